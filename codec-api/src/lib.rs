@@ -1,0 +1,1 @@
+//! The codec plugin API of ncz: one codec, three faces (HDF5, NCZarr, native).

@@ -1,0 +1,2 @@
+//! The ncz command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! What the bytes of a dataset mean: Zarr and NCZarr metadata, types, chunks, slabs.

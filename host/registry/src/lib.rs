@@ -1,0 +1,1 @@
+//! Finds, loads, pairs and runs codec plugins.

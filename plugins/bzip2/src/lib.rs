@@ -1,0 +1,1 @@
+//! The bzip2 codec.

@@ -1,0 +1,1 @@
+//! The fletcher32 codec as a plugin for HDF5, netcdf-c and ncz.

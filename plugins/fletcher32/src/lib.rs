@@ -1,0 +1,1 @@
+//! The fletcher32 codec.

@@ -1,0 +1,1 @@
+//! The zstd codec as a plugin for HDF5, netcdf-c and ncz.

@@ -1,0 +1,1 @@
+//! Against real HDF5, netcdf-c, zarr-python and tensorstore.

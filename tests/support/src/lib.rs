@@ -1,0 +1,1 @@
+//! Builds plugins, makes the Python environment with the peers, reads fixtures.
