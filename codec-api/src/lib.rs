@@ -1,1 +1,24 @@
 //! The codec plugin API of ncz: one codec, three faces (HDF5, NCZarr, native).
+//!
+//! A plugin author writes one struct, the codec's typed configuration, and implements [`Codec`] and
+//! [`Coder`] for it. `register!` makes it a built-in of every program that links the crate;
+//! `export!` in a two-line `cdylib` package makes it a shared library that HDF5, netcdf-c and ncz load.
+
+pub mod config;
+pub mod params;
+pub mod repr;
+
+mod codec;
+mod erased;
+mod error;
+mod register;
+
+pub use codec::{Bound, Codec, CodecInfo, Coder, Dialect};
+pub use config::ConfigReader;
+pub use erased::{AnyCoder, BoundStage, CodecConfig, CodecType, Erased, Scratch};
+pub use error::{CodecError, ErrorKind, Result};
+pub use register::{Builtin, builtins};
+pub use repr::{ByteOrder, Container, Dtype, Env, Kind, Repr, Size};
+
+#[doc(hidden)]
+pub use inventory;

@@ -1,0 +1,208 @@
+//! Codecs behind object-safe traits, so that a host holds built-in, native and foreign ones alike.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::codec::{Bound, Codec, CodecInfo, Coder, Dialect};
+use crate::error::{CodecError, Result};
+use crate::repr::{Env, Repr};
+
+/// A kind of codec: makes configurations. [`Codec`] with its type erased.
+pub trait CodecType: fmt::Debug + Send + Sync {
+    /// What the codec is called.
+    fn info(&self) -> &CodecInfo;
+
+    /// See [`Codec::from_json`].
+    ///
+    /// # Errors
+    /// As there.
+    fn parse_json(
+        &self,
+        dialect: Dialect,
+        config: &Map<String, Value>,
+        notes: &mut Vec<String>,
+    ) -> Result<Arc<dyn CodecConfig>>;
+
+    /// See [`Codec::from_params`].
+    ///
+    /// # Errors
+    /// As there.
+    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>>;
+
+    /// See [`Codec::coder`].
+    ///
+    /// # Errors
+    /// As there.
+    fn coder(&self, working: &[u32]) -> Result<Arc<dyn AnyCoder>>;
+}
+
+/// A configuration of a codec with its type erased.
+pub trait CodecConfig: fmt::Debug + Send + Sync {
+    /// See [`Codec::to_json`].
+    ///
+    /// # Errors
+    /// As there.
+    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>>;
+
+    /// See [`Codec::to_params`].
+    ///
+    /// # Errors
+    /// As there.
+    fn to_params(&self) -> Result<Vec<u32>>;
+
+    /// See [`Codec::bind`].
+    ///
+    /// # Errors
+    /// As there.
+    fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage>;
+}
+
+/// [`Bound`] with its type erased.
+#[derive(Debug, Clone)]
+pub struct BoundStage {
+    /// What metadata get.
+    pub stored: Arc<dyn CodecConfig>,
+    /// What an HDF5 filter function gets.
+    pub working: Vec<u32>,
+    /// What leaves the stage when encoding.
+    pub output: Repr,
+    /// Runs the codec.
+    pub coder: Arc<dyn AnyCoder>,
+}
+
+/// The scratch of one thread for one coder. Use it only with the coder that made it.
+pub struct Scratch(Box<dyn Any + Send>);
+
+/// [`Coder`] with its type erased.
+pub trait AnyCoder: fmt::Debug + Send + Sync {
+    /// See [`Coder::scratch`].
+    fn scratch(&self) -> Scratch;
+
+    /// See [`Coder::max_encoded_len`].
+    fn max_encoded_len(&self, len: usize) -> Option<usize>;
+
+    /// See [`Coder::encode`].
+    ///
+    /// # Errors
+    /// As there; also a scratch of another coder.
+    fn encode(&self, scratch: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize>;
+
+    /// See [`Coder::decode`].
+    ///
+    /// # Errors
+    /// As there; also a scratch of another coder.
+    fn decode(&self, scratch: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize>;
+
+    /// See [`Coder::decoded_len`].
+    ///
+    /// # Errors
+    /// As there.
+    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>>;
+}
+
+/// The erased form of the codec `C`.
+pub struct Erased<C>(PhantomData<fn() -> C>);
+
+impl<C> Erased<C> {
+    /// The erased form of `C`; there is nothing in it but the type.
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<C> Default for Erased<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scratch {
+    /// Wraps what a coder needs to write to.
+    pub fn new<T: Any + Send>(scratch: T) -> Self {
+        Self(Box::new(scratch))
+    }
+
+    /// The content, as the coder that made it knows it.
+    ///
+    /// # Errors
+    /// The scratch was made by another kind of coder.
+    pub fn downcast<T: Any>(&mut self) -> Result<&mut T> {
+        self.0.downcast_mut().ok_or_else(|| CodecError::unsupported("the scratch belongs to another codec"))
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scratch")
+    }
+}
+
+impl<C: Codec> fmt::Debug for Erased<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Erased").field(&C::INFO.name).finish()
+    }
+}
+
+impl<C: Codec> CodecType for Erased<C> {
+    fn info(&self) -> &CodecInfo {
+        const { &C::INFO }
+    }
+
+    fn parse_json(
+        &self,
+        dialect: Dialect,
+        config: &Map<String, Value>,
+        notes: &mut Vec<String>,
+    ) -> Result<Arc<dyn CodecConfig>> {
+        Ok(Arc::new(C::from_json(dialect, config, notes)?))
+    }
+
+    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>> {
+        Ok(Arc::new(C::from_params(params)?))
+    }
+
+    fn coder(&self, working: &[u32]) -> Result<Arc<dyn AnyCoder>> {
+        Ok(Arc::new(C::coder(working)?))
+    }
+}
+
+impl<C: Codec> CodecConfig for C {
+    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
+        Codec::to_json(self, dialect)
+    }
+
+    fn to_params(&self) -> Result<Vec<u32>> {
+        Codec::to_params(self)
+    }
+
+    fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage> {
+        let Bound { stored, working, output, coder } = Codec::bind(self, input, env)?;
+        Ok(BoundStage { stored: Arc::new(stored), working, output, coder: Arc::new(coder) })
+    }
+}
+
+impl<C: Coder> AnyCoder for C {
+    fn scratch(&self) -> Scratch {
+        Scratch::new(Coder::scratch(self))
+    }
+
+    fn max_encoded_len(&self, len: usize) -> Option<usize> {
+        Coder::max_encoded_len(self, len)
+    }
+
+    fn encode(&self, scratch: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        Coder::encode(self, scratch.downcast()?, input, output)
+    }
+
+    fn decode(&self, scratch: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        Coder::decode(self, scratch.downcast()?, input, output)
+    }
+
+    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
+        Coder::decoded_len(self, input)
+    }
+}

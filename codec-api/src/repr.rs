@@ -1,0 +1,178 @@
+//! What enters and leaves a stage of a chain.
+
+use crate::error::{CodecError, Result};
+
+/// The kind of an array's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Truth values, one byte each.
+    Bool,
+    /// Signed integers.
+    Int,
+    /// Unsigned integers.
+    UInt,
+    /// IEEE floating-point numbers.
+    Float,
+    /// Pairs of floating-point numbers.
+    Complex,
+    /// Fixed-length byte strings and everything without arithmetic.
+    Opaque,
+}
+
+/// The order of the bytes within an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first; also what elements without an order (one byte, opaque) carry.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// The type of an array's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dtype {
+    /// What the elements are.
+    pub kind: Kind,
+    /// The size of one element in bytes; at least 1.
+    pub size: usize,
+    /// The order of an element's bytes.
+    pub order: ByteOrder,
+}
+
+/// What is known of a length in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// Exactly this many.
+    Exact(usize),
+    /// This many or fewer.
+    AtMost(usize),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// What enters or leaves a stage: an array chunk as flat bytes in C order, or plain bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repr {
+    /// A chunk of an array.
+    Array {
+        /// The type of its elements.
+        dtype: Dtype,
+        /// Its lengths, slowest first; empty for a scalar.
+        shape: Vec<u64>,
+        /// One element's bytes for "no value here", if there is one.
+        fill: Option<Vec<u8>>,
+    },
+    /// Bytes without structure.
+    Bytes {
+        /// How many.
+        size: Size,
+    },
+}
+
+/// Which container the chunks live in; parameters and sizes can depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Container {
+    /// An HDF5 file.
+    Hdf5,
+    /// Zarr version 2 without NCZarr metadata.
+    ZarrV2,
+    /// Zarr version 2 with NCZarr metadata.
+    NczarrV2,
+    /// Zarr version 3.
+    ZarrV3,
+}
+
+/// Where a chain runs: facts about the variable that hold for all its stages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Env {
+    /// The type of the variable's elements, whatever earlier stages made of them.
+    pub dtype: Dtype,
+    /// The lengths of the whole array, slowest first.
+    pub array_shape: Vec<u64>,
+    /// The lengths of one chunk, slowest first.
+    pub chunk_shape: Vec<u64>,
+    /// The container.
+    pub container: Container,
+}
+
+impl Dtype {
+    /// A little-endian type of `size` bytes.
+    pub const fn little(kind: Kind, size: usize) -> Self {
+        Self { kind, size, order: ByteOrder::Little }
+    }
+
+    /// A big-endian type of `size` bytes.
+    pub const fn big(kind: Kind, size: usize) -> Self {
+        Self { kind, size, order: ByteOrder::Big }
+    }
+}
+
+impl Size {
+    /// The largest possible length, if it is bounded.
+    pub fn bound(self) -> Option<usize> {
+        match self {
+            Self::Exact(n) | Self::AtMost(n) => Some(n),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl Repr {
+    /// The size in bytes.
+    ///
+    /// # Errors
+    /// An array whose size overflows the address space.
+    pub fn size(&self) -> Result<Size> {
+        match self {
+            Self::Array { dtype, shape, .. } => byte_len(shape, dtype.size).map(Size::Exact),
+            Self::Bytes { size } => Ok(*size),
+        }
+    }
+
+    /// The size of the elements that enter the stage: the array's own, or the variable's where the
+    /// input is plain bytes (HDF5 and netcdf-c use the variable's there).
+    pub fn element_size(&self, env: &Env) -> usize {
+        match self {
+            Self::Array { dtype, .. } => dtype.size,
+            Self::Bytes { .. } => env.dtype.size,
+        }
+    }
+}
+
+impl Env {
+    /// What enters the first stage of a chain here: a whole chunk.
+    pub fn chunk(&self) -> Repr {
+        Repr::Array { dtype: self.dtype, shape: self.chunk_shape.clone(), fill: None }
+    }
+}
+
+/// The bytes of an array of `shape` with elements of `element_size` bytes.
+///
+/// # Errors
+/// The product overflows the address space.
+pub fn byte_len(shape: &[u64], element_size: usize) -> Result<usize> {
+    shape
+        .iter()
+        .try_fold(element_size, |product, &len| product.checked_mul(usize::try_from(len).ok()?))
+        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .ok_or_else(|| {
+            CodecError::unsupported(format!(
+                "a chunk of shape {shape:?} with {element_size}-byte elements does not fit in memory"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_shapes_are_refused_and_scalars_have_one_element() {
+        assert_eq!(byte_len(&[], 8).unwrap(), 8);
+        assert_eq!(byte_len(&[3, 0, 5], 8).unwrap(), 0);
+        assert!(byte_len(&[1 << 32, 1 << 32], 1).is_err());
+        assert!(byte_len(&[1 << 60], 16).is_err());
+    }
+}
