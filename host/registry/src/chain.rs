@@ -1,0 +1,560 @@
+//! Filter chains: the fold of `bind` over the stages, and running the result over chunks.
+//!
+//! One chain has three spellings: Zarr v2's `filters` and `compressor`, the bytes-to-bytes tail of a
+//! Zarr v3 pipeline, and the HDF5 filter pipeline. Every intermediate size has a bound before anything
+//! is decoded, so a stream cannot make the host take more memory than the chunk deserves.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ncz_codec::{BoundStage, CodecConfig, CodecError, CodecInfo, Dialect, Env, ErrorKind, Scratch, Size};
+use serde_json::Value;
+
+use crate::spec::{SpecError, codec_json, format_spec_text};
+
+/// The most bytes that a decoded chunk or a stage's output may have: 4 GiB.
+pub const MAX_CHUNK_BYTES: usize = 4 << 30;
+
+/// A codec of a chain, looked up and configured, but not yet bound to an input.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// What the codec is called.
+    pub info: CodecInfo,
+    /// Its configuration as given.
+    pub config: Arc<dyn CodecConfig>,
+    /// Where the codec comes from, for messages: `built-in`, or a library's path and face.
+    pub origin: String,
+    /// Remarks from reading the configuration, e.g. an ignored key.
+    pub notes: Vec<String>,
+}
+
+/// A chain bound to the chunks of one variable. Encodes and decodes; shared between threads, each with
+/// a [`ChainScratch`] of its own.
+#[derive(Debug, Clone)]
+pub struct FilterChain {
+    links: Vec<Link>,
+    chunk_len: usize,
+}
+
+/// One bound stage.
+#[derive(Debug, Clone)]
+struct Link {
+    info: CodecInfo,
+    origin: String,
+    bound: BoundStage,
+    /// What enters the stage when encoding, so what decoding must give back.
+    input: Size,
+}
+
+/// What one thread needs to run a chain: the codecs' contexts and two buffers that swap from stage to
+/// stage. Reused from chunk to chunk, so that after the first ones nothing is allocated.
+#[derive(Debug, Default)]
+pub struct ChainScratch {
+    contexts: Vec<Scratch>,
+    front: Vec<u8>,
+    back: Vec<u8>,
+}
+
+/// What a chain was doing when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Fitting a configuration to its input.
+    Bind,
+    /// Encoding a chunk.
+    Encode,
+    /// Decoding a chunk.
+    Decode,
+}
+
+/// A chain failed; names the stage and its codec.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{operation} by codec {codec} (stage {} of {stages}, {origin})", .stage + 1)]
+pub struct ChainError {
+    /// What was being done.
+    pub operation: Operation,
+    /// The name of the codec.
+    pub codec: String,
+    /// The stage, counted from 0 in encoding order.
+    pub stage: usize,
+    /// How many stages the chain has.
+    pub stages: usize,
+    /// Where the codec comes from.
+    pub origin: String,
+    /// What the codec says.
+    pub source: CodecError,
+}
+
+impl FilterChain {
+    /// Binds `stages`, in encoding order, to the chunks of a variable.
+    ///
+    /// # Errors
+    /// A codec cannot take what the stage before it gives, or the chunk is too large.
+    pub fn bind(stages: &[Stage], env: &Env) -> Result<Self, ChainError> {
+        let mut input = env.chunk();
+        let mut links = Vec::with_capacity(stages.len());
+        let fail = |index: usize, stage: &Stage, source| ChainError {
+            operation: Operation::Bind,
+            codec: stage.info.name.to_string(),
+            stage: index,
+            stages: stages.len(),
+            origin: stage.origin.clone(),
+            source,
+        };
+        for (index, stage) in stages.iter().enumerate() {
+            let bound = stage.config.bind(&input, env).map_err(|source| fail(index, stage, source))?;
+            let size = input.size().map_err(|source| fail(index, stage, source))?;
+            input = bound.output.clone();
+            links.push(Link { info: stage.info.clone(), origin: stage.origin.clone(), bound, input: size });
+        }
+        let chunk_len = ncz_codec::repr::byte_len(&env.chunk_shape, env.dtype.size)
+            .and_then(|len| {
+                let too_large =
+                    || CodecError::unsupported(format!("a chunk of {len} bytes exceeds the limit of 4 GiB"));
+                if len <= MAX_CHUNK_BYTES { Ok(len) } else { Err(too_large()) }
+            })
+            .map_err(|source| ChainError {
+                operation: Operation::Bind,
+                codec: stages.first().map_or_else(|| "none".to_owned(), |stage| stage.info.name.to_string()),
+                stage: 0,
+                stages: stages.len(),
+                origin: "chunk shape".to_owned(),
+                source,
+            })?;
+        Ok(Self { links, chunk_len })
+    }
+
+    /// Whether there is no codec: chunks are stored as they are.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The number of codecs.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The bytes of a decoded chunk.
+    pub fn chunk_len(&self) -> usize {
+        self.chunk_len
+    }
+
+    /// The most bytes that a stored chunk may plausibly have; a longer object is no chunk of this chain.
+    pub fn max_stored_len(&self) -> usize {
+        match self.links.last() {
+            None => self.chunk_len,
+            Some(link) => output_limit(link.bound.output.size().unwrap_or(Size::Unknown), self.chunk_len),
+        }
+    }
+
+    /// The codecs as JSON for metadata, in encoding order: the stored configuration, with what `bind`
+    /// learnt (shuffle's true element size, for one).
+    ///
+    /// # Errors
+    /// A codec has no name in the dialect, or its configuration cannot be expressed there.
+    pub fn stored_json(&self, dialect: Dialect) -> Result<Vec<Value>, SpecError> {
+        self.links
+            .iter()
+            .map(|link| {
+                let unwritable =
+                    |source| SpecError::Unwritable { name: link.info.name.to_string(), dialect, source };
+                let name = link.info.names(dialect).first().ok_or_else(|| {
+                    unwritable(CodecError::unsupported(format!("the codec has no {dialect} name")))
+                })?;
+                let config = link.bound.stored.to_json(dialect).map_err(unwritable)?;
+                Ok(codec_json(dialect, name, config))
+            })
+            .collect()
+    }
+
+    /// The stages as (HDF5 id, working words); an id of 0 stands for a codec without one.
+    pub fn working(&self) -> Vec<(u32, &[u32])> {
+        self.links
+            .iter()
+            .map(|link| (link.info.filter_id.unwrap_or(0), link.bound.working.as_slice()))
+            .collect()
+    }
+
+    /// The stages as (HDF5 id, stored words); an id of 0 stands for a codec without one.
+    ///
+    /// # Errors
+    /// A configuration that words cannot express.
+    pub fn stored_params(&self) -> Result<Vec<(u32, Vec<u32>)>, CodecError> {
+        self.links
+            .iter()
+            .map(|link| Ok((link.info.filter_id.unwrap_or(0), link.bound.stored.to_params()?)))
+            .collect()
+    }
+
+    /// Whether damage to a stored chunk is always noticed: some codec carries a checksum.
+    pub fn has_checksum(&self) -> bool {
+        self.links.iter().any(|link| link.info.has_checksum)
+    }
+
+    /// A scratch for one thread.
+    pub fn scratch(&self) -> ChainScratch {
+        ChainScratch {
+            contexts: self.links.iter().map(|link| link.bound.coder.scratch()).collect(),
+            front: Vec::new(),
+            back: Vec::new(),
+        }
+    }
+
+    /// Encodes a chunk of [`chunk_len`](Self::chunk_len) bytes. The result lies in the scratch, or is
+    /// the chunk itself where there is no codec.
+    ///
+    /// # Errors
+    /// A codec fails; data that do not shrink are no failure.
+    pub fn encode<'a>(&self, scratch: &'a mut ChainScratch, chunk: &'a [u8]) -> Result<&'a [u8], ChainError> {
+        let ChainScratch { contexts, front, back } = scratch;
+        let mut encoded: Option<usize> = None;
+        for (index, (link, context)) in self.links.iter().zip(contexts.iter_mut()).enumerate() {
+            let fail = |source| self.error(Operation::Encode, index, source);
+            let input = encoded.map_or(chunk, |len| &front[..len]);
+            let coder = &link.bound.coder;
+            let most = coder.max_encoded_len(input.len()).filter(|&len| len <= MAX_CHUNK_BYTES * 2);
+            let most = most.ok_or_else(|| {
+                fail(CodecError::unsupported(format!("{} bytes are too many to encode", input.len())))
+            })?;
+            reserve(back, most).map_err(fail)?;
+            let len = match coder.encode(context, input, &mut back[..most]) {
+                // Only a foreign codec has no true bound; it says what it needs.
+                Err(error) if let ErrorKind::OutputFull { need: Some(need) } = *error.kind() => {
+                    let need = usize::try_from(need).ok().filter(|&need| need <= MAX_CHUNK_BYTES * 2);
+                    let need = need.ok_or_else(|| fail(error))?;
+                    reserve(back, need).map_err(fail)?;
+                    coder.encode(context, input, &mut back[..need])
+                }
+                other => other,
+            }
+            .and_then(|len| claimed_within(len, back.len()))
+            .map_err(fail)?;
+            std::mem::swap(front, back);
+            encoded = Some(len);
+        }
+        Ok(encoded.map_or(chunk, |len| &front[..len]))
+    }
+
+    /// Decodes a stored chunk into `chunk`, which has [`chunk_len`](Self::chunk_len) bytes.
+    ///
+    /// `mask` is the HDF5 filter mask: a set bit says that the stage with this number was skipped for
+    /// this chunk. Zarr has no mask; pass 0.
+    ///
+    /// # Errors
+    /// A codec fails, or any length differs from the expected one; then `chunk` holds nothing of use.
+    pub fn decode(
+        &self,
+        mask: u32,
+        scratch: &mut ChainScratch,
+        stored: &[u8],
+        chunk: &mut [u8],
+    ) -> Result<(), ChainError> {
+        let runs = |index: usize| index >= 32 || mask & (1 << index) == 0;
+        let ChainScratch { contexts, front, back } = scratch;
+        let mut decoded: Option<usize> = None;
+        let first = (0..self.links.len()).find(|&index| runs(index));
+        for index in (0..self.links.len()).rev().filter(|&index| runs(index)) {
+            let fail = |source| self.error(Operation::Decode, index, source);
+            let link = &self.links[index];
+            let coder = &link.bound.coder;
+            let context = &mut contexts[index];
+            let input = decoded.map_or(stored, |len| &front[..len]);
+            if Some(index) == first {
+                let len = coder.decode(context, input, chunk).map_err(fail)?;
+                if len != chunk.len() {
+                    return Err(fail(CodecError::size(chunk.len(), len, "the decoded chunk")));
+                }
+                return Ok(());
+            }
+            let expected = if mask == 0 { link.input } else { self.size_before(index, mask) };
+            let limit = output_limit(expected, self.chunk_len);
+            reserve(back, limit).map_err(fail)?;
+            let len = coder
+                .decode(context, input, &mut back[..limit])
+                .and_then(|len| claimed_within(len, limit))
+                .map_err(fail)?;
+            if let Size::Exact(want) = expected
+                && len != want
+            {
+                return Err(fail(CodecError::size(want, len, "the output of this stage")));
+            }
+            std::mem::swap(front, back);
+            decoded = Some(len);
+        }
+        // No codec ran: the chunk is stored as it is.
+        if stored.len() != chunk.len() {
+            return Err(ChainError {
+                operation: Operation::Decode,
+                codec: "none".to_owned(),
+                stage: 0,
+                stages: self.links.len(),
+                origin: "the chunk is stored as it is".to_owned(),
+                source: CodecError::size(chunk.len(), stored.len(), "the stored chunk"),
+            });
+        }
+        chunk.copy_from_slice(stored);
+        Ok(())
+    }
+
+    /// What enters stage `index` when the stages of `mask` are skipped.
+    fn size_before(&self, index: usize, mask: u32) -> Size {
+        let mut size = Size::Exact(self.chunk_len);
+        for (earlier, link) in self.links[..index].iter().enumerate() {
+            if earlier < 32 && mask & (1 << earlier) != 0 {
+                continue;
+            }
+            size = if size == link.input {
+                link.bound.output.size().unwrap_or(Size::Unknown)
+            } else {
+                match size.bound().and_then(|len| link.bound.coder.max_encoded_len(len)) {
+                    Some(most) => Size::AtMost(most),
+                    None => Size::Unknown,
+                }
+            };
+        }
+        size
+    }
+
+    fn error(&self, operation: Operation, stage: usize, source: CodecError) -> ChainError {
+        ChainError {
+            operation,
+            codec: self.links[stage].info.name.to_string(),
+            stage,
+            stages: self.links.len(),
+            origin: self.links[stage].origin.clone(),
+            source,
+        }
+    }
+}
+
+impl fmt::Display for FilterChain {
+    /// The stored parameters as filter text, `2,4|1,6`; codecs without a number by name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, link) in self.links.iter().enumerate() {
+            if index > 0 {
+                f.write_str("|")?;
+            }
+            match (link.info.filter_id, link.bound.stored.to_params()) {
+                (Some(id), Ok(params)) => f.write_str(&format_spec_text(&[(id, params.as_slice())]))?,
+                _ => f.write_str(&link.info.name)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bind => "setting up",
+            Self::Encode => "encoding",
+            Self::Decode => "decoding",
+        })
+    }
+}
+
+/// The most bytes to accept where `size` is known of a stream: other encoders of a format may be
+/// somewhat worse than the bound that ours gives, a foreign codec has none.
+fn output_limit(size: Size, chunk_len: usize) -> usize {
+    match size {
+        Size::Exact(len) => len,
+        Size::AtMost(len) => len.saturating_add(len / 8).saturating_add(4096),
+        Size::Unknown => chunk_len.saturating_mul(2).saturating_add(65536),
+    }
+}
+
+/// A plugin's claim of how much it wrote, checked against what it was given.
+fn claimed_within(len: usize, capacity: usize) -> Result<usize, CodecError> {
+    if len <= capacity {
+        Ok(len)
+    } else {
+        Err(CodecError::size(capacity, len, "the codec claims more than its buffer"))
+    }
+}
+
+/// Makes `buffer` hold at least `len` bytes; keeps what it has.
+fn reserve(buffer: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
+    if buffer.len() < len {
+        let more = len - buffer.len();
+        buffer
+            .try_reserve_exact(more)
+            .map_err(|_| CodecError::unsupported(format!("no memory for a buffer of {len} bytes")))?;
+        buffer.resize(len, 0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use ncz_codec::{Bound, Codec, Coder, Container, Dtype, Kind, Repr, Result};
+    use serde_json::Map;
+
+    use super::*;
+
+    /// Adds a constant to each byte and puts it before the data `copies` times, so that sizes change.
+    #[derive(Debug, Clone)]
+    struct Add {
+        add: u8,
+        head: usize,
+        lie: usize,
+    }
+
+    impl Codec for Add {
+        const INFO: CodecInfo = CodecInfo {
+            name: Cow::Borrowed("add"),
+            summary: Cow::Borrowed("a test"),
+            filter_id: Some(32768),
+            numcodecs: Cow::Borrowed(&[Cow::Borrowed("add")]),
+            zarr_v3: Cow::Borrowed(&[]),
+            has_working_params: false,
+            has_checksum: false,
+        };
+        type Coder = Self;
+
+        fn from_json(_: Dialect, _: &Map<String, Value>, _: &mut Vec<String>) -> Result<Self> {
+            Err(CodecError::unsupported(""))
+        }
+        fn to_json(&self, _: Dialect) -> Result<Map<String, Value>> {
+            Ok(Map::from_iter([("add".to_owned(), Value::from(self.add))]))
+        }
+        fn from_params(words: &[u32]) -> Result<Self> {
+            Ok(Self { add: words[0] as u8, head: words[1] as usize, lie: 0 })
+        }
+        fn to_params(&self) -> Result<Vec<u32>> {
+            Ok(vec![u32::from(self.add), self.head as u32])
+        }
+        fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
+            let size = match input.size()? {
+                Size::Exact(len) => Size::AtMost(len + self.head),
+                other => Size::AtMost(other.bound().unwrap() + self.head),
+            };
+            Ok(Bound {
+                stored: self.clone(),
+                working: Codec::to_params(self)?,
+                output: Repr::Bytes { size },
+                coder: self.clone(),
+            })
+        }
+        fn coder(working: &[u32]) -> Result<Self> {
+            Self::from_params(working)
+        }
+    }
+
+    impl Coder for Add {
+        type Scratch = ();
+        fn scratch(&self) {}
+        fn max_encoded_len(&self, len: usize) -> Option<usize> {
+            len.checked_add(self.head)
+        }
+        fn encode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+            output[..self.head].fill(self.add);
+            for (to, from) in output[self.head..].iter_mut().zip(input) {
+                *to = from.wrapping_add(self.add);
+            }
+            Ok(input.len() + self.head)
+        }
+        fn decode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+            let Some((head, data)) = input.split_at_checked(self.head) else {
+                return Err(CodecError::truncated("head"));
+            };
+            if head.iter().any(|&byte| byte != self.add) {
+                return Err(CodecError::new(ErrorKind::Checksum, ""));
+            }
+            if data.len() > output.len() {
+                return Err(CodecError::output_full(Some(data.len())));
+            }
+            for (to, from) in output.iter_mut().zip(data) {
+                *to = from.wrapping_sub(self.add);
+            }
+            Ok(data.len() + self.lie)
+        }
+    }
+
+    fn env(len: u64) -> Env {
+        Env {
+            dtype: Dtype::little(Kind::UInt, 1),
+            array_shape: vec![len],
+            chunk_shape: vec![len],
+            container: Container::Hdf5,
+        }
+    }
+
+    fn chain(codecs: &[Add]) -> FilterChain {
+        let stages: Vec<_> = codecs
+            .iter()
+            .map(|codec| Stage {
+                info: Add::INFO,
+                config: Arc::new(codec.clone()),
+                origin: "test".into(),
+                notes: vec![],
+            })
+            .collect();
+        FilterChain::bind(&stages, &env(10)).unwrap()
+    }
+
+    fn add(add: u8, head: usize) -> Add {
+        Add { add, head, lie: 0 }
+    }
+
+    #[test]
+    fn stages_run_in_order_and_back_and_the_mask_skips() {
+        let chunk: Vec<u8> = (0..10).collect();
+        for heads in [vec![], vec![2], vec![1, 2], vec![0, 1, 2, 3]] {
+            let codecs: Vec<_> = heads.iter().map(|&head| add(head as u8 + 1, head)).collect();
+            for mask in 0..1u32 << heads.len() {
+                let stored = {
+                    let kept: Vec<_> = codecs
+                        .iter()
+                        .enumerate()
+                        .filter(|(i, _)| mask & (1 << i) == 0)
+                        .map(|(_, c)| c.clone())
+                        .collect();
+                    let kept = chain(&kept);
+                    let mut scratch = kept.scratch();
+                    kept.encode(&mut scratch, &chunk).unwrap().to_vec()
+                };
+                let whole = chain(&codecs);
+                let mut out = [99; 10];
+                whole.decode(mask, &mut whole.scratch(), &stored, &mut out).unwrap();
+                assert_eq!(out, chunk[..], "{heads:?} mask {mask:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_other_length_is_an_error_that_names_the_stage() {
+        let chain = chain(&[add(1, 0), add(2, 3)]);
+        let mut scratch = chain.scratch();
+        let stored = chain.encode(&mut scratch, &[7; 10]).unwrap().to_vec();
+        let mut out = [0; 10];
+        for len in 0..stored.len() {
+            chain.decode(0, &mut scratch, &stored[..len], &mut out).unwrap_err();
+        }
+        let longer = [&stored[..], &[0]].concat();
+        chain.decode(0, &mut scratch, &longer, &mut out).unwrap_err();
+        let error = chain.decode(0, &mut scratch, &stored[..2], &mut out).unwrap_err();
+        assert_eq!(error.to_string(), "decoding by codec add (stage 2 of 2, test)");
+        assert_eq!(error.source.to_string(), "the stream is truncated: head");
+    }
+
+    #[test]
+    fn a_codec_that_claims_more_than_it_was_given_is_caught() {
+        let liar = Add { add: 1, head: 0, lie: 1 << 40 };
+        let mut out = [0; 10];
+        for codecs in [vec![liar.clone()], vec![add(1, 0), liar]] {
+            let chain = chain(&codecs);
+            let mut scratch = chain.scratch();
+            let stored = chain.encode(&mut scratch, &[7; 10]).unwrap().to_vec();
+            chain.decode(0, &mut scratch, &stored, &mut out).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn an_absurd_chunk_is_refused_before_memory_is_taken() {
+        for shape in [vec![1 << 33], vec![1 << 40, 1 << 40]] {
+            let env = Env { chunk_shape: shape, ..env(10) };
+            FilterChain::bind(&[], &env).unwrap_err();
+        }
+    }
+}
