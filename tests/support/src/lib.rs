@@ -1,1 +1,35 @@
-//! Builds plugins, makes the Python environment with the peers, reads fixtures.
+//! Test tooling of the workspace: fixtures, the Python environment with the peers, and the binaries under test.
+//!
+//! * [`fixtures`], [`unpack`], [`chunks`], [`arrays`]: data that other programs wrote.
+//! * [`python`]: netCDF4, zarr-python, h5py, hdf5plugin and tensorstore in an environment that is made on first use.
+//! * [`build_plugins`], [`plugin`], [`build_binary`]: our own shared libraries and programs, built by cargo in the
+//!   profile of the running test.
+//! * [`program`]: tools of the system, such as `h5dump`.
+//!
+//! What a machine lacks is a [`Skip`]: it prints one line that names the remedy, and under CI (`CI` set) it panics,
+//! so that nothing is left out there in silence.
+
+#![forbid(unsafe_code)]
+
+mod arrays;
+mod build;
+mod chunks;
+mod error;
+mod fixtures;
+mod lock;
+mod process;
+mod programs;
+mod python;
+mod skip;
+mod workspace;
+
+pub use arrays::{NamedArray, arrays};
+pub use build::{build_binary, build_plugins, plugin};
+pub use chunks::{ChunkCase, Filter, chunks};
+pub use error::Error;
+pub use fixtures::{fixtures, unpack};
+pub use process::{Output, run};
+pub use programs::program;
+pub use python::{Python, python};
+pub use skip::Skip;
+pub use workspace::{target_dir, workspace_root};

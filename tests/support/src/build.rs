@@ -1,0 +1,254 @@
+use std::collections::BTreeMap;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::lock::FileLock;
+use crate::process::{describe, run};
+use crate::workspace::Built;
+use crate::{Error, workspace_root};
+
+/// What building may take, and what a process waits for another one that builds.
+const BUILDING: Duration = Duration::from_secs(1800);
+/// Plugin folders of earlier builds are kept this long, as a test may still use one.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+/// The folder with the shared libraries of all plugins under `plugins/`, built in the profile of the running test.
+///
+/// The folder holds nothing else, so that it can be named by `HDF5_PLUGIN_PATH`. Cargo runs once a process, and under
+/// nextest once a test run. A folder is complete when its name appears and never changes afterwards: another build
+/// gives another folder.
+///
+/// # Errors
+///
+/// [`Error::Failed`] with the compiler's messages if the build fails, [`Error::NotBuilt`] if cargo did not name a
+/// library, [`Error::Locked`] and [`Error::Io`].
+pub fn build_plugins() -> Result<PathBuf, Error> {
+    static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+    let mut folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(folder) = &*folder {
+        return Ok(folder.clone());
+    }
+    Ok(folder.insert(PluginFolders::of_this_process()?.current()?).clone())
+}
+
+/// The shared library of the plugin `name` (a folder under `plugins/`), inside [`build_plugins`]' folder.
+///
+/// # Errors
+///
+/// As [`build_plugins`], and [`Error::NotBuilt`] if there is no such plugin.
+pub fn plugin(name: &str) -> Result<PathBuf, Error> {
+    let file = build_plugins()?.join(format!("{DLL_PREFIX}ncz_h5{name}{DLL_SUFFIX}"));
+    if file.is_file() { Ok(file) } else { Err(Error::NotBuilt { what: format!("the plugin {name}") }) }
+}
+
+/// The program `name` of the workspace, such as `ncz`, built in the profile of the running test.
+///
+/// A path that cargo or nextest has put into the environment (`CARGO_BIN_EXE_<name>`, `NEXTEST_BIN_EXE_<name>`) is
+/// taken as it is.
+///
+/// # Errors
+///
+/// [`Error::Failed`] with the compiler's messages if the build fails, [`Error::NotBuilt`] if it gave no program.
+pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
+    static BINARIES: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut binaries = BINARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(path) = binaries.get(name) {
+        return Ok(path.clone());
+    }
+    let given =
+        ["CARGO_BIN_EXE_", "NEXTEST_BIN_EXE_"].map(|prefix| std::env::var_os(format!("{prefix}{name}")));
+    let path = match given.into_iter().flatten().next() {
+        Some(path) => PathBuf::from(path),
+        None => {
+            let messages = cargo_build(["--workspace", "--bin", name].map(OsString::from))?;
+            let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
+            built.map(PathBuf::from).ok_or_else(|| Error::NotBuilt { what: format!("the program {name}") })?
+        }
+    };
+    binaries.insert(name.to_owned(), path.clone());
+    Ok(path)
+}
+
+/// `<target>/test-plugins/<profile>`: a lock file, a record of the last test run, and one folder for each build.
+struct PluginFolders {
+    root: PathBuf,
+}
+
+impl PluginFolders {
+    fn of_this_process() -> Result<Self, Error> {
+        let built = Built::of_this_process();
+        let mut root = built.target.join("test-plugins");
+        root.extend(built.triple);
+        root.push(built.profile);
+        std::fs::create_dir_all(&root).map_err(Error::io(&root))?;
+        Ok(Self { root })
+    }
+
+    /// The folder of this test run: the one that another process of the run has made, or a build.
+    fn current(&self) -> Result<PathBuf, Error> {
+        let _lock = FileLock::wait(&self.root.join("lock"), BUILDING)?;
+        let run = std::env::var("NEXTEST_RUN_ID").ok();
+        let record = self.root.join("run");
+        if let (Some(run), Ok(recorded)) = (&run, std::fs::read_to_string(&record))
+            && let Some((recorded_run, folder)) = recorded.split_once('\n')
+            && recorded_run == run
+            && Path::new(folder).is_dir()
+        {
+            return Ok(PathBuf::from(folder));
+        }
+        let folder = self.lay_out(&built_libraries()?)?;
+        if let Some(run) = run {
+            std::fs::write(&record, format!("{run}\n{}", folder.display())).map_err(Error::io(&record))?;
+        }
+        self.remove_old(&folder);
+        Ok(folder)
+    }
+
+    /// Copies the libraries into a folder that is named after this build. Copies, not links: a linker may write its
+    /// output in place while another test has the old one loaded.
+    fn lay_out(&self, libraries: &[PathBuf]) -> Result<PathBuf, Error> {
+        let mut build = DefaultHasher::new();
+        for library in libraries {
+            let metadata = library.metadata().map_err(Error::io(library))?;
+            (library, metadata.len(), modified(&metadata)).hash(&mut build);
+        }
+        let folder = self.root.join(format!("{:016x}", build.finish()));
+        if folder.is_dir() {
+            return Ok(folder);
+        }
+        let making = tempfile::tempdir_in(&self.root).map_err(Error::io(&self.root))?;
+        for library in libraries {
+            let name = library.file_name().unwrap_or_default();
+            std::fs::copy(library, making.path().join(name)).map_err(Error::io(library))?;
+        }
+        std::fs::rename(making.path(), &folder).map_err(Error::io(&folder))?;
+        Ok(folder)
+    }
+
+    /// Removes folders of old builds; what cannot be removed stays for another run.
+    fn remove_old(&self, current: &Path) {
+        let now = SystemTime::now();
+        for entry in std::fs::read_dir(&self.root).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let age = entry.metadata().ok().and_then(|metadata| now.duration_since(modified(&metadata)).ok());
+            if path != current && path.is_dir() && age.is_some_and(|age| age > KEPT) {
+                drop(std::fs::remove_dir_all(&path));
+            }
+        }
+    }
+}
+
+/// Builds the package `ncz-<name>-plugin` of each folder `plugins/<name>/cdylib`; their libraries, sorted.
+fn built_libraries() -> Result<Vec<PathBuf>, Error> {
+    let plugins = workspace_root().join("plugins");
+    let mut packages = Vec::new();
+    for entry in std::fs::read_dir(&plugins).map_err(Error::io(&plugins))? {
+        let folder = entry.map_err(Error::io(&plugins))?.path();
+        if let (true, Some(name)) = (folder.join("cdylib/Cargo.toml").is_file(), folder.file_name()) {
+            packages.push(format!("ncz-{}-plugin", name.to_string_lossy()));
+        }
+    }
+    let messages =
+        cargo_build(packages.iter().flat_map(|package| ["-p", package.as_str()]).map(OsString::from))?;
+    let mut libraries: Vec<PathBuf> = messages
+        .iter()
+        .filter(|message| {
+            message["manifest_path"].as_str().is_some_and(|path| Path::new(path).starts_with(&plugins))
+        })
+        .filter_map(|message| message["filenames"].as_array())
+        .flatten()
+        .filter_map(Value::as_str)
+        .filter(|name| name.ends_with(DLL_SUFFIX))
+        .map(PathBuf::from)
+        .collect();
+    libraries.sort();
+    if libraries.len() == packages.len() {
+        Ok(libraries)
+    } else {
+        Err(Error::NotBuilt { what: format!("one library for each of {packages:?}, but {libraries:?}") })
+    }
+}
+
+/// Runs `cargo build` in the profile of this process; the `compiler-artifact` messages.
+///
+/// The cargo that runs the tests holds no lock on the target folder, so that this one can use the same.
+fn cargo_build(selection: impl IntoIterator<Item = OsString>) -> Result<Vec<Value>, Error> {
+    let built = Built::of_this_process();
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace_root());
+    // what the outer cargo says of the package under test would make build scripts run again
+    for (name, _) in std::env::vars_os() {
+        let about_package = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "NEXTEST"]
+            .iter()
+            .any(|start| about_package.starts_with(start))
+        {
+            command.env_remove(name);
+        }
+    }
+    command.args(["build", "--locked", "--message-format=json-render-diagnostics"]);
+    command.arg("--profile").arg(&built.profile).arg("--target-dir").arg(&built.target);
+    if let Some(triple) = &built.triple {
+        command.arg("--target").arg(triple);
+    }
+    command.args(selection);
+    let output = run(&mut command, BUILDING)?;
+    if !output.status.success() {
+        // the messages in JSON would bury the compiler's text
+        let output = crate::Output { stdout: Vec::new(), ..output };
+        return Err(Error::Failed { program: describe(&command), output: Box::new(output) });
+    }
+    let lines = output.stdout.split(|byte| *byte == b'\n');
+    let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    Ok(messages.filter(|message| message["reason"] == "compiler-artifact").collect())
+}
+
+fn modified(metadata: &Metadata) -> SystemTime {
+    metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_holds_every_library_and_a_new_build_gets_a_new_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let libraries = ["liba.so", "libb.so"].map(|name| place.path().join(name));
+        libraries.iter().for_each(|library| std::fs::write(library, "old").unwrap());
+        let folders = PluginFolders { root: place.path().to_owned() };
+        let old = folders.lay_out(&libraries).unwrap();
+        assert_eq!(folders.lay_out(&libraries).unwrap(), old);
+        std::fs::write(&libraries[1], "newer").unwrap();
+        let new = folders.lay_out(&libraries).unwrap();
+        assert_ne!(new, old);
+        assert_eq!(std::fs::read(old.join("libb.so")).unwrap(), b"old");
+        assert_eq!(std::fs::read(new.join("libb.so")).unwrap(), b"newer");
+        assert_eq!(std::fs::read_dir(&new).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_plugins_are_built_and_named_after_their_folders() {
+        let folder = build_plugins().unwrap();
+        let built = std::fs::read_dir(&folder).unwrap().count();
+        assert!(built >= 7, "{built} libraries in {folder:?}");
+        assert_eq!(plugin("zstd").unwrap().parent(), Some(folder.as_path()));
+        assert!(plugin("nothing").is_err());
+    }
+
+    #[test]
+    fn the_command_is_built() {
+        let path = build_binary("ncz").unwrap();
+        assert!(path.is_file(), "{path:?}");
+        let error = build_binary("no-such-program").unwrap_err().to_string();
+        assert!(error.contains("no-such-program"), "{error}");
+    }
+}
