@@ -1,0 +1,209 @@
+//! What can go wrong with a dataset, and the netCDF number of each case.
+
+use std::error::Error;
+
+use crate::dtype::DtypeError;
+use crate::json::JsonError;
+
+/// An error of the layer below, kept as the source of ours.
+pub type SourceError = Box<dyn Error + Send + Sync>;
+
+/// Why a dataset, a variable or an attribute could not be read, made or written.
+///
+/// Paths are those of netCDF (`/group/variable`), keys those of the store (`group/variable/.zarray`).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NczarrError {
+    /// There is no Zarr metadata where a dataset was expected.
+    #[error(
+        "no Zarr dataset here: none of .zgroup, .zarray, .zattrs, .nczarr and .zmetadata exists; check the path"
+    )]
+    NotADataset,
+
+    /// The dataset is of Zarr version 3, or of a version nobody defined.
+    #[error(
+        "Zarr format {version} in {key:?} is not read here, only format 2; convert the dataset to Zarr v2"
+    )]
+    FormatVersion {
+        /// The document that says so.
+        key: String,
+        /// The version as the document writes it.
+        version: String,
+    },
+
+    /// A metadata document is not JSON, or is beyond the limits.
+    #[error("metadata document {key:?} cannot be parsed")]
+    Document {
+        /// The key of the document.
+        key: String,
+        /// What is wrong and where.
+        #[source]
+        source: JsonError,
+    },
+
+    /// A metadata document is JSON, but says something that has no meaning.
+    #[error("metadata document {key:?}: {reason}")]
+    Metadata {
+        /// The key of the document.
+        key: String,
+        /// What is wrong, and the remedy where there is one.
+        reason: String,
+    },
+
+    /// The store failed while metadata were read.
+    #[error("cannot read {key:?}")]
+    Read {
+        /// The key, or the folder that was listed.
+        key: String,
+        /// The store's error.
+        #[source]
+        source: SourceError,
+    },
+
+    /// One variable cannot be read; the rest of the dataset can.
+    #[error("variable {path:?} cannot be read")]
+    Variable {
+        /// The variable.
+        path: String,
+        /// Why.
+        #[source]
+        source: VariableFault,
+    },
+
+    /// The variable's element type is none of netCDF's.
+    #[error(
+        "variable {path:?} has the element type {dtype:?}, which netCDF does not have; read it as raw elements or with zarr-python"
+    )]
+    NotNetcdfType {
+        /// The variable.
+        path: String,
+        /// The Zarr dtype.
+        dtype: String,
+    },
+
+    /// There is no object of that name.
+    #[error("no {kind} {path:?} in this dataset")]
+    NotFound {
+        /// `variable`, `group`, `dimension` or `attribute`.
+        kind: &'static str,
+        /// The path or name asked for.
+        path: String,
+    },
+
+    /// The name cannot be used for a new object.
+    #[error("{kind} name {name:?} is not allowed: {reason}")]
+    Name {
+        /// `variable`, `group`, `dimension` or `attribute`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+
+    /// The name is taken already.
+    #[error("{kind} {path:?} exists already; choose another name")]
+    Exists {
+        /// `variable`, `group`, `dimension` or `attribute`.
+        kind: &'static str,
+        /// The path.
+        path: String,
+    },
+
+    /// A definition of a new object contradicts itself.
+    #[error("{kind} {path:?}: {reason}")]
+    Definition {
+        /// `variable`, `dimension` or `attribute`.
+        kind: &'static str,
+        /// The path.
+        path: String,
+        /// What is wrong, and the remedy.
+        reason: String,
+    },
+
+    /// Text output failed.
+    #[error("cannot write the text")]
+    Output(#[from] std::io::Error),
+}
+
+/// Why one variable cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VariableFault {
+    /// The `.zarray` document is missing.
+    #[error(
+        "its group lists it, but {key:?} does not exist; restore the object or take the name out of the group"
+    )]
+    Missing {
+        /// The key of the document.
+        key: String,
+    },
+    /// A document of the variable is not JSON.
+    #[error("{key:?} cannot be parsed")]
+    Document {
+        /// The key of the document.
+        key: String,
+        /// What is wrong and where.
+        #[source]
+        source: JsonError,
+    },
+    /// A key of `.zarray` is missing or has a value without meaning.
+    #[error("{key:?} in its .zarray: {reason}")]
+    Key {
+        /// The JSON key.
+        key: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The `dtype` is malformed.
+    #[error("\"dtype\" in its .zarray is malformed")]
+    Dtype(#[source] DtypeError),
+    /// The fill value does not fit the type.
+    #[error("\"fill_value\" {text} in its .zarray does not fit the type {dtype}")]
+    Fill {
+        /// The fill value as JSON.
+        text: String,
+        /// The type.
+        dtype: String,
+    },
+    /// A dimension that the variable names does not exist.
+    #[error("its dimension {name:?} is defined nowhere")]
+    Dimension {
+        /// The reference as written.
+        name: String,
+    },
+    /// Dimension names and array shape are of different rank.
+    #[error("{key:?} names {names} dimensions, but the array has {rank}")]
+    Rank {
+        /// Where the names are.
+        key: &'static str,
+        /// How many names there are.
+        names: usize,
+        /// Rank of the array.
+        rank: usize,
+    },
+}
+
+impl NczarrError {
+    /// The netCDF error number (`netcdf.h`) that comes nearest.
+    #[must_use]
+    pub fn netcdf_code(&self) -> i32 {
+        match self {
+            Self::NotADataset => -143,
+            Self::FormatVersion { .. } | Self::Document { .. } | Self::Metadata { .. } => -144,
+            Self::Read { .. } | Self::Output(_) => -68,
+            Self::Variable { .. } => -137,
+            Self::NotNetcdfType { .. } => -45,
+            Self::NotFound { kind, .. } => match *kind {
+                "variable" => -49,
+                "group" => -125,
+                "dimension" => -46,
+                "attribute" => -43,
+                _ => -90,
+            },
+            Self::Name { .. } => -59,
+            Self::Exists { .. } => -42,
+            Self::Definition { .. } => -36,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Fill values: what elements read as that were never written.
+
+use serde_json::Value as Json;
+
+use crate::dtype::{Dtype, NcType};
+use crate::error::VariableFault;
+use crate::json;
+use crate::value::Value;
+
+mod base64;
+mod parse;
+
+pub(crate) use self::parse::integer;
+
+/// A fill value that fits its dtype.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FillValue {
+    bytes: Vec<u8>,
+    json: Json,
+}
+
+/// How text is written in the `fill_value` of byte strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillText {
+    /// As it is, which NCZarr does.
+    Plain,
+    /// In Base64, which the Zarr v2 specification wants; what is no Base64 is taken as it is.
+    Base64,
+}
+
+impl FillValue {
+    /// Reads the `fill_value` of a `.zarray` (Zarr v2 spec, "Fill value encoding"); `null` is `None`.
+    ///
+    /// Accepted beyond it: an array of one value (netcdf-c 4.8), `0` for strings (zarr-python 2),
+    /// bare `NaN` and `Infinity`.
+    ///
+    /// # Errors
+    /// [`VariableFault::Fill`] for a value of another kind, or out of the type's range.
+    pub fn from_json(json: &Json, dtype: &Dtype, text: FillText) -> Result<Option<Self>, VariableFault> {
+        if json.is_null() {
+            return Ok(None);
+        }
+        match parse::element(json, dtype, text) {
+            Some(bytes) => Ok(Some(Self { bytes, json: json.clone() })),
+            None => Err(VariableFault::Fill { text: json::to_text(json), dtype: dtype.text().to_owned() }),
+        }
+    }
+
+    /// Makes a fill value from the first of `value`, whose type must be that of `dtype`.
+    ///
+    /// # Errors
+    /// [`VariableFault::Fill`] for another type, an empty value, or a string too long for the dtype.
+    pub fn from_value(value: &Value, dtype: &Dtype, text: FillText) -> Result<Self, VariableFault> {
+        let fault = || VariableFault::Fill { text: format!("{value:?}"), dtype: dtype.text().to_owned() };
+        let is_char = value.nc_type() == NcType::Char;
+        if dtype.nc_type(is_char) != Some(value.nc_type()) || (value.is_empty() && !is_char) {
+            return Err(fault());
+        }
+        let mut bytes = value.to_stored_bytes(dtype).ok_or_else(fault)?;
+        bytes.resize(bytes.len().max(dtype.size()), 0);
+        bytes.truncate(dtype.size());
+        let json = parse::to_json(&bytes, value.nc_type(), dtype, text).ok_or_else(fault)?;
+        Ok(Self { bytes, json })
+    }
+
+    /// The element in the byte order of the dtype, exactly of its size.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The value as `.zarray` writes it.
+    #[must_use]
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
+    /// The value in its netCDF type.
+    #[must_use]
+    pub fn value(&self, nc_type: NcType, dtype: &Dtype) -> Option<Value> {
+        Value::from_stored_bytes(nc_type, dtype, &self.bytes)
+    }
+
+    /// Whether it is netCDF's default for the type, also as netcdf-c writes it with 6 digits.
+    #[must_use]
+    pub fn is_default(&self, nc_type: NcType, dtype: &Dtype) -> bool {
+        let Some(value) = self.value(nc_type, dtype) else { return false };
+        match (&value, default_fill(nc_type)) {
+            (Value::Double(values), _) => {
+                values.iter().all(|&value| value == NC_FILL_DOUBLE || value == 9.96921e36)
+            }
+            (value, default) => *value == default,
+        }
+    }
+}
+
+const NC_FILL_DOUBLE: f64 = 9.969_209_968_386_869e36;
+
+/// netCDF's default fill value of a type (`NC_FILL_*` in netcdf.h).
+#[must_use]
+pub fn default_fill(nc_type: NcType) -> Value {
+    match nc_type {
+        NcType::Byte => Value::from(-127i8),
+        NcType::Char => Value::Char(vec![0]),
+        NcType::Short => Value::from(-32767i16),
+        NcType::Int => Value::from(-2_147_483_647i32),
+        NcType::Float => Value::from(9.969_21e36f32),
+        NcType::Double => Value::from(NC_FILL_DOUBLE),
+        NcType::UByte => Value::from(255u8),
+        NcType::UShort => Value::from(65535u16),
+        NcType::UInt => Value::from(u32::MAX),
+        NcType::Int64 => Value::from(-9_223_372_036_854_775_806i64),
+        NcType::UInt64 => Value::from(18_446_744_073_709_551_614u64),
+        NcType::String => Value::strings([""]),
+    }
+}

@@ -1,0 +1,25 @@
+//! Limits on what metadata may ask of this process, as numbers in one place.
+
+/// Deepest nesting of JSON arrays and objects that is followed.
+pub const JSON_DEPTH: usize = 64;
+
+/// Largest metadata document in bytes (16 MiB).
+pub const DOCUMENT_BYTES: usize = 16 << 20;
+
+/// Most children that one group may list.
+pub const CHILDREN: usize = 1_000_000;
+
+/// Deepest nesting of groups that is followed.
+pub const GROUP_DEPTH: usize = 64;
+
+/// Most dimensions of one array.
+pub const RANK: usize = 64;
+
+/// Largest decoded chunk in bytes (4 GiB).
+pub const CHUNK_BYTES: u64 = 4 << 30;
+
+/// Longest netCDF name in bytes.
+pub const NAME_BYTES: usize = 256;
+
+/// Largest size in bytes of one element (a fixed-length string, a structure).
+pub const ELEMENT_BYTES: u64 = 1 << 30;

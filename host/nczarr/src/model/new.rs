@@ -1,0 +1,403 @@
+//! Building a new dataset.
+
+use serde_json::Value as Json;
+
+use super::names;
+use super::{
+    Dimension, DimensionRef, Group, Hierarchy, Order, ScalarForm, Separator, Storage, Variable,
+    VariableDocuments, join_path,
+};
+use crate::attribute::Attribute;
+use crate::dtype::{ByteOrder, Dtype, NcType};
+use crate::error::NczarrError;
+use crate::fill::{FillText, FillValue, default_fill};
+use crate::limits;
+use crate::value::Value;
+
+/// What the missing elements of a new variable read as.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum NewFill {
+    /// netCDF's default for the type.
+    #[default]
+    Default,
+    /// Nothing is defined: `null`.
+    None,
+    /// This value, which is also made the attribute `_FillValue`.
+    Value(Value),
+}
+
+/// The definition of a new variable; what is not said has netCDF's defaults.
+///
+/// ```
+/// use ncz_nczarr::{Format, Hierarchy, NcType, NewVariable};
+///
+/// let mut dataset = Hierarchy::new(Format::NCZARR);
+/// dataset.add_dimension("/", "x", 5, false)?;
+/// dataset.add_variable("/", NewVariable::new("v", NcType::Int).dimensions(["x"]).chunks([2]))?;
+/// assert_eq!(dataset.variable("/v")?.chunk_shape, [2]);
+/// # Ok::<(), ncz_nczarr::NczarrError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NewVariable {
+    name: String,
+    dtype: Option<Dtype>,
+    nc_type: Option<NcType>,
+    byte_order: ByteOrder,
+    string_length: usize,
+    dimensions: Vec<String>,
+    chunks: Option<Vec<u64>>,
+    fill: NewFill,
+    order: Order,
+    separator: Separator,
+    filters: Vec<Json>,
+    storage: Storage,
+    attributes: Vec<Attribute>,
+}
+
+impl NewVariable {
+    /// A variable of a netCDF type.
+    #[must_use]
+    pub fn new(name: impl Into<String>, nc_type: NcType) -> Self {
+        Self {
+            name: name.into(),
+            dtype: None,
+            nc_type: Some(nc_type),
+            byte_order: ByteOrder::Little,
+            string_length: 128,
+            dimensions: Vec::new(),
+            chunks: None,
+            fill: NewFill::Default,
+            order: Order::C,
+            separator: Separator::Dot,
+            filters: Vec::new(),
+            storage: Storage::Chunked,
+            attributes: Vec::new(),
+        }
+    }
+
+    /// A variable of a Zarr dtype, also of those that netCDF lacks; its missing elements are zeros unless said.
+    #[must_use]
+    pub fn of_dtype(name: impl Into<String>, dtype: Dtype, nc_type: Option<NcType>) -> Self {
+        let fill = if nc_type.is_some() { NewFill::Default } else { NewFill::None };
+        Self { dtype: Some(dtype), nc_type, fill, ..Self::new(name, NcType::Byte) }
+    }
+
+    /// Byte order of the stored elements; little endian unless said.
+    #[must_use]
+    pub fn byte_order(mut self, order: ByteOrder) -> Self {
+        self.byte_order = order;
+        self
+    }
+
+    /// Bytes of a stored string; 128 unless said.
+    #[must_use]
+    pub fn string_length(mut self, length: usize) -> Self {
+        self.string_length = length;
+        self
+    }
+
+    /// The dimensions, outermost first: names that are looked up in the group and around it, or paths.
+    #[must_use]
+    pub fn dimensions<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.dimensions = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lengths of a chunk.
+    #[must_use]
+    pub fn chunks(mut self, lengths: impl Into<Vec<u64>>) -> Self {
+        self.chunks = Some(lengths.into());
+        self
+    }
+
+    /// What missing elements read as.
+    #[must_use]
+    pub fn fill(mut self, fill: NewFill) -> Self {
+        self.fill = fill;
+        self
+    }
+
+    /// Order of the elements in a chunk; C unless said.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// What stands between the chunk indices in a key; a dot unless said.
+    #[must_use]
+    pub fn separator(mut self, separator: Separator) -> Self {
+        self.separator = separator;
+        self
+    }
+
+    /// The chain in the order of encoding as codec JSON.
+    #[must_use]
+    pub fn filters(mut self, filters: Vec<Json>) -> Self {
+        self.filters = filters;
+        self
+    }
+
+    /// netCDF's storage class; chunked unless said.
+    #[must_use]
+    pub fn storage(mut self, storage: Storage) -> Self {
+        self.storage = storage;
+        self
+    }
+
+    /// Adds an attribute.
+    #[must_use]
+    pub fn attribute(mut self, attribute: Attribute) -> Self {
+        self.attributes.push(attribute);
+        self
+    }
+}
+
+impl Hierarchy {
+    /// Adds a group inside the group at `parent`.
+    ///
+    /// # Errors
+    /// A name that is not allowed or taken; no group at `parent`.
+    pub fn add_group(&mut self, parent: &str, name: &str) -> Result<&mut Group, NczarrError> {
+        names::check("group", name)?;
+        let parent = self.group_mut(parent)?;
+        let path = join_path(&parent.path, name);
+        refuse_taken(parent, "group", name)?;
+        parent.groups.push(Group::new(name.to_owned(), path));
+        let at = parent.groups.len() - 1;
+        Ok(&mut parent.groups[at])
+    }
+
+    /// Adds a dimension to the group at `group`.
+    ///
+    /// # Errors
+    /// A name that is not allowed or taken; a fixed length of 0; no such group.
+    pub fn add_dimension(
+        &mut self,
+        group: &str,
+        name: &str,
+        len: u64,
+        unlimited: bool,
+    ) -> Result<DimensionRef, NczarrError> {
+        names::check("dimension", name)?;
+        let group = self.group_mut(group)?;
+        let path = join_path(&group.path, name);
+        if group.dimension(name).is_some() {
+            return Err(NczarrError::Exists { kind: "dimension", path });
+        }
+        group.dimensions.push(Dimension { name: name.to_owned(), len, unlimited, anonymous: false });
+        Ok(DimensionRef { group: group.path.clone(), name: name.to_owned() })
+    }
+
+    /// Adds a variable to the group at `group`.
+    ///
+    /// # Errors
+    /// A name that is not allowed or taken; dimensions that do not exist; chunks of another rank or with a
+    /// length of 0; a fill value of another type; no such group.
+    pub fn add_variable(&mut self, group: &str, new: NewVariable) -> Result<&mut Variable, NczarrError> {
+        names::check("variable", &new.name)?;
+        let group_path = self.group(group)?.path.clone();
+        refuse_taken(self.group(group)?, "variable", &new.name)?;
+        let path = join_path(&group_path, &new.name);
+        let wrong = |reason: String| NczarrError::Definition { kind: "variable", path: path.clone(), reason };
+
+        let mut dimensions = Vec::with_capacity(new.dimensions.len());
+        let mut lens = Vec::with_capacity(new.dimensions.len());
+        for name in &new.dimensions {
+            let reference = self.resolve_dimension(&group_path, name).ok_or_else(|| {
+                wrong(format!("its dimension {name:?} is defined nowhere; define it first"))
+            })?;
+            let dimension = self.dimension(&reference).map(|dimension| (dimension.len, dimension.unlimited));
+            lens.push(dimension.unwrap_or_default());
+            dimensions.push(reference);
+        }
+        if dimensions.len() > limits::RANK {
+            return Err(wrong(format!(
+                "it has {} dimensions, {} are the most",
+                dimensions.len(),
+                limits::RANK
+            )));
+        }
+        let dtype = match (new.dtype, new.nc_type) {
+            (Some(dtype), _) => dtype,
+            (None, Some(nc_type)) => nc_type.dtype(new.byte_order, new.string_length),
+            (None, None) => return Err(wrong("it has no type".to_owned())),
+        };
+        let shape: Vec<u64> = lens.iter().map(|&(len, _)| len).collect();
+        let scalar = shape.is_empty().then_some(if self.format.is_nczarr() {
+            ScalarForm::Rank1
+        } else {
+            ScalarForm::Rank0
+        });
+        let chunk_shape = match (new.chunks, new.storage) {
+            (Some(chunks), Storage::Chunked) => chunks,
+            (Some(chunks), storage) if chunks != shape => {
+                return Err(wrong(format!(
+                    "storage {:?} has one chunk of the whole shape, not {chunks:?}",
+                    storage.name()
+                )));
+            }
+            (_, Storage::Chunked) => default_chunks(&lens, dtype.size()),
+            _ => shape.iter().map(|&len| len.max(1)).collect(),
+        };
+        if chunk_shape.len() != shape.len() {
+            return Err(wrong(format!(
+                "its chunks have {} lengths, its shape {}",
+                chunk_shape.len(),
+                shape.len()
+            )));
+        }
+        if chunk_shape.contains(&0) {
+            return Err(wrong(format!(
+                "chunk lengths {chunk_shape:?} contain 0; give each dimension at least 1"
+            )));
+        }
+        let text = if self.format.is_nczarr() { FillText::Plain } else { FillText::Base64 };
+        let mut attributes = Vec::new();
+        let fill = match (&new.fill, new.nc_type) {
+            (NewFill::None, _) => None,
+            (NewFill::Default, Some(nc_type)) => Some((default_fill(nc_type), false)),
+            (NewFill::Default, None) => None,
+            (NewFill::Value(value), _) => Some((value.clone(), true)),
+        };
+        let fill = match fill {
+            None => None,
+            Some((value, shown)) => {
+                let fill =
+                    FillValue::from_value(&value, &dtype, text).map_err(|fault| wrong(fault.to_string()))?;
+                if shown {
+                    attributes.push(Attribute::new("_FillValue", value));
+                }
+                Some(fill)
+            }
+        };
+        for attribute in new.attributes {
+            let is_fill = attribute.name == "_FillValue";
+            if is_fill
+                && !attributes
+                    .iter()
+                    .any(|have: &Attribute| have.name == "_FillValue" && have.value == attribute.value)
+            {
+                return Err(wrong(
+                    "its attribute _FillValue differs from its fill value; set it as the fill value"
+                        .to_owned(),
+                ));
+            }
+            crate::attribute::set(&mut attributes, attribute)?;
+        }
+        let group = self.group_mut(&group_path)?;
+        group.variables.push(Variable {
+            name: new.name,
+            key: path.trim_start_matches('/').to_owned(),
+            path,
+            dtype,
+            nc_type: new.nc_type,
+            shape,
+            chunk_shape,
+            scalar,
+            dimensions,
+            fill,
+            order: new.order,
+            separator: new.separator,
+            filters: new.filters,
+            storage: new.storage,
+            attributes,
+            documents: VariableDocuments::default(),
+        });
+        let at = group.variables.len() - 1;
+        Ok(&mut group.variables[at])
+    }
+}
+
+/// netCDF's chunk lengths for dimensions given as (length, unlimited) and an element size in bytes.
+///
+/// Aims at 16 MiB: unlimited dimensions get 1 (a lone one 4096 bytes), the others share what is left in
+/// proportion to their lengths, evened out so that the last chunk wastes little. Each length is at least 1.
+#[must_use]
+pub fn default_chunks(dimensions: &[(u64, bool)], element_size: usize) -> Vec<u64> {
+    const TARGET: f64 = 16_777_216.0;
+    let size = element_size.max(1) as f64;
+    if let [(_, true)] = dimensions {
+        return vec![(4096 / element_size.max(1) as u64).max(1)];
+    }
+    let fixed = dimensions.iter().filter(|(_, unlimited)| !unlimited).count();
+    if fixed == 0 {
+        let each = (TARGET / size).powf(1.0 / dimensions.len().max(1) as f64);
+        return dimensions.iter().map(|_| (each as u64).max(1)).collect();
+    }
+    let values: f64 =
+        dimensions.iter().filter(|(_, unlimited)| !unlimited).map(|&(len, _)| len.max(1) as f64).product();
+    let share = (TARGET / (values * size)).powf(1.0 / fixed as f64);
+    dimensions
+        .iter()
+        .map(|&(len, unlimited)| match len {
+            _ if unlimited => 1,
+            0 => 1,
+            _ => {
+                let wanted = ((len as f64 * share - 0.5) as u64).clamp(1, len);
+                len.div_ceil(len.div_ceil(wanted))
+            }
+        })
+        .collect()
+}
+
+fn refuse_taken(group: &Group, kind: &'static str, name: &str) -> Result<(), NczarrError> {
+    let taken = group.variables.iter().any(|variable| variable.name == name)
+        || group.unreadable.iter().any(|variable| variable.name == name)
+        || group.groups.iter().any(|child| child.name == name);
+    if taken { Err(NczarrError::Exists { kind, path: join_path(&group.path, name) }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Format;
+
+    #[test]
+    fn default_chunks_are_those_of_netcdf() {
+        assert_eq!(default_chunks(&[(5, true)], 8), [512]);
+        assert_eq!(default_chunks(&[(3, true), (3, false)], 4), [1, 3]);
+        assert_eq!(default_chunks(&[(2, false), (3, false), (6, false)], 2), [2, 3, 6]);
+        assert_eq!(default_chunks(&[(0, false)], 4), [1]);
+        assert_eq!(default_chunks(&[], 4), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn default_chunks_stay_near_their_target_for_absurd_lengths() {
+        let chunks = default_chunks(&[(1 << 60, false), (1 << 60, false)], 8);
+        let bytes = chunks.iter().map(|&len| len as f64).product::<f64>() * 8.0;
+        assert!((1.0..=20e6).contains(&bytes), "{chunks:?}");
+    }
+
+    #[test]
+    fn definitions_that_contradict_themselves_are_refused() {
+        let mut dataset = Hierarchy::new(Format::NCZARR);
+        dataset.add_dimension("/", "x", 5, false).unwrap();
+        let variable = || NewVariable::new("v", NcType::Int).dimensions(["x"]);
+        assert!(dataset.add_variable("/", variable().dimensions(["y"])).is_err());
+        assert!(dataset.add_variable("/", variable().chunks([0])).is_err());
+        assert!(dataset.add_variable("/", variable().chunks([1, 1])).is_err());
+        assert!(dataset.add_variable("/", variable().fill(NewFill::Value(1.5f32.into()))).is_err());
+        dataset.add_variable("/", variable()).unwrap();
+        assert!(matches!(dataset.add_variable("/", variable()), Err(NczarrError::Exists { .. })));
+        assert!(matches!(dataset.add_group("/", "v"), Err(NczarrError::Exists { .. })));
+        assert!(matches!(dataset.add_dimension("/", "x", 1, false), Err(NczarrError::Exists { .. })));
+        assert!(matches!(dataset.add_group("/none", "g"), Err(NczarrError::NotFound { .. })));
+    }
+
+    #[test]
+    fn a_dimension_is_found_in_the_nearest_group_around() {
+        let mut dataset = Hierarchy::new(Format::NCZARR);
+        dataset.add_group("/", "g").unwrap();
+        dataset.add_group("/g", "h").unwrap();
+        dataset.add_dimension("/", "x", 5, false).unwrap();
+        dataset.add_dimension("/", "y", 7, false).unwrap();
+        dataset.add_dimension("/g", "x", 6, false).unwrap();
+        let shape = |dataset: &mut Hierarchy, name: &str, dimensions: [&str; 2]| {
+            let new = NewVariable::new(name, NcType::Int).dimensions(dimensions);
+            dataset.add_variable("/g/h", new).unwrap().shape.clone()
+        };
+        assert_eq!(shape(&mut dataset, "v", ["x", "y"]), [6, 7]);
+        assert_eq!(shape(&mut dataset, "w", ["/x", "/g/x"]), [5, 6]);
+    }
+}
