@@ -38,9 +38,10 @@ pub struct Python {
 pub fn python() -> Result<Python, Skip> {
     let folder = target_dir().join(format!("python-peers-{:016x}", hash(REQUIREMENTS)));
     let python = Python { folder };
-    if !python.is_complete() {
-        python.make().map_err(|error| unavailable(&error))?;
+    if python.is_complete() {
+        return Ok(python);
     }
+    python.make_once_a_run().map_err(|error| unavailable(&error))?;
     Ok(python)
 }
 
@@ -135,23 +136,34 @@ impl Python {
         self.marker().is_file() && self.interpreter().exists()
     }
 
-    /// Makes the environment in its final place (scripts inside it hold absolute paths), with the marker last.
-    fn make(&self) -> Result<(), Error> {
-        let lock = self.folder.with_extension("lock");
-        let _lock = FileLock::wait(&lock, MAKING)?;
+    /// Makes the environment unless another process has, or has failed to in this run of nextest: without a network
+    /// every test would otherwise wait for pip to give up.
+    fn make_once_a_run(&self) -> Result<(), Error> {
+        let _lock = FileLock::wait(&self.folder.with_extension("lock"), MAKING)?;
         if self.is_complete() {
             return Ok(());
         }
+        let record = self.folder.with_extension("failed");
+        let run = std::env::var("NEXTEST_RUN_ID").ok();
+        if let (Some(run), Ok(recorded)) = (&run, std::fs::read_to_string(&record))
+            && let Some((recorded_run, why)) = recorded.split_once('\n')
+            && recorded_run == run
+        {
+            return Err(Error::fixture(&self.folder, why));
+        }
+        let made = self.make();
+        if let (Some(run), Err(error)) = (run, &made) {
+            std::fs::write(&record, format!("{run}\n{}", with_sources(error))).map_err(Error::io(&record))?;
+        }
+        made
+    }
+
+    /// Makes the environment in its final place (scripts inside it hold absolute paths), with the marker last.
+    fn make(&self) -> Result<(), Error> {
         if self.folder.exists() {
             std::fs::remove_dir_all(&self.folder).map_err(Error::io(&self.folder))?;
         }
         let base = std::env::var_os("NCZ_PYTHON").unwrap_or_else(|| "python3".into());
-        let step = |command: &mut Command| {
-            UNSET.iter().for_each(|name| {
-                command.env_remove(name);
-            });
-            run(command, MAKING)?.success(&describe(command)).map(drop)
-        };
         step(Command::new(base).args(["-m", "venv"]).arg(&self.folder))?;
         let requirements = self.folder.join("requirements.txt");
         std::fs::write(&requirements, REQUIREMENTS).map_err(Error::io(&requirements))?;
@@ -163,20 +175,32 @@ impl Python {
     }
 }
 
+/// One step of making the environment.
+fn step(command: &mut Command) -> Result<(), Error> {
+    for name in UNSET {
+        command.env_remove(name);
+    }
+    run(command, MAKING)?.success(&describe(command)).map(drop)
+}
+
 fn checked(command: &mut Command) -> Result<Output, Error> {
     run(command, SCRIPT)?.success(&describe(command))
 }
 
 fn unavailable(error: &Error) -> Skip {
     let why = with_sources(error);
-    let remedy = if why.contains("ensurepip") || why.contains("No module named venv") {
+    let remedy = remedy(&why);
+    Skip::new("the Python environment with the peers", why, remedy)
+}
+
+fn remedy(why: &str) -> &'static str {
+    if why.contains("ensurepip") || why.contains("No module named venv") {
         "apt-get install python3-venv, or run tests/support/setup.sh"
-    } else if matches!(error, Error::Start { .. }) {
+    } else if why.starts_with("cannot start") {
         "apt-get install python3-venv (it brings python3), or name an interpreter by NCZ_PYTHON"
     } else {
         "CPython 3.11 or later and a package index that pip reaches"
-    };
-    Skip::new("the Python environment with the peers", why, remedy)
+    }
 }
 
 fn with_sources(error: &Error) -> String {
@@ -219,6 +243,16 @@ mod tests {
         assert!(python.plugin_dir("hdf5plugin").unwrap().join("libh5zstd.so").is_file());
         assert!(python.plugin_dir("netCDF4").unwrap().join("lib__nczstdfilters.so").is_file());
         assert!(python.plugin_dir("numpy").unwrap_err().to_string().contains("numpy"));
+    }
+
+    #[test]
+    fn a_system_python_without_venv_is_told_its_debian_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let error =
+            step(Command::new("sh").args(["-c", "echo ensurepip is not available >&2; exit 1"])).unwrap_err();
+        assert!(remedy(&with_sources(&error)).contains("apt-get install python3-venv"));
+        let absent = step(&mut Command::new(folder.path().join("python3"))).unwrap_err();
+        assert!(remedy(&with_sources(&absent)).contains("apt-get install python3-venv"));
     }
 
     #[test]
