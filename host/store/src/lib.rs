@@ -1,1 +1,39 @@
 //! Where the bytes of a dataset live: memory and directories behind one trait.
+//!
+//! A [`Store`] keeps *objects* (metadata documents, chunks) under [`Key`]s. It knows nothing of
+//! what the bytes mean. Three rules hold on every backend:
+//!
+//! * an object is replaced whole or not at all, for readers, after a crash and on a full disk;
+//! * a content key is never a prefix of another one: where `a` is an object, `a/b` is refused;
+//! * a read gives exactly the bytes that were asked for, or an error, or "there is no such object".
+//!
+//! [`MemoryStore`] keeps a dataset in memory, [`FileStore`] in a directory. A new dataset on a
+//! directory is built in a hidden place beside its target and appears by one rename.
+//!
+//! ```
+//! use ncz_store::{Key, MemoryStore, Store, StoreExt, WriteMode};
+//!
+//! let store = MemoryStore::new("example");
+//! let key = Key::parse("temperature/0.0")?;
+//! store.write(key, b"chunk", WriteMode::Replace)?;
+//! assert_eq!(store.read_vec(key, 1 << 20)?, Some(b"chunk".to_vec()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod file;
+mod key;
+mod memory;
+mod store;
+pub mod testing;
+
+pub use error::{Location, StoreError};
+pub use file::{Access, CreateOptions, Durability, FileStore};
+pub use key::{Key, KeyBuf, KeyError, Prefix};
+pub use memory::MemoryStore;
+pub use store::{
+    Capabilities, Depth, Entry, EntryKind, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store,
+    StoreExt, WriteMode,
+};

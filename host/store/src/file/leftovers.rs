@@ -1,0 +1,177 @@
+//! What a process that died left behind, and how it is told from what a living one uses.
+//!
+//! A writer to a visible dataset keeps a shared lock on the file `.ncz-writer` in its root. Who
+//! finds that file without a lock knows that a writer has died, and that somewhere below there may
+//! be temporary files; only then is the whole dataset searched. Where locks are not known, or
+//! reach only one machine, age has the last word.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{self, Dir, FileType, FlockOperation, Stat, flock, fstat};
+use rustix::io::Errno;
+use rustix::process::getuid;
+
+use super::names::{WRITER, is_stage_of, is_temporary_object};
+use super::{FileStore, Home, sys, tree};
+
+/// The age at which a temporary object without a living writer is rubbish.
+pub(super) const OLD: Duration = Duration::from_secs(3600);
+
+/// The same for a whole dataset that was never published.
+pub(super) const OLD_STAGE: Duration = Duration::from_secs(24 * 3600);
+
+/// How many neighbours of a target are looked at for abandoned stages.
+const NEIGHBOURS: usize = 10_000;
+
+/// How deep temporary objects are searched for; deeper than keys go.
+const MAX_DEPTH: usize = 512;
+
+/// The mark of this writer.
+#[derive(Default)]
+pub(super) struct WriterMark {
+    tried: AtomicBool,
+    file: Mutex<Option<Mark>>,
+}
+
+struct Mark {
+    file: OwnedFd,
+    /// The file was there before, perhaps from one who died: it stays for the next to look at.
+    found: bool,
+}
+
+impl WriterMark {
+    /// Called before each write to a visible dataset; does something at the first.
+    pub(super) fn set(&self, root: &OwnedFd) {
+        if self.tried.load(Ordering::Acquire) {
+            return;
+        }
+        let mut slot = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.tried.load(Ordering::Acquire) {
+            // without a mark everything works but the cleaning up
+            *slot = mark(root).ok();
+            self.tried.store(true, Ordering::Release);
+        }
+    }
+
+    /// Takes the mark away if it is nobody else's.
+    pub(super) fn remove(&mut self, root: &OwnedFd) {
+        let mark = self.file.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Mark { file, found: false }) = mark {
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_entry(root, &file) {
+                let _ = sys::remove_file(root, WRITER);
+            }
+        }
+    }
+}
+
+fn mark(root: &OwnedFd) -> Result<Mark, Errno> {
+    loop {
+        let (file, found) = match sys::create_file(root, WRITER) {
+            Ok(file) => (file, false),
+            Err(Errno::EXIST) => (sys::open_file(root, WRITER)?, true),
+            Err(error) => return Err(error),
+        };
+        flock(&file, FlockOperation::NonBlockingLockShared)?;
+        // another may have removed it between opening and locking
+        if is_entry(root, &file) {
+            return Ok(Mark { file, found });
+        }
+    }
+}
+
+fn is_entry(root: &OwnedFd, file: &OwnedFd) -> bool {
+    match (sys::stat_entry(root, WRITER), fstat(file)) {
+        (Ok(there), Ok(ours)) => tree::same(&there, &ours),
+        _ => false,
+    }
+}
+
+/// Removes the temporary objects of writers that have died. What cannot be done is left: they
+/// take space and are otherwise harmless.
+pub(super) fn clean(store: &FileStore, age: Duration) {
+    let Ok(file) = sys::open_file(&store.root, WRITER) else {
+        return;
+    };
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || !is_entry(&store.root, &file) {
+        return;
+    }
+    if matches!(clean_below(&store.root, age, MAX_DEPTH), Ok(Rest::Clean)) {
+        let _ = sys::remove_file(&store.root, WRITER);
+    }
+}
+
+enum Rest {
+    Clean,
+    /// Something is too young to be judged; the mark stays.
+    TooYoung,
+}
+
+fn clean_below(directory: &OwnedFd, age: Duration, depth: usize) -> Result<Rest, Errno> {
+    let deeper = depth.checked_sub(1).ok_or(Errno::LOOP)?;
+    let mut rest = Rest::Clean;
+    let mut entries = Dir::read_from(directory)?;
+    while let Some(entry) = entries.read() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if is_temporary_object(name.to_bytes()) {
+            match sys::stat_entry(directory, name) {
+                Ok(found) if is_rubbish(&found, FileType::RegularFile, age) => {
+                    sys::remove_file(directory, name)?
+                }
+                Ok(_) => rest = Rest::TooYoung,
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error),
+            }
+        } else if !matches!(name.to_bytes(), b"." | b"..")
+            && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
+        {
+            // links are not followed: what is behind them has its own mark
+            match sys::open_real_directory(directory, name) {
+                Ok(inner) => {
+                    if let Rest::TooYoung = clean_below(&inner, age, deeper)? {
+                        rest = Rest::TooYoung;
+                    }
+                }
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(rest)
+}
+
+/// Removes the unpublished datasets of the same name whose writers have died.
+pub(super) fn clean_stages(home: &Home, age: Duration) {
+    let Ok(mut entries) = Dir::read_from(&home.parent) else {
+        return;
+    };
+    for _ in 0..NEIGHBOURS {
+        let Some(Ok(entry)) = entries.read() else {
+            return;
+        };
+        let name = entry.file_name();
+        if !is_stage_of(name.to_bytes(), &home.name) {
+            continue;
+        }
+        let Ok(stage) = sys::open_real_directory(&home.parent, name) else {
+            continue;
+        };
+        let rubbish = fstat(&stage).is_ok_and(|found| is_rubbish(&found, FileType::Directory, age));
+        if rubbish && flock(&stage, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ =
+                tree::remove(&home.parent, std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes()), &stage);
+        }
+    }
+}
+
+/// Ours by owner and kind, and older than `age`.
+fn is_rubbish(found: &Stat, kind: FileType, age: Duration) -> bool {
+    let changed = u64::try_from(found.st_mtime).unwrap_or(u64::MAX);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    found.st_uid == getuid().as_raw()
+        && fs::FileType::from_raw_mode(found.st_mode) == kind
+        && changed.checked_add(age.as_secs()).is_some_and(|end| end <= now)
+}

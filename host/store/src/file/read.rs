@@ -1,0 +1,108 @@
+//! Reading objects.
+
+use std::io::IoSliceMut;
+use std::os::fd::OwnedFd;
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{FileType, fstat};
+use rustix::io::{Errno, pread, preadv, retry_on_intr};
+
+use super::{FileStore, sys};
+use crate::error::StoreError;
+use crate::key::Key;
+use crate::store::{ReadInto, ReadRange, make_room};
+
+pub(super) fn read(
+    store: &FileStore,
+    key: Key<'_>,
+    range: ReadRange,
+    max_len: u64,
+    out: &mut Vec<u8>,
+) -> Result<bool, StoreError> {
+    let Some((file, len)) = open(store, key)? else {
+        return Ok(false);
+    };
+    let at = || store.at(key);
+    let wanted = range.checked(len, max_len, at)?;
+    let too_much = || StoreError::OutOfMemory { at: at(), len: wanted.end - wanted.start };
+    let want = usize::try_from(wanted.end - wanted.start).map_err(|_| too_much())?;
+    if want == 0 {
+        return Ok(true);
+    }
+    // One byte more than expected: where the range goes to the end, the read itself then shows,
+    // without another call, that the object is still as long as it was.
+    let to_end = wanted.end == len;
+    make_room(out, want.checked_add(usize::from(to_end)).ok_or_else(too_much)?, at)?;
+    while out.len() < want {
+        let offset = wanted.start + out.len() as u64;
+        let n = retry_on_intr(|| pread(&file, spare_capacity(out), offset))
+            .map_err(|error| store.io("read", key, error))?;
+        if n == 0 {
+            break;
+        }
+    }
+    if out.len() < want || (to_end && out.len() > want) {
+        return Err(StoreError::Changed { at: at() });
+    }
+    out.truncate(want);
+    Ok(true)
+}
+
+pub(super) fn read_into(
+    store: &FileStore,
+    key: Key<'_>,
+    offset: u64,
+    out: &mut [u8],
+) -> Result<Option<ReadInto>, StoreError> {
+    let Some((file, object_len)) = open(store, key)? else {
+        return Ok(None);
+    };
+    let rest = usize::try_from(object_len.saturating_sub(offset)).unwrap_or(usize::MAX);
+    let want = rest.min(out.len());
+    let to_end = want == rest;
+    let mut filled = 0;
+    while let Some(room) = out.get_mut(filled..want).filter(|room| !room.is_empty()) {
+        let mut beyond = [0_u8];
+        let mut parts = [IoSliceMut::new(room), IoSliceMut::new(&mut beyond)];
+        let n = retry_on_intr(|| preadv(&file, &mut parts, offset + filled as u64))
+            .map_err(|error| store.io("read", key, error))?;
+        if n == 0 {
+            break;
+        }
+        filled += n;
+    }
+    if filled < want || (to_end && filled > want) {
+        return Err(StoreError::Changed { at: store.at(key) });
+    }
+    Ok(Some(ReadInto { filled: want, object_len }))
+}
+
+pub(super) fn len(store: &FileStore, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+    match sys::stat(&store.root, key.as_str()) {
+        Ok(stat) => regular(store, key, stat.st_mode, stat.st_size),
+        Err(Errno::NOENT | Errno::NOTDIR) => store.check_still_there().map(|()| None),
+        Err(error) => Err(store.io("look at", key, error)),
+    }
+}
+
+/// The file of an object and its length; `None` if there is none.
+fn open(store: &FileStore, key: Key<'_>) -> Result<Option<(OwnedFd, u64)>, StoreError> {
+    let file = match sys::open_file(&store.root, key.as_str()) {
+        Ok(file) => file,
+        Err(Errno::NOENT | Errno::NOTDIR) => return store.check_still_there().map(|()| None),
+        // a socket, or a device without a driver
+        Err(Errno::NXIO) => return Err(StoreError::NotAnObject { at: store.at(key) }),
+        Err(error) => return Err(store.io("open", key, error)),
+    };
+    let stat = fstat(&file).map_err(|error| store.io("look at", key, error))?;
+    Ok(regular(store, key, stat.st_mode, stat.st_size)?.map(|len| (file, len)))
+}
+
+/// The length of a regular file; a directory is no object, so there is none under its key.
+fn regular(store: &FileStore, key: Key<'_>, mode: u32, size: i64) -> Result<Option<u64>, StoreError> {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => Ok(Some(u64::try_from(size).unwrap_or(0))),
+        FileType::Directory => Ok(None),
+        _ => Err(StoreError::NotAnObject { at: store.at(key) }),
+    }
+}

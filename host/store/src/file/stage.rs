@@ -1,0 +1,232 @@
+//! A new dataset: built in a hidden directory beside its target, made visible by one rename.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{FileType, FlockOperation, Mode, fchmod, flock, fstat};
+use rustix::io::Errno;
+
+use super::names::Names;
+use super::{
+    Access, CreateOptions, Durability, FileStore, Home, Predicate, leftovers, open_error, sys, tree,
+};
+use crate::error::{Location, StoreError};
+
+/// What is left to do for a dataset that is not yet visible.
+pub(super) struct Stage {
+    /// The name of the hidden directory, beside the target.
+    pub(super) hidden: OsString,
+    replace_if: Option<Predicate>,
+}
+
+/// The directory that holds the entry of `path`.
+pub(super) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+pub(super) fn create(path: &Path, options: CreateOptions) -> Result<FileStore, StoreError> {
+    let Some(name) = path.file_name() else {
+        return Err(not_a_dataset(path, "has no name of its own to be created under"));
+    };
+    let above = parent_of(path);
+    let parent = sys::open_directory(rustix::fs::CWD, above).map_err(|error| open_error(above, error))?;
+    let home = Home { parent, name: name.to_owned() };
+    check_target(path, &home, options.replace_if.as_ref())?;
+    leftovers::clean_stages(&home, leftovers::OLD_STAGE);
+
+    let names = Names::default();
+    let (hidden, root) = make_hidden(&home, &names)
+        .map_err(|error| StoreError::from_io("create", Location::store(path.display()), error.into()))?;
+    // tells others who clean up that somebody lives here; where locks are unknown, age does
+    let _ = flock(&root, FlockOperation::NonBlockingLockExclusive);
+    let mut store = FileStore::new(root, path.to_owned(), Some(home), Access::ReadWrite, options.durability);
+    store.names = names;
+    *store.staged.get_mut() = true;
+    *store.stage.get_mut().unwrap_or_else(PoisonError::into_inner) =
+        Some(Stage { hidden, replace_if: options.replace_if });
+    Ok(store)
+}
+
+pub(super) fn publish(store: &FileStore) -> Result<(), StoreError> {
+    let mut slot = store.stage.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some(stage), Some(home)) = (slot.as_ref(), &store.home) else {
+        return Ok(());
+    };
+    if store.durability == Durability::PowerLoss {
+        // from here on a late writer waits for the disk by itself
+        store.staged.store(false, Ordering::Release);
+    }
+    let published = flush_and_rename(store, stage, home);
+    match published {
+        Ok(old) => {
+            store.staged.store(false, Ordering::Release);
+            let _ = flock(&store.root, FlockOperation::NonBlockingUnlock);
+            *slot = None;
+            if store.durability == Durability::PowerLoss {
+                sys::sync_file(&home.parent).map_err(|error| publish_error(store, error))?;
+            }
+            old.map_or(Ok(()), |old| remove_old(store, home, &old))
+        }
+        Err(error) => {
+            store.staged.store(true, Ordering::Release);
+            Err(error)
+        }
+    }
+}
+
+/// The dataset that was replaced, under the name that it was given.
+struct Old {
+    directory: OwnedFd,
+    name: OsString,
+}
+
+fn flush_and_rename(store: &FileStore, stage: &Stage, home: &Home) -> Result<Option<Old>, StoreError> {
+    let failed = |error| publish_error(store, error);
+    if store.durability == Durability::PowerLoss {
+        sys::sync_file_system(&store.root).map_err(failed)?;
+    }
+    let Some(old) = check_target(&store.path, home, stage.replace_if.as_ref())? else {
+        return match rename_to_free_name(home, stage) {
+            Ok(()) => Ok(None),
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR | Errno::ISDIR) => Err(already(&store.path)),
+            Err(error) => Err(failed(error)),
+        };
+    };
+    // whoever was let in or kept out before, is so afterwards
+    let mode = fstat(&old).map_err(failed)?.st_mode;
+    fchmod(&store.root, Mode::from_raw_mode(mode)).map_err(failed)?;
+    let _ = flock(&old, FlockOperation::NonBlockingLockExclusive);
+    let name = swap(store, stage, home, &old)?;
+    Ok(Some(Old { directory: old, name }))
+}
+
+/// Puts the stage in the place of `old` and gives the name that the old one has now.
+fn swap(store: &FileStore, stage: &Stage, home: &Home, old: &OwnedFd) -> Result<OsString, StoreError> {
+    let failed = |error| publish_error(store, error);
+    let target = home.name.as_os_str();
+    let is_old = |name: &OsStr| {
+        let (Ok(there), Ok(ours)) = (sys::stat_entry(&home.parent, name), fstat(old)) else {
+            return false;
+        };
+        tree::same(&there, &ours)
+    };
+    if let Some(()) = sys::exchange(&home.parent, &*stage.hidden, target).map_err(failed)? {
+        if is_old(&stage.hidden) {
+            return Ok(stage.hidden.clone());
+        }
+        // what was asked about is no longer what was there: give it back
+        sys::exchange(&home.parent, &*stage.hidden, target).map_err(failed)?;
+        return Err(already(&store.path));
+    }
+    let aside = store.names.aside(target);
+    sys::rename(&home.parent, target, &*aside).map_err(failed)?;
+    if is_old(&aside) {
+        match rename_to_free_name(home, stage) {
+            Ok(()) => return Ok(aside),
+            Err(error) => {
+                sys::rename(&home.parent, &*aside, target).map_err(|source| StoreError::NotRemoved {
+                    place: beside(store, &aside),
+                    source: source.into(),
+                })?;
+                return Err(failed(error));
+            }
+        }
+    }
+    sys::rename(&home.parent, &*aside, target).map_err(failed)?;
+    Err(already(&store.path))
+}
+
+/// Renames where nothing is. Without the system's help there is a moment in which somebody may
+/// put an empty directory there; anything else makes the plain rename of a directory fail.
+fn rename_to_free_name(home: &Home, stage: &Stage) -> Result<(), Errno> {
+    if let Some(()) = sys::rename_new(&home.parent, &*stage.hidden, &*home.name)? {
+        return Ok(());
+    }
+    match sys::stat_entry(&home.parent, &*home.name) {
+        Err(Errno::NOENT) => sys::rename(&home.parent, &*stage.hidden, &*home.name),
+        Err(error) => Err(error),
+        Ok(_) => Err(Errno::EXIST),
+    }
+}
+
+/// `None`: nothing is at the target. `Some`: a dataset that may be replaced.
+fn check_target(
+    path: &Path,
+    home: &Home,
+    replace_if: Option<&Predicate>,
+) -> Result<Option<OwnedFd>, StoreError> {
+    let failed = |error: Errno| open_error(path, error);
+    let found = match sys::stat_entry(&home.parent, &*home.name) {
+        Err(Errno::NOENT) => return Ok(None),
+        found => found.map_err(failed)?,
+    };
+    let Some(replace_if) = replace_if else {
+        return Err(already(path));
+    };
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => {}
+        FileType::Symlink => {
+            return Err(not_a_dataset(
+                path,
+                "is a symbolic link, which is not followed to replace what it leads to",
+            ));
+        }
+        _ => return Err(not_a_dataset(path, "is not a directory")),
+    }
+    let directory = match sys::open_real_directory(&home.parent, &*home.name) {
+        Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_a_dataset(path, "is not a directory")),
+        opened => opened.map_err(failed)?,
+    };
+    let looked_at = sys::open_directory(&directory, ".").map_err(failed)?;
+    let existing = FileStore::new(looked_at, path.to_owned(), None, Access::Read, Durability::Process);
+    if !replace_if(&existing)? {
+        return Err(not_a_dataset(path, "is a directory, but not a dataset that may be replaced"));
+    }
+    Ok(Some(directory))
+}
+
+fn make_hidden(home: &Home, names: &Names) -> Result<(OsString, OwnedFd), Errno> {
+    loop {
+        let hidden = names.stage(&home.name);
+        match sys::make_directory(&home.parent, &*hidden) {
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+            Ok(()) => {
+                return match sys::open_real_directory(&home.parent, &*hidden) {
+                    Ok(root) => Ok((hidden, root)),
+                    Err(error) => {
+                        let _ = sys::remove_directory(&home.parent, &*hidden);
+                        Err(error)
+                    }
+                };
+            }
+        }
+    }
+}
+
+fn remove_old(store: &FileStore, home: &Home, old: &Old) -> Result<(), StoreError> {
+    tree::remove(&home.parent, &old.name, &old.directory)
+        .map_err(|error| StoreError::NotRemoved { place: beside(store, &old.name), source: error.into() })
+}
+
+fn beside(store: &FileStore, name: &OsStr) -> String {
+    parent_of(&store.path).join(name).display().to_string()
+}
+
+fn publish_error(store: &FileStore, error: Errno) -> StoreError {
+    StoreError::from_io("publish", Location::store(store), error.into())
+}
+
+fn already(path: &Path) -> StoreError {
+    StoreError::AlreadyExists { at: Location::store(path.display()) }
+}
+
+fn not_a_dataset(path: &Path, reason: &'static str) -> StoreError {
+    StoreError::NotADataset { place: path.display().to_string(), reason }
+}

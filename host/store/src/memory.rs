@@ -1,0 +1,205 @@
+//! A dataset in memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::error::{Location, StoreError};
+use crate::key::{Key, KeyBuf, Prefix};
+use crate::store::{
+    Capabilities, Depth, Entry, EntryKind, Listing, ReadInto, ReadRange, Store, WriteMode, make_room,
+};
+
+/// A dataset in memory, gone with its last owner.
+///
+/// The lock is held to look a key up, never while bytes are copied or a caller's code runs.
+///
+/// ```
+/// use ncz_store::{Depth, Key, MemoryStore, Prefix, Store, WriteMode};
+/// let store = MemoryStore::new("scratch");
+/// store.write(Key::parse("a/.zarray")?, b"{}", WriteMode::CreateNew)?;
+/// assert_eq!(store.list(Prefix::ROOT, Depth::All, 10)?.entries.len(), 2); // a, a/.zarray
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct MemoryStore {
+    name: String,
+    objects: RwLock<Objects>,
+}
+
+type Objects = BTreeMap<KeyBuf, Arc<[u8]>>;
+
+impl MemoryStore {
+    /// An empty store; the name is for messages only.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), objects: RwLock::default() }
+    }
+
+    // A panic while the lock is held cannot leave the map half changed: each change is one call.
+    fn objects(&self) -> RwLockReadGuard<'_, Objects> {
+        self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn objects_mut(&self) -> RwLockWriteGuard<'_, Objects> {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn object(&self, key: Key<'_>) -> Option<Arc<[u8]>> {
+        self.objects().get(key.as_str()).cloned()
+    }
+}
+
+impl fmt::Display for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "memory:{}", self.name)
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Store for MemoryStore {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            writable: true,
+            create_new: true,
+            if_version: false,
+            list: true,
+            ranges: true,
+            atomic_publish: false,
+            local: true,
+        }
+    }
+
+    fn read(
+        &self,
+        key: Key<'_>,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        out.clear();
+        let Some(object) = self.object(key) else {
+            return Ok(false);
+        };
+        let at = || Location::object(self, key);
+        let range = range.checked(object.len() as u64, max_len, at)?;
+        // both ends are at most the length, which is a usize
+        let bytes = object.get(range.start as usize..range.end as usize).unwrap_or_default();
+        make_room(out, bytes.len(), at)?;
+        out.extend_from_slice(bytes);
+        Ok(true)
+    }
+
+    fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        let Some(object) = self.object(key) else {
+            return Ok(None);
+        };
+        let rest = usize::try_from(offset).ok().and_then(|offset| object.get(offset..)).unwrap_or_default();
+        let filled = rest.len().min(out.len());
+        if let (Some(to), Some(from)) = (out.get_mut(..filled), rest.get(..filled)) {
+            to.copy_from_slice(from);
+        }
+        Ok(Some(ReadInto { filled, object_len: object.len() as u64 }))
+    }
+
+    fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+        Ok(self.objects().get(key.as_str()).map(|object| object.len() as u64))
+    }
+
+    fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
+        // copied before the lock is taken, and the old object is dropped after it is given back
+        let new: Arc<[u8]> = Arc::from(bytes);
+        let mut objects = self.objects_mut();
+        if let Some(object) = objects.get_mut(key.as_str()) {
+            if mode == WriteMode::CreateNew {
+                return Err(StoreError::AlreadyExists { at: Location::object(self, key) });
+            }
+            let old = std::mem::replace(object, new);
+            drop(objects);
+            drop(old);
+            return Ok(());
+        }
+        if let Some(other) = conflict(&objects, key) {
+            return Err(StoreError::KeyConflict { at: Location::object(self, key), other });
+        }
+        objects.insert(key.to_buf(), new);
+        Ok(())
+    }
+
+    fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
+        let old = self.objects_mut().remove(key.as_str());
+        Ok(old.is_some())
+    }
+
+    fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
+        let objects = self.objects();
+        let mut found = BTreeMap::new();
+        let below = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
+        let mut from = below.clone();
+        while let Some((key, _)) =
+            objects.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded)).next()
+        {
+            let Some(rest) = key.as_str().strip_prefix(&below) else {
+                break;
+            };
+            // a part of a key that ends before a slash is a key
+            let directories = rest
+                .match_indices('/')
+                .filter_map(|(at, _)| Key::parse(key.as_str().get(..below.len() + at)?).ok());
+            match depth {
+                Depth::One => match directories.into_iter().next() {
+                    Some(directory) => {
+                        found.insert(directory.to_buf(), EntryKind::Directory);
+                        // '0' follows '/': on to the first key that is not below this directory
+                        from = format!("{directory}0");
+                    }
+                    None => {
+                        found.insert(key.clone(), EntryKind::Object);
+                        from = format!("{key}\0");
+                    }
+                },
+                Depth::All => {
+                    for directory in directories {
+                        if !found.contains_key(directory.as_str()) {
+                            found.insert(directory.to_buf(), EntryKind::Directory);
+                        }
+                    }
+                    found.insert(key.clone(), EntryKind::Object);
+                    from = format!("{key}\0");
+                }
+            }
+            if found.len() > max_entries {
+                return Err(StoreError::TooManyEntries {
+                    at: Location::below(self, prefix),
+                    limit: max_entries,
+                });
+            }
+        }
+        let entries = found.into_iter().map(|(key, kind)| Entry { key, kind }).collect();
+        Ok(Listing { entries, skipped: Vec::new() })
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn publish(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// A key that may not be there beside `key`, which itself is not.
+fn conflict(objects: &Objects, key: Key<'_>) -> Option<String> {
+    if let Some(above) = key.ancestors().find(|above| objects.contains_key(above.as_str())) {
+        return Some(above.as_str().to_owned());
+    }
+    let below = format!("{key}/");
+    let next = objects.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next()?.0;
+    next.as_str().starts_with(&below).then(|| next.as_str().to_owned())
+}
