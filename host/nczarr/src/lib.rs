@@ -1,22 +1,30 @@
 //! What the bytes of a dataset mean: Zarr and NCZarr metadata, types, chunks, slabs.
 
+mod array;
 mod attribute;
+mod data_error;
 mod dtype;
 mod error;
 mod fill;
+mod grid;
 pub mod json;
 pub mod limits;
 pub mod metadata;
 mod model;
+mod pool;
 mod value;
 
+pub use self::array::{Array, Elements, Worker, codec_env};
 pub use self::attribute::Attribute;
+pub use self::data_error::{ChunkFault, DataError};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{NczarrError, SourceError, VariableFault};
 pub use self::fill::{FillText, FillValue, default_fill};
+pub use self::grid::{Slab, SlabError};
 pub use self::model::{
     Consolidated, Dimension, DimensionRef, Format, Generation, Group, GroupDocuments, Hierarchy, NewFill,
     NewVariable, Order, ScalarForm, Separator, Storage, Unreadable, Variable, VariableDocuments, Warning,
     default_chunks,
 };
+pub use self::pool::{Pool, PoolError};
 pub use self::value::Value;

@@ -1,0 +1,294 @@
+//! Moving hyperslabs: every thread takes the next chunk until none is left.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::region::{self, Region};
+use super::{Array, Elements, Worker};
+use crate::data_error::{ChunkFault, DataError};
+use crate::grid::{Cover, Slab};
+
+/// Reads a slab with all threads.
+pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8]) -> Result<(), DataError> {
+    let cover = slab.cover(&array.chunk_shape);
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
+    if cover.is_sequential() {
+        // Each chunk's part is the next run of `out`, so each thread gets runs of its own.
+        let runs = Mutex::new((0, out));
+        return each_chunk(array, chunks, |worker| {
+            let Some(run) = next_run(array, &cover, chunks, &runs, worker) else { return Ok(false) };
+            read_run(array, worker, elements, run)?;
+            Ok(true)
+        });
+    }
+    // Parts of different chunks interleave: decoding is done in parallel, only copying takes turns.
+    let next = AtomicU64::new(0);
+    let out = Mutex::new(out);
+    each_chunk(array, chunks, |worker| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= chunks {
+            return Ok(false);
+        }
+        if cover.part(number, &mut worker.index, &mut worker.segments) {
+            let found = decode_part(array, worker, elements)?;
+            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+            scatter(array, worker, slab, elements, found, &mut out);
+        }
+        Ok(true)
+    })
+}
+
+/// Reads a slab on the caller's thread.
+pub(super) fn read_serial(
+    array: &Array,
+    worker: &mut Worker,
+    slab: &Slab,
+    elements: Elements,
+    out: &mut [u8],
+) -> Result<(), DataError> {
+    let cover = slab.cover(&array.chunk_shape);
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
+    for number in 0..chunks {
+        if !cover.part(number, &mut worker.index, &mut worker.segments) {
+            continue;
+        }
+        let result = if chunks == 1 {
+            read_run(array, worker, elements, out)
+        } else {
+            decode_part(array, worker, elements)
+                .map(|found| scatter(array, worker, slab, elements, found, out))
+        };
+        result.map_err(|fault| array.chunk_error(worker, fault))?;
+    }
+    Ok(())
+}
+
+/// Writes a slab with all threads.
+pub(super) fn write(array: &Array, slab: &Slab, elements: Elements, data: &[u8]) -> Result<(), DataError> {
+    let cover = slab.cover(&array.chunk_shape);
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
+    let next = AtomicU64::new(0);
+    each_chunk(array, chunks, |worker| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= chunks {
+            return Ok(false);
+        }
+        if cover.part(number, &mut worker.index, &mut worker.segments) {
+            write_part(array, worker, slab, elements, data)?;
+        }
+        Ok(true)
+    })
+}
+
+/// The number of chunks to look at; `None`: the slab is empty.
+fn chunk_count(array: &Array, cover: &Cover<'_>) -> Result<Option<u64>, DataError> {
+    match cover.chunks() {
+        Some(0) => Ok(None),
+        Some(chunks) => Ok(Some(chunks)),
+        None => Err(DataError::Unsupported {
+            variable: array.path.clone(),
+            reason: "the hyperslab touches more than 2^64 chunks; ask for less at once".to_owned(),
+        }),
+    }
+}
+
+/// Calls `step` on every thread until it says that nothing is left, or one fails. Of several errors
+/// the first one is reported.
+fn each_chunk(
+    array: &Array,
+    chunks: u64,
+    step: impl Fn(&mut Worker) -> Result<bool, ChunkFault> + Sync,
+) -> Result<(), DataError> {
+    let failure: Mutex<Option<DataError>> = Mutex::new(None);
+    let failed = || failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+    array.pool.run(chunks, &|| {
+        let mut worker = array.worker();
+        while !failed() {
+            match step(&mut worker) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(fault) => {
+                    let error = array.chunk_error(&worker, fault);
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    break;
+                }
+            }
+        }
+        array.give_back(worker);
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+/// Takes the next chunk's run off the front of what is left of the output.
+fn next_run<'out>(
+    array: &Array,
+    cover: &Cover<'_>,
+    chunks: u64,
+    runs: &Mutex<(u64, &'out mut [u8])>,
+    worker: &mut Worker,
+) -> Option<&'out mut [u8]> {
+    let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
+    while runs.0 < chunks {
+        let number = runs.0;
+        runs.0 += 1;
+        if cover.part(number, &mut worker.index, &mut worker.segments) {
+            let elements: u64 = worker.segments.iter().map(|segment| segment.len).product();
+            return runs.1.split_off_mut(..elements as usize * array.dtype.size());
+        }
+    }
+    None
+}
+
+/// Reads the part of the worker's chunk that is a whole run of the output, in place where it is the
+/// whole chunk.
+fn read_run(
+    array: &Array,
+    worker: &mut Worker,
+    elements: Elements,
+    run: &mut [u8],
+) -> Result<(), ChunkFault> {
+    if !takes_whole_chunk(array, worker) || !array.is_c_order() || run.len() != array.chain.chunk_len() {
+        let found = decode_part(array, worker, elements)?;
+        if !found {
+            region::fill(run, array.fill(elements));
+            return Ok(());
+        }
+        worker.target.packed(&worker.segments, array.dtype.size());
+        copy_part(array, worker, elements, found, run);
+        return Ok(());
+    }
+    worker.set_own_key(array);
+    if !worker.decode(array, run)? {
+        region::fill(run, array.fill(elements));
+    } else if array.swaps(elements) {
+        region::swap_bytes(run, array.dtype.swap_unit());
+    }
+    Ok(())
+}
+
+/// Whether the slab takes every element of the chunk, and all of them lie within the stored array.
+fn takes_whole_chunk(array: &Array, worker: &Worker) -> bool {
+    let chunk = array.chunk_shape.iter().zip(&array.stored_shape);
+    worker.segments.iter().zip(&worker.index).zip(chunk).all(|((segment, index), (chunk, stored))| {
+        segment.len == *chunk
+            && segment.stride == 1
+            && index.saturating_mul(*chunk).saturating_add(*chunk) <= *stored
+    })
+}
+
+/// Decodes the worker's chunk into its own buffer, in the caller's byte order; `false`: there is none.
+fn decode_part(array: &Array, worker: &mut Worker, elements: Elements) -> Result<bool, ChunkFault> {
+    let beyond = (0..worker.index.len())
+        .any(|d| worker.index[d].saturating_mul(array.chunk_shape[d]) >= array.stored_shape[d]);
+    if beyond {
+        return Ok(false);
+    }
+    worker.set_own_key(array);
+    let found = worker.decode_own(array)?;
+    if found && array.swaps(elements) {
+        region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
+    }
+    Ok(found)
+}
+
+/// Copies the worker's part to where it stands in the output of the whole slab.
+fn scatter(array: &Array, worker: &mut Worker, slab: &Slab, elements: Elements, found: bool, out: &mut [u8]) {
+    worker.target.in_slab(&worker.segments, slab.count(), array.dtype.size());
+    copy_part(array, worker, elements, found, out);
+}
+
+/// Copies the worker's part to its target region; what is not stored is fill.
+fn copy_part(array: &Array, worker: &mut Worker, elements: Elements, found: bool, out: &mut [u8]) {
+    let element = array.dtype.size();
+    let mut all = found;
+    if found {
+        worker.source.in_chunk(&worker.segments, &array.chunk_shape, element, !array.is_c_order());
+        // Where netCDF shows more than the array has, the chunk's padding is not data.
+        all = (0..worker.segments.len()).all(|d| stored_len(array, worker, d) == worker.segments[d].len);
+    }
+    if !all {
+        region::fill_region(&worker.segments, array.fill(elements), out, &worker.target);
+    }
+    if found {
+        for d in 0..worker.segments.len() {
+            worker.segments[d].len = stored_len(array, worker, d);
+        }
+        if worker.segments.iter().all(|segment| segment.len > 0) {
+            region::copy(&worker.segments, element, &worker.chunk, &worker.source, out, &worker.target);
+        }
+    }
+}
+
+/// How many of a segment's elements lie within the stored array.
+fn stored_len(array: &Array, worker: &Worker, dimension: usize) -> u64 {
+    let segment = worker.segments[dimension];
+    let first = worker.index[dimension] * array.chunk_shape[dimension] + segment.in_chunk;
+    match array.stored_shape[dimension].checked_sub(first) {
+        None | Some(0) => 0,
+        Some(left) => segment.len.min((left - 1) / segment.stride + 1),
+    }
+}
+
+/// Writes the worker's part of a chunk.
+fn write_part(
+    array: &Array,
+    worker: &mut Worker,
+    slab: &Slab,
+    elements: Elements,
+    data: &[u8],
+) -> Result<(), ChunkFault> {
+    let element = array.dtype.size();
+    worker.set_own_key(array);
+    worker.source.in_slab(&worker.segments, slab.count(), element);
+    let whole = takes_whole_chunk(array, worker);
+    if whole && array.is_c_order() && !array.swaps(elements) && is_run(worker, &worker.source, element) {
+        let start = worker.source.offset;
+        worker.encode(array, &data[start..start + array.chain.chunk_len()])?;
+        return Ok(());
+    }
+    if whole {
+        worker.reserve_chunk(array)?;
+    } else if !covers_stored_part(array, worker) {
+        // Some elements stay as they are.
+        if !worker.decode_own(array)? {
+            region::fill(&mut worker.chunk, &array.fill);
+        }
+    } else {
+        worker.reserve_chunk(array)?;
+        region::fill(&mut worker.chunk, &array.fill);
+    }
+    worker.target.in_chunk(&worker.segments, &array.chunk_shape, element, !array.is_c_order());
+    if array.swaps(elements) {
+        // Kept elements are in the stored order already: turn round, change, turn back.
+        region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
+    }
+    region::copy(&worker.segments, element, data, &worker.source, &mut worker.chunk, &worker.target);
+    if array.swaps(elements) {
+        region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
+    }
+    worker.encode_own(array)?;
+    Ok(())
+}
+
+/// Whether the slab takes all of the chunk that lies within the stored array.
+fn covers_stored_part(array: &Array, worker: &Worker) -> bool {
+    (0..worker.segments.len()).all(|d| {
+        let segment = worker.segments[d];
+        let low = worker.index[d] * array.chunk_shape[d];
+        let stored = array.chunk_shape[d].min(array.stored_shape[d].saturating_sub(low));
+        segment.stride == 1 && segment.in_chunk == 0 && segment.len >= stored
+    })
+}
+
+/// Whether the segments are one run of bytes in a region.
+fn is_run(worker: &Worker, region: &Region, element: usize) -> bool {
+    let mut step = element;
+    worker.segments.iter().zip(&region.strides).rev().all(|(segment, &stride)| {
+        let follows = stride == step || segment.len == 1;
+        step *= segment.len as usize;
+        follows
+    })
+}

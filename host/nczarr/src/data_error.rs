@@ -1,0 +1,107 @@
+//! What can go wrong with the data of a variable.
+
+use ncz_registry::chain::ChainError;
+use ncz_store::{KeyError, StoreError};
+
+use crate::error::NczarrError;
+use crate::grid::SlabError;
+
+/// Why the data of a variable could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The metadata do not allow it.
+    #[error(transparent)]
+    Metadata(#[from] NczarrError),
+    /// The hyperslab does not fit the variable.
+    #[error("variable {variable:?}")]
+    Slab {
+        /// The path of the variable.
+        variable: String,
+        /// How it does not fit.
+        source: SlabError,
+    },
+    /// One chunk could not be read or written.
+    #[error("variable {variable:?}, chunk {key:?} in {store}")]
+    Chunk {
+        /// The path of the variable.
+        variable: String,
+        /// The key of the chunk.
+        key: String,
+        /// The store.
+        store: String,
+        /// What happened.
+        source: ChunkFault,
+    },
+    /// The codecs of a variable do not fit it.
+    #[error("variable {variable:?}")]
+    Chain {
+        /// The path of the variable.
+        variable: String,
+        /// What a codec says.
+        source: ChainError,
+    },
+    /// The variable cannot be used in this way.
+    #[error("variable {variable:?}: {reason}")]
+    Unsupported {
+        /// The path of the variable.
+        variable: String,
+        /// Why, and the remedy.
+        reason: String,
+    },
+    /// The store failed outside of a chunk.
+    #[error("the dataset in {store}")]
+    Store {
+        /// The store.
+        store: String,
+        /// What happened.
+        source: StoreError,
+    },
+}
+
+/// What is wrong with one chunk.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChunkFault {
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] StoreError),
+    /// The key cannot be one of a store.
+    #[error("the key is not usable")]
+    Key(#[from] KeyError),
+    /// A codec failed.
+    #[error("the chunk cannot be {}", if .0.operation == ncz_registry::chain::Operation::Encode { "encoded" } else { "decoded; it is damaged, or was written with other codecs than the metadata say" })]
+    Chain(#[from] ChainError),
+    /// An uncompressed chunk of another length than the metadata say.
+    #[error("the chunk has {got} bytes where the metadata ask for {want}; it is damaged or of another shape")]
+    Length {
+        /// Bytes of a chunk.
+        want: u64,
+        /// Bytes found.
+        got: u64,
+    },
+    /// There is no memory for the chunk.
+    #[error("no memory for a chunk of {len} bytes")]
+    Memory {
+        /// Bytes of a chunk.
+        len: usize,
+    },
+}
+
+impl DataError {
+    /// The netCDF error number (`netcdf.h`) that comes nearest.
+    #[must_use]
+    pub fn netcdf_code(&self) -> i32 {
+        match self {
+            Self::Metadata(error) => error.netcdf_code(),
+            Self::Slab { source: SlabError::Stride { .. }, .. } => -58,
+            Self::Slab { source: SlabError::Bounds { .. }, .. } => -57,
+            Self::Slab { .. } | Self::Unsupported { .. } => -36,
+            Self::Chunk { source: ChunkFault::Store(source), .. } | Self::Store { source, .. } => {
+                source.netcdf_code()
+            }
+            Self::Chunk { source: ChunkFault::Memory { .. }, .. } => -61,
+            Self::Chunk { .. } | Self::Chain { .. } => -132,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The geometry of chunks: which chunks a hyperslab touches, and which part of each.
+
+/// A hyperslab: in each dimension `count` elements from `start`, every `stride`-th (netCDF User's
+/// Guide, "Specify a Hyperslab").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slab {
+    start: Vec<u64>,
+    count: Vec<u64>,
+    stride: Vec<u64>,
+}
+
+/// Why a hyperslab does not fit an array.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SlabError {
+    /// Another number of dimensions.
+    #[error("the hyperslab has {slab} dimensions, the variable {array}")]
+    Rank {
+        /// Of the hyperslab.
+        slab: usize,
+        /// Of the variable.
+        array: usize,
+    },
+    /// It reaches beyond the array.
+    #[error(
+        "dimension {dimension} has {len} elements, the hyperslab asks for {count} from {start} with stride {stride}"
+    )]
+    Bounds {
+        /// The dimension, counted from 0.
+        dimension: usize,
+        /// Its length.
+        len: u64,
+        /// The first element asked for.
+        start: u64,
+        /// How many.
+        count: u64,
+        /// The step.
+        stride: u64,
+    },
+    /// A stride of 0.
+    #[error("the stride of dimension {dimension} is 0; the least is 1")]
+    Stride {
+        /// The dimension, counted from 0.
+        dimension: usize,
+    },
+    /// The caller's buffer has another size.
+    #[error("the hyperslab has {want} bytes, the buffer {got}")]
+    Buffer {
+        /// Bytes of the hyperslab.
+        want: u64,
+        /// Bytes of the buffer.
+        got: u64,
+    },
+}
+
+impl Slab {
+    /// `count` elements from `start` in each dimension.
+    #[must_use]
+    pub fn new(start: impl Into<Vec<u64>>, count: impl Into<Vec<u64>>) -> Self {
+        let start = start.into();
+        let stride = vec![1; start.len()];
+        Self { start, count: count.into(), stride }
+    }
+
+    /// The whole of an array.
+    #[must_use]
+    pub fn whole(shape: &[u64]) -> Self {
+        Self::new(vec![0; shape.len()], shape)
+    }
+
+    /// With a step in each dimension.
+    #[must_use]
+    pub fn with_stride(mut self, stride: impl Into<Vec<u64>>) -> Self {
+        self.stride = stride.into();
+        self
+    }
+
+    /// How many elements in each dimension.
+    #[must_use]
+    pub fn count(&self) -> &[u64] {
+        &self.count
+    }
+
+    /// The elements in all; `None` beyond 64 bits.
+    #[must_use]
+    pub fn elements(&self) -> Option<u64> {
+        self.count.iter().try_fold(1u64, |product, &count| product.checked_mul(count))
+    }
+
+    /// Checks it against the lengths of an array.
+    ///
+    /// # Errors
+    /// Another rank, a stride of 0, or elements that the array does not have.
+    pub fn check(&self, shape: &[u64]) -> Result<(), SlabError> {
+        for slab in [self.start.len(), self.count.len(), self.stride.len()] {
+            if slab != shape.len() {
+                return Err(SlabError::Rank { slab, array: shape.len() });
+            }
+        }
+        for (dimension, &len) in shape.iter().enumerate() {
+            let (start, count, stride) =
+                (self.start[dimension], self.count[dimension], self.stride[dimension]);
+            if stride == 0 {
+                return Err(SlabError::Stride { dimension });
+            }
+            let end = match count.checked_sub(1) {
+                // Nothing is asked for: any start within the array will do.
+                None => Some(start),
+                Some(steps) => {
+                    steps.checked_mul(stride).and_then(|far| far.checked_add(start)?.checked_add(1))
+                }
+            };
+            if end.is_none_or(|end| end > len) {
+                return Err(SlabError::Bounds { dimension, len, start, count, stride });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the slab takes of the chunks of lengths `chunk`. Check the slab first.
+    pub(crate) fn cover<'a>(&'a self, chunk: &'a [u64]) -> Cover<'a> {
+        let spans = (0..chunk.len())
+            .map(|dimension| {
+                let first = self.start[dimension] / chunk[dimension];
+                let last = match self.count[dimension].checked_sub(1) {
+                    None => return (first, 0),
+                    Some(steps) => {
+                        (self.start[dimension] + steps * self.stride[dimension]) / chunk[dimension]
+                    }
+                };
+                (first, last - first + 1)
+            })
+            .collect();
+        Cover { slab: self, chunk, spans }
+    }
+}
+
+/// The chunks that a slab touches.
+#[derive(Clone, Debug)]
+pub(crate) struct Cover<'a> {
+    slab: &'a Slab,
+    chunk: &'a [u64],
+    /// For each dimension the first chunk and the number of chunks.
+    spans: Vec<(u64, u64)>,
+}
+
+/// The part of one chunk that a slab takes, in one dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// The first element taken, counted from the chunk's first.
+    pub(crate) in_chunk: u64,
+    /// The step within the chunk.
+    pub(crate) stride: u64,
+    /// Where the first element stands in the slab.
+    pub(crate) in_slab: u64,
+    /// How many elements.
+    pub(crate) len: u64,
+}
+
+impl Cover<'_> {
+    /// How many chunks there are between the first and the last; `None` beyond 64 bits.
+    pub(crate) fn chunks(&self) -> Option<u64> {
+        self.spans.iter().try_fold(1u64, |product, &(_, count)| product.checked_mul(count))
+    }
+
+    /// The coordinates of chunk `number` in row-major order, and the part of it that the slab takes.
+    /// `false`: a stride passes over the chunk.
+    pub(crate) fn part(&self, number: u64, index: &mut Vec<u64>, segments: &mut Vec<Segment>) -> bool {
+        let rank = self.spans.len();
+        index.clear();
+        index.resize(rank, 0);
+        let mut rest = number;
+        for dimension in (0..rank).rev() {
+            let (first, count) = self.spans[dimension];
+            index[dimension] = first + rest % count;
+            rest /= count;
+        }
+        segments.clear();
+        for dimension in 0..rank {
+            match self.segment(dimension, index[dimension]) {
+                Some(segment) => segments.push(segment),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn segment(&self, dimension: usize, index: u64) -> Option<Segment> {
+        let (start, stride) = (self.slab.start[dimension], self.slab.stride[dimension]);
+        let chunk = self.chunk[dimension];
+        let low = index * chunk;
+        let first = low.saturating_sub(start).div_ceil(stride);
+        // The chunk's last element; the chunk at the very end of 64 bits is cut.
+        let high = low.saturating_add(chunk - 1);
+        let last = (high.checked_sub(start)? / stride).min(self.slab.count[dimension].checked_sub(1)?);
+        let len = last.checked_sub(first)? + 1;
+        Some(Segment { in_chunk: start + first * stride - low, stride, in_slab: first, len })
+    }
+
+    /// Whether each chunk's part is one run of the slab, and the runs follow each other in the order
+    /// of the chunks: outer dimensions with one element a chunk, one dimension with several chunks,
+    /// inner dimensions with one chunk.
+    pub(crate) fn is_sequential(&self) -> bool {
+        let Some(last_many) = self.spans.iter().rposition(|&(_, count)| count > 1) else { return true };
+        (0..last_many).all(|dimension| {
+            let one_each = self.chunk[dimension] == 1 || self.slab.stride[dimension] >= self.chunk[dimension];
+            one_each || self.slab.count[dimension] == 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn slabs() -> impl Strategy<Value = (Vec<u64>, Vec<u64>, Slab)> {
+        let dimension = (1u64..12, 1u64..6, 1u64..5).prop_flat_map(|(len, chunk, stride)| {
+            (0..len).prop_flat_map(move |start| {
+                let most = (len - start).div_ceil(stride);
+                (Just(len), Just(chunk), Just(start), 0..=most, Just(stride))
+            })
+        });
+        prop::collection::vec(dimension, 0..4).prop_map(|dimensions| {
+            let shape = dimensions.iter().map(|d| d.0).collect();
+            let chunk = dimensions.iter().map(|d| d.1).collect();
+            let slab = Slab::new(
+                dimensions.iter().map(|d| d.2).collect::<Vec<_>>(),
+                dimensions.iter().map(|d| d.3).collect::<Vec<_>>(),
+            )
+            .with_stride(dimensions.iter().map(|d| d.4).collect::<Vec<_>>());
+            (shape, chunk, slab)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_the_chunks_are_the_slab_each_element_once((shape, chunk, slab) in slabs()) {
+            slab.check(&shape).unwrap();
+            let cover = slab.cover(&chunk);
+            let mut seen = HashSet::new();
+            let (mut index, mut segments) = (Vec::new(), Vec::new());
+            let mut next_run = 0;
+            for number in 0..cover.chunks().unwrap() {
+                if !cover.part(number, &mut index, &mut segments) { continue; }
+                let elements: u64 = segments.iter().map(|s| s.len).product();
+                let mut offsets = Vec::new();
+                for element in 0..elements {
+                    let mut rest = element;
+                    let mut at = vec![0; shape.len()];
+                    let mut offset = 0;
+                    let mut in_slab = vec![0; shape.len()];
+                    for d in (0..shape.len()).rev() {
+                        let k = rest % segments[d].len;
+                        rest /= segments[d].len;
+                        prop_assert!(segments[d].in_chunk + k * segments[d].stride < chunk[d]);
+                        at[d] = index[d] * chunk[d] + segments[d].in_chunk + k * segments[d].stride;
+                        in_slab[d] = segments[d].in_slab + k;
+                        prop_assert_eq!(at[d], slab.start[d] + in_slab[d] * slab.stride[d]);
+                    }
+                    for d in 0..shape.len() { offset = offset * slab.count[d] + in_slab[d]; }
+                    offsets.push(offset);
+                    prop_assert!(seen.insert(at));
+                }
+                if cover.is_sequential() {
+                    for offset in offsets { prop_assert_eq!(offset, next_run); next_run += 1; }
+                }
+            }
+            prop_assert_eq!(seen.len() as u64, slab.elements().unwrap());
+        }
+    }
+
+    #[test]
+    fn what_the_array_does_not_have_is_refused() {
+        let shape = [4, u64::MAX];
+        Slab::whole(&shape).check(&shape).unwrap();
+        Slab::new([4, 0], [0, 1]).check(&shape).unwrap();
+        for (start, count, stride) in [
+            ([0, 0], [5, 1], [1, 1]),
+            ([5, 0], [0, 1], [1, 1]),
+            ([0, 0], [2, 1], [4, 1]),
+            ([0, 1], [1, u64::MAX], [1, 1]),
+            ([0, 0], [1, u64::MAX], [1, u64::MAX]),
+            ([0, 0], [1, 1], [0, 1]),
+        ] {
+            Slab::new(start, count).with_stride(stride).check(&shape).unwrap_err();
+        }
+        Slab::new([0], [1]).check(&shape).unwrap_err();
+        assert_eq!(Slab::whole(&[u64::MAX, 2]).elements(), None);
+    }
+}
