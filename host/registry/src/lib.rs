@@ -1,4 +1,8 @@
 //! Finds, loads, pairs and runs codec plugins.
 
 pub mod chain;
+pub mod discover;
+pub mod search_path;
 pub mod spec;
+pub mod symbols;
+pub mod trust;
