@@ -1,0 +1,219 @@
+//! A dataset: a store, what its metadata say, and the codecs and threads to read and write it with.
+
+use std::sync::Arc;
+
+use ncz_codec::Dialect;
+use ncz_registry::Registry;
+use ncz_registry::chain::FilterChain;
+use ncz_registry::spec::{ChainSpec, StageSpec};
+use ncz_store::{Depth, Key, Prefix, Store, StoreError, StoreExt, WriteMode};
+use serde_json::Value as Json;
+
+use crate::array::{Array, codec_env};
+use crate::data_error::DataError;
+use crate::error::{NczarrError, SourceError};
+use crate::limits;
+use crate::metadata::{self, Documents, ReadOptions, WriteOptions};
+use crate::model::{Format, Hierarchy, Variable};
+use crate::pool::Pool;
+
+/// What a dataset works with: codecs and threads. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Where codecs are looked up.
+    pub registry: Arc<Registry>,
+    /// The threads that chunks are spread over.
+    pub pool: Pool,
+    /// What to believe where readers disagree about shuffle's element size.
+    pub shuffle: ShuffleReading,
+}
+
+/// What the element size of a shuffle in NCZarr data means where it is neither 0 nor the size of the
+/// variable's type: netcdf-c ignores it, numcodecs follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ShuffleReading {
+    /// Refuse, and name both readings.
+    #[default]
+    Refuse,
+    /// As netcdf-c: the size of the variable's type.
+    TypeSize,
+    /// As numcodecs and zarr-python: the number in the metadata.
+    AsStored,
+}
+
+/// An open dataset.
+#[derive(Debug)]
+pub struct Dataset {
+    store: Arc<dyn Store>,
+    hierarchy: Hierarchy,
+    session: Session,
+}
+
+impl Session {
+    /// Codecs from `registry`, chunks on `pool`.
+    #[must_use]
+    pub fn new(registry: Arc<Registry>, pool: Pool) -> Self {
+        Self { registry, pool, shuffle: ShuffleReading::Refuse }
+    }
+
+    /// Looks up the codecs of `spec` and binds them to a variable.
+    ///
+    /// # Errors
+    /// A codec that is not found, a configuration that is not usable, or codecs that do not fit.
+    pub fn bind(&self, variable: &Variable, format: Format, spec: &ChainSpec) -> Result<FilterChain, DataError> {
+        let stages = spec
+            .resolve(&self.registry)
+            .map_err(|source| DataError::Resolve { variable: variable.path.clone(), source })?;
+        FilterChain::bind(&stages, &codec_env(variable, format))
+            .map_err(|source| DataError::Chain { variable: variable.path.clone(), source })
+    }
+
+    /// Gives a variable that is being defined the codecs of `spec`, as metadata will hold them.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind); also a codec that Zarr v2 metadata cannot name.
+    pub fn define(&self, variable: &mut Variable, format: Format, spec: &ChainSpec) -> Result<FilterChain, DataError> {
+        let chain = self.bind(variable, format, spec)?;
+        variable.filters = chain
+            .stored_json(Dialect::Numcodecs)
+            .map_err(|source| DataError::Spec { variable: variable.path.clone(), source })?;
+        Ok(chain)
+    }
+}
+
+impl Dataset {
+    /// Opens the dataset in `store`: reads metadata only, looks for no plugin.
+    ///
+    /// # Errors
+    /// There is no dataset, its root metadata are damaged, or the store fails. A damaged variable is
+    /// no error here; it is listed as unreadable.
+    pub fn open(store: Arc<dyn Store>, session: Session, options: &ReadOptions) -> Result<Self, DataError> {
+        let hierarchy = metadata::read(&StoreDocuments(&*store), options)?;
+        Ok(Self { store, hierarchy, session })
+    }
+
+    /// Starts a new dataset: writes the metadata of `hierarchy`, whose variables have their codecs
+    /// already ([`Session::define`]). Write the data next, then [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// Metadata that contradict themselves, or the store fails.
+    pub fn create(
+        store: Arc<dyn Store>,
+        hierarchy: Hierarchy,
+        session: Session,
+        options: &WriteOptions,
+    ) -> Result<Self, DataError> {
+        let dataset = Self { store, hierarchy, session };
+        for (key, bytes) in metadata::write(&dataset.hierarchy, options)? {
+            let key = Key::parse(&key).map_err(|source| {
+                NczarrError::Metadata { key: key.clone(), reason: source.to_string() }
+            })?;
+            dataset.store.write(key, &bytes, WriteMode::Replace).map_err(|source| dataset.store_error(source))?;
+        }
+        Ok(dataset)
+    }
+
+    /// Makes what was written durable, and a new dataset visible.
+    ///
+    /// # Errors
+    /// The store fails; a new dataset is not visible then.
+    pub fn finish(self) -> Result<(), DataError> {
+        self.store.sync().map_err(|source| self.store_error(source))?;
+        self.store.publish().map_err(|source| self.store_error(source))
+    }
+
+    /// Groups, dimensions, variables and attributes.
+    #[must_use]
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// Where the dataset is.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The codecs and threads.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The codecs of a variable as its metadata say, looked up and bound.
+    ///
+    /// # Errors
+    /// A codec that is not found, or metadata that do not fit it.
+    pub fn chain(&self, variable: &Variable) -> Result<FilterChain, DataError> {
+        let filters = self.settle_shuffle(variable)?;
+        let spec = ChainSpec::from_json(Dialect::Numcodecs, &filters)
+            .map_err(|source| DataError::Spec { variable: variable.path.clone(), source })?;
+        self.session.bind(variable, self.hierarchy.format, &spec)
+    }
+
+    /// The data of a variable, by its path.
+    ///
+    /// # Errors
+    /// No such variable, one that cannot be read, or its codecs are not to be had.
+    pub fn array(&self, path: &str) -> Result<Array, DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        let shape = self.hierarchy.shape_of(variable);
+        let chain = self.chain(variable)?;
+        Array::new(Arc::clone(&self.store), variable, shape, chain, self.session.pool.clone())
+    }
+
+    /// The variable's codecs with the element size of each shuffle made unambiguous.
+    fn settle_shuffle(&self, variable: &Variable) -> Result<Vec<Json>, DataError> {
+        let mut filters = variable.filters.clone();
+        let type_size = variable.dtype.size() as u64;
+        if !self.hierarchy.format.is_nczarr() {
+            return Ok(filters);
+        }
+        // Behind a codec that changes the type the number has a meaning that netcdf-c, which lacks such
+        // codecs, does not dispute.
+        const TYPE_CHANGING: [&str; 4] = ["astype", "delta", "fixedscaleoffset", "packbits"];
+        let id = |codec: &Json| codec.get("id").and_then(Json::as_str).map(str::to_owned);
+        let same_type = |codec: &&mut Json| id(codec).is_none_or(|id| !TYPE_CHANGING.contains(&id.as_str()));
+        for codec in filters.iter_mut().take_while(same_type) {
+            if id(codec).as_deref() != Some("shuffle") {
+                continue;
+            }
+            let stored = codec.get("elementsize").and_then(Json::as_u64);
+            let Some(stored) = stored.filter(|&size| size > 0 && size != type_size) else { continue };
+            match self.session.shuffle {
+                ShuffleReading::AsStored => {}
+                ShuffleReading::TypeSize => codec["elementsize"] = Json::from(type_size),
+                ShuffleReading::Refuse => {
+                    return Err(DataError::Unsupported {
+                        variable: variable.path.clone(),
+                        reason: format!(
+                            "its shuffle has element size {stored} where the type has {type_size} bytes: netcdf-c \
+                             reads such data with {type_size}, numcodecs with {stored}; choose with --shuffle-size \
+                             type or --shuffle-size stored"
+                        ),
+                    });
+                }
+            }
+        }
+        Ok(filters)
+    }
+
+    fn store_error(&self, source: StoreError) -> DataError {
+        DataError::Store { store: self.store.to_string(), source }
+    }
+}
+
+/// The documents of a store.
+struct StoreDocuments<'a>(&'a dyn Store);
+
+impl Documents for StoreDocuments<'_> {
+    fn document(&self, key: &str) -> Result<Option<Vec<u8>>, SourceError> {
+        Ok(self.0.read_vec(Key::parse(key)?, limits::DOCUMENT_BYTES as u64)?)
+    }
+
+    fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
+        let prefix = if prefix.is_empty() { Prefix::ROOT } else { Prefix::parse(prefix)? };
+        let listing = self.0.list(prefix, Depth::One, limits::CHILDREN)?;
+        Ok(listing.entries.into_iter().map(|entry| entry.key.as_key().name().to_owned()).collect())
+    }
+}
