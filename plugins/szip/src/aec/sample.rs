@@ -72,11 +72,12 @@ macro_rules! bytes_and_predictor {
 
         fn map(samples: &[Self], mapped: &mut [Self], max: u32) {
             let max = Self::cut(max);
-            if let Some(first) = mapped.first_mut() {
-                *first = 0;
-            }
-            let pairs = samples.iter().zip(samples.iter().skip(1));
-            for (target, (&last, &next)) in mapped.iter_mut().skip(1).zip(pairs) {
+            let (Some((first, mapped)), Some((_, nexts))) = (mapped.split_first_mut(), samples.split_first())
+            else {
+                return;
+            };
+            *first = 0;
+            for ((target, &last), &next) in mapped.iter_mut().zip(samples).zip(nexts) {
                 // No branch, so that the compiler uses vectors; what overflows is not chosen.
                 let up = next.wrapping_sub(last);
                 let down = last.wrapping_sub(next);
