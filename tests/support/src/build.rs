@@ -18,7 +18,7 @@ use crate::{Error, workspace_root};
 /// What building may take, and what a process waits for another one that builds.
 const BUILDING: Duration = Duration::from_secs(1800);
 /// Plugin folders of earlier builds are kept this long, as a test may still use one.
-const KEPT: Duration = Duration::from_secs(24 * 3600);
+const KEPT: Duration = Duration::from_secs(3600);
 
 /// The folder with the shared libraries of all plugins under `plugins/`, built in the profile of the running test.
 ///
