@@ -181,7 +181,8 @@ impl Array {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
     }
 
-    /// Reads a hyperslab as [`read`](Self::read) does, on the caller's thread alone.
+    /// Reads a hyperslab as [`read`](Self::read) does, on the caller's thread alone. Says whether any
+    /// chunk of it exists; if none does, all is fill.
     ///
     /// # Errors
     /// As there.
@@ -191,9 +192,26 @@ impl Array {
         slab: &Slab,
         elements: Elements,
         out: &mut [u8],
-    ) -> Result<(), DataError> {
+    ) -> Result<bool, DataError> {
         self.check(slab, out.len())?;
         transfer::read_serial(self, worker, slab, elements, out)
+    }
+
+    /// Writes a hyperslab as [`write`](Self::write) does, on the caller's thread alone. Returns the
+    /// stored bytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_with(
+        &self,
+        worker: &mut Worker,
+        slab: &Slab,
+        elements: Elements,
+        data: &[u8],
+    ) -> Result<u64, DataError> {
+        self.check(slab, data.len())?;
+        slab.check(&self.stored_shape).map_err(|source| self.slab_error(source))?;
+        transfer::write_serial(self, worker, slab, elements, data)
     }
 
     /// Reads and decodes one whole chunk as it is stored (byte order, order F, padding at the array's

@@ -38,16 +38,17 @@ pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8
     })
 }
 
-/// Reads a slab on the caller's thread.
+/// Reads a slab on the caller's thread; says whether any chunk of it exists.
 pub(super) fn read_serial(
     array: &Array,
     worker: &mut Worker,
     slab: &Slab,
     elements: Elements,
     out: &mut [u8],
-) -> Result<(), DataError> {
+) -> Result<bool, DataError> {
     let cover = slab.cover(&array.chunk_shape);
-    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(false) };
+    let mut any = false;
     for number in 0..chunks {
         if !cover.part(number, &mut worker.index, &mut worker.segments) {
             continue;
@@ -56,11 +57,31 @@ pub(super) fn read_serial(
             read_run(array, worker, elements, out)
         } else {
             decode_part(array, worker, elements)
-                .map(|found| scatter(array, worker, slab, elements, found, out))
+                .inspect(|&found| scatter(array, worker, slab, elements, found, out))
         };
-        result.map_err(|fault| array.chunk_error(worker, fault))?;
+        any |= result.map_err(|fault| array.chunk_error(worker, fault))?;
     }
-    Ok(())
+    Ok(any)
+}
+
+/// Writes a slab on the caller's thread; returns the stored bytes.
+pub(super) fn write_serial(
+    array: &Array,
+    worker: &mut Worker,
+    slab: &Slab,
+    elements: Elements,
+    data: &[u8],
+) -> Result<u64, DataError> {
+    let cover = slab.cover(&array.chunk_shape);
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(0) };
+    let mut stored = 0;
+    for number in 0..chunks {
+        if cover.part(number, &mut worker.index, &mut worker.segments) {
+            let written = write_part(array, worker, slab, elements, data);
+            stored += written.map_err(|fault| array.chunk_error(worker, fault))? as u64;
+        }
+    }
+    Ok(stored)
 }
 
 /// Writes a slab with all threads.
@@ -144,29 +165,32 @@ fn next_run<'out>(
 
 /// Reads the part of the worker's chunk that is a whole run of the output, in place where it is the
 /// whole chunk.
+///
+/// Says whether the chunk exists.
 fn read_run(
     array: &Array,
     worker: &mut Worker,
     elements: Elements,
     run: &mut [u8],
-) -> Result<(), ChunkFault> {
+) -> Result<bool, ChunkFault> {
     if !takes_whole_chunk(array, worker) || !array.is_c_order() || run.len() != array.chain.chunk_len() {
         let found = decode_part(array, worker, elements)?;
         if !found {
             region::fill(run, array.fill(elements));
-            return Ok(());
+            return Ok(false);
         }
         worker.target.packed(&worker.segments, array.dtype.size());
         copy_part(array, worker, elements, found, run);
-        return Ok(());
+        return Ok(true);
     }
     worker.set_own_key(array);
-    if !worker.decode(array, run)? {
+    let found = worker.decode(array, run)?;
+    if !found {
         region::fill(run, array.fill(elements));
     } else if array.swaps(elements) {
         region::swap_bytes(run, array.dtype.swap_unit());
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Whether the slab takes every element of the chunk, and all of them lie within the stored array.
@@ -232,22 +256,21 @@ fn stored_len(array: &Array, worker: &Worker, dimension: usize) -> u64 {
     }
 }
 
-/// Writes the worker's part of a chunk.
+/// Writes the worker's part of a chunk; returns the stored length.
 fn write_part(
     array: &Array,
     worker: &mut Worker,
     slab: &Slab,
     elements: Elements,
     data: &[u8],
-) -> Result<(), ChunkFault> {
+) -> Result<usize, ChunkFault> {
     let element = array.dtype.size();
     worker.set_own_key(array);
     worker.source.in_slab(&worker.segments, slab.count(), element);
     let whole = takes_whole_chunk(array, worker);
     if whole && array.is_c_order() && !array.swaps(elements) && is_run(worker, &worker.source, element) {
         let start = worker.source.offset;
-        worker.encode(array, &data[start..start + array.chain.chunk_len()])?;
-        return Ok(());
+        return worker.encode(array, &data[start..start + array.chain.chunk_len()]);
     }
     if whole {
         worker.reserve_chunk(array)?;
@@ -269,8 +292,7 @@ fn write_part(
     if array.swaps(elements) {
         region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
     }
-    worker.encode_own(array)?;
-    Ok(())
+    worker.encode_own(array)
 }
 
 /// Whether the slab takes all of the chunk that lies within the stored array.
