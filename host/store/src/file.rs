@@ -6,6 +6,8 @@ mod names;
 mod read;
 mod stage;
 mod sys;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod write;
 

@@ -59,10 +59,11 @@ impl WriterMark {
     /// Takes the mark away if it is nobody else's.
     pub(super) fn remove(&mut self, root: &OwnedFd) {
         let mark = self.file.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Mark { file, found: false }) = mark {
-            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_entry(root, &file) {
-                let _ = sys::remove_file(root, WRITER);
-            }
+        if let Some(Mark { file, found: false }) = mark
+            && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && is_entry(root, &file)
+        {
+            let _ = sys::remove_file(root, WRITER);
         }
     }
 }

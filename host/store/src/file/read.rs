@@ -4,7 +4,7 @@ use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
 
 use rustix::buffer::spare_capacity;
-use rustix::fs::{FileType, fstat};
+use rustix::fs::{FileType, RawMode, fstat};
 use rustix::io::{Errno, pread, preadv, retry_on_intr};
 
 use super::{FileStore, sys};
@@ -29,19 +29,29 @@ pub(super) fn read(
     if want == 0 {
         return Ok(true);
     }
-    // One byte more than expected: where the range goes to the end, the read itself then shows,
-    // without another call, that the object is still as long as it was.
     let to_end = wanted.end == len;
-    make_room(out, want.checked_add(usize::from(to_end)).ok_or_else(too_much)?, at)?;
-    while out.len() < want {
-        let offset = wanted.start + out.len() as u64;
-        let n = retry_on_intr(|| pread(&file, spare_capacity(out), offset))
-            .map_err(|error| store.io("read", key, error))?;
-        if n == 0 {
-            break;
+    if to_end {
+        // One byte more than expected: the read itself then shows, without another call, that the
+        // object is still as long as it was.
+        make_room(out, want.checked_add(1).ok_or_else(too_much)?, at)?;
+    } else {
+        // a part is read into just its bytes, since a large buffer would take in what follows it
+        make_room(out, want, at)?;
+        out.resize(want, 0);
+    }
+    let mut filled = 0;
+    while filled < want {
+        let offset = wanted.start + filled as u64;
+        let n = match out.get_mut(filled..want).filter(|room| !room.is_empty()) {
+            Some(room) => retry_on_intr(|| pread(&file, &mut *room, offset)),
+            None => retry_on_intr(|| pread(&file, spare_capacity(out), offset)),
+        };
+        match n.map_err(|error| store.io("read", key, error))? {
+            0 => break,
+            n => filled += n,
         }
     }
-    if out.len() < want || (to_end && out.len() > want) {
+    if filled < want || (to_end && filled > want) {
         return Err(StoreError::Changed { at: at() });
     }
     out.truncate(want);
@@ -95,11 +105,12 @@ fn open(store: &FileStore, key: Key<'_>) -> Result<Option<(OwnedFd, u64)>, Store
         Err(error) => return Err(store.io("open", key, error)),
     };
     let stat = fstat(&file).map_err(|error| store.io("look at", key, error))?;
+    sys::between_length_and_bytes();
     Ok(regular(store, key, stat.st_mode, stat.st_size)?.map(|len| (file, len)))
 }
 
 /// The length of a regular file; a directory is no object, so there is none under its key.
-fn regular(store: &FileStore, key: Key<'_>, mode: u32, size: i64) -> Result<Option<u64>, StoreError> {
+fn regular(store: &FileStore, key: Key<'_>, mode: RawMode, size: i64) -> Result<Option<u64>, StoreError> {
     match FileType::from_raw_mode(mode) {
         FileType::RegularFile => Ok(Some(u64::try_from(size).unwrap_or(0))),
         FileType::Directory => Ok(None),

@@ -68,10 +68,18 @@ pub(super) fn publish(store: &FileStore) -> Result<(), StoreError> {
             store.staged.store(false, Ordering::Release);
             let _ = flock(&store.root, FlockOperation::NonBlockingUnlock);
             *slot = None;
-            if store.durability == Durability::PowerLoss {
-                sys::sync_file(&home.parent).map_err(|error| publish_error(store, error))?;
-            }
-            old.map_or(Ok(()), |old| remove_old(store, home, &old))
+            let synced = match store.durability {
+                Durability::PowerLoss => sys::sync_file(&home.parent),
+                Durability::Process => Ok(()),
+            };
+            // while a loss of power could still undo the rename, the old dataset is kept
+            let Some(old) = old else {
+                return synced
+                    .map_err(|error| StoreError::from_io("flush", Location::store(store), error.into()));
+            };
+            synced.and_then(|()| tree::remove(&home.parent, &old.name, &old.directory)).map_err(|error| {
+                StoreError::NotRemoved { place: beside(store, &old.name), source: error.into() }
+            })
         }
         Err(error) => {
             store.staged.store(true, Ordering::Release);
@@ -208,11 +216,6 @@ fn make_hidden(home: &Home, names: &Names) -> Result<(OsString, OwnedFd), Errno>
             }
         }
     }
-}
-
-fn remove_old(store: &FileStore, home: &Home, old: &Old) -> Result<(), StoreError> {
-    tree::remove(&home.parent, &old.name, &old.directory)
-        .map_err(|error| StoreError::NotRemoved { place: beside(store, &old.name), source: error.into() })
 }
 
 fn beside(store: &FileStore, name: &OsStr) -> String {

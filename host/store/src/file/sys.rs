@@ -154,6 +154,12 @@ fn rename_with(_: impl AsFd, _: impl Arg + Copy, _: impl Arg + Copy, special: Sp
     Ok(None)
 }
 
+/// Called when the length of an object was asked and its bytes are not yet read.
+#[inline(always)]
+pub(super) fn between_length_and_bytes() {
+    fault::interfere();
+}
+
 /// Where the tests of this crate let the system fail; nothing elsewhere.
 #[cfg(not(test))]
 mod fault {
@@ -168,12 +174,15 @@ mod fault {
     pub(super) fn without_special_renames() -> bool {
         false
     }
+
+    #[inline(always)]
+    pub(super) fn interfere() {}
 }
 
 /// Where the tests of this crate let the system fail.
 #[cfg(test)]
 pub(crate) mod fault {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
 
     use rustix::io::Errno;
 
@@ -192,6 +201,7 @@ pub(crate) mod fault {
         static PLAN: Cell<Option<Plan>> = const { Cell::new(None) };
         static CALLS: Cell<u64> = const { Cell::new(0) };
         static PLAIN: Cell<bool> = const { Cell::new(false) };
+        static INTERFERENCE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
     }
 
     /// Runs `action` on this thread with faults; gives its answer and the number of calls made.
@@ -209,6 +219,17 @@ pub(crate) mod fault {
         let answer = action();
         PLAIN.set(false);
         answer
+    }
+
+    /// Runs `action` once on this thread, between the look at an object's length and its reading.
+    pub(crate) fn interfere_by(action: impl FnOnce() + 'static) {
+        INTERFERENCE.set(Some(Box::new(action)));
+    }
+
+    pub(super) fn interfere() {
+        if let Some(action) = INTERFERENCE.take() {
+            action();
+        }
     }
 
     pub(super) fn point() -> super::Result<()> {

@@ -32,11 +32,11 @@ pub(super) fn remove(parent: impl AsFd, name: &OsStr, expected: impl AsFd) -> Re
     if !same(&found, &fstat(expected)?) {
         return Err(Errno::EXIST);
     }
-    empty(&directory, found.st_dev, MAX_DEPTH)?;
+    empty(&directory, &found, MAX_DEPTH)?;
     gone(sys::remove_directory(&parent, name))
 }
 
-fn empty(directory: &OwnedFd, device: u64, depth: usize) -> Result<(), Errno> {
+fn empty(directory: &OwnedFd, top: &Stat, depth: usize) -> Result<(), Errno> {
     let deeper = depth.checked_sub(1).ok_or(Errno::LOOP)?;
     for _ in 0..TRIES {
         let mut found = 0_usize;
@@ -64,10 +64,10 @@ fn empty(directory: &OwnedFd, device: u64, depth: usize) -> Result<(), Errno> {
                 Err(Errno::NOENT) => continue,
                 opened => opened?,
             };
-            if fstat(&inner)?.st_dev != device {
+            if fstat(&inner)?.st_dev != top.st_dev {
                 return Err(Errno::XDEV);
             }
-            empty(&inner, device, deeper)?;
+            empty(&inner, top, deeper)?;
             drop(inner);
             gone(sys::remove_directory(directory, name))?;
         }

@@ -28,10 +28,11 @@ pub(super) fn write(
     if !staged {
         store.mark.set(&store.root);
         // a link to a directory is a directory for those who read keys below it; a rename would replace it
-        if let Ok(found) = sys::stat_entry(&store.root, key.as_str()) {
-            if FileType::from_raw_mode(found.st_mode) == FileType::Symlink && is_directory(store, key) {
-                return Err(conflict(store, key));
-            }
+        if let Ok(found) = sys::stat_entry(&store.root, key.as_str())
+            && FileType::from_raw_mode(found.st_mode) == FileType::Symlink
+            && is_directory(store, key)
+        {
+            return Err(conflict(store, key));
         }
     }
     let (path, file) = create_beside(store, key)?;
