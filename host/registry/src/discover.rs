@@ -246,7 +246,8 @@ fn ownership(_metadata: &Metadata) -> Option<Ownership> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -342,7 +343,7 @@ mod tests {
     #[test]
     fn an_unreadable_folder_is_a_note() {
         let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o000)).unwrap();
         let scans = scan(&[folder.path()]);
         // Root may list any folder; the note is only to be had as another user.
         if !rustix::process::geteuid().is_root() {

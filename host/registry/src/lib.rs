@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub mod discover;
+pub mod pair;
 pub mod search_path;
 pub mod spec;
 pub mod symbols;

@@ -162,7 +162,7 @@ fn in_cache(cache: &[u8], name: &str) -> Option<PathBuf> {
             continue;
         }
         if text_at(table, word(4)).is_some_and(|key| key == name.as_bytes()) {
-            return text_at(table, word(8)).map(|path| path_of(path));
+            return text_at(table, word(8)).map(path_of);
         }
     }
     None

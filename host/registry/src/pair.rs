@@ -1,0 +1,350 @@
+//! Step four: which offers make a codec together, and which one is used. Pure: a function of its input.
+//!
+//! | HDF5 half | codec half | state |
+//! | --- | --- | --- |
+//! | yes | no | incomplete: good for HDF5 data, not for NCZarr |
+//! | no | yes | incomplete |
+//! | yes | yes | usable, also when the halves come from two libraries |
+//!
+//! A native half and a built-in count as both. No candidate is dropped: those that are not used are
+//! kept in order behind the one that is.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+
+use ncz_codec::Dialect;
+
+use crate::search_path::Origin;
+
+/// The largest filter id of HDF5. netcdf-c fails on it, so it is good for HDF5 data only.
+pub const HDF5_ONLY_ID: u32 = 65_535;
+
+/// Which part of a codec an offer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// A built-in or native codec: it runs, and it reads and writes JSON.
+    Whole,
+    /// An HDF5 filter: it runs.
+    Hdf5,
+    /// An NCZarr codec half: it reads and writes JSON.
+    Codec,
+    /// A codec half from a list of defaults: used only where nobody else gives the half.
+    Default,
+}
+
+/// Where an offer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Linked into the program.
+    Builtin,
+    /// A library in a folder that was named thus.
+    Plugin(Origin),
+}
+
+/// Who comes first where several offer the same codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Prefer {
+    /// An explicit path, built-in, `HDF5_PLUGIN_PATH`, the default path. The variable is not always
+    /// the user's choice: importing some Python packages sets it.
+    #[default]
+    Builtins,
+    /// An explicit path, `HDF5_PLUGIN_PATH`, built-in, the default path.
+    Plugins,
+}
+
+/// One part of a codec, as offered by a library or by the program itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// Which part.
+    pub part: Part,
+    /// The HDF5 filter id, 1 to 65535, if the codec has one.
+    pub id: Option<u32>,
+    /// What the codec is called in JSON, by dialect, the name to write first.
+    pub names: Vec<(Dialect, String)>,
+    /// The library's place in the order of the search; `None` for a built-in.
+    pub library: Option<usize>,
+    /// Where it comes from.
+    pub place: Place,
+}
+
+/// What a candidate is made of. Numbers are indices into the offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Body {
+    /// A built-in or native codec.
+    Whole(usize),
+    /// A filter and a codec half. The half may be lent by a whole codec of the same id.
+    Halves {
+        /// The HDF5 half.
+        hdf5: usize,
+        /// The codec half, or the whole codec that lends its JSON.
+        codec: usize,
+    },
+    /// A filter for which nobody gives a codec half.
+    Hdf5Only(usize),
+    /// A codec half that no filter uses.
+    CodecOnly(usize),
+}
+
+/// Whether a candidate is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It is the one that is used.
+    Chosen,
+    /// The candidate with this number in the same codec is used instead.
+    Shadowed(usize),
+    /// The codec half is missing: good for HDF5 data only.
+    LacksCodec,
+    /// The HDF5 half is missing: of no use.
+    LacksHdf5,
+}
+
+/// One way to get a codec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What it is made of.
+    pub body: Body,
+    /// Other faces of the same codec in the same library: not needed beside the native one.
+    pub other_faces: Vec<usize>,
+    /// Whether it is used.
+    pub state: State,
+}
+
+/// A codec with everything that offers it, in the order of preference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paired {
+    /// Its HDF5 filter id, if it has one.
+    pub id: Option<u32>,
+    /// All candidates.
+    pub candidates: Vec<Candidate>,
+}
+
+/// A name that two codecs want.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The dialect in which both use it.
+    pub dialect: Dialect,
+    /// The name.
+    pub name: String,
+    /// Who has it: codec and candidate.
+    pub holder: (usize, usize),
+    /// Who cannot be reached by it: codec and candidate.
+    pub loser: (usize, usize),
+}
+
+/// An offer that is not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its index.
+    pub offer: usize,
+    /// Why.
+    pub reason: String,
+}
+
+/// What became of the offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pairing {
+    /// The codecs: by id, then those without one by name.
+    pub codecs: Vec<Paired>,
+    /// Where a name of a dialect leads: codec and candidate.
+    pub names: HashMap<(Dialect, String), (usize, usize)>,
+    /// Names that are wanted twice.
+    pub conflicts: Vec<Conflict>,
+    /// Offers that are not taken.
+    pub refused: Vec<Refused>,
+}
+
+/// Pairs the offers.
+pub fn pair(offers: &[Offer], prefer: Prefer) -> Pairing {
+    let mut pairing = Pairing { refused: refuse(offers), ..Pairing::default() };
+    let mut order: Vec<usize> =
+        (0..offers.len()).filter(|&i| pairing.refused.iter().all(|refused| refused.offer != i)).collect();
+    order.sort_by_key(|&i| sort_key(offers, i, prefer));
+    pairing.codecs = group(offers, &order)
+        .into_iter()
+        .map(|(id, members)| Paired { id, candidates: candidates(offers, &members, id, prefer) })
+        .collect();
+    take_names(&mut pairing, offers, prefer);
+    pairing
+}
+
+impl Prefer {
+    fn rank(self, place: Place) -> u8 {
+        match (place, self) {
+            (Place::Plugin(Origin::Explicit), _) => 0,
+            (Place::Builtin, Self::Builtins) | (Place::Plugin(Origin::Environment), Self::Plugins) => 1,
+            (Place::Builtin, Self::Plugins) | (Place::Plugin(Origin::Environment), Self::Builtins) => 2,
+            (Place::Plugin(Origin::Default), _) => 3,
+        }
+    }
+}
+
+impl Body {
+    /// The offer that runs, if any does.
+    pub fn runs(self) -> Option<usize> {
+        match self {
+            Self::Whole(offer) | Self::Halves { hdf5: offer, .. } | Self::Hdf5Only(offer) => Some(offer),
+            Self::CodecOnly(_) => None,
+        }
+    }
+
+    /// The offer that reads and writes JSON, if any does.
+    pub fn speaks(self) -> Option<usize> {
+        match self {
+            Self::Whole(offer) | Self::Halves { codec: offer, .. } | Self::CodecOnly(offer) => Some(offer),
+            Self::Hdf5Only(_) => None,
+        }
+    }
+
+    /// The offer that gives the candidate its place in the order.
+    pub fn main(self) -> usize {
+        match self {
+            Self::Whole(offer)
+            | Self::Halves { hdf5: offer, .. }
+            | Self::Hdf5Only(offer)
+            | Self::CodecOnly(offer) => offer,
+        }
+    }
+
+    /// Whether it both runs and speaks JSON.
+    pub fn is_complete(self) -> bool {
+        matches!(self, Self::Whole(_) | Self::Halves { .. })
+    }
+}
+
+impl Paired {
+    /// The candidate that serves HDF5 data and look-up by number, if there is one.
+    pub fn chosen(&self) -> Option<usize> {
+        self.candidates.iter().position(|candidate| candidate.body.runs().is_some())
+    }
+}
+
+fn sort_key(offers: &[Offer], i: usize, prefer: Prefer) -> (u8, Option<usize>, usize) {
+    (prefer.rank(offers[i].place), offers[i].library, i)
+}
+
+/// The offers of libraries whose two halves have different ids: such a library is refused as a whole.
+fn refuse(offers: &[Offer]) -> Vec<Refused> {
+    let half = |library: usize, part: Part| {
+        offers.iter().find(|offer| offer.library == Some(library) && offer.part == part)
+    };
+    let reason = |offer: &Offer| {
+        let hdf5 = half(offer.library?, Part::Hdf5)?.id?;
+        let codec = half(offer.library?, Part::Codec)?.id?;
+        (hdf5 != codec).then(|| {
+            format!(
+                "its halves have different ids: the HDF5 filter is {hdf5}, the NCZarr codec is for {codec}"
+            )
+        })
+    };
+    let refused = |(i, offer)| Some(Refused { offer: i, reason: reason(offer)? });
+    offers.iter().enumerate().filter_map(refused).collect()
+}
+
+/// The offers of each codec, in the given order: by id, then those without one by their first name.
+fn group(offers: &[Offer], order: &[usize]) -> Vec<(Option<u32>, Vec<usize>)> {
+    let mut by_id: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut nameless: Vec<Vec<usize>> = Vec::new();
+    for &i in order {
+        match offers[i].id {
+            Some(id) => by_id.entry(id).or_default().push(i),
+            None => {
+                // Without a number, a common name makes two offers the same codec.
+                let shares = |members: &Vec<usize>| {
+                    members.iter().any(|&m| offers[m].names.iter().any(|name| offers[i].names.contains(name)))
+                };
+                match nameless.iter_mut().find(|members| shares(members)) {
+                    Some(members) => members.push(i),
+                    None => nameless.push(vec![i]),
+                }
+            }
+        }
+    }
+    nameless.sort_by(|a, b| {
+        let name = |members: &[usize]| members.first().map(|&i| offers[i].names.clone());
+        name(a).cmp(&name(b))
+    });
+    let with_id = by_id.into_iter().map(|(id, members)| (Some(id), members));
+    with_id.chain(nameless.into_iter().map(|members| (None, members))).collect()
+}
+
+/// The candidates that the offers of one codec make, in the order of preference.
+fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, prefer: Prefer) -> Vec<Candidate> {
+    let of = |part: Part| members.iter().copied().filter(move |&i| offers[i].part == part);
+    let same_library =
+        |a: usize, b: usize| offers[a].library.is_some() && offers[a].library == offers[b].library;
+    // What stands beside a native half of the same library is the same codec by another face.
+    let natives: Vec<usize> = of(Part::Whole).collect();
+    let native_of = |i: usize| natives.iter().copied().find(|&native| same_library(native, i));
+    let is_other_face =
+        |i: usize| matches!(offers[i].part, Part::Hdf5 | Part::Codec) && native_of(i).is_some();
+
+    let mut bodies: Vec<Body> = natives.iter().copied().map(Body::Whole).collect();
+    for hdf5 in of(Part::Hdf5).filter(|&i| !is_other_face(i)) {
+        let own = of(Part::Codec).find(|&i| same_library(i, hdf5));
+        let codec = own
+            .or_else(|| of(Part::Codec).find(|&i| !is_other_face(i)))
+            .or_else(|| natives.first().copied())
+            .or_else(|| of(Part::Default).next())
+            .filter(|_| id != Some(HDF5_ONLY_ID));
+        bodies.push(match codec {
+            Some(codec) => Body::Halves { hdf5, codec },
+            None => Body::Hdf5Only(hdf5),
+        });
+    }
+    let used: Vec<usize> = bodies.iter().filter_map(|body| body.speaks()).collect();
+    let idle = of(Part::Codec).filter(|&i| !is_other_face(i)).chain(of(Part::Default));
+    let idle: Vec<Body> = idle.filter(|i| !used.contains(i)).map(Body::CodecOnly).collect();
+    bodies.extend(idle);
+    // A codec half alone is never better than something that runs.
+    bodies.sort_by_key(|body| (body.runs().is_none(), sort_key(offers, body.main(), prefer)));
+
+    let chosen = bodies.iter().position(|body| body.is_complete());
+    let state = |(i, body): (usize, &Body)| match (chosen, body) {
+        (Some(chosen), _) if chosen == i => State::Chosen,
+        (Some(chosen), _) => State::Shadowed(chosen),
+        (None, Body::CodecOnly(_)) => State::LacksHdf5,
+        (None, _) => State::LacksCodec,
+    };
+    let states: Vec<State> = bodies.iter().enumerate().map(state).collect();
+    let faces = |body: &Body| match body {
+        Body::Whole(native) => {
+            members.iter().copied().filter(|&i| is_other_face(i) && native_of(i) == Some(*native)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let candidate = |(body, state)| Candidate { other_faces: faces(&body), body, state };
+    bodies.into_iter().zip(states).map(candidate).collect()
+}
+
+/// Gives the names to the complete candidates, in the order of preference over all codecs.
+fn take_names(pairing: &mut Pairing, offers: &[Offer], prefer: Prefer) {
+    let mut order = Vec::new();
+    for (codec, paired) in pairing.codecs.iter().enumerate() {
+        for (number, candidate) in paired.candidates.iter().enumerate() {
+            if let (true, Some(speaker)) = (candidate.body.is_complete(), candidate.body.speaks()) {
+                order.push((sort_key(offers, candidate.body.main(), prefer), (codec, number), speaker));
+            }
+        }
+    }
+    order.sort();
+    for (_, at, speaker) in order {
+        for (dialect, name) in &offers[speaker].names {
+            match pairing.names.entry((*dialect, name.clone())) {
+                Slot::Vacant(slot) => {
+                    slot.insert(at);
+                }
+                Slot::Occupied(slot) if slot.get().0 != at.0 => pairing.conflicts.push(Conflict {
+                    dialect: *dialect,
+                    name: name.clone(),
+                    holder: *slot.get(),
+                    loser: at,
+                }),
+                Slot::Occupied(_) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
