@@ -121,6 +121,15 @@ pub enum NczarrError {
         reason: String,
     },
 
+    /// Metadata of this generation are read, not written.
+    #[error(
+        "this dataset has the metadata of netcdf-c {written_by}, which are read but not changed; copy it to a new dataset"
+    )]
+    OldGeneration {
+        /// The versions that wrote it.
+        written_by: &'static str,
+    },
+
     /// Text output failed.
     #[error("cannot write the text")]
     Output(#[from] std::io::Error),
@@ -166,6 +175,12 @@ pub enum VariableFault {
         /// The type.
         dtype: String,
     },
+    /// The name that its group lists cannot be part of a key.
+    #[error("its name cannot be part of a key: {reason}")]
+    Name {
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
     /// A dimension that the variable names does not exist.
     #[error("its dimension {name:?} is defined nowhere")]
     Dimension {
@@ -204,6 +219,7 @@ impl NczarrError {
             Self::Name { .. } => -59,
             Self::Exists { .. } => -42,
             Self::Definition { .. } => -36,
+            Self::OldGeneration { .. } => -37,
         }
     }
 }

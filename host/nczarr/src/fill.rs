@@ -41,7 +41,11 @@ impl FillValue {
             return Ok(None);
         }
         match parse::element(json, dtype, text) {
-            Some(bytes) => Ok(Some(Self { bytes, json: json.clone() })),
+            // A bare word is written as the specification has it.
+            Some(bytes) => {
+                let quoted = json::special(json).map(|special| Json::from(special.word()));
+                Ok(Some(Self { bytes, json: quoted.unwrap_or_else(|| json.clone()) }))
+            }
             None => Err(VariableFault::Fill { text: json::to_text(json), dtype: dtype.text().to_owned() }),
         }
     }

@@ -1,5 +1,15 @@
 //! Metadata documents: from the keys of a store to a [`Hierarchy`](crate::Hierarchy), and back.
 
+mod array;
+mod consolidated;
+mod dimensions;
+mod loader;
+mod read;
+mod write;
+
+pub use self::read::read;
+pub use self::write::{consolidated_document, group_documents, variable_documents, write};
+
 use crate::error::SourceError;
 
 /// Where metadata documents come from. A store is plugged in here, which keeps this module free of I/O.

@@ -4,6 +4,7 @@ use serde_json::{Number, Value as Json};
 
 use super::Attribute;
 use super::read::{inferred, of_type};
+use crate::dtype::NcType;
 use crate::json::{self, Special};
 use crate::value::Value;
 
@@ -19,8 +20,8 @@ pub(crate) fn attribute(attribute: &Attribute, nczarr: bool) -> Option<(Json, &'
     let entry = match (&attribute.value, &json) {
         (Value::Char(_), Json::String(_)) => ">S1",
         (Value::Char(_), _) => "|J0",
-        (Value::Byte(_), _) => "|i1",
-        (Value::UByte(_), _) => "|u1",
+        (Value::Byte(_), _) => "<i1",
+        (Value::UByte(_), _) => "<u1",
         (Value::Short(_), _) => "<i2",
         (Value::UShort(_), _) => "<u2",
         (Value::Int(_), _) => "<i4",
@@ -34,30 +35,33 @@ pub(crate) fn attribute(attribute: &Attribute, nczarr: bool) -> Option<(Json, &'
     Some((json, entry))
 }
 
-/// The JSON that was read, if it still means the value.
+/// The JSON that was read, if it still means the value when it is read again.
 fn kept(attribute: &Attribute, nczarr: bool) -> Option<Json> {
     let json = attribute.json.as_ref()?;
-    let same = match (&attribute.value, json) {
+    let value = &attribute.value;
+    let means = |read: Option<Value>| read.is_some_and(|read| same(&read, value));
+    let keeps = match (value, json) {
+        (Value::Char(_), Json::String(_)) => means(of_type(json, NcType::Char)),
         // Text that netcdf-c turned into a number or a truth value becomes text again.
-        (Value::Char(_), Json::Number(_) | Json::Bool(_) | Json::Null) => {
-            !nczarr && same(&inferred(json), &attribute.value)
+        (Value::Char(_), Json::Number(_) | Json::Bool(_) | Json::Null) if nczarr => false,
+        (Value::Char(_), _) if nczarr => !has_words(json) && means(of_type(json, NcType::Char)),
+        (Value::Char(_), _) => means(Some(inferred(json))),
+        _ if nczarr => !has_words(json) && means(of_type(json, value.nc_type())),
+        // Without a type entry, 3 is an int; a float needs its point.
+        (Value::Float(_) | Value::Double(_), _) => {
+            matches!(inferred(json), Value::Double(_)) && means(of_type(json, value.nc_type()))
         }
-        (Value::Char(_), _) => {
-            of_type(json, attribute.value.nc_type()).is_some_and(|value| same(&value, &attribute.value))
-        }
-        _ if has_words(json, nczarr) => false,
-        (value, _) if nczarr => of_type(json, value.nc_type()).is_some_and(|read| same(&read, value)),
-        (value, _) => of_type(json, value.nc_type()).is_some_and(|read| same(&read, value)),
+        _ => means(of_type(json, value.nc_type())),
     };
-    same.then(|| json.clone())
+    keeps.then(|| json.clone())
 }
 
-/// Whether NaN or infinity stand in it in the way that the other format has them.
-fn has_words(json: &Json, nczarr: bool) -> bool {
-    let wrong = |item: &Json| if nczarr { json::special(item).is_some() } else { false };
+/// Whether bare words, which strict JSON has not, stand in it.
+fn has_words(json: &Json) -> bool {
     match json {
-        Json::Array(items) => items.iter().any(wrong),
-        single => wrong(single),
+        Json::Array(items) => items.iter().any(has_words),
+        Json::Object(members) => members.values().any(has_words),
+        single => json::special(single).is_some(),
     }
 }
 
@@ -114,16 +118,142 @@ fn float(value: f64, shortest: String, nczarr: bool) -> Json {
 }
 
 /// Equality to the bit, so that NaN equals itself.
-fn same(left: &Value, right: &Value) -> bool {
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Float(left), Value::Float(right)) => {
-            left.len() == right.len()
-                && left.iter().zip(right).all(|(l, r)| l.to_bits() == r.to_bits() || l.is_nan() && r.is_nan())
+            let equal = |(l, r): (&f32, &f32)| l.to_bits() == r.to_bits() || l.is_nan() && r.is_nan();
+            left.len() == right.len() && left.iter().zip(right).all(equal)
         }
         (Value::Double(left), Value::Double(right)) => {
-            left.len() == right.len()
-                && left.iter().zip(right).all(|(l, r)| l.to_bits() == r.to_bits() || l.is_nan() && r.is_nan())
+            let equal = |(l, r): (&f64, &f64)| l.to_bits() == r.to_bits() || l.is_nan() && r.is_nan();
+            left.len() == right.len() && left.iter().zip(right).all(equal)
         }
         _ => left == right,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::read::{AttributeType, attribute as read};
+    use super::*;
+
+    /// Writes, reads the text, and gives back the value.
+    fn round_trip(value: &Value, nczarr: bool) -> (String, Value) {
+        let (json, entry) = attribute(&Attribute::new("a", value.clone()), nczarr).unwrap();
+        let text = if nczarr { json::to_text(&json) } else { json::to_text_lenient(&json) };
+        let json = json::parse(text.as_bytes()).unwrap().value;
+        let entry = if entry == "|S" { "|S128" } else { entry };
+        let wanted = nczarr.then(|| AttributeType::parse(entry).unwrap());
+        let (attribute, mismatch) = read("a", &json, wanted);
+        assert!(!mismatch);
+        (text, attribute.value)
+    }
+
+    #[test]
+    fn text_that_looks_like_json_stays_the_same_text() {
+        for text in [
+            "17",
+            "true",
+            "nan",
+            "NaN",
+            "1.5",
+            "[1, 2.5]",
+            "[1,2.5]",
+            "{\"a\": 1}",
+            "{\"a\":1}",
+            "[not json",
+            "",
+            "[NaN]",
+            "\"x\"",
+            "null",
+        ] {
+            for nczarr in [true, false] {
+                assert_eq!(round_trip(&Value::from(text), nczarr).1, Value::from(text), "{text:?}");
+            }
+        }
+        // The convention of the documents, where the text survives it.
+        let object = Value::from("{\"crs\": {\"epsg\": 4326}, \"ok\": true}");
+        let (json, entry) = attribute(&Attribute::new("a", object), true).unwrap();
+        assert!(json.is_object());
+        assert_eq!(entry, "|J0");
+    }
+
+    #[test]
+    fn what_netcdf_made_of_text_is_written_as_text_again() {
+        let json = json::parse(b"17").unwrap().value;
+        let old = Attribute { name: "a".to_owned(), value: Value::from("17"), json: Some(json) };
+        for nczarr in [true, false] {
+            assert_eq!(attribute(&old, nczarr).unwrap().0, Json::from("17"));
+        }
+    }
+
+    #[test]
+    fn numbers_that_were_read_keep_their_text() {
+        let json = json::parse(b"[1.50,2e1]").unwrap().value;
+        let old =
+            Attribute { name: "a".to_owned(), value: Value::from(vec![1.5, 20.0]), json: Some(json.clone()) };
+        assert_eq!(attribute(&old, true).unwrap().0, json);
+        let changed = Attribute { value: Value::from(vec![1.5, 21.0]), ..old };
+        assert_eq!(json::to_text(&attribute(&changed, true).unwrap().0), "[1.5,21.0]");
+    }
+
+    #[test]
+    fn a_float_needs_its_point_where_no_type_entry_says_what_it_is() {
+        let json = json::parse(b"-999").unwrap().value;
+        let old = Attribute { name: "a".to_owned(), value: Value::from(-999f32), json: Some(json) };
+        assert_eq!(json::to_text(&attribute(&old, true).unwrap().0), "-999");
+        assert_eq!(json::to_text(&attribute(&old, false).unwrap().0), "-999.0");
+    }
+
+    #[test]
+    fn nan_is_quoted_in_nczarr_and_bare_in_pure_zarr() {
+        assert_eq!(round_trip(&Value::from(f64::NAN), true).0, "\"NaN\"");
+        assert_eq!(round_trip(&Value::from(vec![f64::NAN, f64::NEG_INFINITY]), false).0, "[NaN,-Infinity]");
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_cannot_be_written() {
+        assert!(attribute(&Attribute::new("a", Value::Char(vec![0xff])), true).is_none());
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        use prop::collection::vec;
+        prop_oneof![
+            vec(any::<i8>(), 0..4).prop_map(Value::from),
+            vec(any::<u8>(), 0..4).prop_map(Value::from),
+            vec(any::<i16>(), 0..4).prop_map(Value::from),
+            vec(any::<u16>(), 0..4).prop_map(Value::from),
+            vec(any::<i32>(), 0..4).prop_map(Value::from),
+            vec(any::<u32>(), 0..4).prop_map(Value::from),
+            vec(any::<i64>(), 0..4).prop_map(Value::from),
+            vec(any::<u64>(), 0..4).prop_map(Value::from),
+            vec(any::<u32>().prop_map(f32::from_bits), 0..4).prop_map(Value::from),
+            vec(any::<u64>().prop_map(f64::from_bits), 0..4).prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            vec(any::<String>(), 0..4).prop_map(Value::strings),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_comes_back_in_its_type(value in any_value()) {
+            let (_, back) = round_trip(&value, true);
+            prop_assert!(same(&back, &value), "{back:?}");
+        }
+
+        #[test]
+        fn the_text_is_strict_json_whose_numbers_mean_the_same(values in prop::collection::vec(any::<u64>().prop_map(f64::from_bits), 2..6)) {
+            let (json, _) = attribute(&Attribute::new("a", values.clone()), true).unwrap();
+            let read: Vec<Json> = serde_json::from_str(&json::to_text(&json)).unwrap();
+            for (read, value) in read.iter().zip(values) {
+                if value.is_finite() {
+                    prop_assert_eq!(read.as_f64().unwrap().to_bits(), value.to_bits());
+                } else {
+                    prop_assert!(read.is_string());
+                }
+            }
+        }
     }
 }

@@ -11,6 +11,20 @@ pub(crate) fn check(kind: &'static str, name: &str) -> Result<(), NczarrError> {
     }
 }
 
+/// Why a name that metadata list cannot be part of a key.
+pub(crate) fn key_fault(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("it is empty");
+    }
+    if name.contains('/') {
+        return Some("it contains a slash");
+    }
+    if name.chars().any(char::is_control) {
+        return Some("it contains a control character");
+    }
+    name.starts_with('.').then_some("it starts with a dot")
+}
+
 fn fault(kind: &str, name: &str) -> Option<&'static str> {
     let Some(first) = name.chars().next() else { return Some("it is empty") };
     if name.len() > limits::NAME_BYTES {

@@ -1,0 +1,246 @@
+//! The header, and the frame around the data.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+use serde_json::Value as Json;
+
+use super::data::DataWriter;
+use super::names::{escaped_name, is_keyword};
+use super::number::attribute_value;
+use super::text::{quoted, without_padding};
+use super::{CdlOptions, Data, codecs_text};
+use crate::attribute::Attribute;
+use crate::dtype::{ByteOrder, NcType};
+use crate::model::{Group, Hierarchy, Storage, Unreadable, Variable, join_path};
+use crate::value::Value;
+
+/// Prints everything; the values only with `data`.
+pub(super) fn write<E: From<io::Error>>(
+    out: &mut dyn Write,
+    hierarchy: &Hierarchy,
+    options: &CdlOptions<'_>,
+    mut data: Option<Data<'_, E>>,
+) -> Result<(), E> {
+    writeln!(out, "netcdf {} {{", escaped_name(options.name))?;
+    group(out, hierarchy, &hierarchy.root, options, 0, &mut data)?;
+    writeln!(out, "}}")?;
+    Ok(())
+}
+
+fn group<E: From<io::Error>>(
+    out: &mut dyn Write,
+    hierarchy: &Hierarchy,
+    group: &Group,
+    options: &CdlOptions<'_>,
+    indent: usize,
+    data: &mut Option<Data<'_, E>>,
+) -> Result<(), E> {
+    let printer = Header { hierarchy, options, indent };
+    printer.group(out, group)?;
+    if let Some(data) = data {
+        if !group.variables.is_empty() {
+            writeln!(out, "{:indent$}data:", "")?;
+        }
+        for variable in &group.variables {
+            if options.values_of.is_some_and(|wanted| !wanted(variable)) {
+                continue;
+            }
+            let Some(mut writer) = DataWriter::start(out, hierarchy, variable, options, indent)? else {
+                continue;
+            };
+            data(variable, &mut writer)?;
+            writer.finish()?;
+        }
+    }
+    for child in &group.groups {
+        let name = escaped_name(&child.name);
+        writeln!(out, "\n{:indent$}group: {name} {{", "")?;
+        self::group(out, hierarchy, child, options, indent + 2, data)?;
+        writeln!(out, "{:inner$}}} // group {name}", "", inner = indent + 2)?;
+    }
+    Ok(())
+}
+
+struct Header<'a> {
+    hierarchy: &'a Hierarchy,
+    options: &'a CdlOptions<'a>,
+    indent: usize,
+}
+
+impl Header<'_> {
+    fn group(&self, out: &mut dyn Write, group: &Group) -> Result<(), io::Error> {
+        let indent = self.indent;
+        if !group.dimensions.is_empty() {
+            writeln!(out, "{:indent$}dimensions:", "")?;
+        }
+        for dimension in &group.dimensions {
+            let name = escaped_name(&dimension.name);
+            let len = dimension.len;
+            if dimension.unlimited {
+                writeln!(out, "{:indent$}\t{name} = UNLIMITED ; // ({len} currently)", "")?;
+            } else {
+                writeln!(out, "{:indent$}\t{name} = {len} ;", "")?;
+            }
+        }
+        if !group.variables.is_empty() || !group.unreadable.is_empty() {
+            writeln!(out, "{:indent$}variables:", "")?;
+        }
+        for variable in &group.variables {
+            self.variable(out, group, variable)?;
+        }
+        for unreadable in &group.unreadable {
+            self.unreadable(out, unreadable)?;
+        }
+        if !group.attributes.is_empty() || self.options.special {
+            let title = if group.path == "/" { "global" } else { "group" };
+            writeln!(out, "\n{:indent$}// {title} attributes:", "")?;
+        }
+        for attribute in &group.attributes {
+            self.attribute(out, "", attribute)?;
+        }
+        if group.path == "/" && self.options.special {
+            if let Some(text) = &self.hierarchy.nc_properties {
+                self.special(out, "", "_NCProperties", &quoted_text(text))?;
+            }
+            let superblock = if self.hierarchy.format.is_nczarr() { "2" } else { "0" };
+            self.special(out, "", "_SuperblockVersion", superblock)?;
+            self.special(out, "", "_IsNetcdf4", "1")?;
+            self.special(out, "", "_Format", "\"netCDF-4\"")?;
+        }
+        Ok(())
+    }
+
+    fn variable(&self, out: &mut dyn Write, group: &Group, variable: &Variable) -> Result<(), io::Error> {
+        let indent = self.indent;
+        let name = escaped_name(&variable.name);
+        let dimensions = self.dimension_names(group, variable);
+        let Some(nc_type) = variable.nc_type else {
+            // CDL has no word for the type; a comment keeps the rest readable for ncgen.
+            let dtype = variable.dtype.text();
+            return writeln!(
+                out,
+                "{:indent$}\t// {name}{dimensions} is of the Zarr type {dtype}, which netCDF does not have",
+                ""
+            );
+        };
+        writeln!(out, "{:indent$}\t{nc_type} {name}{dimensions} ;", "")?;
+        for attribute in &variable.attributes {
+            self.attribute(out, &variable.name, attribute)?;
+        }
+        if self.options.special {
+            self.specials(out, variable, nc_type)?;
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, out: &mut dyn Write, unreadable: &Unreadable) -> Result<(), io::Error> {
+        let mut reason = unreadable.fault.to_string();
+        let mut source = unreadable.fault.source();
+        while let Some(error) = source {
+            reason.push_str(": ");
+            reason.push_str(&error.to_string());
+            source = error.source();
+        }
+        let name = escaped_name(&unreadable.name);
+        let reason = reason.replace(char::is_control, " ");
+        writeln!(out, "{:indent$}\t// {name} cannot be read: {reason}", "", indent = self.indent)
+    }
+
+    /// `(y, x)`; a name that means another dimension here is printed with its group.
+    fn dimension_names(&self, group: &Group, variable: &Variable) -> String {
+        if variable.dimensions.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> = variable
+            .dimensions
+            .iter()
+            .map(|reference| {
+                if self.hierarchy.resolve_dimension(&group.path, &reference.name).as_ref() == Some(reference)
+                {
+                    escaped_name(&reference.name)
+                } else {
+                    escaped_name(&join_path(&reference.group, &reference.name))
+                }
+            })
+            .collect();
+        format!("({})", names.join(", "))
+    }
+
+    fn attribute(&self, out: &mut dyn Write, variable: &str, attribute: &Attribute) -> Result<(), io::Error> {
+        let type_name = if attribute.value.nc_type() == NcType::String { "string " } else { "" };
+        let indent = self.indent;
+        write!(out, "{:indent$}\t\t{type_name}{}", "", escaped_name(variable))?;
+        let blank = if is_keyword(variable) { " " } else { "" };
+        write!(out, "{blank}:{} = ", escaped_name(&attribute.name))?;
+        match &attribute.value {
+            value if value.is_empty() => out.write_all(b"\"\"")?,
+            Value::Char(bytes) => out.write_all(&quoted(without_padding(bytes)))?,
+            Value::String(strings) => {
+                for (at, string) in strings.iter().enumerate() {
+                    out.write_all(if at > 0 { b", " } else { b"" })?;
+                    out.write_all(&quoted(string))?;
+                }
+            }
+            numbers => {
+                for at in 0..numbers.len() {
+                    out.write_all(if at > 0 { b", " } else { b"" })?;
+                    let text = attribute_value(numbers, at, self.options.digits).unwrap_or_default();
+                    out.write_all(text.as_bytes())?;
+                }
+            }
+        }
+        writeln!(out, " ;")
+    }
+
+    fn specials(&self, out: &mut dyn Write, variable: &Variable, nc_type: NcType) -> Result<(), io::Error> {
+        let name = &variable.name;
+        let storage = match variable.storage {
+            Storage::Scalar => Storage::Chunked,
+            storage => storage,
+        };
+        self.special(out, name, "_Storage", &format!("\"{}\"", storage.name()))?;
+        if storage == Storage::Chunked && !variable.chunk_shape.is_empty() {
+            let lengths: Vec<String> = variable.chunk_shape.iter().map(u64::to_string).collect();
+            self.special(out, name, "_ChunkSizes", &lengths.join(", "))?;
+        }
+        let filter = |id: &str| {
+            variable.filters.iter().find(|filter| filter.get("id").and_then(Json::as_str) == Some(id))
+        };
+        if filter("fletcher32").is_some() {
+            self.special(out, name, "_Fletcher32", "\"true\"")?;
+        }
+        if filter("shuffle").is_some() {
+            self.special(out, name, "_Shuffle", "\"true\"")?;
+        }
+        if let Some(zlib) = filter("zlib") {
+            let level = zlib.get("level").map_or_else(|| "1".to_owned(), crate::json::to_text);
+            self.special(out, name, "_DeflateLevel", &level)?;
+        }
+        if let Some(text) = self.options.filter_text.and_then(|text| text(variable)) {
+            self.special(out, name, "_Filter", &quoted_text(&text))?;
+        }
+        if !variable.filters.is_empty() {
+            self.special(out, name, "_Codecs", &quoted_text(&codecs_text(&variable.filters)))?;
+        }
+        if nc_type != NcType::String {
+            match variable.dtype.order() {
+                ByteOrder::Little => self.special(out, name, "_Endianness", "\"little\"")?,
+                ByteOrder::Big => self.special(out, name, "_Endianness", "\"big\"")?,
+                ByteOrder::None => {}
+            }
+        }
+        if variable.fill.is_none() {
+            self.special(out, name, "_NoFill", "\"true\"")?;
+        }
+        Ok(())
+    }
+
+    fn special(&self, out: &mut dyn Write, variable: &str, name: &str, value: &str) -> Result<(), io::Error> {
+        writeln!(out, "{:indent$}\t\t{}:{name} = {value} ;", "", escaped_name(variable), indent = self.indent)
+    }
+}
+
+fn quoted_text(text: &str) -> String {
+    String::from_utf8_lossy(&quoted(text.as_bytes())).into_owned()
+}

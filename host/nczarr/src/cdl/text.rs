@@ -1,0 +1,38 @@
+//! Text in CDL.
+
+/// A quoted text of an attribute or a `string`: UTF-8 as it is, control characters escaped.
+pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes.len() + 2);
+    text.push(b'"');
+    for &byte in bytes {
+        match escape(byte) {
+            Some(escape) => text.extend_from_slice(escape),
+            None if byte.is_ascii_control() => text.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+            None => text.push(byte),
+        }
+    }
+    text.push(b'"');
+    text
+}
+
+/// The escape of a byte that has a letter for it.
+pub(super) fn escape(byte: u8) -> Option<&'static [u8]> {
+    Some(match byte {
+        0x08 => b"\\b",
+        0x0c => b"\\f",
+        b'\n' => b"\\n",
+        b'\r' => b"\\r",
+        b'\t' => b"\\t",
+        0x0b => b"\\v",
+        b'\\' => b"\\\\",
+        b'\'' => b"\\'",
+        b'"' => b"\\\"",
+        _ => return None,
+    })
+}
+
+/// The bytes without the NUL bytes at the end, which are not printed.
+pub(super) fn without_padding(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
+    bytes.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,338 @@
+//! One array: from `.zarray` and `.zattrs` to a variable.
+
+use serde_json::{Map, Value as Json};
+
+use crate::attribute::read::{AttributeType, attribute, of_type};
+use crate::attribute::write::same;
+use crate::attribute::{Attribute, RESERVED};
+use crate::dtype::{Dtype, Kind, NcType};
+use crate::error::VariableFault;
+use crate::fill::{FillText, FillValue};
+use crate::json;
+use crate::limits;
+use crate::model::{Generation, Order, ScalarForm, Separator, Storage, Variable, VariableDocuments};
+use crate::value::Value;
+
+/// The documents of an array and where it stands.
+pub(super) struct ArrayParts {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) key: String,
+    pub(super) zarray: Map<String, Json>,
+    pub(super) zattrs: Option<Map<String, Json>>,
+    /// NCZarr's object for the array, wherever its generation keeps it.
+    pub(super) info: Option<Map<String, Json>>,
+    /// NCZarr's type entries, wherever its generation keeps them.
+    pub(super) types: Option<Map<String, Json>>,
+    /// `None` in pure Zarr.
+    pub(super) generation: Option<Generation>,
+}
+
+/// A variable without its dimensions, and what its documents say about them.
+pub(super) struct Parsed {
+    pub(super) variable: Variable,
+    pub(super) names: Names,
+    pub(super) notes: Vec<String>,
+}
+
+/// What names the dimensions.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// NCZarr's references, full names.
+    References(Vec<String>),
+    /// `_ARRAY_DIMENSIONS`: names in the array's own group.
+    Xarray(Vec<String>),
+    /// Nothing.
+    Absent,
+}
+
+/// Reads an array.
+pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
+    let mut notes = Vec::new();
+    let zarray = &parts.zarray;
+    format_version(zarray)?;
+    unknown_keys(zarray, &mut notes);
+
+    let dtype = dtype(zarray, parts.generation)?;
+    let nc_type = dtype.nc_type(parts.generation.is_some());
+    let mut shape = lengths(zarray, "shape")?;
+    let mut chunk_shape = lengths(zarray, "chunks")?;
+    if chunk_shape.len() != shape.len() {
+        let reason = format!("{} lengths, but \"shape\" has {}", chunk_shape.len(), shape.len());
+        return Err(VariableFault::Key { key: "chunks", reason });
+    }
+    if chunk_shape.contains(&0) {
+        let reason = format!("{chunk_shape:?} contains the length 0; each must be at least 1");
+        return Err(VariableFault::Key { key: "chunks", reason });
+    }
+    let text = if parts.generation.is_some() { FillText::Plain } else { FillText::Base64 };
+    let fill = FillValue::from_json(zarray.get("fill_value").unwrap_or(&Json::Null), &dtype, text)?;
+    let names = names(&parts, shape.len(), &mut notes);
+    let scalar = scalar_form(&parts, &shape, &names);
+    if scalar.is_some() {
+        shape.clear();
+        chunk_shape.clear();
+    }
+    let names = if scalar.is_some() { Names::References(Vec::new()) } else { names };
+    let order = order(zarray)?;
+    let separator = separator(zarray)?;
+    let filters = chain(zarray)?;
+    let storage = storage(parts.info.as_ref(), scalar.is_some());
+    let attributes = attributes(parts.zattrs.as_ref(), parts.types.as_ref(), nc_type, &mut notes);
+    compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
+    let documents = VariableDocuments { zarray: Some(parts.zarray), zattrs: parts.zattrs };
+    let variable = Variable {
+        name: parts.name,
+        path: parts.path,
+        key: parts.key,
+        dtype,
+        nc_type,
+        shape,
+        chunk_shape,
+        scalar,
+        dimensions: Vec::new(),
+        fill,
+        order,
+        separator,
+        filters,
+        storage,
+        attributes,
+        documents,
+    };
+    Ok(Parsed { variable, names, notes })
+}
+
+/// Reads the attributes of a group or variable, without those that carry metadata.
+pub(super) fn attributes(
+    zattrs: Option<&Map<String, Json>>,
+    types: Option<&Map<String, Json>>,
+    nc_type: Option<NcType>,
+    notes: &mut Vec<String>,
+) -> Vec<Attribute> {
+    let mut attributes = Vec::new();
+    for (name, value) in zattrs.into_iter().flatten() {
+        if RESERVED.contains(&name.as_str()) {
+            continue;
+        }
+        let entry = types.and_then(|types| types.get(name)).and_then(Json::as_str);
+        let mut wanted = entry.and_then(AttributeType::parse);
+        if let (Some(entry), None) = (entry, wanted) {
+            notes.push(format!(
+                "attribute {name:?} has the unknown type {entry:?}; its type is taken from its value"
+            ));
+        }
+        if wanted.is_none() && name == "_FillValue" {
+            let fits = nc_type.filter(|&nc_type| of_type(value, nc_type).is_some());
+            wanted = fits.map(AttributeType::Netcdf);
+        }
+        let (attribute, mismatch) = attribute(name, value, wanted);
+        if mismatch {
+            let entry = entry.unwrap_or_default();
+            notes.push(format!(
+                "attribute {name:?} is not of its type {entry:?}; its type is taken from its value"
+            ));
+        }
+        attributes.push(attribute);
+    }
+    attributes
+}
+
+fn format_version(zarray: &Map<String, Json>) -> Result<(), VariableFault> {
+    match zarray.get("zarr_format") {
+        Some(version) if version.as_u64() == Some(2) => Ok(()),
+        Some(other) => {
+            Err(key_fault("zarr_format", format!("{} is not read here, only 2", json::to_text(other))))
+        }
+        None => Err(missing("zarr_format")),
+    }
+}
+
+fn dtype(zarray: &Map<String, Json>, generation: Option<Generation>) -> Result<Dtype, VariableFault> {
+    let dtype = Dtype::from_json(zarray.get("dtype").ok_or_else(|| missing("dtype"))?)
+        .map_err(VariableFault::Dtype)?;
+    let old = matches!(generation, Some(Generation::Objects | Generation::UpperCase));
+    // These versions call char <U1 but store one byte for each.
+    if old && dtype.kind() == Kind::Unicode && dtype.size() == 4 { Ok(Dtype::char()) } else { Ok(dtype) }
+}
+
+fn lengths(zarray: &Map<String, Json>, key: &'static str) -> Result<Vec<u64>, VariableFault> {
+    let value = zarray.get(key).ok_or_else(|| missing(key))?;
+    let wrong = || key_fault(key, format!("{} is no list of whole numbers from 0", shortened(value)));
+    let items = value.as_array().ok_or_else(wrong)?;
+    if items.len() > limits::RANK {
+        return Err(key_fault(key, format!("{} dimensions are more than {}", items.len(), limits::RANK)));
+    }
+    items
+        .iter()
+        .map(|item| {
+            crate::fill::integer(item).and_then(|length| u64::try_from(length).ok()).ok_or_else(wrong)
+        })
+        .collect()
+}
+
+fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
+    let info = parts.info.as_ref();
+    let references = info.and_then(|info| info.get("dimension_references").or_else(|| info.get("dimrefs")));
+    if let Some(references) = references {
+        match strings(references) {
+            Some(references) => return Names::References(references),
+            None => {
+                notes.push(format!("its dimension references {} are no list of names", shortened(references)))
+            }
+        }
+    }
+    let Some(names) = parts.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS")) else {
+        return Names::Absent;
+    };
+    let sound = strings(names).filter(|names| {
+        let is_scalar = rank == 1 && names == &["_scalar_"];
+        is_scalar || (names.len() == rank && names.iter().all(|name| !name.is_empty() && !name.contains('/')))
+    });
+    match sound {
+        Some(names) => Names::Xarray(names),
+        None => {
+            notes.push(format!(
+                "its _ARRAY_DIMENSIONS {} are not the names of {rank} dimensions; they are taken as unnamed",
+                shortened(names)
+            ));
+            Names::Absent
+        }
+    }
+}
+
+/// Both forms: no dimension at all, or NCZarr's array of length 1 that is marked.
+fn scalar_form(parts: &ArrayParts, shape: &[u64], names: &Names) -> Option<ScalarForm> {
+    if shape.is_empty() {
+        return Some(ScalarForm::Rank0);
+    }
+    let marked = parts.info.as_ref().is_some_and(|info| {
+        info.get("scalar").is_some_and(|flag| flag.as_u64() == Some(1) || flag.as_bool() == Some(true))
+            || info.get("storage").and_then(Json::as_str) == Some("scalar")
+    });
+    let named = match names {
+        Names::References(references) => references.is_empty(),
+        Names::Xarray(names) => names == &["_scalar_"],
+        Names::Absent => false,
+    };
+    (shape == [1] && (marked || named)).then_some(ScalarForm::Rank1)
+}
+
+fn order(zarray: &Map<String, Json>) -> Result<Order, VariableFault> {
+    match zarray.get("order").map(Json::as_str) {
+        Some(Some("C")) => Ok(Order::C),
+        Some(Some("F")) => Ok(Order::F),
+        Some(_) => Err(key_fault("order", "it is neither \"C\" nor \"F\"".to_owned())),
+        None => Err(missing("order")),
+    }
+}
+
+fn separator(zarray: &Map<String, Json>) -> Result<Separator, VariableFault> {
+    match zarray.get("dimension_separator") {
+        None => Ok(Separator::Dot),
+        Some(separator) => match separator.as_str() {
+            Some(".") => Ok(Separator::Dot),
+            Some("/") => Ok(Separator::Slash),
+            _ => Err(key_fault("dimension_separator", "it is neither \".\" nor \"/\"".to_owned())),
+        },
+    }
+}
+
+/// The chain in the order of encoding: `filters`, then `compressor`.
+pub(super) fn chain(zarray: &Map<String, Json>) -> Result<Vec<Json>, VariableFault> {
+    let mut chain = match zarray.get("filters") {
+        None => return Err(missing("filters")),
+        Some(Json::Null) => Vec::new(),
+        Some(Json::Array(filters)) => filters.clone(),
+        Some(_) => return Err(key_fault("filters", "it is neither null nor a list".to_owned())),
+    };
+    let filters = chain.len();
+    match zarray.get("compressor") {
+        None => return Err(missing("compressor")),
+        Some(Json::Null) => {}
+        Some(compressor) => chain.push(compressor.clone()),
+    }
+    for (at, codec) in chain.iter().enumerate() {
+        if !codec.get("id").is_some_and(Json::is_string) {
+            let key = if at < filters { "filters" } else { "compressor" };
+            return Err(key_fault(key, format!("{} is no codec with an \"id\"", shortened(codec))));
+        }
+    }
+    Ok(chain)
+}
+
+fn storage(info: Option<&Map<String, Json>>, scalar: bool) -> Storage {
+    match info.and_then(|info| info.get("storage")).and_then(Json::as_str) {
+        Some("contiguous") => Storage::Contiguous,
+        Some("compact") => Storage::Compact,
+        Some("scalar") => Storage::Scalar,
+        None if scalar => Storage::Scalar,
+        _ => Storage::Chunked,
+    }
+}
+
+fn unknown_keys(zarray: &Map<String, Json>, notes: &mut Vec<String>) {
+    const KNOWN: [&str; 11] = [
+        "zarr_format",
+        "shape",
+        "dtype",
+        "chunks",
+        "fill_value",
+        "order",
+        "compressor",
+        "filters",
+        "dimension_separator",
+        "_nczarr_array",
+        "_NCZARR_ARRAY",
+    ];
+    for key in zarray.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
+        notes.push(format!("its .zarray has the unknown key {key:?}, which is kept and not looked at"));
+    }
+}
+
+/// `_FillValue` is what netCDF programs look at, `fill_value` what missing chunks read as.
+fn compare_fill(
+    attributes: &[Attribute],
+    fill: Option<&FillValue>,
+    nc_type: Option<NcType>,
+    dtype: &Dtype,
+    notes: &mut Vec<String>,
+) {
+    let Some(attribute) = attributes.iter().find(|attribute| attribute.name == "_FillValue") else { return };
+    let stored = nc_type.zip(fill).and_then(|(nc_type, fill)| fill.value(nc_type, dtype));
+    let same = stored
+        .is_some_and(|stored| same(&stored, &attribute.value) || is_empty_text(&stored, &attribute.value));
+    if !same {
+        notes.push("its attribute _FillValue differs from the fill_value of its .zarray, which missing chunks read as".to_owned());
+    }
+}
+
+/// A char fill of NUL is written as the empty text.
+fn is_empty_text(stored: &Value, attribute: &Value) -> bool {
+    let blank = |value: &Value| match value {
+        Value::Char(bytes) => bytes.iter().all(|&byte| byte == 0),
+        Value::String(strings) => strings.iter().all(Vec::is_empty),
+        _ => false,
+    };
+    blank(stored) && blank(attribute)
+}
+
+fn strings(value: &Json) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+fn missing(key: &'static str) -> VariableFault {
+    key_fault(key, "it is missing".to_owned())
+}
+
+fn key_fault(key: &'static str, reason: String) -> VariableFault {
+    VariableFault::Key { key, reason }
+}
+
+/// JSON for a message, cut where it gets long.
+fn shortened(value: &Json) -> String {
+    let text = json::to_text(value);
+    match text.char_indices().nth(80) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}

@@ -1,0 +1,106 @@
+//! `.zmetadata`: all documents of a dataset in one, as of the time when somebody wrote it.
+
+use serde_json::{Map, Value as Json};
+
+use super::loader::{Loader, Seen};
+use crate::error::NczarrError;
+use crate::model::Consolidated;
+
+/// Key of the document.
+pub(super) const KEY: &str = ".zmetadata";
+
+/// The documents in a `.zmetadata`.
+pub(super) fn documents(zmetadata: &Map<String, Json>) -> Result<Map<String, Json>, NczarrError> {
+    let wrong = |reason: String| NczarrError::Metadata { key: KEY.to_owned(), reason };
+    match zmetadata.get("zarr_consolidated_format") {
+        Some(version) if version.as_u64() == Some(1) => {}
+        Some(version) => {
+            return Err(wrong(format!("zarr_consolidated_format {version} is not known, only 1")));
+        }
+        None => return Err(wrong("\"zarr_consolidated_format\" is missing".to_owned())),
+    }
+    match zmetadata.get("metadata") {
+        Some(Json::Object(documents)) => Ok(documents.clone()),
+        _ => Err(wrong("\"metadata\" is no object".to_owned())),
+    }
+}
+
+/// Compares `.zmetadata` with the documents that were read; they win, and a difference is a warning.
+pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
+    let consolidated = match loader.object(KEY) {
+        Ok(None) => return Consolidated::Absent,
+        Ok(Some(object)) => documents(&object),
+        Err(error) => Err(error.of_dataset(KEY)),
+    };
+    let consolidated = match consolidated {
+        Ok(documents) => documents,
+        Err(error) => {
+            loader.warn(KEY, format!("it cannot be used ({error}); the documents themselves were read"));
+            return Consolidated::Stale;
+        }
+    };
+    for key in consolidated.keys().filter(|key| is_document(key)) {
+        // Documents that reading did not need are compared too: they may have vanished.
+        let _ = loader.object(key);
+    }
+    let stale = differing(&consolidated, &loader.seen);
+    if stale.is_empty() {
+        return Consolidated::Current;
+    }
+    let shown = stale.iter().take(3).map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ");
+    let more = if stale.len() > 3 { format!(" and {} more", stale.len() - 3) } else { String::new() };
+    loader.warn(
+        KEY,
+        format!("it is out of date in {shown}{more}; the documents themselves were read, but programs that trust it read other values"),
+    );
+    Consolidated::Stale
+}
+
+fn differing(consolidated: &Map<String, Json>, seen: &Seen) -> Vec<String> {
+    let empty = Map::new();
+    let mut stale: Vec<String> = Vec::new();
+    for (key, document) in seen.iter().filter(|(key, _)| is_document(key)) {
+        let recorded = consolidated.get(key).and_then(Json::as_object);
+        let same = match (recorded, document) {
+            (Some(recorded), Some(document)) => same_object(recorded, document),
+            (None, None) => !consolidated.contains_key(key),
+            // No attributes and no document are the same.
+            (Some(only), None) | (None, Some(only)) => key.ends_with(".zattrs") && *only == empty,
+        };
+        if !same {
+            stale.push(key.clone());
+        }
+    }
+    stale
+}
+
+fn is_document(key: &str) -> bool {
+    matches!(key.rsplit('/').next(), Some(".zgroup" | ".zarray" | ".zattrs"))
+}
+
+fn same_object(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
+    // zarr-python 3 adds this key to the groups in .zmetadata only.
+    let keys =
+        |object: &Map<String, Json>| object.keys().filter(|key| *key != "consolidated_metadata").count();
+    keys(left) == keys(right)
+        && left
+            .iter()
+            .filter(|(key, _)| *key != "consolidated_metadata")
+            .all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
+}
+
+/// Equality of meaning: numbers by value, objects in any order.
+fn same(left: &Json, right: &Json) -> bool {
+    match (left, right) {
+        (Json::Number(left), Json::Number(right)) => {
+            let number = |number: &serde_json::Number| number.as_str().parse::<f64>().ok();
+            left == right
+                || (left.as_i128().is_none() || right.as_i128().is_none()) && number(left) == number(right)
+        }
+        (Json::Array(left), Json::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (Json::Object(left), Json::Object(right)) => same_object(left, right),
+        _ => left == right,
+    }
+}

@@ -1,0 +1,424 @@
+//! From documents to a hierarchy.
+
+use serde_json::{Map, Value as Json};
+
+use super::array::{self, ArrayParts};
+use super::consolidated;
+use super::dimensions::Scope;
+use super::loader::Loader;
+use super::{ConsolidatedPolicy, Documents, ReadOptions};
+use crate::error::{NczarrError, VariableFault};
+use crate::json;
+use crate::limits;
+use crate::model::{
+    Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, Unreadable, Warning,
+    document_key, join_path, names,
+};
+
+/// Reads the metadata of a dataset (Zarr v2 spec; netcdf-c's NCZarr documents of every version).
+///
+/// A variable that cannot be read does not stop the others: it is listed in [`Group::unreadable`] with its reason.
+///
+/// # Errors
+/// The store fails; there is no dataset, or one of Zarr v3; a document of a *group* is broken.
+pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, NczarrError> {
+    let mut reader = Reader { loader: Loader::new(source), scope: Scope::default(), generation: None };
+    let only = reader.start(options)?;
+    let (root, root_array) = reader.root(options)?;
+    let nc_properties = root
+        .documents
+        .zattrs
+        .as_ref()
+        .and_then(|zattrs| zattrs.get("_NCProperties"))
+        .and_then(Json::as_str)
+        .map(str::to_owned);
+    let consolidated = match (only, options.consolidated) {
+        (true, _) => Consolidated::Only,
+        (false, ConsolidatedPolicy::Compare) => consolidated::compare(&mut reader.loader),
+        (false, _) => Consolidated::Absent,
+    };
+    let format = match reader.generation {
+        Some(generation) => Format::Nczarr(generation),
+        None => Format::Zarr2,
+    };
+    Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, warnings: reader.loader.warnings })
+}
+
+struct Reader<'a> {
+    loader: Loader<'a>,
+    scope: Scope,
+    generation: Option<Generation>,
+}
+
+/// What a group's documents say about it.
+struct GroupParts {
+    documents: GroupDocuments,
+    /// NCZarr's object for the group, wherever its generation keeps it.
+    info: Option<Map<String, Json>>,
+    types: Option<Map<String, Json>>,
+}
+
+impl Reader<'_> {
+    /// Chooses between the documents and `.zmetadata`; true for the latter. Where no document stands at the root,
+    /// `.zmetadata` is all there is.
+    fn start(&mut self, options: &ReadOptions) -> Result<bool, NczarrError> {
+        if options.consolidated != ConsolidatedPolicy::Only {
+            for key in [".zgroup", ".zarray", ".zattrs", ".nczarr"] {
+                if self.loader.required(key)?.is_some() {
+                    return Ok(false);
+                }
+            }
+            if options.consolidated == ConsolidatedPolicy::Ignore {
+                return Ok(false);
+            }
+        }
+        let Some(zmetadata) = self.loader.required(consolidated::KEY)? else { return Ok(false) };
+        let documents = consolidated::documents(&zmetadata)?;
+        self.loader.read_only_from(documents);
+        Ok(true)
+    }
+
+    fn root(&mut self, options: &ReadOptions) -> Result<(Group, bool), NczarrError> {
+        let zgroup = self.loader.required(".zgroup")?;
+        if zgroup.is_none() {
+            if let Some(zarray) = self.loader.required(".zarray")? {
+                let name = options.root_array_name.clone().unwrap_or_else(|| "data".to_owned());
+                return self.root_array(&name, zarray).map(|group| (group, true));
+            }
+        }
+        let zattrs = self.loader.required(".zattrs")?;
+        let nczarr = if options.pure { None } else { self.loader.required(".nczarr")? };
+        if zgroup.is_none() && zattrs.is_none() && nczarr.is_none() {
+            return Err(self.nothing()?);
+        }
+        if let Some(zgroup) = &zgroup {
+            group_version(".zgroup", zgroup)?;
+        }
+        if !options.pure {
+            self.generation = generation(zgroup.as_ref(), zattrs.as_ref(), nczarr.as_ref())?;
+        }
+        self.group(String::new(), "/".to_owned(), 0).map(|group| (group, false))
+    }
+
+    /// The error where no document of a root exists.
+    fn nothing(&mut self) -> Result<NczarrError, NczarrError> {
+        if self.loader.required("zarr.json")?.is_some() {
+            return Ok(NczarrError::FormatVersion { key: "zarr.json".to_owned(), version: "3".to_owned() });
+        }
+        Ok(NczarrError::NotADataset)
+    }
+
+    fn root_array(&mut self, name: &str, zarray: Map<String, Json>) -> Result<Group, NczarrError> {
+        let mut group = Group::new_root();
+        self.scope.enter("/", Vec::new());
+        let path = join_path("/", name);
+        match self.array_of(name, &path, "", zarray)? {
+            Ok(parsed) => match self.scope.resolve(parsed) {
+                Ok((variable, notes)) => {
+                    self.notes(&path, notes);
+                    group.variables.push(variable);
+                }
+                Err(fault) => {
+                    group.unreadable.push(Unreadable { name: name.to_owned(), path, position: 0, fault })
+                }
+            },
+            Err(fault) => {
+                group.unreadable.push(Unreadable { name: name.to_owned(), path, position: 0, fault })
+            }
+        }
+        group.dimensions = self.scope.leave();
+        Ok(group)
+    }
+
+    fn group(&mut self, name: String, path: String, depth: usize) -> Result<Group, NczarrError> {
+        if depth > limits::GROUP_DEPTH {
+            let reason = format!("groups are nested deeper than {}", limits::GROUP_DEPTH);
+            return Err(NczarrError::Metadata { key: path, reason });
+        }
+        let parts = self.group_parts(&path)?;
+        let mut notes = Vec::new();
+        let dimensions = parts.info.as_ref().map(|info| dimensions(info, &mut notes)).unwrap_or_default();
+        let attributes =
+            array::attributes(parts.documents.zattrs.as_ref(), parts.types.as_ref(), None, &mut notes);
+        self.notes(&path, notes);
+        self.scope.enter(&path, dimensions);
+        let (arrays, groups) = self.content(&path, parts.info.as_ref())?;
+
+        let mut group = Group::new(name, path);
+        group.documents = parts.documents;
+        group.attributes = attributes;
+        for (position, name) in arrays.into_iter().enumerate() {
+            self.variable(&mut group, name, position)?;
+        }
+        for name in groups {
+            let path = join_path(&group.path, &name);
+            let exists = self.loader.required(&document_key(&path, ".zgroup"))?.is_some()
+                || self.loader.required(&document_key(&path, ".zattrs"))?.is_some()
+                || self.generation == Some(Generation::Objects)
+                    && self.loader.required(&document_key(&path, ".nczgroup"))?.is_some();
+            if exists {
+                group.groups.push(self.group(name, path, depth + 1)?);
+            } else {
+                self.loader.warn(
+                    &path,
+                    "the group around it lists this group, but it has no .zgroup; it is left out",
+                );
+            }
+        }
+        group.dimensions = self.scope.leave();
+        Ok(group)
+    }
+
+    fn group_parts(&mut self, path: &str) -> Result<GroupParts, NczarrError> {
+        let key = document_key(path, ".zgroup");
+        let zgroup = self.loader.required(&key)?;
+        if let Some(zgroup) = &zgroup {
+            group_version(&key, zgroup)?;
+        }
+        let zattrs = self.loader.required(&document_key(path, ".zattrs"))?;
+        let (info, types) = match self.generation {
+            None => (None, None),
+            Some(Generation::Objects) => (
+                self.loader.required(&document_key(path, ".nczgroup"))?,
+                types_of(self.objects_types(path).map_err(|(key, error)| error.of_dataset(&key))?.as_ref()),
+            ),
+            Some(_) => (
+                nczarr_object("group", zattrs.as_ref(), zgroup.as_ref()),
+                types_of(nczarr_object("attr", zattrs.as_ref(), None).as_ref()),
+            ),
+        };
+        if self.generation.is_some() && info.is_none() {
+            self.loader.warn(path, "it has no NCZarr entry; its content is what the store lists");
+        }
+        Ok(GroupParts { documents: GroupDocuments { zgroup, zattrs }, info, types })
+    }
+
+    /// Names of the arrays and groups inside: as NCZarr lists them, else what is there.
+    fn content(
+        &mut self,
+        path: &str,
+        info: Option<&Map<String, Json>>,
+    ) -> Result<(Vec<String>, Vec<String>), NczarrError> {
+        if let Some(info) = info {
+            let list = |new: &str, old: &str| -> Vec<String> {
+                let value = info.get(new).or_else(|| info.get(old));
+                let names = value.and_then(Json::as_array).into_iter().flatten();
+                names.filter_map(Json::as_str).map(str::to_owned).collect()
+            };
+            let groups = list("groups", "groups");
+            for name in &groups {
+                if let Some(reason) = names::key_fault(name) {
+                    let reason = format!("the group name {name:?} cannot be part of a key: {reason}");
+                    return Err(NczarrError::Metadata { key: document_key(path, ".zattrs"), reason });
+                }
+            }
+            return Ok((list("arrays", "vars"), groups));
+        }
+        let prefix = path.trim_matches('/').to_owned();
+        let (mut arrays, mut groups) = (Vec::new(), Vec::new());
+        for name in self.loader.children(&prefix)? {
+            let child = join_path(path, &name);
+            let key = document_key(&child, ".zarray");
+            match self.loader.object(&key) {
+                Ok(Some(_)) => arrays.push(name),
+                Ok(None) => {
+                    if self.loader.required(&document_key(&child, ".zgroup"))?.is_some() {
+                        groups.push(name);
+                    }
+                }
+                // A broken .zarray is still an array; reading it again tells why it is broken.
+                Err(error) => {
+                    error.of_variable(&key)?;
+                    arrays.push(name);
+                }
+            }
+        }
+        Ok((arrays, groups))
+    }
+
+    fn variable(&mut self, group: &mut Group, name: String, position: usize) -> Result<(), NczarrError> {
+        let path = join_path(&group.path, &name);
+        let parsed = match names::key_fault(&name) {
+            Some(reason) => Err(VariableFault::Name { reason }),
+            None => {
+                let key = document_key(&path, ".zarray");
+                match self.loader.object(&key) {
+                    Ok(Some(zarray)) => self.array_of(&name, &path, path.trim_matches('/'), zarray)?,
+                    Ok(None) => Err(VariableFault::Missing { key }),
+                    Err(error) => Err(error.of_variable(&key)?),
+                }
+            }
+        };
+        match parsed.and_then(|parsed| self.scope.resolve(parsed)) {
+            Ok((variable, notes)) => {
+                self.notes(&path, notes);
+                group.variables.push(variable);
+            }
+            Err(fault) => group.unreadable.push(Unreadable { name, path, position, fault }),
+        }
+        Ok(())
+    }
+
+    /// The outer error is the store's, the inner one the variable's.
+    fn array_of(
+        &mut self,
+        name: &str,
+        path: &str,
+        key: &str,
+        zarray: Map<String, Json>,
+    ) -> Result<Result<array::Parsed, VariableFault>, NczarrError> {
+        let attributes_key = document_key(key, ".zattrs");
+        let zattrs = match self.loader.object(&attributes_key) {
+            Ok(zattrs) => zattrs,
+            Err(error) => return error.of_variable(&attributes_key).map(Err),
+        };
+        let (info, types) = match self.generation {
+            None => (None, None),
+            Some(Generation::Objects) => {
+                let info = match self.objects_info(key) {
+                    Ok(info) => info,
+                    Err((key, error)) => return error.of_variable(&key).map(Err),
+                };
+                match self.objects_types(key) {
+                    Ok(types) => (info, types_of(types.as_ref())),
+                    Err((key, error)) => return error.of_variable(&key).map(Err),
+                }
+            }
+            Some(_) => (
+                nczarr_object("array", zattrs.as_ref(), Some(&zarray)),
+                types_of(nczarr_object("attr", zattrs.as_ref(), None).as_ref()),
+            ),
+        };
+        Ok(array::parse(ArrayParts {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            key: key.to_owned(),
+            zarray,
+            zattrs,
+            info,
+            types,
+            generation: self.generation,
+        }))
+    }
+
+    /// `.nczvar`, which some versions of the code call `.nczarray`.
+    fn objects_info(
+        &mut self,
+        path: &str,
+    ) -> Result<Option<Map<String, Json>>, (String, super::loader::LoadError)> {
+        self.first_of(path, [".nczvar", ".nczarray"])
+    }
+
+    /// `.nczattr`, which some versions of the code call `.nczattrs`.
+    fn objects_types(
+        &mut self,
+        path: &str,
+    ) -> Result<Option<Map<String, Json>>, (String, super::loader::LoadError)> {
+        self.first_of(path, [".nczattr", ".nczattrs"])
+    }
+
+    fn first_of(
+        &mut self,
+        path: &str,
+        names: [&str; 2],
+    ) -> Result<Option<Map<String, Json>>, (String, super::loader::LoadError)> {
+        for name in names {
+            let key = document_key(path, name);
+            match self.loader.object(&key) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(error) => return Err((key, error)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn notes(&mut self, at: &str, notes: Vec<String>) {
+        self.loader.warnings.extend(notes.into_iter().map(|text| Warning { at: at.to_owned(), text }));
+    }
+}
+
+/// Which generation of NCZarr the root's documents are; `None` for pure Zarr.
+fn generation(
+    zgroup: Option<&Map<String, Json>>,
+    zattrs: Option<&Map<String, Json>>,
+    nczarr: Option<&Map<String, Json>>,
+) -> Result<Option<Generation>, NczarrError> {
+    let places = [
+        (zattrs, "_nczarr_superblock", ".zattrs", Generation::Attributes),
+        (zgroup, "_nczarr_superblock", ".zgroup", Generation::LowerCase),
+        (zgroup, "_NCZARR_SUPERBLOCK", ".zgroup", Generation::UpperCase),
+    ];
+    for (document, name, key, generation) in places {
+        let Some(superblock) = document.and_then(|document| document.get(name)) else { continue };
+        nczarr_version(key, superblock.get("version"), "2")?;
+        return Ok(Some(generation));
+    }
+    let Some(nczarr) = nczarr else { return Ok(None) };
+    nczarr_version(".nczarr", nczarr.get("nczarr_version"), "1")?;
+    Ok(Some(Generation::Objects))
+}
+
+fn nczarr_version(key: &str, version: Option<&Json>, wanted: &str) -> Result<(), NczarrError> {
+    let text = version.and_then(Json::as_str).unwrap_or_default();
+    let major: String = text.chars().take_while(char::is_ascii_digit).collect();
+    if major == wanted {
+        return Ok(());
+    }
+    let version = version.map_or_else(|| "none".to_owned(), json::to_text);
+    let reason =
+        format!("NCZarr version {version} is not known here; read it as pure Zarr or with a newer ncz");
+    Err(NczarrError::Metadata { key: key.to_owned(), reason })
+}
+
+fn group_version(key: &str, zgroup: &Map<String, Json>) -> Result<(), NczarrError> {
+    match zgroup.get("zarr_format") {
+        Some(version) if version.as_u64() == Some(2) => Ok(()),
+        Some(other) => Err(NczarrError::FormatVersion { key: key.to_owned(), version: json::to_text(other) }),
+        None => Err(NczarrError::Metadata {
+            key: key.to_owned(),
+            reason: "\"zarr_format\" is missing".to_owned(),
+        }),
+    }
+}
+
+/// One of NCZarr's objects: in the attributes, else in the other document, in small or capital letters.
+fn nczarr_object(
+    what: &str,
+    zattrs: Option<&Map<String, Json>>,
+    other: Option<&Map<String, Json>>,
+) -> Option<Map<String, Json>> {
+    let small = format!("_nczarr_{what}");
+    let capital = small.to_uppercase();
+    [(zattrs, &small), (other, &small), (zattrs, &capital), (other, &capital)]
+        .into_iter()
+        .find_map(|(document, name)| document?.get(name)?.as_object().cloned())
+}
+
+fn types_of(object: Option<&Map<String, Json>>) -> Option<Map<String, Json>> {
+    object?.get("types")?.as_object().cloned()
+}
+
+fn dimensions(info: &Map<String, Json>, notes: &mut Vec<String>) -> Vec<Dimension> {
+    let Some(entries) = info.get("dimensions").or_else(|| info.get("dims")).and_then(Json::as_object) else {
+        return Vec::new();
+    };
+    let mut dimensions = Vec::with_capacity(entries.len());
+    for (name, entry) in entries {
+        let (len, unlimited) = match entry {
+            Json::Object(entry) => {
+                (entry.get("size").and_then(Json::as_u64), entry.get("unlimited").is_some_and(is_set))
+            }
+            len => (len.as_u64(), false),
+        };
+        match len {
+            Some(len) => dimensions.push(Dimension { name: name.clone(), len, unlimited, anonymous: false }),
+            None => notes.push(format!("the dimension {name:?} has no length and is left out")),
+        }
+    }
+    dimensions
+}
+
+fn is_set(flag: &Json) -> bool {
+    flag.as_bool() == Some(true) || flag.as_u64().is_some_and(|number| number != 0)
+}

@@ -1,0 +1,336 @@
+//! From a hierarchy to documents, in the layout of netcdf-c's current generation.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::consolidated;
+use crate::attribute::Attribute;
+use crate::attribute::write::attribute as attribute_json;
+use crate::error::NczarrError;
+use crate::json;
+use crate::model::{Format, Generation, Group, Hierarchy, ScalarForm, Separator, Variable};
+use crate::value::Value;
+
+/// A key and its content.
+type Document = (String, Vec<u8>);
+
+/// All documents of a dataset in the order in which they should be written: what is inside first, the root last,
+/// so that a dataset appears only when it is complete. With `consolidated`, `.zmetadata` is the very last.
+///
+/// Documents that were read keep the keys that are not known here.
+///
+/// # Errors
+/// [`NczarrError::OldGeneration`]; attributes that JSON cannot hold (text that is not UTF-8).
+pub fn write(hierarchy: &Hierarchy, consolidated: bool) -> Result<Vec<Document>, NczarrError> {
+    let mut documents = Vec::new();
+    group_tree(hierarchy, &hierarchy.root, &mut documents)?;
+    if consolidated {
+        documents.push(consolidated_document(hierarchy)?);
+    }
+    Ok(documents)
+}
+
+/// The documents of one variable: `.zattrs`, if there is anything to say, and `.zarray`.
+///
+/// # Errors
+/// As [`write`].
+pub fn variable_documents(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Document>, NczarrError> {
+    let objects = variable_objects(hierarchy, variable)?;
+    Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
+}
+
+/// The documents of one group, without what is inside: `.zattrs`, if there is anything to say, and `.zgroup`.
+///
+/// # Errors
+/// As [`write`].
+pub fn group_documents(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Document>, NczarrError> {
+    let objects = group_objects(hierarchy, group)?;
+    Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
+}
+
+/// `.zmetadata` with all documents of the dataset.
+///
+/// # Errors
+/// As [`write`].
+pub fn consolidated_document(hierarchy: &Hierarchy) -> Result<Document, NczarrError> {
+    let mut metadata = Map::new();
+    for group in hierarchy.groups() {
+        metadata.extend(
+            group_objects(hierarchy, group)?.into_iter().map(|(key, object)| (key, Json::Object(object))),
+        );
+        for variable in &group.variables {
+            let objects = variable_objects(hierarchy, variable)?;
+            metadata.extend(objects.into_iter().map(|(key, object)| (key, Json::Object(object))));
+        }
+    }
+    let mut document = Map::new();
+    document.insert("metadata".to_owned(), Json::Object(metadata));
+    document.insert("zarr_consolidated_format".to_owned(), json!(1));
+    Ok(text_of(hierarchy, (consolidated::KEY.to_owned(), document)))
+}
+
+fn group_tree(
+    hierarchy: &Hierarchy,
+    group: &Group,
+    documents: &mut Vec<Document>,
+) -> Result<(), NczarrError> {
+    for variable in &group.variables {
+        documents.extend(variable_documents(hierarchy, variable)?);
+    }
+    for child in &group.groups {
+        group_tree(hierarchy, child, documents)?;
+    }
+    if !hierarchy.root_array {
+        documents.extend(group_documents(hierarchy, group)?);
+    }
+    Ok(())
+}
+
+fn group_objects(
+    hierarchy: &Hierarchy,
+    group: &Group,
+) -> Result<Vec<(String, Map<String, Json>)>, NczarrError> {
+    let nczarr = writes_nczarr(hierarchy)?;
+    let is_root = group.path == "/";
+    let old = group.documents.zattrs.as_ref();
+    let mut zattrs = Attributes::new(&group.attributes, "group", &group.path, nczarr)?;
+    if is_root {
+        let text = match &hierarchy.nc_properties {
+            Some(text) => Some(text.clone()),
+            None => nczarr.then(|| format!("version=2,ncz={},nczarr=2.0.0", env!("CARGO_PKG_VERSION"))),
+        };
+        if let Some(text) = text {
+            zattrs.add("_NCProperties", Json::String(text), Some(">S1"));
+        }
+    }
+    if nczarr {
+        let mut info = old_object(old, "_nczarr_group");
+        for name in ["dims", "vars"] {
+            info.shift_remove(name);
+        }
+        info.insert("dimensions".to_owned(), dimensions(group));
+        info.insert("arrays".to_owned(), arrays(group));
+        info.insert("groups".to_owned(), group.groups.iter().map(|child| child.name.clone()).collect());
+        zattrs.add("_nczarr_group", Json::Object(info), Some("|J0"));
+        if is_root {
+            let mut superblock = old_object(old, "_nczarr_superblock");
+            superblock.insert("version".to_owned(), json!("2.0.0"));
+            zattrs.add("_nczarr_superblock", Json::Object(superblock), Some("|J0"));
+        }
+        zattrs.add_types(old);
+    }
+    let mut zgroup = group.documents.zgroup.clone().unwrap_or_default();
+    zgroup.insert("zarr_format".to_owned(), json!(2));
+    remove_nczarr(&mut zgroup);
+    let mut objects = Vec::new();
+    if !zattrs.object.is_empty() || old.is_some() {
+        objects.push((group.key(".zattrs"), zattrs.object));
+    }
+    objects.push((group.key(".zgroup"), zgroup));
+    Ok(objects)
+}
+
+fn variable_objects(
+    hierarchy: &Hierarchy,
+    variable: &Variable,
+) -> Result<Vec<(String, Map<String, Json>)>, NczarrError> {
+    let nczarr = writes_nczarr(hierarchy)?;
+    let old = variable.documents.zattrs.as_ref();
+    let mut zattrs = Attributes::new(&variable.attributes, "variable", &variable.path, nczarr)?;
+    if let Some(names) = xarray_names(hierarchy, variable, nczarr) {
+        zattrs.add("_ARRAY_DIMENSIONS", names, None);
+    }
+    if nczarr {
+        let mut info = old_object(old, "_nczarr_array");
+        for name in ["dimrefs", "scalar"] {
+            info.shift_remove(name);
+        }
+        let storage = info.shift_remove("storage");
+        let references: Json = variable.dimensions.iter().map(ToString::to_string).collect();
+        info.insert("dimension_references".to_owned(), references);
+        if variable.scalar.is_some() {
+            info.insert("scalar".to_owned(), json!(1));
+        }
+        // netcdf-c writes "chunked" for its scalars too; what was read stays.
+        let storage = storage.unwrap_or_else(|| json!(variable.storage.name()));
+        info.insert("storage".to_owned(), storage);
+        zattrs.add("_nczarr_array", Json::Object(info), Some("|J0"));
+        zattrs.add_types(old);
+    }
+    let mut objects = Vec::new();
+    if !zattrs.object.is_empty() || old.is_some() {
+        objects.push((variable.document_key(".zattrs"), zattrs.object));
+    }
+    objects.push((variable.document_key(".zarray"), zarray(variable)));
+    Ok(objects)
+}
+
+fn zarray(variable: &Variable) -> Map<String, Json> {
+    let old = variable.documents.zarray.as_ref();
+    let mut zarray = old.cloned().unwrap_or_default();
+    remove_nczarr(&mut zarray);
+    zarray.insert("zarr_format".to_owned(), json!(2));
+    zarray.insert("shape".to_owned(), json!(variable.stored_shape()));
+    zarray.insert("dtype".to_owned(), dtype(variable));
+    zarray.insert("chunks".to_owned(), json!(variable.stored_chunk_shape()));
+    zarray.insert(
+        "fill_value".to_owned(),
+        variable.fill.as_ref().map_or(Json::Null, |fill| fill.json().clone()),
+    );
+    let order = match variable.order {
+        crate::model::Order::C => "C",
+        crate::model::Order::F => "F",
+    };
+    zarray.insert("order".to_owned(), json!(order));
+    let kept = old.is_some_and(|old| super::array::chain(old).is_ok_and(|chain| chain == variable.filters));
+    if !kept {
+        let (compressor, filters) = match variable.filters.split_last() {
+            None => (Json::Null, Json::Null),
+            Some((last, [])) => (last.clone(), Json::Null),
+            Some((last, filters)) => (last.clone(), Json::Array(filters.to_vec())),
+        };
+        zarray.insert("compressor".to_owned(), compressor);
+        zarray.insert("filters".to_owned(), filters);
+    }
+    match variable.separator {
+        Separator::Slash => {
+            zarray.insert("dimension_separator".to_owned(), json!("/"));
+        }
+        Separator::Dot if zarray.contains_key("dimension_separator") => {
+            zarray.insert("dimension_separator".to_owned(), json!("."));
+        }
+        Separator::Dot => {}
+    }
+    zarray
+}
+
+/// A structure is a list in JSON, all else its text.
+fn dtype(variable: &Variable) -> Json {
+    let text = variable.dtype.text();
+    match json::parse(text.as_bytes()) {
+        Ok(parsed) if text.starts_with('[') => parsed.value,
+        _ => json!(text),
+    }
+}
+
+fn dimensions(group: &Group) -> Json {
+    let entry = |dimension: &crate::model::Dimension| {
+        let len = if dimension.unlimited {
+            json!({"size": dimension.len, "unlimited": 1})
+        } else {
+            json!(dimension.len)
+        };
+        (dimension.name.clone(), len)
+    };
+    Json::Object(group.dimensions.iter().map(entry).collect())
+}
+
+/// The arrays of a group, those that cannot be read at their places.
+fn arrays(group: &Group) -> Json {
+    let mut names: Vec<&str> = group.variables.iter().map(|variable| variable.name.as_str()).collect();
+    for unreadable in &group.unreadable {
+        names.insert(unreadable.position.min(names.len()), &unreadable.name);
+    }
+    names.into_iter().collect()
+}
+
+/// `_ARRAY_DIMENSIONS`; none where the data name no dimensions.
+fn xarray_names(hierarchy: &Hierarchy, variable: &Variable, nczarr: bool) -> Option<Json> {
+    if variable.scalar == Some(ScalarForm::Rank1) {
+        return Some(json!(["_scalar_"]));
+    }
+    let old = variable.documents.zattrs.as_ref().map(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
+    let dimensions = &variable.dimensions;
+    // An array that never had names gets none by being rewritten.
+    if !nczarr && (old == Some(None) || variable.documents.zarray.is_some() && old.is_none()) {
+        return None;
+    }
+    let anonymous = |reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.anonymous);
+    if !nczarr && dimensions.iter().any(anonymous) {
+        return old.flatten().cloned();
+    }
+    // Names that had to be qualified stand in the documents as they were.
+    if let (false, Some(Some(old))) = (nczarr, old) {
+        return Some(old.clone());
+    }
+    Some(dimensions.iter().map(|reference| reference.name.clone()).collect())
+}
+
+fn writes_nczarr(hierarchy: &Hierarchy) -> Result<bool, NczarrError> {
+    match hierarchy.format {
+        Format::Zarr2 => Ok(false),
+        Format::Nczarr(Generation::Attributes) => Ok(true),
+        Format::Nczarr(Generation::Objects) => Err(NczarrError::OldGeneration { written_by: "4.8.0" }),
+        Format::Nczarr(Generation::UpperCase) => {
+            Err(NczarrError::OldGeneration { written_by: "4.8.1 and 4.9.0" })
+        }
+        Format::Nczarr(Generation::LowerCase) => {
+            Err(NczarrError::OldGeneration { written_by: "4.9.1 and 4.9.2" })
+        }
+    }
+}
+
+/// What other generations keep in `.zgroup` and `.zarray`, and what copies of documents may still hold.
+fn remove_nczarr(object: &mut Map<String, Json>) {
+    object.retain(|key, _| !key.starts_with("_nczarr_") && !key.starts_with("_NCZARR_"));
+}
+
+fn old_object(zattrs: Option<&Map<String, Json>>, name: &str) -> Map<String, Json> {
+    zattrs.and_then(|zattrs| zattrs.get(name)).and_then(Json::as_object).cloned().unwrap_or_default()
+}
+
+fn text_of(hierarchy: &Hierarchy, (key, object): (String, Map<String, Json>)) -> Document {
+    let object = Json::Object(object);
+    // Bare words stand only in the attributes of pure Zarr, where the readers expect them.
+    let text =
+        if hierarchy.format.is_nczarr() { json::to_text(&object) } else { json::to_text_lenient(&object) };
+    (key, text.into_bytes())
+}
+
+/// A `.zattrs` and its type entries while they are put together.
+struct Attributes {
+    object: Map<String, Json>,
+    types: Map<String, Json>,
+}
+
+impl Attributes {
+    fn new(
+        attributes: &[Attribute],
+        kind: &'static str,
+        path: &str,
+        nczarr: bool,
+    ) -> Result<Self, NczarrError> {
+        let mut built = Self { object: Map::new(), types: Map::new() };
+        for attribute in attributes {
+            let (json, entry) = attribute_json(attribute, nczarr).ok_or_else(|| NczarrError::Definition {
+                kind,
+                path: path.to_owned(),
+                reason: format!(
+                    "the text of its attribute {:?} is not UTF-8, which JSON cannot hold",
+                    attribute.name
+                ),
+            })?;
+            let entry = match &attribute.value {
+                Value::String(strings) => {
+                    format!("|S{}", strings.iter().map(Vec::len).max().unwrap_or(0).max(128))
+                }
+                _ => entry.to_owned(),
+            };
+            built.add(&attribute.name, json, Some(&entry));
+        }
+        Ok(built)
+    }
+
+    fn add(&mut self, name: &str, json: Json, entry: Option<&str>) {
+        self.object.insert(name.to_owned(), json);
+        if let Some(entry) = entry {
+            self.types.insert(name.to_owned(), json!(entry));
+        }
+    }
+
+    fn add_types(&mut self, old: Option<&Map<String, Json>>) {
+        self.types.insert("_nczarr_attr".to_owned(), json!("|J0"));
+        let mut object = old_object(old, "_nczarr_attr");
+        object.insert("types".to_owned(), Json::Object(std::mem::take(&mut self.types)));
+        self.object.insert("_nczarr_attr".to_owned(), Json::Object(object));
+    }
+}
