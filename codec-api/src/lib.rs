@@ -4,9 +4,13 @@
 //! [`Coder`] for it. `register!` makes it a built-in of every program that links the crate;
 //! `export!` in a two-line `cdylib` package makes it a shared library that HDF5, netcdf-c and ncz load.
 
+pub mod abi;
+pub mod buffer;
 pub mod config;
+pub mod export;
 pub mod params;
 pub mod repr;
+pub mod wire;
 
 mod codec;
 mod erased;

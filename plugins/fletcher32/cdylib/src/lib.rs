@@ -1,1 +1,2 @@
 //! The fletcher32 codec as a plugin for HDF5, netcdf-c and ncz.
+ncz_codec::export!(ncz_fletcher32::Fletcher32);

@@ -1,0 +1,22 @@
+//! The faces that a codec shows to C: the generic functions behind [`export!`](crate::export!).
+//!
+//! Every call passes one guard: a panic becomes an error, an error becomes what the caller takes as
+//! failure (0 from a filter, a negative number from `set_local`, a netcdf error number from a codec
+//! function, a status with details in the native table). With `NCZ_LOG=1` in the environment, each
+//! failure is a line on stderr.
+#![expect(unsafe_code, reason = "the boundary to C")]
+
+pub mod hdf5_face;
+pub mod native_face;
+pub mod nczarr_face;
+pub mod root_module;
+
+mod caller;
+mod guard;
+mod hdf5_library;
+mod macros;
+mod names;
+mod netcdf_library;
+
+#[doc(hidden)]
+pub use abi_stable::library::LibHeader;

@@ -1,0 +1,162 @@
+//! Which library calls us, and functions of it.
+//!
+//! A process can hold several libhdf5 and libnetcdf (h5py and netCDF4-python bring their own); handles
+//! of one mean nothing to another. A plugin links none of them. It looks at the stack instead: the
+//! first return address outside its own image lies in the library that called, and only functions of
+//! that very library are used.
+
+use std::ffi::{CStr, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use crate::buffer::Allocator;
+
+/// A loaded library or program. It stays loaded: one that called us once is kept for good, so that
+/// what is remembered of it stays true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Image {
+    base: usize,
+    handle: usize,
+}
+
+/// The image of the first stack frame outside our own.
+pub(super) fn calling_image() -> Option<Image> {
+    calling(|known| known.image)
+}
+
+/// The allocator of whoever calls: libhdf5's own if it is libhdf5, else the C library's (netcdf-c takes
+/// chunks from there even if it is linked to libhdf5).
+pub(super) fn calling_allocator() -> Allocator {
+    calling(|known| known.allocator).unwrap_or(Allocator::LIBC)
+}
+
+impl Image {
+    /// The address of the function `name` if this very image defines it.
+    pub(super) fn function(self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the handle came from dlopen and is never closed.
+        let address = unsafe { libc::dlsym(self.handle as *mut c_void, name.as_ptr()) };
+        // dlsym looks into the image's dependencies too.
+        (!address.is_null() && base_of(address)? == self.base).then_some(address)
+    }
+
+    fn allocator(self) -> Allocator {
+        let functions = (
+            self.function(c"H5allocate_memory"),
+            self.function(c"H5resize_memory"),
+            self.function(c"H5free_memory"),
+        );
+        let (Some(allocate), Some(resize), Some(free)) = functions else { return Allocator::LIBC };
+        // SAFETY: the functions have these signatures in every libhdf5 since 1.8.12 (`clear` is a C bool
+        // or an unsigned, which an int of 0 or 1 is passed as); the image stays loaded.
+        unsafe {
+            Allocator::hdf5(
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn(usize, i32) -> *mut c_void>(allocate),
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>(
+                    resize,
+                ),
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void)>(free),
+            )
+        }
+    }
+}
+
+/// An address of code and where it lies: in our own image (`None`) or another.
+#[derive(Clone, Copy)]
+struct Known {
+    address: usize,
+    place: Option<Place>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    image: Image,
+    allocator: Allocator,
+}
+
+/// Addresses seen before, so that a filter call costs no look-up in symbol tables. The addresses are
+/// return addresses of few call sites; the images stay loaded, so entries stay true.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+/// More addresses than this are looked up each time.
+const KNOWN_MAX: usize = 256;
+
+/// Walks the stack to the first frame outside the own image.
+fn calling<R>(pick: impl Fn(Place) -> R) -> Option<R> {
+    let own = base_of(calling_image as *mut c_void)?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = None;
+    backtrace::trace(|frame| {
+        let address = frame.ip() as usize;
+        let place = match known.iter().find(|known| known.address == address) {
+            Some(known) => known.place,
+            None => match look_up(address, own) {
+                // An address in no image: code made at run time. Nothing is known of who that is.
+                None => return false,
+                Some(place) => {
+                    if known.len() < KNOWN_MAX {
+                        known.push(Known { address, place });
+                    }
+                    place
+                }
+            },
+        };
+        match place {
+            None => true,
+            Some(place) => {
+                found = Some(pick(place));
+                false
+            }
+        }
+    });
+    found
+}
+
+/// Where `address` lies: `Some(None)` in our own image, `None` in no image.
+fn look_up(address: usize, own: usize) -> Option<Option<Place>> {
+    let base = base_of(address as *mut c_void)?;
+    if base == own {
+        return Some(None);
+    }
+    let image = open(address, base)?;
+    Some(Some(Place { image, allocator: image.allocator() }))
+}
+
+/// A handle on the image at `base` that holds `address`.
+fn open(address: usize, base: usize) -> Option<Image> {
+    let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
+    let info = information(address as *mut c_void)?;
+    // SAFETY: dladdr's name is a C string of the loader; NOLOAD runs no code.
+    let mut handle = unsafe { libc::dlopen(info.dli_fname, flags) };
+    if handle.is_null() {
+        // The program itself is not found by its name.
+        // SAFETY: a null name means the program, which is loaded.
+        handle = unsafe { libc::dlopen(std::ptr::null(), flags) };
+    }
+    (!handle.is_null()).then_some(Image { base, handle: handle as usize })
+}
+
+fn base_of(address: *mut c_void) -> Option<usize> {
+    information(address).map(|info| info.dli_fbase as usize)
+}
+
+fn information(address: *mut c_void) -> Option<libc::Dl_info> {
+    // SAFETY: Dl_info is plain pointers, for which zero is a value.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr takes any address and fills `info` when it returns non-zero.
+    let found = unsafe { libc::dladdr(address, &raw mut info) };
+    (found != 0 && !info.dli_fbase.is_null() && !info.dli_fname.is_null()).then_some(info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caller_of_a_test_is_the_c_library_whose_allocator_is_its_own() {
+        let image = calling_image().unwrap();
+        assert_ne!(Some(image.base), base_of(calling_image as *mut c_void));
+        assert!(image.function(c"H5open").is_none());
+        assert_eq!(calling_image(), Some(image));
+        // A symbol of the image is found, one of its dependencies is not.
+        assert!(image.function(c"malloc").is_some());
+        assert!(image.function(c"_dl_catch_exception_of_nobody").is_none());
+    }
+}

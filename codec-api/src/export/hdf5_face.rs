@@ -1,0 +1,311 @@
+//! The HDF5 face: the filter function and `set_local` of a codec.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::marker::PhantomData;
+use std::slice;
+
+use super::caller;
+use super::guard::guard;
+use super::hdf5_library::Library;
+use super::names;
+use crate::abi::hdf5::{self as abi, Class2, Hid};
+use crate::buffer::{Allocator, CBuffer};
+use crate::codec::{Codec, CodecInfo, Coder};
+use crate::error::{CodecError, ErrorKind, Result};
+use crate::repr::{Container, Env};
+
+/// No chunk decodes to more bytes than this.
+const DECODED_MAX: usize = 4 << 30;
+/// The coders that a thread keeps ready.
+const READY_MAX: usize = 4;
+/// A larger output buffer is not kept from call to call.
+const SPARE_MAX: usize = 64 << 20;
+/// A filter has never more parameters than this.
+const PARAMS_MAX: usize = 1 << 16;
+
+/// What `H5PLget_plugin_type` returns.
+pub const fn plugin_type() -> c_int {
+    abi::PLUGIN_TYPE_FILTER
+}
+
+/// What `H5PLget_plugin_info` returns: the record of `C`, which lives as long as the library.
+pub fn plugin_info<C: Codec>() -> *const c_void {
+    std::ptr::from_ref(const { &Face::<C>::RECORD }).cast()
+}
+
+struct Face<C>(PhantomData<C>);
+
+impl<C: Codec> Face<C> {
+    const INFO: &'static CodecInfo = &C::INFO;
+    const NAME: &'static [u8; names::LEN] = &names::c_string(names::text(&Self::INFO.name));
+    const RECORD: Class2 = Class2 {
+        version: abi::CLASS_VERSION,
+        id: names::filter_id(Self::INFO) as c_int,
+        encoder_present: 1,
+        decoder_present: 1,
+        name: Self::NAME.as_ptr() as *const c_char,
+        can_apply: None,
+        set_local: if Self::INFO.has_working_params { Some(set_local::<C>) } else { None },
+        filter: Some(filter::<C>),
+    };
+}
+
+/// The filter function of `C` (HDF5 user guide, "Data pipeline filters"; `H5Z_func_t`).
+///
+/// On failure `*buf` and `*buf_size` are what they were.
+///
+/// # Safety
+/// As HDF5 calls it: `cd_values` holds `cd_nelmts` words, `*buf` is a block of the caller's allocator
+/// (`H5allocate_memory`, or malloc) whose first `nbytes` bytes are valid and whose size is `*buf_size`.
+pub unsafe extern "C" fn filter<C: Codec>(
+    flags: c_uint,
+    cd_nelmts: usize,
+    cd_values: *const c_uint,
+    nbytes: usize,
+    buf_size: *mut usize,
+    buf: *mut *mut c_void,
+) -> usize {
+    let decode = flags & abi::FLAG_REVERSE != 0;
+    let call = if decode { "decode" } else { "encode" };
+    guard(&Face::<C>::INFO.name, call, || {
+        if cd_nelmts > PARAMS_MAX || (cd_values.is_null() && cd_nelmts != 0) {
+            return Err(CodecError::config("cd_values", format!("{cd_nelmts} words at {cd_values:p}")));
+        }
+        let words = match cd_nelmts {
+            0 => &[],
+            // SAFETY: not null, and the caller promises that many words.
+            _ => unsafe { slice::from_raw_parts(cd_values, cd_nelmts) },
+        };
+        // SAFETY: the caller promises what `ChunkBuffer` asks for.
+        let mut chunk = unsafe { ChunkBuffer::new(nbytes, buf_size, buf) }?;
+        with_ready::<C, _>(words, |ready, spare| {
+            if decode { ready.decode(&mut chunk, spare) } else { ready.encode(&mut chunk, spare) }
+        })
+    })
+    // 0 is failure; an error code in this place would pass as a length.
+    .unwrap_or(0)
+}
+
+/// The `set_local` of `C`: turns the user's parameters in a dataset's creation properties into the working ones.
+///
+/// # Safety
+/// As HDF5 calls it: the identifiers belong to the libhdf5 that calls.
+pub unsafe extern "C" fn set_local<C: Codec>(dcpl: Hid, datatype: Hid, _space: Hid) -> c_int {
+    let result = guard(&Face::<C>::INFO.name, "set_local", || {
+        let id = Face::<C>::RECORD.id;
+        // SAFETY: called from libhdf5 with its own identifiers, says our caller.
+        let library = unsafe { Library::calling() }?;
+        let (flags, given) = library.filter(dcpl, id)?;
+        let (dtype, elements) = library.dtype(datatype)?;
+        let mut shape = library.chunk(dcpl)?;
+        // An array datatype is more of the same elements.
+        shape.extend(elements);
+        // The space that HDF5 passes has the chunk's shape; the array's own is not known here.
+        let env = Env { dtype, array_shape: shape.clone(), chunk_shape: shape, container: Container::Hdf5 };
+        let bound = C::from_params(&given)?.bind(&env.chunk(), &env)?;
+        library.modify_filter(dcpl, id, flags, &bound.working)
+    });
+    if result.is_ok() { 0 } else { -1 }
+}
+
+/// The caller's buffer: what `buf`, `buf_size` and `nbytes` of a filter call stand for.
+struct ChunkBuffer<'a> {
+    block: &'a mut *mut c_void,
+    block_size: &'a mut usize,
+    len: usize,
+}
+
+impl<'a> ChunkBuffer<'a> {
+    /// # Safety
+    /// `buf` and `buf_size` are null or valid for `'a`; `*buf` is null or a block with `nbytes` valid bytes.
+    unsafe fn new(nbytes: usize, buf_size: *mut usize, buf: *mut *mut c_void) -> Result<Self> {
+        // SAFETY: the caller promises it.
+        let (block, block_size) = unsafe { (buf.as_mut(), buf_size.as_mut()) };
+        let (Some(block), Some(block_size)) = (block, block_size) else {
+            return Err(CodecError::unsupported("called without a buffer"));
+        };
+        if block.is_null() || nbytes == 0 || nbytes > isize::MAX as usize {
+            return Err(CodecError::unsupported(format!(
+                "called with a chunk of {nbytes} bytes at {block:p}"
+            )));
+        }
+        Ok(Self { block, block_size, len: nbytes })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `new` was promised a block with so many valid bytes.
+        unsafe { slice::from_raw_parts(self.block.cast::<u8>(), self.len) }
+    }
+
+    /// How many bytes the block can take. A filter before us may have stated less than it filled.
+    fn capacity(&self) -> usize {
+        (*self.block_size).max(self.len)
+    }
+
+    /// Puts `result` into the block if it fits, else into a new one.
+    fn store(&mut self, result: &[u8]) -> Result<usize> {
+        let len = whole(result.len())?;
+        if len > self.capacity() {
+            let allocator = caller::calling_allocator();
+            return self.replace(CBuffer::copy_of(result, allocator)?, len, allocator);
+        }
+        // SAFETY: the block has that capacity; `result` lies in memory of our own.
+        unsafe { self.block.cast::<u8>().copy_from_nonoverlapping(result.as_ptr(), len) };
+        *self.block_size = self.capacity();
+        Ok(len)
+    }
+
+    /// Replaces the block by `new`, of which `len` bytes are valid. Both blocks are of `allocator`.
+    fn replace(&mut self, new: CBuffer, len: usize, allocator: Allocator) -> Result<usize> {
+        let (start, capacity) = new.into_raw();
+        let old = std::mem::replace(self.block, start.as_ptr().cast());
+        *self.block_size = capacity;
+        // SAFETY: the old block is the caller's, of the caller's allocator, and out of use.
+        unsafe { allocator.free(old) };
+        Ok(len)
+    }
+}
+
+/// A codec ready to run with one set of working words.
+struct Ready<C: Codec> {
+    words: Vec<u32>,
+    coder: C::Coder,
+    scratch: <C::Coder as Coder>::Scratch,
+    /// What the last chunk decoded to: a good first guess for the next.
+    last_decoded: usize,
+}
+
+impl<C: Codec> Ready<C> {
+    fn encode(&mut self, chunk: &mut ChunkBuffer<'_>, spare: &mut Vec<u8>) -> Result<usize> {
+        let input = chunk.bytes();
+        let most = self
+            .coder
+            .max_encoded_len(input.len())
+            .ok_or_else(|| CodecError::unsupported(format!("a chunk of {} bytes", input.len())))?;
+        let output = room(spare, most)?;
+        let len = self.coder.encode(&mut self.scratch, input, output)?;
+        chunk.store(written(output, len)?)
+    }
+
+    fn decode(&mut self, chunk: &mut ChunkBuffer<'_>, spare: &mut Vec<u8>) -> Result<usize> {
+        let input = chunk.bytes();
+        let stated = self.coder.decoded_len(input)?;
+        if let Some(len) = stated
+            && len <= chunk.capacity()
+        {
+            let output = room(spare, len)?;
+            let len = self.coder.decode(&mut self.scratch, input, output)?;
+            return chunk.store(written(output, len)?);
+        }
+        let allocator = caller::calling_allocator();
+        let mut capacity = match stated {
+            Some(len) if len > DECODED_MAX => {
+                return Err(CodecError::unsupported(format!(
+                    "a chunk that claims to decode to {len} bytes, more than the limit of {DECODED_MAX}"
+                )));
+            }
+            Some(len) => len,
+            None => input.len().saturating_mul(4).max(self.last_decoded).min(DECODED_MAX),
+        };
+        loop {
+            let mut new = CBuffer::zeroed(capacity, allocator)?;
+            let error = match self.coder.decode(&mut self.scratch, chunk.bytes(), new.as_mut_slice()) {
+                Ok(len) => {
+                    whole(written(new.as_slice(), len)?.len())?;
+                    self.last_decoded = len;
+                    if new.capacity() - len > len / 8 {
+                        new.shrink_to(len);
+                    }
+                    return chunk.replace(new, len, allocator);
+                }
+                Err(error) => error,
+            };
+            capacity = match error.kind() {
+                ErrorKind::OutputFull { need } if stated.is_none() && capacity < DECODED_MAX => {
+                    let need =
+                        need.and_then(|need| usize::try_from(need).ok()).filter(|&need| need > capacity);
+                    need.unwrap_or(capacity.saturating_mul(2)).min(DECODED_MAX)
+                }
+                _ => return Err(error),
+            };
+        }
+    }
+}
+
+/// What a thread keeps from call to call.
+#[derive(Default)]
+struct Kept {
+    /// `Ready<C>` of the last sets of words, newest last.
+    ready: Vec<Box<dyn Any>>,
+    /// A buffer for output that is copied to the caller's.
+    spare: Vec<u8>,
+}
+
+thread_local! {
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+/// Runs `body` with a codec for `words`; what it needs is taken out of the thread's store meanwhile, so
+/// that a panic leaves nothing half done there.
+fn with_ready<C: Codec, R>(
+    words: &[u32],
+    body: impl FnOnce(&mut Ready<C>, &mut Vec<u8>) -> Result<R>,
+) -> Result<R> {
+    let is_wanted = |entry: &Box<dyn Any>| entry.downcast_ref::<Ready<C>>().is_some_and(|r| r.words == words);
+    // The store is gone while a thread ends; HDF5 may still write chunks then.
+    let (entry, mut spare) = KEPT
+        .try_with(|kept| {
+            let kept = &mut *kept.borrow_mut();
+            let entry = kept.ready.iter().position(is_wanted).map(|at| kept.ready.remove(at));
+            (entry, std::mem::take(&mut kept.spare))
+        })
+        .unwrap_or_default();
+    let mut ready = match entry.map(Box::<dyn Any>::downcast::<Ready<C>>) {
+        Some(Ok(ready)) => ready,
+        _ => {
+            let coder = C::coder(words)?;
+            let scratch = coder.scratch();
+            Box::new(Ready { words: words.to_vec(), coder, scratch, last_decoded: 0 })
+        }
+    };
+    let result = body(&mut ready, &mut spare);
+    let _ = KEPT.try_with(|kept| {
+        let kept = &mut *kept.borrow_mut();
+        if kept.ready.len() >= READY_MAX {
+            kept.ready.remove(0);
+        }
+        kept.ready.push(ready);
+        if spare.len() <= SPARE_MAX {
+            kept.spare = spare;
+        }
+    });
+    result
+}
+
+/// The first `len` bytes of `spare`, grown if need be.
+fn room(spare: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
+    if spare.len() < len {
+        spare
+            .try_reserve_exact(len - spare.len())
+            .map_err(|_| CodecError::unsupported(format!("no memory for {len} bytes")))?;
+        spare.resize(len, 0);
+    }
+    Ok(&mut spare[..len])
+}
+
+/// The part of `output` that a coder says it has written.
+fn written(output: &[u8], len: usize) -> Result<&[u8]> {
+    output
+        .get(..len)
+        .ok_or_else(|| CodecError::size(output.len(), len, "the codec claims more than it was given"))
+}
+
+/// A result's length, which cannot be 0: HDF5 takes that as failure.
+fn whole(len: usize) -> Result<usize> {
+    if len == 0 {
+        return Err(CodecError::unsupported("a chunk of 0 bytes, which HDF5 has no way to say"));
+    }
+    Ok(len)
+}

@@ -1,0 +1,51 @@
+//! Names and numbers of a codec as constants for C.
+#![expect(clippy::panic, clippy::ptr_arg, reason = "run by the compiler: a panic is an error of the build")]
+
+use std::borrow::Cow;
+
+use crate::codec::CodecInfo;
+
+/// The room for a name with its end.
+pub(super) const LEN: usize = 64;
+
+/// The text of a name that is a constant.
+pub(super) const fn text<'a>(name: &'a Cow<'static, str>) -> &'a str {
+    match name {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(_) => panic!("a name in `CodecInfo` of a plugin is a literal"),
+    }
+}
+
+/// A C string.
+pub(super) const fn c_string(text: &str) -> [u8; LEN] {
+    let bytes = text.as_bytes();
+    assert!(!bytes.is_empty() && bytes.len() < LEN, "a name has 1 to 63 bytes");
+    let mut out = [0; LEN];
+    let mut i = 0;
+    while i < bytes.len() {
+        assert!(bytes[i] != 0, "a name holds no zero byte");
+        out[i] = bytes[i];
+        i += 1;
+    }
+    out
+}
+
+/// The HDF5 filter id.
+pub(super) const fn filter_id(info: &CodecInfo) -> u32 {
+    match info.filter_id {
+        // 65535 is legal in HDF5; netcdf-c fails on it.
+        Some(id) if id >= 1 && id <= 65534 => id,
+        Some(_) => panic!("an HDF5 filter id of a plugin is 1 to 65534"),
+        None => panic!("this codec has no HDF5 filter id: write `export!(native: ..)`"),
+    }
+}
+
+/// The numcodecs id that is written.
+pub(super) const fn numcodecs_id(info: &CodecInfo) -> &str {
+    let list = match &info.numcodecs {
+        Cow::Borrowed(list) => *list,
+        Cow::Owned(_) => panic!("names in `CodecInfo` of a plugin are literals"),
+    };
+    assert!(!list.is_empty(), "this codec has no numcodecs id: write `export!(native: ..)`");
+    text(&list[0])
+}

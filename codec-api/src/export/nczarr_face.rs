@@ -1,0 +1,204 @@
+//! The NCZarr face: a codec's record for netcdf-c.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::marker::PhantomData;
+use std::slice;
+
+use serde_json::Value;
+
+use super::guard::guard;
+use super::names;
+use super::netcdf_library::Library;
+use crate::abi::nczarr::{self as abi, error};
+use crate::buffer::{Allocator, CBuffer};
+use crate::codec::{Codec, CodecInfo, Dialect};
+use crate::error::{CodecError, ErrorKind, Result};
+use crate::wire;
+
+/// A filter has never more parameters than this.
+const PARAMS_MAX: usize = 1 << 16;
+
+/// What `NCZ_get_codec_info` returns: the record of `C`, which lives as long as the library.
+pub fn codec_info<C: Codec>() -> *const c_void {
+    std::ptr::from_ref(const { &Face::<C>::RECORD }).cast()
+}
+
+struct Face<C>(PhantomData<C>);
+
+impl<C: Codec> Face<C> {
+    const INFO: &'static CodecInfo = &C::INFO;
+    const ID: &'static [u8; names::LEN] = &names::c_string(names::numcodecs_id(Self::INFO));
+    const RECORD: abi::Codec = abi::Codec {
+        version: abi::CODEC_VERSION,
+        sort: abi::SORT_HDF5,
+        codecid: Self::ID.as_ptr() as *const c_char,
+        hdf5id: names::filter_id(Self::INFO),
+        initialize: None,
+        finalize: None,
+        codec_to_hdf5: Some(codec_to_hdf5::<C>),
+        hdf5_to_codec: Some(hdf5_to_codec::<C>),
+        modify_parameters: if Self::INFO.has_working_params { Some(modify_parameters::<C>) } else { None },
+    };
+}
+
+/// `NCZ_codec_to_hdf5` of `C`: JSON to visible parameters, in a vector from malloc (null if there are none).
+///
+/// # Safety
+/// As netcdf-c calls it: a C string and two places to write to.
+pub unsafe extern "C" fn codec_to_hdf5<C: Codec>(
+    json: *const c_char,
+    count: *mut usize,
+    params: *mut *mut c_uint,
+) -> c_int {
+    answer(&Face::<C>::INFO.name, "NCZ_codec_to_hdf5", || {
+        // SAFETY: the caller promises places that are null or can be written to.
+        let (count, params) = unsafe { places(count, params) }?;
+        if json.is_null() {
+            return Err(CodecError::unsupported("called without JSON"));
+        }
+        // SAFETY: not null, and the caller promises a C string.
+        let config = parse::<C>(unsafe { CStr::from_ptr(json) }.to_bytes())?;
+        let (start, len) = malloc_words(&config.to_params()?)?;
+        (*params, *count) = (start, len);
+        Ok(())
+    })
+}
+
+/// `NCZ_hdf5_to_codec` of `C`: visible parameters to JSON, in a string from malloc.
+///
+/// # Safety
+/// As netcdf-c calls it: `params` holds `count` words, and a place to write to.
+pub unsafe extern "C" fn hdf5_to_codec<C: Codec>(
+    count: usize,
+    params: *const c_uint,
+    json: *mut *mut c_char,
+) -> c_int {
+    answer(&Face::<C>::INFO.name, "NCZ_hdf5_to_codec", || {
+        // SAFETY: the caller promises words and a place.
+        let (words, json) = unsafe { (words(params, count)?, json.as_mut()) };
+        let json = json.ok_or_else(|| CodecError::unsupported("called without a place for JSON"))?;
+        let mut text = print::<C>(&C::from_params(words)?)?;
+        text.push(0);
+        let (start, _) = CBuffer::copy_of(&text, Allocator::LIBC)?.into_raw();
+        *json = start.as_ptr().cast();
+        Ok(())
+    })
+}
+
+/// `NCZ_modify_parameters` of `C`: visible parameters and the variable to working parameters.
+///
+/// The visible ones are replaced where the stored configuration holds more than what was given: netcdf-c
+/// makes its JSON from them, and shuffle without its element size is misread by others.
+///
+/// # Safety
+/// As netcdf-c calls it: the identifiers are its own, both vectors are null or from malloc with as many
+/// words as their counts say.
+pub unsafe extern "C" fn modify_parameters<C: Codec>(
+    ncid: c_int,
+    varid: c_int,
+    visible_count: *mut usize,
+    visible: *mut *mut c_uint,
+    working_count: *mut usize,
+    working: *mut *mut c_uint,
+) -> c_int {
+    answer(&Face::<C>::INFO.name, "NCZ_modify_parameters", || {
+        // SAFETY: the caller promises places that are null or can be written to.
+        let (visible_count, visible) = unsafe { places(visible_count, visible) }?;
+        // SAFETY: as above.
+        let (working_count, working) = unsafe { places(working_count, working) }?;
+        // SAFETY: the caller promises as many words.
+        let given = unsafe { words(*visible, *visible_count) }?;
+        // SAFETY: called from libnetcdf with its own identifiers, says our caller.
+        let env = unsafe { Library::calling() }?.env(ncid, varid)?;
+        let bound = C::from_params(given)?.bind(&env.chunk(), &env)?;
+        let stored = bound.stored.to_params()?;
+        // All memory first, so that a failure changes nothing.
+        let new_visible = if stored == given { None } else { Some(malloc_words(&stored)?) };
+        let new_working = malloc_words(&bound.working)?;
+        if let Some((start, len)) = new_visible {
+            // SAFETY: the old vector is from malloc and replaced.
+            unsafe { Allocator::LIBC.free(std::mem::replace(visible, start).cast()) };
+            *visible_count = len;
+        }
+        // SAFETY: as above.
+        unsafe { Allocator::LIBC.free(std::mem::replace(working, new_working.0).cast()) };
+        *working_count = new_working.1;
+        Ok(())
+    })
+}
+
+/// The configuration in a JSON text that has the codec's name in it.
+fn parse<C: Codec>(text: &[u8]) -> Result<C> {
+    let mut map = wire::parse_object(text)?;
+    let id = match map.shift_remove("id") {
+        Some(Value::String(id)) => id,
+        _ => return Err(CodecError::unsupported("JSON without a codec's id")),
+    };
+    if !Face::<C>::INFO.numcodecs.iter().any(|name| *name == id) {
+        return Err(CodecError::config("id", format!("{id:?} is another codec")));
+    }
+    // netcdf-c has no place for remarks.
+    C::from_json(Dialect::Numcodecs, &map, &mut Vec::new())
+}
+
+/// The configuration as netcdf-c writes it: the name first, blanks after colons and between members.
+fn print<C: Codec>(config: &C) -> Result<Vec<u8>> {
+    let id = Value::from(Face::<C>::INFO.numcodecs[0].as_ref());
+    let mut text = format!("{{\"id\": {id}");
+    for (key, value) in config.to_json(Dialect::Numcodecs)? {
+        text.push_str(&format!(", {}: {value}", Value::from(key)));
+    }
+    text.push('}');
+    Ok(text.into_bytes())
+}
+
+/// Runs `body` under the guard and turns the outcome into a netcdf error number.
+fn answer(codec: &str, call: &str, body: impl FnOnce() -> Result<()>) -> c_int {
+    match guard(codec, call, body) {
+        Ok(()) => error::NOERR,
+        Err(error) => match error.kind() {
+            ErrorKind::Config { .. } => error::EINVAL,
+            ErrorKind::Panicked => error::EPLUGIN,
+            // What libnetcdf itself answered goes back to it.
+            ErrorKind::Plugin { code } => c_int::try_from(*code).unwrap_or(error::EFILTER),
+            _ => error::EFILTER,
+        },
+    }
+}
+
+/// # Safety
+/// Both are null or can be written to for `'a`.
+unsafe fn places<'a>(
+    count: *mut usize,
+    vector: *mut *mut c_uint,
+) -> Result<(&'a mut usize, &'a mut *mut c_uint)> {
+    // SAFETY: the caller promises it.
+    match unsafe { (count.as_mut(), vector.as_mut()) } {
+        (Some(count), Some(vector)) => Ok((count, vector)),
+        _ => Err(CodecError::unsupported("called without a place for parameters")),
+    }
+}
+
+/// # Safety
+/// `params` is null or holds `count` words for `'a`.
+unsafe fn words<'a>(params: *const c_uint, count: usize) -> Result<&'a [u32]> {
+    match count {
+        0 => Ok(&[]),
+        1..=PARAMS_MAX if !params.is_null() => {
+            // SAFETY: the caller promises it.
+            Ok(unsafe { slice::from_raw_parts(params, count) })
+        }
+        _ => Err(CodecError::config("params", format!("{count} words at {params:p}"))),
+    }
+}
+
+/// A vector from malloc and its length; null if there are no words.
+fn malloc_words(words: &[u32]) -> Result<(*mut c_uint, usize)> {
+    if words.is_empty() {
+        return Ok((std::ptr::null_mut(), 0));
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    // malloc's blocks are aligned for every ordinary type.
+    let (start, _) = CBuffer::copy_of(&bytes, Allocator::LIBC)?.into_raw();
+    Ok((start.as_ptr().cast(), words.len()))
+}

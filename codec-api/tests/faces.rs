@@ -1,0 +1,12 @@
+//! The faces of a codec, called as C calls them, without loading anything.
+#![expect(
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::undocumented_unsafe_blocks,
+    reason = "calls C interfaces as C does, unchecked"
+)]
+
+#[path = "faces/hdf5.rs"]
+mod hdf5;
+#[path = "faces/rle.rs"]
+mod rle;
