@@ -1,1 +1,28 @@
-//! A host for compression plugins of scientific data: registry, chains, stores, Zarr and NCZarr datasets.
+//! A host for compression plugins of scientific data.
+//!
+//! `ncz` finds HDF5 filter plugins and NCZarr codec plugins, pairs them into one codec registry, and
+//! runs filter chains over the chunks of Zarr and NCZarr datasets.
+//!
+//! - [`registry`]: from `HDF5_PLUGIN_PATH` to codecs and chains of them.
+//! - [`store`]: where the bytes of a dataset live.
+//! - [`nczarr`]: what they mean: metadata, types, chunks, hyperslabs.
+//! - [`codec`]: what the author of a plugin sees.
+
+//!
+//! With the feature `builtin` (on by default) the codecs blosc, bzip2, deflate, fletcher32, shuffle,
+//! szip and zstd are part of the program, and no plugin need be installed for them.
+
+#![forbid(unsafe_code)]
+
+// pub mod copy;
+
+pub use ncz_codec as codec;
+pub use ncz_nczarr as nczarr;
+pub use ncz_registry as registry;
+pub use ncz_store as store;
+
+// Linking a codec crate is what makes it a built-in.
+#[cfg(feature = "builtin")]
+use {
+    ncz_blosc as _, ncz_bzip2 as _, ncz_deflate as _, ncz_fletcher32 as _, ncz_shuffle as _, ncz_szip as _, ncz_zstd as _,
+};

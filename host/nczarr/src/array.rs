@@ -52,6 +52,15 @@ pub enum Elements {
     Stored,
 }
 
+/// What a write stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Chunks written.
+    pub chunks: u64,
+    /// Their stored bytes.
+    pub bytes: u64,
+}
+
 impl Array {
     /// Binds a variable of `shape` (what netCDF shows, see
     /// [`Hierarchy::shape_of`](crate::Hierarchy::shape_of)) to a store.
@@ -114,6 +123,35 @@ impl Array {
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.shape
+    }
+
+    /// The lengths of the stored array; what netCDF shows beyond them is fill.
+    #[must_use]
+    pub fn stored_shape(&self) -> &[u64] {
+        &self.stored_shape
+    }
+
+    /// Prefix of the keys of its chunks, without slash at the end; empty for an array at the root.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The index of the chunk with this key; `None`: the key is of no chunk of the stored array.
+    #[must_use]
+    pub fn chunk_index(&self, key: &str) -> Option<Vec<u64>> {
+        let name = match self.key.as_str() {
+            "" => key,
+            prefix => key.strip_prefix(prefix)?.strip_prefix('/')?,
+        };
+        if self.chunk_shape.is_empty() {
+            return (name == "0").then(Vec::new);
+        }
+        let numbers = name.split(self.separator.as_char());
+        let index: Vec<u64> = numbers.map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let inside = |(number, count): (&u64, &u64)| number < count;
+        let counts = self.chunk_counts();
+        (index.len() == counts.len() && index.iter().zip(&counts).all(inside)).then_some(index)
     }
 
     /// The lengths of a chunk.
@@ -197,8 +235,8 @@ impl Array {
         transfer::read_serial(self, worker, slab, elements, out)
     }
 
-    /// Writes a hyperslab as [`write`](Self::write) does, on the caller's thread alone. Returns the
-    /// stored bytes.
+    /// Writes a hyperslab as [`write`](Self::write) does, on the caller's thread alone. Returns what
+    /// was stored.
     ///
     /// # Errors
     /// As there.
@@ -208,21 +246,27 @@ impl Array {
         slab: &Slab,
         elements: Elements,
         data: &[u8],
-    ) -> Result<u64, DataError> {
+    ) -> Result<Written, DataError> {
         self.check(slab, data.len())?;
         slab.check(&self.stored_shape).map_err(|source| self.slab_error(source))?;
         transfer::write_serial(self, worker, slab, elements, data)
     }
 
     /// Reads and decodes one whole chunk as it is stored (byte order, order F, padding at the array's
-    /// end included) into `out`; `false`: there is none.
+    /// end included) into `out`. Returns the stored length; `None`: there is no such chunk.
     ///
     /// # Errors
     /// The chunk cannot be read or decoded, or `out` is not of a chunk's length.
-    pub fn read_chunk(&self, worker: &mut Worker, index: &[u64], out: &mut [u8]) -> Result<bool, DataError> {
+    pub fn read_chunk(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        out: &mut [u8],
+    ) -> Result<Option<usize>, DataError> {
         self.check_len(self.chain.chunk_len(), out.len())?;
         worker.set_key(self, index);
-        worker.decode(self, out).map_err(|fault| self.chunk_error(worker, fault))
+        let found = worker.decode(self, out).map_err(|fault| self.chunk_error(worker, fault))?;
+        Ok(found.then(|| if self.chain.is_empty() { out.len() } else { worker.stored().len() }))
     }
 
     /// Encodes and writes one whole chunk as it is stored.

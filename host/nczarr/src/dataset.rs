@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ncz_codec::Dialect;
 use ncz_registry::Registry;
 use ncz_registry::chain::FilterChain;
-use ncz_registry::spec::{ChainSpec, StageSpec};
+use ncz_registry::spec::ChainSpec;
 use ncz_store::{Depth, Key, Prefix, Store, StoreError, StoreExt, WriteMode};
 use serde_json::Value as Json;
 
@@ -13,7 +13,7 @@ use crate::array::{Array, codec_env};
 use crate::data_error::DataError;
 use crate::error::{NczarrError, SourceError};
 use crate::limits;
-use crate::metadata::{self, Documents, ReadOptions, WriteOptions};
+use crate::metadata::{self, Documents, ReadOptions};
 use crate::model::{Format, Hierarchy, Variable};
 use crate::pool::Pool;
 
@@ -101,14 +101,13 @@ impl Dataset {
         store: Arc<dyn Store>,
         hierarchy: Hierarchy,
         session: Session,
-        options: &WriteOptions,
+        consolidated: bool,
     ) -> Result<Self, DataError> {
         let dataset = Self { store, hierarchy, session };
-        for (key, bytes) in metadata::write(&dataset.hierarchy, options)? {
-            let key = Key::parse(&key).map_err(|source| {
-                NczarrError::Metadata { key: key.clone(), reason: source.to_string() }
-            })?;
-            dataset.store.write(key, &bytes, WriteMode::Replace).map_err(|source| dataset.store_error(source))?;
+        for (key, bytes) in metadata::write(&dataset.hierarchy, consolidated)? {
+            let parsed = Key::parse(&key)
+                .map_err(|source| NczarrError::Metadata { key: key.clone(), reason: source.to_string() })?;
+            dataset.store.write(parsed, &bytes, WriteMode::Replace).map_err(|source| dataset.store_error(source))?;
         }
         Ok(dataset)
     }

@@ -75,6 +75,12 @@ impl Slab {
         self
     }
 
+    /// The first element in each dimension.
+    #[must_use]
+    pub fn start(&self) -> &[u64] {
+        &self.start
+    }
+
     /// How many elements in each dimension.
     #[must_use]
     pub fn count(&self) -> &[u64] {

@@ -2,6 +2,7 @@
 
 mod array;
 mod attribute;
+pub mod cdl;
 mod data_error;
 mod dtype;
 mod error;
@@ -14,7 +15,7 @@ mod model;
 mod pool;
 mod value;
 
-pub use self::array::{Array, Elements, Worker, codec_env};
+pub use self::array::{Array, Elements, Worker, Written, codec_env};
 pub use self::attribute::Attribute;
 pub use self::data_error::{ChunkFault, DataError};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};

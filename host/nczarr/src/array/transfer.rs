@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::region::{self, Region};
-use super::{Array, Elements, Worker};
+use super::{Array, Elements, Worker, Written};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Cover, Slab};
 
@@ -64,24 +64,25 @@ pub(super) fn read_serial(
     Ok(any)
 }
 
-/// Writes a slab on the caller's thread; returns the stored bytes.
+/// Writes a slab on the caller's thread.
 pub(super) fn write_serial(
     array: &Array,
     worker: &mut Worker,
     slab: &Slab,
     elements: Elements,
     data: &[u8],
-) -> Result<u64, DataError> {
+) -> Result<Written, DataError> {
     let cover = slab.cover(&array.chunk_shape);
-    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(0) };
-    let mut stored = 0;
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(Written::default()) };
+    let mut written = Written::default();
     for number in 0..chunks {
         if cover.part(number, &mut worker.index, &mut worker.segments) {
-            let written = write_part(array, worker, slab, elements, data);
-            stored += written.map_err(|fault| array.chunk_error(worker, fault))? as u64;
+            let stored = write_part(array, worker, slab, elements, data);
+            written.bytes += stored.map_err(|fault| array.chunk_error(worker, fault))? as u64;
+            written.chunks += 1;
         }
     }
-    Ok(stored)
+    Ok(written)
 }
 
 /// Writes a slab with all threads.

@@ -1,0 +1,262 @@
+//! Copying a dataset, with other codecs or chunks where they are asked for.
+
+mod route;
+mod tasks;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ncz_nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
+use ncz_registry::spec::{ChainSpec, StageSpec};
+use ncz_store::Store;
+use serde_json::json;
+
+use route::Route;
+
+/// The codecs of a variable in the copy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Codecs {
+    /// Those of the original.
+    #[default]
+    Keep,
+    /// These; an empty chain for none.
+    Spec(ChainSpec),
+    /// A lossless chain that suits the type: shuffle and zstd for numbers of several bytes, zstd for
+    /// the rest, none for scalars.
+    Sensible,
+}
+
+/// What becomes of one variable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VariablePlan {
+    /// Its codecs.
+    pub codecs: Codecs,
+    /// Its chunk lengths; `None` keeps those of the original.
+    pub chunks: Option<Vec<u64>>,
+}
+
+/// What to copy, and how.
+#[derive(Clone, Debug, Default)]
+pub struct CopyOptions {
+    /// Plans by the path of the variable, such as `/g1/q`; others are kept as they are.
+    pub variables: BTreeMap<String, VariablePlan>,
+    /// The format of the copy; `None` keeps that of the original, NCZarr in its newest generation.
+    pub format: Option<Format>,
+    /// Whether to read both sides again at the end and compare.
+    pub verify: bool,
+    /// Whether to write consolidated metadata.
+    pub consolidated: bool,
+}
+
+/// Follows a copy, on any of its threads.
+pub trait Progress: Sync {
+    /// The copy is about to move this many bytes of decoded data.
+    fn begin(&self, phase: Phase, total: u64) {
+        let _ = (phase, total);
+    }
+
+    /// So many more bytes are done; `Break` ends the copy.
+    fn advance(&self, bytes: u64) -> ControlFlow<()> {
+        let _ = bytes;
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a copy is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Moving chunks.
+    Copy,
+    /// Comparing both sides.
+    Verify,
+}
+
+/// Nobody follows.
+impl Progress for () {}
+
+/// What a copy did.
+#[derive(Clone, Debug)]
+pub struct CopySummary {
+    /// Variable by variable, in the order of the dataset.
+    pub variables: Vec<VariableSummary>,
+    /// How long moving the data took.
+    pub elapsed: Duration,
+}
+
+/// What a copy did with one variable.
+#[derive(Clone, Debug)]
+pub struct VariableSummary {
+    /// The path.
+    pub path: String,
+    /// The codecs in the copy, as filter text; empty for none.
+    pub chain: String,
+    /// Whether the stored chunks were copied as they are.
+    pub unchanged: bool,
+    /// Bytes of the decoded data in the chunks that exist.
+    pub decoded: u64,
+    /// Bytes of the stored chunks of the original, where they were all read once.
+    pub before: Option<u64>,
+    /// Bytes of the stored chunks of the copy.
+    pub after: u64,
+    /// Chunks written.
+    pub chunks: u64,
+}
+
+/// Why a copy was not made. The target is as it was before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// Reading the original or writing the copy failed.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A variable of the original cannot be read, so the copy would lack it.
+    #[error("the copy would lack a variable")]
+    Unreadable {
+        /// Why it cannot be read.
+        source: ncz_nczarr::NczarrError,
+    },
+    /// A plan names a variable that does not exist.
+    #[error("there is no variable {path:?} in the dataset")]
+    NoSuchVariable {
+        /// The path.
+        path: String,
+    },
+    /// Chunk lengths that do not fit a variable.
+    #[error("variable {path:?} has {rank} dimensions; chunk lengths {chunks:?} do not fit, give {rank} numbers of at least 1")]
+    Chunks {
+        /// The path.
+        path: String,
+        /// Its dimensions.
+        rank: usize,
+        /// What was asked for.
+        chunks: Vec<u64>,
+    },
+    /// The two sides differ.
+    #[error("variable {path:?} differs between original and copy in the chunk at {start:?}; a codec of the chain is lossy or faulty")]
+    Verify {
+        /// The path.
+        path: String,
+        /// Where the chunk starts.
+        start: Vec<u64>,
+    },
+    /// The progress said to stop.
+    #[error("the copy was stopped; the target is as it was before")]
+    Stopped,
+}
+
+/// Copies `source` to the new dataset in `target` and makes that visible at the end.
+///
+/// Chunks pass as they are where nothing that shapes them differs; else they are decoded and encoded
+/// on all threads of the source's session. Memory is bounded by a few chunks a thread.
+///
+/// # Errors
+/// See [`CopyError`]; nothing is visible at the target then.
+pub fn copy(
+    source: &Dataset,
+    target: Arc<dyn Store>,
+    options: &CopyOptions,
+    progress: &dyn Progress,
+) -> Result<CopySummary, CopyError> {
+    if let Some(lost) = source.hierarchy().unreadable().next() {
+        return Err(CopyError::Unreadable { source: lost.error() });
+    }
+    let hierarchy = plan(source, options)?;
+    let session = source.session().clone();
+    let target = Dataset::create(target, hierarchy, session, options.consolidated)?;
+
+    let started = Instant::now();
+    let mut routes = Vec::new();
+    for variable in source.hierarchy().variables() {
+        routes.push(Route::new(source, &target, variable)?);
+    }
+    let total = routes.iter().map(Route::decoded_len).fold(0, u64::saturating_add);
+    progress.begin(Phase::Copy, total);
+    let mut variables = Vec::new();
+    for route in &routes {
+        variables.push(route.copy(progress)?);
+    }
+    let elapsed = started.elapsed();
+    if options.verify {
+        progress.begin(Phase::Verify, total);
+        for route in &routes {
+            route.verify(progress)?;
+        }
+    }
+    drop(routes);
+    target.finish()?;
+    Ok(CopySummary { variables, elapsed })
+}
+
+/// The metadata of the copy.
+fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError> {
+    let mut hierarchy = source.hierarchy().clone();
+    hierarchy.format = options.format.unwrap_or(match hierarchy.format {
+        Format::Zarr2 => Format::Zarr2,
+        _ => Format::NCZARR,
+    });
+    for path in options.variables.keys() {
+        if !source.hierarchy().variables().any(|variable| variable.path == *path) {
+            return Err(CopyError::NoSuchVariable { path: path.clone() });
+        }
+    }
+    let keep = VariablePlan::default();
+    for original in source.hierarchy().variables() {
+        let plan = options.variables.get(&original.path).unwrap_or(&keep);
+        let format = hierarchy.format;
+        let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
+        if let Some(chunks) = &plan.chunks {
+            if chunks.len() != variable.shape.len() || chunks.contains(&0) {
+                let (path, rank) = (original.path.clone(), variable.shape.len());
+                return Err(CopyError::Chunks { path, rank, chunks: chunks.clone() });
+            }
+            variable.chunk_shape.clone_from(chunks);
+            variable.storage = ncz_nczarr::Storage::Chunked;
+        }
+        match &plan.codecs {
+            Codecs::Keep if original.filters.is_empty() => {}
+            Codecs::Keep => {
+                // The words of the metadata stay, but for what readers disagree about.
+                let stored = source.chain(original)?;
+                if has_open_element_size(original) {
+                    variable.filters = stored.stored_json(ncz_codec::Dialect::Numcodecs).map_err(|source| {
+                        DataError::Spec { variable: original.path.clone(), source }
+                    })?;
+                }
+            }
+            Codecs::Spec(spec) => {
+                source.session().define(variable, format, spec)?;
+            }
+            Codecs::Sensible => {
+                source.session().define(variable, format, &sensible(original))?;
+            }
+        }
+    }
+    Ok(hierarchy)
+}
+
+/// Whether a shuffle leaves its element size to the reader, as netcdf-c writes it: 0 means the type's
+/// size to netcdf-c, but "do nothing" to numcodecs.
+fn has_open_element_size(variable: &Variable) -> bool {
+    variable.filters.iter().any(|codec| {
+        codec.get("id").and_then(serde_json::Value::as_str) == Some("shuffle")
+            && codec.get("elementsize").and_then(serde_json::Value::as_u64) == Some(0)
+    })
+}
+
+/// A lossless chain that suits the type of a variable.
+fn sensible(variable: &Variable) -> ChainSpec {
+    if variable.shape.is_empty() {
+        return ChainSpec::default();
+    }
+    let codec = |value: serde_json::Value| StageSpec::from_json(ncz_codec::Dialect::Numcodecs, &value).ok();
+    let zstd = codec(json!({"id": "zstd", "level": 3}));
+    let size = variable.dtype.size();
+    let numeric = matches!(
+        variable.dtype.kind(),
+        Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta | Kind::Complex
+    );
+    let shuffle = if numeric && size > 1 { codec(json!({"id": "shuffle", "elementsize": size})) } else { None };
+    ChainSpec::new(shuffle.into_iter().chain(zstd).collect())
+}

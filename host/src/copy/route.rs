@@ -1,0 +1,245 @@
+//! The way that the chunks of one variable take.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ncz_nczarr::{Array, DataError, Dataset, Elements, Slab, Variable, Worker};
+
+use super::tasks::{Tiles, for_each};
+use super::{CopyError, Progress, VariableSummary};
+
+/// A variable on its way.
+#[derive(Debug)]
+pub(super) struct Route<'a> {
+    source: Array,
+    target: Array,
+    pool: &'a ncz_nczarr::Pool,
+    way: Way,
+    /// Lengths of the box that is moved at a time: a chunk, or several where chunks change.
+    tile: Vec<u64>,
+    tiles: Tiles,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Stored bytes as they are.
+    Unchanged,
+    /// Decode and encode chunk by chunk.
+    Recode,
+    /// Other chunks.
+    Rechunk,
+}
+
+/// What one thread counts, and the buffers it works with.
+struct Lane<'a> {
+    source: &'a Array,
+    target: &'a Array,
+    reader: Option<Worker>,
+    writer: Option<Worker>,
+    ours: Vec<u8>,
+    theirs: Vec<u8>,
+}
+
+impl<'a> Route<'a> {
+    pub(super) fn new(source: &'a Dataset, target: &'a Dataset, original: &Variable) -> Result<Self, CopyError> {
+        let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
+        let from = source.array(&original.path)?;
+        let to = target.array(&original.path)?;
+        let same_grid = original.chunk_shape == planned.chunk_shape
+            && original.shape == planned.shape
+            && original.order == planned.order
+            && original.dtype == planned.dtype;
+        let same_bytes = same_grid
+            && fill_bytes(original) == fill_bytes(planned)
+            && from.chain().working() == to.chain().working()
+            && from.chain().stored_json(ncz_codec::Dialect::Numcodecs).ok()
+                == to.chain().stored_json(ncz_codec::Dialect::Numcodecs).ok();
+        let (way, tile) = match (same_bytes, same_grid) {
+            (true, _) => (Way::Unchanged, planned.chunk_shape.clone()),
+            (_, true) => (Way::Recode, planned.chunk_shape.clone()),
+            _ => (Way::Rechunk, block(original, planned)),
+        };
+        let tiles = Tiles::all(&from, &original.shape, &tile)?.existing(&from, &**source.store(), &tile)?;
+        Ok(Self { source: from, target: to, pool: &source.session().pool, way, tile, tiles })
+    }
+
+    /// Bytes of decoded data to move, at most.
+    pub(super) fn decoded_len(&self) -> u64 {
+        self.tiles.len().saturating_mul(self.tile_bytes())
+    }
+
+    pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
+        let before = AtomicU64::new(0);
+        let after = AtomicU64::new(0);
+        let chunks = AtomicU64::new(0);
+        let decoded = AtomicU64::new(0);
+        for_each(self.pool, self.tiles.len(), || Lane::new(self), |lane, position| {
+            let index = self.tiles.index(position);
+            let moved = match self.way {
+                Way::Unchanged => lane.pass(&index)?,
+                Way::Recode => lane.recode(&index)?,
+                Way::Rechunk => lane.rechunk(&self.slab(&index))?,
+            };
+            before.fetch_add(moved.before, Ordering::Relaxed);
+            after.fetch_add(moved.after, Ordering::Relaxed);
+            chunks.fetch_add(moved.chunks, Ordering::Relaxed);
+            decoded.fetch_add(moved.decoded, Ordering::Relaxed);
+            advance(progress, self.tile_bytes())
+        })?;
+        Ok(VariableSummary {
+            path: self.source.path().to_owned(),
+            chain: self.target.chain().to_string(),
+            unchanged: self.way == Way::Unchanged,
+            decoded: decoded.into_inner(),
+            before: (self.way != Way::Rechunk).then(|| before.into_inner()),
+            after: after.into_inner(),
+            chunks: chunks.into_inner(),
+        })
+    }
+
+    /// Decodes both sides and compares.
+    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+        for_each(self.pool, self.tiles.len(), || Lane::new(self), |lane, position| {
+            let slab = self.slab(&self.tiles.index(position));
+            if !lane.agree(&slab)? {
+                return Err(CopyError::Verify {
+                    path: self.source.path().to_owned(),
+                    start: slab.start().to_vec(),
+                });
+            }
+            advance(progress, self.tile_bytes())
+        })
+    }
+
+    /// The part of the stored array in a tile.
+    fn slab(&self, index: &[u64]) -> Slab {
+        let start: Vec<u64> = index.iter().zip(&self.tile).map(|(i, tile)| i * tile).collect();
+        let lens = self.source.stored_shape().iter().zip(&self.tile).zip(&start);
+        let count: Vec<u64> = lens.map(|((len, tile), start)| (*tile).min(len - start)).collect();
+        Slab::new(start, count)
+    }
+
+    fn tile_bytes(&self) -> u64 {
+        self.tile.iter().fold(self.source.dtype().size() as u64, |product, len| product.saturating_mul(*len))
+    }
+}
+
+/// What moving one tile did, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    before: u64,
+    after: u64,
+    decoded: u64,
+    chunks: u64,
+}
+
+impl<'a> Lane<'a> {
+    fn new(route: &'a Route<'_>) -> Self {
+        Self {
+            source: &route.source,
+            target: &route.target,
+            reader: Some(route.source.worker()),
+            writer: Some(route.target.worker()),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+        }
+    }
+
+    fn pass(&mut self, index: &[u64]) -> Result<Moved, DataError> {
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(Moved::default()) };
+        let Some(stored) = self.source.read_stored(reader, index)? else { return Ok(Moved::default()) };
+        self.target.write_stored(writer, index, stored)?;
+        let len = stored.len() as u64;
+        Ok(Moved { before: len, after: len, decoded: self.source.chain().chunk_len() as u64, chunks: 1 })
+    }
+
+    fn recode(&mut self, index: &[u64]) -> Result<Moved, DataError> {
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(Moved::default()) };
+        let len = self.source.chain().chunk_len();
+        resize(&mut self.ours, len, self.source)?;
+        let Some(before) = self.source.read_chunk(reader, index, &mut self.ours)? else { return Ok(Moved::default()) };
+        let after = self.target.write_chunk(writer, index, &self.ours)?;
+        Ok(Moved { before: before as u64, after: after as u64, decoded: len as u64, chunks: 1 })
+    }
+
+    fn rechunk(&mut self, slab: &Slab) -> Result<Moved, DataError> {
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(Moved::default()) };
+        let len = slab_bytes(self.source, slab);
+        resize(&mut self.ours, len, self.source)?;
+        if !self.source.read_with(reader, slab, Elements::Stored, &mut self.ours)? {
+            return Ok(Moved::default());
+        }
+        let written = self.target.write_with(writer, slab, Elements::Stored, &self.ours)?;
+        Ok(Moved { before: 0, after: written.bytes, decoded: len as u64, chunks: written.chunks })
+    }
+
+    fn agree(&mut self, slab: &Slab) -> Result<bool, DataError> {
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(true) };
+        let len = slab_bytes(self.source, slab);
+        resize(&mut self.ours, len, self.source)?;
+        resize(&mut self.theirs, len, self.target)?;
+        self.source.read_with(reader, slab, Elements::Stored, &mut self.ours)?;
+        self.target.read_with(writer, slab, Elements::Stored, &mut self.theirs)?;
+        Ok(self.ours == self.theirs)
+    }
+}
+
+impl Drop for Lane<'_> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.reader.take() {
+            self.source.give_back(worker);
+        }
+        if let Some(worker) = self.writer.take() {
+            self.target.give_back(worker);
+        }
+    }
+}
+
+/// The box to move at a time where chunks change: whole chunks of the copy that hold about a chunk of
+/// the original, so that each original chunk is decoded few times, within the memory of a few chunks.
+fn block(original: &Variable, planned: &Variable) -> Vec<u64> {
+    let element = original.dtype.size() as u64;
+    let bytes = |shape: &[u64]| shape.iter().fold(element, |product, len| product.saturating_mul(*len));
+    let budget = bytes(&original.chunk_shape).max(bytes(&planned.chunk_shape)).saturating_mul(2);
+    let target = &planned.chunk_shape;
+    let mut block: Vec<u64> = original
+        .chunk_shape
+        .iter()
+        .zip(target)
+        .zip(&original.shape)
+        .map(|((from, to), len)| (*from).max(*to).min((*len).max(1)).next_multiple_of(*to))
+        .collect();
+    while bytes(&block) > budget {
+        let ratio = |d: &usize| block[*d] / target[*d];
+        let Some(widest) = (0..block.len()).max_by_key(ratio).filter(|d| ratio(d) > 1) else { break };
+        block[widest] = (block[widest] / target[widest]).div_ceil(2) * target[widest];
+    }
+    block
+}
+
+fn fill_bytes(variable: &Variable) -> Option<&[u8]> {
+    variable.fill.as_ref().map(ncz_nczarr::FillValue::bytes)
+}
+
+fn slab_bytes(array: &Array, slab: &Slab) -> usize {
+    // A tile is bounded by chunks, whose size was checked when the chain was bound.
+    slab.count().iter().fold(array.dtype().size(), |product, len| product.saturating_mul(*len as usize))
+}
+
+fn resize(buffer: &mut Vec<u8>, len: usize, array: &Array) -> Result<(), DataError> {
+    if buffer.len() < len {
+        buffer.try_reserve_exact(len - buffer.len()).map_err(|_| DataError::Unsupported {
+            variable: array.path().to_owned(),
+            reason: format!("no memory for {len} bytes of its data; ask for smaller chunks"),
+        })?;
+    }
+    buffer.resize(len, 0);
+    Ok(())
+}
+
+fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), CopyError> {
+    match progress.advance(bytes) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(CopyError::Stopped),
+    }
+}
