@@ -1,0 +1,285 @@
+//! Chunk shapes as nccopy's `-c` takes them: `lat/100,lon/200`, `var:10,100,200` and `/`.
+
+use crate::escape;
+use crate::filter_spec::full_path;
+
+/// One `-c` option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ChunkRequest {
+    /// Chunk lengths for dimensions; none is the whole length.
+    Dimensions(Vec<(String, Option<u64>)>),
+    /// The chunk shape of one variable.
+    Variable {
+        /// Its path.
+        path: String,
+        /// The lengths of a chunk.
+        lengths: Vec<u64>,
+    },
+    /// One chunk for each variable.
+    Whole,
+}
+
+/// The facts about a variable on which its chunks depend.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape<'a> {
+    /// The variable.
+    pub(crate) path: &'a str,
+    /// Its dimensions as paths.
+    pub(crate) dimensions: Vec<String>,
+    /// Which of them may grow.
+    pub(crate) unlimited: Vec<bool>,
+    /// Their lengths.
+    pub(crate) lengths: Vec<u64>,
+    /// The lengths of its chunks now.
+    pub(crate) chunks: Vec<u64>,
+}
+
+/// What is wrong with a request for chunks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ChunkSpecError {
+    /// Neither of the forms.
+    #[error(
+        "{text:?} is no chunk specification; write DIMENSION/LENGTH,... such as lat/100,lon/200, or VARIABLE:LENGTH,... such as t:1,100,200"
+    )]
+    Form {
+        /// What stands there.
+        text: String,
+    },
+    /// A length is no number, or zero.
+    #[error("the chunk length {text:?} is not a whole number above 0")]
+    Length {
+        /// What stands there.
+        text: String,
+    },
+    /// netCDF's other storage classes.
+    #[error(
+        "Zarr keeps every array in chunks, so {word:?} has no meaning; write the lengths of a chunk, e.g. {path}:{example}"
+    )]
+    Storage {
+        /// `contiguous` or `compact`.
+        word: String,
+        /// The variable.
+        path: String,
+        /// Lengths that would do.
+        example: &'static str,
+    },
+    /// As many lengths as dimensions are needed.
+    #[error("variable {path:?} has {rank} dimensions, but {given} chunk lengths are given")]
+    Rank {
+        /// The variable.
+        path: String,
+        /// Its dimensions.
+        rank: usize,
+        /// The lengths given.
+        given: usize,
+    },
+    /// A chunk that is longer than the array can ever be.
+    #[error(
+        "the chunk length {length} of variable {path:?} is longer than its dimension {dimension:?} ({most})"
+    )]
+    TooLong {
+        /// The variable.
+        path: String,
+        /// The length given.
+        length: u64,
+        /// The dimension.
+        dimension: String,
+        /// Its length.
+        most: u64,
+    },
+    /// The same thing twice.
+    #[error("{what} was given chunk lengths already")]
+    Twice {
+        /// The dimension or variable.
+        what: String,
+    },
+}
+
+impl ChunkRequest {
+    /// Reads the value of `-c`.
+    ///
+    /// # Errors
+    /// It is in none of the forms.
+    pub(crate) fn parse(text: &str) -> Result<Self, ChunkSpecError> {
+        if text == "/" {
+            return Ok(Self::Whole);
+        }
+        // The name of a variable ends at a colon; nccopy, too, looks for this form first.
+        if let Some((name, lengths)) = escape::rsplit_once(text, ':') {
+            let path = full_path(&escape::unescape(name));
+            if path == "/" {
+                return Err(ChunkSpecError::Form { text: text.to_owned() });
+            }
+            if matches!(lengths, "contiguous" | "compact") {
+                return Err(ChunkSpecError::Storage { word: lengths.to_owned(), path, example: "100,200" });
+            }
+            let lengths = lengths.split(',').map(length).collect::<Result<_, _>>()?;
+            return Ok(Self::Variable { path, lengths });
+        }
+        let pairs = escape::split(text, ',').into_iter().map(|pair| {
+            let form = || ChunkSpecError::Form { text: pair.to_owned() };
+            let (name, len) = escape::rsplit_once(pair, '/').ok_or_else(form)?;
+            if name.is_empty() {
+                return Err(form());
+            }
+            let len = if len.is_empty() { None } else { Some(length(len)?) };
+            Ok((escape::unescape(name), len))
+        });
+        pairs.collect::<Result<_, _>>().map(Self::Dimensions)
+    }
+}
+
+/// The chunk shape of a variable, if the requests say anything about it. One that names the variable wins
+/// over its dimensions, and these over `/`; a dimension that is not named keeps its chunk length.
+///
+/// # Errors
+/// Lengths that do not fit the variable.
+pub(crate) fn decide(
+    requests: &[ChunkRequest],
+    shape: &Shape<'_>,
+) -> Result<Option<Vec<u64>>, ChunkSpecError> {
+    let named = requests.iter().find_map(|request| match request {
+        ChunkRequest::Variable { path, lengths } if path == shape.path => Some(lengths),
+        _ => None,
+    });
+    if let Some(lengths) = named {
+        return fitting(lengths, shape).map(Some);
+    }
+    let whole = requests.contains(&ChunkRequest::Whole);
+    let mut chunks = if whole { shape.whole() } else { shape.chunks.clone() };
+    let mut touched = whole;
+    for (name, asked) in dimensions(requests) {
+        for (index, path) in shape.dimensions.iter().enumerate() {
+            let matches = if name.starts_with('/') { path == name } else { last_segment(path) == name };
+            if matches && index < chunks.len() {
+                let most = if shape.unlimited[index] { u64::MAX } else { shape.lengths[index].max(1) };
+                chunks[index] = asked.unwrap_or_else(|| shape.lengths[index].max(1)).min(most);
+                touched = true;
+            }
+        }
+    }
+    Ok((touched && chunks != shape.chunks).then_some(chunks))
+}
+
+/// Checks that nothing is named twice.
+///
+/// # Errors
+/// It is.
+pub(crate) fn check(requests: &[ChunkRequest]) -> Result<(), ChunkSpecError> {
+    let variables = requests.iter().filter_map(|request| match request {
+        ChunkRequest::Variable { path, .. } => Some(format!("variable {path:?}")),
+        _ => None,
+    });
+    let names = variables.chain(dimensions(requests).map(|(name, _)| format!("dimension {name:?}")));
+    let mut seen = Vec::new();
+    for what in names {
+        if seen.contains(&what) {
+            return Err(ChunkSpecError::Twice { what });
+        }
+        seen.push(what);
+    }
+    Ok(())
+}
+
+/// The dimensions that requests name.
+pub(crate) fn dimensions(requests: &[ChunkRequest]) -> impl Iterator<Item = (&str, Option<u64>)> {
+    requests
+        .iter()
+        .flat_map(|request| match request {
+            ChunkRequest::Dimensions(pairs) => pairs.as_slice(),
+            _ => &[],
+        })
+        .map(|(name, len)| (name.as_str(), *len))
+}
+
+/// The variables that requests name.
+pub(crate) fn variables(requests: &[ChunkRequest]) -> impl Iterator<Item = &str> {
+    requests.iter().filter_map(|request| match request {
+        ChunkRequest::Variable { path, .. } => Some(path.as_str()),
+        _ => None,
+    })
+}
+
+impl Shape<'_> {
+    /// The lengths of a chunk that holds everything there is.
+    fn whole(&self) -> Vec<u64> {
+        self.lengths.iter().map(|&length| length.max(1)).collect()
+    }
+}
+
+fn fitting(lengths: &[u64], shape: &Shape<'_>) -> Result<Vec<u64>, ChunkSpecError> {
+    let path = || shape.path.to_owned();
+    if lengths.len() != shape.lengths.len() {
+        return Err(ChunkSpecError::Rank { path: path(), rank: shape.lengths.len(), given: lengths.len() });
+    }
+    for (index, &length) in lengths.iter().enumerate() {
+        let most = shape.lengths[index].max(1);
+        if !shape.unlimited[index] && length > most {
+            let dimension = shape.dimensions.get(index).cloned().unwrap_or_default();
+            return Err(ChunkSpecError::TooLong { path: path(), length, dimension, most });
+        }
+    }
+    Ok(lengths.to_vec())
+}
+
+fn length(text: &str) -> Result<u64, ChunkSpecError> {
+    match text.parse() {
+        Ok(length) if length > 0 => Ok(length),
+        _ => Err(ChunkSpecError::Length { text: text.to_owned() }),
+    }
+}
+
+fn last_segment(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape() -> Shape<'static> {
+        Shape {
+            path: "/g/t",
+            dimensions: vec!["/time".into(), "/g/lat".into(), "/lon".into()],
+            unlimited: vec![true, false, false],
+            lengths: vec![16, 73, 144],
+            chunks: vec![6, 73, 144],
+        }
+    }
+
+    fn chunks(texts: &[&str]) -> Option<Vec<u64>> {
+        let requests: Vec<_> = texts.iter().map(|text| ChunkRequest::parse(text).unwrap()).collect();
+        check(&requests).unwrap();
+        decide(&requests, &shape()).unwrap()
+    }
+
+    #[test]
+    fn dimensions_get_the_length_given_or_all_of_theirs() {
+        assert_eq!(chunks(&["time/1,lat/10"]), Some(vec![1, 10, 144]));
+        assert_eq!(chunks(&["time/", "/g/lat/10"]), Some(vec![16, 10, 144]));
+        assert_eq!(chunks(&["lat/100,lon/200"]), None, "a fixed dimension bounds its chunks");
+        assert_eq!(chunks(&["time/100"]), Some(vec![100, 73, 144]));
+        assert_eq!(chunks(&["depth/5"]), None);
+        assert_eq!(chunks(&["/lat/5"]), None, "another dimension of that name");
+    }
+
+    #[test]
+    fn a_variable_that_is_named_wins() {
+        assert_eq!(chunks(&["time/1", "g/t:2,3,4"]), Some(vec![2, 3, 4]));
+        assert_eq!(chunks(&["/", "time/1"]), Some(vec![1, 73, 144]));
+        assert_eq!(chunks(&["/"]), Some(vec![16, 73, 144]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for text in ["", "time", "time/0", "time/x", "t:", "t:1,,2", "t:0", ":1", "t:contiguous", "a/1,b"] {
+            assert!(ChunkRequest::parse(text).is_err(), "{text:?} was accepted");
+        }
+        for text in ["g/t:1,1", "g/t:1,74,1"] {
+            let request = [ChunkRequest::parse(text).unwrap()];
+            assert!(decide(&request, &shape()).is_err(), "{text:?} was accepted");
+        }
+        let twice = [ChunkRequest::parse("time/1,time/2").unwrap()];
+        assert!(check(&twice).is_err());
+    }
+}
