@@ -1,0 +1,95 @@
+use std::borrow::Cow;
+
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result, params,
+};
+use serde_json::{Map, Value, json};
+
+use crate::codec::ShuffleCoder;
+
+const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("shuffle")];
+const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.shuffle")];
+
+/// Configuration of the shuffle codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Shuffle {
+    /// The size of an element in bytes; `None` for that of the elements which enter the stage.
+    pub elementsize: Option<u32>,
+}
+
+impl Codec for Shuffle {
+    const INFO: CodecInfo = CodecInfo {
+        name: Cow::Borrowed("shuffle"),
+        summary: Cow::Borrowed("puts the bytes of the elements into planes, which compress better"),
+        filter_id: Some(2),
+        numcodecs: Cow::Borrowed(NUMCODECS),
+        zarr_v3: Cow::Borrowed(ZARR_V3),
+        has_working_params: true,
+        has_checksum: false,
+    };
+
+    type Coder = ShuffleCoder;
+
+    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
+        let mut reader = ConfigReader::new(dialect, config);
+        let size = reader.integer("elementsize", 4, 0..=i64::from(u32::MAX))? as u32;
+        reader.finish(notes)?;
+        if size == 0 {
+            notes.push("elementsize 0 is taken as the size of the elements, as netcdf-c means it".into());
+        }
+        Ok(Self { elementsize: (size > 0).then_some(size) })
+    }
+
+    fn to_json(&self, _dialect: Dialect) -> Result<Map<String, Value>> {
+        Ok(Map::from_iter([("elementsize".into(), json!(self.elementsize.unwrap_or(0)))]))
+    }
+
+    fn from_params(words: &[u32]) -> Result<Self> {
+        params::check_count("shuffle", words, 0, 1)?;
+        Ok(Self { elementsize: words.first().copied().filter(|&size| size > 0) })
+    }
+
+    fn to_params(&self) -> Result<Vec<u32>> {
+        Ok(self.elementsize.into_iter().collect())
+    }
+
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
+        let entering = input.element_size(env);
+        let entering = u32::try_from(entering).map_err(|_| {
+            CodecError::unsupported(format!("elements of {entering} bytes are too large for shuffle"))
+        })?;
+        let size = match (self.elementsize, env.container) {
+            (None, _) => entering,
+            // HDF5's own filter sets the size of the type, whatever was given.
+            (Some(_), Container::Hdf5) => entering,
+            // netcdf-c shuffles by the size of the type, numcodecs by what is stored, and either may have written this.
+            (Some(stored), Container::NczarrV2) if stored != entering => {
+                return Err(CodecError::config(
+                    "elementsize",
+                    format!(
+                        "it says {stored}, the elements have {entering} bytes: numcodecs reads this data by {stored}, \
+                         netcdf-c by {entering}; say which wrote it by opening the dataset as plain Zarr ({stored}) \
+                         or with elementsize 0 ({entering})"
+                    ),
+                ));
+            }
+            (Some(stored), _) => stored,
+        };
+        // Nothing in Zarr reads a length that is no multiple of the size.
+        let whole_only = env.container != Container::Hdf5;
+        Ok(Bound {
+            stored: Self { elementsize: Some(size) },
+            working: vec![size],
+            output: Repr::Bytes { size: input.size()? },
+            coder: ShuffleCoder::new(size as usize, whole_only),
+        })
+    }
+
+    fn coder(working: &[u32]) -> Result<ShuffleCoder> {
+        match working.first() {
+            Some(&size) if size > 0 => Ok(ShuffleCoder::new(size as usize, false)),
+            Some(_) => Err(CodecError::config("cd_values[0]", "an element has at least one byte")),
+            None => Err(CodecError::config("cd_values", "shuffle needs the size of an element")),
+        }
+    }
+}
