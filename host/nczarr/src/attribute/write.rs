@@ -8,14 +8,17 @@ use crate::dtype::NcType;
 use crate::json::{self, Special};
 use crate::value::Value;
 
+/// Its type is that of its variable, so it needs neither a type entry nor a form that tells its type.
+const FILL_VALUE: &str = "_FillValue";
+
 /// The JSON of an attribute, and the entry of NCZarr's type map.
 ///
 /// `nczarr` writes for a dataset that has the type map. Without it the type must follow from the JSON, so NaN is a
-/// bare word there. `None`: the text is not UTF-8, which JSON cannot hold.
+/// bare word there, except in `_FillValue`. `None`: the text is not UTF-8, which JSON cannot hold.
 pub(crate) fn attribute(attribute: &Attribute, nczarr: bool) -> Option<(Json, &'static str)> {
     let json = match kept(attribute, nczarr) {
         Some(json) => json,
-        None => of_value(&attribute.value, nczarr)?,
+        None => of_value(&attribute.value, nczarr, nczarr || attribute.name == FILL_VALUE)?,
     };
     let entry = match (&attribute.value, &json) {
         (Value::Char(_), Json::String(_)) => ">S1",
@@ -46,7 +49,9 @@ fn kept(attribute: &Attribute, nczarr: bool) -> Option<Json> {
         (Value::Char(_), Json::Number(_) | Json::Bool(_) | Json::Null) if nczarr => false,
         (Value::Char(_), _) if nczarr => !has_words(json) && means(of_type(json, NcType::Char)),
         (Value::Char(_), _) => means(Some(inferred(json))),
-        _ if nczarr => !has_words(json) && means(of_type(json, value.nc_type())),
+        _ if nczarr || attribute.name == FILL_VALUE => {
+            !has_words(json) && means(of_type(json, value.nc_type()))
+        }
         // Without a type entry, 3 is an int; a float needs its point.
         (Value::Float(_) | Value::Double(_), _) => {
             matches!(inferred(json), Value::Double(_)) && means(of_type(json, value.nc_type()))
@@ -65,7 +70,7 @@ fn has_words(json: &Json) -> bool {
     }
 }
 
-fn of_value(value: &Value, nczarr: bool) -> Option<Json> {
+fn of_value(value: &Value, nczarr: bool, quoted: bool) -> Option<Json> {
     let whole = |number: String| Json::Number(Number::from_string_unchecked(number));
     let items: Vec<Json> = match value {
         Value::Char(bytes) => return text(std::str::from_utf8(bytes).ok()?, nczarr),
@@ -83,10 +88,10 @@ fn of_value(value: &Value, nczarr: bool) -> Option<Json> {
         Value::Int64(values) => values.iter().map(|value| whole(value.to_string())).collect(),
         Value::UInt64(values) => values.iter().map(|value| whole(value.to_string())).collect(),
         Value::Float(values) => {
-            values.iter().map(|&value| float(f64::from(value), format!("{value:e}"), nczarr)).collect()
+            values.iter().map(|&value| float(f64::from(value), format!("{value:e}"), quoted)).collect()
         }
         Value::Double(values) => {
-            values.iter().map(|&value| float(value, format!("{value:e}"), nczarr)).collect()
+            values.iter().map(|&value| float(value, format!("{value:e}"), quoted)).collect()
         }
     };
     Some(match <[Json; 1]>::try_from(items) {
@@ -107,14 +112,14 @@ fn text(text: &str, nczarr: bool) -> Option<Json> {
     Some(Json::String(text.to_owned()))
 }
 
-fn float(value: f64, shortest: String, nczarr: bool) -> Json {
+fn float(value: f64, shortest: String, quoted: bool) -> Json {
     let special = match value {
         _ if value.is_nan() => Special::NaN,
         f64::INFINITY => Special::Infinity,
         f64::NEG_INFINITY => Special::NegativeInfinity,
         _ => return Json::Number(Number::from_string_unchecked(json::float_text(&shortest))),
     };
-    if nczarr { Json::String(special.word().to_owned()) } else { special.bare() }
+    if quoted { Json::String(special.word().to_owned()) } else { special.bare() }
 }
 
 /// Equality to the bit, so that NaN equals itself.

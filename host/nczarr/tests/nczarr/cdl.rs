@@ -1,0 +1,225 @@
+use std::io;
+
+use ncz_nczarr::cdl::{self, CdlOptions, DataWriter, Digits};
+use ncz_nczarr::metadata::{ReadOptions, read};
+use ncz_nczarr::{Format, Hierarchy, NcType, NewFill, NewVariable, Value, Variable};
+use serde_json::Value as Json;
+
+use crate::fixtures::{Memory, folder, names, text};
+
+/// Where our text differs from ncdump's, because that is wrong (or crashes): file, its text, ours.
+const DIFFERENCES: [(&str, &str, &str); 14] = [
+    // Text that looks like JSON comes back truncated.
+    ("nczarr/attrs", "v:json_number = \"1\"", "v:json_number = \"17\""),
+    // An empty string that was written is none that is missing; both are the default fill value.
+    ("nczarr/types", "str = \"one\", NIL,", "str = \"one\", _,"),
+    ("zarr/types", "str = \"one\", NIL,", "str = \"one\", _,"),
+    ("noxarray/types", "str = \"one\", NIL,", "str = \"one\", _,"),
+    // The chunk sizes of scalars lack their end of line.
+    ("scalars", "\t\tanswer:_ChunkSizes = \t\tanswer", "\t\tanswer"),
+    ("scalars", "\t\tpi:_ChunkSizes = \t\tpi", "\t\tpi"),
+    ("scalars", "\t\tword:_ChunkSizes = \tchar", "\tchar"),
+    ("scalars", "\t\tletter:_ChunkSizes = \tdouble", "\tdouble"),
+    ("scalars", "\t\tletter:_ChunkSizes = \n", "\n"),
+    ("scalars", "\t\tword:_ChunkSizes = \n", "\n"),
+    // One attribute twice.
+    (
+        "noxarray/scalars",
+        "\t\tanswer:_FillValue = -1 ;\n\t\tanswer:_FillValue = -1 ;\n",
+        "\t\tanswer:_FillValue = -1 ;\n",
+    ),
+    // Attributes that are not there.
+    ("noxarray/scalars", "\t\tstring letter:_FillValue = \"\" ;\n", ""),
+    ("noxarray/scalars", "\t\tstring word:_FillValue = \"\" ;\n", ""),
+    ("noxarray/scalars", "\t\tpi:_FillValue = 9.96921e+36 ;\n", ""),
+];
+
+fn expected(name: &str, extension: &str) -> String {
+    let mut expected = text(&format!("{name}.{extension}"));
+    for (file, theirs, ours) in DIFFERENCES {
+        if name.ends_with(file) {
+            expected = expected.replace(theirs, ours);
+        }
+    }
+    expected
+}
+
+fn dump(store: &Memory, hierarchy: &Hierarchy, options: &CdlOptions<'_>) -> String {
+    let mut out = Vec::new();
+    let mut data = |variable: &Variable, writer: &mut DataWriter<'_>| -> Result<(), io::Error> {
+        // The one filtered variable whose chunks were written; its values are in the source.
+        let values = match variable.name.as_str() {
+            "dbig" => Value::from(vec![0.5, 1.5, -2.5, 3.5, 4.5, 5.5]),
+            _ => store.values(hierarchy, variable),
+        };
+        writer.write(&values)
+    };
+    cdl::dump(&mut out, hierarchy, options, &mut data).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn assert_same_lines(ours: &str, theirs: &str, name: &str) {
+    for (at, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+        assert_eq!(ours, theirs, "{name}, line {}", at + 1);
+    }
+    assert_eq!(ours, theirs, "{name}");
+}
+
+#[test]
+fn dumps_equal_those_of_ncdump() {
+    let mut compared = 0;
+    for name in
+        ["nczarr", "zarr", "noxarray"].iter().flat_map(|kind| names(&format!("netcdf-c-4.10.2/{kind}")))
+    {
+        if !folder().join(format!("{name}.ncdump")).exists() {
+            continue;
+        }
+        let dataset = name.rsplit('/').next().unwrap();
+        let store = Memory::fixture(&name);
+        let options = CdlOptions { digits: Digits::NCDUMP, ..CdlOptions::new(dataset) };
+        let ours = dump(&store, &store.read(), &options);
+        assert_same_lines(&ours, &expected(&name, "ncdump"), &name);
+        compared += 1;
+    }
+    assert_eq!(compared, 25);
+}
+
+/// The ids and parameters of the chains in the fixtures; the real ones come from the codec registry.
+fn filter_text(variable: &Variable) -> Option<String> {
+    let number = |codec: &Json, key: &str| codec[key].as_u64().unwrap().to_string();
+    let texts: Vec<String> = variable
+        .filters
+        .iter()
+        .filter_map(|codec| match codec["id"].as_str().unwrap() {
+            "bz2" => Some(format!("307,{}", number(codec, "level"))),
+            "zstd" => Some(format!("32015,{}", number(codec, "level"))),
+            "szip" => Some(format!("4,{},{}", number(codec, "mask"), number(codec, "pixels-per-block"))),
+            "blosc" => {
+                let compressor = if codec["cname"] == "zstd" { 5 } else { 1 };
+                Some(format!(
+                    "32001,0,0,0,0,{},{},{compressor}",
+                    number(codec, "clevel"),
+                    number(codec, "shuffle")
+                ))
+            }
+            _ => None,
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("|"))
+}
+
+#[test]
+fn headers_with_special_attributes_equal_those_of_ncdump() {
+    let mut compared = 0;
+    for name in
+        ["nczarr", "zarr", "noxarray"].iter().flat_map(|kind| names(&format!("netcdf-c-4.10.2/{kind}")))
+    {
+        if !folder().join(format!("{name}.ncdump-hs")).exists() {
+            continue;
+        }
+        let dataset = name.rsplit('/').next().unwrap();
+        let options = CdlOptions {
+            digits: Digits::NCDUMP,
+            special: true,
+            filter_text: Some(&filter_text),
+            ..CdlOptions::new(dataset)
+        };
+        let mut ours = Vec::new();
+        cdl::header(&mut ours, &Memory::fixture(&name).read(), &options).unwrap();
+        assert_same_lines(&String::from_utf8(ours).unwrap(), &expected(&name, "ncdump-hs"), &name);
+        compared += 1;
+    }
+    assert_eq!(compared, 25);
+}
+
+/// netcdf-c 4.10.2 takes 4.9.0 for pure Zarr; read so, ours is the same.
+#[test]
+fn upper_case_data_read_as_pure_zarr_print_what_ncdump_prints() {
+    for dataset in ["names", "simple"] {
+        let name = format!("netcdf-c-4.9.0/nczarr/{dataset}");
+        let store = Memory::fixture(&name);
+        let hierarchy = read(&store, &ReadOptions { pure: true, ..ReadOptions::default() }).unwrap();
+        let options = CdlOptions { digits: Digits::NCDUMP, ..CdlOptions::new(dataset) };
+        // netcdf-c shows the keys that it does not know as attributes.
+        let theirs = text(&format!("{name}.ncdump"));
+        let known: Vec<&str> = theirs.lines().filter(|line| !line.contains(":_NCZARR_ATTR")).collect();
+        let theirs = (known.join("\n") + "\n").replace("\n\n// global attributes:\ndata:", "\ndata:");
+        assert_same_lines(&dump(&store, &hierarchy, &options), &theirs, &name);
+    }
+}
+
+fn one_variable(new: NewVariable, dimensions: &[(&str, u64, bool)]) -> Hierarchy {
+    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    for &(name, len, unlimited) in dimensions {
+        hierarchy.add_dimension("/", name, len, unlimited).unwrap();
+    }
+    hierarchy.add_variable("/", new).unwrap();
+    hierarchy
+}
+
+fn data_of(hierarchy: &Hierarchy, blocks: &[Value]) -> Result<String, io::Error> {
+    let mut out = Vec::new();
+    let mut data =
+        |_: &Variable, writer: &mut DataWriter<'_>| blocks.iter().try_for_each(|block| writer.write(block));
+    cdl::dump(&mut out, hierarchy, &CdlOptions::new("d"), &mut data)?;
+    let text = String::from_utf8(out).unwrap();
+    Ok(text.split_once("data:\n").unwrap().1.trim_end_matches("}\n").to_owned())
+}
+
+#[test]
+fn inner_unlimited_dimensions_are_in_braces() {
+    let hierarchy = one_variable(
+        NewVariable::new("v", NcType::Int).dimensions(["t", "u"]),
+        &[("t", 2, true), ("u", 2, true)],
+    );
+    let text = data_of(&hierarchy, &[Value::from(vec![1i32, 2, 3, 4])]).unwrap();
+    assert_eq!(text, "\n v =\n  {1, 2},\n  {3, 4} ;\n");
+}
+
+#[test]
+fn text_rows_lose_their_padding_only() {
+    let hierarchy = one_variable(
+        NewVariable::new("c", NcType::Char).dimensions(["r", "n"]),
+        &[("r", 3, false), ("n", 4, false)],
+    );
+    // In two blocks that end within a row.
+    let text = data_of(&hierarchy, &[Value::text("ab\0\0a\0"), Value::text("b\0\0\0\0\0")]).unwrap();
+    assert_eq!(text, "\n c =\n  \"ab\",\n  \"a\\000b\",\n  \"\" ;\n");
+}
+
+#[test]
+fn exact_digits_show_what_ncdump_rounds() {
+    let hierarchy = one_variable(
+        NewVariable::new("d", NcType::Double).dimensions(["n"]).fill(NewFill::Value(Value::from(0.5))),
+        &[("n", 4, false)],
+    );
+    let text = data_of(&hierarchy, &[Value::from(vec![std::f64::consts::PI, 0.1, 0.5, 1e300])]).unwrap();
+    assert_eq!(text, "\n d = 3.141592653589793, 0.1, _, 1e+300 ;\n");
+}
+
+#[test]
+fn another_number_of_values_than_there_are_is_an_error() {
+    let hierarchy = one_variable(NewVariable::new("v", NcType::Int).dimensions(["n"]), &[("n", 3, false)]);
+    for blocks in [
+        vec![],
+        vec![Value::from(vec![1i32, 2])],
+        vec![Value::from(vec![1i32; 4])],
+        vec![Value::from(vec![1i16; 3])],
+    ] {
+        assert_eq!(data_of(&hierarchy, &blocks).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}
+
+#[test]
+fn types_that_netcdf_lacks_are_comments() {
+    let store = Memory::fixture("zarr-python/v2-dtype-le-c8");
+    let mut out = Vec::new();
+    cdl::header(&mut out, &store.read(), &CdlOptions::new("c")).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(
+        text.contains(
+            "\t// v(_Anonymous_Dim_6, _Anonymous_Dim_5) is of the Zarr type <c8, which netCDF does not have\n"
+        ),
+        "{text}"
+    );
+}

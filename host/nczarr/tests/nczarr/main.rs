@@ -1,0 +1,12 @@
+//! The crate against stored datasets of other programs, and against input that means harm.
+
+mod fixtures;
+
+// What netcdf-c and zarr-python wrote is understood.
+mod reading;
+// Our CDL is ncdump's.
+mod cdl;
+// What is written is what netcdf-c writes, and loses nothing.
+mod writing;
+// Broken and absurd metadata: an error with a name, never a crash.
+mod hostile;
