@@ -24,8 +24,8 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_encode_to_the_same_bytes() {
             continue;
         }
         let coder = Bzip2::coder(&filter.params).unwrap();
-        assert_eq!(decode(&coder, &case.encoded, case.raw.len()).as_ref(), Ok(&case.raw), "{}", case.name);
-        assert_eq!(round_trip(&coder, &case.raw), case.encoded, "{}", case.name);
+        assert!(decode(&coder, &case.encoded, case.raw.len()).as_ref() == Ok(&case.raw), "{}", case.name);
+        assert!(round_trip(&coder, &case.raw) == case.encoded, "{}", case.name);
         seen += 1;
     }
     assert_eq!(seen, 5);

@@ -42,9 +42,9 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_ours_are_hardly_larger() {
             continue;
         }
         let coder = Deflate::coder(&filter.params).unwrap();
-        assert_eq!(decode(&coder, &case.encoded, case.raw.len()).as_ref(), Ok(&case.raw), "{}", case.name);
+        assert!(decode(&coder, &case.encoded, case.raw.len()).as_ref() == Ok(&case.raw), "{}", case.name);
         let ours = round_trip(&coder, &case.raw);
-        assert_eq!(inflate(&ours), case.raw);
+        assert!(inflate(&ours) == case.raw);
         assert!(ours.len() <= case.encoded.len() + case.encoded.len() / 50, "{}", case.name);
         every_other_length_is_refused(&coder, &case.encoded, case.raw.len());
         seen += 1;

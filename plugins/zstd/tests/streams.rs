@@ -28,9 +28,9 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_encode_to_the_same_bytes() {
             continue;
         }
         let coder = Zstd::coder(&filter.params).unwrap();
-        assert_eq!(decode(&coder, &case.encoded, case.raw.len()).as_ref(), Ok(&case.raw), "{}", case.name);
+        assert!(decode(&coder, &case.encoded, case.raw.len()).as_ref() == Ok(&case.raw), "{}", case.name);
         let ours = round_trip(&coder, &case.raw);
-        assert_eq!(ours, case.encoded, "{}", case.name);
+        assert!(ours == case.encoded, "{}", case.name);
         every_other_length_is_refused(&coder, &case.encoded[..], case.raw.len());
         seen += 1;
     }

@@ -1,0 +1,115 @@
+//! c-blosc: its context functions, which share nothing between threads, and its two filters.
+
+#![expect(unsafe_code, reason = "calls of the C library c-blosc")]
+
+use std::ffi::CStr;
+
+/// What an encoder is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) level: u32,
+    pub(crate) filter: Filter,
+    pub(crate) typesize: usize,
+    pub(crate) blocksize: usize,
+}
+
+/// What is done to a block before it is compressed. The numbers are c-blosc's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filter {
+    None = 0,
+    Byte = 1,
+    Bit = 2,
+}
+
+/// Which way a filter works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forward,
+    Back,
+}
+
+// Parts of the library that its header does not show, and the program links all the same.
+unsafe extern "C" {
+    fn blosc_internal_shuffle(typesize: usize, size: usize, from: *const u8, to: *mut u8);
+    fn blosc_internal_unshuffle(typesize: usize, size: usize, from: *const u8, to: *mut u8);
+    fn blosc_internal_bitshuffle(
+        typesize: usize,
+        size: usize,
+        from: *const u8,
+        to: *mut u8,
+        spare: *mut u8,
+    ) -> i32;
+    fn blosc_internal_bitunshuffle(
+        typesize: usize,
+        size: usize,
+        from: *const u8,
+        to: *mut u8,
+        spare: *mut u8,
+    ) -> i32;
+}
+
+/// Compresses `input` with the compressor `name` and returns the length of the frame; not positive: an error.
+pub(crate) fn compress(name: &CStr, settings: Settings, input: &[u8], output: &mut [u8]) -> i32 {
+    // SAFETY: both slices are valid for their lengths and do not overlap; the name ends in a null byte; one internal
+    // thread means that no state outlives the call.
+    unsafe {
+        blosc_src::blosc_compress_ctx(
+            settings.level as i32,
+            settings.filter as i32,
+            settings.typesize,
+            input.len(),
+            input.as_ptr().cast(),
+            output.as_mut_ptr().cast(),
+            output.len(),
+            name.as_ptr(),
+            settings.blocksize,
+            1,
+        )
+    }
+}
+
+/// Decodes a frame and returns the length; not positive: an error.
+///
+/// The caller has checked that the header's compressed length is that of `frame`, which is what
+/// `blosc_cbuffer_validate` promises to be enough for safety.
+pub(crate) fn decompress(frame: &[u8], output: &mut [u8]) -> i32 {
+    let mut decoded = 0;
+    // SAFETY: the slice is valid for its length; the count is written.
+    if unsafe { blosc_src::blosc_cbuffer_validate(frame.as_ptr().cast(), frame.len(), &mut decoded) } != 0 {
+        return -1;
+    }
+    // SAFETY: the library reads no more than the length in the header, which was just found to be that of the slice,
+    // and writes no more than the length it is given; one internal thread means that no state outlives the call.
+    unsafe {
+        blosc_src::blosc_decompress_ctx(frame.as_ptr().cast(), output.as_mut_ptr().cast(), output.len(), 1)
+    }
+}
+
+/// Runs a filter over one block; `to` and `spare` are of the length of `from`. Returns whether it worked.
+pub(crate) fn filter(
+    filter: Filter,
+    direction: Direction,
+    typesize: usize,
+    from: &[u8],
+    to: &mut [u8],
+    spare: &mut [u8],
+) -> bool {
+    assert!(to.len() == from.len() && spare.len() >= from.len() && (1..=255).contains(&typesize));
+    let (from, to, spare, size) = (from.as_ptr(), to.as_mut_ptr(), spare.as_mut_ptr(), from.len());
+    // SAFETY: the three buffers have the length that is passed, as asserted, and do not overlap; the functions take
+    // any alignment, and any length that the assertion lets through.
+    unsafe {
+        match (filter, direction) {
+            (Filter::None, _) => std::ptr::copy_nonoverlapping(from, to, size),
+            (Filter::Byte, Direction::Forward) => blosc_internal_shuffle(typesize, size, from, to),
+            (Filter::Byte, Direction::Back) => blosc_internal_unshuffle(typesize, size, from, to),
+            (Filter::Bit, Direction::Forward) => {
+                return blosc_internal_bitshuffle(typesize, size, from, to, spare) >= 0;
+            }
+            (Filter::Bit, Direction::Back) => {
+                return blosc_internal_bitunshuffle(typesize, size, from, to, spare) >= 0;
+            }
+        }
+    }
+    true
+}
