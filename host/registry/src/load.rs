@@ -1,0 +1,280 @@
+//! Step three, second half: opening libraries and taking their records.
+//!
+//! A library is opened once per process, whatever the paths by which it is reached, with all its names
+//! resolved and kept to itself (`RTLD_NOW | RTLD_LOCAL`). It is never unloaded and its `finalize` never
+//! runs, because plugins leave threads, thread-local values and exit handlers behind. Its records are
+//! checked and copied into owned values once; a record that breaks a rule is a reason, never a crash of
+//! ours. Whoever holds a function of a library holds the library.
+#![expect(unsafe_code, reason = "opens and calls foreign libraries")]
+
+mod filter_call;
+mod foreign;
+mod native;
+mod record;
+
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+
+use abi_stable::library::{AbiHeaderRef, ROOT_MODULE_LOADER_NAME_WITH_NUL};
+use libloading::os::unix::{Library as RawLibrary, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+use ncz_codec::abi::native::{PLUGIN_SYMBOL, Plugin, PluginEntry};
+use ncz_codec::abi::{hdf5, nczarr};
+use ncz_codec::export::root_module;
+
+pub use foreign::ForeignCodec;
+pub use native::NativeCodec;
+pub use record::{CodecHalf, Hdf5Half, RecordError};
+
+use native::Table;
+use record::{CodecRecord, Hdf5Record};
+
+/// A library that is open for the rest of the process.
+pub struct Library {
+    path: PathBuf,
+    /// Never dropped: dropping closes.
+    raw: ManuallyDrop<RawLibrary>,
+    hdf5: Option<Result<Hdf5Record, RecordError>>,
+    codec: Option<Result<CodecRecord, RecordError>>,
+    defaults: Vec<Result<CodecRecord, RecordError>>,
+    native: Option<Result<Table, RecordError>>,
+    /// C plugins never promised thread safety: one call at a time.
+    calls: Mutex<()>,
+    initialized: OnceLock<()>,
+}
+
+/// Why a library cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file cannot be looked at.
+    #[error("cannot be read")]
+    Unreadable(#[from] io::Error),
+    /// It is not a regular file.
+    #[error("not a regular file")]
+    NotAFile,
+    /// The system's loader refuses it; the text is the loader's.
+    #[error("the loader refuses it: {0}")]
+    Refused(String),
+}
+
+/// The libraries that this process has opened: the one global of the registry.
+static OPEN: Mutex<Vec<(FileId, Arc<Library>)>> = Mutex::new(Vec::new());
+
+/// What makes a file the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+/// Opens the library at `path`, or returns it if this process has opened it before.
+///
+/// This runs the library's constructors and its entry functions.
+///
+/// # Errors
+/// The file is not readable, or the system's loader refuses it. Records that break a rule are no errors
+/// here; the halves carry them.
+pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
+    let path = path.canonicalize()?;
+    let metadata = File::open(&path)?.metadata()?;
+    if !metadata.is_file() {
+        return Err(LoadError::NotAFile);
+    }
+    let id = FileId { device: metadata.dev(), inode: metadata.ino() };
+    // Held while opening, so that two threads do not run a library's entry functions at once.
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, library)) = open.iter().find(|(known, _)| *known == id) {
+        return Ok(Arc::clone(library));
+    }
+    let library = Arc::new(Library::open(path)?);
+    open.push((id, Arc::clone(&library)));
+    Ok(library)
+}
+
+impl Library {
+    /// The file, links resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The HDF5 half, if there is one.
+    pub fn hdf5(self: &Arc<Self>) -> Option<Result<Hdf5Half, RecordError>> {
+        let record = self.hdf5.as_ref()?;
+        Some(record.clone().map(|record| Hdf5Half::new(Arc::clone(self), record)))
+    }
+
+    /// The codec halves that belong to the library's own filter: none or one.
+    pub fn codecs(self: &Arc<Self>) -> Vec<Result<CodecHalf, RecordError>> {
+        self.codec.iter().map(|record| self.codec_half(record)).collect()
+    }
+
+    /// The codec halves that the library offers for filters of other libraries.
+    pub fn default_codecs(self: &Arc<Self>) -> Vec<Result<CodecHalf, RecordError>> {
+        self.defaults.iter().map(|record| self.codec_half(record)).collect()
+    }
+
+    /// The codecs of the native face; empty if the library has none.
+    ///
+    /// # Errors
+    /// The face cannot be used: another version of the interface, or a table that breaks a rule.
+    pub fn native(self: &Arc<Self>) -> Result<Vec<NativeCodec>, RecordError> {
+        match &self.native {
+            None => Ok(Vec::new()),
+            Some(Err(error)) => Err(error.clone()),
+            Some(Ok(table)) => NativeCodec::all(self, *table),
+        }
+    }
+
+    fn codec_half(self: &Arc<Self>, record: &Result<CodecRecord, RecordError>) -> Result<CodecHalf, RecordError> {
+        record.clone().map(|record| CodecHalf::new(Arc::clone(self), record))
+    }
+
+    fn open(path: PathBuf) -> Result<Self, LoadError> {
+        preload_libm();
+        // SAFETY: opening runs the library's constructors, which is what loading a plugin means; the
+        // user put it on the search path. It is never closed.
+        let raw = unsafe { RawLibrary::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
+        let raw = raw.map_err(|error| LoadError::Refused(loader_text(&error)))?;
+        Ok(Self::with(path, raw))
+    }
+
+    fn with(path: PathBuf, raw: RawLibrary) -> Self {
+        let mut library = Self {
+            path,
+            raw: ManuallyDrop::new(raw),
+            hdf5: None,
+            codec: None,
+            defaults: Vec::new(),
+            native: None,
+            calls: Mutex::new(()),
+            initialized: OnceLock::new(),
+        };
+        library.hdf5 = library.take_hdf5();
+        library.codec = library.take_codec();
+        library.defaults = library.take_defaults();
+        library.native = library.take_native();
+        library
+    }
+
+    fn take_hdf5(&self) -> Option<Result<Hdf5Record, RecordError>> {
+        let pairs = [
+            (hdf5::PLUGIN_TYPE_SYMBOL, hdf5::PLUGIN_INFO_SYMBOL),
+            (hdf5::DRAFT_PLUGIN_TYPE_SYMBOL, hdf5::DRAFT_PLUGIN_INFO_SYMBOL),
+        ];
+        // SAFETY: the names stand for functions of these types, in all plugins of HDF5.
+        let found = pairs.into_iter().find_map(|(plugin_type, info)| unsafe {
+            let plugin_type: hdf5::PluginType = self.function(plugin_type)?;
+            let info: hdf5::PluginInfo = self.function(info)?;
+            Some((plugin_type, info))
+        });
+        let (plugin_type, info) = found?;
+        let _calls = self.one_call();
+        // SAFETY: called as HDF5 calls them; a plugin's record lives as long as the library.
+        Some(unsafe { Hdf5Record::take(plugin_type(), info().cast()) })
+    }
+
+    fn take_codec(&self) -> Option<Result<CodecRecord, RecordError>> {
+        // SAFETY: the name stands for a function of this type in all codec libraries since 2021.
+        let info: nczarr::CodecInfo = unsafe { self.function(nczarr::CODEC_INFO_SYMBOL) }?;
+        if self.address(nczarr::DRAFT_CODEC_TYPE_SYMBOL).is_some() {
+            return Some(Err(RecordError::DraftCodec));
+        }
+        let _calls = self.one_call();
+        // SAFETY: called as netcdf-c calls it; the record lives as long as the library.
+        Some(unsafe { CodecRecord::take(info().cast()) })
+    }
+
+    fn take_defaults(&self) -> Vec<Result<CodecRecord, RecordError>> {
+        // SAFETY: the name stands for a function of this type.
+        let info: Option<nczarr::CodecInfo> = unsafe { self.function(nczarr::CODEC_DEFAULTS_SYMBOL) };
+        let Some(info) = info else { return Vec::new() };
+        let _calls = self.one_call();
+        // SAFETY: called as netcdf-c calls it; it gives a vector of records that ends with null.
+        unsafe { CodecRecord::take_all(info().cast()) }
+    }
+
+    fn take_native(&self) -> Option<Result<Table, RecordError>> {
+        // SAFETY: abi_stable fixes what stands behind this name: a pointer to its header.
+        let header = unsafe { self.raw.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
+        if let Ok(header) = header {
+            // The check comes before anything is called.
+            let table = header.upgrade().and_then(root_module::table);
+            // SAFETY: versions and layout agree, so this is the table that `ncz_codec` makes.
+            return Some(table.map_err(|error| RecordError::OtherApi(error.to_string())).and_then(
+                |table: *const Plugin| unsafe { Table::take(table) },
+            ));
+        }
+        // SAFETY: the name stands for a function of this type.
+        let entry: PluginEntry = unsafe { self.function(PLUGIN_SYMBOL) }?;
+        // SAFETY: called as the C header says; the table lives as long as the library.
+        Some(unsafe { Table::take(entry()) })
+    }
+
+    /// Waits until no other thread calls the library.
+    fn one_call(&self) -> MutexGuard<'_, ()> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the `initialize` functions of the library's codec halves, once, before the first use of any.
+    fn initialize(&self) {
+        self.initialized.get_or_init(|| {
+            let _calls = self.one_call();
+            let records = self.codec.iter().chain(&self.defaults).filter_map(|record| record.as_ref().ok());
+            for initialize in records.filter_map(|record| record.initialize) {
+                // SAFETY: the record says that this is what it is for; no other call runs.
+                unsafe { initialize() }
+            }
+        });
+    }
+
+    fn address(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: only the address is taken.
+        let symbol = unsafe { self.raw.get::<*mut c_void>(name.to_bytes_with_nul()) };
+        symbol.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
+    }
+
+    /// # Safety
+    /// `F` is a function pointer type, the one that the function `name` has.
+    unsafe fn function<F: Copy>(&self, name: &CStr) -> Option<F> {
+        self.address(name)?;
+        // SAFETY: the symbol exists and is not null; the caller knows its type.
+        unsafe { self.raw.get::<F>(name.to_bytes_with_nul()) }.ok().map(|symbol| *symbol)
+    }
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Library").field(&self.path).finish()
+    }
+}
+
+/// The loader's own words, without the words of libloading around them.
+fn loader_text(error: &libloading::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}
+
+/// hdf5plugin's libh5blosc2 uses `pow` without naming libm as needed: it loads only where somebody else
+/// has brought libm into the global scope.
+fn preload_libm() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if cfg!(all(target_os = "linux", target_env = "gnu")) {
+            // SAFETY: the C library's own part; it has no constructors that could disturb.
+            if let Ok(libm) = unsafe { RawLibrary::open(Some("libm.so.6"), RTLD_NOW | RTLD_GLOBAL) } {
+                let _ = libm.into_raw();
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,388 @@
+//! The records of C plugins, checked and copied into owned values.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use ncz_codec::abi::{hdf5, nczarr};
+use ncz_codec::{CodecError, ErrorKind, wire};
+use serde_json::{Map, Value};
+
+use super::Library;
+
+/// The longest name of a filter that is taken for one.
+const NAME_MAX: usize = 1024;
+/// The most codec halves that one library may list.
+const DEFAULTS_MAX: usize = 4096;
+/// The most parameters of a filter.
+const PARAMS_MAX: usize = 1 << 16;
+
+/// Why a record of a library is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// A plugin of HDF5, but no filter.
+    #[error("not a filter plugin: its plugin type is {0}, filters have 0")]
+    NotAFilter(i32),
+    /// The entry function gives no record.
+    #[error("its entry function gives no record")]
+    NoRecord,
+    /// The record is of a version that is not known.
+    #[error("its record has version {version}, newer than this program (which knows {known})")]
+    NewerThanNcz {
+        /// The version in the record.
+        version: i32,
+        /// The version that is known.
+        known: i32,
+    },
+    /// The record is of a sort that is not known.
+    #[error("its codec is of sort {0}, the only known sort is 1")]
+    UnknownSort(i32),
+    /// The filter id is not one.
+    #[error("its filter id is {0}, not within 1 to 65535")]
+    IdOutOfRange(i64),
+    /// The name cannot be read.
+    #[error("its {0} is not readable text")]
+    BadName(&'static str),
+    /// A function that every plugin must have is missing.
+    #[error("its record has no {0} function")]
+    NoFunction(&'static str),
+    /// A codec record as the draft of 2021 had it, with another layout.
+    #[error("draft codec record: a proposal of 2021 with another layout, which no release of netcdf-c uses")]
+    DraftCodec,
+    /// The native face belongs to an incompatible version of the interface.
+    #[error("built with an incompatible version of the codec interface: {0}; rebuild it")]
+    OtherApi(String),
+    /// The native face breaks a rule.
+    #[error("its native table is not usable: {0}")]
+    BadTable(String),
+}
+
+/// What an HDF5 filter's record says.
+#[derive(Debug, Clone)]
+pub(super) struct Hdf5Record {
+    pub(super) id: u32,
+    pub(super) name: String,
+    pub(super) encoder_present: bool,
+    pub(super) decoder_present: bool,
+    pub(super) has_can_apply: bool,
+    pub(super) has_set_local: bool,
+    pub(super) filter: hdf5::Filter,
+}
+
+/// What a codec's record says.
+#[derive(Debug, Clone)]
+pub(super) struct CodecRecord {
+    pub(super) codec_id: String,
+    pub(super) filter_id: u32,
+    pub(super) initialize: Option<unsafe extern "C" fn()>,
+    pub(super) codec_to_hdf5: nczarr::CodecToHdf5,
+    pub(super) hdf5_to_codec: nczarr::Hdf5ToCodec,
+    pub(super) has_modify_parameters: bool,
+}
+
+/// An HDF5 filter of a library.
+#[derive(Clone)]
+pub struct Hdf5Half {
+    library: Arc<Library>,
+    record: Hdf5Record,
+}
+
+/// An NCZarr codec of a library: it reads and writes JSON for a filter.
+#[derive(Clone)]
+pub struct CodecHalf {
+    library: Arc<Library>,
+    record: CodecRecord,
+}
+
+impl Hdf5Half {
+    pub(super) fn new(library: Arc<Library>, record: Hdf5Record) -> Self {
+        Self { library, record }
+    }
+
+    /// The library.
+    pub fn library(&self) -> &Arc<Library> {
+        &self.library
+    }
+
+    /// The filter id, 1 to 65535.
+    pub fn id(&self) -> u32 {
+        self.record.id
+    }
+
+    /// The name for people; may be empty.
+    pub fn name(&self) -> &str {
+        &self.record.name
+    }
+
+    /// Whether the filter says that it encodes.
+    pub fn encodes(&self) -> bool {
+        self.record.encoder_present
+    }
+
+    /// Whether the filter says that it decodes.
+    pub fn decodes(&self) -> bool {
+        self.record.decoder_present
+    }
+
+    /// Whether the filter tests types before it runs.
+    pub fn has_can_apply(&self) -> bool {
+        self.record.has_can_apply
+    }
+
+    /// Whether the filter makes working parameters of the user's.
+    pub fn has_set_local(&self) -> bool {
+        self.record.has_set_local
+    }
+
+    pub(super) fn filter(&self) -> hdf5::Filter {
+        self.record.filter
+    }
+}
+
+impl CodecHalf {
+    pub(super) fn new(library: Arc<Library>, record: CodecRecord) -> Self {
+        Self { library, record }
+    }
+
+    /// The library.
+    pub fn library(&self) -> &Arc<Library> {
+        &self.library
+    }
+
+    /// The numcodecs id.
+    pub fn codec_id(&self) -> &str {
+        &self.record.codec_id
+    }
+
+    /// The id of the filter that runs the codec, 1 to 65535.
+    pub fn filter_id(&self) -> u32 {
+        self.record.filter_id
+    }
+
+    /// Whether the codec makes working parameters of the visible ones.
+    pub fn has_modify_parameters(&self) -> bool {
+        self.record.has_modify_parameters
+    }
+
+    /// The visible parameters for a configuration, which is JSON without the codec's id.
+    ///
+    /// # Errors
+    /// The library refuses it; the code is a netcdf error number.
+    pub fn to_params(&self, config: &Map<String, Value>) -> Result<Vec<u32>, CodecError> {
+        let mut whole = Map::new();
+        whole.insert("id".to_owned(), self.codec_id().into());
+        whole.extend(
+            config.iter().filter(|(key, _)| *key != "id").map(|(key, value)| (key.clone(), value.clone())),
+        );
+        let mut text = Value::Object(whole).to_string().into_bytes();
+        if text.contains(&0) {
+            return Err(CodecError::unsupported("a zero byte in JSON"));
+        }
+        text.push(0);
+        self.library.initialize();
+        let _calls = self.library.one_call();
+        let (mut count, mut words) = (0, std::ptr::null_mut());
+        // SAFETY: called as netcdf-c calls it, with a C string and two places.
+        let code =
+            unsafe { (self.record.codec_to_hdf5)(text.as_ptr().cast(), &raw mut count, &raw mut words) };
+        let words = Malloced(NonNull::new(words.cast()));
+        check(code, "NCZ_codec_to_hdf5")?;
+        match words.0 {
+            _ if count == 0 => Ok(Vec::new()),
+            Some(start) if count <= PARAMS_MAX && usable_size(start) >= count * 4 => {
+                let start = start.cast::<u32>().as_ptr();
+                // SAFETY: the block holds at least that many words, as its size says.
+                Ok((0..count).map(|i| unsafe { start.add(i).read_unaligned() }).collect())
+            }
+            _ => Err(CodecError::unsupported(format!(
+                "the library claims {count} parameters that it does not give"
+            ))),
+        }
+    }
+
+    /// The configuration for visible parameters, as JSON without the codec's id. What the library
+    /// writes is not trusted.
+    ///
+    /// # Errors
+    /// The library refuses the parameters, or what it writes is no JSON of its codec.
+    pub fn to_json(&self, params: &[u32]) -> Result<Map<String, Value>, CodecError> {
+        // Some libraries read parameters that are not there.
+        let padded = padded(params);
+        self.library.initialize();
+        let _calls = self.library.one_call();
+        let mut text: *mut c_char = std::ptr::null_mut();
+        // SAFETY: called as netcdf-c calls it.
+        let code = unsafe { (self.record.hdf5_to_codec)(params.len(), padded.as_ptr(), &raw mut text) };
+        let text = Malloced(NonNull::new(text.cast()));
+        check(code, "NCZ_hdf5_to_codec")?;
+        let start = text.0.ok_or_else(|| CodecError::unsupported("the library gives no JSON"))?;
+        let room = usable_size(start);
+        // SAFETY: the block has that size. Bytes behind the text may never have been written, so they
+        // are read one by one and only up to the end of the text.
+        let bytes = (0..room).map(|i| unsafe { start.as_ptr().cast::<u8>().add(i).read() });
+        let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        if bytes.len() == room {
+            return Err(CodecError::unsupported("the library gives a text without an end"));
+        }
+        let mut map = wire::parse_object(&bytes)?;
+        match map.shift_remove("id") {
+            Some(Value::String(id)) if id == self.codec_id() => Ok(map),
+            other => Err(CodecError::config(
+                "id",
+                format!(
+                    "the library writes {}, its codec is {:?}",
+                    other.unwrap_or(Value::Null),
+                    self.codec_id()
+                ),
+            )),
+        }
+    }
+}
+
+impl Hdf5Record {
+    /// # Safety
+    /// `record` is null or what a filter plugin gives: a record with its strings and functions that live
+    /// as long as the library.
+    pub(super) unsafe fn take(plugin_type: c_int, record: *const hdf5::Class2) -> Result<Self, RecordError> {
+        if plugin_type != hdf5::PLUGIN_TYPE_FILTER {
+            return Err(RecordError::NotAFilter(plugin_type));
+        }
+        // Only the version is there in every version.
+        // SAFETY: null, or a record that begins with its version.
+        check_version(unsafe { record.cast::<c_int>().as_ref() }, hdf5::CLASS_VERSION)?;
+        // SAFETY: not null, and of the version whose layout this is.
+        let record = unsafe { record.read() };
+        let id = filter_id(record.id.into())?;
+        let name = match record.name.is_null() {
+            true => String::new(),
+            // SAFETY: the record's name is a C string.
+            false => unsafe { text(record.name) }.ok_or(RecordError::BadName("name"))?,
+        };
+        Ok(Self {
+            id,
+            name,
+            encoder_present: record.encoder_present != 0,
+            decoder_present: record.decoder_present != 0,
+            has_can_apply: record.can_apply.is_some(),
+            has_set_local: record.set_local.is_some(),
+            filter: record.filter.ok_or(RecordError::NoFunction("filter"))?,
+        })
+    }
+}
+
+impl CodecRecord {
+    /// # Safety
+    /// `record` is null or what a codec library gives: a record with its strings and functions that live
+    /// as long as the library.
+    pub(super) unsafe fn take(record: *const nczarr::Codec) -> Result<Self, RecordError> {
+        // SAFETY: null, or a record that begins with its version.
+        check_version(unsafe { record.cast::<c_int>().as_ref() }, nczarr::CODEC_VERSION)?;
+        // SAFETY: not null, and of the version whose layout this is.
+        let record = unsafe { record.read() };
+        if record.sort != nczarr::SORT_HDF5 {
+            return Err(RecordError::UnknownSort(record.sort));
+        }
+        let filter_id = filter_id(record.hdf5id.into())?;
+        let bad_id = RecordError::BadName("codec id");
+        if record.codecid.is_null() {
+            return Err(bad_id);
+        }
+        // SAFETY: the record's id is a C string.
+        let codec_id = unsafe { text(record.codecid) }.filter(|id| !id.is_empty()).ok_or(bad_id)?;
+        Ok(Self {
+            codec_id,
+            filter_id,
+            initialize: record.initialize,
+            codec_to_hdf5: record.codec_to_hdf5.ok_or(RecordError::NoFunction("codec_to_hdf5"))?,
+            hdf5_to_codec: record.hdf5_to_codec.ok_or(RecordError::NoFunction("hdf5_to_codec"))?,
+            has_modify_parameters: record.modify_parameters.is_some(),
+        })
+    }
+
+    /// # Safety
+    /// `records` is null or a vector of records that ends with null.
+    pub(super) unsafe fn take_all(records: *const *const nczarr::Codec) -> Vec<Result<Self, RecordError>> {
+        if records.is_null() {
+            return vec![Err(RecordError::NoRecord)];
+        }
+        (0..DEFAULTS_MAX)
+            // SAFETY: the vector goes on until a null is met.
+            .map(|i| unsafe { *records.add(i) })
+            .take_while(|record| !record.is_null())
+            // SAFETY: a record of the library.
+            .map(|record| unsafe { Self::take(record) })
+            .collect()
+    }
+}
+
+impl fmt::Debug for Hdf5Half {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hdf5Half").field("id", &self.id()).field("library", &self.library).finish()
+    }
+}
+
+impl fmt::Debug for CodecHalf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodecHalf").field("id", &self.codec_id()).field("library", &self.library).finish()
+    }
+}
+
+/// A block that a library got from malloc and left to us.
+pub(super) struct Malloced(pub(super) Option<NonNull<c_void>>);
+
+impl Drop for Malloced {
+    fn drop(&mut self) {
+        if let Some(start) = self.0 {
+            // SAFETY: from malloc, ours, and not used any more.
+            unsafe { libc::free(start.as_ptr()) }
+        }
+    }
+}
+
+/// The parameters with zeros behind them, for libraries that read more than they are given.
+pub(super) fn padded(params: &[u32]) -> Vec<u32> {
+    let mut words = params.to_vec();
+    words.resize(params.len() + 32, 0);
+    words
+}
+
+/// How many bytes a block of malloc holds.
+pub(super) fn usable_size(start: NonNull<c_void>) -> usize {
+    #[cfg(target_os = "macos")]
+    // SAFETY: the block is one of malloc's.
+    let size = unsafe { libc::malloc_size(start.as_ptr()) };
+    #[cfg(not(target_os = "macos"))]
+    // SAFETY: the block is one of malloc's.
+    let size = unsafe { libc::malloc_usable_size(start.as_ptr()) };
+    size
+}
+
+fn check_version(version: Option<&c_int>, known: c_int) -> Result<(), RecordError> {
+    match version {
+        None => Err(RecordError::NoRecord),
+        Some(&version) if version == known => Ok(()),
+        Some(&version) => Err(RecordError::NewerThanNcz { version, known }),
+    }
+}
+
+fn filter_id(id: i64) -> Result<u32, RecordError> {
+    let range = 1..=i64::from(hdf5::FILTER_MAX);
+    u32::try_from(id).ok().filter(|_| range.contains(&id)).ok_or(RecordError::IdOutOfRange(id))
+}
+
+/// # Safety
+/// `text` is a C string.
+unsafe fn text(text: *const c_char) -> Option<String> {
+    // SAFETY: a C string.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().ok().filter(|text| text.len() <= NAME_MAX).map(str::to_owned)
+}
+
+fn check(code: c_int, function: &str) -> Result<(), CodecError> {
+    if code == nczarr::error::NOERR {
+        return Ok(());
+    }
+    Err(CodecError::new(ErrorKind::Plugin { code: code.into() }, format!("from {function}")))
+}
