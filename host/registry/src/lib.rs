@@ -2,8 +2,19 @@
 
 pub mod chain;
 pub mod discover;
+pub mod load;
+pub mod error;
+pub mod known;
 pub mod pair;
+pub mod registry;
+pub mod report;
 pub mod search_path;
 pub mod spec;
 pub mod symbols;
 pub mod trust;
+pub mod why;
+
+mod entry;
+mod json_half;
+mod lent;
+mod missing;

@@ -309,4 +309,4 @@ fn open_regular(path: &Path) -> Result<File, Unsuitable> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -14,7 +14,7 @@ const PLUGIN: &str = "int H5PLget_plugin_type(void){return 0;}\n\
      const void* NCZ_get_codec_info(void){return 0;}\n";
 
 /// Compiles `source` to `name` in `folder`; these tests need the C compiler that the codecs need too.
-fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+pub(crate) fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathBuf {
     let (input, output) = (folder.join("source.c"), folder.join(name));
     fs::write(&input, source).unwrap();
     let status = Command::new("cc")

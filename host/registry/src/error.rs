@@ -1,0 +1,147 @@
+//! What look-up in the registry can fail with.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ncz_codec::Dialect;
+
+use crate::search_path::{PATH_VARIABLE, SwitchedOff};
+
+/// What was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// An HDF5 filter.
+    Id(u32),
+    /// A codec by its name in a dialect.
+    Name(Dialect, String),
+}
+
+/// A library or half that would have served, but for a reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NearMiss {
+    /// The file.
+    pub path: PathBuf,
+    /// What keeps it from being used.
+    pub reason: String,
+}
+
+/// No codec for what was looked for. The message names the folders searched, what nearly served, and
+/// the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct NotFound(Box<Details>);
+
+/// What [`NotFound`] knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Details {
+    pub(crate) wanted: Wanted,
+    /// What it is known as, if it is registered.
+    pub(crate) known_as: Option<&'static str>,
+    /// The places searched, in order, with what was wrong with them (empty: nothing).
+    pub(crate) searched: Vec<(PathBuf, String)>,
+    pub(crate) switched_off: Option<SwitchedOff>,
+    pub(crate) near_misses: Vec<NearMiss>,
+    pub(crate) remedy: String,
+}
+
+impl NotFound {
+    pub(crate) fn new(details: Details) -> Self {
+        Self(Box::new(details))
+    }
+
+    /// What was looked for.
+    pub fn wanted(&self) -> &Wanted {
+        &self.0.wanted
+    }
+
+    /// The folders searched, in order.
+    pub fn searched(&self) -> impl Iterator<Item = &Path> {
+        self.0.searched.iter().map(|(path, _)| path.as_path())
+    }
+
+    /// What nearly served.
+    pub fn near_misses(&self) -> &[NearMiss] {
+        &self.0.near_misses
+    }
+
+    /// What can be done, as a fragment; may be empty.
+    pub fn remedy(&self) -> &str {
+        &self.0.remedy
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "HDF5 filter {id}"),
+            Self::Name(dialect, name) => write!(f, "{dialect} codec {name:?}"),
+        }
+    }
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missing = &*self.0;
+        write!(f, "no codec for {}", missing.wanted)?;
+        if let Some(name) = missing.known_as {
+            write!(f, " ({name})")?;
+        }
+        match (missing.switched_off, missing.searched.is_empty()) {
+            (Some(why), _) => write!(f, ": not built in, and {why}")?,
+            (None, true) => write!(f, ": not built in, and {PATH_VARIABLE} names no folder to search")?,
+            (None, false) => {
+                f.write_str(": not built in, and not found in ")?;
+                for (i, (path, fault)) in missing.searched.iter().enumerate() {
+                    let comma = if i == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}", path.display())?;
+                    if !fault.is_empty() {
+                        write!(f, " (which {fault})")?;
+                    }
+                }
+            }
+        }
+        for near in &missing.near_misses {
+            write!(f, "; {}: {}", near.path.display(), near.reason)?;
+        }
+        if !missing.remedy.is_empty() {
+            write!(f, "; {}", missing.remedy)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_names_what_where_why_and_the_remedy() {
+        let error = NotFound::new(Details {
+            wanted: Wanted::Id(32_004),
+            known_as: Some("LZ4"),
+            searched: vec![("/a".into(), String::new()), ("/b".into(), "does not exist".into())],
+            switched_off: None,
+            near_misses: vec![NearMiss {
+                path: "/a/libh5lz4.so".into(),
+                reason: "refused: not a shared library".into(),
+            }],
+            remedy: "install x".into(),
+        });
+        assert_eq!(
+            error.to_string(),
+            "no codec for HDF5 filter 32004 (LZ4): not built in, and not found in /a, /b (which does not exist); \
+             /a/libh5lz4.so: refused: not a shared library; install x"
+        );
+        let error = NotFound::new(Details {
+            wanted: Wanted::Name(Dialect::ZarrV3, "pcodec".into()),
+            known_as: None,
+            searched: Vec::new(),
+            switched_off: Some(SwitchedOff::Request),
+            near_misses: Vec::new(),
+            remedy: String::new(),
+        });
+        assert_eq!(
+            error.to_string(),
+            "no codec for Zarr v3 codec \"pcodec\": not built in, and plugins are switched off by request"
+        );
+    }
+}

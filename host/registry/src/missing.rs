@@ -1,0 +1,79 @@
+//! Why a codec is not there, and what to do about it.
+
+use crate::discover::FolderState;
+use crate::error::{Details, NearMiss, NotFound, Wanted};
+use crate::known::{self, Filter};
+use crate::report::{FileReport, Report, Verdict};
+use crate::search_path::{PATH_VARIABLE, SwitchedOff};
+
+/// How many files are named at most.
+const MOST_NAMED: usize = 4;
+
+/// The error for what was looked for and is not in the report's codecs.
+pub(crate) fn explain(wanted: Wanted, report: &Report) -> NotFound {
+    let filter = match &wanted {
+        Wanted::Id(id) => known::by_id(*id),
+        Wanted::Name(_, name) => known::by_name(name),
+    };
+    let fault = |state: &FolderState| match state {
+        FolderState::Searched | FolderState::SameAs(_) => String::new(),
+        other => other.to_string(),
+    };
+    NotFound::new(Details {
+        known_as: filter.map(|filter| filter.name),
+        searched: report.folders.iter().map(|f| (f.folder.path.clone(), fault(&f.state))).collect(),
+        switched_off: report.switched_off,
+        near_misses: near_misses(&wanted, filter, report),
+        remedy: remedy(&wanted, filter, report.switched_off),
+        wanted,
+    })
+}
+
+/// Halves and refused libraries that would have served.
+pub(crate) fn near_misses(wanted: &Wanted, filter: Option<&Filter>, report: &Report) -> Vec<NearMiss> {
+    let mut misses: Vec<_> = report
+        .files()
+        .filter_map(|file| Some(NearMiss { path: file.path.clone(), reason: near(wanted, filter, file)? }))
+        .collect();
+    misses.truncate(MOST_NAMED);
+    misses
+}
+
+fn near(wanted: &Wanted, filter: Option<&Filter>, file: &FileReport) -> Option<String> {
+    let offer = file.offers.iter().find(|offer| match wanted {
+        Wanted::Id(id) => offer.id == Some(*id),
+        Wanted::Name(_, name) => {
+            offer.name == *name || filter.is_some_and(|filter| offer.id == Some(filter.id))
+        }
+    });
+    if let Some(offer) = offer {
+        return Some(format!("{} half of {}: {}", offer.part, offer.name, offer.state));
+    }
+    let named_so = filter
+        .zip(file.path.file_name())
+        .is_some_and(|(filter, name)| filter.may_be(&name.to_string_lossy()));
+    match file.verdict {
+        // A library that is refused before it says what it holds could be the one, whatever its name.
+        Verdict::Refused if file.offers.is_empty() => Some(format!("refused: {}", file.reason)),
+        Verdict::Ignored if named_so => Some(format!("ignored: {}", file.reason)),
+        _ => None,
+    }
+}
+
+fn remedy(wanted: &Wanted, filter: Option<&Filter>, off: Option<SwitchedOff>) -> String {
+    match off {
+        Some(SwitchedOff::Request) => return "allow plugins to search for it".into(),
+        Some(SwitchedOff::Preload) => return "unset HDF5_PLUGIN_PRELOAD to search for it".into(),
+        None => {}
+    }
+    let query = match wanted {
+        Wanted::Id(id) => id.to_string(),
+        Wanted::Name(_, name) => name.clone(),
+    };
+    match filter.and_then(Filter::packages) {
+        Some(packages) => format!(
+            "install {packages} and name its plugin folder in {PATH_VARIABLE} (`ncz plugins why {query}` finds it)"
+        ),
+        None => format!("put a plugin for it into a folder that {PATH_VARIABLE} names"),
+    }
+}

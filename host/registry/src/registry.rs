@@ -1,0 +1,218 @@
+//! The registry: every codec that is at hand, built in or on the search path, as one value.
+
+mod opener;
+mod scan;
+mod system;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use ncz_codec::{CodecType, Dialect};
+
+pub use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
+use crate::error::{NotFound, Wanted};
+use crate::pair::Prefer;
+use crate::report::Report;
+use crate::search_path::{Environment, PathRequest, SearchPath};
+use crate::why::Why;
+use scan::{Rules, Scan};
+use system::System;
+
+/// Finds codecs by number or name, and says where they come from.
+///
+/// A value: make one, share it in an [`Arc`]. Nothing is searched for before a codec is asked for that
+/// is not built in (or at once with an explicit path or [`Prefer::Plugins`], which may replace
+/// built-ins); the search runs once.
+///
+/// ```
+/// use ncz_registry::registry::Registry;
+///
+/// let registry = Registry::builder().no_plugins(true).build();
+/// let error = registry.by_id(40_000).unwrap_err();
+/// assert!(error.to_string().contains("no codec for HDF5 filter 40000"));
+/// ```
+#[derive(Debug)]
+pub struct Registry {
+    environment: Environment,
+    path: SearchPath,
+    prefer: Prefer,
+    builtins: Vec<&'static dyn CodecType>,
+    json_halves: bool,
+    /// Whether a built-in may be handed out before anything is searched.
+    builtins_first: bool,
+    /// The built-ins alone.
+    own: Scan,
+    scan: OnceLock<Scan>,
+    symbols: OnceLock<Report>,
+}
+
+/// How to make a [`Registry`].
+#[derive(Debug, Clone)]
+pub struct Builder {
+    environment: Option<Environment>,
+    request: PathRequest,
+    prefer: Prefer,
+    builtins: bool,
+}
+
+impl Registry {
+    /// Starts with the search path of the environment and the codecs that are linked in.
+    pub fn builder() -> Builder {
+        Builder {
+            environment: None,
+            request: PathRequest::default(),
+            prefer: Prefer::default(),
+            builtins: true,
+        }
+    }
+
+    /// The codec of an HDF5 filter id.
+    ///
+    /// # Errors
+    /// Nobody offers the filter; the error names the places searched and the remedy.
+    pub fn by_id(&self, id: u32) -> Result<Arc<Entry>, NotFound> {
+        if self.builtins_first
+            && let Some(entry) = self.known().by_id.get(&id)
+        {
+            return Ok(entry.clone());
+        }
+        let found = self.scan().by_id.get(&id).cloned();
+        found.ok_or_else(|| self.not_found(Wanted::Id(id)))
+    }
+
+    /// The codec that a dialect calls `name`.
+    ///
+    /// # Errors
+    /// Nobody offers a codec of that name; the error names the places searched and the remedy.
+    pub fn by_name(&self, dialect: Dialect, name: &str) -> Result<Arc<Entry>, NotFound> {
+        let key = (dialect, name.to_owned());
+        if self.builtins_first
+            && let Some(entry) = self.known().by_name.get(&key)
+        {
+            return Ok(entry.clone());
+        }
+        let found = self.scan().by_name.get(&key).cloned();
+        found.ok_or_else(|| self.not_found(Wanted::Name(dialect, key.1)))
+    }
+
+    /// Everything that was found. Searches, and opens libraries, if that is not done yet.
+    pub fn report(&self) -> &Report {
+        &self.scan().report
+    }
+
+    /// What is on the search path, told by symbols alone: nothing is opened, nothing is paired.
+    pub fn report_without_loading(&self) -> &Report {
+        self.symbols.get_or_init(|| Scan::look(self.rules()))
+    }
+
+    /// The folders that are, or would be, searched.
+    pub fn search_path(&self) -> &SearchPath {
+        &self.path
+    }
+
+    /// The story of an HDF5 id, a codec name or a file: what became of it, and why. Looks in the usual
+    /// places that are not searched, too.
+    pub fn why(&self, query: &str) -> Why {
+        crate::why::why(self.report(), &self.path, query)
+    }
+
+    /// What is known so far: the search if it has run, else the built-ins.
+    fn known(&self) -> &Scan {
+        self.scan.get().unwrap_or(&self.own)
+    }
+
+    fn scan(&self) -> &Scan {
+        self.scan.get_or_init(|| {
+            let scan = Scan::run(self.rules(), &System);
+            scan.report.notes.iter().for_each(|note| tracing::info!("{note}"));
+            scan
+        })
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Rules {
+            environment: &self.environment,
+            path: &self.path,
+            prefer: self.prefer,
+            builtins: &self.builtins,
+            json_halves: self.json_halves,
+        }
+    }
+
+    fn not_found(&self, wanted: Wanted) -> NotFound {
+        crate::missing::explain(wanted, self.report())
+    }
+}
+
+impl Builder {
+    /// Folders that are the whole search path, instead of the environment's or the default ones.
+    #[must_use]
+    pub fn plugin_path(mut self, folders: Vec<PathBuf>) -> Self {
+        self.request.explicit = Some(folders);
+        self
+    }
+
+    /// Who comes first where several offer the same codec.
+    #[must_use]
+    pub fn prefer(mut self, prefer: Prefer) -> Self {
+        self.prefer = prefer;
+        self
+    }
+
+    /// Switches plugins off.
+    #[must_use]
+    pub fn no_plugins(mut self, off: bool) -> Self {
+        self.request.no_plugins = off;
+        self
+    }
+
+    /// Whether the codecs that are linked in count. They do unless this says otherwise.
+    #[must_use]
+    pub fn builtins(mut self, on: bool) -> Self {
+        self.builtins = on;
+        self
+    }
+
+    /// Facts about the process other than the true ones.
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
+    /// Makes the registry. Opens nothing.
+    pub fn build(self) -> Registry {
+        let environment = self.environment.unwrap_or_else(Environment::capture);
+        let path = SearchPath::resolve(&environment, &self.request);
+        let builtins = if self.builtins { ncz_codec::builtins() } else { Vec::new() };
+        let nowhere = SearchPath { folders: Vec::new(), ..path.clone() };
+        let rules = Rules {
+            environment: &environment,
+            path: &nowhere,
+            prefer: self.prefer,
+            builtins: &builtins,
+            json_halves: self.builtins,
+        };
+        let own = Scan::run(rules, &System);
+        Registry {
+            builtins_first: self.request.explicit.is_none() && self.prefer == Prefer::Builtins,
+            own,
+            path,
+            prefer: self.prefer,
+            json_halves: self.builtins,
+            builtins,
+            environment,
+            scan: OnceLock::new(),
+            symbols: OnceLock::new(),
+        }
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::builder().build()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,354 @@
+//! The search over folders with real files, which a made-up loader "opens" by their names.
+
+use std::borrow::Cow;
+use std::fs;
+
+use ncz_codec::{AnyCoder, CodecConfig, CodecError};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+
+use super::*;
+use crate::symbols::tests::compile;
+
+/// Opens `lib<anything>-<parts>.so`, where the parts are `native307`, `hdf307`, `ncz307`, `def307`.
+struct Names;
+
+#[derive(Debug)]
+struct Fake(CodecInfo);
+
+fn fake(name: String, id: u32) -> Arc<dyn CodecType> {
+    Arc::new(Fake(CodecInfo {
+        name: name.into(),
+        summary: Cow::Borrowed(""),
+        filter_id: Some(id),
+        numcodecs: vec![Cow::Owned(format!("codec{id}"))].into(),
+        zarr_v3: vec![Cow::Owned(format!("v3codec{id}"))].into(),
+        has_working_params: false,
+        has_checksum: false,
+    }))
+}
+
+impl CodecType for Fake {
+    fn info(&self) -> &CodecInfo {
+        &self.0
+    }
+
+    fn parse_json(
+        &self,
+        _: Dialect,
+        _: &Map<String, Value>,
+        _: &mut Vec<String>,
+    ) -> Result<Arc<dyn CodecConfig>, CodecError> {
+        Err(CodecError::unsupported("made up"))
+    }
+
+    fn parse_params(&self, _: &[u32]) -> Result<Arc<dyn CodecConfig>, CodecError> {
+        Err(CodecError::unsupported("made up"))
+    }
+
+    fn coder(&self, _: &[u32]) -> Result<Arc<dyn AnyCoder>, CodecError> {
+        Err(CodecError::unsupported("made up"))
+    }
+}
+
+impl Opener for Names {
+    type Hdf5 = (u32, bool);
+    type Nczarr = u32;
+
+    fn open(&self, path: &Path) -> Result<Opened<(u32, bool), u32>, String> {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        if stem.contains("broken") {
+            return Err("the info record is null".into());
+        }
+        let ids = |word: &str| -> Vec<u32> {
+            stem.split('-').filter_map(|part| part.strip_prefix(word)?.parse().ok()).collect()
+        };
+        Ok(Opened {
+            natives: ids("native").into_iter().map(|id| fake(format!("native{id}"), id)).collect(),
+            hdf5: ids("hdf").first().map(|&id| (id, stem.contains("late"))),
+            nczarr: ids("ncz").first().copied(),
+            defaults: ids("def"),
+            refused: if stem.contains("odd") { vec!["class 2 is newer than ncz".into()] } else { vec![] },
+        })
+    }
+
+    fn hdf5(&self, half: &(u32, bool)) -> (u32, String) {
+        (half.0, format!("filter {}", half.0))
+    }
+
+    fn nczarr(&self, half: &u32) -> (u32, String) {
+        (*half, format!("codec{half}"))
+    }
+
+    fn join(&self, hdf5: &(u32, bool), nczarr: Option<&u32>) -> Result<Arc<dyn CodecType>, String> {
+        if hdf5.1 {
+            return Err("its filter fails late".into());
+        }
+        let codec = nczarr.map_or_else(|| "alone".to_owned(), |id| format!("with codec{id}"));
+        Ok(fake(format!("filter {} {codec}", hdf5.0), hdf5.0))
+    }
+}
+
+struct Folders {
+    root: TempDir,
+    library: PathBuf,
+    path: SearchPath,
+    builtins: Vec<&'static dyn CodecType>,
+    prefer: Prefer,
+}
+
+impl Folders {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let source = "int H5PLget_plugin_type(void){return 0;}\n\
+                      const void* H5PLget_plugin_info(void){return 0;}";
+        let library = compile(root.path(), "good", source, &[]);
+        let path = SearchPath { folders: Vec::new(), switched_off: None, notes: Vec::new() };
+        Self { root, library, path, builtins: Vec::new(), prefer: Prefer::Builtins }
+    }
+
+    fn with(mut self, folder: &str, origin: Origin, names: &[&str]) -> Self {
+        let path = self.root.path().join(folder);
+        fs::create_dir_all(&path).unwrap();
+        for name in names {
+            fs::copy(&self.library, path.join(format!("lib{name}.so"))).unwrap();
+        }
+        self.path.folders.push(Folder { path, origin });
+        self
+    }
+
+    fn builtin(mut self, id: u32) -> Self {
+        self.builtins.push(Box::leak(Box::new(Fake(fake("built-in".into(), id).info().clone()))));
+        self
+    }
+
+    fn rules<'a>(&'a self, environment: &'a Environment) -> Rules<'a> {
+        Rules {
+            environment,
+            path: &self.path,
+            prefer: self.prefer,
+            builtins: &self.builtins,
+            json_halves: true,
+        }
+    }
+
+    fn scan(&self) -> Scan {
+        Scan::run(self.rules(&Environment::capture()), &Names)
+    }
+
+    fn file(&self, path: &str) -> String {
+        self.root.path().join(path).display().to_string()
+    }
+}
+
+fn verdicts(report: &Report) -> Vec<(String, Verdict, String)> {
+    let name = |file: &FileReport| file.path.file_name().unwrap().to_string_lossy().into_owned();
+    report.files().map(|file| (name(file), file.verdict, file.reason.clone())).collect()
+}
+
+fn verdict(report: &Report, name: &str) -> (Verdict, String) {
+    let (_, verdict, reason) = verdicts(report).into_iter().find(|(file, ..)| file == name).unwrap();
+    (verdict, reason)
+}
+
+#[test]
+fn each_file_gets_its_verdict_and_one_bad_file_harms_no_other() {
+    let folders = Folders::new().with(
+        "a",
+        Origin::Environment,
+        &["x-hdf307-ncz307", "y-hdf307", "z-hdf999", "broken", "odd", "q-ncz998"],
+    );
+    let a = folders.root.path().join("a");
+    fs::write(a.join("libtext.so"), "INPUT(x)").unwrap();
+    fs::write(a.join("note.txt"), "").unwrap();
+    std::os::unix::fs::symlink("libx-hdf307-ncz307.so", a.join("libzz.so")).unwrap();
+    let scan = folders.scan();
+    let winner = folders.file("a/libx-hdf307-ncz307.so");
+    let expected = [
+        ("libbroken.so", Verdict::Refused, "the info record is null".to_owned()),
+        ("libodd.so", Verdict::Refused, "class 2 is newer than ncz".to_owned()),
+        ("libq-ncz998.so", Verdict::Incomplete, "no HDF5 filter for this codec half".to_owned()),
+        ("libtext.so", Verdict::Ignored, "not a shared library: text, perhaps a linker script".to_owned()),
+        ("libx-hdf307-ncz307.so", Verdict::Loaded, String::new()),
+        ("liby-hdf307.so", Verdict::Shadowed, format!("shadowed by {winner} (HDF5+NCZarr)")),
+        ("libz-hdf999.so", Verdict::Incomplete, "no NCZarr codec half: good for HDF5 data only".to_owned()),
+        ("libzz.so", Verdict::Ignored, format!("the same file as {winner}")),
+        ("note.txt", Verdict::Ignored, "name does not match lib*.so*".to_owned()),
+    ];
+    let expected: Vec<_> =
+        expected.into_iter().map(|(name, verdict, reason)| (name.to_owned(), verdict, reason)).collect();
+    assert_eq!(verdicts(&scan.report), expected);
+    assert_eq!(scan.by_id[&307].info().name, "filter 307 with codec307");
+    // A filter alone serves HDF5 data.
+    assert_eq!(scan.by_id[&999].info().name, "filter 999 alone");
+    assert!(!scan.by_id.contains_key(&998));
+    assert_eq!(scan.by_name.len(), 1);
+}
+
+#[test]
+fn a_part_that_fails_late_leaves_its_place_to_the_next() {
+    let folders = Folders::new().with("a", Origin::Explicit, &["a-late-hdf307-ncz307", "b-hdf307-ncz307"]);
+    let scan = folders.scan();
+    let second = folders.file("a/libb-hdf307-ncz307.so");
+    assert!(scan.by_id[&307].origin().to_string().starts_with(&second));
+    assert!(scan.by_name[&(Dialect::Numcodecs, "codec307".into())].origin().to_string().starts_with(&second));
+    assert_eq!(
+        verdict(&scan.report, "liba-late-hdf307-ncz307.so"),
+        (Verdict::Refused, "refused: its filter fails late".into())
+    );
+    assert_eq!(verdict(&scan.report, "libb-hdf307-ncz307.so").0, Verdict::Loaded);
+}
+
+#[test]
+fn an_environment_library_is_passed_over_for_a_built_in_and_a_line_says_so() {
+    let mut folders = Folders::new().builtin(307).with("e", Origin::Environment, &["x-hdf307-ncz307"]);
+    let scan = folders.scan();
+    let path = folders.file("e/libx-hdf307-ncz307.so");
+    assert_eq!(*scan.by_id[&307].origin(), CodecOrigin::Builtin);
+    assert_eq!(scan.by_id[&307].others()[0].state, "shadowed by built-in");
+    assert_eq!(scan.report.notes.len(), 1);
+    assert!(scan.report.notes[0].starts_with(&format!("{path} is passed over for the built-in")));
+    assert_eq!(verdict(&scan.report, "libx-hdf307-ncz307.so").1, "shadowed by built-in");
+
+    folders.prefer = Prefer::Plugins;
+    let scan = folders.scan();
+    assert!(scan.by_id[&307].origin().to_string().starts_with(&path));
+    assert!(scan.report.notes.is_empty());
+    // The plugin's C face speaks no Zarr v3: that name still leads to the built-in.
+    assert_eq!(*scan.by_name[&(Dialect::ZarrV3, "v3codec307".into())].origin(), CodecOrigin::Builtin);
+}
+
+#[test]
+fn a_preferred_filter_borrows_the_json_of_the_built_in() {
+    let folders = Folders::new().builtin(307).with("e", Origin::Explicit, &["x-hdf307"]);
+    let scan = folders.scan();
+    let CodecOrigin::Plugin { face, codec_half, .. } = scan.by_id[&307].origin() else { panic!() };
+    assert_eq!((*face, codec_half.as_ref()), (Face::Hdf5AndNczarr, Some(&HalfOrigin::Builtin)));
+    assert_eq!(scan.by_id[&307].info().name, "filter 307 alone");
+    assert!(scan.by_name[&(Dialect::ZarrV3, "v3codec307".into())].origin() != &CodecOrigin::Builtin);
+}
+
+#[test]
+fn a_known_layout_lends_its_name_to_a_foreign_lz4() {
+    let scan = Folders::new().with("e", Origin::Environment, &["x-hdf32004"]).scan();
+    let entry = &scan.by_name[&(Dialect::Numcodecs, "imagecodecs_lz4h5".into())];
+    assert_eq!(entry.info().name, "filter 32004 alone");
+    assert_eq!(entry.info().numcodecs[0], "imagecodecs_lz4h5");
+    // Without a filter there is nothing to tell of.
+    assert!(Folders::new().scan().report.codecs.is_empty());
+}
+
+#[test]
+fn halves_of_different_ids_in_one_library_refuse_it() {
+    let scan = Folders::new().with("e", Origin::Explicit, &["x-hdf307-ncz308", "y-hdf307-ncz307"]).scan();
+    let (state, reason) = verdict(&scan.report, "libx-hdf307-ncz308.so");
+    assert_eq!(state, Verdict::Refused);
+    assert!(reason.contains("different ids"), "{reason}");
+    assert_eq!(verdict(&scan.report, "liby-hdf307-ncz307.so").0, Verdict::Loaded);
+}
+
+#[test]
+fn a_native_half_is_used_by_its_face_and_defaults_only_where_needed() {
+    let scan = Folders::new()
+        .with("e", Origin::Environment, &["a-native307-hdf307-ncz307", "b-def500-def307", "c-hdf500"])
+        .scan();
+    let CodecOrigin::Plugin { face, .. } = scan.by_id[&307].origin() else { panic!() };
+    assert_eq!(*face, Face::Native);
+    assert_eq!(scan.by_id[&500].info().name, "filter 500 with codec500");
+    let defaults = scan.report.files().find(|file| file.path.ends_with("libb-def500-def307.so")).unwrap();
+    assert_eq!(defaults.verdict, Verdict::Loaded);
+    assert_eq!(defaults.face, Some(Face::Nczarr));
+    assert_eq!(
+        defaults.offers.iter().map(|offer| (offer.id, offer.part)).collect::<Vec<_>>(),
+        [(Some(500), "NCZarr default"), (Some(307), "NCZarr default")]
+    );
+    let native = scan.report.files().next().unwrap();
+    assert_eq!(native.offers[1].state, "used, by its native face");
+}
+
+#[test]
+fn looking_without_loading_opens_nothing_and_names_candidates() {
+    let folders = Folders::new().with("e", Origin::Environment, &["x-hdf307", "broken"]);
+    let report = Scan::look(folders.rules(&Environment::capture()));
+    assert!(!report.loaded && report.codecs.is_empty());
+    for file in report.files() {
+        assert_eq!((file.verdict, file.load_time), (Verdict::Candidate, None));
+        assert_eq!(file.exports, ["H5PLget_plugin_type", "H5PLget_plugin_info"]);
+    }
+}
+
+#[test]
+fn the_json_of_a_report_carries_its_schema_and_everything_found() {
+    let folders = Folders::new().with("e", Origin::Environment, &["x-hdf307-ncz307"]).with(
+        "missing/..",
+        Origin::Environment,
+        &[],
+    );
+    let json = folders.scan().report.to_json();
+    assert_eq!(json["schema"], 1);
+    let file = &json["folders"][0]["files"][0];
+    assert_eq!(file["verdict"], "loaded");
+    assert_eq!(file["face"], "HDF5+NCZarr");
+    assert_eq!(file["offers"][0]["id"], 307);
+    assert!(file["load_ms"].is_f64() || file["load_ms"].is_number());
+    assert_eq!(json["codecs"][0]["candidates"][0]["used"], true);
+    assert_eq!(json["codecs"][0]["numcodecs"][0], "codec307");
+}
+
+#[test]
+fn the_story_of_an_id_a_name_and_a_file_is_told() {
+    let folders = Folders::new().builtin(307).with(
+        "e",
+        Origin::Environment,
+        &["x-hdf307-ncz307", "y-hdf32013", "broken"],
+    );
+    let report = folders.scan().report;
+    let story = |query: &str| crate::why::why(&report, &folders.path, query);
+
+    let why = story("307");
+    assert!(why.found);
+    assert!(why.to_string().starts_with("built-in (HDF5 filter 307) is taken from: built-in\n"), "{why}");
+    assert!(why.to_string().contains("libx-hdf307-ncz307.so (HDF5+NCZarr): shadowed by built-in"), "{why}");
+    assert_eq!(story("codec307").lines, why.lines);
+
+    let why = story("libbroken.so");
+    assert!(!why.found);
+    assert!(why.to_string().contains("libbroken.so is refused: the info record is null"), "{why}");
+    assert_eq!(story(&folders.file("e/libbroken.so")).lines, why.lines);
+
+    let why = story("32013");
+    assert!(why.to_string().contains("good for HDF5 data only"), "{why}");
+
+    let why = story("32008");
+    assert!(!why.found);
+    assert!(why.to_string().contains("nobody offers HDF5 filter 32008 (bitshuffle)"), "{why}");
+    assert!(why.to_string().contains("3 plugins in 3 files"), "{why}");
+    assert!(why.to_string().contains("libbroken.so: refused: the info record is null"), "{why}");
+
+    let why = story(&folders.file("good"));
+    assert!(why.to_string().contains("is not in a folder that is searched"), "{why}");
+    assert_eq!(why.elsewhere.len(), 1);
+    assert_eq!(story("/no/such/libx.so").to_json()["found"], false);
+}
+
+#[test]
+fn what_is_not_found_names_folders_near_misses_and_the_remedy() {
+    let folders = Folders::new().with("e", Origin::Environment, &["broken", "q-ncz32015"]).with(
+        "f",
+        Origin::Environment,
+        &[],
+    );
+    let gone = folders.root.path().join("f");
+    fs::remove_dir(&gone).unwrap();
+    let report = folders.scan().report;
+    let text = crate::missing::explain(crate::error::Wanted::Id(32_015), &report).to_string();
+    assert!(
+        text.starts_with("no codec for HDF5 filter 32015 (Zstandard): not built in, and not found in "),
+        "{text}"
+    );
+    assert!(text.contains(&format!("{} (which does not exist)", gone.display())), "{text}");
+    assert!(text.contains("libbroken.so: refused: the info record is null"), "{text}");
+    assert!(text.contains("libq-ncz32015.so: NCZarr half of codec32015: no HDF5 filter"), "{text}");
+    assert!(text.contains("install the Python package hdf5plugin"), "{text}");
+    assert!(text.contains("HDF5_PLUGIN_PATH"), "{text}");
+}
