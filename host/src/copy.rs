@@ -124,7 +124,9 @@ pub enum CopyError {
         path: String,
     },
     /// Chunk lengths that do not fit a variable.
-    #[error("variable {path:?} has {rank} dimensions; chunk lengths {chunks:?} do not fit, give {rank} numbers of at least 1")]
+    #[error(
+        "variable {path:?} has {rank} dimensions; chunk lengths {chunks:?} do not fit, give {rank} numbers of at least 1"
+    )]
     Chunks {
         /// The path.
         path: String,
@@ -134,7 +136,9 @@ pub enum CopyError {
         chunks: Vec<u64>,
     },
     /// The two sides differ.
-    #[error("variable {path:?} differs between original and copy in the chunk at {start:?}; a codec of the chain is lossy or faulty")]
+    #[error(
+        "variable {path:?} differs between original and copy in the chunk at {start:?}; a codec of the chain is lossy or faulty"
+    )]
     Verify {
         /// The path.
         path: String,
@@ -220,9 +224,9 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
                 // The words of the metadata stay, but for what readers disagree about.
                 let stored = source.chain(original)?;
                 if has_open_element_size(original) {
-                    variable.filters = stored.stored_json(ncz_codec::Dialect::Numcodecs).map_err(|source| {
-                        DataError::Spec { variable: original.path.clone(), source }
-                    })?;
+                    variable.filters = stored
+                        .stored_json(ncz_codec::Dialect::Numcodecs)
+                        .map_err(|source| DataError::Spec { variable: original.path.clone(), source })?;
                 }
             }
             Codecs::Spec(spec) => {
@@ -257,6 +261,7 @@ fn sensible(variable: &Variable) -> ChainSpec {
         variable.dtype.kind(),
         Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta | Kind::Complex
     );
-    let shuffle = if numeric && size > 1 { codec(json!({"id": "shuffle", "elementsize": size})) } else { None };
+    let shuffle =
+        if numeric && size > 1 { codec(json!({"id": "shuffle", "elementsize": size})) } else { None };
     ChainSpec::new(shuffle.into_iter().chain(zstd).collect())
 }

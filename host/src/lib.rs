@@ -14,7 +14,7 @@
 
 #![forbid(unsafe_code)]
 
-// pub mod copy;
+pub mod copy;
 
 pub use ncz_codec as codec;
 pub use ncz_nczarr as nczarr;
@@ -24,5 +24,6 @@ pub use ncz_store as store;
 // Linking a codec crate is what makes it a built-in.
 #[cfg(feature = "builtin")]
 use {
-    ncz_blosc as _, ncz_bzip2 as _, ncz_deflate as _, ncz_fletcher32 as _, ncz_shuffle as _, ncz_szip as _, ncz_zstd as _,
+    ncz_blosc as _, ncz_bzip2 as _, ncz_deflate as _, ncz_fletcher32 as _, ncz_shuffle as _, ncz_szip as _,
+    ncz_zstd as _,
 };

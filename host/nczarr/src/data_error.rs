@@ -1,6 +1,8 @@
 //! What can go wrong with the data of a variable.
 
 use ncz_registry::chain::ChainError;
+use ncz_registry::resolve::ResolveError;
+use ncz_registry::spec::SpecError;
 use ncz_store::{KeyError, StoreError};
 
 use crate::error::NczarrError;
@@ -32,6 +34,22 @@ pub enum DataError {
         store: String,
         /// What happened.
         source: ChunkFault,
+    },
+    /// A codec of a variable cannot be had.
+    #[error("variable {variable:?}")]
+    Resolve {
+        /// The path of the variable.
+        variable: String,
+        /// Which codec, and why.
+        source: ResolveError,
+    },
+    /// The codec JSON of a variable is malformed, or cannot be written.
+    #[error("variable {variable:?}")]
+    Spec {
+        /// The path of the variable.
+        variable: String,
+        /// What is wrong with it.
+        source: SpecError,
     },
     /// The codecs of a variable do not fit it.
     #[error("variable {variable:?}")]
@@ -101,7 +119,8 @@ impl DataError {
                 source.netcdf_code()
             }
             Self::Chunk { source: ChunkFault::Memory { .. }, .. } => -61,
-            Self::Chunk { .. } | Self::Chain { .. } => -132,
+            Self::Resolve { source, .. } => source.netcdf_code(),
+            Self::Chunk { .. } | Self::Chain { .. } | Self::Spec { .. } => -132,
         }
     }
 }

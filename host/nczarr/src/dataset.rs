@@ -60,7 +60,12 @@ impl Session {
     ///
     /// # Errors
     /// A codec that is not found, a configuration that is not usable, or codecs that do not fit.
-    pub fn bind(&self, variable: &Variable, format: Format, spec: &ChainSpec) -> Result<FilterChain, DataError> {
+    pub fn bind(
+        &self,
+        variable: &Variable,
+        format: Format,
+        spec: &ChainSpec,
+    ) -> Result<FilterChain, DataError> {
         let stages = spec
             .resolve(&self.registry)
             .map_err(|source| DataError::Resolve { variable: variable.path.clone(), source })?;
@@ -72,7 +77,12 @@ impl Session {
     ///
     /// # Errors
     /// As [`bind`](Self::bind); also a codec that Zarr v2 metadata cannot name.
-    pub fn define(&self, variable: &mut Variable, format: Format, spec: &ChainSpec) -> Result<FilterChain, DataError> {
+    pub fn define(
+        &self,
+        variable: &mut Variable,
+        format: Format,
+        spec: &ChainSpec,
+    ) -> Result<FilterChain, DataError> {
         let chain = self.bind(variable, format, spec)?;
         variable.filters = chain
             .stored_json(Dialect::Numcodecs)
@@ -107,7 +117,10 @@ impl Dataset {
         for (key, bytes) in metadata::write(&dataset.hierarchy, consolidated)? {
             let parsed = Key::parse(&key)
                 .map_err(|source| NczarrError::Metadata { key: key.clone(), reason: source.to_string() })?;
-            dataset.store.write(parsed, &bytes, WriteMode::Replace).map_err(|source| dataset.store_error(source))?;
+            dataset
+                .store
+                .write(parsed, &bytes, WriteMode::Replace)
+                .map_err(|source| dataset.store_error(source))?;
         }
         Ok(dataset)
     }

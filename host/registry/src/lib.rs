@@ -8,6 +8,7 @@ pub mod known;
 pub mod pair;
 pub mod registry;
 pub mod report;
+pub mod resolve;
 pub mod search_path;
 pub mod spec;
 pub mod symbols;
@@ -18,3 +19,7 @@ mod entry;
 mod json_half;
 mod lent;
 mod missing;
+
+pub use entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
+pub use error::NotFound;
+pub use registry::Registry;

@@ -41,7 +41,11 @@ struct Lane<'a> {
 }
 
 impl<'a> Route<'a> {
-    pub(super) fn new(source: &'a Dataset, target: &'a Dataset, original: &Variable) -> Result<Self, CopyError> {
+    pub(super) fn new(
+        source: &'a Dataset,
+        target: &'a Dataset,
+        original: &Variable,
+    ) -> Result<Self, CopyError> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
         let from = source.array(&original.path)?;
         let to = target.array(&original.path)?;
@@ -73,19 +77,24 @@ impl<'a> Route<'a> {
         let after = AtomicU64::new(0);
         let chunks = AtomicU64::new(0);
         let decoded = AtomicU64::new(0);
-        for_each(self.pool, self.tiles.len(), || Lane::new(self), |lane, position| {
-            let index = self.tiles.index(position);
-            let moved = match self.way {
-                Way::Unchanged => lane.pass(&index)?,
-                Way::Recode => lane.recode(&index)?,
-                Way::Rechunk => lane.rechunk(&self.slab(&index))?,
-            };
-            before.fetch_add(moved.before, Ordering::Relaxed);
-            after.fetch_add(moved.after, Ordering::Relaxed);
-            chunks.fetch_add(moved.chunks, Ordering::Relaxed);
-            decoded.fetch_add(moved.decoded, Ordering::Relaxed);
-            advance(progress, self.tile_bytes())
-        })?;
+        for_each(
+            self.pool,
+            self.tiles.len(),
+            || Lane::new(self),
+            |lane, position| {
+                let index = self.tiles.index(position);
+                let moved = match self.way {
+                    Way::Unchanged => lane.pass(&index)?,
+                    Way::Recode => lane.recode(&index)?,
+                    Way::Rechunk => lane.rechunk(&self.slab(&index))?,
+                };
+                before.fetch_add(moved.before, Ordering::Relaxed);
+                after.fetch_add(moved.after, Ordering::Relaxed);
+                chunks.fetch_add(moved.chunks, Ordering::Relaxed);
+                decoded.fetch_add(moved.decoded, Ordering::Relaxed);
+                advance(progress, self.tile_bytes())
+            },
+        )?;
         Ok(VariableSummary {
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
@@ -99,16 +108,21 @@ impl<'a> Route<'a> {
 
     /// Decodes both sides and compares.
     pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
-        for_each(self.pool, self.tiles.len(), || Lane::new(self), |lane, position| {
-            let slab = self.slab(&self.tiles.index(position));
-            if !lane.agree(&slab)? {
-                return Err(CopyError::Verify {
-                    path: self.source.path().to_owned(),
-                    start: slab.start().to_vec(),
-                });
-            }
-            advance(progress, self.tile_bytes())
-        })
+        for_each(
+            self.pool,
+            self.tiles.len(),
+            || Lane::new(self),
+            |lane, position| {
+                let slab = self.slab(&self.tiles.index(position));
+                if !lane.agree(&slab)? {
+                    return Err(CopyError::Verify {
+                        path: self.source.path().to_owned(),
+                        start: slab.start().to_vec(),
+                    });
+                }
+                advance(progress, self.tile_bytes())
+            },
+        )
     }
 
     /// The part of the stored array in a tile.
@@ -146,7 +160,9 @@ impl<'a> Lane<'a> {
     }
 
     fn pass(&mut self, index: &[u64]) -> Result<Moved, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(Moved::default()) };
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else {
+            return Ok(Moved::default());
+        };
         let Some(stored) = self.source.read_stored(reader, index)? else { return Ok(Moved::default()) };
         self.target.write_stored(writer, index, stored)?;
         let len = stored.len() as u64;
@@ -154,16 +170,22 @@ impl<'a> Lane<'a> {
     }
 
     fn recode(&mut self, index: &[u64]) -> Result<Moved, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(Moved::default()) };
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else {
+            return Ok(Moved::default());
+        };
         let len = self.source.chain().chunk_len();
         resize(&mut self.ours, len, self.source)?;
-        let Some(before) = self.source.read_chunk(reader, index, &mut self.ours)? else { return Ok(Moved::default()) };
+        let Some(before) = self.source.read_chunk(reader, index, &mut self.ours)? else {
+            return Ok(Moved::default());
+        };
         let after = self.target.write_chunk(writer, index, &self.ours)?;
         Ok(Moved { before: before as u64, after: after as u64, decoded: len as u64, chunks: 1 })
     }
 
     fn rechunk(&mut self, slab: &Slab) -> Result<Moved, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(Moved::default()) };
+        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else {
+            return Ok(Moved::default());
+        };
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
         if !self.source.read_with(reader, slab, Elements::Stored, &mut self.ours)? {

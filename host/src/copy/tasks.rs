@@ -87,7 +87,8 @@ impl Tiles {
             let low = index[dimension].saturating_mul(chunk[dimension]);
             let high = low.saturating_add(chunk[dimension] - 1);
             let span = low / tile[dimension]..=(high / tile[dimension]).min(count.saturating_sub(1));
-            numbers = numbers.iter().flat_map(|number| span.clone().map(move |i| number * count + i)).collect();
+            numbers =
+                numbers.iter().flat_map(|number| span.clone().map(move |i| number * count + i)).collect();
         }
         numbers
     }
