@@ -77,6 +77,18 @@ pub fn dump<E: From<io::Error>>(
 
 /// Prints the header of a dataset alone (`ncdump -h`).
 ///
+/// ```
+/// use ncz_nczarr::cdl::{CdlOptions, header};
+/// use ncz_nczarr::{Format, Hierarchy};
+///
+/// let mut dataset = Hierarchy::new(Format::NCZARR);
+/// dataset.add_dimension("/", "x", 5, false)?;
+/// let mut text = Vec::new();
+/// header(&mut text, &dataset, &CdlOptions::new("d"))?;
+/// assert_eq!(text, b"netcdf d {\ndimensions:\n\tx = 5 ;\n}\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Those of writing.
 pub fn header(out: &mut dyn Write, hierarchy: &Hierarchy, options: &CdlOptions<'_>) -> Result<(), io::Error> {

@@ -1,4 +1,24 @@
 //! Metadata documents: from the keys of a store to a [`Hierarchy`](crate::Hierarchy), and back.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use ncz_nczarr::metadata::{ReadOptions, read, write};
+//! use ncz_nczarr::{Format, Hierarchy, NcType, NewVariable};
+//!
+//! let mut dataset = Hierarchy::new(Format::NCZARR);
+//! dataset.add_dimension("/", "x", 5, false)?;
+//! dataset.add_variable("/", NewVariable::new("v", NcType::Int).dimensions(["x"]))?;
+//!
+//! let store: BTreeMap<String, Vec<u8>> = write(&dataset, false)?.into_iter().collect();
+//! let back = read(&store, &ReadOptions::default())?;
+//! assert_eq!(back.shape_of(back.variable("/v")?), [5]);
+//! # Ok::<(), ncz_nczarr::NczarrError>(())
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::SourceError;
 
 mod array;
 mod consolidated;
@@ -9,8 +29,6 @@ mod write;
 
 pub use self::read::read;
 pub use self::write::{consolidated_document, group_documents, variable_documents, write};
-
-use crate::error::SourceError;
 
 /// Where metadata documents come from. A store is plugged in here, which keeps this module free of I/O.
 pub trait Documents {
@@ -25,6 +43,22 @@ pub trait Documents {
     /// # Errors
     /// Whatever the store says.
     fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError>;
+}
+
+/// Documents in memory.
+impl Documents for BTreeMap<String, Vec<u8>> {
+    fn document(&self, key: &str) -> Result<Option<Vec<u8>>, SourceError> {
+        Ok(self.get(key).cloned())
+    }
+
+    fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
+        let inside = |key: &str| {
+            let rest = if prefix.is_empty() { key } else { key.strip_prefix(prefix)?.strip_prefix('/')? };
+            rest.split('/').next().map(str::to_owned)
+        };
+        let names: BTreeSet<String> = self.keys().filter_map(|key| inside(key)).collect();
+        Ok(names.into_iter().collect())
+    }
 }
 
 /// What to do with `.zmetadata`.

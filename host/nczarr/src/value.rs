@@ -137,7 +137,7 @@ impl Value {
     /// `None` if the length is no multiple of the element size, or the size is not that of the type.
     #[must_use]
     pub fn from_native_bytes(nc_type: NcType, element_size: usize, bytes: &[u8]) -> Option<Self> {
-        if element_size == 0 || bytes.len() % element_size != 0 {
+        if element_size == 0 || !bytes.len().is_multiple_of(element_size) {
             return None;
         }
         if nc_type.size().is_some_and(|size| size != element_size) {

@@ -18,22 +18,23 @@ const FILL_VALUE: &str = "_FillValue";
 pub(crate) fn attribute(attribute: &Attribute, nczarr: bool) -> Option<(Json, &'static str)> {
     let json = match kept(attribute, nczarr) {
         Some(json) => json,
-        None => of_value(&attribute.value, nczarr, nczarr || attribute.name == FILL_VALUE)?,
+        None => of_value(&attribute.value, nczarr || attribute.name == FILL_VALUE)?,
     };
-    let entry = match (&attribute.value, &json) {
-        (Value::Char(_), Json::String(_)) => ">S1",
-        (Value::Char(_), _) => "|J0",
-        (Value::Byte(_), _) => "<i1",
-        (Value::UByte(_), _) => "<u1",
-        (Value::Short(_), _) => "<i2",
-        (Value::UShort(_), _) => "<u2",
-        (Value::Int(_), _) => "<i4",
-        (Value::UInt(_), _) => "<u4",
-        (Value::Int64(_), _) => "<i8",
-        (Value::UInt64(_), _) => "<u8",
-        (Value::Float(_), _) => "<f4",
-        (Value::Double(_), _) => "<f8",
-        (Value::String(_), _) => "|S",
+    let entry = match &attribute.value {
+        // Also where it is an object or a list: netcdf-c gives its text, and refuses a dataset whose attributes
+        // are of the type |J0 that its documents have for that.
+        Value::Char(_) => ">S1",
+        Value::Byte(_) => "<i1",
+        Value::UByte(_) => "<u1",
+        Value::Short(_) => "<i2",
+        Value::UShort(_) => "<u2",
+        Value::Int(_) => "<i4",
+        Value::UInt(_) => "<u4",
+        Value::Int64(_) => "<i8",
+        Value::UInt64(_) => "<u8",
+        Value::Float(_) => "<f4",
+        Value::Double(_) => "<f8",
+        Value::String(_) => "|S",
     };
     Some((json, entry))
 }
@@ -70,10 +71,10 @@ fn has_words(json: &Json) -> bool {
     }
 }
 
-fn of_value(value: &Value, nczarr: bool, quoted: bool) -> Option<Json> {
+fn of_value(value: &Value, quoted: bool) -> Option<Json> {
     let whole = |number: String| Json::Number(Number::from_string_unchecked(number));
     let items: Vec<Json> = match value {
-        Value::Char(bytes) => return text(std::str::from_utf8(bytes).ok()?, nczarr),
+        Value::Char(bytes) => return std::str::from_utf8(bytes).ok().map(Json::from),
         Value::String(strings) => {
             let texts: Option<Vec<Json>> =
                 strings.iter().map(|bytes| std::str::from_utf8(bytes).ok().map(Json::from)).collect();
@@ -98,18 +99,6 @@ fn of_value(value: &Value, nczarr: bool, quoted: bool) -> Option<Json> {
         Ok([single]) => single,
         Err(items) => Json::Array(items),
     })
-}
-
-/// Text is a JSON string. Only an object or list that NCZarr would give back to the byte is written as such.
-fn text(text: &str, nczarr: bool) -> Option<Json> {
-    if nczarr && text.starts_with(['{', '[']) {
-        if let Ok(parsed) = json::parse(text.as_bytes()) {
-            if !parsed.bare_words && parsed.duplicates.is_empty() && json::to_text(&parsed.value) == text {
-                return Some(parsed.value);
-            }
-        }
-    }
-    Some(Json::String(text.to_owned()))
 }
 
 fn float(value: f64, shortest: String, quoted: bool) -> Json {
@@ -178,11 +167,18 @@ mod tests {
                 assert_eq!(round_trip(&Value::from(text), nczarr).1, Value::from(text), "{text:?}");
             }
         }
-        // The convention of the documents, where the text survives it.
-        let object = Value::from("{\"crs\": {\"epsg\": 4326}, \"ok\": true}");
-        let (json, entry) = attribute(&Attribute::new("a", object), true).unwrap();
-        assert!(json.is_object());
-        assert_eq!(entry, "|J0");
+    }
+
+    #[test]
+    fn an_object_that_was_read_stays_an_object() {
+        let json = json::parse(b"{\"crs\": {\"epsg\": 4326}, \"ok\": true}").unwrap().value;
+        let text = Value::from("{\"crs\": {\"epsg\": 4326}, \"ok\": true}");
+        let old = Attribute { name: "a".to_owned(), value: text.clone(), json: Some(json.clone()) };
+        for nczarr in [true, false] {
+            assert_eq!(attribute(&old, nczarr), Some((json.clone(), ">S1")));
+        }
+        // Text that the user gave is a string, whatever it looks like.
+        assert!(attribute(&Attribute::new("a", text), true).unwrap().0.is_string());
     }
 
     #[test]

@@ -39,11 +39,11 @@ pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
             return Consolidated::Stale;
         }
     };
-    for key in consolidated.keys().filter(|key| is_document(key)) {
-        // Documents that reading did not need are compared too: they may have vanished.
-        let _ = loader.object(key);
-    }
-    let stale = differing(&consolidated, &loader.seen);
+    // Documents that reading did not need are compared too: they may have vanished. One that cannot be had now
+    // does not agree.
+    let keys = consolidated.keys().filter(|key| is_document(key));
+    let mut stale: Vec<String> = keys.filter(|key| loader.object(key).is_err()).cloned().collect();
+    stale.extend(differing(&consolidated, &loader.seen));
     if stale.is_empty() {
         return Consolidated::Current;
     }

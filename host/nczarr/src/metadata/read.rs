@@ -1,5 +1,6 @@
 //! From documents to a hierarchy.
 
+use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
 use super::array::{self, ArrayParts};
@@ -80,14 +81,19 @@ impl Reader<'_> {
 
     fn root(&mut self, options: &ReadOptions) -> Result<(Group, bool), NczarrError> {
         let zgroup = self.loader.required(".zgroup")?;
-        if zgroup.is_none() {
-            if let Some(zarray) = self.loader.required(".zarray")? {
-                let name = options.root_array_name.clone().unwrap_or_else(|| "data".to_owned());
-                return self.root_array(&name, zarray).map(|group| (group, true));
-            }
+        let zarray = if zgroup.is_none() { self.loader.required(".zarray")? } else { None };
+        if let Some(zarray) = zarray {
+            let name = options.root_array_name.clone().unwrap_or_else(|| "data".to_owned());
+            return self.root_array(&name, zarray).map(|group| (group, true));
         }
         let zattrs = self.loader.required(".zattrs")?;
-        let nczarr = if options.pure { None } else { self.loader.required(".nczarr")? };
+        let has = |document: Option<&Map<String, Json>>, key| {
+            document.is_some_and(|document| document.contains_key(key))
+        };
+        let told = has(zattrs.as_ref(), "_nczarr_superblock")
+            || has(zgroup.as_ref(), "_nczarr_superblock")
+            || has(zgroup.as_ref(), "_NCZARR_SUPERBLOCK");
+        let nczarr = if options.pure || told { None } else { self.loader.required(".nczarr")? };
         if zgroup.is_none() && zattrs.is_none() && nczarr.is_none() {
             return Err(self.nothing()?);
         }
@@ -200,19 +206,19 @@ impl Reader<'_> {
         info: Option<&Map<String, Json>>,
     ) -> Result<(Vec<String>, Vec<String>), NczarrError> {
         if let Some(info) = info {
-            let list = |new: &str, old: &str| -> Vec<String> {
+            let list = |new: &str, old: &str| -> IndexSet<String> {
                 let value = info.get(new).or_else(|| info.get(old));
                 let names = value.and_then(Json::as_array).into_iter().flatten();
                 names.filter_map(Json::as_str).map(str::to_owned).collect()
             };
-            let groups = list("groups", "groups");
+            let groups: Vec<String> = list("groups", "groups").into_iter().collect();
             for name in &groups {
                 if let Some(reason) = names::key_fault(name) {
                     let reason = format!("the group name {name:?} cannot be part of a key: {reason}");
                     return Err(NczarrError::Metadata { key: document_key(path, ".zattrs"), reason });
                 }
             }
-            return Ok((list("arrays", "vars"), groups));
+            return Ok((list("arrays", "vars").into_iter().collect(), groups));
         }
         let prefix = path.trim_matches('/').to_owned();
         let (mut arrays, mut groups) = (Vec::new(), Vec::new());

@@ -13,6 +13,9 @@ use crate::value::Value;
 /// A key and its content.
 type Document = (String, Vec<u8>);
 
+/// A key and its content before it is text.
+type Object = (String, Map<String, Json>);
+
 /// All documents of a dataset in the order in which they should be written: what is inside first, the root last,
 /// so that a dataset appears only when it is complete. With `consolidated`, `.zmetadata` is the very last.
 ///
@@ -32,7 +35,7 @@ pub fn write(hierarchy: &Hierarchy, consolidated: bool) -> Result<Vec<Document>,
 /// The documents of one variable: `.zattrs`, if there is anything to say, and `.zarray`.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn variable_documents(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Document>, NczarrError> {
     let objects = variable_objects(hierarchy, variable)?;
     Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
@@ -41,7 +44,7 @@ pub fn variable_documents(hierarchy: &Hierarchy, variable: &Variable) -> Result<
 /// The documents of one group, without what is inside: `.zattrs`, if there is anything to say, and `.zgroup`.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn group_documents(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Document>, NczarrError> {
     let objects = group_objects(hierarchy, group)?;
     Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
@@ -50,7 +53,7 @@ pub fn group_documents(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Docum
 /// `.zmetadata` with all documents of the dataset.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn consolidated_document(hierarchy: &Hierarchy) -> Result<Document, NczarrError> {
     let mut metadata = Map::new();
     for group in hierarchy.groups() {
@@ -85,10 +88,7 @@ fn group_tree(
     Ok(())
 }
 
-fn group_objects(
-    hierarchy: &Hierarchy,
-    group: &Group,
-) -> Result<Vec<(String, Map<String, Json>)>, NczarrError> {
+fn group_objects(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Object>, NczarrError> {
     let nczarr = writes_nczarr(hierarchy)?;
     let is_root = group.path == "/";
     let old = group.documents.zattrs.as_ref();
@@ -129,10 +129,7 @@ fn group_objects(
     Ok(objects)
 }
 
-fn variable_objects(
-    hierarchy: &Hierarchy,
-    variable: &Variable,
-) -> Result<Vec<(String, Map<String, Json>)>, NczarrError> {
+fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Object>, NczarrError> {
     let nczarr = writes_nczarr(hierarchy)?;
     let old = variable.documents.zattrs.as_ref();
     let mut zattrs = Attributes::new(&variable.attributes, "variable", &variable.path, nczarr)?;
@@ -141,18 +138,15 @@ fn variable_objects(
     }
     if nczarr {
         let mut info = old_object(old, "_nczarr_array");
-        for name in ["dimrefs", "scalar"] {
+        for name in ["dimrefs", "scalar", "storage"] {
             info.shift_remove(name);
         }
-        let storage = info.shift_remove("storage");
         let references: Json = variable.dimensions.iter().map(ToString::to_string).collect();
         info.insert("dimension_references".to_owned(), references);
         if variable.scalar.is_some() {
             info.insert("scalar".to_owned(), json!(1));
         }
-        // netcdf-c writes "chunked" for its scalars too; what was read stays.
-        let storage = storage.unwrap_or_else(|| json!(variable.storage.name()));
-        info.insert("storage".to_owned(), storage);
+        info.insert("storage".to_owned(), json!(variable.storage.name()));
         zattrs.add("_nczarr_array", Json::Object(info), Some("|J0"));
         zattrs.add_types(old);
     }
@@ -238,19 +232,16 @@ fn xarray_names(hierarchy: &Hierarchy, variable: &Variable, nczarr: bool) -> Opt
     if variable.scalar == Some(ScalarForm::Rank1) {
         return Some(json!(["_scalar_"]));
     }
-    let old = variable.documents.zattrs.as_ref().map(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
     let dimensions = &variable.dimensions;
-    // An array that never had names gets none by being rewritten.
-    if !nczarr && (old == Some(None) || variable.documents.zarray.is_some() && old.is_none()) {
-        return None;
-    }
-    let anonymous = |reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.anonymous);
-    if !nczarr && dimensions.iter().any(anonymous) {
-        return old.flatten().cloned();
-    }
-    // Names that had to be qualified stand in the documents as they were.
-    if let (false, Some(Some(old))) = (nczarr, old) {
-        return Some(old.clone());
+    if !nczarr {
+        // Names that had to be qualified stand in the documents as they were; what had none gets none.
+        let old = variable.documents.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
+        let anonymous =
+            |reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.anonymous);
+        let was_read = variable.documents.zarray.is_some();
+        if old.is_some() || dimensions.iter().any(anonymous) || was_read && dimensions.is_empty() {
+            return old.cloned();
+        }
     }
     Some(dimensions.iter().map(|reference| reference.name.clone()).collect())
 }
@@ -278,7 +269,7 @@ fn old_object(zattrs: Option<&Map<String, Json>>, name: &str) -> Map<String, Jso
     zattrs.and_then(|zattrs| zattrs.get(name)).and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
-fn text_of(hierarchy: &Hierarchy, (key, object): (String, Map<String, Json>)) -> Document {
+fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Document {
     let object = Json::Object(object);
     // Bare words stand only in the attributes of pure Zarr, where the readers expect them.
     let text =

@@ -1,6 +1,6 @@
 //! Stored datasets as documents in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,11 @@ pub(crate) struct Memory(pub(crate) BTreeMap<String, Vec<u8>>);
 
 impl Documents for Memory {
     fn document(&self, key: &str) -> Result<Option<Vec<u8>>, SourceError> {
-        Ok(self.0.get(key).cloned())
+        self.0.document(key)
     }
 
     fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
-        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        let names: BTreeSet<&str> = self
-            .0
-            .keys()
-            .filter_map(|key| key.strip_prefix(&prefix))
-            .filter_map(|rest| rest.split('/').next())
-            .collect();
-        Ok(names.into_iter().map(str::to_owned).collect())
+        self.0.children(prefix)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The crate against stored datasets of other programs, and against input that means harm.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be had fails the test")]
+
 mod fixtures;
 
 // What netcdf-c and zarr-python wrote is understood.

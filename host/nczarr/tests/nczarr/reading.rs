@@ -393,6 +393,33 @@ fn bare_words_and_slashes_as_xarray_writes_them_are_read() {
 }
 
 #[test]
+fn char_of_the_upper_case_generation_is_one_byte() {
+    let superblock = r#"{"zarr_format": 2, "_NCZARR_SUPERBLOCK": {"version": "2.0.0"}, "_NCZARR_GROUP": {"dims": {"n": 4, "m": 3}, "vars": ["c","c"], "groups": []}}"#;
+    let array = ARRAY.replace("<i2", "<U1").replace("\"fill_value\": 0", "\"fill_value\": \"\"").replace(
+        "null}",
+        "null, \"_NCZARR_ARRAY\": {\"dimrefs\": [\"/n\",\"/m\"], \"storage\": \"chunked\"}}",
+    );
+    let hierarchy = Memory::of(&[(".zgroup", superblock), ("c/.zarray", &array)]).read();
+    assert_eq!((hierarchy.unreadable().count(), hierarchy.variables().count()), (0, 1));
+    let c = hierarchy.variable("c").unwrap();
+    assert_eq!((c.nc_type, c.dtype.size(), hierarchy.shape_of(c)), (Some(NcType::Char), 1, vec![4, 3]));
+    // In pure Zarr it is text of one UTF-32 letter.
+    let pure = Memory::of(&[(".zgroup", r#"{"zarr_format": 2}"#), ("c/.zarray", &array)]).read();
+    assert_eq!(pure.variable("c").unwrap().dtype.size(), 4);
+}
+
+#[test]
+fn keys_that_stand_twice_and_unknown_keys_are_warnings() {
+    let twice = ARRAY.replace("\"order\"", "\"order\": \"F\", \"future\": 1, \"order\"");
+    let hierarchy = Memory::of(&[(".zgroup", r#"{"zarr_format": 2}"#), ("v/.zarray", &twice)]).read();
+    assert_eq!(hierarchy.variable("v").unwrap().order, Order::C);
+    let texts: Vec<String> = hierarchy.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].starts_with("v/.zarray: the key \"order\" stands twice"), "{texts:?}");
+    assert!(texts[1].contains("\"future\""), "{texts:?}");
+}
+
+#[test]
 fn nczarr_data_can_be_read_as_pure_zarr() {
     let pure = ReadOptions { pure: true, ..ReadOptions::default() };
     let hierarchy = read(&Memory::fixture("netcdf-c-4.10.2/nczarr/simple"), &pure).unwrap();

@@ -58,10 +58,7 @@ fn rewriting_makes_text_of_what_netcdf_turned_into_a_number() {
     let store = Memory::fixture("netcdf-c-4.10.2/nczarr/attrs");
     let mut expected = documents(&store);
     let zattrs = expected.get_mut("v/.zattrs").unwrap();
-    *zattrs = zattrs
-        .replace("\"json_number\": 17", "\"json_number\": \"17\"")
-        .replace("\"json_object\": \">S1\"", "\"json_object\": \"|J0\"")
-        .replace("\"json_array\": \">S1\"", "\"json_array\": \"|J0\"");
+    *zattrs = zattrs.replace("\"json_number\": 17", "\"json_number\": \"17\"");
     assert_eq!(documents(&written(&store.read())), expected);
 }
 
