@@ -228,8 +228,8 @@ pub fn inspect(path: &Path, finder: &mut LibraryFinder) -> Result<Symbols, Unsui
 /// # Errors
 /// As there.
 pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> Result<Symbols, Unsuitable> {
-    let file = open_regular(path)?;
-    let cache = read::cache(file);
+    let (file, len) = open_regular(path)?;
+    let cache = read::cache(file, len);
     let data = read::Bounded(&cache);
     let kind = match FileKind::parse(data) {
         Ok(kind) => kind,
@@ -293,19 +293,22 @@ fn lacking_text(lacking: &[&str]) -> String {
 /// Opens a file that is known to be regular without ever waiting: a pipe put in its place since then
 /// would block the scan for ever.
 #[cfg(unix)]
-fn open_regular(path: &Path) -> Result<File, Unsuitable> {
+fn open_regular(path: &Path) -> Result<(File, u64), Unsuitable> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(Unsuitable::NotALibrary("not a regular file"));
     }
-    Ok(file)
+    Ok((file, metadata.len()))
 }
 
 #[cfg(not(unix))]
-fn open_regular(path: &Path) -> Result<File, Unsuitable> {
-    Ok(File::open(path)?)
+fn open_regular(path: &Path) -> Result<(File, u64), Unsuitable> {
+    let file = File::open(path)?;
+    let len = file.metadata()?.len();
+    Ok((file, len))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io;
 use std::ops::Range;
 
 use object::read::{ReadCache, ReadCacheOps, ReadRef};
@@ -25,8 +25,7 @@ pub(super) struct Blocks {
 #[derive(Clone, Copy)]
 pub(super) struct Bounded<'a>(pub(super) &'a ReadCache<Blocks>);
 
-pub(super) fn cache(mut file: File) -> ReadCache<Blocks> {
-    let len = Seek::seek(&mut file, SeekFrom::End(0)).unwrap_or(0);
+pub(super) fn cache(file: File, len: u64) -> ReadCache<Blocks> {
     ReadCache::new(Blocks { file, len, position: 0, blocks: HashMap::new() })
 }
 
@@ -78,10 +77,9 @@ impl ReadCacheOps for Blocks {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ()> {
         if buffer.len() as u64 > 2 * BLOCK {
-            Seek::seek(&mut self.file, SeekFrom::Start(self.position)).map_err(|_| ())?;
-            let read = Read::read(&mut self.file, buffer).map_err(|_| ())?;
-            self.position += read as u64;
-            return Ok(read);
+            let count = read_at(&mut self.file, buffer, self.position).map_err(|_| ())?;
+            self.position += count as u64;
+            return Ok(count);
         }
         // The remainder is less than BLOCK, so it fits any usize.
         let (number, within) = (self.position / BLOCK, (self.position % BLOCK) as usize);
@@ -107,11 +105,33 @@ impl ReadCacheOps for Blocks {
 impl Blocks {
     fn block(&mut self, number: u64) -> Result<&[u8], ()> {
         if !self.blocks.contains_key(&number) {
-            let mut block = Vec::with_capacity(BLOCK as usize);
-            Seek::seek(&mut self.file, SeekFrom::Start(number.saturating_mul(BLOCK))).map_err(|_| ())?;
-            Read::by_ref(&mut self.file).take(BLOCK).read_to_end(&mut block).map_err(|_| ())?;
+            let start = number.saturating_mul(BLOCK);
+            let mut block = vec![0; self.len.saturating_sub(start).min(BLOCK) as usize];
+            let mut filled = 0;
+            while filled < block.len() {
+                match read_at(&mut self.file, &mut block[filled..], start + filled as u64) {
+                    Ok(0) => break,
+                    Ok(count) => filled += count,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return Err(()),
+                }
+            }
+            block.truncate(filled);
             self.blocks.insert(number, block.into_boxed_slice());
         }
         self.blocks.get(&number).map(|block| &**block).ok_or(())
     }
+}
+
+/// One call instead of two where the system has it; the position of the file does not matter.
+#[cfg(unix)]
+fn read_at(file: &mut File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(not(unix))]
+fn read_at(file: &mut File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Read, Seek, SeekFrom};
+    Seek::seek(file, SeekFrom::Start(offset))?;
+    Read::read(file, buffer)
 }
