@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use super::consolidated;
 use crate::attribute::Attribute;
 use crate::attribute::write::attribute as attribute_json;
+use crate::dtype::NcType;
 use crate::error::NczarrError;
 use crate::json;
 use crate::model::{Format, Generation, Group, Hierarchy, ScalarForm, Separator, Variable};
@@ -154,17 +155,17 @@ fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Ob
     if !zattrs.object.is_empty() || old.is_some() {
         objects.push((variable.document_key(".zattrs"), zattrs.object));
     }
-    objects.push((variable.document_key(".zarray"), zarray(variable)));
+    objects.push((variable.document_key(".zarray"), zarray(variable, nczarr)));
     Ok(objects)
 }
 
-fn zarray(variable: &Variable) -> Map<String, Json> {
+fn zarray(variable: &Variable, nczarr: bool) -> Map<String, Json> {
     let old = variable.documents.zarray.as_ref();
     let mut zarray = old.cloned().unwrap_or_default();
     remove_nczarr(&mut zarray);
     zarray.insert("zarr_format".to_owned(), json!(2));
     zarray.insert("shape".to_owned(), json!(variable.stored_shape()));
-    zarray.insert("dtype".to_owned(), dtype(variable));
+    zarray.insert("dtype".to_owned(), dtype(variable, nczarr));
     zarray.insert("chunks".to_owned(), json!(variable.stored_chunk_shape()));
     zarray.insert(
         "fill_value".to_owned(),
@@ -197,9 +198,13 @@ fn zarray(variable: &Variable) -> Map<String, Json> {
     zarray
 }
 
-/// A structure is a list in JSON, all else its text.
-fn dtype(variable: &Variable) -> Json {
-    let text = variable.dtype.text();
+/// A structure is a list in JSON, all else its text. netCDF's char is `>S1` in NCZarr, which zarr-python refuses;
+/// in pure Zarr, where nobody tells it from a string, it is what zarr-python reads.
+fn dtype(variable: &Variable, nczarr: bool) -> Json {
+    let text = match variable.nc_type {
+        Some(NcType::Char) if !nczarr => "|S1",
+        _ => variable.dtype.text(),
+    };
     match json::parse(text.as_bytes()) {
         Ok(parsed) if text.starts_with('[') => parsed.value,
         _ => json!(text),

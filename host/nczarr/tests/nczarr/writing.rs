@@ -133,6 +133,18 @@ fn a_new_dataset_reads_back_as_it_was_defined() {
 }
 
 #[test]
+fn char_is_written_so_that_zarr_python_reads_it_where_that_is_possible() {
+    let dtype = |format: Format| -> Json {
+        let mut hierarchy = Memory::fixture("netcdf-c-4.10.2/nczarr/types").read();
+        hierarchy.format = format;
+        let documents = variable_documents(&hierarchy, hierarchy.variable("c").unwrap()).unwrap();
+        let zarray: Json = serde_json::from_slice(&documents.last().unwrap().1).unwrap();
+        zarray["dtype"].clone()
+    };
+    assert_eq!((dtype(Format::NCZARR), dtype(Format::Zarr2)), (json!(">S1"), json!("|S1")));
+}
+
+#[test]
 fn the_root_is_written_last_so_that_a_dataset_appears_whole() {
     let hierarchy = Memory::fixture("netcdf-c-4.10.2/nczarr/groups").read();
     let keys: Vec<String> = write(&hierarchy, true).unwrap().into_iter().map(|(key, _)| key).collect();
