@@ -2,9 +2,9 @@
 
 pub mod chain;
 pub mod discover;
-pub mod load;
 pub mod error;
 pub mod known;
+pub mod load;
 pub mod pair;
 pub mod registry;
 pub mod report;
