@@ -1,1 +1,2 @@
 //! The szip codec as a plugin for HDF5, netcdf-c and ncz.
+ncz_codec::export!(ncz_szip::Szip);
