@@ -224,9 +224,10 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
                 // The words of the metadata stay, but for what readers disagree about.
                 let stored = source.chain(original)?;
                 if has_open_element_size(original) {
-                    variable.filters = stored
-                        .stored_json(ncz_codec::Dialect::Numcodecs)
-                        .map_err(|source| DataError::Spec { variable: original.path.clone(), source })?;
+                    variable.filters =
+                        stored.stored_json(ncz_codec::Dialect::Numcodecs).map_err(|source| {
+                            DataError::Spec { variable: original.path.clone(), source: Box::new(source) }
+                        })?;
                 }
             }
             Codecs::Spec(spec) => {

@@ -333,7 +333,7 @@ impl Array {
             variable: self.path.clone(),
             key: worker.key().to_owned(),
             store: self.store.to_string(),
-            source,
+            source: Box::new(source),
         }
     }
 
@@ -518,7 +518,8 @@ mod tests {
         store.write(Key::parse("v/1.0").unwrap(), &[0; 7], ncz_store::WriteMode::Replace).unwrap();
         let error = array.read(&Slab::whole(&[4, 4]), Elements::Native, &mut [0; 32]).unwrap_err();
         assert_eq!(error.to_string(), "variable \"/v\", chunk \"v/1.0\" in memory:test");
-        assert!(matches!(error, DataError::Chunk { source: ChunkFault::Length { want: 8, got: 7 }, .. }));
+        let DataError::Chunk { source, .. } = error else { panic!("{error}") };
+        assert!(matches!(*source, ChunkFault::Length { want: 8, got: 7 }));
         store.write(Key::parse("v/1.0").unwrap(), &[0; 9], ncz_store::WriteMode::Replace).unwrap();
         array.read(&Slab::whole(&[4, 4]), Elements::Native, &mut [0; 32]).unwrap_err();
         array.read(&Slab::new([0, 0], [2, 4]), Elements::Native, &mut [0; 16]).unwrap();

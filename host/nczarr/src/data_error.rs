@@ -33,7 +33,7 @@ pub enum DataError {
         /// The store.
         store: String,
         /// What happened.
-        source: ChunkFault,
+        source: Box<ChunkFault>,
     },
     /// A codec of a variable cannot be had.
     #[error("variable {variable:?}")]
@@ -41,7 +41,7 @@ pub enum DataError {
         /// The path of the variable.
         variable: String,
         /// Which codec, and why.
-        source: ResolveError,
+        source: Box<ResolveError>,
     },
     /// The codec JSON of a variable is malformed, or cannot be written.
     #[error("variable {variable:?}")]
@@ -49,7 +49,7 @@ pub enum DataError {
         /// The path of the variable.
         variable: String,
         /// What is wrong with it.
-        source: SpecError,
+        source: Box<SpecError>,
     },
     /// The codecs of a variable do not fit it.
     #[error("variable {variable:?}")]
@@ -57,7 +57,7 @@ pub enum DataError {
         /// The path of the variable.
         variable: String,
         /// What a codec says.
-        source: ChainError,
+        source: Box<ChainError>,
     },
     /// The variable cannot be used in this way.
     #[error("variable {variable:?}: {reason}")]
@@ -115,12 +115,14 @@ impl DataError {
             Self::Slab { source: SlabError::Stride { .. }, .. } => -58,
             Self::Slab { source: SlabError::Bounds { .. }, .. } => -57,
             Self::Slab { .. } | Self::Unsupported { .. } => -36,
-            Self::Chunk { source: ChunkFault::Store(source), .. } | Self::Store { source, .. } => {
-                source.netcdf_code()
-            }
-            Self::Chunk { source: ChunkFault::Memory { .. }, .. } => -61,
+            Self::Store { source, .. } => source.netcdf_code(),
+            Self::Chunk { source, .. } => match &**source {
+                ChunkFault::Store(source) => source.netcdf_code(),
+                ChunkFault::Memory { .. } => -61,
+                _ => -132,
+            },
             Self::Resolve { source, .. } => source.netcdf_code(),
-            Self::Chunk { .. } | Self::Chain { .. } | Self::Spec { .. } => -132,
+            Self::Chain { .. } | Self::Spec { .. } => -132,
         }
     }
 }

@@ -66,11 +66,12 @@ impl Session {
         format: Format,
         spec: &ChainSpec,
     ) -> Result<FilterChain, DataError> {
-        let stages = spec
-            .resolve(&self.registry)
-            .map_err(|source| DataError::Resolve { variable: variable.path.clone(), source })?;
+        let stages = spec.resolve(&self.registry).map_err(|source| DataError::Resolve {
+            variable: variable.path.clone(),
+            source: Box::new(source),
+        })?;
         FilterChain::bind(&stages, &codec_env(variable, format))
-            .map_err(|source| DataError::Chain { variable: variable.path.clone(), source })
+            .map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
     }
 
     /// Gives a variable that is being defined the codecs of `spec`, as metadata will hold them.
@@ -84,9 +85,10 @@ impl Session {
         spec: &ChainSpec,
     ) -> Result<FilterChain, DataError> {
         let chain = self.bind(variable, format, spec)?;
-        variable.filters = chain
-            .stored_json(Dialect::Numcodecs)
-            .map_err(|source| DataError::Spec { variable: variable.path.clone(), source })?;
+        variable.filters = chain.stored_json(Dialect::Numcodecs).map_err(|source| DataError::Spec {
+            variable: variable.path.clone(),
+            source: Box::new(source),
+        })?;
         Ok(chain)
     }
 }
@@ -158,9 +160,16 @@ impl Dataset {
     /// A codec that is not found, or metadata that do not fit it.
     pub fn chain(&self, variable: &Variable) -> Result<FilterChain, DataError> {
         let filters = self.settle_shuffle(variable)?;
-        let spec = ChainSpec::from_json(Dialect::Numcodecs, &filters)
-            .map_err(|source| DataError::Spec { variable: variable.path.clone(), source })?;
-        self.session.bind(variable, self.hierarchy.format, &spec)
+        // The stored number counts in plain Zarr, so that is how the codecs are told of the variable.
+        let format = match self.session.shuffle {
+            ShuffleReading::AsStored => Format::Zarr2,
+            _ => self.hierarchy.format,
+        };
+        let spec = ChainSpec::from_json(Dialect::Numcodecs, &filters).map_err(|source| DataError::Spec {
+            variable: variable.path.clone(),
+            source: Box::new(source),
+        })?;
+        self.session.bind(variable, format, &spec)
     }
 
     /// The data of a variable, by its path.

@@ -182,13 +182,9 @@ impl Cover<'_> {
             rest /= count;
         }
         segments.clear();
-        for dimension in 0..rank {
-            match self.segment(dimension, index[dimension]) {
-                Some(segment) => segments.push(segment),
-                None => return false,
-            }
-        }
-        true
+        segments
+            .extend(index.iter().enumerate().map_while(|(dimension, &index)| self.segment(dimension, index)));
+        segments.len() == rank
     }
 
     fn segment(&self, dimension: usize, index: u64) -> Option<Segment> {
@@ -267,7 +263,7 @@ mod tests {
                         in_slab[d] = segments[d].in_slab + k;
                         prop_assert_eq!(at[d], slab.start[d] + in_slab[d] * slab.stride[d]);
                     }
-                    for d in 0..shape.len() { offset = offset * slab.count[d] + in_slab[d]; }
+                    for (count, at) in slab.count.iter().zip(&in_slab) { offset = offset * count + at; }
                     offsets.push(offset);
                     prop_assert!(seen.insert(at));
                 }
