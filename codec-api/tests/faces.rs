@@ -8,5 +8,7 @@
 
 #[path = "faces/hdf5.rs"]
 mod hdf5;
+#[path = "faces/nczarr.rs"]
+mod nczarr;
 #[path = "faces/rle.rs"]
 mod rle;

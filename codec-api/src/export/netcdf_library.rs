@@ -80,7 +80,9 @@ impl Library {
         let dtype = self.dtype(ncid, varid, xtype)?;
         let array_shape = self.array_shape(ncid, varid, rank)?;
         let chunk_shape = self.chunk_shape(ncid, varid, &array_shape)?;
-        Ok(Env { dtype, array_shape, chunk_shape, container: Container::NczarrV2 })
+        // libnetcdf runs no filter when it writes strings: filtered ones were written by numcodecs.
+        let container = if xtype == nc_type::STRING { Container::ZarrV2 } else { Container::NczarrV2 };
+        Ok(Env { dtype, array_shape, chunk_shape, container })
     }
 
     fn dtype(&self, ncid: c_int, varid: c_int, xtype: c_int) -> Result<Dtype> {
@@ -88,8 +90,8 @@ impl Library {
             nc_type::BYTE | nc_type::SHORT | nc_type::INT | nc_type::INT64 => Kind::Int,
             nc_type::UBYTE | nc_type::USHORT | nc_type::UINT | nc_type::UINT64 => Kind::UInt,
             nc_type::FLOAT | nc_type::DOUBLE => Kind::Float,
-            // The length of fixed-length strings is nothing that libnetcdf tells. It runs no filter when
-            // it writes them, so a size of 1 ("do nothing" to shuffle) is what such data hold.
+            // The length of fixed-length strings is nothing that libnetcdf tells. 1, "do nothing" to
+            // shuffle, is right for those that it wrote itself.
             nc_type::CHAR | nc_type::STRING => return Ok(Dtype::little(Kind::Opaque, 1)),
             other => return Err(CodecError::unsupported(format!("netCDF type number {other}"))),
         };

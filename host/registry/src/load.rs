@@ -131,7 +131,10 @@ impl Library {
         }
     }
 
-    fn codec_half(self: &Arc<Self>, record: &Result<CodecRecord, RecordError>) -> Result<CodecHalf, RecordError> {
+    fn codec_half(
+        self: &Arc<Self>,
+        record: &Result<CodecRecord, RecordError>,
+    ) -> Result<CodecHalf, RecordError> {
         record.clone().map(|record| CodecHalf::new(Arc::clone(self), record))
     }
 
@@ -206,9 +209,11 @@ impl Library {
             // The check comes before anything is called.
             let table = header.upgrade().and_then(root_module::table);
             // SAFETY: versions and layout agree, so this is the table that `ncz_codec` makes.
-            return Some(table.map_err(|error| RecordError::OtherApi(error.to_string())).and_then(
-                |table: *const Plugin| unsafe { Table::take(table) },
-            ));
+            return Some(
+                table
+                    .map_err(|error| RecordError::OtherApi(error.to_string()))
+                    .and_then(|table: *const Plugin| unsafe { Table::take(table) }),
+            );
         }
         // SAFETY: the name stands for a function of this type.
         let entry: PluginEntry = unsafe { self.function(PLUGIN_SYMBOL) }?;
