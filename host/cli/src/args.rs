@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use ncz::nczarr::cdl::Digits;
 
 /// Help that starts with an example, before the description.
 const TEMPLATE: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -54,17 +55,15 @@ pub(crate) struct PluginOptions {
     /// Use the built-in codecs only
     #[arg(long, global = true)]
     pub(crate) no_plugins: bool,
-    /// Which codec to take where a plugin of HDF5_PLUGIN_PATH offers one that is built in
-    #[arg(long, global = true, value_name = "WHICH", default_value = "builtin", hide_default_value = true)]
+    /// Where a plugin of HDF5_PLUGIN_PATH offers a built-in codec, take that of "plugins" or "builtin"
+    #[arg(long, global = true, value_name = "WHICH", default_value = "builtin", hide_possible_values = true)]
     pub(crate) prefer: Prefer,
 }
 
 /// Who wins where two offer the same codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Prefer {
-    /// The built-in codec (default)
     Builtin,
-    /// The plugin
     Plugins,
 }
 
@@ -119,7 +118,7 @@ pub(crate) struct Copy {
     /// Chunk lengths: DIM/LEN,DIM/LEN, VARIABLE:LEN,LEN, or / for one chunk (as nccopy; repeatable)
     #[arg(short, long = "chunks", value_name = "SPEC", help_heading = "Layout")]
     pub(crate) chunks: Vec<String>,
-    /// Metadata of the copy; those of the source unless given
+    /// Metadata of the copy, NCZarr (which Zarr readers read too) or Zarr 2 alone; as the source unless given
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
     /// Write consolidated metadata (.zmetadata)
@@ -134,7 +133,7 @@ pub(crate) struct Copy {
     /// Threads to work with; all cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// What the element size of shuffle means where readers disagree: that of the type, or the stored one
+    /// Shuffle's element size where readers disagree: that of the type (netcdf-c) or as stored (zarr-python)
     #[arg(long, value_name = "WHICH")]
     pub(crate) shuffle_size: Option<ShuffleSize>,
     /// Print the summary as JSON
@@ -147,18 +146,14 @@ pub(crate) struct Copy {
 /// How metadata are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatArg {
-    /// NCZarr, which netcdf-c writes; Zarr readers read it too
     Nczarr,
-    /// Zarr version 2 alone
     Zarr,
 }
 
 /// What to believe of a shuffle's element size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShuffleSize {
-    /// The size of the variable's type, as netcdf-c
     Type,
-    /// The stored number, as zarr-python
     Stored,
 }
 
@@ -171,7 +166,7 @@ pub(crate) struct Info {
     /// Add up the stored bytes of each variable
     #[arg(long)]
     pub(crate) sizes: bool,
-    /// What the element size of shuffle means where readers disagree
+    /// Shuffle's element size where readers disagree: that of the type (netcdf-c) or as stored (zarr-python)
     #[arg(long, value_name = "WHICH")]
     pub(crate) shuffle_size: Option<ShuffleSize>,
     /// Print JSON
@@ -197,16 +192,22 @@ pub(crate) struct Dump {
     /// Show how the data are stored too: chunks, filters, byte order
     #[arg(short, long)]
     pub(crate) special: bool,
+    /// As -s, and list deflate, shuffle and fletcher32 under _Filter too
+    #[arg(short = 'F', long = "all-filters")]
+    pub(crate) all_filters: bool,
     /// Data of these variables only (names or paths, joined by commas)
     #[arg(short, long, value_name = "VAR,VAR", conflicts_with = "header")]
     pub(crate) variables: Vec<String>,
+    /// Significant digits of floats, and of doubles; as many as each number needs unless given
+    #[arg(short = 'p', long, value_name = "FLOAT[,DOUBLE]", value_parser = DigitsArg::parse)]
+    pub(crate) digits: Option<DigitsArg>,
     /// The name behind `netcdf` in the first line; that of the directory unless given
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Threads to work with; all cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// What the element size of shuffle means where readers disagree
+    /// Shuffle's element size where readers disagree: that of the type (netcdf-c) or as stored (zarr-python)
     #[arg(long, value_name = "WHICH")]
     pub(crate) shuffle_size: Option<ShuffleSize>,
     /// Say more on standard error
@@ -215,6 +216,32 @@ pub(crate) struct Dump {
     /// Print this help
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
+}
+
+/// The digits of `-p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DigitsArg {
+    float: usize,
+    double: usize,
+}
+
+impl DigitsArg {
+    fn parse(text: &str) -> Result<Self, String> {
+        let number = |text: &str, most: usize| {
+            let digits = text.parse().ok().filter(|digits| (1..=most).contains(digits));
+            digits.ok_or_else(|| format!("{text:?} is not a number of digits from 1 to {most}"))
+        };
+        match text.split_once(',') {
+            Some((float, double)) => Ok(Self { float: number(float, 9)?, double: number(double, 17)? }),
+            None => Ok(Self { float: number(text, 9)?, double: 15 }),
+        }
+    }
+}
+
+impl From<DigitsArg> for Digits {
+    fn from(digits: DigitsArg) -> Self {
+        Self::Fixed { float: digits.float, double: digits.double }
+    }
 }
 
 /// Show codecs in all their forms: filter text, parameters, and JSON of Zarr 2 and 3.
@@ -252,11 +279,8 @@ pub(crate) struct Codec {
 /// Where chunks live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ContainerArg {
-    /// NCZarr
     Nczarr,
-    /// Zarr version 2
     Zarr,
-    /// An HDF5 file
     Hdf5,
 }
 

@@ -2,10 +2,11 @@
 
 use std::error::Error;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ncz::copy::CopyError;
-use ncz::nczarr::{DataError, NczarrError, PoolError};
+use ncz::nczarr::{DataError, PoolError};
+use ncz::registry::spec::SpecError;
 use ncz::store::StoreError;
 
 use crate::chunk_spec::ChunkSpecError;
@@ -27,15 +28,15 @@ pub(crate) enum CliError {
         /// Its value.
         text: String,
         /// What is wrong with it.
-        source: FilterSpecError,
+        source: Box<FilterSpecError>,
     },
     /// A chunk shape on the command line is not usable.
-    #[error("-c {text:?}")]
+    #[error("{what}")]
     Chunks {
-        /// The value of the option.
-        text: String,
+        /// The option and its value.
+        what: String,
         /// What is wrong with it.
-        source: ChunkSpecError,
+        source: Box<ChunkSpecError>,
     },
     /// A name on the command line is none of the dataset's.
     #[error("there is no variable {name:?} in {dataset}; {known}")]
@@ -46,6 +47,26 @@ pub(crate) enum CliError {
         dataset: String,
         /// The closest name, and the known ones.
         known: String,
+    },
+    /// A name on the command line is none of the dataset's dimensions.
+    #[error("there is no dimension {name:?} in {dataset}; {known}")]
+    UnknownDimension {
+        /// The name.
+        name: String,
+        /// The dataset.
+        dataset: String,
+        /// The closest name, and the known ones.
+        known: String,
+    },
+    /// A variable cannot carry the codecs that were given for all.
+    #[error(
+        "variable {path:?} cannot get the codecs that were given for all; name other ones for it, e.g. -F {},none", path.trim_start_matches('/')
+    )]
+    CannotCarry {
+        /// The variable.
+        path: String,
+        /// Why.
+        source: Box<DataError>,
     },
     /// There is no dataset at a path.
     #[error("{} {reason}", path.display())]
@@ -69,15 +90,25 @@ pub(crate) enum CliError {
         /// The path.
         path: PathBuf,
         /// Why.
-        source: DataError,
+        source: Box<DataError>,
     },
-    /// The target could not be made.
-    #[error("cannot write to {}", path.display())]
-    Target {
+    /// The store of a dataset could not be opened or read.
+    #[error("cannot read {}", path.display())]
+    Store {
         /// The path.
         path: PathBuf,
         /// Why.
-        source: StoreError,
+        source: Box<StoreError>,
+    },
+    /// The target could not be made.
+    #[error("cannot write to {}{hint}", path.display())]
+    Target {
+        /// The path.
+        path: PathBuf,
+        /// The option that would help, if one does.
+        hint: &'static str,
+        /// Why.
+        source: Box<StoreError>,
     },
     /// The copy failed.
     #[error("cannot copy {} to {}; {state}", source_path.display(), target.display())]
@@ -89,23 +120,33 @@ pub(crate) enum CliError {
         /// What there is at the target now.
         state: &'static str,
         /// Why.
-        source: CopyError,
+        source: Box<CopyError>,
+    },
+    /// The text of a codec is none.
+    #[error("{text:?} is no codec")]
+    CodecText {
+        /// What was asked for.
+        text: String,
+        /// What is wrong with it.
+        source: Box<SpecError>,
+    },
+    /// The values of a variable do not fit its type.
+    #[error(
+        "the values of variable {variable:?} do not make whole elements of its type {dtype}; this is a bug in ncz"
+    )]
+    Values {
+        /// The variable.
+        variable: String,
+        /// Its type.
+        dtype: String,
     },
     /// A codec on the command line is not usable.
-    #[error("codec {text:?}")]
+    #[error("{text} cannot be used")]
     Codec {
         /// What was asked for.
         text: String,
         /// Why.
         source: Box<dyn Error + Send + Sync>,
-    },
-    /// The metadata do not make a text.
-    #[error("cannot print {}", path.display())]
-    Print {
-        /// The dataset.
-        path: PathBuf,
-        /// Why.
-        source: NczarrError,
     },
     /// The threads could not be started.
     #[error("cannot start the threads; try --threads 1")]
@@ -122,12 +163,28 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
+    /// What to make of an error of the dataset at a path.
+    pub(crate) fn dataset(path: &Path) -> impl Fn(DataError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Dataset { path: path.clone(), source: Box::new(source) }
+    }
+
+    /// What to make of an error of the store at a path.
+    pub(crate) fn store(path: &Path) -> impl Fn(StoreError) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Store { path: path.clone(), source: Box::new(source) }
+    }
+
     /// The exit code that says what kind of failure it is.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage(_) | Self::Filter { .. } | Self::Chunks { .. } | Self::UnknownVariable { .. } => {
-                Exit::Usage
-            }
+            Self::Usage(_)
+            | Self::Filter { .. }
+            | Self::Chunks { .. }
+            | Self::UnknownVariable { .. }
+            | Self::UnknownDimension { .. }
+            | Self::CodecText { .. } => Exit::Usage,
+            Self::Values { .. } => Exit::Bug,
             Self::Interrupted(_) => Exit::Interrupted,
             _ => Exit::Failed,
         }

@@ -40,18 +40,6 @@ pub(crate) fn unescape(text: &str) -> String {
     plain
 }
 
-/// The text with a backslash before each of `special` and before each backslash.
-pub(crate) fn escape(text: &str, special: &[char]) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character == '\\' || special.contains(&character) {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
-}
-
 fn positions(text: &str, separator: char) -> impl Iterator<Item = usize> {
     let mut escaped = false;
     text.char_indices().filter_map(move |(at, character)| {
@@ -66,6 +54,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// The text with a backslash before each of `special` and before each backslash.
+    fn escape(text: &str, special: &[char]) -> String {
+        let mut escaped = String::with_capacity(text.len());
+        for character in text.chars() {
+            if character == '\\' || special.contains(&character) {
+                escaped.push('\\');
+            }
+            escaped.push(character);
+        }
+        escaped
+    }
 
     #[test]
     fn an_escaped_separator_separates_nothing() {

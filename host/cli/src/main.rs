@@ -1,9 +1,94 @@
-//! The ncz command.
-#![allow(dead_code)]
+//! The `ncz` command: glue between the command line and the crate `ncz`.
+
+#![forbid(unsafe_code)]
+
 mod args;
 mod chunk_spec;
+mod commands;
+mod dataset;
+mod error;
 mod escape;
+mod exit;
 mod filter_spec;
 mod output;
+mod path;
+mod progress;
 mod suggest;
-fn main() {}
+mod talk;
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use ncz::registry::Registry;
+use ncz::registry::pair;
+
+use crate::args::{Cli, Command, PluginOptions, PluginsAction, Prefer};
+use crate::error::CliError;
+use crate::exit::{Exit, guarded};
+use crate::output::Style;
+use crate::talk::Talk;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too, and are no errors.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Good }.into();
+        }
+    };
+    guarded(|| run(&cli)).into()
+}
+
+fn run(cli: &Cli) -> Result<Exit, CliError> {
+    let talk = Talk::start(cli.command.verbosity());
+    let stdout = io::stdout();
+    let style = Style::for_stream(stdout.is_terminal());
+    let mut out = BufWriter::new(stdout.lock());
+    let registry = Arc::new(registry(&cli.plugins));
+    let exit = match &cli.command {
+        Command::Copy(options) => commands::copy::run(options, registry, &mut out, style, talk)?,
+        Command::Info(options) => commands::info::run(options, registry, &mut out, style)?,
+        Command::Dump(options) => commands::dump::run(options, registry, &mut out, talk)?,
+        Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
+        Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,
+    };
+    out.flush()?;
+    Ok(exit)
+}
+
+/// The registry that the options ask for; opens nothing yet.
+fn registry(options: &PluginOptions) -> Registry {
+    let prefer = match options.prefer {
+        Prefer::Builtin => pair::Prefer::Builtins,
+        Prefer::Plugins => pair::Prefer::Plugins,
+    };
+    let mut builder = Registry::builder().no_plugins(options.no_plugins).prefer(prefer);
+    if !options.plugin_path.is_empty() {
+        builder = builder.plugin_path(options.plugin_path.clone());
+    }
+    builder.build()
+}
+
+impl Command {
+    /// How much to say: the level of -v, and whether -q was given.
+    fn verbosity(&self) -> (u8, bool) {
+        let verbosity = match self {
+            Self::Copy(options) => &options.verbosity,
+            Self::Info(options) => &options.verbosity,
+            Self::Codec(options) => &options.verbosity,
+            // Its -v is that of ncdump.
+            Self::Dump(options) => return (options.verbose, false),
+            Self::Plugins(options) => match &options.action {
+                None => &options.list.verbosity,
+                Some(PluginsAction::List(options)) => &options.verbosity,
+                Some(PluginsAction::Why(options)) => &options.verbosity,
+                Some(PluginsAction::Show(options)) => &options.verbosity,
+                Some(PluginsAction::Path(options)) => &options.verbosity,
+            },
+        };
+        (verbosity.verbose, verbosity.quiet)
+    }
+}

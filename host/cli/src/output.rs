@@ -10,14 +10,16 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// No colours.
-    pub(crate) const PLAIN: Self = Self { colour: false };
-
     /// Colours on a terminal, unless the user does not want any (`NO_COLOR`, `TERM=dumb`).
     pub(crate) fn for_stream(is_terminal: bool) -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Self { colour: is_terminal && !unwanted }
+    }
+
+    /// Whether there are any.
+    pub(crate) fn is_coloured(self) -> bool {
+        self.colour
     }
 
     pub(crate) fn good(self, text: &str) -> String {
@@ -185,7 +187,7 @@ mod tests {
         table.row(["t".into(), "12".into(), Cell::painted("good", Style::good)]);
         table.row(["température".into(), "3".into(), "".into()]);
         assert_eq!(
-            table.render(Style::PLAIN, " "),
+            table.render(Style { colour: false }, " "),
             " name         size  note\n t              12  good\n température     3\n"
         );
         let coloured = table.render(Style { colour: true }, "");

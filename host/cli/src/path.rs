@@ -40,9 +40,11 @@ impl Place {
             let what = match scheme.to_ascii_lowercase().as_str() {
                 "s3" | "gs3" => "S3",
                 "http" | "https" => "HTTP",
-                _ => return Err(CliError::Usage(format!(
-                    "{text:?}: {scheme:?} is no kind of place that ncz knows; give a path, or file://PATH"
-                ))),
+                _ => {
+                    return Err(CliError::Usage(format!(
+                        "{text:?}: {scheme:?} is no kind of place that ncz knows; give a path, or file://PATH"
+                    )));
+                }
             };
             return Err(CliError::Usage(format!(
                 "{text:?}: reading and writing through {what} is not built yet; copy the dataset to a directory first"

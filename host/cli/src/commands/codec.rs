@@ -1,0 +1,325 @@
+//! `ncz codec`: a chain in all its spellings.
+
+use std::io::Write;
+
+use ncz::codec::{ByteOrder, CodecConfig, Container, Dialect, Dtype, Env, Kind};
+use ncz::registry::Registry;
+use ncz::registry::chain::{FilterChain, Stage};
+use ncz::registry::spec::{ChainSpec, codec_json, format_spec_text};
+use serde_json::{Value, json};
+
+use crate::args::{Codec, ContainerArg};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{Style, shape};
+
+/// The version of the JSON form; it changes when a key changes its meaning or goes.
+const SCHEMA: u32 = 1;
+
+/// Runs the command.
+pub(crate) fn run(
+    options: &Codec,
+    registry: &Registry,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<Exit, CliError> {
+    let env = env(options)?;
+    let mut list = Vec::new();
+    for text in &options.specs {
+        let spelled = Spelled::new(text, registry, options.dtype.as_deref(), env.as_ref())?;
+        if options.json {
+            list.push(spelled.to_json());
+        } else {
+            out.write_all(spelled.to_text(style, env.as_ref()).as_bytes())?;
+        }
+    }
+    if options.json {
+        writeln!(out, "{:#}", json!({"schema": SCHEMA, "codecs": list}))?;
+    }
+    Ok(Exit::Good)
+}
+
+/// One spelling of a chain, or why there is none.
+type Spelling<T> = Result<T, String>;
+
+/// A chain in all spellings.
+struct Spelled {
+    given: String,
+    codecs: Vec<(String, Option<u32>, String)>,
+    notes: Vec<String>,
+    text: Spelling<String>,
+    params: Spelling<Vec<(u32, Vec<u32>)>>,
+    numcodecs: Spelling<Vec<Value>>,
+    zarr_v3: Spelling<Vec<Value>>,
+    dtype: Option<String>,
+    bound: Option<Bound>,
+}
+
+/// A chain for one variable.
+struct Bound {
+    stored: Spelling<Vec<(u32, Vec<u32>)>>,
+    working: Vec<(u32, Vec<u32>)>,
+    numcodecs: Spelling<Vec<Value>>,
+    zarr_v3: Spelling<Vec<Value>>,
+}
+
+impl Spelled {
+    fn new(
+        text: &str,
+        registry: &Registry,
+        dtype: Option<&str>,
+        env: Option<&Env>,
+    ) -> Result<Self, CliError> {
+        let wrong = |source| CliError::CodecText { text: text.to_owned(), source: Box::new(source) };
+        let unusable = |source: Box<dyn std::error::Error + Send + Sync>| CliError::Codec {
+            text: text.to_owned(),
+            source,
+        };
+        let stages = ChainSpec::parse(text)
+            .map_err(wrong)?
+            .resolve(registry)
+            .map_err(|source| unusable(source.into()))?;
+        let params = params(&stages);
+        let bound = match env {
+            Some(env) => {
+                Some(Bound::new(&FilterChain::bind(&stages, env).map_err(|source| unusable(source.into()))?))
+            }
+            None => None,
+        };
+        Ok(Self {
+            given: text.to_owned(),
+            codecs: stages
+                .iter()
+                .map(|stage| (stage.info.name.to_string(), stage.info.filter_id, stage.origin.clone()))
+                .collect(),
+            notes: stages.iter().flat_map(|stage| stage.notes.clone()).collect(),
+            text: params.as_ref().map(|params| filter_text(params)).map_err(Clone::clone),
+            params,
+            numcodecs: dialect_json(&stages, Dialect::Numcodecs),
+            zarr_v3: dialect_json(&stages, Dialect::ZarrV3),
+            dtype: dtype.map(str::to_owned),
+            bound,
+        })
+    }
+
+    fn to_text(&self, style: Style, env: Option<&Env>) -> String {
+        let mut text = format!("{}\n", style.bold(&self.given));
+        let mut line = |label: &str, value: &str| {
+            text.push_str(&format!("  {}{value}\n", style.dim(&format!("{label:<12}"))));
+        };
+        for (name, id, origin) in &self.codecs {
+            let id = id.map_or_else(|| "without HDF5 id".to_owned(), |id| format!("HDF5 filter {id}"));
+            line("codec", &format!("{name}, {id}, {origin}"));
+        }
+        line("text", spelled(&self.text));
+        line("parameters", &self.params.as_ref().map_or_else(|why| dash(why), |params| words(params)));
+        line("numcodecs", &json_text(&self.numcodecs));
+        line("Zarr v3", &json_text(&self.zarr_v3));
+        for note in &self.notes {
+            line("note", note);
+        }
+        if let (Some(bound), Some(env)) = (&self.bound, env) {
+            let dtype = self.dtype.as_deref().unwrap_or_default();
+            let (array, chunk) = (shape(&env.array_shape), shape(&env.chunk_shape));
+            line("", &format!("for {dtype}, {array} in chunks of {chunk}:"));
+            line("stored", &bound.stored.as_ref().map_or_else(|why| dash(why), |stored| words(stored)));
+            line("working", &words(&bound.working));
+            line("numcodecs", &json_text(&bound.numcodecs));
+            line("Zarr v3", &json_text(&bound.zarr_v3));
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let codecs: Vec<Value> = self
+            .codecs
+            .iter()
+            .map(|(name, id, origin)| json!({"name": name, "filter_id": id, "origin": origin}))
+            .collect();
+        json!({
+            "given": self.given,
+            "codecs": codecs,
+            "notes": self.notes,
+            "text": self.text.as_ref().ok(),
+            "parameters": self.params.as_ref().ok().map(|params| words_json(params)),
+            "numcodecs": self.numcodecs.as_ref().ok(),
+            "zarr_v3": self.zarr_v3.as_ref().ok(),
+            "bound": self.bound.as_ref().map(|bound| json!({
+                "dtype": self.dtype,
+                "stored": bound.stored.as_ref().ok().map(|stored| words_json(stored)),
+                "working": words_json(&bound.working),
+                "numcodecs": bound.numcodecs.as_ref().ok(),
+                "zarr_v3": bound.zarr_v3.as_ref().ok(),
+            })),
+        })
+    }
+}
+
+impl Bound {
+    fn new(chain: &FilterChain) -> Self {
+        let json = |dialect| chain.stored_json(dialect).map_err(|error| with_causes(&error));
+        Self {
+            stored: chain.stored_params().map_err(|error| with_causes(&error)),
+            working: chain.working().into_iter().map(|(id, words)| (id, words.to_vec())).collect(),
+            numcodecs: json(Dialect::Numcodecs),
+            zarr_v3: json(Dialect::ZarrV3),
+        }
+    }
+}
+
+/// The variable that the options describe, if they do.
+fn env(options: &Codec) -> Result<Option<Env>, CliError> {
+    let (Some(dtype), Some(lengths)) = (&options.dtype, &options.shape) else { return Ok(None) };
+    let array_shape = parse_lengths("--shape", lengths)?;
+    let chunk_shape = match &options.chunks {
+        Some(lengths) => parse_lengths("--chunks", lengths)?,
+        None => array_shape.clone(),
+    };
+    if array_shape.len() != chunk_shape.len() {
+        return Err(CliError::Usage(format!(
+            "--shape has {} lengths and --chunks {}; give as many",
+            array_shape.len(),
+            chunk_shape.len()
+        )));
+    }
+    let container = match options.container {
+        ContainerArg::Nczarr => Container::NczarrV2,
+        ContainerArg::Zarr => Container::ZarrV2,
+        ContainerArg::Hdf5 => Container::Hdf5,
+    };
+    Ok(Some(Env { dtype: parse_dtype(dtype)?, array_shape, chunk_shape, container }))
+}
+
+fn parse_lengths(option: &str, text: &str) -> Result<Vec<u64>, CliError> {
+    let length = |item: &str| item.trim().parse::<u64>().ok().filter(|length| *length > 0);
+    text.split(',').map(length).collect::<Option<_>>().ok_or_else(|| {
+        CliError::Usage(format!("{option} {text:?} is not a list of whole numbers above 0, such as 721,1440"))
+    })
+}
+
+/// `f4`, `>i2`, or netCDF's name for a type.
+fn parse_dtype(text: &str) -> Result<Dtype, CliError> {
+    const NAMES: [(&str, &str); 11] = [
+        ("byte", "i1"),
+        ("ubyte", "u1"),
+        ("char", "S1"),
+        ("short", "i2"),
+        ("ushort", "u2"),
+        ("int", "i4"),
+        ("uint", "u4"),
+        ("int64", "i8"),
+        ("uint64", "u8"),
+        ("float", "f4"),
+        ("double", "f8"),
+    ];
+    let known = NAMES.iter().find(|(name, _)| *name == text).map_or(text, |(_, code)| code);
+    let (order, code) = match known.strip_prefix('>') {
+        Some(code) => (ByteOrder::Big, code),
+        None => (ByteOrder::Little, known.trim_start_matches(['<', '|', '='])),
+    };
+    let kind = match code.chars().next() {
+        Some('i') => Some((Kind::Int, [1, 2, 4, 8].as_slice())),
+        Some('u') => Some((Kind::UInt, [1, 2, 4, 8].as_slice())),
+        Some('f') => Some((Kind::Float, [2, 4, 8].as_slice())),
+        Some('c') => Some((Kind::Complex, [8, 16].as_slice())),
+        Some('b') => Some((Kind::Bool, [1].as_slice())),
+        Some('S') => Some((Kind::Opaque, [].as_slice())),
+        _ => None,
+    };
+    let size = code.get(1..).and_then(|size| size.parse::<usize>().ok());
+    match (kind, size) {
+        (Some((kind, sizes)), Some(size)) if sizes.contains(&size) || (sizes.is_empty() && size > 0) => {
+            Ok(Dtype { kind, size, order })
+        }
+        _ => Err(CliError::Usage(format!(
+            "--dtype {text:?} is not known; write i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 (with > before it for big-endian), or float, int ..."
+        ))),
+    }
+}
+
+/// The stages as parameters, before they are bound.
+fn params(stages: &[Stage]) -> Spelling<Vec<(u32, Vec<u32>)>> {
+    stages
+        .iter()
+        .map(|stage| {
+            let id = stage.info.filter_id.ok_or_else(|| format!("{} has no HDF5 id", stage.info.name))?;
+            Ok((id, stage.config.to_params().map_err(|error| with_causes(&error))?))
+        })
+        .collect()
+}
+
+/// The stages as JSON, before they are bound.
+fn dialect_json(stages: &[Stage], dialect: Dialect) -> Spelling<Vec<Value>> {
+    stages
+        .iter()
+        .map(|stage| {
+            let name = stage.info.names(dialect).first();
+            let name = name.ok_or_else(|| format!("{} has no {dialect} name", stage.info.name))?;
+            let config: &dyn CodecConfig = &*stage.config;
+            Ok(codec_json(dialect, name, config.to_json(dialect).map_err(|error| with_causes(&error))?))
+        })
+        .collect()
+}
+
+fn filter_text(params: &[(u32, Vec<u32>)]) -> String {
+    let borrowed: Vec<(u32, &[u32])> = params.iter().map(|(id, words)| (*id, words.as_slice())).collect();
+    format_spec_text(&borrowed)
+}
+
+/// `2: 4; 1: 6`.
+fn words(params: &[(u32, Vec<u32>)]) -> String {
+    let stage = |(id, words): &(u32, Vec<u32>)| {
+        let id = if *id == 0 { "(no id)".to_owned() } else { id.to_string() };
+        let words: Vec<String> = words.iter().map(u32::to_string).collect();
+        format!("{id}: {}", if words.is_empty() { "none".to_owned() } else { words.join(" ") })
+    };
+    params.iter().map(stage).collect::<Vec<_>>().join("; ")
+}
+
+fn words_json(params: &[(u32, Vec<u32>)]) -> Value {
+    params.iter().map(|(id, words)| json!({"filter_id": id, "words": words})).collect()
+}
+
+/// One codec as an object, several as a list, as options take them.
+fn json_text(codecs: &Spelling<Vec<Value>>) -> String {
+    match codecs {
+        Ok(list) => match list.as_slice() {
+            [one] => one.to_string(),
+            list => Value::from(list.to_vec()).to_string(),
+        },
+        Err(why) => dash(why),
+    }
+}
+
+fn spelled(text: &Spelling<String>) -> &str {
+    text.as_deref().unwrap_or("-")
+}
+
+fn dash(why: &str) -> String {
+    format!("- ({why})")
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    for cause in crate::error::causes(error) {
+        text.push_str(": ");
+        text.push_str(&cause);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_read_in_both_ways_of_writing() {
+        assert_eq!(parse_dtype("f4").unwrap(), Dtype::little(Kind::Float, 4));
+        assert_eq!(parse_dtype(">i2").unwrap(), Dtype::big(Kind::Int, 2));
+        assert_eq!(parse_dtype("double").unwrap(), Dtype::little(Kind::Float, 8));
+        assert_eq!(parse_dtype("S7").unwrap(), Dtype::little(Kind::Opaque, 7));
+        for text in ["", "f", "f3", "x4", "S0", "i4x", "é4"] {
+            assert!(parse_dtype(text).is_err(), "{text:?} was accepted");
+        }
+    }
+}

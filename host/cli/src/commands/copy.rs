@@ -1,0 +1,135 @@
+//! `ncz copy`: a dataset with other codecs or chunks.
+
+mod plan;
+mod summary;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ncz::copy::{CopyError, CopyOptions, copy};
+use ncz::nczarr::Format;
+use ncz::registry::Registry;
+use ncz::store::{CreateOptions, FileStore};
+
+use self::plan::{Plan, Requests};
+use self::summary::Summary;
+use crate::args::{Copy, FormatArg};
+use crate::dataset::{is_dataset, open, session};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::Style;
+use crate::path::{Mode, Place};
+use crate::progress::{Bar, Interrupt};
+use crate::talk::Talk;
+
+/// What is at the target after a failure.
+const UNCHANGED: &str = "the target is as it was before";
+
+/// Runs the command.
+pub(crate) fn run(
+    options: &Copy,
+    registry: Arc<Registry>,
+    out: &mut dyn Write,
+    style: Style,
+    talk: Talk,
+) -> Result<Exit, CliError> {
+    let requests = Requests::parse(options)?;
+    let source = Place::parse(&options.source)?;
+    let target = Place::parse(&options.target)?;
+    let format = format(options, &target)?;
+    check_apart(&source.path, &target.path)?;
+
+    let dataset = open(&source, session(registry, options.threads, options.shuffle_size)?)?;
+    for warning in &dataset.hierarchy().warnings {
+        talk.warn(&warning.to_string());
+    }
+    let plan = Plan::make(&requests, &dataset, &source, format)?;
+    for note in &plan.notes {
+        talk.note(note);
+    }
+
+    let interrupt = Interrupt::watch()?;
+    let store = create(&target.path, options.overwrite)?;
+    let bar = Bar::new(options.verbosity.quiet, interrupt);
+    let copy_options = CopyOptions {
+        variables: plan.variables,
+        format,
+        verify: options.verify,
+        consolidated: options.consolidated,
+    };
+    let result = copy(&dataset, Arc::new(store), &copy_options, &bar);
+    bar.clear();
+    let copied = result.map_err(|error| match error {
+        CopyError::Stopped => CliError::Interrupted(UNCHANGED),
+        source_error => CliError::Copy {
+            source_path: source.path.clone(),
+            target: target.path.clone(),
+            state: UNCHANGED,
+            source: Box::new(source_error),
+        },
+    })?;
+
+    let summary = Summary::new(&source.path, &target.path, &dataset, &copied, options.verify, &plan.notes);
+    if options.json {
+        writeln!(out, "{:#}", summary.to_json())?;
+    } else if !options.verbosity.quiet {
+        out.write_all(summary.to_text(style).as_bytes())?;
+    }
+    Ok(Exit::Good)
+}
+
+/// The format that was asked for, by option or by the mode of the target.
+fn format(options: &Copy, target: &Place) -> Result<Option<Format>, CliError> {
+    let by_option = options.format.map(|format| match format {
+        FormatArg::Nczarr => Format::NCZARR,
+        FormatArg::Zarr => Format::Zarr2,
+    });
+    let by_mode = target.mode.map(|mode| match mode {
+        Mode::Nczarr => Format::NCZARR,
+        Mode::Zarr => Format::Zarr2,
+    });
+    match (by_option, by_mode) {
+        (Some(option), Some(mode)) if option != mode => Err(CliError::Usage(
+            "--format and the mode behind # of the target ask for different formats; give one of them"
+                .to_owned(),
+        )),
+        (option, mode) => Ok(option.or(mode)),
+    }
+}
+
+/// Refuses a target inside the source, and a source inside the target.
+fn check_apart(source: &Path, target: &Path) -> Result<(), CliError> {
+    // What does not exist is told of where it is opened.
+    let Ok(from) = source.canonicalize() else { return Ok(()) };
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let to = target.canonicalize().or_else(|_| {
+        parent
+            .canonicalize()
+            .map(|parent| target.file_name().map_or(parent.clone(), |name| parent.join(name)))
+    });
+    let Ok(to) = to else { return Ok(()) };
+    if from != to && (to.starts_with(&from) || from.starts_with(&to)) {
+        let (inner, outer) = if to.starts_with(&from) { ("target", "source") } else { ("source", "target") };
+        return Err(CliError::Usage(format!(
+            "the {inner} lies inside the {outer} ({} and {}); choose a target beside the source",
+            source.display(),
+            target.display()
+        )));
+    }
+    Ok(())
+}
+
+fn create(path: &Path, overwrite: bool) -> Result<FileStore, CliError> {
+    let options = if overwrite { CreateOptions::new().replace_if(is_dataset) } else { CreateOptions::new() };
+    FileStore::create(path, options).map_err(|source| {
+        let hint = match &source {
+            ncz::store::StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
+            _ => "",
+        };
+        CliError::Target { path: PathBuf::from(path), hint, source: Box::new(source) }
+    })
+}

@@ -1,0 +1,212 @@
+//! From options and dataset to a plan for each variable.
+
+use std::collections::BTreeMap;
+
+use ncz::copy::{Codecs, VariablePlan};
+use ncz::nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
+use ncz::registry::Registry;
+use ncz::registry::spec::ChainSpec;
+
+use crate::args::Copy;
+use crate::chunk_spec::{self, ChunkRequest, Shape};
+use crate::dataset::unknown_variable;
+use crate::error::CliError;
+use crate::filter_spec::{self, Decision, Request, Wish};
+use crate::path::Place;
+
+/// What the options ask for, before any dataset is looked at.
+pub(super) struct Requests {
+    codecs: Vec<Request>,
+    chunks: Vec<ChunkRequest>,
+}
+
+/// What the copy engine is told, and what the user is told.
+pub(super) struct Plan {
+    pub(super) variables: BTreeMap<String, VariablePlan>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Requests {
+    pub(super) fn parse(options: &Copy) -> Result<Self, CliError> {
+        let filter = |option, text: &String, source| CliError::Filter {
+            option,
+            text: text.clone(),
+            source: Box::new(source),
+        };
+        let mut codecs = Vec::new();
+        for text in &options.filters {
+            codecs.push(Request::parse_filter(text).map_err(|source| filter("-F", text, source))?);
+        }
+        for text in &options.codecs {
+            codecs.push(Request::parse_codec(text).map_err(|source| filter("--codec", text, source))?);
+        }
+        if let Some(level) = options.deflate {
+            codecs.push(Request::deflate(level, options.shuffle));
+        }
+        if options.compress {
+            codecs.push(Request::compress());
+        }
+        filter_spec::check(&codecs).map_err(|(given, source)| CliError::Filter {
+            option: given.option,
+            text: given.text,
+            source: Box::new(source),
+        })?;
+
+        let wrong = |text: &String, source| CliError::Chunks {
+            what: format!("-c {text:?}"),
+            source: Box::new(source),
+        };
+        let mut chunks = Vec::new();
+        for text in &options.chunks {
+            chunks.push(ChunkRequest::parse(text).map_err(|source| wrong(text, source))?);
+            chunk_spec::check(&chunks).map_err(|source| wrong(text, source))?;
+        }
+        Ok(Self { codecs, chunks })
+    }
+
+    /// Checks that every name exists.
+    fn check_names(&self, hierarchy: &Hierarchy, place: &Place) -> Result<(), CliError> {
+        let known = |path: &str| {
+            hierarchy.variables().any(|variable| variable.path == path)
+                || hierarchy.unreadable().any(|lost| lost.path == path)
+        };
+        if let Some((name, given)) = filter_spec::unknown(&self.codecs, known) {
+            let hint = match given.option {
+                "-F" => "; -F is VARIABLE,FILTERS, and '*,FILTERS' is for all",
+                _ => "",
+            };
+            return Err(unknown_variable(place, hierarchy, name, hint));
+        }
+        if let Some(name) = chunk_spec::variables(&self.chunks).find(|name| !known(name)) {
+            return Err(unknown_variable(place, hierarchy, name, ""));
+        }
+        let dimensions: Vec<String> = hierarchy
+            .groups()
+            .flat_map(|group| {
+                let prefix = group.path.trim_end_matches('/');
+                group.dimensions.iter().map(move |dimension| format!("{prefix}/{}", dimension.name))
+            })
+            .collect();
+        let is_dimension = |name: &str| {
+            let relative = |path: &&String| path.rsplit_once('/').is_some_and(|(_, last)| last == name);
+            dimensions.iter().any(|path| path == name) || dimensions.iter().any(|path| relative(&path))
+        };
+        match chunk_spec::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
+            Some((name, _)) => Err(CliError::UnknownDimension {
+                name: name.to_owned(),
+                dataset: place.path.display().to_string(),
+                known: crate::suggest::known(name, dimensions.iter().map(String::as_str)),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn make(
+        requests: &Requests,
+        dataset: &Dataset,
+        place: &Place,
+        format: Option<Format>,
+    ) -> Result<Self, CliError> {
+        let hierarchy = dataset.hierarchy();
+        requests.check_names(hierarchy, place)?;
+        let format = format.unwrap_or(hierarchy.format);
+        let mut plan = Self { variables: BTreeMap::new(), notes: Vec::new() };
+        for request in &requests.codecs {
+            Self::check_codecs(request, &dataset.session().registry)?;
+        }
+        for variable in hierarchy.variables() {
+            let chunks =
+                chunk_spec::decide(&requests.chunks, &shape(hierarchy, variable)).map_err(|source| {
+                    CliError::Chunks { what: "-c does not fit".to_owned(), source: Box::new(source) }
+                })?;
+            let mut planned = variable.clone();
+            if let Some(chunks) = &chunks {
+                planned.chunk_shape.clone_from(chunks);
+            }
+            let codecs = match filter_spec::decide(&requests.codecs, &variable.path) {
+                Decision::Keep => Codecs::Keep,
+                Decision::Named(request) => match &request.wish {
+                    Wish::Nothing => Codecs::Spec(ChainSpec::default()),
+                    Wish::Chain(_) if variable.shape.is_empty() => {
+                        return Err(CliError::Usage(format!(
+                            "{}: variable {:?} is a scalar, and netCDF allows no filters on scalars; leave it out",
+                            request.given, variable.path
+                        )));
+                    }
+                    Wish::Chain(spec) => Codecs::Spec(spec.clone()),
+                    Wish::Sensible => Codecs::Sensible,
+                },
+                Decision::All(request) => match &request.wish {
+                    Wish::Nothing => Codecs::Spec(ChainSpec::default()),
+                    Wish::Sensible => Codecs::Sensible,
+                    Wish::Chain(spec) => plan.for_all(dataset, &planned, format, spec)?,
+                },
+            };
+            if codecs != Codecs::Keep || chunks.is_some() {
+                plan.variables.insert(variable.path.clone(), VariablePlan { codecs, chunks });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Looks up the codecs of a request before anything is done.
+    fn check_codecs(request: &Request, registry: &Registry) -> Result<(), CliError> {
+        let Wish::Chain(spec) = &request.wish else { return Ok(()) };
+        let stages = spec
+            .resolve(registry)
+            .map_err(|source| CliError::Codec { text: request.given.to_string(), source: source.into() })?;
+        // In metadata these are remarks; of what a user asks for nothing is left out in silence.
+        match stages.iter().flat_map(|stage| &stage.notes).next() {
+            Some(note) => {
+                Err(CliError::Usage(format!("{}: {note}; correct it or leave it out", request.given)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A chain that was asked for without naming the variable: what cannot carry it by its nature is left
+    /// alone, and the user is told.
+    fn for_all(
+        &mut self,
+        dataset: &Dataset,
+        variable: &Variable,
+        format: Format,
+        spec: &ChainSpec,
+    ) -> Result<Codecs, CliError> {
+        if variable.shape.is_empty() {
+            self.notes.push(format!("{} is a scalar and stays without filters", variable.path));
+            return Ok(Codecs::Keep);
+        }
+        let numeric = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
+        match dataset.session().bind(variable, format, spec) {
+            Err(DataError::Chain { source, .. }) if !numeric => {
+                self.notes.push(format!(
+                    "{} keeps its codecs: {} cannot carry the chain: {}",
+                    variable.path, variable.dtype, source.source
+                ));
+                Ok(Codecs::Keep)
+            }
+            Err(source) => {
+                Err(CliError::CannotCarry { path: variable.path.clone(), source: Box::new(source) })
+            }
+            Ok(_) => Ok(Codecs::Spec(spec.clone())),
+        }
+    }
+}
+
+/// The facts on which chunks depend.
+fn shape<'a>(hierarchy: &Hierarchy, variable: &'a Variable) -> Shape<'a> {
+    Shape {
+        path: &variable.path,
+        dimensions: variable.dimensions.iter().map(ToString::to_string).collect(),
+        unlimited: variable
+            .dimensions
+            .iter()
+            .map(|reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.unlimited))
+            .collect(),
+        lengths: hierarchy.shape_of(variable),
+        chunks: variable.chunk_shape.clone(),
+    }
+}

@@ -1,0 +1,151 @@
+//! What a copy did, for people and as JSON.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ncz::copy::CopySummary;
+use ncz::nczarr::Dataset;
+use ncz::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::output::{Cell, Style, Table, bytes, count, ratio, seconds, speed};
+
+/// The version of the JSON form; it changes when a key changes its meaning or goes.
+const SCHEMA: u32 = 1;
+/// Variables in the table at most; the rest is summed up.
+const ROWS: usize = 40;
+
+/// What a copy did.
+pub(super) struct Summary<'a> {
+    source: &'a Path,
+    target: &'a Path,
+    copied: &'a CopySummary,
+    registry: Arc<Registry>,
+    threads: usize,
+    verified: bool,
+    notes: &'a [String],
+}
+
+impl<'a> Summary<'a> {
+    pub(super) fn new(
+        source: &'a Path,
+        target: &'a Path,
+        dataset: &Dataset,
+        copied: &'a CopySummary,
+        verified: bool,
+        notes: &'a [String],
+    ) -> Self {
+        let session = dataset.session();
+        let (registry, threads) = (Arc::clone(&session.registry), session.pool.threads());
+        Self { source, target, copied, registry, threads, verified, notes }
+    }
+
+    pub(super) fn to_text(&self, style: Style) -> String {
+        let variables = &self.copied.variables;
+        let mut table =
+            Table::new(&["variable", "codecs", ">chunks", ">decoded", ">before", ">now", ">ratio"]);
+        for variable in variables.iter().take(ROWS) {
+            let mut chain = named(&variable.chain, &self.registry);
+            if variable.unchanged {
+                chain.push_str(" (as it was)");
+            }
+            table.row([
+                Cell::painted(&variable.path, Style::bold),
+                chain.into(),
+                variable.chunks.to_string().into(),
+                bytes(variable.decoded).into(),
+                variable.before.map_or_else(|| "?".to_owned(), bytes).into(),
+                bytes(variable.after).into(),
+                ratio(variable.decoded, variable.after).into(),
+            ]);
+        }
+        let mut text = table.render(style, "");
+        if variables.len() > ROWS {
+            text.push_str(&format!("... and {}\n", count((variables.len() - ROWS) as u64, "more variable")));
+        }
+        let before = self.before().map_or_else(String::new, |before| format!(", {} before", bytes(before)));
+        text.push_str(&format!(
+            "{}: {} decoded, {} stored{before} ({}); {} in {} at {} with {}{}\n",
+            style.bold(&self.target.display().to_string()),
+            bytes(self.decoded()),
+            bytes(self.after()),
+            ratio(self.decoded(), self.after()),
+            count(self.chunks(), "chunk"),
+            seconds(self.elapsed()),
+            speed(self.decoded(), self.elapsed()),
+            count(self.threads as u64, "thread"),
+            if self.verified { style.good("; verified: every value is the same") } else { String::new() },
+        ));
+        text
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let variables: Vec<Value> = self
+            .copied
+            .variables
+            .iter()
+            .map(|variable| {
+                json!({
+                    "path": variable.path,
+                    "filters": variable.chain,
+                    "unchanged": variable.unchanged,
+                    "chunks": variable.chunks,
+                    "decoded_bytes": variable.decoded,
+                    "stored_bytes_before": variable.before,
+                    "stored_bytes": variable.after,
+                })
+            })
+            .collect();
+        json!({
+            "schema": SCHEMA,
+            "source": self.source.display().to_string(),
+            "target": self.target.display().to_string(),
+            "verified": self.verified,
+            "seconds": self.elapsed().as_secs_f64(),
+            "threads": self.threads,
+            "chunks": self.chunks(),
+            "decoded_bytes": self.decoded(),
+            "stored_bytes_before": self.before(),
+            "stored_bytes": self.after(),
+            "notes": self.notes,
+            "variables": variables,
+        })
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.copied.elapsed
+    }
+
+    fn decoded(&self) -> u64 {
+        self.copied.variables.iter().map(|variable| variable.decoded).sum()
+    }
+
+    fn after(&self) -> u64 {
+        self.copied.variables.iter().map(|variable| variable.after).sum()
+    }
+
+    fn chunks(&self) -> u64 {
+        self.copied.variables.iter().map(|variable| variable.chunks).sum()
+    }
+
+    /// Known only if it is known of every variable.
+    fn before(&self) -> Option<u64> {
+        self.copied.variables.iter().map(|variable| variable.before).sum()
+    }
+}
+
+/// Filter text with names in place of numbers: `zstd,3` for `32015,3`.
+fn named(chain: &str, registry: &Registry) -> String {
+    if chain.is_empty() {
+        return "none".to_owned();
+    }
+    let stage = |text: &str| {
+        let (id, params) = text.split_at(text.find(',').unwrap_or(text.len()));
+        match id.parse().ok().and_then(|id| registry.by_id(id).ok()) {
+            Some(entry) => format!("{}{params}", entry.info().name),
+            None => text.to_owned(),
+        }
+    };
+    chain.split('|').map(stage).collect::<Vec<_>>().join("|")
+}

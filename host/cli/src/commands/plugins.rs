@@ -1,0 +1,258 @@
+//! `ncz plugins`: what was found on the search path, and why a codec is used or not.
+
+mod table;
+
+use std::io::Write;
+use std::path::Path;
+
+use ncz::registry::Registry;
+use ncz::registry::discover::FolderState;
+use ncz::registry::report::{CodecReport, FileReport, Report, Verdict};
+use ncz::registry::search_path::Origin;
+use serde_json::{Value, json};
+
+use crate::args::{Plugins, PluginsAction, PluginsList, PluginsPath, PluginsShow, PluginsWhy};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{Style, bytes};
+
+/// Runs the command.
+pub(crate) fn run(
+    options: &Plugins,
+    registry: &Registry,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<Exit, CliError> {
+    match &options.action {
+        None => list(&options.list, registry, out, style),
+        Some(PluginsAction::List(options)) => list(options, registry, out, style),
+        Some(PluginsAction::Why(options)) => why(options, registry, out),
+        Some(PluginsAction::Show(options)) => show(options, registry, out, style),
+        Some(PluginsAction::Path(options)) => path(options, registry, out, style),
+    }
+}
+
+fn list(
+    options: &PluginsList,
+    registry: &Registry,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<Exit, CliError> {
+    let report = if options.no_load { registry.report_without_loading() } else { registry.report() };
+    if options.json {
+        writeln!(out, "{:#}", report.to_json())?;
+    } else {
+        out.write_all(table::report(report, options.all, style).as_bytes())?;
+    }
+    Ok(Exit::of_findings(has_findings(report)))
+}
+
+/// What somebody should look at: a library that is refused, a named folder that cannot be searched, names
+/// that two codecs want.
+fn has_findings(report: &Report) -> bool {
+    let folder = |folder: &ncz::registry::report::FolderReport| {
+        let usable = matches!(folder.state, FolderState::Searched | FolderState::SameAs(_));
+        // Nobody is to blame for a default folder that does not exist.
+        !usable && (folder.folder.origin != Origin::Default || folder.state != FolderState::Missing)
+    };
+    report.folders.iter().any(folder)
+        || report.files().any(|file| file.verdict == Verdict::Refused)
+        || !report.conflicts.is_empty()
+}
+
+fn why(options: &PluginsWhy, registry: &Registry, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let why = registry.why(&options.what);
+    if options.json {
+        writeln!(out, "{:#}", why.to_json())?;
+    } else {
+        write!(out, "{why}")?;
+    }
+    Ok(Exit::of_findings(!why.found))
+}
+
+fn show(
+    options: &PluginsShow,
+    registry: &Registry,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<Exit, CliError> {
+    let report = registry.report();
+    let files: Vec<&FileReport> = report.files().filter(|file| is_file(file, &options.what)).collect();
+    let codecs: Vec<&CodecReport> =
+        report.codecs.iter().filter(|codec| is_codec(codec, &options.what)).collect();
+    if options.json {
+        let list = |key: &str, keep: &dyn Fn(&Value) -> bool, within: &Value| -> Vec<Value> {
+            let items = within.get(key).and_then(Value::as_array).into_iter().flatten();
+            items.filter(|item| keep(item)).cloned().collect()
+        };
+        let whole = report.to_json();
+        let paths: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+        let folders = list("folders", &|_| true, &whole);
+        let files: Vec<Value> = folders
+            .iter()
+            .flat_map(|folder| {
+                list("files", &|file| paths.iter().any(|path| file["path"] == path.as_str()), folder)
+            })
+            .collect();
+        let codecs = list(
+            "codecs",
+            &|codec| {
+                codecs
+                    .iter()
+                    .any(|wanted| codec["id"] == json!(wanted.id) && codec["name"] == wanted.name.as_str())
+            },
+            &whole,
+        );
+        writeln!(out, "{:#}", json!({"schema": whole["schema"], "files": files, "codecs": codecs}))?;
+    } else {
+        for file in &files {
+            out.write_all(show_file(file, style).as_bytes())?;
+        }
+        for codec in &codecs {
+            out.write_all(show_codec(codec, registry, style).as_bytes())?;
+        }
+        if files.is_empty() && codecs.is_empty() {
+            writeln!(
+                out,
+                "nothing is known of {:?}; `ncz plugins why {}` tells where it was looked for",
+                options.what, options.what
+            )?;
+        }
+    }
+    Ok(Exit::of_findings(files.is_empty() && codecs.is_empty()))
+}
+
+fn path(
+    options: &PluginsPath,
+    registry: &Registry,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<Exit, CliError> {
+    let path = registry.search_path();
+    let report = registry.report_without_loading();
+    if options.json {
+        let folders: Vec<Value> = report
+            .folders
+            .iter()
+            .map(|folder| {
+                json!({
+                    "path": folder.folder.path.display().to_string(),
+                    "origin": folder.folder.origin.word(),
+                    "state": folder.state.to_string(),
+                    "files": folder.files.len(),
+                    "trust": folder.trust.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        let off = path.switched_off.map(|off| off.to_string());
+        let schema = ncz::registry::report::SCHEMA;
+        writeln!(
+            out,
+            "{:#}",
+            json!({"schema": schema, "switched_off": off, "notes": path.notes, "folders": folders})
+        )?;
+    } else {
+        out.write_all(table::search_path(path, report, style).as_bytes())?;
+    }
+    Ok(Exit::of_findings(has_unusable_folder(report)))
+}
+
+fn has_unusable_folder(report: &Report) -> bool {
+    has_findings(&Report { folders: without_files(report), ..Report::default() })
+}
+
+fn without_files(report: &Report) -> Vec<ncz::registry::report::FolderReport> {
+    let strip = |folder: &ncz::registry::report::FolderReport| ncz::registry::report::FolderReport {
+        files: Vec::new(),
+        ..folder.clone()
+    };
+    report.folders.iter().map(strip).collect()
+}
+
+fn is_file(file: &FileReport, query: &str) -> bool {
+    let asked = Path::new(query);
+    let same = |asked: &Path| {
+        asked.canonicalize().is_ok_and(|asked| file.path.canonicalize().is_ok_and(|path| path == asked))
+    };
+    file.path == asked
+        || file.path.file_name() == Some(asked.as_os_str())
+        || (asked.components().count() > 1 && same(asked))
+}
+
+fn is_codec(codec: &CodecReport, query: &str) -> bool {
+    match query.parse::<u32>() {
+        Ok(id) => codec.id == Some(id),
+        Err(_) => {
+            let named = |names: &[String]| names.iter().any(|name| name == query);
+            codec.name.eq_ignore_ascii_case(query) || named(&codec.numcodecs) || named(&codec.zarr_v3)
+        }
+    }
+}
+
+fn show_file(file: &FileReport, style: Style) -> String {
+    let mut text = format!("{}\n", style.bold(&file.path.display().to_string()));
+    let mut line = |label: &str, value: &str| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {}{value}\n", style.dim(&format!("{label:<14}"))));
+        }
+    };
+    line("verdict", file.verdict.word());
+    line("reason", &file.reason);
+    if let Some(target) = &file.link_target {
+        line("link to", &target.display().to_string());
+    }
+    line("size", &bytes(file.size));
+    line("exports", &file.exports.join(", "));
+    line("face in use", &file.face.map_or_else(String::new, |face| face.to_string()));
+    for offer in &file.offers {
+        let id = offer.id.map_or_else(String::new, |id| format!(" ({id})"));
+        line("offers", &format!("{} half of {}{id}: {}", offer.part, offer.name, offer.state));
+    }
+    for needed in &file.needed {
+        let found = match &needed.found {
+            Some(path) => path.display().to_string(),
+            None => "not found".to_owned(),
+        };
+        line("needs", &format!("{}: {found}", needed.name));
+    }
+    line("from libhdf5", &file.undefined_h5.join(", "));
+    if let Some(time) = file.load_time {
+        line("load time", &format!("{:.1} ms", time.as_secs_f64() * 1e3));
+    }
+    for note in &file.trust {
+        line("note", &note.to_string());
+    }
+    for note in &file.notes {
+        line("note", note);
+    }
+    text
+}
+
+fn show_codec(codec: &CodecReport, registry: &Registry, style: Style) -> String {
+    let mut text = format!("{}\n", style.bold(&codec.name));
+    let mut line = |label: &str, value: &str| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {}{value}\n", style.dim(&format!("{label:<14}"))));
+        }
+    };
+    line("HDF5 filter", &codec.id.map_or_else(|| "none".to_owned(), |id| id.to_string()));
+    line("numcodecs", &codec.numcodecs.join(", "));
+    line("Zarr v3", &codec.zarr_v3.join(", "));
+    if let Some(Ok(entry)) = codec.id.map(|id| registry.by_id(id)) {
+        let info = entry.info();
+        line("what it does", &info.summary);
+        line("checksum", if info.has_checksum { "yes: damage is always noticed" } else { "no" });
+        if info.has_working_params {
+            line("parameters", "those it runs with differ from the stored ones");
+        }
+    }
+    for candidate in &codec.candidates {
+        let mark = if candidate.used { "in use" } else { "not in use" };
+        let state = match (candidate.used, candidate.state.as_str()) {
+            (true, "used") | (_, "") => String::new(),
+            (_, state) => format!(": {state}"),
+        };
+        line(mark, &format!("{}{state}", candidate.origin));
+    }
+    text
+}

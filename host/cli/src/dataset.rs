@@ -1,0 +1,128 @@
+//! Opening datasets for the commands, and what they share in looking at them.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use ncz::nczarr::metadata::ReadOptions;
+use ncz::nczarr::{
+    Consolidated, Dataset, Format, Generation, Hierarchy, Pool, Session, ShuffleReading, Variable,
+};
+use ncz::registry::Registry;
+use ncz::store::{Access, FileStore, Key, Store, StoreError, StoreExt};
+use serde_json::Value as Json;
+
+use crate::args::ShuffleSize;
+use crate::error::CliError;
+use crate::path::{MARKS, Mode, Place, check_source};
+use crate::suggest;
+
+/// Codecs, threads, and what to believe of shuffle.
+pub(crate) fn session(
+    registry: Arc<Registry>,
+    threads: Option<u16>,
+    shuffle: Option<ShuffleSize>,
+) -> Result<Session, CliError> {
+    let threads = threads
+        .map_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
+    let mut session = Session::new(registry, Pool::with_threads(threads)?);
+    session.shuffle = match shuffle {
+        None => ShuffleReading::Refuse,
+        Some(ShuffleSize::Type) => ShuffleReading::TypeSize,
+        Some(ShuffleSize::Stored) => ShuffleReading::AsStored,
+    };
+    Ok(session)
+}
+
+/// Opens the dataset at a place for reading.
+pub(crate) fn open(place: &Place, session: Session) -> Result<Dataset, CliError> {
+    check_source(&place.path)?;
+    let store = FileStore::open(&place.path, Access::Read).map_err(CliError::store(&place.path))?;
+    let options = ReadOptions { pure: place.mode == Some(Mode::Zarr), ..ReadOptions::default() };
+    Dataset::open(Arc::new(store), session, &options).map_err(CliError::dataset(&place.path))
+}
+
+/// Whether a store holds a dataset of version 2, so that it may be replaced on request.
+pub(crate) fn is_dataset(store: &dyn Store) -> Result<bool, StoreError> {
+    for mark in MARKS {
+        if let Ok(key) = Key::parse(mark)
+            && store.exists(key)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The error of a name that is none of the dataset's variables.
+pub(crate) fn unknown_variable(place: &Place, hierarchy: &Hierarchy, name: &str, hint: &str) -> CliError {
+    let readable = hierarchy.variables().map(|variable| variable.path.as_str());
+    let paths = readable.chain(hierarchy.unreadable().map(|lost| lost.path.as_str()));
+    CliError::UnknownVariable {
+        name: name.to_owned(),
+        dataset: place.path.display().to_string(),
+        known: format!("{}{hint}", suggest::known(name, paths)),
+    }
+}
+
+/// The format of a dataset in words.
+pub(crate) fn format_words(format: Format) -> &'static str {
+    match format {
+        Format::Zarr2 => "Zarr version 2",
+        Format::Nczarr(Generation::Attributes) => "NCZarr 2, keys in attributes (netcdf-c 4.9.3 and later)",
+        Format::Nczarr(Generation::LowerCase) => "NCZarr 2, lower-case keys (netcdf-c 4.9.1, 4.9.2)",
+        Format::Nczarr(Generation::UpperCase) => "NCZarr 2, upper-case keys (netcdf-c 4.8.1, 4.9.0)",
+        Format::Nczarr(Generation::Objects) => "NCZarr 1, own objects (netcdf-c 4.8.0)",
+        _ => "a format that this program has no word for",
+    }
+}
+
+/// The state of consolidated metadata in words.
+pub(crate) fn consolidated_words(state: Consolidated) -> &'static str {
+    match state {
+        Consolidated::Absent => "none",
+        Consolidated::Current => "up to date",
+        Consolidated::Stale => {
+            "stale: other readers may miss data; a copy gets none, or fresh ones with --consolidated"
+        }
+        Consolidated::Only => "the only metadata there are",
+    }
+}
+
+/// The codecs of a variable as its metadata say, for people: `shuffle elementsize=4 | zlib level=6`.
+pub(crate) fn codecs_words(filters: &[Json]) -> String {
+    let words: Vec<String> = filters.iter().map(codec_words).collect();
+    if words.is_empty() { "-".to_owned() } else { words.join(" | ") }
+}
+
+fn codec_words(codec: &Json) -> String {
+    let Some(object) = codec.as_object() else { return codec.to_string() };
+    let id = object.get("id").and_then(Json::as_str).unwrap_or("?");
+    let mut words = id.to_owned();
+    for (key, value) in object.iter().filter(|(key, _)| *key != "id") {
+        match value {
+            Json::String(text) => words.push_str(&format!(" {key}={text}")),
+            other => words.push_str(&format!(" {key}={other}")),
+        }
+    }
+    words
+}
+
+/// Bytes of a variable's data when decoded; saturates.
+pub(crate) fn raw_len(hierarchy: &Hierarchy, variable: &Variable) -> u64 {
+    let element = variable.dtype.size() as u64;
+    hierarchy.shape_of(variable).iter().fold(element, |product, len| product.saturating_mul(*len))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn codecs_are_told_in_few_words() {
+        let filters = [json!({"id": "shuffle", "elementsize": 4}), json!({"id": "blosc", "cname": "lz4"})];
+        assert_eq!(codecs_words(&filters), "shuffle elementsize=4 | blosc cname=lz4");
+        assert_eq!(codecs_words(&[]), "-");
+    }
+}

@@ -1,0 +1,361 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ncz_test_support::{fixtures, unpack};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::bench::{Run, dump, ncz, ocean};
+
+/// A folder for targets.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn target(&self) -> PathBuf {
+        self.0.path().join("copy.nczarr")
+    }
+
+    /// Copies `source` with these options.
+    fn copy(&self, source: &Path, options: &[&str]) -> Run {
+        let target = self.target();
+        ncz(["copy", source.to_str().unwrap(), target.to_str().unwrap()].iter().chain(options))
+    }
+
+    /// A copy that was refused leaves nothing behind, not even hidden.
+    #[track_caller]
+    fn assert_empty(&self) {
+        let left: Vec<_> = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// The chain in the metadata of a variable: filters, then compressor.
+    fn chain(&self, variable: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.target().join(variable).join(".zarray")).unwrap();
+        let zarray: Value = serde_json::from_str(&text).unwrap();
+        let filters = zarray["filters"].as_array().cloned().unwrap_or_default();
+        filters
+            .into_iter()
+            .chain(Some(zarray["compressor"].clone()).filter(|codec| !codec.is_null()))
+            .collect()
+    }
+
+    fn chunks(&self, variable: &str) -> Value {
+        let text = fs::read_to_string(self.target().join(variable).join(".zarray")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["chunks"].clone()
+    }
+}
+
+#[test]
+fn the_readme_example_keeps_every_value_and_says_what_it_did() {
+    let place = Place::new();
+    let run = place.copy(&ocean(), &["--codec", r#"{"id":"zstd","level":3}"#, "--verify"]).ends(0);
+    assert_eq!(run.stderr, "", "no bar where nobody watches");
+    assert!(run.stdout.contains("verified: every value is the same"), "{}", run.stdout);
+    assert!(run.stdout.contains("22 chunks"), "{}", run.stdout);
+    assert_eq!(dump(&ocean()), dump(&place.target()));
+    for variable in ["air_temperature", "model/salinity", "time"] {
+        assert_eq!(place.chain(variable), [json!({"id": "zstd", "level": 3})]);
+    }
+}
+
+#[test]
+fn a_filter_replaces_the_deflate_of_the_input() {
+    let place = Place::new();
+    place.copy(&ocean(), &["-F", "air_temperature,307,9", "-F", "/model/salinity,none"]).ends(0);
+    assert_eq!(place.chain("air_temperature"), [json!({"id": "bz2", "level": 9})]);
+    assert_eq!(place.chain("model/salinity"), Vec::<Value>::new());
+    let kept = place.chain("sea_surface_temperature");
+    assert_eq!(kept.len(), 2, "not named, so kept: {kept:?}");
+    assert_eq!(dump(&ocean()), dump(&place.target()));
+}
+
+#[test]
+fn what_is_kept_passes_unchanged_and_gets_its_true_element_size() {
+    let place = Place::new();
+    let run = place.copy(&ocean(), &["--json"]).ends(0);
+    let summary = run.json();
+    for variable in summary["variables"].as_array().unwrap() {
+        assert_eq!(variable["unchanged"], json!(true), "{variable}");
+    }
+    // 0 means "the type's size" to netcdf-c and "do nothing" to numcodecs.
+    assert_eq!(place.chain("sea_surface_temperature")[0], json!({"id": "shuffle", "elementsize": 2}));
+    let same =
+        |key: &str| fs::read(ocean().join(key)).unwrap() == fs::read(place.target().join(key)).unwrap();
+    assert!(same("air_temperature/1.0.0") && same("model/salinity/2.1.1"));
+}
+
+#[test]
+fn the_summary_as_json_has_the_figures() {
+    let place = Place::new();
+    let summary =
+        place.copy(&ocean(), &["--compress", "--json", "--threads", "1", "--verify"]).ends(0).json();
+    assert_eq!(summary["schema"], json!(1));
+    assert_eq!(summary["threads"], json!(1));
+    assert_eq!(summary["verified"], json!(true));
+    assert_eq!(summary["chunks"], json!(22));
+    let salinity =
+        summary["variables"].as_array().unwrap().iter().find(|v| v["path"] == "/model/salinity").unwrap();
+    assert_eq!(salinity["filters"], json!("2,4|32015,3"));
+    assert_eq!(salinity["decoded_bytes"], json!(12 * 2 * 40 * 100 * 4));
+    let stored: u64 = (0..3)
+        .flat_map(|i| (0..2).flat_map(move |j| (0..2).map(move |k| format!("model/salinity/{i}.{j}.{k}"))))
+        .map(|key| fs::metadata(place.target().join(key)).unwrap().len())
+        .sum();
+    assert_eq!(salinity["stored_bytes"], json!(stored));
+}
+
+#[test]
+fn several_variables_a_star_and_names_of_codecs() {
+    let place = Place::new();
+    let options =
+        ["-F", "lat&lon,shuffle|zstd,9", "-F", "*,zstd", "--codec", r#"time=[{"id":"zlib","level":1}]"#];
+    place.copy(&ocean(), &options).ends(0);
+    let shuffled = [json!({"id": "shuffle", "elementsize": 4}), json!({"id": "zstd", "level": 9})];
+    assert_eq!(place.chain("lat"), shuffled);
+    assert_eq!(place.chain("lon"), shuffled);
+    assert_eq!(place.chain("time"), [json!({"id": "zlib", "level": 1})]);
+    assert_eq!(place.chain("air_temperature")[0]["id"], json!("zstd"));
+}
+
+#[test]
+fn global_none_yields_to_a_variable_that_is_named() {
+    let place = Place::new();
+    place.copy(&ocean(), &["-F", "none", "-F", "model/salinity,32015,3"]).ends(0);
+    assert_eq!(place.chain("air_temperature"), Vec::<Value>::new());
+    assert_eq!(place.chain("model/salinity"), [json!({"id": "zstd", "level": 3})]);
+}
+
+#[test]
+fn deflate_and_shuffle_as_nccopy_takes_them() {
+    let place = Place::new();
+    place.copy(&ocean(), &["-d", "9", "-s"]).ends(0);
+    assert_eq!(
+        place.chain("model/depth"),
+        [json!({"id": "shuffle", "elementsize": 4}), json!({"id": "zlib", "level": 9})]
+    );
+    assert_eq!(dump(&ocean()), dump(&place.target()));
+}
+
+#[test]
+fn other_chunks_hold_the_same_values() {
+    let place = Place::new();
+    let options = ["-c", "time/1,lat/40,lon/", "-c", "model/salinity:5,73,7", "--compress", "--verify"];
+    place.copy(&ocean(), &options).ends(0);
+    assert_eq!(place.chunks("air_temperature"), json!([1, 40, 144]));
+    assert_eq!(place.chunks("model/salinity"), json!([5, 73, 7]));
+    assert_eq!(place.chunks("lat"), json!([40]));
+    assert_eq!(dump(&ocean()), dump(&place.target()));
+}
+
+#[test]
+fn pure_zarr_has_no_keys_of_nczarr_and_consolidated_metadata_when_asked() {
+    for form in ["--format=zarr", "mode"] {
+        let place = Place::new();
+        let target = place.target().display().to_string();
+        let target = if form == "mode" { format!("file://{target}#mode=zarr,file") } else { target };
+        let mut args =
+            vec!["copy".to_owned(), ocean().display().to_string(), target, "--consolidated".to_owned()];
+        args.extend((form != "mode").then(|| form.to_owned()));
+        ncz(args).ends(0);
+        let consolidated = fs::read_to_string(place.target().join(".zmetadata")).unwrap();
+        assert!(!consolidated.contains("_nczarr") && !consolidated.contains("_NCProperties"));
+        assert!(consolidated.contains("_ARRAY_DIMENSIONS"));
+        assert_eq!(
+            dump(&ocean()),
+            dump(&place.target()).replace("\ttime = 16 ;", "\ttime = UNLIMITED ; // (16 currently)")
+        );
+    }
+}
+
+#[test]
+fn every_generation_of_netcdf_c_is_copied_value_for_value() {
+    for version in
+        ["4.10.2/nczarr", "4.9.2/nczarr", "4.9.0/nczarr", "4.8.0/nczarr", "4.10.2/zarr", "4.10.2/noxarray"]
+    {
+        let folder = fixtures().join(format!("netcdf-c-{version}"));
+        let mut copied = 0;
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "zip") {
+                continue;
+            }
+            let source = unpack(path.strip_prefix(fixtures()).unwrap()).unwrap();
+            let place = Place::new();
+            let run = place.copy(source.path(), &["--compress", "--verify"]).ends(0);
+            // A scalar cannot carry a chain, which `--compress` knows.
+            assert!(!run.stderr.contains("error"), "{path:?}: {}", run.stderr);
+            assert_eq!(dump(source.path()), dump(&place.target()), "{path:?}");
+            copied += 1;
+        }
+        assert!(copied >= 2, "{folder:?} has {copied} datasets");
+    }
+}
+
+#[test]
+fn scalars_are_left_alone_by_a_star_and_refused_by_name() {
+    let source = unpack("netcdf-c-4.10.2/nczarr/scalars.zip").unwrap();
+    let place = Place::new();
+    place
+        .copy(source.path(), &["--codec", "zstd"])
+        .ends(0)
+        .says(&["note: /answer is a scalar and stays without filters"]);
+    assert_eq!(place.chain("answer"), Vec::<Value>::new());
+    let place = Place::new();
+    place
+        .copy(source.path(), &["-F", "answer,zstd"])
+        .ends(2)
+        .says(&["-F answer,zstd", "\"/answer\" is a scalar"]);
+    place.assert_empty();
+}
+
+#[test]
+fn what_has_no_meaning_is_refused_before_anything_is_written() {
+    for (options, code, wanted) in [
+        (
+            &["-F", "air_temprature,zstd"][..],
+            2,
+            &["no variable \"/air_temprature\"", "did you mean \"/air_temperature\"?", "/model/salinity"][..],
+        ),
+        (&["-F", "zstd,3"], 2, &["no variable \"/zstd\"", "'*,FILTERS' is for all"]),
+        (&["-F", "zstd"], 2, &["write VARIABLE,FILTERS"]),
+        (&["-F", "time,5000000000"], 2, &["neither a filter id"]),
+        (&["-F", "time,307,5000000000"], 2, &["does not fit 32 bits", "because:"]),
+        (
+            &["-F", "time,zstd", "-F", "lat&time,none"],
+            2,
+            &["\"/time\" was given codecs already, by -F time,zstd"],
+        ),
+        (
+            &["--compress", "--codec", "zstd"],
+            2,
+            &["every variable was given codecs already, by --codec zstd"],
+        ),
+        (&["--codec", r#"{"id":"zstd","lvel":9}"#], 2, &["unknown key \"lvel\""]),
+        (&["--codec", r#"{"id":"zstd","level":99}"#], 2, &["level 99"]),
+        (&["--codec", r#"{"level":9}"#], 2, &["is not of the form {\"id\":\"zstd\",\"level\":3}"]),
+        (&["--codec", r#"{"id":"#], 2, &["is not JSON"]),
+        (&["--codec", "40000,1"], 3, &["no codec for HDF5 filter 40000", "HDF5_PLUGIN_PATH"]),
+        (&["-F", "time,lz4"], 3, &["-F time,lz4 cannot be used", "no codec for numcodecs codec \"lz4\""]),
+        (&["-c", "tim/5"], 2, &["no dimension \"tim\"", "did you mean \"/time\"?"]),
+        (&["-c", "lat:80"], 2, &["chunk length 80", "longer than its dimension \"/lat\" (73)"]),
+        (&["-c", "model/salinity:1,1"], 2, &["has 3 dimensions, but 2 chunk lengths"]),
+        (&["-c", "lat:contiguous"], 2, &["Zarr keeps every array in chunks"]),
+        (&["-c", "nothing:1"], 2, &["no variable \"/nothing\""]),
+        (&["-c", "lat"], 2, &["no chunk specification"]),
+        (&["-s"], 2, &["--deflate"]),
+        (&["-d", "10"], 2, &["10"]),
+    ] {
+        let place = Place::new();
+        place.copy(&ocean(), options).ends(code).says(wanted);
+        place.assert_empty();
+    }
+}
+
+#[test]
+fn a_target_that_exists_is_replaced_on_request_and_only_if_it_is_a_dataset() {
+    let place = Place::new();
+    place.copy(&ocean(), &["-F", "none"]).ends(0);
+    place.copy(&ocean(), &["--compress"]).ends(3).says(&["exists already", "--overwrite"]);
+    assert_eq!(place.chain("time"), Vec::<Value>::new(), "the target is as it was");
+    place.copy(&ocean(), &["--compress", "--overwrite"]).ends(0);
+    assert_eq!(place.chain("time").len(), 2);
+
+    for (content, is_file) in [("precious", true), ("precious", false)] {
+        let place = Place::new();
+        let kept = if is_file { place.target() } else { place.target().join("precious.txt") };
+        fs::create_dir_all(kept.parent().unwrap()).unwrap();
+        fs::write(&kept, content).unwrap();
+        for options in [&[][..], &["--overwrite"]] {
+            place.copy(&ocean(), options).ends(3);
+            assert_eq!(fs::read_to_string(&kept).unwrap(), content);
+        }
+    }
+}
+
+#[test]
+fn a_dataset_can_be_recompressed_in_its_place() {
+    let place = Place::new();
+    place.copy(&ocean(), &[]).ends(0);
+    let target = place.target();
+    ncz([
+        "copy",
+        target.to_str().unwrap(),
+        target.to_str().unwrap(),
+        "--overwrite",
+        "--compress",
+        "--verify",
+    ])
+    .ends(0);
+    assert_eq!(place.chain("model/salinity")[1]["id"], json!("zstd"));
+    assert_eq!(dump(&ocean()), dump(&target));
+}
+
+#[test]
+fn a_target_inside_the_source_is_refused() {
+    let place = Place::new();
+    place.copy(&ocean(), &[]).ends(0);
+    let inner = place.target().join("inner.zarr");
+    ncz(["copy", place.target().to_str().unwrap(), inner.to_str().unwrap()])
+        .ends(2)
+        .says(&["the target lies inside the source"]);
+    ncz([
+        "copy",
+        place.target().join("model").to_str().unwrap(),
+        place.target().to_str().unwrap(),
+        "--overwrite",
+    ])
+    .ends(2)
+    .says(&["the source lies inside the target"]);
+    assert!(!inner.exists());
+    assert_eq!(dump(&ocean()), dump(&place.target()));
+}
+
+#[test]
+fn a_damaged_chunk_names_variable_chunk_codec_and_leaves_no_target() {
+    let source = tempfile::tempdir().unwrap();
+    let place = Place(source);
+    place.copy(&ocean(), &["--codec", "zstd,3"]).ends(0);
+    let damaged = place.target();
+    let chunk = damaged.join("air_temperature/1.0.0");
+    let mut bytes = fs::read(&chunk).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    fs::write(&chunk, bytes).unwrap();
+
+    let beside = Place::new();
+    let run = beside.copy(&damaged, &["--codec", "bz2"]).ends(3);
+    let run = run.says(&[
+        "\"/air_temperature\"",
+        "air_temperature/1.0.0",
+        "codec zstd",
+        "the target is as it was before",
+    ]);
+    assert!(run.stderr.lines().skip(1).all(|line| line.starts_with("  because: ")), "{}", run.stderr);
+    beside.assert_empty();
+    ncz(["dump", damaged.to_str().unwrap()]).ends(3).says(&["air_temperature/1.0.0"]);
+}
+
+#[test]
+fn readers_that_disagree_about_shuffle_are_named_and_one_can_be_chosen() {
+    let folder = Place::new();
+    folder.copy(&ocean(), &[]).ends(0);
+    let zarray = folder.target().join("air_temperature/.zarray");
+    let text = fs::read_to_string(&zarray).unwrap();
+    let changed = text
+        .replace("\"elementsize\": 4", "\"elementsize\": 2")
+        .replace("\"elementsize\":4", "\"elementsize\":2");
+    assert_ne!(text, changed);
+    fs::write(&zarray, changed).unwrap();
+
+    let place = Place::new();
+    place.copy(&folder.target(), &[]).ends(3).says(&["element size 2", "4 bytes", "--shuffle-size type"]);
+    place.assert_empty();
+    place.copy(&folder.target(), &["--shuffle-size", "type", "--codec", "zstd"]).ends(0);
+    assert_eq!(dump(&ocean()), dump(&place.target()));
+    let place = Place::new();
+    place.copy(&folder.target(), &["--shuffle-size", "stored", "--codec", "zstd"]).ends(0);
+    assert_ne!(dump(&ocean()), dump(&place.target()));
+}

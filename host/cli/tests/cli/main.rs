@@ -1,0 +1,20 @@
+//! The program as a user meets it: what it prints, and how it ends.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+
+/// Running the program, and datasets to run it on.
+mod bench;
+/// `ncz codec`: a chain in all its spellings.
+mod codec;
+/// `ncz copy`: what is written, and what is refused.
+mod copy;
+/// `ncz dump` against ncdump.
+mod dump;
+/// `ncz info`: what there is, and what is odd about it.
+mod info;
+/// Places that are no dataset, and the way round that the message names.
+mod places;
+/// `ncz plugins` with our own shared libraries and with files that are none.
+mod plugins;
+/// Help, exit codes, output that cannot be written, Ctrl-C.
+mod process;

@@ -1,0 +1,136 @@
+use std::fs;
+use std::path::Path;
+
+use ncz_test_support::build_plugins;
+use serde_json::json;
+
+use crate::bench::{Run, command, ncz, ocean, run};
+
+fn with_path(folder: &Path, args: &[&str]) -> Run {
+    run(command().env("HDF5_PLUGIN_PATH", folder).args(args))
+}
+
+#[test]
+fn without_plugins_the_built_in_codecs_are_listed() {
+    let run = ncz(["plugins"]).ends(0);
+    for (name, id) in [
+        ("deflate", 1),
+        ("shuffle", 2),
+        ("fletcher32", 3),
+        ("szip", 4),
+        ("bzip2", 307),
+        ("blosc", 32001),
+        ("zstd", 32015),
+    ] {
+        let line = run
+            .stdout
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{name}: {}", run.stdout));
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!((cells[1], *cells.last().unwrap()), (id.to_string().as_str(), "built-in"), "{line}");
+    }
+    assert_eq!(run.stdout, ncz(["plugins", "list"]).ends(0).stdout);
+}
+
+#[test]
+fn our_plugins_are_found_and_serve_when_they_are_preferred() {
+    let folder = build_plugins().unwrap();
+    let list = with_path(&folder, &["plugins", "--prefer", "plugins", "--json"]).ends(0).json();
+    assert_eq!(list["schema"], json!(1));
+    let zstd = list["codecs"].as_array().unwrap().iter().find(|codec| codec["id"] == 32015).unwrap();
+    let used =
+        zstd["candidates"].as_array().unwrap().iter().find(|candidate| candidate["used"] == true).unwrap();
+    assert_eq!((&used["origin"], &used["face"]), (&json!("plugin"), &json!("native")), "{zstd}");
+
+    let table = with_path(&folder, &["plugins"]).ends(0).stdout;
+    let line = table.lines().find(|line| line.contains("libncz_h5zstd")).unwrap();
+    assert!(line.contains("shadowed") && line.contains("32015"), "{table}");
+
+    let why = with_path(&folder, &["plugins", "why", "zstd"]).ends(0).stdout;
+    assert!(why.contains("built-in") && why.contains("libncz_h5zstd"), "{why}");
+    let show = with_path(&folder, &["plugins", "show", "libncz_h5zstd.so"]).ends(0).stdout;
+    assert!(show.contains("H5PLget_plugin_info") && show.contains("NCZ_get_codec_info"), "{show}");
+}
+
+#[test]
+fn a_copy_runs_through_our_plugins_and_equals_that_of_the_built_ins() {
+    let plugins = build_plugins().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |name: &str, options: &[&str]| {
+        let target = folder.path().join(name);
+        let args = [
+            "copy",
+            ocean().to_str().unwrap(),
+            target.to_str().unwrap(),
+            "--codec",
+            "shuffle|zstd,3",
+            "--verify",
+        ]
+        .iter()
+        .chain(options)
+        .map(|arg| (*arg).to_owned())
+        .collect::<Vec<_>>();
+        run(command().args(args)).ends(0);
+        target
+    };
+    let own = copy("own", &["--no-plugins"]);
+    let foreign = copy("foreign", &["--plugin-path", plugins.to_str().unwrap()]);
+    for key in ["air_temperature/0.0.0", "model/salinity/2.1.1"] {
+        assert_eq!(fs::read(own.join(key)).unwrap(), fs::read(foreign.join(key)).unwrap());
+    }
+}
+
+#[test]
+fn files_that_are_no_plugins_are_rows_and_stop_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("libh5broken.so"), "not a library").unwrap();
+    fs::write(folder.path().join("README"), "text").unwrap();
+    let run = with_path(folder.path(), &["plugins"]);
+    assert!(run.stdout.contains("libh5broken.so"), "{}", run.stdout);
+    assert!(run.stdout.contains("README"), "{}", run.stdout);
+    let target = folder.path().join("copy.zarr");
+    with_path(folder.path(), &["copy", ocean().to_str().unwrap(), target.to_str().unwrap(), "--compress"])
+        .ends(0);
+    let why = with_path(folder.path(), &["plugins", "why", "libh5broken.so"]).ends(1).stdout;
+    assert!(why.contains("libh5broken.so is"), "{why}");
+}
+
+#[test]
+fn no_load_reads_symbols_only() {
+    let folder = build_plugins().unwrap();
+    let run = with_path(&folder, &["plugins", "--no-load"]).ends(0);
+    assert!(run.stdout.contains("candidate"), "{}", run.stdout);
+    assert!(run.stdout.contains("no library was loaded"), "{}", run.stdout);
+    let list = with_path(&folder, &["plugins", "--no-load", "--json"]).ends(0).json();
+    assert_eq!(list["loaded"], json!(false));
+}
+
+#[test]
+fn the_search_path_is_shown_with_who_named_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = format!("{}:/nowhere/plugins", folder.path().display());
+    let path = with_path(Path::new(&list), &["plugins", "path"]).ends(1).stdout;
+    let lines: Vec<&str> = path.lines().collect();
+    assert!(
+        lines[1].contains(folder.path().to_str().unwrap()) && lines[1].contains("HDF5_PLUGIN_PATH"),
+        "{path}"
+    );
+    assert!(lines[2].contains("/nowhere/plugins") && lines[2].contains("does not exist"), "{path}");
+    let explicit =
+        with_path(Path::new(&list), &["plugins", "path", "--plugin-path", folder.path().to_str().unwrap()]);
+    let explicit = explicit.ends(0).stdout;
+    assert!(!explicit.contains("/nowhere") && explicit.contains("the given plugin path"), "{explicit}");
+    let off = with_path(Path::new(&list), &["plugins", "path", "--no-plugins"]).ends(0).stdout;
+    assert!(off.contains("switched off by request"), "{off}");
+}
+
+#[test]
+fn a_codec_that_nobody_offers_is_told_with_the_places_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let why = with_path(folder.path(), &["plugins", "why", "32004"]).ends(1).stdout;
+    assert!(why.contains("nobody offers HDF5 filter 32004"), "{why}");
+    assert!(why.contains(folder.path().to_str().unwrap()), "{why}");
+    let show = with_path(folder.path(), &["plugins", "show", "32004"]).ends(1).stdout;
+    assert!(show.contains("ncz plugins why 32004"), "{show}");
+}
