@@ -1,0 +1,35 @@
+//! The my-delta8 codec: each byte as the difference to the one `distance` bytes before it.
+//!
+//! # Names
+//! HDF5 filter 32801 (32768 to 65535 are for tests; ask The HDF Group for one of your own), numcodecs id `my-delta8`,
+//! Zarr v3 name `example.my-delta8`.
+//!
+//! # Parameters
+//! One word, the distance: 1 to 255 bytes. No word means 1. One word is always written.
+//!
+//! # Example JSON
+//! ```
+//! use my_delta8::Delta8;
+//! use ncz_codec::{Codec, Dialect};
+//!
+//! let json = serde_json::json!({"distance": 4}); // {"id": "my-delta8", "distance": 4}
+//! let mut notes = Vec::new();
+//! let delta = Delta8::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut notes)?;
+//! assert_eq!(delta.to_params()?, [4]);
+//! assert_eq!(Some(&delta.to_json(Dialect::Numcodecs)?), json.as_object());
+//! # Ok::<(), ncz_codec::CodecError>(())
+//! ```
+//!
+//! # Compatible implementations
+//! None: it is an example. The stream is as long as the data and holds nothing else, so a cut or damaged one decodes
+//! to other data; ncz checks the length of every chunk, and a checksum after the codec sees the rest.
+
+#![forbid(unsafe_code)]
+
+mod codec;
+mod config;
+
+pub use codec::Delta8Coder;
+pub use config::Delta8;
+
+ncz_codec::register!(Delta8);
