@@ -95,6 +95,20 @@ impl Registry {
         found.ok_or_else(|| self.not_found(Wanted::Name(dialect, key.1)))
     }
 
+    /// The codec that anybody calls `name`: numcodecs, else Zarr v3, else people (its HDF5 filter name).
+    ///
+    /// # Errors
+    /// Nobody offers a codec of that name; the error names the places searched and the remedy.
+    pub fn by_any_name(&self, name: &str) -> Result<Arc<Entry>, NotFound> {
+        if self.builtins_first
+            && let Some(entry) = self.known().by_any_name(name)
+        {
+            return Ok(entry);
+        }
+        let found = self.scan().by_any_name(name);
+        found.ok_or_else(|| self.not_found(Wanted::Name(Dialect::Numcodecs, name.to_owned())))
+    }
+
     /// Everything that was found. Searches, and opens libraries, if that is not done yet.
     pub fn report(&self) -> &Report {
         &self.scan().report

@@ -9,6 +9,9 @@ use crate::error::NotFound;
 use crate::spec::{ChainSpec, StageSpec};
 use crate::{Entry, Registry};
 
+/// The HDF5 id of shuffle.
+const SHUFFLE: u32 = 2;
+
 /// Why a codec of a chain cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("codec {spec} (stage {} of {stages})", .stage + 1)]
@@ -81,8 +84,9 @@ impl StageSpec {
         let config = match self {
             Self::Json { dialect, config, .. } => entry.codec().parse_json(*dialect, config, &mut notes),
             Self::Filter { params, .. } => entry.codec().parse_params(params),
-            // A bare name means the codec's own defaults, which only JSON has for every codec.
-            Self::Named { params, .. } if params.is_empty() => {
+            // A bare name means the codec's own defaults, which only JSON has for every codec. But that of
+            // shuffle is a size of 4 whatever the type, where its parameters default to the type's.
+            Self::Named { params, .. } if params.is_empty() && entry.info().filter_id != Some(SHUFFLE) => {
                 entry.codec().parse_json(Dialect::Numcodecs, &serde_json::Map::new(), &mut notes)
             }
             Self::Named { params, .. } => entry.codec().parse_params(params),
@@ -99,9 +103,7 @@ impl StageSpec {
         match self {
             Self::Json { dialect, name, .. } => registry.by_name(*dialect, name),
             Self::Filter { id, .. } => registry.by_id(*id),
-            Self::Named { name, .. } => registry
-                .by_name(Dialect::Numcodecs, name)
-                .or_else(|error| registry.by_name(Dialect::ZarrV3, name).map_err(|_| error)),
+            Self::Named { name, .. } => registry.by_any_name(name),
         }
     }
 }

@@ -61,6 +61,15 @@ impl Scan {
         Assembly { opener, stock, pairing }.finish(report)
     }
 
+    /// The codec of this name in any dialect, or by its name for people.
+    pub(super) fn by_any_name(&self, name: &str) -> Option<Arc<Entry>> {
+        let dialects = [Dialect::Numcodecs, Dialect::ZarrV3].into_iter();
+        let mut named = dialects.filter_map(|dialect| self.by_name.get(&(dialect, name.to_owned())));
+        let called =
+            || self.by_id.iter().filter(|(_, entry)| entry.info().name == name).min_by_key(|(id, _)| **id);
+        named.next().or_else(|| called().map(|(_, entry)| entry)).cloned()
+    }
+
     /// Searches and reads symbols; opens nothing.
     pub(super) fn look(rules: Rules<'_>) -> Report {
         let mut report = start(rules);
