@@ -1,0 +1,110 @@
+//! Moving more chunks allocates no more: each thread uses its buffers and contexts again.
+
+use std::alloc::System;
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ncz::nczarr::metadata::ReadOptions;
+use ncz::nczarr::{Array, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
+use ncz::registry::Registry;
+use ncz::registry::spec::ChainSpec;
+use ncz::store::{Access, CreateOptions, Durability, FileStore};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const CHUNK: u64 = 64 * 64;
+const CHUNKS: u64 = 200;
+
+/// One test, because the allocator counts for the whole process.
+#[test]
+fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
+    let plugins = ncz_test_support::build_plugins()?;
+    for codec in [
+        "[]",
+        r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":1}]"#,
+        r#"{"id":"zstd","level":1}"#,
+        r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1}"#,
+        r#"[{"id":"fletcher32"},{"id":"shuffle","elementsize":4}]"#,
+        r#"{"id":"szip","mask":32,"pixels-per-block":8}"#,
+    ] {
+        for native in [None, Some(plugins.clone())] {
+            let face = if native.is_some() { "native" } else { "built-in" };
+            for threads in [1, 2] {
+                let (_folder, array) = dataset(codec, native.clone(), threads)?;
+                let data: Vec<u8> =
+                    (0..CHUNKS * CHUNK).flat_map(|i| ((i / 7) as f32).sqrt().to_le_bytes()).collect();
+                let mut out = vec![0; data.len()];
+                let write = |from: u64, to: u64| {
+                    part(from, to, |slab, range| array.write(slab, Elements::Native, &data[range]))
+                };
+                // Temporary names, contexts and buffers come into being with the first chunks.
+                write(0, CHUNKS)?;
+                let few = count(|| write(0, 10))?;
+                let many = count(|| write(0, CHUNKS))?;
+                assert!(
+                    many <= few + 8,
+                    "{codec} ({face}, {threads} threads): writing allocates {few} times for 10 chunks, {many} for {CHUNKS}"
+                );
+                let mut read = |from: u64, to: u64| {
+                    part(from, to, |slab, range| array.read(slab, Elements::Native, &mut out[range]))
+                };
+                read(0, CHUNKS)?;
+                let few = count(|| read(0, 10))?;
+                let many = count(|| read(0, CHUNKS))?;
+                assert!(
+                    many <= few + 8,
+                    "{codec} ({face}, {threads} threads): reading allocates {few} times for 10 chunks, {many} for {CHUNKS}"
+                );
+                assert!(out == data, "{codec}: what was read is not what was written");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Allocations during `action`.
+fn count(mut action: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<usize, Box<dyn Error>> {
+    let region = Region::new(ALLOCATOR);
+    action()?;
+    let change = region.change();
+    Ok(change.allocations + change.reallocations)
+}
+
+fn part<E: Error + 'static>(
+    from: u64,
+    to: u64,
+    mut call: impl FnMut(&Slab, std::ops::Range<usize>) -> Result<(), E>,
+) -> Result<(), Box<dyn Error>> {
+    let slab = Slab::new([from, 0, 0], [to - from, 64, 64]);
+    let bytes = |chunk: u64| (chunk * CHUNK * 4) as usize;
+    Ok(call(&slab, bytes(from)..bytes(to))?)
+}
+
+fn dataset(
+    codec: &str,
+    plugins: Option<PathBuf>,
+    threads: usize,
+) -> Result<(tempfile::TempDir, Array), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let registry = match plugins {
+        Some(path) => Registry::builder().builtins(false).plugin_path(vec![path]).build(),
+        None => Registry::builder().no_plugins(true).build(),
+    };
+    let session = Session::new(Arc::new(registry), Pool::with_threads(threads)?);
+    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    for (name, len) in [("t", CHUNKS), ("y", 64), ("x", 64)] {
+        hierarchy.add_dimension("/", name, len, false)?;
+    }
+    let new = NewVariable::new("v", NcType::Float).dimensions(["t", "y", "x"]).chunks([1, 64, 64]);
+    let variable = hierarchy.add_variable("/", new)?;
+    session.define(variable, Format::NCZARR, &ChainSpec::parse(codec)?)?;
+    let path = folder.path().join("v.zarr");
+    let store = Arc::new(FileStore::create(&path, CreateOptions::new())?);
+    Dataset::create(store, hierarchy, session.clone(), false)?.finish()?;
+    let store = FileStore::open(&path, Access::ReadWrite)?.with_durability(Durability::Process);
+    let array = Dataset::open(Arc::new(store), session, &ReadOptions::default())?.array("/v")?;
+    Ok((folder, array))
+}
