@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
+use ncz_nczarr::{DataError, Dataset, Dtype, Format, Hierarchy, Kind, Variable};
 use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_store::Store;
 use serde_json::json;
@@ -200,6 +200,10 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         Format::Zarr2 => Format::Zarr2,
         _ => Format::NCZARR,
     });
+    // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
+    if source.hierarchy().format.is_nczarr() && !hierarchy.format.is_nczarr() {
+        hierarchy.nc_properties = None;
+    }
     for path in options.variables.keys() {
         if !source.hierarchy().variables().any(|variable| variable.path == *path) {
             return Err(CopyError::NoSuchVariable { path: path.clone() });
@@ -210,6 +214,9 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
         let format = hierarchy.format;
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
+        if let Some(dtype) = without_byte_order(&variable.dtype) {
+            variable.dtype = dtype;
+        }
         if let Some(chunks) = &plan.chunks {
             if chunks.len() != variable.shape.len() || chunks.contains(&0) {
                 let (path, rank) = (original.path.clone(), variable.shape.len());
@@ -239,6 +246,17 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         }
     }
     Ok(hierarchy)
+}
+
+/// The usual spelling of a type of one byte, if it is not that: zarr-python refuses the byte order that
+/// netcdf-c gives such integers.
+fn without_byte_order(dtype: &Dtype) -> Option<Dtype> {
+    let text = match (dtype.kind(), dtype.size()) {
+        (Kind::Int, 1) => "|i1",
+        (Kind::UInt, 1) => "|u1",
+        _ => return None,
+    };
+    Dtype::parse(text).ok().filter(|usual| usual != dtype)
 }
 
 /// Whether a shuffle leaves its element size to the reader, as netcdf-c writes it: 0 means the type's

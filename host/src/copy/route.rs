@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz_nczarr::{Array, DataError, Dataset, Elements, Slab, Variable, Worker};
+use ncz_nczarr::{Array, DataError, Dataset, Dtype, Elements, Slab, Variable, Worker};
 
 use super::tasks::{Tiles, for_each};
 use super::{CopyError, Progress, VariableSummary};
@@ -52,7 +52,7 @@ impl<'a> Route<'a> {
         let same_grid = original.chunk_shape == planned.chunk_shape
             && original.shape == planned.shape
             && original.order == planned.order
-            && original.dtype == planned.dtype;
+            && same_elements(&original.dtype, &planned.dtype);
         let same_bytes = same_grid
             && fill_bytes(original) == fill_bytes(planned)
             && from.chain().working() == to.chain().working()
@@ -215,6 +215,12 @@ impl Drop for Lane<'_> {
             self.target.give_back(worker);
         }
     }
+}
+
+/// Whether elements of the two types are the same bytes; those of `<i1` and `|i1` are.
+fn same_elements(one: &Dtype, other: &Dtype) -> bool {
+    let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
+    one == other || (one.size() == 1 && facts(one) == facts(other))
 }
 
 /// The box to move at a time where chunks change: whole chunks of the copy that hold about a chunk of
