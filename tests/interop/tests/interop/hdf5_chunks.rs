@@ -1,0 +1,152 @@
+//! Chunks that HDF5 stored decode to the byte: through built-in codecs, through our plugins by their native face, and in
+//! chains with foreign plugins.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ncz::codec::Container;
+use ncz::registry::Registry;
+use ncz::registry::registry::{CodecOrigin, Face};
+use ncz_test_support::{build_plugins, chunks, python};
+use serde_json::Value;
+
+use crate::harness::{bind, builtins, explained, filters, plugins, run_script};
+
+/// The filters that are ours.
+const OURS: [u32; 7] = [1, 2, 3, 4, 307, 32_001, 32_015];
+const DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/hdf5/serial/plugins";
+
+#[test]
+fn every_chunk_of_our_filters_decodes_to_the_byte_with_the_built_in_codecs() {
+    assert_eq!(decode_ours(&builtins()), OURS.into());
+}
+
+#[test]
+fn every_chunk_of_our_filters_decodes_to_the_byte_with_our_plugins_by_their_native_face() {
+    let registry = plugins(&[&build_plugins().unwrap()]);
+    for id in OURS {
+        let entry = registry.by_id(id).unwrap();
+        assert!(
+            matches!(entry.origin(), CodecOrigin::Plugin { face: Face::Native, .. }),
+            "{:?}",
+            entry.origin()
+        );
+    }
+    assert_eq!(decode_ours(&registry), OURS.into());
+}
+
+/// Decodes every chunk whose filters are all ours, and encodes it again; the filters that occurred.
+fn decode_ours(registry: &Registry) -> BTreeSet<u32> {
+    let mut seen = BTreeSet::new();
+    let mut faults = Vec::new();
+    for case in chunks().unwrap() {
+        if !case.filters.iter().all(|filter| OURS.contains(&filter.id)) {
+            continue;
+        }
+        seen.extend(case.filters.iter().map(|filter| filter.id));
+        let spec = filters(case.filters.iter().map(|filter| (filter.id, filter.params.as_slice())));
+        let chain = bind(registry, &spec, &case.dtype, &case.shape, Container::Hdf5);
+        let mut scratch = chain.scratch();
+        let mut raw = vec![0; chain.chunk_len()];
+        match chain.decode(case.filter_mask, &mut scratch, &case.encoded, &mut raw) {
+            Err(error) => faults.push(format!("{}: {}", case.name, explained(&error))),
+            Ok(()) if raw != case.raw => faults.push(format!("{}: other bytes", case.name)),
+            Ok(()) => {}
+        }
+        let working: Vec<_> = chain.working().into_iter().map(|(id, words)| (id, words.to_vec())).collect();
+        let recorded: Vec<_> = case.filters.iter().map(|filter| (filter.id, filter.params.clone())).collect();
+        if working != recorded {
+            faults.push(format!("{}: works with {working:?}, HDF5 with {recorded:?}", case.name));
+        }
+        // data that do not shrink encode too
+        let again = chain.encode(&mut scratch, &case.raw).map(<[u8]>::to_vec);
+        raw.fill(0);
+        let round = again.and_then(|stored| chain.decode(0, &mut scratch, &stored, &mut raw));
+        if let Err(error) = round {
+            faults.push(format!("{}: there and back: {}", case.name, explained(&error)));
+        } else if raw != case.raw {
+            faults.push(format!("{}: there and back: other bytes", case.name));
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    seen
+}
+
+#[test]
+fn chains_of_our_codecs_and_foreign_plugins_decode_what_hdf5_wrote() {
+    let Ok(python) = python() else { return };
+    let foreign = python.plugin_dir("hdf5plugin").unwrap();
+    let cases = ChainCases::write();
+    // ours built in, ours as plugins beside the foreign ones
+    for registry in [
+        Registry::builder().plugin_path(vec![foreign.clone()]).build(),
+        plugins(&[&build_plugins().unwrap(), &foreign]),
+    ] {
+        assert_eq!(cases.decode(&registry, |_| true), 20);
+    }
+}
+
+#[test]
+fn debians_lz4_decodes_in_chains_with_our_codecs() {
+    let Ok(_) = python() else { return };
+    if !Path::new(DEBIAN).is_dir() {
+        let remedy = "apt-get install hdf5-filter-plugin, or run tests/support/setup.sh";
+        drop(ncz_test_support::Skip::new("Debian's HDF5 plugins", format!("no {DEBIAN}"), remedy));
+        return;
+    }
+    let registry = plugins(&[&build_plugins().unwrap(), Path::new(DEBIAN)]);
+    let only = |id: u32| OURS.contains(&id) || id == 32_004;
+    assert_eq!(ChainCases::write().decode(&registry, only), 12);
+}
+
+/// Chunks that went through chains of several makers' filters.
+struct ChainCases {
+    folder: tempfile::TempDir,
+    index: Vec<Value>,
+}
+
+impl ChainCases {
+    fn write() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        run_script(&python().unwrap(), "h5_chains.py", &[folder.path()], None)
+            .success("h5_chains.py")
+            .unwrap();
+        let index = std::fs::read(folder.path().join("index.json")).unwrap();
+        Self { folder, index: serde_json::from_slice(&index).unwrap() }
+    }
+
+    /// Decodes those of which all filters are wanted; how many that were.
+    fn decode(&self, registry: &Registry, wanted: impl Fn(u32) -> bool) -> usize {
+        let mut count = 0;
+        for (number, case) in self.index.iter().enumerate() {
+            let recorded: Vec<(u32, Vec<u32>)> = case["filters"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|filter| {
+                    let params = filter["params"].as_array().unwrap().iter().map(word).collect();
+                    (word(&filter["id"]), params)
+                })
+                .collect();
+            if !recorded.iter().all(|(id, _)| wanted(*id)) {
+                continue;
+            }
+            let shape: Vec<u64> =
+                case["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+            let spec = filters(recorded.iter().map(|(id, params)| (*id, params.as_slice())));
+            let chain = bind(registry, &spec, case["dtype"].as_str().unwrap(), &shape, Container::Hdf5);
+            let read = |ending| std::fs::read(self.folder.path().join(format!("{number}.{ending}"))).unwrap();
+            let mut raw = vec![0; chain.chunk_len()];
+            chain
+                .decode(word(&case["mask"]), &mut chain.scratch(), &read("enc"), &mut raw)
+                .unwrap_or_else(|error| panic!("{case}: {}", explained(&error)));
+            assert!(raw == read("raw"), "{case}: other bytes");
+            count += 1;
+        }
+        count
+    }
+}
+
+fn word(value: &Value) -> u32 {
+    value.as_u64().unwrap().try_into().unwrap()
+}

@@ -1,0 +1,22 @@
+//! Against other programs, and against the design itself: one test binary.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
+
+mod harness;
+
+// The direction of dependencies, read from cargo.
+mod dependencies;
+// Chunks that HDF5 stored, through our chains: built in, as plugins, mixed with foreign plugins.
+mod hdf5_chunks;
+// HDF5 itself with our plugins.
+mod h5py;
+// netcdf-c with our plugins.
+mod netcdf4;
+// numcodecs' streams, and datasets that zarr-python and netcdf-c wrote.
+mod zarr_python;
+// `ncz copy`, read by netcdf-c and zarr-python.
+// mod copy;
+// Damaged and absurd input through the command.
+// mod bad_input;
+// The plugin template, copied out of the tree.
+mod template;
