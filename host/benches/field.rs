@@ -29,8 +29,10 @@ const SHAPE: [u64; 3] = [60, 721, 1440];
 const CHUNK_BYTES: usize = 721 * 1440 * 4;
 const FIELD_BYTES: usize = 60 * CHUNK_BYTES;
 
+type Codec = (&'static str, &'static str);
+
 /// Name in the table, and the chain.
-const CODECS: [(&str, &str); 5] = [
+const CODECS: [Codec; 5] = [
     ("none", "[]"),
     ("shuffle+zlib-4", r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":4}]"#),
     ("zstd-3", r#"{"id":"zstd","level":3}"#),
@@ -41,23 +43,31 @@ const CODECS: [(&str, &str); 5] = [
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
     let (mut rows, mut dir, mut pairs, mut threads) = (None, PathBuf::from("/dev/shm"), 15, vec![1, 2]);
+    let mut only = None;
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--bench" => {}
             "--rows" => rows = Some(PathBuf::from(value()?)),
             "--dir" => dir = PathBuf::from(value()?),
+            "--codec" => only = Some(value()?),
             "--pairs" => pairs = value()?.parse()?,
             "--threads" => threads = vec![value()?.parse()?],
             other => return Err(format!("unknown option {other}").into()),
         }
     }
     let folder = tempfile::tempdir_in(dir)?;
+    let codecs: Vec<_> =
+        CODECS.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name)).collect();
     match rows {
-        Some(path) => {
-            print_rows(&std::fs::read(path)?, folder.path(), threads.last().copied().unwrap_or(2), pairs)
-        }
-        None => print_ratios(&made_field(), folder.path(), &threads, pairs),
+        Some(path) => print_rows(
+            &codecs,
+            &std::fs::read(path)?,
+            folder.path(),
+            threads.last().copied().unwrap_or(2),
+            pairs,
+        ),
+        None => print_ratios(&codecs, &made_field(), folder.path(), &threads, pairs),
     }
 }
 
@@ -84,11 +94,17 @@ fn made_field() -> Vec<u8> {
     bytes
 }
 
-fn print_ratios(field: &[u8], folder: &Path, threads: &[usize], pairs: usize) -> Result<()> {
+fn print_ratios(
+    codecs: &[Codec],
+    field: &[u8],
+    folder: &Path,
+    threads: &[usize],
+    pairs: usize,
+) -> Result<()> {
     println!("| codec | threads | write MB/s | write / bare | read MB/s | read / bare | ratio |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for &threads in threads {
-        for (name, codec) in &CODECS[1..] {
+        for (name, codec) in codecs.iter().filter(|(name, _)| *name != "none") {
             let bench = Bench::new(folder, codec, threads)?;
             let mut out = vec![0; FIELD_BYTES];
             bench.write(field)?;
@@ -119,8 +135,8 @@ fn print_ratios(field: &[u8], folder: &Path, threads: &[usize], pairs: usize) ->
     Ok(())
 }
 
-fn print_rows(field: &[u8], folder: &Path, threads: usize, runs: usize) -> Result<()> {
-    for (name, codec) in CODECS {
+fn print_rows(codecs: &[Codec], field: &[u8], folder: &Path, threads: usize, runs: usize) -> Result<()> {
+    for (name, codec) in codecs {
         let bench = Bench::new(folder, codec, threads)?;
         let mut out = vec![0; FIELD_BYTES];
         let (mut write, mut read) = (vec![], vec![]);

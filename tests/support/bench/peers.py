@@ -1,6 +1,8 @@
 """The peers' half of the benchmark table: netCDF4, zarr-python, zarr-python with the zarrs pipeline, tensorstore.
 
     peers.py --dir /dev/shm/bench                    every peer, every codec
+    peers.py --dir /dev/shm/bench --ncz BENCH        with ncz, and a table at the end; BENCH is the program that
+                                                     `cargo bench -p ncz --bench field --no-run` names
     peers.py --dir /dev/shm/bench --field-only       makes the field and prints its path
 
 Writes and reads one variable of 60 x 721 x 1440 float32 (250 MB) in chunks of 1 x 721 x 1440, once for each peer and
@@ -217,6 +219,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
     parser.add_argument("--codecs", nargs="+", choices=CODECS, default=CODECS)
+    parser.add_argument("--ncz", type=pathlib.Path, help="the benchmark program of ncz")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     args.dir = args.dir.resolve()
@@ -232,16 +235,44 @@ def main():
     if args.field_only:
         return print(args.field)
     failed = 0
+    rows = []
+
+    def show(command, env):
+        """Runs a program that prints rows, passes them on and keeps them."""
+        nonlocal failed
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as program:
+            for line in program.stdout:
+                print(line, end="", flush=True)
+                rows.append(json.loads(line))
+        failed |= program.returncode
+
     for codec in args.codecs:
+        # no pool of a library beyond what was asked for; blosc's is the only one that netcdf-c can have
+        limits = {name: str(args.threads) for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "BLOSC_NTHREADS")}
         for peer in args.peers:
             command = [sys.executable, __file__, "--worker", "--peers", peer, "--codecs", codec]
             for name in ("dir", "field", "runs", "threads"):
                 command += [f"--{name}", str(getattr(args, name))]
-            # no pool of a library beyond what was asked for; blosc's is the only one that netcdf-c can have
-            limits = {name: str(args.threads) for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "BLOSC_NTHREADS")}
-            failed |= subprocess.run(command, env=os.environ | limits).returncode
+            show(command, os.environ | limits)
+        if args.ncz:
+            show([args.ncz, "--rows", args.field, "--codec", codec, "--dir", args.dir, "--pairs", str(args.runs),
+                  "--threads", str(args.threads)], os.environ)
+    if args.ncz:
+        print_table(rows, args)
     sys.exit(1 if failed else 0)
 
+
+def print_table(rows, args):
+    """MB of decoded data a second, median of the runs; the fastest of each line in bold."""
+    peers = [*args.peers, "ncz"]
+    print(f"\n| codec | op | {' | '.join(peers)} |\n{'| --- ' * (len(peers) + 2)}|")
+    for codec in args.codecs:
+        for op in ("write", "read"):
+            speed = {row["peer"]: row["raw_bytes"] / 1e6 / row["seconds"]
+                     for row in rows if row["codec"] == codec and row.get("op") == op}
+            cells = (f"{speed[peer]:.0f}" if peer in speed else "-" for peer in peers)
+            best = f"{max(speed.values()):.0f}"
+            print(f"| {codec} | {op} | {' | '.join(f'**{cell}**' if cell == best else cell for cell in cells)} |")
 
 if __name__ == "__main__":
     main()
