@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use crate::args::ShuffleSize;
 use crate::error::CliError;
+use crate::filter_spec::full_path;
 use crate::path::{MARKS, Mode, Place, check_source};
 use crate::suggest;
 
@@ -60,7 +61,7 @@ pub(crate) fn unknown_variable(place: &Place, hierarchy: &Hierarchy, name: &str,
     CliError::UnknownVariable {
         name: name.to_owned(),
         dataset: place.path.display().to_string(),
-        known: format!("{}{hint}", suggest::known(name, paths)),
+        known: format!("{}{hint}", suggest::known(&full_path(name), paths)),
     }
 }
 

@@ -170,10 +170,11 @@ pub(crate) fn full_path(name: &str) -> String {
 ///
 /// # Errors
 /// It does; also two requests for all variables.
-pub(crate) fn check(requests: &[Request]) -> Result<(), (Given, FilterSpecError)> {
+pub(crate) fn check(requests: &[Request]) -> Result<(), Box<(Given, FilterSpecError)>> {
     for (index, request) in requests.iter().enumerate() {
         let twice = |for_whom: String, other: &Request| {
-            (request.given.clone(), FilterSpecError::Twice { for_whom, other: other.given.clone() })
+            let error = FilterSpecError::Twice { for_whom, other: other.given.clone() };
+            Box::new((request.given.clone(), error))
         };
         for other in &requests[..index] {
             match (&request.selector, &other.selector) {
@@ -205,10 +206,7 @@ pub(crate) fn decide<'a>(requests: &'a [Request], path: &str) -> Decision<'a> {
 }
 
 /// The names that some request mentions and `known` does not have, each with its option.
-pub(crate) fn unknown<'a>(
-    requests: &'a [Request],
-    known: impl Fn(&str) -> bool,
-) -> Option<(&'a str, &'a Given)> {
+pub(crate) fn unknown(requests: &[Request], known: impl Fn(&str) -> bool) -> Option<(&str, &Given)> {
     requests.iter().find_map(|request| match &request.selector {
         Selector::All => None,
         Selector::Named(names) => {

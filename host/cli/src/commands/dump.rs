@@ -169,9 +169,7 @@ impl Iterator for Blocks {
     fn next(&mut self) -> Option<Slab> {
         let start = self.next.take()?;
         let mut count = vec![1; start.len()];
-        for dimension in self.cut..start.len() {
-            count[dimension] = self.shape[dimension];
-        }
+        count.iter_mut().zip(&self.shape).skip(self.cut).for_each(|(count, len)| *count = *len);
         if let Some(len) = count.get_mut(self.cut) {
             *len = self.step.min(self.shape[self.cut] - start[self.cut]);
         }

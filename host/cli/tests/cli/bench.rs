@@ -65,6 +65,21 @@ pub(crate) fn dump(path: &Path) -> String {
     ncz([Path::new("dump"), path, Path::new("-n"), Path::new("d")]).ends(0).stdout
 }
 
+/// Both texts must be the same; shows the first line where they are not.
+#[track_caller]
+pub(crate) fn assert_same_text(ours: &str, theirs: &str, what: &str) {
+    for (at, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+        assert_eq!(ours, theirs, "{what}, line {}", at + 1);
+    }
+    assert_eq!(ours.lines().count(), theirs.lines().count(), "{what}");
+}
+
+/// Both datasets must print the same, values and all.
+#[track_caller]
+pub(crate) fn assert_same_data(one: &Path, other: &Path) {
+    assert_same_text(&dump(one), &dump(other), &other.display().to_string());
+}
+
 /// Makes a pure Zarr dataset by hand: one array `t` of 64-bit integers, uncompressed, in chunks of
 /// `chunk` elements.
 pub(crate) fn big_dataset(folder: &Path, chunks: u64, chunk: u64) -> PathBuf {

@@ -36,6 +36,23 @@ fn one_codec_leads_from_each_spelling_to_all_the_others() {
 }
 
 #[test]
+fn every_name_that_is_shown_can_be_typed_and_a_bare_one_has_defaults() {
+    for (name, filter, text) in [
+        ("deflate", 1, "1,1"),
+        ("zlib", 1, "1,1"),
+        ("bzip2", 307, "307,1"),
+        ("bz2", 307, "307,1"),
+        ("numcodecs.bz2", 307, "307,1"),
+        ("shuffle", 2, "2"),
+        ("fletcher32", 3, "3"),
+    ] {
+        let answer = ncz(["codec", name, "--json"]).ends(0).json();
+        assert_eq!(answer["codecs"][0]["codecs"][0]["filter_id"], json!(filter), "{name}");
+        assert_eq!(answer["codecs"][0]["text"], json!(text), "{name}");
+    }
+}
+
+#[test]
 fn working_parameters_depend_on_the_container() {
     let words = |container: &str| {
         let args = [

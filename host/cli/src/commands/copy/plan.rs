@@ -46,10 +46,9 @@ impl Requests {
         if options.compress {
             codecs.push(Request::compress());
         }
-        filter_spec::check(&codecs).map_err(|(given, source)| CliError::Filter {
-            option: given.option,
-            text: given.text,
-            source: Box::new(source),
+        filter_spec::check(&codecs).map_err(|twice| {
+            let (given, source) = *twice;
+            CliError::Filter { option: given.option, text: given.text, source: Box::new(source) }
         })?;
 
         let wrong = |text: &String, source| CliError::Chunks {
