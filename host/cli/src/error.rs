@@ -202,8 +202,18 @@ pub(crate) fn report(error: &CliError) {
     let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
 }
 
+/// An error with its causes, in one line.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    for cause in causes(error) {
+        text.push_str(": ");
+        text.push_str(&cause);
+    }
+    text
+}
+
 /// The sources of an error, as texts; one that says what the one before said already is left out.
-pub(crate) fn causes(error: &dyn Error) -> Vec<String> {
+fn causes(error: &dyn Error) -> Vec<String> {
     let mut last = error.to_string();
     let mut causes = Vec::new();
     let mut source = error.source();

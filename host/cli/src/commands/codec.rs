@@ -9,7 +9,7 @@ use ncz::registry::spec::{ChainSpec, codec_json, format_spec_text};
 use serde_json::{Value, json};
 
 use crate::args::{Codec, ContainerArg};
-use crate::error::CliError;
+use crate::error::{CliError, with_causes};
 use crate::exit::Exit;
 use crate::output::{Style, shape};
 
@@ -297,15 +297,6 @@ fn spelled(text: &Spelling<String>) -> &str {
 
 fn dash(why: &str) -> String {
     format!("- ({why})")
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    for cause in crate::error::causes(error) {
-        text.push_str(": ");
-        text.push_str(&cause);
-    }
-    text
 }
 
 #[cfg(test)]

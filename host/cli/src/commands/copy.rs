@@ -3,6 +3,7 @@
 mod plan;
 mod summary;
 
+use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use ncz::copy::{CopyError, CopyOptions, copy};
 use ncz::nczarr::Format;
 use ncz::registry::Registry;
-use ncz::store::{CreateOptions, FileStore};
+use ncz::store::{CreateOptions, FileStore, StoreError};
 
 use self::plan::{Plan, Requests};
 use self::summary::Summary;
@@ -25,6 +26,8 @@ use crate::talk::Talk;
 
 /// What is at the target after a failure.
 const UNCHANGED: &str = "the target is as it was before";
+/// What is there after the one failure that can come behind the last step.
+const IN_PLACE: &str = "the copy is in place, but what it replaced is not yet gone";
 
 /// Runs the command.
 pub(crate) fn run(
@@ -65,7 +68,7 @@ pub(crate) fn run(
         source_error => CliError::Copy {
             source_path: source.path.clone(),
             target: target.path.clone(),
-            state: UNCHANGED,
+            state: if is_in_place(&source_error) { IN_PLACE } else { UNCHANGED },
             source: Box::new(source_error),
         },
     })?;
@@ -123,13 +126,44 @@ fn check_apart(source: &Path, target: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Whether only tidying up has failed.
+fn is_in_place(error: &CopyError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let direct = error.downcast_ref::<StoreError>();
+        let store_error = direct.or_else(|| error.downcast_ref::<Box<StoreError>>().map(|boxed| &**boxed));
+        if matches!(store_error, Some(StoreError::NotRemoved { .. })) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 fn create(path: &Path, overwrite: bool) -> Result<FileStore, CliError> {
     let options = if overwrite { CreateOptions::new().replace_if(is_dataset) } else { CreateOptions::new() };
     FileStore::create(path, options).map_err(|source| {
         let hint = match &source {
-            ncz::store::StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
+            StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
             _ => "",
         };
         CliError::Target { path: PathBuf::from(path), hint, source: Box::new(source) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use ncz::nczarr::DataError;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_that_is_in_place_is_not_called_undone() {
+        let store_error = |source| CopyError::from(DataError::Store { store: "x".to_owned(), source });
+        let left = StoreError::NotRemoved { place: "x".to_owned(), source: io::Error::other("busy") };
+        assert!(is_in_place(&store_error(left)));
+        assert!(!is_in_place(&store_error(StoreError::Gone { store: "x".to_owned() })));
+    }
 }

@@ -12,7 +12,7 @@ use ncz::registry::spec::{ChainSpec, format_spec_text};
 
 use crate::args::Dump;
 use crate::dataset::{open, session, unknown_variable};
-use crate::error::{CliError, causes};
+use crate::error::{CliError, with_causes};
 use crate::exit::Exit;
 use crate::filter_spec::full_path;
 use crate::path::Place;
@@ -38,8 +38,7 @@ pub(crate) fn run(
         findings = true;
     }
     for lost in hierarchy.unreadable() {
-        let error = lost.error();
-        talk.warn(&format!("{error}: {}", causes(&error).join(": ")));
+        talk.warn(&with_causes(&lost.error()));
         findings = true;
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::args::Info;
 use crate::dataset::{codecs_words, consolidated_words, format_words, open, raw_len, session};
-use crate::error::{CliError, causes};
+use crate::error::{CliError, with_causes};
 use crate::exit::Exit;
 use crate::output::{Cell, Style, Table, bytes, count, ratio};
 use crate::path::Place;
@@ -262,13 +262,4 @@ fn chunks_words(variable: &Variable) -> String {
 
 fn join(group: &str, name: &str) -> String {
     format!("{}/{name}", group.trim_end_matches('/'))
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    for cause in causes(error) {
-        text.push_str(": ");
-        text.push_str(&cause);
-    }
-    text
 }

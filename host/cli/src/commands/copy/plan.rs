@@ -179,7 +179,7 @@ impl Plan {
             return Ok(Codecs::Keep);
         }
         let numeric = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
-        match dataset.session().bind(variable, format, spec) {
+        match dataset.session().define(&mut variable.clone(), format, spec) {
             Err(DataError::Chain { source, .. }) if !numeric => {
                 self.notes.push(format!(
                     "{} keeps its codecs: {} cannot carry the chain: {}",
