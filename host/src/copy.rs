@@ -214,9 +214,6 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
         let format = hierarchy.format;
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
-        if let Some(dtype) = without_byte_order(&variable.dtype) {
-            variable.dtype = dtype;
-        }
         if let Some(chunks) = &plan.chunks {
             if chunks.len() != variable.shape.len() || chunks.contains(&0) {
                 let (path, rank) = (original.path.clone(), variable.shape.len());
@@ -244,19 +241,25 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
                 source.session().define(variable, format, &sensible(original))?;
             }
         }
+        if let Some(dtype) = one_byte_dtype(variable) {
+            variable.dtype = dtype;
+        }
     }
     Ok(hierarchy)
 }
 
-/// The usual spelling of a type of one byte, if it is not that: zarr-python refuses the byte order that
-/// netcdf-c gives such integers.
-fn without_byte_order(dtype: &Dtype) -> Option<Dtype> {
-    let text = match (dtype.kind(), dtype.size()) {
-        (Kind::Int, 1) => "|i1",
-        (Kind::UInt, 1) => "|u1",
+/// The spelling of a one-byte integer that most readers understand, if the variable's is another one:
+/// zarr-python refuses `<i1`, as netcdf-c writes it; netcdf-c opens no dataset with szip on `|i1`.
+fn one_byte_dtype(variable: &Variable) -> Option<Dtype> {
+    let has_szip = variable.filters.iter().any(|codec| codec.get("id").is_some_and(|id| id == "szip"));
+    let text = match (variable.dtype.kind(), variable.dtype.size(), has_szip) {
+        (Kind::Int, 1, false) => "|i1",
+        (Kind::Int, 1, true) => "<i1",
+        (Kind::UInt, 1, false) => "|u1",
+        (Kind::UInt, 1, true) => "<u1",
         _ => return None,
     };
-    Dtype::parse(text).ok().filter(|usual| usual != dtype)
+    Dtype::parse(text).ok().filter(|usual| *usual != variable.dtype)
 }
 
 /// Whether a shuffle leaves its element size to the reader, as netcdf-c writes it: 0 means the type's

@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
-use ncz_codec::Dialect;
+use ncz_codec::{CodecError, Dialect};
 use ncz_registry::Registry;
-use ncz_registry::chain::FilterChain;
-use ncz_registry::spec::ChainSpec;
+use ncz_registry::chain::{ChainError, FilterChain, Operation};
+use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_store::{Depth, Key, Prefix, Store, StoreError, StoreExt, WriteMode};
 use serde_json::Value as Json;
 
 use crate::array::{Array, codec_env};
 use crate::data_error::DataError;
+use crate::dtype::NcType;
 use crate::error::{NczarrError, SourceError};
 use crate::limits;
 use crate::metadata::{self, Documents, ReadOptions};
 use crate::model::{Format, Hierarchy, Variable};
 use crate::pool::Pool;
+
+/// HDF5's number of shuffle.
+const SHUFFLE: u32 = 2;
 
 /// What a dataset works with: codecs and threads. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -74,7 +78,8 @@ impl Session {
             .map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
     }
 
-    /// Gives a variable that is being defined the codecs of `spec`, as metadata will hold them.
+    /// Gives a variable that is being defined the codecs of `spec`, as metadata will hold them. A shuffle
+    /// without an element size gets that of the type.
     ///
     /// # Errors
     /// As [`bind`](Self::bind); also a codec that Zarr v2 metadata cannot name.
@@ -84,7 +89,10 @@ impl Session {
         format: Format,
         spec: &ChainSpec,
     ) -> Result<FilterChain, DataError> {
-        let chain = self.bind(variable, format, spec)?;
+        let chain = self.bind(variable, format, &with_true_sizes(spec))?;
+        if format.is_nczarr() && variable.nc_type == Some(NcType::String) {
+            refuse_shuffled_strings(variable, &chain)?;
+        }
         variable.filters = chain.stored_json(Dialect::Numcodecs).map_err(|source| DataError::Spec {
             variable: variable.path.clone(),
             source: Box::new(source),
@@ -186,7 +194,7 @@ impl Dataset {
     /// The variable's codecs with the element size of each shuffle made unambiguous.
     fn settle_shuffle(&self, variable: &Variable) -> Result<Vec<Json>, DataError> {
         let mut filters = variable.filters.clone();
-        let type_size = variable.dtype.size() as u64;
+        let type_size = netcdf_size(variable);
         if !self.hierarchy.format.is_nczarr() {
             return Ok(filters);
         }
@@ -222,6 +230,45 @@ impl Dataset {
     fn store_error(&self, source: StoreError) -> DataError {
         DataError::Store { store: self.store.to_string(), source }
     }
+}
+
+/// The size of an element to netcdf-c, whose shuffle knows no other: for strings that of a pointer.
+fn netcdf_size(variable: &Variable) -> u64 {
+    if variable.nc_type == Some(NcType::String) { 8 } else { variable.dtype.size() as u64 }
+}
+
+/// netcdf-c would read shuffled strings wrongly, see [`netcdf_size`].
+fn refuse_shuffled_strings(variable: &Variable, chain: &FilterChain) -> Result<(), DataError> {
+    let size = netcdf_size(variable);
+    let wrong = |(id, words): &(u32, &[u32])| {
+        *id == SHUFFLE && words.first().is_some_and(|&word| word > 1 && u64::from(word) != size)
+    };
+    let Some(stage) = chain.working().iter().position(wrong) else { return Ok(()) };
+    Err(DataError::Chain {
+        variable: variable.path.clone(),
+        source: Box::new(ChainError {
+            operation: Operation::Bind,
+            codec: "shuffle".to_owned(),
+            stage,
+            stages: chain.len(),
+            origin: "NCZarr".to_owned(),
+            source: CodecError::unsupported(format!(
+                "netcdf-c shuffles strings by {size} bytes, whatever their length, and would read other text"
+            )),
+        }),
+    })
+}
+
+/// `spec` with a shuffle of the true size where its JSON names none: that of numcodecs is then 4, for any type.
+fn with_true_sizes(spec: &ChainSpec) -> ChainSpec {
+    let stages = spec.stages().iter().map(|stage| match stage.clone() {
+        StageSpec::Json { dialect: Dialect::Numcodecs, name, mut config } if name == "shuffle" => {
+            config.entry("elementsize").or_insert_with(|| Json::from(0));
+            StageSpec::Json { dialect: Dialect::Numcodecs, name, config }
+        }
+        other => other,
+    });
+    ChainSpec::new(stages.collect())
 }
 
 /// The documents of a store.
