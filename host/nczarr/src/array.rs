@@ -14,7 +14,7 @@ pub use worker::Worker;
 
 use crate::data_error::{ChunkFault, DataError};
 use crate::dtype::{ByteOrder, Dtype, Kind};
-use crate::grid::{Slab, SlabError};
+use crate::grid::{self, Slab, SlabError};
 use crate::model::{Format, Order, Separator, Variable};
 use crate::pool::Pool;
 
@@ -66,7 +66,7 @@ impl Array {
     /// [`Hierarchy::shape_of`](crate::Hierarchy::shape_of)) to a store.
     ///
     /// # Errors
-    /// A type without a size, or a chunk that does not fit in memory.
+    /// A type without a size; a chain, lengths or a fill value that are not of this variable.
     pub fn new(
         store: Arc<dyn Store>,
         variable: &Variable,
@@ -81,10 +81,27 @@ impl Array {
                 reason: format!("its element type {} has no size", variable.dtype),
             });
         }
-        let fill = match &variable.fill {
-            Some(fill) => fill.bytes().to_vec(),
-            None => vec![0; element],
-        };
+        let fill = variable.fill_bytes();
+        let chunk_len = grid::product(variable.chunk_shape.iter().copied().chain([element as u64]));
+        let rank = variable.shape.len();
+        let fits = chunk_len == Some(chain.chunk_len() as u64)
+            && chunk_len != Some(0)
+            && [variable.chunk_shape.len(), shape.len()] == [rank, rank]
+            && shape.iter().zip(&variable.shape).all(|(shown, stored)| shown >= stored)
+            && fill.len() == element;
+        if !fits {
+            return Err(DataError::Unsupported {
+                variable: variable.path.clone(),
+                reason: format!(
+                    "codecs for chunks of {} bytes and the shape {shape:?} are not of its chunks {:?} of {} and \
+                     its shape {:?}; bind the codecs to the variable as it is",
+                    chain.chunk_len(),
+                    variable.chunk_shape,
+                    variable.dtype,
+                    variable.shape
+                ),
+            });
+        }
         let mut native_fill = fill.clone();
         if variable.dtype.is_swapped() {
             region::swap_bytes(&mut native_fill, variable.dtype.swap_unit());
@@ -172,10 +189,11 @@ impl Array {
         self.stored_shape.iter().zip(&self.chunk_shape).map(|(len, chunk)| len.div_ceil(*chunk)).collect()
     }
 
-    /// The slab of the array that a chunk holds, cut at the array's end.
+    /// The slab of the array that a chunk holds, cut at the array's end; empty for a chunk beyond it.
     #[must_use]
     pub fn chunk_slab(&self, index: &[u64]) -> Slab {
-        let start: Vec<u64> = index.iter().zip(&self.chunk_shape).map(|(i, chunk)| i * chunk).collect();
+        let start: Vec<u64> =
+            index.iter().zip(&self.chunk_shape).map(|(i, chunk)| i.saturating_mul(*chunk)).collect();
         let count: Vec<u64> = start
             .iter()
             .zip(self.chunk_shape.iter().zip(&self.stored_shape))
@@ -256,25 +274,27 @@ impl Array {
     /// end included) into `out`. Returns the stored length; `None`: there is no such chunk.
     ///
     /// # Errors
-    /// The chunk cannot be read or decoded, or `out` is not of a chunk's length.
+    /// The array has no such chunk, it cannot be read or decoded, or `out` is not of a chunk's length.
     pub fn read_chunk(
         &self,
         worker: &mut Worker,
         index: &[u64],
         out: &mut [u8],
     ) -> Result<Option<usize>, DataError> {
+        self.check_index(index)?;
         self.check_len(self.chain.chunk_len(), out.len())?;
         worker.set_key(self, index);
         let found = worker.decode(self, out).map_err(|fault| self.chunk_error(worker, fault))?;
         Ok(found.then(|| if self.chain.is_empty() { out.len() } else { worker.stored().len() }))
     }
 
-    /// Encodes and writes one whole chunk as it is stored.
+    /// Encodes and writes one whole chunk as it is stored. Returns the stored length.
     ///
     /// # Errors
-    /// The chunk cannot be encoded or written, or `chunk` is not of a chunk's length. Returns the
-    /// stored length.
+    /// The array has no such chunk, it cannot be encoded or written, or `chunk` is not of a chunk's
+    /// length.
     pub fn write_chunk(&self, worker: &mut Worker, index: &[u64], chunk: &[u8]) -> Result<usize, DataError> {
+        self.check_index(index)?;
         self.check_len(self.chain.chunk_len(), chunk.len())?;
         worker.set_key(self, index);
         worker.encode(self, chunk).map_err(|fault| self.chunk_error(worker, fault))
@@ -283,12 +303,13 @@ impl Array {
     /// The stored bytes of one chunk; `None`: there is none.
     ///
     /// # Errors
-    /// The chunk cannot be read.
+    /// The array has no such chunk, or it cannot be read.
     pub fn read_stored<'w>(
         &self,
         worker: &'w mut Worker,
         index: &[u64],
     ) -> Result<Option<&'w [u8]>, DataError> {
+        self.check_index(index)?;
         worker.set_key(self, index);
         match worker.load(self) {
             Ok(true) => Ok(Some(worker.stored())),
@@ -300,8 +321,9 @@ impl Array {
     /// Writes the stored bytes of one chunk as they are.
     ///
     /// # Errors
-    /// The chunk cannot be written.
+    /// The array has no such chunk, or it cannot be written.
     pub fn write_stored(&self, worker: &mut Worker, index: &[u64], stored: &[u8]) -> Result<(), DataError> {
+        self.check_index(index)?;
         worker.set_key(self, index);
         worker.store(self, stored).map_err(|fault| self.chunk_error(worker, fault))
     }
@@ -315,6 +337,17 @@ impl Array {
                 Err(self.slab_error(SlabError::Buffer { want: want.unwrap_or(u64::MAX), got: len as u64 }))
             }
         }
+    }
+
+    /// Whether the stored array has a chunk there. A chunk elsewhere would never be read again.
+    fn check_index(&self, index: &[u64]) -> Result<(), DataError> {
+        let lens = self.stored_shape.iter().zip(&self.chunk_shape);
+        let inside = index.len() == self.chunk_shape.len()
+            && index.iter().zip(lens).all(|(i, (len, chunk))| *i < len.div_ceil(*chunk));
+        if inside {
+            return Ok(());
+        }
+        Err(self.slab_error(SlabError::Chunk { index: index.to_vec(), counts: self.chunk_counts() }))
     }
 
     fn check_len(&self, want: usize, got: usize) -> Result<(), DataError> {
@@ -369,8 +402,8 @@ pub fn codec_env(variable: &Variable, format: Format) -> Env {
     };
     Env {
         dtype: ncz_codec::Dtype { kind, size: variable.dtype.size(), order },
-        array_shape: variable.shape.clone(),
-        chunk_shape: variable.chunk_shape.clone(),
+        array_shape: variable.stored_shape(),
+        chunk_shape: variable.stored_chunk_shape(),
         container: if format.is_nczarr() { Container::NczarrV2 } else { Container::ZarrV2 },
     }
 }
@@ -536,5 +569,44 @@ mod tests {
             -57
         );
         array.read(&Slab::new([4], [0]), Elements::Native, &mut []).unwrap();
+    }
+
+    #[test]
+    fn a_lone_element_may_have_any_stride() {
+        let (_, array) = shorts(&[4, 4], &[4, 4], &[2, 2], Order::F, true, Pool::serial());
+        let slab = Slab::new([3, 2], [1, 1]).with_stride([u64::MAX, u64::MAX]);
+        array.write(&slab, Elements::Native, &bytes(&[5])).unwrap();
+        let mut out = [0; 2];
+        array.read(&slab, Elements::Native, &mut out).unwrap();
+        assert_eq!(out, 5i16.to_ne_bytes());
+    }
+
+    #[test]
+    fn chunks_that_the_array_does_not_have_are_refused() {
+        let (store, array) = shorts(&[4, 4], &[4, 3], &[2, 2], Order::C, false, Pool::serial());
+        let mut worker = array.worker();
+        let chunk = [0; 8];
+        for index in [&[2u64, 0] as &[u64], &[0, 2], &[0], &[0, 0, 0], &[u64::MAX, 0]] {
+            let error = array.write_chunk(&mut worker, index, &chunk).unwrap_err();
+            assert!(matches!(error, DataError::Slab { source: SlabError::Chunk { .. }, .. }), "{error}");
+            array.write_stored(&mut worker, index, &chunk).unwrap_err();
+            array.read_stored(&mut worker, index).unwrap_err();
+            array.read_chunk(&mut worker, index, &mut [0; 8]).unwrap_err();
+        }
+        assert_eq!(array.chunk_slab(&[u64::MAX, 0]).elements(), Some(0));
+        assert!(store.list(ncz_store::Prefix::ROOT, ncz_store::Depth::All, 10).unwrap().entries.is_empty());
+        array.write_chunk(&mut worker, &[1, 1], &chunk).unwrap();
+    }
+
+    #[test]
+    fn codecs_of_another_variable_are_refused() {
+        let mut dataset = Hierarchy::new(Format::Zarr2);
+        dataset.add_dimension("/", "x", 5, false).unwrap();
+        let new = NewVariable::new("v", NcType::Int).dimensions(["x"]).chunks([5]);
+        let variable = dataset.add_variable("/", new).unwrap();
+        let other = Env { chunk_shape: vec![4], ..codec_env(variable, Format::Zarr2) };
+        let chain = FilterChain::bind(&[], &other).unwrap();
+        let store = Arc::new(MemoryStore::new("test"));
+        Array::new(store, variable, vec![5], chain, Pool::serial()).unwrap_err();
     }
 }

@@ -113,7 +113,7 @@ impl DataError {
         match self {
             Self::Metadata(error) => error.netcdf_code(),
             Self::Slab { source: SlabError::Stride { .. }, .. } => -58,
-            Self::Slab { source: SlabError::Bounds { .. }, .. } => -57,
+            Self::Slab { source: SlabError::Bounds { .. } | SlabError::Chunk { .. }, .. } => -57,
             Self::Slab { .. } | Self::Unsupported { .. } => -36,
             Self::Store { source, .. } => source.netcdf_code(),
             Self::Chunk { source, .. } => match &**source {

@@ -43,6 +43,14 @@ pub enum SlabError {
         /// The dimension, counted from 0.
         dimension: usize,
     },
+    /// No chunk has these coordinates.
+    #[error("there is no chunk {index:?}, the array has {counts:?} of them")]
+    Chunk {
+        /// The coordinates asked for.
+        index: Vec<u64>,
+        /// The number of chunks in each dimension.
+        counts: Vec<u64>,
+    },
     /// The caller's buffer has another size.
     #[error("the hyperslab has {want} bytes, the buffer {got}")]
     Buffer {
@@ -90,7 +98,7 @@ impl Slab {
     /// The elements in all; `None` beyond 64 bits.
     #[must_use]
     pub fn elements(&self) -> Option<u64> {
-        self.count.iter().try_fold(1u64, |product, &count| product.checked_mul(count))
+        product(self.count.iter().copied())
     }
 
     /// Checks it against the lengths of an array.
@@ -128,12 +136,11 @@ impl Slab {
         let spans = (0..chunk.len())
             .map(|dimension| {
                 let first = self.start[dimension] / chunk[dimension];
-                let last = match self.count[dimension].checked_sub(1) {
-                    None => return (first, 0),
-                    Some(steps) => {
-                        (self.start[dimension] + steps * self.stride[dimension]) / chunk[dimension]
-                    }
-                };
+                let Some(steps) = self.count[dimension].checked_sub(1) else { return (first, 0) };
+                if self.stride[dimension] >= chunk[dimension] {
+                    return (first, steps + 1);
+                }
+                let last = (self.start[dimension] + steps * self.stride[dimension]) / chunk[dimension];
                 (first, last - first + 1)
             })
             .collect();
@@ -146,7 +153,8 @@ impl Slab {
 pub(crate) struct Cover<'a> {
     slab: &'a Slab,
     chunk: &'a [u64],
-    /// For each dimension the first chunk and the number of chunks.
+    /// For each dimension the first chunk and the number of chunks touched. These follow each other, or
+    /// hold one element each where the stride is a chunk's length or more.
     spans: Vec<(u64, u64)>,
 }
 
@@ -155,48 +163,52 @@ pub(crate) struct Cover<'a> {
 pub(crate) struct Segment {
     /// The first element taken, counted from the chunk's first.
     pub(crate) in_chunk: u64,
-    /// The step within the chunk.
+    /// The step within the chunk; 1 for a lone element.
     pub(crate) stride: u64,
     /// Where the first element stands in the slab.
     pub(crate) in_slab: u64,
-    /// How many elements.
+    /// How many elements, at least 1.
     pub(crate) len: u64,
 }
 
 impl Cover<'_> {
-    /// How many chunks there are between the first and the last; `None` beyond 64 bits.
+    /// How many chunks are touched; `None` beyond 64 bits.
     pub(crate) fn chunks(&self) -> Option<u64> {
-        self.spans.iter().try_fold(1u64, |product, &(_, count)| product.checked_mul(count))
+        product(self.spans.iter().map(|&(_, count)| count))
     }
 
-    /// The coordinates of chunk `number` in row-major order, and the part of it that the slab takes.
-    /// `false`: a stride passes over the chunk.
-    pub(crate) fn part(&self, number: u64, index: &mut Vec<u64>, segments: &mut Vec<Segment>) -> bool {
+    /// The coordinates of touched chunk `number` in row-major order, and the part of it that the slab takes.
+    pub(crate) fn part(&self, number: u64, index: &mut Vec<u64>, segments: &mut Vec<Segment>) {
         let rank = self.spans.len();
         index.clear();
         index.resize(rank, 0);
+        segments.clear();
+        segments.resize(rank, Segment { in_chunk: 0, stride: 1, in_slab: 0, len: 1 });
         let mut rest = number;
         for dimension in (0..rank).rev() {
-            let (first, count) = self.spans[dimension];
-            index[dimension] = first + rest % count;
+            let count = self.spans[dimension].1;
+            (index[dimension], segments[dimension]) = self.segment(dimension, rest % count);
             rest /= count;
         }
-        segments.clear();
-        segments
-            .extend(index.iter().enumerate().map_while(|(dimension, &index)| self.segment(dimension, index)));
-        segments.len() == rank
     }
 
-    fn segment(&self, dimension: usize, index: u64) -> Option<Segment> {
+    /// The coordinate of the `nth` touched chunk of a dimension, and what is taken of it.
+    fn segment(&self, dimension: usize, nth: u64) -> (u64, Segment) {
         let (start, stride) = (self.slab.start[dimension], self.slab.stride[dimension]);
         let chunk = self.chunk[dimension];
+        if stride >= chunk {
+            let at = start + nth * stride;
+            return (at / chunk, Segment { in_chunk: at % chunk, stride: 1, in_slab: nth, len: 1 });
+        }
+        let index = self.spans[dimension].0 + nth;
         let low = index * chunk;
-        let first = low.saturating_sub(start).div_ceil(stride);
-        // The chunk's last element; the chunk at the very end of 64 bits is cut.
+        // A chunk at the very end of 64 bits is cut.
         let high = low.saturating_add(chunk - 1);
-        let last = (high.checked_sub(start)? / stride).min(self.slab.count[dimension].checked_sub(1)?);
-        let len = last.checked_sub(first)? + 1;
-        Some(Segment { in_chunk: start + first * stride - low, stride, in_slab: first, len })
+        let first = low.saturating_sub(start).div_ceil(stride);
+        let last = ((high - start) / stride).min(self.slab.count[dimension] - 1);
+        let len = last - first + 1;
+        let in_chunk = start + first * stride - low;
+        (index, Segment { in_chunk, stride: if len == 1 { 1 } else { stride }, in_slab: first, len })
     }
 
     /// Whether each chunk's part is one run of the slab, and the runs follow each other in the order
@@ -209,6 +221,14 @@ impl Cover<'_> {
             one_each || self.slab.count[dimension] == 1
         })
     }
+}
+
+/// `None` beyond 64 bits; with a 0 among the factors it is 0 whatever the others are.
+pub(crate) fn product(factors: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    if factors.clone().any(|factor| factor == 0) {
+        return Some(0);
+    }
+    factors.into_iter().try_fold(1u64, u64::checked_mul)
 }
 
 #[cfg(test)]
@@ -247,7 +267,8 @@ mod tests {
             let (mut index, mut segments) = (Vec::new(), Vec::new());
             let mut next_run = 0;
             for number in 0..cover.chunks().unwrap() {
-                if !cover.part(number, &mut index, &mut segments) { continue; }
+                cover.part(number, &mut index, &mut segments);
+                prop_assert!(segments.iter().all(|segment| segment.len > 0));
                 let elements: u64 = segments.iter().map(|s| s.len).product();
                 let mut offsets = Vec::new();
                 for element in 0..elements {
@@ -292,5 +313,20 @@ mod tests {
         }
         Slab::new([0], [1]).check(&shape).unwrap_err();
         assert_eq!(Slab::whole(&[u64::MAX, 2]).elements(), None);
+        assert_eq!(Slab::whole(&[u64::MAX, 2, 0]).elements(), Some(0));
+    }
+
+    #[test]
+    fn what_a_wide_stride_passes_over_is_not_looked_at() {
+        let slab = Slab::new([1, u64::MAX - 2], [1 << 20, 1]).with_stride([1 << 40, u64::MAX]);
+        slab.check(&[u64::MAX, u64::MAX]).unwrap();
+        let cover = slab.cover(&[3, 10]);
+        assert_eq!(cover.chunks(), Some(1 << 20));
+        let (mut index, mut segments) = (Vec::new(), Vec::new());
+        cover.part(5, &mut index, &mut segments);
+        let at = 1 + 5 * (1u64 << 40);
+        assert_eq!(index, [at / 3, (u64::MAX - 2) / 10]);
+        assert_eq!(segments[0], Segment { in_chunk: at % 3, stride: 1, in_slab: 5, len: 1 });
+        assert_eq!(segments[1], Segment { in_chunk: (u64::MAX - 2) % 10, stride: 1, in_slab: 0, len: 1 });
     }
 }

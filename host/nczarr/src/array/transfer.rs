@@ -29,11 +29,10 @@ pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8
         if number >= chunks {
             return Ok(false);
         }
-        if cover.part(number, &mut worker.index, &mut worker.segments) {
-            let found = decode_part(array, worker, elements)?;
-            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-            scatter(array, worker, slab, elements, found, &mut out);
-        }
+        cover.part(number, &mut worker.index, &mut worker.segments);
+        let found = decode_part(array, worker, elements)?;
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        scatter(array, worker, slab, elements, found, &mut out);
         Ok(true)
     })
 }
@@ -50,9 +49,7 @@ pub(super) fn read_serial(
     let Some(chunks) = chunk_count(array, &cover)? else { return Ok(false) };
     let mut any = false;
     for number in 0..chunks {
-        if !cover.part(number, &mut worker.index, &mut worker.segments) {
-            continue;
-        }
+        cover.part(number, &mut worker.index, &mut worker.segments);
         let result = if chunks == 1 {
             read_run(array, worker, elements, out)
         } else {
@@ -76,11 +73,10 @@ pub(super) fn write_serial(
     let Some(chunks) = chunk_count(array, &cover)? else { return Ok(Written::default()) };
     let mut written = Written::default();
     for number in 0..chunks {
-        if cover.part(number, &mut worker.index, &mut worker.segments) {
-            let stored = write_part(array, worker, slab, elements, data);
-            written.bytes += stored.map_err(|fault| array.chunk_error(worker, fault))? as u64;
-            written.chunks += 1;
-        }
+        cover.part(number, &mut worker.index, &mut worker.segments);
+        let stored = write_part(array, worker, slab, elements, data);
+        written.bytes += stored.map_err(|fault| array.chunk_error(worker, fault))? as u64;
+        written.chunks += 1;
     }
     Ok(written)
 }
@@ -95,9 +91,8 @@ pub(super) fn write(array: &Array, slab: &Slab, elements: Elements, data: &[u8])
         if number >= chunks {
             return Ok(false);
         }
-        if cover.part(number, &mut worker.index, &mut worker.segments) {
-            write_part(array, worker, slab, elements, data)?;
-        }
+        cover.part(number, &mut worker.index, &mut worker.segments);
+        write_part(array, worker, slab, elements, data)?;
         Ok(true)
     })
 }
@@ -153,15 +148,14 @@ fn next_run<'out>(
     worker: &mut Worker,
 ) -> Option<&'out mut [u8]> {
     let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
-    while runs.0 < chunks {
-        let number = runs.0;
-        runs.0 += 1;
-        if cover.part(number, &mut worker.index, &mut worker.segments) {
-            let elements: u64 = worker.segments.iter().map(|segment| segment.len).product();
-            return runs.1.split_off_mut(..elements as usize * array.dtype.size());
-        }
+    let number = runs.0;
+    if number >= chunks {
+        return None;
     }
-    None
+    runs.0 += 1;
+    cover.part(number, &mut worker.index, &mut worker.segments);
+    let elements: u64 = worker.segments.iter().map(|segment| segment.len).product();
+    runs.1.split_off_mut(..elements as usize * array.dtype.size())
 }
 
 /// Reads the part of the worker's chunk that is a whole run of the output, in place where it is the
@@ -285,7 +279,7 @@ fn write_part(
         region::fill(&mut worker.chunk, &array.fill);
     }
     worker.target.in_chunk(&worker.segments, &array.chunk_shape, element, !array.is_c_order());
-    if array.swaps(elements) {
+    if array.swaps(elements) && !whole {
         // Kept elements are in the stored order already: turn round, change, turn back.
         region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
     }
