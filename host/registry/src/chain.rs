@@ -203,8 +203,9 @@ impl FilterChain {
     /// the chunk itself where there is no codec.
     ///
     /// # Errors
-    /// A codec fails; data that do not shrink are no failure.
+    /// A codec fails, or `chunk` has another length; data that do not shrink are no failure.
     pub fn encode<'a>(&self, scratch: &'a mut ChainScratch, chunk: &'a [u8]) -> Result<&'a [u8], ChainError> {
+        self.check(Operation::Encode, chunk, scratch)?;
         let ChainScratch { contexts, front, back } = scratch;
         let mut encoded: Option<usize> = None;
         for (index, (link, context)) in self.links.iter().zip(contexts.iter_mut()).enumerate() {
@@ -216,17 +217,18 @@ impl FilterChain {
                 fail(CodecError::unsupported(format!("{} bytes are too many to encode", input.len())))
             })?;
             reserve(back, most).map_err(fail)?;
-            let len = match coder.encode(context, input, &mut back[..most]) {
+            let mut room = most;
+            let len = match coder.encode(context, input, &mut back[..room]) {
                 // Only a foreign codec has no true bound; it says what it needs.
                 Err(error) if let ErrorKind::OutputFull { need: Some(need) } = *error.kind() => {
                     let need = usize::try_from(need).ok().filter(|&need| need <= MAX_CHUNK_BYTES * 2);
-                    let need = need.ok_or_else(|| fail(error))?;
-                    reserve(back, need).map_err(fail)?;
-                    coder.encode(context, input, &mut back[..need])
+                    room = need.ok_or_else(|| fail(error))?;
+                    reserve(back, room).map_err(fail)?;
+                    coder.encode(context, input, &mut back[..room])
                 }
                 other => other,
             }
-            .and_then(|len| claimed_within(len, back.len()))
+            .and_then(|len| claimed_within(len, room))
             .map_err(fail)?;
             std::mem::swap(front, back);
             encoded = Some(len);
@@ -248,6 +250,7 @@ impl FilterChain {
         stored: &[u8],
         chunk: &mut [u8],
     ) -> Result<(), ChainError> {
+        self.check(Operation::Decode, chunk, scratch)?;
         let runs = |index: usize| index >= 32 || mask & (1 << index) == 0;
         let ChainScratch { contexts, front, back } = scratch;
         let mut decoded: Option<usize> = None;
@@ -282,17 +285,40 @@ impl FilterChain {
         }
         // No codec ran: the chunk is stored as it is.
         if stored.len() != chunk.len() {
-            return Err(ChainError {
-                operation: Operation::Decode,
-                codec: "none".to_owned(),
-                stage: 0,
-                stages: self.links.len(),
-                origin: "the chunk is stored as it is".to_owned(),
-                source: CodecError::size(chunk.len(), stored.len(), "the stored chunk"),
-            });
+            let source = CodecError::size(chunk.len(), stored.len(), "the stored chunk");
+            return Err(self.error_of_none(Operation::Decode, "the chunk is stored as it is", source));
         }
         chunk.copy_from_slice(stored);
         Ok(())
+    }
+
+    /// Sees to it that the caller's chunk and scratch are of this chain.
+    fn check(
+        &self,
+        operation: Operation,
+        chunk: &[u8],
+        scratch: &mut ChainScratch,
+    ) -> Result<(), ChainError> {
+        if chunk.len() != self.chunk_len {
+            let source = CodecError::size(self.chunk_len, chunk.len(), "the caller's chunk");
+            return Err(self.error_of_none(operation, "the caller", source));
+        }
+        if scratch.contexts.len() != self.links.len() {
+            scratch.contexts = self.scratch().contexts;
+        }
+        Ok(())
+    }
+
+    /// An error outside of any codec.
+    fn error_of_none(&self, operation: Operation, origin: &str, source: CodecError) -> ChainError {
+        ChainError {
+            operation,
+            codec: "none".to_owned(),
+            stage: 0,
+            stages: self.links.len(),
+            origin: origin.to_owned(),
+            source,
+        }
     }
 
     /// What enters stage `index` when the stages of `mask` are skipped.
@@ -398,6 +424,7 @@ mod tests {
         add: u8,
         head: usize,
         lie: usize,
+        boasts: bool,
     }
 
     impl Codec for Add {
@@ -419,7 +446,7 @@ mod tests {
             Ok(Map::from_iter([("add".to_owned(), Value::from(self.add))]))
         }
         fn from_params(words: &[u32]) -> Result<Self> {
-            Ok(Self { add: words[0] as u8, head: words[1] as usize, lie: 0 })
+            Ok(add(words[0] as u8, words[1] as usize))
         }
         fn to_params(&self) -> Result<Vec<u32>> {
             Ok(vec![u32::from(self.add), self.head as u32])
@@ -452,7 +479,8 @@ mod tests {
             for (to, from) in output[self.head..].iter_mut().zip(input) {
                 *to = from.wrapping_add(self.add);
             }
-            Ok(input.len() + self.head)
+            let boast = if self.boasts { 1 } else { 0 };
+            Ok(input.len() + self.head + boast)
         }
         fn decode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
             let Some((head, data)) = input.split_at_checked(self.head) else {
@@ -494,7 +522,7 @@ mod tests {
     }
 
     fn add(add: u8, head: usize) -> Add {
-        Add { add, head, lie: 0 }
+        Add { add, head, lie: 0, boasts: false }
     }
 
     #[test]
@@ -540,7 +568,7 @@ mod tests {
 
     #[test]
     fn a_codec_that_claims_more_than_it_was_given_is_caught() {
-        let liar = Add { add: 1, head: 0, lie: 1 << 40 };
+        let liar = Add { lie: 1 << 40, ..add(1, 0) };
         let mut out = [0; 10];
         for codecs in [vec![liar.clone()], vec![add(1, 0), liar]] {
             let chain = chain(&codecs);
@@ -548,6 +576,29 @@ mod tests {
             let stored = chain.encode(&mut scratch, &[7; 10]).unwrap().to_vec();
             chain.decode(0, &mut scratch, &stored, &mut out).unwrap_err();
         }
+        // The buffer has more room from the time of the larger stage before.
+        let boaster = chain(&[add(1, 9), add(2, 0), Add { boasts: true, ..add(3, 0) }]);
+        boaster.encode(&mut boaster.scratch(), &[7; 10]).unwrap_err();
+        let small = chain(&[Add { boasts: true, ..add(3, 0) }]);
+        let mut used = chain(&[add(1, 9)]).scratch();
+        chain(&[add(1, 9)]).encode(&mut used, &[7; 10]).unwrap();
+        std::mem::swap(&mut used.front, &mut used.back);
+        small.encode(&mut used, &[7; 10]).unwrap_err();
+    }
+
+    #[test]
+    fn a_chunk_of_another_length_is_refused_and_a_bare_scratch_is_completed() {
+        let chain = chain(&[add(1, 0), add(2, 3)]);
+        for len in [0, 9, 11] {
+            chain.encode(&mut chain.scratch(), &vec![7; len]).unwrap_err();
+            chain.decode(0, &mut chain.scratch(), &[2; 13], &mut vec![0; len]).unwrap_err();
+        }
+        let mut bare = ChainScratch::default();
+        let stored = chain.encode(&mut bare, &[7; 10]).unwrap().to_vec();
+        assert_eq!(stored, [&[2; 3][..], &[10; 10]].concat());
+        let mut out = [0; 10];
+        chain.decode(0, &mut ChainScratch::default(), &stored, &mut out).unwrap();
+        assert_eq!(out, [7; 10]);
     }
 
     #[test]
