@@ -102,9 +102,9 @@ fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
     const OVER_32: &str = "does not fit 32 bits; write it with the tag l or ul as 64 bits in two words";
     const OVER_64: &str = "does not fit 64 bits";
     match tag {
-        "" if number.ends_with('.') => {
-            let digits = number.trim_end_matches('.');
-            words.push(parse_f32(digits).ok_or_else(|| bad("is not a number"))?.to_bits());
+        "" if let Some(digits) = number.strip_suffix('.') => {
+            let digits = Some(digits).filter(|digits| !digits.contains('.'));
+            words.push(digits.and_then(parse_f32).ok_or_else(|| bad("is not a number"))?.to_bits());
         }
         "" => {
             if number.contains('.') {
@@ -122,7 +122,8 @@ fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
         "u" => words.push(within(integer()?, i128::from(i32::MIN), i128::from(u32::MAX), OVER_32)? as u32),
         "f" => words.push(parse_f32(number).ok_or_else(|| bad("is not a float"))?.to_bits()),
         "d" => {
-            let value: f64 = number.parse().map_err(|_| bad("is not a double"))?;
+            let value = number.parse().ok().filter(|value: &f64| value.is_finite());
+            let value = value.ok_or_else(|| bad("is not a double"))?;
             words.extend(ncz_codec::params::f64_words(value));
         }
         "l" | "ul" => {
@@ -189,6 +190,9 @@ mod tests {
             "f",
             "--1",
             "1e99f",
+            "1e999d",
+            "1..",
+            "1.5.",
         ] {
             assert!(words(text).is_err(), "{text:?} was accepted as {:?}", words(text));
         }
