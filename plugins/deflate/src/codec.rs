@@ -59,8 +59,8 @@ impl Coder for DeflateCoder {
         };
         let done = match decompressor.zlib(input, output) {
             Ok(done) => done,
-            Err(Refusal::OutputFull) => return Err(CodecError::output_full(None)),
-            Err(Refusal::Bad) => return Err(why_not(decompressor, input, output)),
+            // A cut checksum too can look like more output: the data then seem to end with bits of it.
+            Err(Refusal::OutputFull | Refusal::Bad) => return Err(why_not(decompressor, input, output)),
         };
         match input.len() - done.read {
             0 => Ok(done.written),
@@ -75,7 +75,7 @@ impl fmt::Debug for DeflateScratch {
     }
 }
 
-/// Says what is wrong with `input`, which libdeflate calls bad data and no more.
+/// Says what is wrong with `input`, of which libdeflate says little.
 fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> CodecError {
     let Some((&[first, second], body)) = input.split_first_chunk::<HEADER>() else {
         return CodecError::truncated("a zlib stream has at least 8 bytes");
@@ -91,7 +91,8 @@ fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> 
             CodecError::truncated("the checksum of the zlib stream is cut")
         }
         Ok(_) => CodecError::new(ErrorKind::Checksum, "Adler-32 of a zlib stream"),
-        Err(_) => CodecError::corrupt("the deflate data are damaged, or end too early"),
+        Err(Refusal::OutputFull) => CodecError::output_full(None),
+        Err(Refusal::Bad) => CodecError::corrupt("the deflate data are damaged, or end too early"),
     }
 }
 
