@@ -28,7 +28,7 @@ pub(crate) fn run_json<S: AsRef<OsStr>>(
     plugins: Option<&Path>,
 ) -> Value {
     let output = run_script(python, name, args, plugins);
-    let output = output.success(name).unwrap();
+    let output = output.success(name).unwrap_or_else(|error| panic!("{error}"));
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{name}: {error}\n{}", output.text()))
 }
@@ -58,7 +58,7 @@ pub(crate) fn ncz<S: AsRef<OsStr>>(args: &[S]) -> Output {
 
 /// Runs `ncz` with success.
 pub(crate) fn ncz_ok<S: AsRef<OsStr>>(args: &[S]) -> Output {
-    ncz(args).success("ncz").unwrap()
+    ncz(args).success("ncz").unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The built-in codecs, and nothing of this machine.

@@ -15,8 +15,8 @@ mod netcdf4;
 // numcodecs' streams, and datasets that zarr-python and netcdf-c wrote.
 mod zarr_python;
 // `ncz copy`, read by netcdf-c and zarr-python.
-// mod copy;
+mod copy;
 // Damaged and absurd input through the command.
-// mod bad_input;
+mod bad_input;
 // The plugin template, copied out of the tree.
 mod template;
