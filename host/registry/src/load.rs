@@ -14,16 +14,14 @@ mod record;
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use abi_stable::library::{AbiHeaderRef, ROOT_MODULE_LOADER_NAME_WITH_NUL};
 use libloading::os::unix::{Library as RawLibrary, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
-use ncz_codec::abi::native::{PLUGIN_SYMBOL, Plugin, PluginEntry};
+use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
 use ncz_codec::abi::{hdf5, nczarr};
 use ncz_codec::export::root_module;
 
@@ -34,6 +32,8 @@ pub use record::{CodecHalf, Hdf5Half, RecordError};
 use native::Table;
 use record::{CodecRecord, Hdf5Record};
 
+use crate::symbols::{self, Exports};
+
 /// A library that is open for the rest of the process.
 pub struct Library {
     path: PathBuf,
@@ -43,8 +43,11 @@ pub struct Library {
     codec: Option<Result<CodecRecord, RecordError>>,
     defaults: Vec<Result<CodecRecord, RecordError>>,
     native: Option<Result<Table, RecordError>>,
-    /// C plugins never promised thread safety: one call at a time.
-    calls: Mutex<()>,
+    /// What the file itself exports; entries of its dependencies are not its own.
+    exports: Exports,
+    /// C plugins never promised thread safety: one call at a time, also among the libraries that share a
+    /// libhdf5 or libnetcdf, whose error stack is theirs in common.
+    calls: Arc<Mutex<()>>,
     initialized: OnceLock<()>,
 }
 
@@ -64,14 +67,25 @@ pub enum LoadError {
 }
 
 /// The libraries that this process has opened: the one global of the registry.
-static OPEN: Mutex<Vec<(FileId, Arc<Library>)>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Opened> = Mutex::new(Opened { slots: Vec::new(), locks: Vec::new() });
 
-/// What makes a file the same file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    inode: u64,
+struct Opened {
+    /// By the loader's handle. The loader knows a library again by device and inode, and by its path even
+    /// where the file was replaced since; a table of files of our own would then take one library for two.
+    slots: Vec<(usize, Arc<OnceLock<Arc<Library>>>)>,
+    /// By the address of a function of the library that they share.
+    locks: Vec<(usize, Arc<Mutex<()>>)>,
 }
+
+/// The name of abi_stable's header.
+const ROOT_MODULE_SYMBOL: &CStr = match CStr::from_bytes_with_nul(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes())
+{
+    Ok(name) => name,
+    Err(_) => c"",
+};
+
+/// Libraries that reach the same function of one of these names share state.
+const SHARED: [&CStr; 2] = [c"H5open", c"nc_open"];
 
 /// Opens the library at `path`, or returns it if this process has opened it before.
 ///
@@ -82,19 +96,50 @@ struct FileId {
 /// here; the halves carry them.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
     let path = path.canonicalize()?;
-    let metadata = File::open(&path)?.metadata()?;
-    if !metadata.is_file() {
+    if !path.metadata()?.is_file() {
         return Err(LoadError::NotAFile);
     }
-    let id = FileId { device: metadata.dev(), inode: metadata.ino() };
-    // Held while opening, so that two threads do not run a library's entry functions at once.
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, library)) = open.iter().find(|(known, _)| *known == id) {
-        return Ok(Arc::clone(library));
+    // A file that the tables say nothing of has no entries; most likely the loader says why.
+    let exports = symbols::exports(&path).unwrap_or_default();
+    preload_libm();
+    // SAFETY: opening runs the library's constructors, which is what loading a plugin means; the user put
+    // it on the search path. It is never closed.
+    let raw = unsafe { RawLibrary::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
+    let raw = raw.map_err(|error| LoadError::Refused(loader_text(&error)))?;
+    let shared = SHARED.into_iter().find_map(|name| address(&raw, name));
+    let handle = raw.into_raw();
+    let (slot, calls) = {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        (open.slot(handle as usize), open.lock(shared.map(|address| address as usize)))
+    };
+    // The table is free again while entry functions run. They run once; who else wants this library waits.
+    let library = slot.get_or_init(|| {
+        // SAFETY: the handle is the loader's, taken from `raw` above, and never closed.
+        let raw = unsafe { RawLibrary::from_raw(handle) };
+        Arc::new(Library::with(path, raw, exports, calls))
+    });
+    Ok(Arc::clone(library))
+}
+
+impl Opened {
+    fn slot(&mut self, handle: usize) -> Arc<OnceLock<Arc<Library>>> {
+        entry(&mut self.slots, handle)
     }
-    let library = Arc::new(Library::open(path)?);
-    open.push((id, Arc::clone(&library)));
-    Ok(library)
+
+    /// The lock of all that share the function at an address; a lock of its own for what shares nothing.
+    fn lock(&mut self, shared: Option<usize>) -> Arc<Mutex<()>> {
+        shared.map_or_else(Arc::default, |address| entry(&mut self.locks, address))
+    }
+}
+
+/// What stands in a small table under `key`, which is made if there is nothing.
+fn entry<T: Default>(table: &mut Vec<(usize, Arc<T>)>, key: usize) -> Arc<T> {
+    if let Some((_, known)) = table.iter().find(|(known, _)| *known == key) {
+        return Arc::clone(known);
+    }
+    let new = Arc::<T>::default();
+    table.push((key, Arc::clone(&new)));
+    new
 }
 
 impl Library {
@@ -138,24 +183,16 @@ impl Library {
         record.clone().map(|record| CodecHalf::new(Arc::clone(self), record))
     }
 
-    fn open(path: PathBuf) -> Result<Self, LoadError> {
-        preload_libm();
-        // SAFETY: opening runs the library's constructors, which is what loading a plugin means; the
-        // user put it on the search path. It is never closed.
-        let raw = unsafe { RawLibrary::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
-        let raw = raw.map_err(|error| LoadError::Refused(loader_text(&error)))?;
-        Ok(Self::with(path, raw))
-    }
-
-    fn with(path: PathBuf, raw: RawLibrary) -> Self {
+    fn with(path: PathBuf, raw: RawLibrary, exports: Exports, calls: Arc<Mutex<()>>) -> Self {
         let mut library = Self {
             path,
             raw: ManuallyDrop::new(raw),
+            exports,
             hdf5: None,
             codec: None,
             defaults: Vec::new(),
             native: None,
-            calls: Mutex::new(()),
+            calls,
             initialized: OnceLock::new(),
         };
         library.hdf5 = library.take_hdf5();
@@ -172,20 +209,26 @@ impl Library {
         ];
         // SAFETY: the names stand for functions of these types, in all plugins of HDF5.
         let found = pairs.into_iter().find_map(|(plugin_type, info)| unsafe {
-            let plugin_type: hdf5::PluginType = self.function(plugin_type)?;
-            let info: hdf5::PluginInfo = self.function(info)?;
+            let plugin_type: hdf5::PluginType = self.symbol(plugin_type)?;
+            let info: hdf5::PluginInfo = self.symbol(info)?;
             Some((plugin_type, info))
         });
         let (plugin_type, info) = found?;
         let _calls = self.one_call();
-        // SAFETY: called as HDF5 calls them; a plugin's record lives as long as the library.
-        Some(unsafe { Hdf5Record::take(plugin_type(), info().cast()) })
+        // SAFETY: called as HDF5 calls it.
+        let plugin_type = unsafe { plugin_type() };
+        if plugin_type != hdf5::PLUGIN_TYPE_FILTER {
+            // Plugins of other types may rely on a libhdf5 in their info function.
+            return Some(Err(RecordError::NotAFilter(plugin_type)));
+        }
+        // SAFETY: called as HDF5 calls it; a filter's record lives as long as the library.
+        Some(unsafe { Hdf5Record::take(info().cast()) })
     }
 
     fn take_codec(&self) -> Option<Result<CodecRecord, RecordError>> {
         // SAFETY: the name stands for a function of this type in all codec libraries since 2021.
-        let info: nczarr::CodecInfo = unsafe { self.function(nczarr::CODEC_INFO_SYMBOL) }?;
-        if self.address(nczarr::DRAFT_CODEC_TYPE_SYMBOL).is_some() {
+        let info: nczarr::CodecInfo = unsafe { self.symbol(nczarr::CODEC_INFO_SYMBOL) }?;
+        if self.exports(nczarr::DRAFT_CODEC_TYPE_SYMBOL) {
             return Some(Err(RecordError::DraftCodec));
         }
         let _calls = self.one_call();
@@ -195,7 +238,7 @@ impl Library {
 
     fn take_defaults(&self) -> Vec<Result<CodecRecord, RecordError>> {
         // SAFETY: the name stands for a function of this type.
-        let info: Option<nczarr::CodecInfo> = unsafe { self.function(nczarr::CODEC_DEFAULTS_SYMBOL) };
+        let info: Option<nczarr::CodecInfo> = unsafe { self.symbol(nczarr::CODEC_DEFAULTS_SYMBOL) };
         let Some(info) = info else { return Vec::new() };
         let _calls = self.one_call();
         // SAFETY: called as netcdf-c calls it; it gives a vector of records that ends with null.
@@ -203,25 +246,24 @@ impl Library {
     }
 
     fn take_native(&self) -> Option<Result<Table, RecordError>> {
-        // SAFETY: abi_stable fixes what stands behind this name: a pointer to its header.
-        let header = unsafe { self.raw.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
-        if let Ok(header) = header {
+        // SAFETY: abi_stable fixes what stands behind this name: its header, which has the layout that a
+        // pointer to it says.
+        if let Some(header) = unsafe { self.symbol::<AbiHeaderRef>(ROOT_MODULE_SYMBOL) } {
             // The check comes before anything is called.
             let table = header.upgrade().and_then(root_module::table);
-            // SAFETY: versions and layout agree, so this is the table that `ncz_codec` makes.
-            return Some(
-                table
-                    .map_err(|error| RecordError::OtherApi(error.to_string()))
-                    .and_then(|table: *const Plugin| unsafe { Table::take(table) }),
-            );
+            return Some(match table {
+                // SAFETY: versions and layout agree, so this is the table that `ncz_codec` makes.
+                Ok(table) => unsafe { Table::take(table) },
+                Err(error) => Err(RecordError::OtherApi(one_line(&error.to_string()))),
+            });
         }
         // SAFETY: the name stands for a function of this type.
-        let entry: PluginEntry = unsafe { self.function(PLUGIN_SYMBOL) }?;
+        let entry: PluginEntry = unsafe { self.symbol(PLUGIN_SYMBOL) }?;
         // SAFETY: called as the C header says; the table lives as long as the library.
         Some(unsafe { Table::take(entry()) })
     }
 
-    /// Waits until no other thread calls the library.
+    /// Waits until no other thread calls the library, or one that shares its state.
     fn one_call(&self) -> MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -238,19 +280,28 @@ impl Library {
         });
     }
 
-    fn address(&self, name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: only the address is taken.
-        let symbol = unsafe { self.raw.get::<*mut c_void>(name.to_bytes_with_nul()) };
-        symbol.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
+    /// Whether the library itself, not one that it needs, exports `name`.
+    fn exports(&self, name: &CStr) -> bool {
+        name.to_str().is_ok_and(|name| self.exports.has(name))
     }
 
     /// # Safety
-    /// `F` is a function pointer type, the one that the function `name` has.
-    unsafe fn function<F: Copy>(&self, name: &CStr) -> Option<F> {
-        self.address(name)?;
+    /// `F` is a pointer type, the one that the function or variable `name` has.
+    unsafe fn symbol<F: Copy>(&self, name: &CStr) -> Option<F> {
+        if !self.exports(name) {
+            return None;
+        }
+        address(&self.raw, name)?;
         // SAFETY: the symbol exists and is not null; the caller knows its type.
         unsafe { self.raw.get::<F>(name.to_bytes_with_nul()) }.ok().map(|symbol| *symbol)
     }
+}
+
+/// Where a library, or one that it needs, has `name`.
+fn address(raw: &RawLibrary, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: only the address is taken.
+    let symbol = unsafe { raw.get::<*mut c_void>(name.to_bytes_with_nul()) };
+    symbol.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
 }
 
 impl fmt::Debug for Library {
@@ -265,6 +316,11 @@ fn loader_text(error: &libloading::Error) -> String {
         Some(source) => source.to_string(),
         None => error.to_string(),
     }
+}
+
+/// A text of several lines, as one.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// hdf5plugin's libh5blosc2 uses `pow` without naming libm as needed: it loads only where somebody else

@@ -228,18 +228,7 @@ pub fn inspect(path: &Path, finder: &mut LibraryFinder) -> Result<Symbols, Unsui
 /// # Errors
 /// As there.
 pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> Result<Symbols, Unsuitable> {
-    let (file, len) = open_regular(path)?;
-    let cache = read::cache(file, len);
-    let data = read::Bounded(&cache);
-    let kind = match FileKind::parse(data) {
-        Ok(kind) => kind,
-        Err(_) => return Err(Unsuitable::NotALibrary(read::describe(data))),
-    };
-    let tables = match kind {
-        FileKind::Elf32 => elf::read::<object::elf::FileHeader32<object::Endianness>>(data, target)?,
-        FileKind::Elf64 => elf::read::<object::elf::FileHeader64<object::Endianness>>(data, target)?,
-        kind => other::read(data, kind, target)?,
-    };
+    let tables = tables(path, target)?;
     if !tables.exports.is_plugin() {
         return Err(Unsuitable::NoEntry { lacking: tables.exports.lacking() });
     }
@@ -250,6 +239,26 @@ pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> R
         exports: tables.exports,
         undefined_h5: tables.undefined_h5,
     })
+}
+
+/// What the file at `path` exports itself, whatever its dependencies export.
+pub(crate) fn exports(path: &Path) -> Result<Exports, Unsuitable> {
+    tables(path, Target::host()).map(|tables| tables.exports)
+}
+
+fn tables(path: &Path, target: Target) -> Result<Tables, Unsuitable> {
+    let (file, len) = open_regular(path)?;
+    let cache = read::cache(file, len);
+    let data = read::Bounded(&cache);
+    let kind = match FileKind::parse(data) {
+        Ok(kind) => kind,
+        Err(_) => return Err(Unsuitable::NotALibrary(read::describe(data))),
+    };
+    match kind {
+        FileKind::Elf32 => elf::read::<object::elf::FileHeader32<object::Endianness>>(data, target),
+        FileKind::Elf64 => elf::read::<object::elf::FileHeader64<object::Endianness>>(data, target),
+        kind => other::read(data, kind, target),
+    }
 }
 
 /// What the formats' readers have in common.

@@ -10,6 +10,9 @@ use ncz_registry::load::{self, CodecHalf, ForeignCodec, Library, LoadError};
 use ncz_test_support::{ChunkCase, build_plugins, chunks, plugin, program, python, run, workspace_root};
 use serde_json::json;
 
+#[path = "load/bad.rs"]
+mod bad; // plugins in C that break a rule
+
 type Codecs = BTreeMap<u32, Arc<dyn CodecType>>;
 
 fn libraries(folder: &Path) -> Vec<Arc<Library>> {

@@ -2,7 +2,6 @@
 
 use std::ffi::{c_char, c_void};
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -107,10 +106,12 @@ impl NativeCodec {
         if let Some(id) = info.filter_id.filter(|id| !(1..=hdf5::FILTER_MAX as u32).contains(id)) {
             return Err(RecordError::IdOutOfRange(id.into()));
         }
-        if info.name.is_empty()
-            || info.numcodecs.iter().chain(info.zarr_v3.iter()).any(|name| name.is_empty())
-        {
+        let is_bad = |name: &str| name.is_empty() || name.contains(char::is_control);
+        if is_bad(&info.name) || info.numcodecs.iter().chain(info.zarr_v3.iter()).any(|name| is_bad(name)) {
             return Err(RecordError::BadName("codec name"));
+        }
+        if info.summary.contains(char::is_control) {
+            return Err(RecordError::BadName("summary"));
         }
         Ok(Self(Arc::new(Shared { library: Arc::clone(library), table, number, info })))
     }
@@ -121,13 +122,16 @@ impl Table {
     /// `table` is null or a plugin's table, which lives as long as the library.
     pub(super) unsafe fn take(table: *const Plugin) -> Result<Self, RecordError> {
         // The size and the version are there in every version.
-        // SAFETY: null, or a table that begins with its size.
-        let size = *unsafe { table.cast::<usize>().as_ref() }.ok_or(RecordError::NoRecord)?;
+        if table.is_null() {
+            return Err(RecordError::NoRecord);
+        }
+        // SAFETY: not null, and a table begins with its size; it may lie at any address.
+        let size = unsafe { table.cast::<usize>().read_unaligned() };
         if size < std::mem::offset_of!(Plugin, describe) {
             return Err(RecordError::BadTable(format!("it has {size} bytes")));
         }
         // SAFETY: the table is large enough to have it.
-        let version = unsafe { (&raw const (*table).api_version).read() };
+        let version = unsafe { (&raw const (*table).api_version).read_unaligned() };
         let (major, minor) = ((version >> 16) as u16, version as u16);
         if major != abi::API_MAJOR {
             return Err(RecordError::OtherApi(format!(
@@ -140,8 +144,8 @@ impl Table {
             return Err(RecordError::BadTable(format!("it has {size} of {} bytes", size_of::<Plugin>())));
         }
         // SAFETY: the table is of this major version and large enough.
-        let table = unsafe { table.read() };
-        if table.codec_count > CODECS_MAX {
+        let table = unsafe { table.read_unaligned() };
+        if !(1..=CODECS_MAX).contains(&table.codec_count) {
             return Err(RecordError::BadTable(format!("it claims {} codecs", table.codec_count)));
         }
         let none = RecordError::NoFunction;
@@ -411,8 +415,7 @@ impl fmt::Debug for NativeCoder {
 /// Calls a function of the table that can fail.
 #[inline]
 fn checked(call: impl FnOnce(*mut ErrorOut) -> i32) -> Result<()> {
-    // Not initialised: it is read only as far as a failing function says that it wrote.
-    let mut text = [MaybeUninit::<u8>::uninit(); TEXT_MAX];
+    let mut text = [0_u8; TEXT_MAX];
     let mut error = ErrorOut {
         first: 0,
         second: 0,
@@ -423,16 +426,17 @@ fn checked(call: impl FnOnce(*mut ErrorOut) -> i32) -> Result<()> {
     };
     match call(&raw mut error) {
         status::OK => Ok(()),
-        number => Err(failure(number, &error)),
+        number => Err(failure(number, &error, &text)),
     }
 }
 
 #[cold]
-fn failure(number: i32, error: &ErrorOut) -> CodecError {
-    let len = error.text_len.min(TEXT_MAX);
-    // SAFETY: the plugin says that it wrote so many bytes into the buffer, which is that large.
-    let text = unsafe { std::slice::from_raw_parts(error.text.cast::<u8>().cast_const(), len) };
-    let (key, detail) = text.split_at(error.key_len.min(len));
+fn failure(number: i32, error: &ErrorOut, text: &[u8; TEXT_MAX]) -> CodecError {
+    // `error.text` is not followed: a plugin may have put a pointer of its own there. Of a text that it
+    // claims and did not write, the zeros are dropped.
+    let text = &text[..error.text_len.min(TEXT_MAX)];
+    let text = &text[..text.iter().position(|&byte| byte == 0).unwrap_or(text.len())];
+    let (key, detail) = text.split_at(error.key_len.min(text.len()));
     wire::error_of(
         number,
         error.first,

@@ -1,6 +1,6 @@
 //! The records of C plugins, checked and copied into owned values.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub enum RecordError {
     /// The entry function gives no record.
     #[error("its entry function gives no record")]
     NoRecord,
-    /// The record is of a version that is not known.
-    #[error("its record has version {version}, newer than this program (which knows {known})")]
+    /// The record is of a version that is not known: a newer one, or none at all.
+    #[error("its record has version {version}; this program knows {known}")]
     NewerThanNcz {
         /// The version in the record.
         version: i32,
@@ -245,15 +245,12 @@ impl Hdf5Record {
     /// # Safety
     /// `record` is null or what a filter plugin gives: a record with its strings and functions that live
     /// as long as the library.
-    pub(super) unsafe fn take(plugin_type: c_int, record: *const hdf5::Class2) -> Result<Self, RecordError> {
-        if plugin_type != hdf5::PLUGIN_TYPE_FILTER {
-            return Err(RecordError::NotAFilter(plugin_type));
-        }
+    pub(super) unsafe fn take(record: *const hdf5::Class2) -> Result<Self, RecordError> {
         // Only the version is there in every version.
         // SAFETY: null, or a record that begins with its version.
-        check_version(unsafe { record.cast::<c_int>().as_ref() }, hdf5::CLASS_VERSION)?;
-        // SAFETY: not null, and of the version whose layout this is.
-        let record = unsafe { record.read() };
+        unsafe { check_version(record.cast(), hdf5::CLASS_VERSION) }?;
+        // SAFETY: not null, and of the version whose layout this is; it may lie at any address.
+        let record = unsafe { record.read_unaligned() };
         let id = filter_id(record.id.into())?;
         let name = match record.name.is_null() {
             true => String::new(),
@@ -278,9 +275,9 @@ impl CodecRecord {
     /// as long as the library.
     pub(super) unsafe fn take(record: *const nczarr::Codec) -> Result<Self, RecordError> {
         // SAFETY: null, or a record that begins with its version.
-        check_version(unsafe { record.cast::<c_int>().as_ref() }, nczarr::CODEC_VERSION)?;
-        // SAFETY: not null, and of the version whose layout this is.
-        let record = unsafe { record.read() };
+        unsafe { check_version(record.cast(), nczarr::CODEC_VERSION) }?;
+        // SAFETY: not null, and of the version whose layout this is; it may lie at any address.
+        let record = unsafe { record.read_unaligned() };
         if record.sort != nczarr::SORT_HDF5 {
             return Err(RecordError::UnknownSort(record.sort));
         }
@@ -309,7 +306,7 @@ impl CodecRecord {
         }
         (0..DEFAULTS_MAX)
             // SAFETY: the vector goes on until a null is met.
-            .map(|i| unsafe { *records.add(i) })
+            .map(|i| unsafe { records.add(i).read_unaligned() })
             .take_while(|record| !record.is_null())
             // SAFETY: a record of the library.
             .map(|record| unsafe { Self::take(record) })
@@ -359,12 +356,15 @@ pub(super) fn usable_size(start: NonNull<c_void>) -> usize {
     size
 }
 
-fn check_version(version: Option<&c_int>, known: c_int) -> Result<(), RecordError> {
-    match version {
-        None => Err(RecordError::NoRecord),
-        Some(&version) if version == known => Ok(()),
-        Some(&version) => Err(RecordError::NewerThanNcz { version, known }),
+/// # Safety
+/// `record` is null or begins with its version.
+unsafe fn check_version(record: *const c_int, known: c_int) -> Result<(), RecordError> {
+    if record.is_null() {
+        return Err(RecordError::NoRecord);
     }
+    // SAFETY: not null, says the line above; the version is there, says the caller.
+    let version = unsafe { record.read_unaligned() };
+    if version == known { Ok(()) } else { Err(RecordError::NewerThanNcz { version, known }) }
 }
 
 fn filter_id(id: i64) -> Result<u32, RecordError> {
@@ -372,12 +372,18 @@ fn filter_id(id: i64) -> Result<u32, RecordError> {
     u32::try_from(id).ok().filter(|_| range.contains(&id)).ok_or(RecordError::IdOutOfRange(id))
 }
 
+/// A name; none if it is too long, not UTF-8, or would steer a terminal.
+///
 /// # Safety
-/// `text` is a C string.
+/// `text` is a C string, or `NAME_MAX` bytes and one more can be read there.
 unsafe fn text(text: *const c_char) -> Option<String> {
-    // SAFETY: a C string.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().ok().filter(|text| text.len() <= NAME_MAX).map(str::to_owned)
+    // A text without an end is followed no further than a name may be long.
+    // SAFETY: reads up to the end of the text or the limit, whichever comes first.
+    let len = unsafe { libc::strnlen(text, NAME_MAX + 1) };
+    // SAFETY: so many bytes were just read.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
+    let text = std::str::from_utf8(bytes).ok()?;
+    (len <= NAME_MAX && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
 fn check(code: c_int, function: &str) -> Result<(), CodecError> {

@@ -143,9 +143,11 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
     fn exported_among(&self, range: std::ops::Range<u64>) -> Vec<&'static str> {
         self.symbols_of(range)
             .iter()
-            .filter(|symbol| self.is_exported(*symbol))
-            .filter_map(|symbol| self.text(u64::from(symbol.st_name(self.endian))))
-            .filter_map(|name| names::ALL.iter().find(|known| **known == name).copied())
+            .filter_map(|symbol| {
+                let name = self.text(u64::from(symbol.st_name(self.endian)))?;
+                let known = names::ALL.iter().find(|known| **known == name).copied()?;
+                self.is_exported(symbol, known).then_some(known)
+            })
             .collect()
     }
 
@@ -160,9 +162,13 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
         self.slice_at(offset, count as usize).unwrap_or_default()
     }
 
-    fn is_exported(&self, symbol: &Elf::Sym) -> bool {
+    /// Whether a symbol can serve as the entry `name`: a variable of a function's name would be jumped into.
+    fn is_exported(&self, symbol: &Elf::Sym, name: &str) -> bool {
         let bound = matches!(symbol.st_bind(), elf::STB_GLOBAL | elf::STB_WEAK | elf::STB_GNU_UNIQUE);
-        bound && symbol.st_shndx(self.endian) != elf::SHN_UNDEF
+        // The header of abi_stable is read and checked, never called.
+        let fits = name == names::NATIVE_ROOT
+            || matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_NOTYPE);
+        bound && fits && symbol.st_shndx(self.endian) != elf::SHN_UNDEF
     }
 
     /// The value of a tag of the dynamic section.
@@ -299,7 +305,7 @@ impl GnuHash {
             if chained | 1 == hash | 1 {
                 let number = u64::from(index);
                 let symbol = image.symbols_of(number..number + 1).first()?;
-                if image.is_exported(symbol)
+                if image.is_exported(symbol, name)
                     && image.text(u64::from(symbol.st_name(image.endian))) == Some(name)
                 {
                     return Some(true);
