@@ -80,7 +80,7 @@ impl CBuffer {
     ///
     /// # Safety
     /// `start` came from `allocator`, nobody else frees it, and its first `capacity` bytes exist and are
-    /// initialised. `capacity` is at least 1.
+    /// initialised. `capacity` is at least 1 and at most `isize::MAX`.
     pub unsafe fn from_raw(start: NonNull<u8>, capacity: usize, allocator: Allocator) -> Self {
         Self { start, capacity, allocator }
     }
@@ -108,7 +108,8 @@ impl CBuffer {
         if len >= self.capacity {
             return;
         }
-        // SAFETY: the block came from this allocator. If that fails the old block stays as it is.
+        // SAFETY: the block came from this allocator and `len` is not 0. If that fails the old block stays as
+        // it is.
         let smaller = unsafe { (self.allocator.resize)(self.start.as_ptr().cast(), len) };
         if let Some(start) = NonNull::new(smaller.cast()) {
             self.start = start;
@@ -125,12 +126,15 @@ impl CBuffer {
 
     fn allocate(len: usize, clear: bool, allocator: Allocator) -> Result<Self> {
         let capacity = len.max(1);
+        let no_memory = || CodecError::unsupported(format!("no memory for {len} bytes"));
+        if capacity > isize::MAX as usize {
+            // No slice is longer; not every allocator refuses it.
+            return Err(no_memory());
+        }
         // SAFETY: a size of at least 1; the result is checked.
         let start = unsafe { (allocator.allocate)(capacity, c_int::from(clear)) };
-        match NonNull::new(start.cast()) {
-            Some(start) => Ok(Self { start, capacity, allocator }),
-            None => Err(CodecError::unsupported(format!("no memory for {len} bytes"))),
-        }
+        let start = NonNull::new(start.cast()).ok_or_else(no_memory)?;
+        Ok(Self { start, capacity, allocator })
     }
 }
 

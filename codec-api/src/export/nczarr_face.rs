@@ -159,8 +159,9 @@ fn answer(codec: &str, call: &str, body: impl FnOnce() -> Result<()>) -> c_int {
         Err(error) => match error.kind() {
             ErrorKind::Config { .. } => error::EINVAL,
             ErrorKind::Panicked => error::EPLUGIN,
-            // What libnetcdf itself answered goes back to it.
-            ErrorKind::Plugin { code } => c_int::try_from(*code).unwrap_or(error::EFILTER),
+            // What libnetcdf itself answered goes back to it. Some libraries fail with 0, which would pass for
+            // success here.
+            ErrorKind::Plugin { code } if *code != 0 => c_int::try_from(*code).unwrap_or(error::EFILTER),
             _ => error::EFILTER,
         },
     }
@@ -201,4 +202,17 @@ fn malloc_words(words: &[u32]) -> Result<(*mut c_uint, usize)> {
     // malloc's blocks are aligned for every ordinary type.
     let (start, _) = CBuffer::copy_of(&bytes, Allocator::LIBC)?.into_raw();
     Ok((start.as_ptr().cast(), words.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_failure_is_answered_with_success() {
+        let plugin = |code| answer("test", "call", || Err(CodecError::new(ErrorKind::Plugin { code }, "")));
+        assert_eq!(plugin(-33), -33);
+        assert_eq!(plugin(0), error::EFILTER);
+        assert_eq!(plugin(1 << 40), error::EFILTER);
+    }
 }
