@@ -303,7 +303,7 @@ impl Array {
     /// The stored bytes of one chunk; `None`: there is none.
     ///
     /// # Errors
-    /// The array has no such chunk, or it cannot be read.
+    /// The array has no such chunk, it cannot be read, or it has no codecs and another length than a chunk.
     pub fn read_stored<'w>(
         &self,
         worker: &'w mut Worker,
@@ -311,11 +311,14 @@ impl Array {
     ) -> Result<Option<&'w [u8]>, DataError> {
         self.check_index(index)?;
         worker.set_key(self, index);
-        match worker.load(self) {
-            Ok(true) => Ok(Some(worker.stored())),
-            Ok(false) => Ok(None),
-            Err(fault) => Err(self.chunk_error(worker, fault)),
+        if !worker.load(self).map_err(|fault| self.chunk_error(worker, fault))? {
+            return Ok(None);
         }
+        let (want, got) = (self.chain.chunk_len() as u64, worker.stored().len() as u64);
+        if self.chain.is_empty() && got != want {
+            return Err(self.chunk_error(worker, ChunkFault::Length { want, got }));
+        }
+        Ok(Some(worker.stored()))
     }
 
     /// Writes the stored bytes of one chunk as they are.

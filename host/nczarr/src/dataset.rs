@@ -21,6 +21,9 @@ use crate::pool::Pool;
 /// HDF5's number of shuffle.
 const SHUFFLE: u32 = 2;
 
+/// The element size of a shuffle in numcodecs where the JSON names none.
+const NUMCODECS_SIZE: u64 = 4;
+
 /// What a dataset works with: codecs and threads. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -167,17 +170,41 @@ impl Dataset {
     /// # Errors
     /// A codec that is not found, or metadata that do not fit it.
     pub fn chain(&self, variable: &Variable) -> Result<FilterChain, DataError> {
-        let filters = self.settle_shuffle(variable)?;
+        let mut filters = variable.filters.clone();
+        let settled = self.hierarchy.format.is_nczarr() && self.settle_shuffle(variable, &mut filters)?;
         // The stored number counts in plain Zarr, so that is how the codecs are told of the variable.
-        let format = match self.session.shuffle {
-            ShuffleReading::AsStored => Format::Zarr2,
-            _ => self.hierarchy.format,
-        };
+        let format = if settled { Format::Zarr2 } else { self.hierarchy.format };
         let spec = ChainSpec::from_json(Dialect::Numcodecs, &filters).map_err(|source| DataError::Spec {
             variable: variable.path.clone(),
             source: Box::new(source),
         })?;
         self.session.bind(variable, format, &spec)
+    }
+
+    /// The codecs of a variable for metadata in `format` that every reader reads alike: with the element
+    /// size of each shuffle spelled out, in NCZarr that of the type. All else is as it was written.
+    ///
+    /// # Errors
+    /// As [`chain`](Self::chain).
+    pub fn agreed_filters(&self, variable: &Variable, format: Format) -> Result<Vec<Json>, DataError> {
+        let chain = self.chain(variable)?;
+        let mut filters = variable.filters.clone();
+        if !filters.iter().any(is_shuffle) {
+            return Ok(filters);
+        }
+        let bound = chain.stored_json(Dialect::Numcodecs).map_err(|source| DataError::Spec {
+            variable: variable.path.clone(),
+            source: Box::new(source),
+        })?;
+        for (codec, bound) in filters.iter_mut().zip(&bound).filter(|(codec, _)| is_shuffle(codec)) {
+            codec["elementsize"] = bound["elementsize"].clone();
+        }
+        if format.is_nczarr() {
+            for codec in shuffles_of_the_type(&mut filters) {
+                codec["elementsize"] = Json::from(netcdf_size(variable));
+            }
+        }
+        Ok(filters)
     }
 
     /// The data of a variable, by its path.
@@ -191,27 +218,20 @@ impl Dataset {
         Array::new(Arc::clone(&self.store), variable, shape, chain, self.session.pool.clone())
     }
 
-    /// The variable's codecs with the element size of each shuffle made unambiguous.
-    fn settle_shuffle(&self, variable: &Variable) -> Result<Vec<Json>, DataError> {
-        let mut filters = variable.filters.clone();
+    /// Makes the element size of each shuffle in NCZarr metadata unambiguous; says whether there is one.
+    fn settle_shuffle(&self, variable: &Variable, filters: &mut [Json]) -> Result<bool, DataError> {
         let type_size = netcdf_size(variable);
-        if !self.hierarchy.format.is_nczarr() {
-            return Ok(filters);
-        }
-        // Behind a codec that changes the type the number has a meaning that netcdf-c, which lacks such
-        // codecs, does not dispute.
-        const TYPE_CHANGING: [&str; 4] = ["astype", "delta", "fixedscaleoffset", "packbits"];
-        let id = |codec: &Json| codec.get("id").and_then(Json::as_str).map(str::to_owned);
-        let same_type = |codec: &&mut Json| id(codec).is_none_or(|id| !TYPE_CHANGING.contains(&id.as_str()));
-        for codec in filters.iter_mut().take_while(same_type) {
-            if id(codec).as_deref() != Some("shuffle") {
+        let mut any = false;
+        for codec in shuffles_of_the_type(filters) {
+            any = true;
+            // Anything but a number is left to the codec, which refuses it.
+            let Some(stored) = codec.get("elementsize").map_or(Some(NUMCODECS_SIZE), Json::as_u64) else {
                 continue;
-            }
-            let stored = codec.get("elementsize").and_then(Json::as_u64);
-            let Some(stored) = stored.filter(|&size| size > 0 && size != type_size) else { continue };
-            match self.session.shuffle {
-                ShuffleReading::AsStored => {}
-                ShuffleReading::TypeSize => codec["elementsize"] = Json::from(type_size),
+            };
+            let size = match self.session.shuffle {
+                _ if stored == 0 || stored == type_size => type_size,
+                ShuffleReading::AsStored => stored,
+                ShuffleReading::TypeSize => type_size,
                 ShuffleReading::Refuse => {
                     return Err(DataError::Unsupported {
                         variable: variable.path.clone(),
@@ -222,14 +242,29 @@ impl Dataset {
                         ),
                     });
                 }
-            }
+            };
+            codec["elementsize"] = Json::from(size);
         }
-        Ok(filters)
+        Ok(any)
     }
 
     fn store_error(&self, source: StoreError) -> DataError {
         DataError::Store { store: self.store.to_string(), source }
     }
+}
+
+/// Whether a codec's JSON is that of shuffle.
+fn is_shuffle(codec: &Json) -> bool {
+    codec.get("id").and_then(Json::as_str) == Some("shuffle")
+}
+
+/// The shuffles whose element size netcdf-c and numcodecs may read differently. Behind a codec that
+/// changes the type the number has a meaning that netcdf-c, which lacks such codecs, does not dispute.
+fn shuffles_of_the_type(filters: &mut [Json]) -> impl Iterator<Item = &mut Json> {
+    const TYPE_CHANGING: [&str; 4] = ["astype", "delta", "fixedscaleoffset", "packbits"];
+    let changes =
+        |codec: &Json| codec.get("id").and_then(Json::as_str).is_some_and(|id| TYPE_CHANGING.contains(&id));
+    filters.iter_mut().take_while(move |codec| !changes(codec)).filter(|codec| is_shuffle(codec))
 }
 
 /// The size of an element to netcdf-c, whose shuffle knows no other: for strings that of a pointer.

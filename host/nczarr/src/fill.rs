@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::dtype::{Dtype, NcType};
+use crate::dtype::{Dtype, Kind, NcType};
 use crate::error::VariableFault;
 use crate::json;
 use crate::value::Value;
@@ -65,6 +65,22 @@ impl FillValue {
         bytes.truncate(dtype.size());
         let json = parse::to_json(&bytes, value.nc_type(), dtype, text).ok_or_else(fault)?;
         Ok(Self { bytes, json })
+    }
+
+    /// The same value as metadata with `text` for byte strings write it.
+    ///
+    /// # Errors
+    /// [`VariableFault::Fill`] for bytes that are not UTF-8, which [`FillText::Plain`] cannot hold.
+    pub fn respelled(self, dtype: &Dtype, text: FillText) -> Result<Self, VariableFault> {
+        if dtype.kind() != Kind::Bytes {
+            return Ok(self);
+        }
+        match parse::text_json(&self.bytes, text) {
+            Some(json) => Ok(Self { json, ..self }),
+            None => {
+                Err(VariableFault::Fill { text: format!("{:?}", self.bytes), dtype: dtype.text().to_owned() })
+            }
+        }
     }
 
     /// The element in the byte order of the dtype, exactly of its size.

@@ -80,7 +80,7 @@ fn float_json(value: f64, shortest: &str) -> Json {
     Json::String(special.word().to_owned())
 }
 
-fn text_json(bytes: &[u8], text: FillText) -> Option<Json> {
+pub(super) fn text_json(bytes: &[u8], text: FillText) -> Option<Json> {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
     let bytes = bytes.get(..end)?;
     match text {
