@@ -8,7 +8,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::{DataError, Dataset, Dtype, Format, Hierarchy, Kind, Variable};
+use ncz_nczarr::{
+    DataError, Dataset, Dtype, FillText, Format, Hierarchy, Kind, ScalarForm, Storage, Variable,
+    VariableFault,
+};
 use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_store::Store;
 use serde_json::json;
@@ -200,9 +203,14 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         Format::Zarr2 => Format::Zarr2,
         _ => Format::NCZARR,
     });
-    // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
-    if source.hierarchy().format.is_nczarr() && !hierarchy.format.is_nczarr() {
-        hierarchy.nc_properties = None;
+    let format = hierarchy.format;
+    if format.is_nczarr() {
+        // An array alone has no place for the metadata of NCZarr.
+        hierarchy.root_array = false;
+    } else {
+        // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
+        let was_nczarr = source.hierarchy().format.is_nczarr();
+        hierarchy.nc_properties = hierarchy.nc_properties.filter(|_| !was_nczarr);
     }
     for path in options.variables.keys() {
         if !source.hierarchy().variables().any(|variable| variable.path == *path) {
@@ -212,28 +220,19 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
     let keep = VariablePlan::default();
     for original in source.hierarchy().variables() {
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
-        let format = hierarchy.format;
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
+        if source.hierarchy().format.is_nczarr() != format.is_nczarr() {
+            change_format(source, variable, format)?;
+        }
         if let Some(chunks) = &plan.chunks {
             if chunks.len() != variable.shape.len() || chunks.contains(&0) {
                 let (path, rank) = (original.path.clone(), variable.shape.len());
                 return Err(CopyError::Chunks { path, rank, chunks: chunks.clone() });
             }
             variable.chunk_shape.clone_from(chunks);
-            variable.storage = ncz_nczarr::Storage::Chunked;
         }
         match &plan.codecs {
-            Codecs::Keep if original.filters.is_empty() => {}
-            Codecs::Keep => {
-                // The words of the metadata stay, but for what readers disagree about.
-                let stored = source.chain(original)?;
-                if has_open_element_size(original) {
-                    variable.filters =
-                        stored.stored_json(ncz_codec::Dialect::Numcodecs).map_err(|source| {
-                            DataError::Spec { variable: original.path.clone(), source: Box::new(source) }
-                        })?;
-                }
-            }
+            Codecs::Keep => variable.filters = source.agreed_filters(original, format)?,
             Codecs::Spec(spec) => {
                 source.session().define(variable, format, spec)?;
             }
@@ -241,11 +240,38 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
                 source.session().define(variable, format, &sensible(original))?;
             }
         }
+        let one_block = matches!(variable.storage, Storage::Contiguous | Storage::Compact);
+        let filtered = plan.codecs != Codecs::Keep && !variable.filters.is_empty();
+        if one_block && (plan.chunks.is_some() || filtered) {
+            variable.storage = Storage::Chunked;
+        }
         if let Some(dtype) = one_byte_dtype(variable) {
             variable.dtype = dtype;
         }
     }
     Ok(hierarchy)
+}
+
+/// What the other format writes otherwise for the same data.
+fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> Result<(), CopyError> {
+    let text = if format.is_nczarr() { FillText::Plain } else { FillText::Base64 };
+    if let Some(fill) = variable.fill.take() {
+        let unwritable = |fault: VariableFault| DataError::Unsupported {
+            variable: variable.path.clone(),
+            reason: format!("its fill value cannot be written in the other format: {fault}"),
+        };
+        variable.fill = Some(fill.respelled(&variable.dtype, text).map_err(unwritable)?);
+    }
+    if format.is_nczarr() {
+        if variable.key.is_empty() {
+            variable.key.clone_from(&variable.name);
+        }
+        variable.scalar = variable.scalar.map(|_| ScalarForm::Rank1);
+    } else {
+        // Pure Zarr has no dimensions that could be longer than the array.
+        variable.shape = source.hierarchy().shape_of(variable);
+    }
+    Ok(())
 }
 
 /// The spelling of a one-byte integer that most readers understand, if the variable's is another one:
@@ -260,15 +286,6 @@ fn one_byte_dtype(variable: &Variable) -> Option<Dtype> {
         _ => return None,
     };
     Dtype::parse(text).ok().filter(|usual| *usual != variable.dtype)
-}
-
-/// Whether a shuffle leaves its element size to the reader, as netcdf-c writes it: 0 means the type's
-/// size to netcdf-c, but "do nothing" to numcodecs.
-fn has_open_element_size(variable: &Variable) -> bool {
-    variable.filters.iter().any(|codec| {
-        codec.get("id").and_then(serde_json::Value::as_str) == Some("shuffle")
-            && codec.get("elementsize").and_then(serde_json::Value::as_u64) == Some(0)
-    })
 }
 
 /// A lossless chain that suits the type of a variable.

@@ -30,15 +30,19 @@ enum Way {
     Rechunk,
 }
 
-/// What one thread counts, and the buffers it works with.
+/// The buffers that one thread works with. They go when the variable is done, so that memory does not grow
+/// with the number of variables.
 struct Lane<'a> {
     source: &'a Array,
     target: &'a Array,
-    reader: Option<Worker>,
-    writer: Option<Worker>,
+    reader: Worker,
+    writer: Worker,
     ours: Vec<u8>,
     theirs: Vec<u8>,
 }
+
+/// Bytes of the box that is moved at a time where chunks change, all threads together, if chunks are small.
+const BLOCK_BYTES: u64 = 24 << 20;
 
 impl<'a> Route<'a> {
     pub(super) fn new(
@@ -61,7 +65,7 @@ impl<'a> Route<'a> {
         let (way, tile) = match (same_bytes, same_grid) {
             (true, _) => (Way::Unchanged, planned.chunk_shape.clone()),
             (_, true) => (Way::Recode, planned.chunk_shape.clone()),
-            _ => (Way::Rechunk, block(original, planned)),
+            _ => (Way::Rechunk, block(original, planned, source.session().pool.threads())),
         };
         let tiles = Tiles::all(&from, &original.shape, &tile)?.existing(&from, &**source.store(), &tile)?;
         Ok(Self { source: from, target: to, pool: &source.session().pool, way, tile, tiles })
@@ -152,68 +156,49 @@ impl<'a> Lane<'a> {
         Self {
             source: &route.source,
             target: &route.target,
-            reader: Some(route.source.worker()),
-            writer: Some(route.target.worker()),
+            reader: route.source.worker(),
+            writer: route.target.worker(),
             ours: Vec::new(),
             theirs: Vec::new(),
         }
     }
 
     fn pass(&mut self, index: &[u64]) -> Result<Moved, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else {
+        let Some(stored) = self.source.read_stored(&mut self.reader, index)? else {
             return Ok(Moved::default());
         };
-        let Some(stored) = self.source.read_stored(reader, index)? else { return Ok(Moved::default()) };
-        self.target.write_stored(writer, index, stored)?;
+        self.target.write_stored(&mut self.writer, index, stored)?;
         let len = stored.len() as u64;
         Ok(Moved { before: len, after: len, decoded: self.source.chain().chunk_len() as u64, chunks: 1 })
     }
 
     fn recode(&mut self, index: &[u64]) -> Result<Moved, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else {
-            return Ok(Moved::default());
-        };
         let len = self.source.chain().chunk_len();
         resize(&mut self.ours, len, self.source)?;
-        let Some(before) = self.source.read_chunk(reader, index, &mut self.ours)? else {
+        let Some(before) = self.source.read_chunk(&mut self.reader, index, &mut self.ours)? else {
             return Ok(Moved::default());
         };
-        let after = self.target.write_chunk(writer, index, &self.ours)?;
+        let after = self.target.write_chunk(&mut self.writer, index, &self.ours)?;
         Ok(Moved { before: before as u64, after: after as u64, decoded: len as u64, chunks: 1 })
     }
 
     fn rechunk(&mut self, slab: &Slab) -> Result<Moved, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else {
-            return Ok(Moved::default());
-        };
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
-        if !self.source.read_with(reader, slab, Elements::Stored, &mut self.ours)? {
+        if !self.source.read_with(&mut self.reader, slab, Elements::Stored, &mut self.ours)? {
             return Ok(Moved::default());
         }
-        let written = self.target.write_with(writer, slab, Elements::Stored, &self.ours)?;
+        let written = self.target.write_with(&mut self.writer, slab, Elements::Stored, &self.ours)?;
         Ok(Moved { before: 0, after: written.bytes, decoded: len as u64, chunks: written.chunks })
     }
 
     fn agree(&mut self, slab: &Slab) -> Result<bool, DataError> {
-        let (Some(reader), Some(writer)) = (&mut self.reader, &mut self.writer) else { return Ok(true) };
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
         resize(&mut self.theirs, len, self.target)?;
-        self.source.read_with(reader, slab, Elements::Stored, &mut self.ours)?;
-        self.target.read_with(writer, slab, Elements::Stored, &mut self.theirs)?;
+        self.source.read_with(&mut self.reader, slab, Elements::Stored, &mut self.ours)?;
+        self.target.read_with(&mut self.writer, slab, Elements::Stored, &mut self.theirs)?;
         Ok(self.ours == self.theirs)
-    }
-}
-
-impl Drop for Lane<'_> {
-    fn drop(&mut self) {
-        if let Some(worker) = self.reader.take() {
-            self.source.give_back(worker);
-        }
-        if let Some(worker) = self.writer.take() {
-            self.target.give_back(worker);
-        }
     }
 }
 
@@ -223,12 +208,13 @@ fn same_elements(one: &Dtype, other: &Dtype) -> bool {
     one == other || (one.size() == 1 && facts(one) == facts(other))
 }
 
-/// The box to move at a time where chunks change: whole chunks of the copy that hold about a chunk of
-/// the original, so that each original chunk is decoded few times, within the memory of a few chunks.
-fn block(original: &Variable, planned: &Variable) -> Vec<u64> {
+/// The box to move at a time where chunks change: whole chunks of the copy that cover a chunk of the
+/// original, so that each is decoded few times, within the memory of two chunks or [`BLOCK_BYTES`].
+fn block(original: &Variable, planned: &Variable, threads: usize) -> Vec<u64> {
     let element = original.dtype.size() as u64;
     let bytes = |shape: &[u64]| shape.iter().fold(element, |product, len| product.saturating_mul(*len));
-    let budget = bytes(&original.chunk_shape).max(bytes(&planned.chunk_shape)).saturating_mul(2);
+    let two_chunks = bytes(&original.chunk_shape).max(bytes(&planned.chunk_shape)).saturating_mul(2);
+    let budget = two_chunks.max(BLOCK_BYTES / threads.max(1) as u64);
     let target = &planned.chunk_shape;
     let mut block: Vec<u64> = original
         .chunk_shape

@@ -1,12 +1,22 @@
 //! The chunks of an array as numbers, and spreading work over them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ncz_nczarr::{Array, DataError, Pool, limits};
-use ncz_store::{Depth, Prefix, Store};
+use ncz_nczarr::{Array, DataError, Pool};
+use ncz_store::{Depth, Prefix, Store, StoreError};
 
 use super::CopyError;
+
+/// Up to so many tiles are looked at one by one; of more, the chunks are listed, and the list is no longer
+/// than this either: it costs some 100 bytes an entry.
+const LISTED: u64 = 250_000;
+
+/// With more chunks than can be listed, still so many tiles are looked at one by one.
+const PROBED: u64 = 1 << 32;
+
+/// Numbers of tiles to keep, half of the most.
+const TOUCHED: u64 = 500_000;
 
 /// Numbered boxes that tile an array, in row-major order.
 #[derive(Clone, Debug)]
@@ -27,7 +37,8 @@ impl Tiles {
     /// All tiles of `shape`, each of lengths `tile`.
     pub(super) fn all(array: &Array, shape: &[u64], tile: &[u64]) -> Result<Self, DataError> {
         let counts: Vec<u64> = shape.iter().zip(tile).map(|(len, tile)| len.div_ceil(*tile)).collect();
-        let total = counts.iter().try_fold(1u64, |product, &count| product.checked_mul(count));
+        let total =
+            if counts.contains(&0) { Some(0) } else { counts.iter().copied().try_fold(1, u64::checked_mul) };
         match total {
             Some(total) => Ok(Self { counts, which: Which::All(total) }),
             None => Err(DataError::Unsupported {
@@ -40,19 +51,30 @@ impl Tiles {
     /// Leaves out the tiles without a stored chunk where looking at each one would take too long: an
     /// array of 2^50 chunks may have three.
     pub(super) fn existing(self, array: &Array, store: &dyn Store, tile: &[u64]) -> Result<Self, DataError> {
-        let few = matches!(self.which, Which::All(total) if total <= limits::CHILDREN as u64);
-        if few || !store.capabilities().list {
+        let total = self.len();
+        if total <= LISTED || !store.capabilities().list {
             return Ok(self);
         }
-        let fail = |source| DataError::Store { store: store.to_string(), source };
         let prefix = Prefix::parse(array.key()).unwrap_or(Prefix::ROOT);
-        let listing = store.list(prefix, Depth::All, limits::CHILDREN).map_err(fail)?;
-        let mut numbers: Vec<u64> = listing
-            .entries
-            .iter()
-            .filter_map(|entry| array.chunk_index(entry.key.as_str()))
-            .flat_map(|index| self.touched(&index, array.chunk_shape(), tile))
-            .collect();
+        let listing = match store.list(prefix, Depth::All, LISTED as usize) {
+            // Most of them may exist.
+            Err(StoreError::TooManyEntries { .. }) if total <= PROBED => return Ok(self),
+            listing => listing.map_err(|source| DataError::Store { store: store.to_string(), source })?,
+        };
+        let mut numbers = Vec::new();
+        for index in listing.entries.iter().filter_map(|entry| array.chunk_index(entry.key.as_str())) {
+            if !self.touched(&index, array.chunk_shape(), tile, &mut numbers) {
+                if total <= PROBED {
+                    return Ok(self);
+                }
+                return Err(DataError::Unsupported {
+                    variable: array.path().to_owned(),
+                    reason: format!(
+                        "its chunks lie across too many boxes of {tile:?}; ask for chunks more like its own"
+                    ),
+                });
+            }
+        }
         numbers.sort_unstable();
         numbers.dedup();
         Ok(Self { which: Which::Some(numbers), ..self })
@@ -80,17 +102,30 @@ impl Tiles {
         index
     }
 
-    /// The numbers of the tiles that a chunk of the source touches.
-    fn touched(&self, index: &[u64], chunk: &[u64], tile: &[u64]) -> Vec<u64> {
+    /// Adds the numbers of the tiles that a chunk of the source touches; `false`: that would be too many.
+    fn touched(&self, index: &[u64], chunk: &[u64], tile: &[u64], all: &mut Vec<u64>) -> bool {
+        let spans: Vec<_> = (0..self.counts.len())
+            .map(|d| {
+                let low = index[d].saturating_mul(chunk[d]);
+                let high = low.saturating_add(chunk[d] - 1);
+                low / tile[d]..=(high / tile[d]).min(self.counts[d] - 1)
+            })
+            .collect();
+        let len = spans.iter().try_fold(1u64, |len, span| len.checked_mul(span.end() - span.start() + 1));
+        if len.is_none_or(|len| len > TOUCHED) {
+            return false;
+        }
         let mut numbers = vec![0u64];
-        for (dimension, &count) in self.counts.iter().enumerate() {
-            let low = index[dimension].saturating_mul(chunk[dimension]);
-            let high = low.saturating_add(chunk[dimension] - 1);
-            let span = low / tile[dimension]..=(high / tile[dimension]).min(count.saturating_sub(1));
+        for (span, count) in spans.into_iter().zip(&self.counts) {
             numbers =
                 numbers.iter().flat_map(|number| span.clone().map(move |i| number * count + i)).collect();
         }
-        numbers
+        all.extend(numbers);
+        if all.len() as u64 > 2 * TOUCHED {
+            all.sort_unstable();
+            all.dedup();
+        }
+        all.len() as u64 <= 2 * TOUCHED
     }
 }
 
@@ -102,12 +137,12 @@ pub(super) fn for_each<S>(
     state: impl Fn() -> S + Sync,
     step: impl Fn(&mut S, u64) -> Result<(), CopyError> + Sync,
 ) -> Result<(), CopyError> {
-    let next = AtomicUsize::new(0);
+    let next = AtomicU64::new(0);
     let failure: Mutex<Option<CopyError>> = Mutex::new(None);
     pool.run(count, &|| {
         let mut state = state();
         loop {
-            let position = next.fetch_add(1, Ordering::Relaxed) as u64;
+            let position = next.fetch_add(1, Ordering::Relaxed);
             let failed = failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
             if position >= count || failed {
                 return;
