@@ -19,7 +19,7 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
-use abi_stable::library::{AbiHeaderRef, ROOT_MODULE_LOADER_NAME_WITH_NUL};
+use abi_stable::library::{AbiHeaderRef, LibraryError, ROOT_MODULE_LOADER_NAME_WITH_NUL};
 use libloading::os::unix::{Library as RawLibrary, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
 use ncz_codec::abi::{hdf5, nczarr};
@@ -254,7 +254,7 @@ impl Library {
             return Some(match table {
                 // SAFETY: versions and layout agree, so this is the table that `ncz_codec` makes.
                 Ok(table) => unsafe { Table::take(table) },
-                Err(error) => Err(RecordError::OtherApi(one_line(&error.to_string()))),
+                Err(error) => Err(RecordError::OtherApi(reason(&error))),
             });
         }
         // SAFETY: the name stands for a function of this type.
@@ -268,7 +268,8 @@ impl Library {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the `initialize` functions of the library's codec halves, once, before the first use of any.
+    /// Runs the `initialize` functions of the library's codec halves, once, before the first use of any or
+    /// of the filter.
     fn initialize(&self) {
         self.initialized.get_or_init(|| {
             let _calls = self.one_call();
@@ -318,9 +319,12 @@ fn loader_text(error: &libloading::Error) -> String {
     }
 }
 
-/// A text of several lines, as one.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Why a root module is not usable, on one line.
+fn reason(error: &LibraryError) -> String {
+    match error {
+        LibraryError::InvalidAbiHeader(_) => "it is not of this version of abi_stable".to_owned(),
+        error => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// hdf5plugin's libh5blosc2 uses `pow` without naming libm as needed: it loads only where somebody else

@@ -83,7 +83,7 @@ impl CodecType for ForeignCodec {
     }
 
     fn coder(&self, working: &[u32]) -> Result<Arc<dyn AnyCoder>> {
-        self.0.hdf5()?;
+        self.0.prepare()?;
         Ok(Arc::new(ForeignCoder {
             halves: Arc::clone(&self.0),
             working: working.to_vec(),
@@ -103,7 +103,7 @@ impl CodecConfig for ForeignConfig {
     }
 
     fn bind(&self, _: &Repr, env: &Env) -> Result<BoundStage> {
-        self.halves.hdf5()?;
+        self.halves.prepare()?;
         let (encode_fault, decode_fault) = self.faults(env.container);
         let working = self.params.clone();
         let coder = ForeignCoder { halves: Arc::clone(&self.halves), working, encode_fault, decode_fault };
@@ -183,6 +183,16 @@ impl AnyCoder for ForeignCoder {
 }
 
 impl Halves {
+    /// Makes the filter ready to run. netcdf-c initialises a library as it loads it, so a filter may rely
+    /// on that, even where no JSON was read before.
+    fn prepare(&self) -> Result<()> {
+        self.hdf5()?.library().initialize();
+        if let Some(codec) = &self.codec {
+            codec.library().initialize();
+        }
+        Ok(())
+    }
+
     fn hdf5(&self) -> Result<&Hdf5Half> {
         self.hdf5.as_ref().ok_or_else(|| {
             CodecError::unsupported(format!(

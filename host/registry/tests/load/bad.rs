@@ -94,6 +94,18 @@ fn libraries_that_share_a_libhdf5_run_one_call_at_a_time() {
 }
 
 #[test]
+fn a_filter_runs_after_its_library_is_initialised_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(path) = compile(folder.path(), "initializes", &["-DINITIALIZES"]) else { return };
+    let library = load::open(&path).unwrap();
+    for codec in [Some(library.codecs().remove(0).unwrap()), None] {
+        let half = library.hdf5().unwrap().unwrap();
+        let coder = ForeignCodec::new(Some(half), codec).coder(&[]).unwrap();
+        assert_eq!(coder.decode(&mut coder.scratch(), b"abcd", &mut [0; 4]).unwrap(), 4);
+    }
+}
+
+#[test]
 fn a_library_whose_file_was_replaced_is_not_opened_a_second_time() {
     let folder = tempfile::tempdir().unwrap();
     let Some(path) = compile(folder.path(), "replaced", &[]) else { return };
