@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncz_test_support::{Python, build_plugins, fixtures, python};
+use ncz_test_support::{Python, build_plugins, fixtures, python, unpack};
 use tempfile::TempDir;
 
 use crate::harness::{ncz, ncz_ok, run_script};
@@ -48,8 +48,10 @@ impl Copies {
     }
 
     fn add(&mut self, original: &Path, options: &[&str]) -> PathBuf {
-        let path = self.folder.path().join(format!("{} {}", self.paths.len(), options.join(" ").replace('/', ":")));
-        let mut args = vec!["copy", original.to_str().unwrap(), path.to_str().unwrap(), "--verify", "--quiet"];
+        let path =
+            self.folder.path().join(format!("{} {}", self.paths.len(), options.join(" ").replace('/', ":")));
+        let mut args =
+            vec!["copy", original.to_str().unwrap(), path.to_str().unwrap(), "--verify", "--quiet"];
         args.extend(options);
         let output = ncz_ok(&args);
         assert!(output.stdout.is_empty(), "--quiet prints {}", output.text());
@@ -85,7 +87,8 @@ fn a_dataset_of_netcdf_c_copied_with_every_codec_is_read_equal_by_netcdf_c_and_z
     let (_folder, original) = made(&python, "make_nczarr.py");
     let mut copies = Copies::of(&original, &COPIES);
     // szip wants chunks of some elements
-    copies.add(&original, &["-F", "v_i1&v_be_i2&v_le_u4&v_be_i8&v_le_f4&v_be_f8&grown&inner/packed,szip,32,8"]);
+    copies
+        .add(&original, &["-F", "v_i1&v_be_i2&v_le_u4&v_be_i8&v_le_f4&v_be_f8&grown&inner/packed,szip,32,8"]);
     copies.add(&original, &["-F", "v_u1&v_le_i2&v_be_u4&v_le_i8&v_be_f4&v_le_f8&grown,2|4,4,16|3"]);
     copies.compare(&python, "netcdf", &original);
 }
@@ -115,6 +118,52 @@ fn a_dataset_of_zarr_python_copied_with_every_codec_is_read_equal_by_zarr_python
 }
 
 #[test]
+fn types_and_codecs_that_only_zarr_has_are_copied_as_zarr_python_reads_them() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut args = Vec::new();
+    let mut refused = Vec::new();
+    for entry in std::fs::read_dir(fixtures().join("zarr-python")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.extension().is_none_or(|ending| ending != "zip") || !name.starts_with("v2-") {
+            continue;
+        }
+        let original = unpack(&path).unwrap();
+        let copy = folder.path().join(&name).display().to_string();
+        let output = ncz(&["copy", original.path().to_str().unwrap(), &copy, "-q", "--compress", "--verify"]);
+        if output.status.success() {
+            args.extend([copy, path.with_extension("npz").display().to_string()]);
+        } else {
+            refused.push(name);
+        }
+    }
+    refused.sort();
+    // the codecs that are not ours
+    let foreign = crate::zarr_python::FOREIGN.map(|(name, _)| name);
+    assert_eq!(refused, foreign);
+    let output = run_script(&python, "zarr_values.py", &args, None).success("zarr_values.py").unwrap();
+    assert_eq!(output.stdout_text(), "");
+}
+
+#[test]
+fn an_element_size_that_netcdf_c_did_not_use_is_refused_until_somebody_says_who_is_right() {
+    let Ok(python) = python() else { return };
+    let (folder, original) = made(&python, "false_size.py");
+    let copy = folder.path().join("copy").display().to_string();
+    let source = original.to_str().unwrap();
+    let output = ncz(&["copy", source, &copy, "-q"]);
+    assert_eq!(output.status.code(), Some(3));
+    for word in ["\"/v\"", "netcdf-c", "numcodecs", "--shuffle-size"] {
+        assert!(output.text().contains(word), "{}", output.text());
+    }
+    let mut copies = Copies::of(&original, &[]);
+    copies.add(&original, &["--shuffle-size", "type"]);
+    copies.add(&original, &["--shuffle-size", "type", "--codec", "none"]);
+    copies.compare(&python, "netcdf", &original);
+}
+
+#[test]
 fn a_negative_level_of_zstd_is_read_by_zarr_python_and_with_our_plugin_by_netcdf_c() {
     let Ok(python) = python() else { return };
     let original = fixtures().join("ocean.nczarr");
@@ -127,15 +176,27 @@ fn a_copy_of_a_copy_by_plugins_is_the_copy_by_the_built_in_codecs() {
     let original = fixtures().join("ocean.nczarr");
     let plugins = build_plugins().unwrap();
     let copies = Copies::of(&original, &[]);
-    for (number, spec) in ["2|1,6", "blosc", "bzip2,9", "shuffle|zstd,3|fletcher32", "4,32,4"].into_iter().enumerate() {
-        let [built_in, by_plugins] = ["built-in", "plugins"].map(|name| {
-            copies.folder.path().join(format!("{name} {number}")).to_str().unwrap().to_owned()
-        });
+    for (number, spec) in
+        ["2|1,6", "blosc", "bzip2,9", "shuffle|zstd,3|fletcher32", "4,32,4"].into_iter().enumerate()
+    {
+        let [built_in, by_plugins] = ["built-in", "plugins"]
+            .map(|name| copies.folder.path().join(format!("{name} {number}")).to_str().unwrap().to_owned());
         let filter = format!("*,{spec}");
         let source = original.to_str().unwrap();
         ncz_ok(&["copy", source, &built_in, "-F", &filter, "-q", "--no-plugins"]);
         let path = plugins.to_str().unwrap();
-        ncz_ok(&["copy", source, &by_plugins, "-F", &filter, "-q", "--plugin-path", path, "--prefer", "plugins"]);
+        ncz_ok(&[
+            "copy",
+            source,
+            &by_plugins,
+            "-F",
+            &filter,
+            "-q",
+            "--plugin-path",
+            path,
+            "--prefer",
+            "plugins",
+        ]);
         assert_eq!(files(Path::new(&built_in)), files(Path::new(&by_plugins)), "{spec}");
     }
 }
@@ -159,7 +220,10 @@ fn text_and_numbers_of_attributes_are_kept_to_the_digit() {
             let (name, value) = pair.split_once(':').unwrap();
             let value = value.trim_matches('"');
             let without_blanks = copied.replace(' ', "");
-            assert!(without_blanks.contains(&value.replace(' ', "")), "{document}: {name} {value} not in {copied}");
+            assert!(
+                without_blanks.contains(&value.replace(' ', "")),
+                "{document}: {name} {value} not in {copied}"
+            );
         }
     }
 }

@@ -93,7 +93,9 @@ fn zarr_python_reads_what_netcdf_c_writes_through_our_plugins() {
 fn a_negative_level_of_zstd_is_read_however_it_is_written() {
     let Ok(python) = python() else { return };
     let plugins = build_plugins().unwrap();
-    for (writer, level) in [(None, serde_json::json!(4_294_967_291_u32)), (Some(&*plugins), serde_json::json!(-5))] {
+    for (writer, level) in
+        [(None, serde_json::json!(4_294_967_291_u32)), (Some(&*plugins), serde_json::json!(-5))]
+    {
         let written = Written::by(&python, writer, &["--negative"]);
         assert_eq!(written.printed["zstd_negative_le_f4"][0]["level"], level);
         all_the_same(&written.run(&python, "read", Some(&plugins), &["--negative"]), |_| true);

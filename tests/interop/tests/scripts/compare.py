@@ -156,7 +156,7 @@ def main(kind, original, copies):
             differ(copy, f"arrays {sorted(arrays)} and {sorted(copied)}")
         readable = [path for path in wanted if path in copied and not NOT_IN_ZARR & set(codecs(copy, path))]
         for path in readable:
-            for what, of in (("type", lambda a: a.dtype.str), ("shape", lambda a: a.shape),
+            for what, of in (("type", lambda a: a.dtype.str), ("shape", lambda a: a.shape or (1,)),
                              ("attributes", attributes_of_zarr), ("fill value", lambda a: repr(a.fill_value))):
                 if of(arrays[path]) != of(copied[path]):
                     differ(copy, f"{what} of {path}: {of(arrays[path])} and {of(copied[path])}")
