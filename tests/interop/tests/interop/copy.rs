@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncz_test_support::{Python, build_plugins, fixtures, python, unpack};
+use ncz_test_support::{Python, arrays, build_plugins, fixtures, python, unpack};
 use tempfile::TempDir;
 
 use crate::harness::{ncz, ncz_ok, run_script};
@@ -144,6 +144,71 @@ fn types_and_codecs_that_only_zarr_has_are_copied_as_zarr_python_reads_them() {
     assert_eq!(refused, foreign);
     let output = run_script(&python, "zarr_values.py", &args, None).success("zarr_values.py").unwrap();
     assert_eq!(output.stdout_text(), "");
+}
+
+#[test]
+fn tensorstore_reads_copies_with_the_codecs_that_it_has() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut args = Vec::new();
+    for (name, codec) in [
+        ("v2-dtype-be-f8", r#"{"id":"zlib","level":9}"#),
+        ("v2-dtype-le-i8", r#"{"id":"bz2","level":1}"#),
+        ("v2-zlib", r#"{"id":"zstd","level":3}"#),
+        ("v2-dtype-le-u2", r#"{"id":"zstd","level":-5}"#),
+        ("v2-zstd", r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1}"#),
+        ("v2-dtype-be-i4", r#"{"id":"blosc","cname":"zstd","clevel":9,"shuffle":2}"#),
+        ("v2-bz2", "none"),
+    ] {
+        let original = unpack(format!("zarr-python/{name}.zip")).unwrap();
+        let copy = folder.path().join(name).display().to_string();
+        ncz_ok(&["copy", original.path().to_str().unwrap(), &copy, "-q", "--codec", codec]);
+        args.extend([copy, fixtures().join(format!("zarr-python/{name}.npz")).display().to_string()]);
+    }
+    let output = run_script(&python, "tensorstore_values.py", &args, None);
+    assert_eq!(output.success("tensorstore_values.py").unwrap().stdout_text(), "");
+}
+
+#[test]
+fn copies_of_datasets_of_every_generation_are_read_by_netcdf_c_with_the_same_numbers() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (generation, mode) in [
+        ("netcdf-c-4.10.2/nczarr", "nczarr,file"),
+        ("netcdf-c-4.10.2/noxarray", "nczarr,file"),
+        ("netcdf-c-4.9.2/nczarr", "nczarr,file"),
+        ("netcdf-c-4.9.0/nczarr", "nczarr,file"),
+        ("netcdf-c-4.8.0/nczarr", "nczarr,file"),
+        ("netcdf-c-4.10.2/zarr", "zarr,file"),
+    ] {
+        let mut originals = Vec::new();
+        let mut args = vec![mode.to_owned()];
+        for entry in std::fs::read_dir(fixtures().join(generation)).unwrap() {
+            let path = entry.unwrap().path();
+            // a list of numbers and text in pure Zarr crashes netcdf-c
+            let crashes = !generation.ends_with("nczarr") && path.ends_with("attrs.zip");
+            if path.extension().is_none_or(|ending| ending != "zip") || crashes {
+                continue;
+            }
+            let original = unpack(&path).unwrap();
+            let name =
+                format!("{} {}", generation.replace('/', " "), path.file_stem().unwrap().to_string_lossy());
+            let copy = folder.path().join(&name).display().to_string();
+            ncz_ok(&["copy", original.path().to_str().unwrap(), &copy, "-q", "--compress", "--verify"]);
+            let npz = folder.path().join(format!("{name}.npz")).display().to_string();
+            args.extend([copy, npz.clone()]);
+            originals.push((name, original, npz));
+        }
+        let output = run_script(&python, "netcdf_values.py", &args, None);
+        assert!(output.status.success(), "{}", output.text());
+        for (name, original, npz) in &originals {
+            for read in arrays(npz).unwrap() {
+                let stored =
+                    crate::zarr_python::read(original.path(), &read.name, read.dtype.starts_with('>'));
+                assert!(stored == read.bytes, "{name}: netcdf-c reads other numbers of {}", read.name);
+            }
+        }
+    }
 }
 
 #[test]

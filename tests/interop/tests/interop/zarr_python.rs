@@ -106,6 +106,18 @@ fn datasets_of_zarr_python_are_read_to_the_bit_and_a_codec_that_is_missing_is_na
     assert_eq!(read, 62, "arrays that were read");
 }
 
+/// The elements of a variable, in the stored byte order or in the machine's.
+pub(crate) fn read(dataset: &Path, variable: &str, stored: bool) -> Vec<u8> {
+    let array = open(dataset)
+        .array(&format!("/{variable}"))
+        .unwrap_or_else(|error| panic!("{} {variable}: {}", dataset.display(), explained(&error)));
+    let elements: u64 = array.shape().iter().product();
+    let mut bytes = vec![0; elements as usize * array.dtype().size()];
+    let order = if stored { Elements::Stored } else { Elements::Native };
+    array.read(&Slab::whole(array.shape()), order, &mut bytes).unwrap();
+    bytes
+}
+
 fn open(path: &Path) -> Dataset {
     let store = Arc::new(FileStore::open(path, Access::Read).unwrap());
     let session = Session::new(Arc::new(builtins()), Pool::with_threads(2).unwrap());
@@ -143,15 +155,8 @@ fn numbers_in_datasets_of_netcdf_c_are_those_that_netcdf_c_reads() {
         run_script(&python, "netcdf_values.py", &args, None).success("netcdf_values.py").unwrap();
         assert!(!datasets.is_empty(), "{folder}");
         for (folder, npz) in &datasets {
-            let dataset = open(folder.path());
             for wanted in arrays(npz).unwrap() {
-                let array = dataset.array(&format!("/{}", wanted.name)).unwrap_or_else(|error| {
-                    panic!("{} {}: {}", npz.display(), wanted.name, explained(&error))
-                });
-                let elements: u64 = array.shape().iter().product();
-                let mut bytes = vec![0; elements as usize * array.dtype().size()];
-                let order = if wanted.dtype.starts_with('>') { Elements::Stored } else { Elements::Native };
-                array.read(&Slab::whole(array.shape()), order, &mut bytes).unwrap();
+                let bytes = read(folder.path(), &wanted.name, wanted.dtype.starts_with('>'));
                 assert!(bytes == wanted.bytes, "{} {}: other values", npz.display(), wanted.name);
             }
         }
