@@ -12,8 +12,10 @@ use serde_json::Value;
 
 use crate::spec::{SpecError, codec_json, format_spec_text};
 
-/// The most bytes that a decoded chunk or a stage's output may have: 4 GiB.
+/// The most bytes that a decoded chunk may have: 4 GiB.
 pub const MAX_CHUNK_BYTES: usize = 4 << 30;
+/// The most bytes that may lie between two stages: some encoders make a chunk longer.
+const MAX_STAGE_BYTES: usize = 2 * MAX_CHUNK_BYTES;
 
 /// A codec of a chain, looked up and configured, but not yet bound to an input.
 #[derive(Debug, Clone)]
@@ -120,6 +122,14 @@ impl FilterChain {
                 origin: "chunk shape".to_owned(),
                 source,
             })?;
+        // Buffers for decoding are as large as a stage's output may be, and that is a plugin's word.
+        for (index, (stage, link)) in stages.iter().zip(&links).enumerate() {
+            let bound = link.bound.output.size().map_err(|source| fail(index, stage, source))?.bound();
+            if let Some(most) = bound.filter(|&most| most > MAX_STAGE_BYTES) {
+                let text = format!("an output of {most} bytes exceeds the limit of 8 GiB");
+                return Err(fail(index, stage, CodecError::unsupported(text)));
+            }
+        }
         Ok(Self { links, chunk_len })
     }
 
@@ -212,7 +222,7 @@ impl FilterChain {
             let fail = |source| self.error(Operation::Encode, index, source);
             let input = encoded.map_or(chunk, |len| &front[..len]);
             let coder = &link.bound.coder;
-            let most = coder.max_encoded_len(input.len()).filter(|&len| len <= MAX_CHUNK_BYTES * 2);
+            let most = coder.max_encoded_len(input.len()).filter(|&len| len <= MAX_STAGE_BYTES);
             let most = most.ok_or_else(|| {
                 fail(CodecError::unsupported(format!("{} bytes are too many to encode", input.len())))
             })?;
@@ -221,7 +231,7 @@ impl FilterChain {
             let len = match coder.encode(context, input, &mut back[..room]) {
                 // Only a foreign codec has no true bound; it says what it needs.
                 Err(error) if let ErrorKind::OutputFull { need: Some(need) } = *error.kind() => {
-                    let need = usize::try_from(need).ok().filter(|&need| need <= MAX_CHUNK_BYTES * 2);
+                    let need = usize::try_from(need).ok().filter(|&need| need <= MAX_STAGE_BYTES);
                     room = need.ok_or_else(|| fail(error))?;
                     reserve(back, room).map_err(fail)?;
                     coder.encode(context, input, &mut back[..room])
@@ -599,6 +609,20 @@ mod tests {
         let mut out = [0; 10];
         chain.decode(0, &mut ChainScratch::default(), &stored, &mut out).unwrap();
         assert_eq!(out, [7; 10]);
+    }
+
+    #[test]
+    fn an_absurd_bound_of_a_stage_is_refused_before_memory_is_taken() {
+        let stage = |head| Stage {
+            info: Add::INFO,
+            config: Arc::new(add(1, head)),
+            origin: "test".into(),
+            notes: vec![],
+        };
+        let error = FilterChain::bind(&[stage(4), stage(8 << 30)], &env(100)).unwrap_err();
+        assert_eq!((error.stage, error.operation), (1, Operation::Bind));
+        assert!(error.source.to_string().contains("exceeds the limit"), "{}", error.source);
+        assert!(FilterChain::bind(&[stage(4), stage(1 << 30)], &env(100)).is_ok());
     }
 
     #[test]
