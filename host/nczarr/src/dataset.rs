@@ -11,11 +11,11 @@ use serde_json::Value as Json;
 
 use crate::array::{Array, codec_env};
 use crate::data_error::DataError;
-use crate::dtype::NcType;
+use crate::dtype::{ByteOrder, NcType};
 use crate::error::{NczarrError, SourceError};
 use crate::limits;
 use crate::metadata::{self, Documents, ReadOptions};
-use crate::model::{Format, Hierarchy, Variable};
+use crate::model::{Format, Hierarchy, Variable, Warning};
 use crate::pool::Pool;
 
 /// HDF5's number of shuffle.
@@ -111,7 +111,9 @@ impl Dataset {
     /// There is no dataset, its root metadata are damaged, or the store fails. A damaged variable is
     /// no error here; it is listed as unreadable.
     pub fn open(store: Arc<dyn Store>, session: Session, options: &ReadOptions) -> Result<Self, DataError> {
-        let hierarchy = metadata::read(&StoreDocuments(&*store), options)?;
+        let mut hierarchy = metadata::read(&StoreDocuments(&*store), options)?;
+        let doubtful = doubtful_byte_orders(&hierarchy);
+        hierarchy.warnings.extend(doubtful);
         Ok(Self { store, hierarchy, session })
     }
 
@@ -251,6 +253,25 @@ impl Dataset {
     fn store_error(&self, source: StoreError) -> DataError {
         DataError::Store { store: self.store.to_string(), source }
     }
+}
+
+/// netcdf-c up to 4.9.2 declared such variables as big-endian but did not turn their values round. Every
+/// reader since then believes the declaration.
+fn doubtful_byte_orders(hierarchy: &Hierarchy) -> Vec<Warning> {
+    if matches!(hierarchy.format, Format::Zarr2 | Format::NCZARR) {
+        return Vec::new();
+    }
+    let big =
+        |variable: &&Variable| variable.dtype.order() == ByteOrder::Big && variable.dtype.swap_unit() > 1;
+    let warning = |variable: &Variable| Warning {
+        at: variable.path.clone(),
+        text: format!(
+            "it is declared big-endian by netcdf-c 4.9.2 or older, which may have stored the machine's byte order; \
+             if its values make no sense, they are little-endian: put {:?} for the \"dtype\" in its .zarray",
+            variable.dtype.text().replacen('>', "<", 1)
+        ),
+    };
+    hierarchy.variables().filter(big).map(warning).collect()
 }
 
 /// Whether a codec's JSON is that of shuffle.

@@ -62,7 +62,10 @@ pub(crate) fn ocean() -> PathBuf {
 /// Everything that a copy must keep: the text of header and values with all digits.
 #[track_caller]
 pub(crate) fn dump(path: &Path) -> String {
-    ncz([Path::new("dump"), path, Path::new("-n"), Path::new("d")]).ends(0).stdout
+    let run = ncz([Path::new("dump"), path, Path::new("-n"), Path::new("d")]);
+    // Old netcdf-c left a doubt about byte order that is a finding.
+    let findings = i32::from(run.stderr.contains("netcdf-c 4.9.2 or older"));
+    run.ends(findings).stdout
 }
 
 /// Both texts must be the same; shows the first line where they are not.
