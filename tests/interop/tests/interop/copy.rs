@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ncz_test_support::{Python, arrays, build_plugins, fixtures, python, unpack};
 use tempfile::TempDir;
 
-use crate::harness::{ncz, ncz_ok, run_script};
+use crate::harness::{ncz, ncz_ok, run_json, run_script};
 
 /// Options of `ncz copy`: each codec, chains, and what else shapes the chunks.
 const COPIES: [&[&str]; 20] = [
@@ -115,6 +115,37 @@ fn a_dataset_of_zarr_python_copied_with_every_codec_is_read_equal_by_zarr_python
     copies.add(&original, &["-F", "zstd_C_le_i4&bz2_F_le_u4&group/none_C_be_f8,szip,32,8"]);
     copies.add(&original, &["--compress", "--format", "nczarr"]);
     copies.compare(&python, "zarr", &original);
+}
+
+#[test]
+fn made_up_datasets_of_netcdf_c_are_copied_as_both_peers_read_them() {
+    const DATASETS: usize = 12;
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let args = [folder.path().as_os_str(), DATASETS.to_string().as_ref()].map(std::ffi::OsStr::to_owned);
+    run_script(&python, "make_random.py", &args, None).success("make_random.py").unwrap();
+    for number in 0..DATASETS {
+        let original = folder.path().join(number.to_string());
+        Copies::of(&original, &[COPIES[number], &["--compress"]]).compare(&python, "netcdf", &original);
+    }
+}
+
+#[test]
+fn what_was_appended_behind_the_back_of_consolidated_metadata_is_copied_and_told() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [original, copy, consolidated] =
+        ["original", "copy", "consolidated"].map(|name| folder.path().join(name).display().to_string());
+    let steps = run_json(&python, "append.py", &[&original], None);
+    assert_eq!((&steps["netcdf-c"], &steps["zarr-python"]), (&12.into(), &4.into()));
+    let output = ncz_ok(&["copy", &original, &copy]);
+    assert!(output.text().contains(".zmetadata: it is out of date"), "{}", output.text());
+    ncz_ok(&["copy", &original, &consolidated, "-q", "--consolidated"]);
+    let code = "import sys, zarr\n\
+                for path in sys.argv[1:]: print(zarr.open_group(path, mode='r', zarr_format=2)['v'][...].tolist())";
+    let read = python.run_code(code, &[&copy, &consolidated], &[]).unwrap().stdout_text();
+    let wanted = format!("{:.1?}\n", (0..12).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(read, wanted.repeat(2));
 }
 
 #[test]
