@@ -44,6 +44,7 @@ impl Coder for BloscCoder {
         let Some(name) = c_name(compressor) else {
             return snappy::encode(&mut scratch.0, settings, input, output);
         };
+        ffi::check_memory(settings.blocksize.min(input.len()), settings.typesize)?;
         match usize::try_from(ffi::compress(name, settings, input, output)) {
             Ok(length) if length > 0 => Ok(length),
             _ => Err(CodecError::unsupported(format!("c-blosc does not encode with {settings:?}"))),
@@ -60,8 +61,11 @@ impl Coder for BloscCoder {
             // The library takes an empty content for a failure.
         } else if header.compressor() == snappy::FORMAT {
             snappy::decode(&mut scratch.0, &header, input, output)?;
-        } else if usize::try_from(ffi::decompress(input, output)) != Ok(header.decoded) {
-            return Err(CodecError::corrupt("a block of the blosc frame is damaged"));
+        } else {
+            ffi::check_memory(header.blocksize.min(header.decoded), header.typesize.into())?;
+            if usize::try_from(ffi::decompress(input, output)) != Ok(header.decoded) {
+                return Err(CodecError::corrupt("a block of the blosc frame is damaged"));
+            }
         }
         Ok(header.decoded)
     }

@@ -4,6 +4,8 @@
 
 use std::ffi::CStr;
 
+use ncz_codec::{CodecError, Result};
+
 /// What an encoder is told.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
@@ -48,7 +50,24 @@ unsafe extern "C" {
     ) -> i32;
 }
 
-/// Compresses `input` with the compressor `name` and returns the length of the frame; not positive: an error.
+/// Refuses blocks for which there is no memory: the library takes twice a block's size and writes to it without a look
+/// at what it got. (Memory that another thread takes in between is out of reach here.)
+pub(crate) fn check_memory(blocksize: usize, typesize: usize) -> Result<()> {
+    /// Smaller blocks come out of what an allocator has at hand.
+    const LARGE: usize = 8 << 20;
+    if blocksize < LARGE {
+        return Ok(());
+    }
+    let most = blocksize.saturating_mul(2).saturating_add(4 * typesize);
+    let mut room = Vec::<u8>::new();
+    let reserved = room.try_reserve_exact(most);
+    // Memory that nobody uses is memory that the compiler need not ask for.
+    std::hint::black_box(room.as_ptr());
+    reserved.map_err(|_| CodecError::unsupported(format!("no memory for blocks of {blocksize} bytes")))
+}
+
+/// Compresses `input` with the compressor `name` and returns the length of the frame; not positive: an error. The
+/// caller has checked that there is memory.
 pub(crate) fn compress(name: &CStr, settings: Settings, input: &[u8], output: &mut [u8]) -> i32 {
     // SAFETY: both slices are valid for their lengths and do not overlap; the name ends in a null byte; one internal
     // thread means that no state outlives the call.
@@ -71,7 +90,7 @@ pub(crate) fn compress(name: &CStr, settings: Settings, input: &[u8], output: &m
 /// Decodes a frame and returns the length; not positive: an error.
 ///
 /// The caller has checked that the header's compressed length is that of `frame`, which is what
-/// `blosc_cbuffer_validate` promises to be enough for safety.
+/// `blosc_cbuffer_validate` promises to be enough for safety, and that there is memory.
 pub(crate) fn decompress(frame: &[u8], output: &mut [u8]) -> i32 {
     let mut decoded = 0;
     // SAFETY: the slice is valid for its length; the count is written.

@@ -165,3 +165,32 @@ proptest! {
         damage_is_survived(&blosc, &fits, data.len(), &[]);
     }
 }
+
+/// A small frame of one block of 650 MB, in a process that has no memory for it: the library does not look.
+#[cfg(target_os = "linux")]
+#[test]
+fn large_blocks_without_memory_for_them_are_an_error() {
+    const CHILD: &str = "NCZ_BLOSC_TEST_WITHOUT_MEMORY";
+    if std::env::var_os(CHILD).is_none() {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "ulimit -v 1500000 && exec \"$0\" --exact \"$1\""]);
+        command.arg(std::env::current_exe().unwrap());
+        command.arg("large_blocks_without_memory_for_them_are_an_error").env(CHILD, "1");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    let block = 650_u32 << 20;
+    // LZ4: 20 letters as they are, then as many copies of the last one as fill the stream.
+    let mut stream = [&[0xff, 5][..], &[b'x'; 20], &[1, 0]].concat();
+    stream.resize(5000, 255);
+    let mut frame = vec![2, 1, 1 << 5 | 0x10 | 1, 4];
+    for word in [block, block, 16 + 4 + 4 + 5000, 20, 5000] {
+        frame.extend_from_slice(&word.to_le_bytes());
+    }
+    frame.extend_from_slice(&stream);
+    let coder = coder(4, 0, 5, 1, 1);
+    let mut output = vec![0; block as usize];
+    let error = coder.decode(&mut coder.scratch(), &frame, &mut output).unwrap_err();
+    assert!(error.to_string().contains("no memory"), "{error}");
+}
