@@ -124,9 +124,9 @@ fn made_up_datasets_of_netcdf_c_are_copied_as_both_peers_read_them() {
     let folder = tempfile::tempdir().unwrap();
     let args = [folder.path().as_os_str(), DATASETS.to_string().as_ref()].map(std::ffi::OsStr::to_owned);
     run_script(&python, "make_random.py", &args, None).success("make_random.py").unwrap();
-    for number in 0..DATASETS {
+    for (number, options) in COPIES.iter().enumerate().take(DATASETS) {
         let original = folder.path().join(number.to_string());
-        Copies::of(&original, &[COPIES[number], &["--compress"]]).compare(&python, "netcdf", &original);
+        Copies::of(&original, &[options, &["--compress"]]).compare(&python, "netcdf", &original);
     }
 }
 
