@@ -3,17 +3,17 @@
 mod route;
 mod tasks;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz_nczarr::{
     DataError, Dataset, Dtype, FillText, Format, Hierarchy, Kind, ScalarForm, Storage, Variable,
-    VariableFault,
+    VariableFault, limits,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
-use ncz_store::Store;
+use ncz_store::{Depth, EntryKind, KeyBuf, Prefix, Store, StoreExt};
 use serde_json::json;
 
 use route::Route;
@@ -120,6 +120,17 @@ pub enum CopyError {
         /// Why it cannot be read.
         source: ncz_nczarr::NczarrError,
     },
+    /// The store holds an array or a group that NCZarr's metadata do not list, as other programs add them.
+    #[error(
+        "the copy would lack {key:?}, which the NCZarr metadata of {group:?} do not list: another program added it, \
+         or it was left behind; read the dataset as pure Zarr (#mode=zarr) to copy it, or remove it"
+    )]
+    Unlisted {
+        /// The key in the store.
+        key: String,
+        /// The path of the group around it.
+        group: String,
+    },
     /// A plan names a variable that does not exist.
     #[error("there is no variable {path:?} in the dataset")]
     NoSuchVariable {
@@ -169,6 +180,7 @@ pub fn copy(
     if let Some(lost) = source.hierarchy().unreadable().next() {
         return Err(CopyError::Unreadable { source: lost.error() });
     }
+    refuse_unlisted(source)?;
     let hierarchy = plan(source, options)?;
     let session = source.session().clone();
     let target = Dataset::create(target, hierarchy, session, options.consolidated)?;
@@ -194,6 +206,34 @@ pub fn copy(
     drop(routes);
     target.finish()?;
     Ok(CopySummary { variables, elapsed })
+}
+
+/// Looks for arrays and groups in the store that netCDF does not show. In pure Zarr all are shown.
+fn refuse_unlisted(source: &Dataset) -> Result<(), CopyError> {
+    let store = source.store();
+    if !source.hierarchy().format.is_nczarr() || !store.capabilities().list {
+        return Ok(());
+    }
+    let fail = |error| DataError::Store { store: store.to_string(), source: error };
+    for group in source.hierarchy().groups() {
+        let prefix = Prefix::parse(group.path.trim_matches('/')).unwrap_or(Prefix::ROOT);
+        let listing = store.list(prefix, Depth::One, limits::CHILDREN).map_err(fail)?;
+        let mut listed: BTreeSet<&str> = group.groups.iter().map(|child| child.name.as_str()).collect();
+        listed.extend(group.variables.iter().map(|variable| variable.name.as_str()));
+        for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::Directory) {
+            let key = entry.key.as_str();
+            if listed.contains(entry.key.as_key().name()) {
+                continue;
+            }
+            for document in [".zarray", ".zgroup"] {
+                let Ok(document) = KeyBuf::parse(format!("{key}/{document}")) else { continue };
+                if store.exists(document.as_key()).map_err(fail)? {
+                    return Err(CopyError::Unlisted { key: key.to_owned(), group: group.path.clone() });
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The metadata of the copy.

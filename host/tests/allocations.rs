@@ -1,10 +1,14 @@
-//! Moving more chunks allocates no more: each thread uses its buffers and contexts again.
+//! Moving more chunks allocates no more: each thread uses its buffers and contexts again. Copying more variables
+//! holds no more.
 
 use std::alloc::System;
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ncz::copy::{Codecs, CopyOptions, Progress, VariablePlan, copy};
 use ncz::nczarr::metadata::ReadOptions;
 use ncz::nczarr::{Array, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
 use ncz::registry::Registry;
@@ -18,9 +22,12 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const CHUNK: u64 = 64 * 64;
 const CHUNKS: u64 = 200;
 
-/// One test, because the allocator counts for the whole process.
+/// One test at a time, because the allocator counts for the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let plugins = ncz_test_support::build_plugins()?;
     for codec in [
         "[]",
@@ -61,6 +68,65 @@ fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
                 assert!(out == data, "{codec}: what was read is not what was written");
             }
         }
+    }
+    Ok(())
+}
+
+/// Notes the most memory held at any report.
+struct Peak<'a>(Region<'a, System>, AtomicUsize);
+
+impl Progress for Peak<'_> {
+    fn advance(&self, _: u64) -> ControlFlow<()> {
+        let change = self.0.change();
+        let held = change.bytes_allocated.saturating_sub(change.bytes_deallocated);
+        self.1.fetch_max(held, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_copy_holds_a_few_chunks_a_thread_however_many_variables_there_are() -> Result<(), Box<dyn Error>> {
+    const VARIABLES: usize = 60;
+    const SIDE: u64 = 256;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let chunk = (SIDE * SIDE * 4) as usize;
+    let folder = tempfile::tempdir()?;
+    let session =
+        Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::with_threads(2)?);
+    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    for (name, len) in [("t", 4), ("y", SIDE), ("x", SIDE)] {
+        hierarchy.add_dimension("/", name, len, false)?;
+    }
+    for number in 0..VARIABLES {
+        let new = NewVariable::new(format!("v{number}"), NcType::Float).dimensions(["t", "y", "x"]);
+        let variable = hierarchy.add_variable("/", new.chunks([1, SIDE, SIDE]))?;
+        session.define(variable, Format::NCZARR, &ChainSpec::parse(r#"{"id":"zstd","level":1}"#)?)?;
+    }
+    let options = || CreateOptions::new().durability(Durability::Process);
+    let store = Arc::new(FileStore::create(folder.path().join("from.zarr"), options())?);
+    let source = Dataset::create(store, hierarchy, session, false)?;
+    let data: Vec<u8> = (0..4 * SIDE * SIDE).flat_map(|i| ((i / 50) as f32).to_le_bytes()).collect();
+    for number in 0..VARIABLES {
+        let array = source.array(&format!("/v{number}"))?;
+        array.write(&Slab::whole(&[4, SIDE, SIDE]), Elements::Native, &data)?;
+    }
+    drop(data);
+    for (name, chunks, most) in [
+        ("recoded.zarr", None, 6 * 2 * chunk),
+        ("rechunked.zarr", Some(vec![4, 64, 64]), (48 << 20) + 6 * 2 * chunk),
+    ] {
+        let plan = VariablePlan { codecs: Codecs::Sensible, chunks };
+        let copy_options = CopyOptions {
+            variables: (0..VARIABLES).map(|number| (format!("/v{number}"), plan.clone())).collect(),
+            verify: true,
+            ..CopyOptions::default()
+        };
+        let target = Arc::new(FileStore::create(folder.path().join(name), options())?);
+        let peak = Peak(Region::new(ALLOCATOR), AtomicUsize::new(0));
+        copy(&source, target, &copy_options, &peak)?;
+        let peak = peak.1.into_inner();
+        // Metadata and codec contexts have 8 MiB.
+        assert!(peak < most + (8 << 20), "{name}: {peak} bytes where {most} are allowed");
     }
     Ok(())
 }

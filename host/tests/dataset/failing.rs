@@ -126,6 +126,27 @@ fn a_variable_that_cannot_be_read_or_a_codec_that_is_not_there_makes_no_copy() {
 }
 
 #[test]
+fn what_another_program_added_to_nczarr_is_not_left_out_in_silence() {
+    for (inside, group) in [("added", "/"), ("g1/added", "/g1"), ("g1/g2/added", "/g1/g2")] {
+        for document in [".zarray", ".zgroup"] {
+            let folder = groups();
+            std::fs::create_dir(folder.path().join(inside)).unwrap();
+            // A folder alone is nothing.
+            copy(&open_file(folder.path()), memory(), &CopyOptions::default(), &()).unwrap();
+            std::fs::copy(folder.path().join("temp/.zarray"), folder.path().join(inside).join(document))
+                .unwrap();
+            let target = memory();
+            let error =
+                copy(&open_file(folder.path()), target.clone(), &CopyOptions::default(), &()).unwrap_err();
+            let CopyError::Unlisted { key, group: named } = &error else { panic!("{error:?}") };
+            assert_eq!((key.as_str(), named.as_str()), (inside, group));
+            assert!(error.to_string().contains("#mode=zarr"), "{error}");
+            assert!(objects(&*target, true).is_empty());
+        }
+    }
+}
+
+#[test]
 fn plans_that_do_not_fit_are_refused() {
     let folder = groups();
     let source = open_file(folder.path());
