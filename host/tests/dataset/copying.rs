@@ -445,3 +445,44 @@ fn a_contiguous_variable_with_codecs_or_chunks_is_chunked_and_a_scalar_stays_one
     assert_eq!(storage(Codecs::Sensible, None), Chunked);
     assert_eq!(storage(Codecs::Keep, Some(vec![2])), Chunked);
 }
+
+#[test]
+fn lengths_at_the_end_of_64_bits_and_lengths_of_0_are_copied() {
+    let session = session(2);
+    let array = |shape: &[u64], chunk: &[u64]| Shorts {
+        shape: shape.to_vec(),
+        chunk: chunk.to_vec(),
+        order: Order::F,
+        big: true,
+        codecs: r#"{"id":"zstd","level":1}"#,
+        format: Format::Zarr2,
+    };
+    let long = array(&[u64::MAX], &[4]).dataset(&session);
+    let ends = [Slab::new([0], [5]), Slab::new([u64::MAX - 5], [5])];
+    let data = bytes(&[1, 2, 3, 4, 5]);
+    for slab in &ends {
+        long.array("/v").unwrap().write(slab, Elements::Native, &data).unwrap();
+    }
+    for chunk in [4, 1, 7, 4096] {
+        let options = CopyOptions { verify: true, ..plan_of("/v", Codecs::Keep, Some(vec![chunk])) };
+        let copy = open(copied(&long, &options).0, &session).array("/v").unwrap();
+        let mut out = vec![0; data.len()];
+        for slab in &ends {
+            copy.read(slab, Elements::Native, &mut out).unwrap();
+            assert_eq!(out, data);
+        }
+        copy.read(&Slab::new([1 << 40], [5]), Elements::Native, &mut out).unwrap();
+        assert_eq!(out, bytes(&[FILL; 5]));
+        copy.read(&Slab::new([u64::MAX - 1], [2]), Elements::Native, &mut [0; 4]).unwrap_err();
+    }
+    let empty = array(&[1 << 40, 0, 1 << 40], &[1, 1, 1]).dataset(&session);
+    for chunks in [None, Some(vec![3, 4, 5])] {
+        let options = CopyOptions { verify: true, ..plan_of("/v", Codecs::Keep, chunks) };
+        let copy = open(copied(&empty, &options).0, &session).array("/v").unwrap();
+        assert!(values(&copy).is_empty());
+    }
+    // So many chunks cannot be told apart by a number.
+    let wide = array(&[1 << 40, 1 << 40], &[1, 1]).dataset(&session);
+    let error = copy(&wide, memory(), &CopyOptions::default(), &()).unwrap_err();
+    assert!(explained(&error).contains("more than 2^64 chunks"), "{}", explained(&error));
+}
