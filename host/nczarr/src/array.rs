@@ -562,6 +562,15 @@ mod tests {
     }
 
     #[test]
+    fn a_chunk_longer_than_its_codecs_make_is_refused_before_it_is_read() {
+        let (store, array) = shorts(&[4], &[4], &[4], Order::C, false, Pool::serial());
+        store.write(Key::parse("v/0").unwrap(), &[0; 9], ncz_store::WriteMode::Replace).unwrap();
+        let error = array.read_stored(&mut array.worker(), &[0]).unwrap_err();
+        let DataError::Chunk { source, .. } = error else { panic!("{error}") };
+        assert!(matches!(*source, ChunkFault::TooLong { got: 9, most: 8, .. }), "{source}");
+    }
+
+    #[test]
     fn slabs_and_buffers_that_do_not_fit_are_refused() {
         let (_, array) = shorts(&[4], &[4], &[2], Order::C, false, Pool::serial());
         assert!(array.read(&Slab::new([1], [4]), Elements::Native, &mut [0; 8]).is_err());

@@ -98,6 +98,18 @@ pub enum ChunkFault {
         /// Bytes found.
         got: u64,
     },
+    /// A stored chunk that is longer than its codecs make any.
+    #[error(
+        "the stored chunk has {got} bytes, its codecs ({chain}) make at most {most}; it is no chunk of this variable"
+    )]
+    TooLong {
+        /// Bytes found.
+        got: u64,
+        /// The most that the codecs make of a chunk, with room to spare.
+        most: u64,
+        /// The codecs as filter text.
+        chain: String,
+    },
     /// There is no memory for the chunk.
     #[error("no memory for a chunk of {len} bytes")]
     Memory {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ncz_registry::chain::{ChainScratch, FilterChain};
-use ncz_store::{Key, ReadRange, WriteMode};
+use ncz_store::{Key, ReadRange, StoreError, WriteMode};
 
 use super::Array;
 use super::region::Region;
@@ -71,7 +71,12 @@ impl Worker {
     /// Reads the chunk's stored bytes; `false`: there is none.
     pub(super) fn load(&mut self, array: &Array) -> Result<bool, ChunkFault> {
         let most = array.chain.max_stored_len() as u64;
-        Ok(array.store.read(Key::parse(&self.key)?, ReadRange::All, most, &mut self.stored)?)
+        match array.store.read(Key::parse(&self.key)?, ReadRange::All, most, &mut self.stored) {
+            Err(StoreError::TooLarge { len: got, limit: most, .. }) => {
+                Err(ChunkFault::TooLong { got, most, chain: array.chain.to_string() })
+            }
+            other => Ok(other?),
+        }
     }
 
     /// Reads and decodes the chunk into `out`; `false`: there is none.
