@@ -1,19 +1,20 @@
 //! Copying a dataset, with other codecs or chunks where they are asked for.
 
 mod route;
+mod strangers;
 mod tasks;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz_nczarr::{
-    DataError, Dataset, Dtype, FillText, Format, Hierarchy, Kind, ScalarForm, Storage, Variable,
-    VariableFault, limits,
+    DataError, Dataset, Dtype, FillText, Format, Hierarchy, Kind, Order, ScalarForm, Storage, Variable,
+    VariableFault,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
-use ncz_store::{Depth, EntryKind, KeyBuf, Prefix, Store, StoreExt};
+use ncz_store::Store;
 use serde_json::json;
 
 use route::Route;
@@ -84,8 +85,19 @@ impl Progress for () {}
 pub struct CopySummary {
     /// Variable by variable, in the order of the dataset.
     pub variables: Vec<VariableSummary>,
+    /// What is stored beside the dataset and was not copied.
+    pub left_out: LeftOut,
     /// How long moving the data took.
     pub elapsed: Duration,
+}
+
+/// Files, folders and links in the store that belong to no group and no array.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Some of them by their keys.
+    pub keys: Vec<String>,
+    /// How many more there are.
+    pub more: u64,
 }
 
 /// What a copy did with one variable.
@@ -180,7 +192,7 @@ pub fn copy(
     if let Some(lost) = source.hierarchy().unreadable().next() {
         return Err(CopyError::Unreadable { source: lost.error() });
     }
-    refuse_unlisted(source)?;
+    let left_out = strangers::left_out(source)?;
     let hierarchy = plan(source, options)?;
     let session = source.session().clone();
     let target = Dataset::create(target, hierarchy, session, options.consolidated)?;
@@ -205,35 +217,7 @@ pub fn copy(
     }
     drop(routes);
     target.finish()?;
-    Ok(CopySummary { variables, elapsed })
-}
-
-/// Looks for arrays and groups in the store that netCDF does not show. In pure Zarr all are shown.
-fn refuse_unlisted(source: &Dataset) -> Result<(), CopyError> {
-    let store = source.store();
-    if !source.hierarchy().format.is_nczarr() || !store.capabilities().list {
-        return Ok(());
-    }
-    let fail = |error| DataError::Store { store: store.to_string(), source: error };
-    for group in source.hierarchy().groups() {
-        let prefix = Prefix::parse(group.path.trim_matches('/')).unwrap_or(Prefix::ROOT);
-        let listing = store.list(prefix, Depth::One, limits::CHILDREN).map_err(fail)?;
-        let mut listed: BTreeSet<&str> = group.groups.iter().map(|child| child.name.as_str()).collect();
-        listed.extend(group.variables.iter().map(|variable| variable.name.as_str()));
-        for entry in listing.entries.iter().filter(|entry| entry.kind == EntryKind::Directory) {
-            let key = entry.key.as_str();
-            if listed.contains(entry.key.as_key().name()) {
-                continue;
-            }
-            for document in [".zarray", ".zgroup"] {
-                let Ok(document) = KeyBuf::parse(format!("{key}/{document}")) else { continue };
-                if store.exists(document.as_key()).map_err(fail)? {
-                    return Err(CopyError::Unlisted { key: key.to_owned(), group: group.path.clone() });
-                }
-            }
-        }
-    }
-    Ok(())
+    Ok(CopySummary { variables, left_out, elapsed })
 }
 
 /// The metadata of the copy.
@@ -263,6 +247,10 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
         if source.hierarchy().format.is_nczarr() != format.is_nczarr() {
             change_format(source, variable, format)?;
+        }
+        if format.is_nczarr() {
+            // netcdf-c reads every chunk as row-major, whatever its metadata say.
+            variable.order = Order::C;
         }
         if let Some(chunks) = &plan.chunks {
             if chunks.len() != variable.shape.len() || chunks.contains(&0) {

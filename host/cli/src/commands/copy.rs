@@ -47,7 +47,8 @@ pub(crate) fn run(
     for warning in &dataset.hierarchy().warnings {
         talk.warn(&warning.to_string());
     }
-    let plan = Plan::make(&requests, &dataset, &source, format)?;
+    let mut plan = Plan::make(&requests, &dataset, &source, format)?;
+    plan.notes.extend(plan::changes(dataset.hierarchy(), format, options.consolidated));
     for note in &plan.notes {
         talk.note(note);
     }
@@ -73,6 +74,10 @@ pub(crate) fn run(
         },
     })?;
 
+    if let Some(note) = summary::left_out(&copied.left_out) {
+        talk.note(&note);
+        plan.notes.push(note);
+    }
     let summary = Summary::new(&source.path, &target.path, &dataset, &copied, options.verify, &plan.notes);
     if options.json {
         writeln!(out, "{:#}", summary.to_json())?;

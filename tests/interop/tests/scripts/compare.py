@@ -126,8 +126,12 @@ def attributes_of_zarr(array):
     return repr({name: value for name, value in array.attrs.items() if not name.startswith(("_nczarr", "_ARRAY_DIM"))})
 
 
+def zarray(folder, path):
+    return json.loads((pathlib.Path(folder) / path.strip("/") / ".zarray").read_text())
+
+
 def codecs(folder, path):
-    array = json.loads((pathlib.Path(folder) / path.strip("/") / ".zarray").read_text())
+    array = zarray(folder, path)
     return [codec["id"] for codec in (array["filters"] or []) + ([array["compressor"]] if array["compressor"] else [])]
 
 
@@ -183,7 +187,7 @@ def main(kind, original, copies):
 
             # netCDF takes no scalars in pure Zarr, knows C order only, and reads the other as if it were that; what was not written it gives
             # with its bytes the wrong way round if the variable is big-endian
-            in_c = [path for path in wanted if "_F_" not in path and wanted[path].shape]
+            in_c = [path for path in wanted if zarray(copy, path)["order"] == "C" and wanted[path].shape]
             written = {path: wanted[path][:8] if "_be_" in path else wanted[path] for path in in_c}
 
             def netcdf4(path):

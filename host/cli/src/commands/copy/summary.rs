@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::copy::CopySummary;
+use ncz::copy::{CopySummary, LeftOut};
 use ncz::nczarr::Dataset;
 use ncz::registry::Registry;
 use serde_json::{Value, json};
@@ -133,6 +133,17 @@ impl<'a> Summary<'a> {
     fn before(&self) -> Option<u64> {
         self.copied.variables.iter().map(|variable| variable.before).sum()
     }
+}
+
+/// What is said of things in the source that are no part of the dataset.
+pub(super) fn left_out(left_out: &LeftOut) -> Option<String> {
+    const SHOWN: usize = 5;
+    let more = left_out.keys.len().saturating_sub(SHOWN) as u64 + left_out.more;
+    let mut text = left_out.keys.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    (!text.is_empty()).then(|| format!("not copied, since no metadata of the source lead there: {text}"))
 }
 
 /// Filter text with names in place of numbers: `zstd,3` for `32015,3`.
