@@ -21,7 +21,7 @@ pub(crate) enum CliError {
     #[error("{0}")]
     Usage(String),
     /// A chain on the command line is not usable.
-    #[error("{option} {text:?}")]
+    #[error("{option}{}", if text.is_empty() { String::new() } else { format!(" {text:?}") })]
     Filter {
         /// The option.
         option: &'static str,

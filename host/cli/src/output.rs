@@ -7,6 +7,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     colour: bool,
+    /// Whether a person reads it, so that long cells had better be cut than break the lines.
+    terminal: bool,
 }
 
 impl Style {
@@ -14,7 +16,7 @@ impl Style {
     pub(crate) fn for_stream(is_terminal: bool) -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Self { colour: is_terminal && !unwanted }
+        Self { colour: is_terminal && !unwanted, terminal: is_terminal }
     }
 
     /// Whether there are any.
@@ -70,6 +72,9 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
+/// Characters of a cell that a terminal shows.
+const WIDEST: usize = 40;
+
 /// Columns of text. The last column is not padded, so that it may be long.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -89,8 +94,12 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text, each line behind `indent`.
+    /// The table as text, each line behind `indent`. On a terminal, cells of all columns but the last are
+    /// cut at [`WIDEST`] characters.
     pub(crate) fn render(&self, style: Style, indent: &str) -> String {
+        if style.terminal {
+            return self.cut().render(Style { terminal: false, ..style }, indent);
+        }
         let width = |cell: &Cell| cell.text.chars().count();
         let widths: Vec<usize> = (0..self.right.len())
             .map(|column| self.rows.iter().filter_map(|row| row.get(column)).map(width).max().unwrap_or(0))
@@ -114,6 +123,19 @@ impl Table {
             text.push('\n');
         }
         text
+    }
+
+    fn cut(&self) -> Self {
+        let last = self.right.len().saturating_sub(1);
+        let cut = |(column, cell): (usize, &Cell)| match cell.text.char_indices().nth(WIDEST) {
+            Some((end, _)) if column < last => {
+                let kept = cell.text[..end].char_indices().last().map_or(0, |(start, _)| start);
+                Cell { text: format!("{}…", &cell.text[..kept]), paint: cell.paint }
+            }
+            _ => cell.clone(),
+        };
+        let rows = self.rows.iter().map(|row| row.iter().enumerate().map(cut).collect()).collect();
+        Self { right: self.right.clone(), rows }
     }
 }
 
@@ -187,10 +209,21 @@ mod tests {
         table.row(["t".into(), "12".into(), Cell::painted("good", Style::good)]);
         table.row(["température".into(), "3".into(), "".into()]);
         assert_eq!(
-            table.render(Style { colour: false }, " "),
+            table.render(Style { colour: false, terminal: false }, " "),
             " name         size  note\n t              12  good\n température     3\n"
         );
-        let coloured = table.render(Style { colour: true }, "");
+        let coloured = table.render(Style { colour: true, terminal: true }, "");
         assert!(coloured.contains("\x1b[32mgood\x1b[0m"), "{coloured}");
+    }
+
+    #[test]
+    fn long_cells_are_cut_on_a_terminal_and_whole_in_a_pipe() {
+        let long = "ü".repeat(WIDEST + 1);
+        let mut table = Table::new(&["name", "note"]);
+        table.row([long.as_str().into(), long.as_str().into()]);
+        let terminal = table.render(Style { colour: false, terminal: true }, "");
+        let shown = terminal.lines().nth(1).unwrap();
+        assert_eq!(shown, format!("{}…  {long}", "ü".repeat(WIDEST - 1)));
+        assert_eq!(table.render(Style { colour: false, terminal: false }, "").matches(&long).count(), 2);
     }
 }

@@ -205,6 +205,11 @@ fn tell_missing(query: &str, id: Option<u32>, unknown: bool, report: &Report, wh
     for near in near_misses(&wanted, filter, report) {
         why.lines.push(format!("  {}: {}", near.path.display(), near.reason));
     }
+    if query == "lz4" {
+        why.lines.push(
+            "  HDF5's LZ4, filter 32004, is another format; `ncz plugins why 32004` tells of it".to_owned(),
+        );
+    }
     let Some(filter) = filter else { return };
     why.elsewhere = Surroundings::capture().serving(filter);
     let searched = |place: &Elsewhere| report.folders.iter().any(|f| f.folder.path == place.folder);

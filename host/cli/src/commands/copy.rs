@@ -42,6 +42,7 @@ pub(crate) fn run(
     let target = Place::parse(&options.target)?;
     let format = format(options, &target)?;
     check_apart(&source.path, &target.path)?;
+    check_ending(&target.path)?;
 
     let dataset = open(&source, session(registry, options.threads, options.shuffle_size)?)?;
     for warning in &dataset.hierarchy().warnings {
@@ -103,6 +104,20 @@ fn format(options: &Copy, target: &Place) -> Result<Option<Format>, CliError> {
                 .to_owned(),
         )),
         (option, mode) => Ok(option.or(mode)),
+    }
+}
+
+/// Refuses a target whose name promises a file, since a directory is made.
+fn check_ending(target: &Path) -> Result<(), CliError> {
+    let ending = target.extension().map(|ending| ending.to_ascii_lowercase());
+    match ending.as_ref().and_then(|ending| ending.to_str()) {
+        Some(ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5")) if !target.is_dir() => {
+            Err(CliError::Usage(format!(
+                "{}: writing .{ending} files is not built; the copy is a directory, name it .nczarr or .zarr",
+                target.display()
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -368,3 +368,65 @@ fn readers_that_disagree_about_shuffle_are_named_and_one_can_be_chosen() {
     place.copy(&folder.target(), &["--shuffle-size", "stored", "--codec", "zstd"]).ends(0);
     assert!(dump(&ocean()) != dump(&place.target()));
 }
+
+#[test]
+fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
+    let place = Place::new();
+    let source = place.0.path().join("source.zarr");
+    let write = |file: &str, text: &str| {
+        let path = source.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write(".zgroup", r#"{"zarr_format": 2}"#);
+    write(".zattrs", r#"{"none": null, "big": 99999999999999999999, "ok": [1, null], "text": "null"}"#);
+    let zarray = r#"{"zarr_format": 2, "shape": [2, 2], "chunks": [2, 2], "dtype": "|u1", "order": "F",
+        "fill_value": 0, "filters": null, "compressor": null}"#;
+    write("v/.zarray", zarray);
+    write("v/0.0", "adbe");
+    write("README", "x");
+    write(
+        ".zmetadata",
+        &format!(r#"{{"zarr_consolidated_format": 1, "metadata": {{"v/.zarray": {zarray}}}}}"#),
+    );
+
+    let zarr = place.copy(&source, &[]).ends(0);
+    let common = [
+        "the copy has no consolidated metadata; --consolidated writes them",
+        "not copied, since no metadata of the source lead there: README",
+    ];
+    let zarr = zarr.says(&common).says(&["/v: kept in order F, which netcdf-c reads as if it were C"]);
+    assert!(!zarr.stderr.contains("becomes text"), "{}", zarr.stderr);
+    let chunk = || fs::read(place.target().join("v/0.0")).unwrap();
+    assert_eq!(chunk(), b"adbe");
+
+    let nczarr = place.copy(&source, &["--format", "nczarr", "--overwrite"]).ends(0).says(&common).says(&[
+        r#"attribute "none" of / becomes text: netCDF has no type for null"#,
+        r#"attribute "big" of / becomes text: netCDF has no type for 99999999999999999999"#,
+        "/v: stored in order C, because netcdf-c reads order F as if it were C",
+    ]);
+    assert_eq!(nczarr.stderr.matches("becomes text").count(), 2, "{}", nczarr.stderr);
+    assert_eq!(chunk(), b"abde");
+    let quiet = place.copy(&source, &["-q", "--overwrite"]).ends(0);
+    assert_eq!((quiet.stdout, quiet.stderr), Default::default());
+
+    let ocean = place.copy(&ocean(), &["--format", "zarr", "--overwrite", "--json"]).ends(0);
+    let wanted = json!(["pure Zarr cannot say that a dimension is unlimited: /time"]);
+    assert_eq!(ocean.json()["notes"], wanted);
+}
+
+#[test]
+fn a_level_out_of_range_and_a_target_that_would_be_a_file_are_refused() {
+    let place = Place::new();
+    for codec in
+        ["zstd,99", r#"{"id":"zstd","level":99}"#, "zlib,10", "bzip2,0", r#"{"id":"blosc","clevel":10}"#]
+    {
+        place.copy(&ocean(), &["--codec", codec]).says(&["is not within"]);
+        place.assert_empty();
+    }
+    let file = place.0.path().join("out.zip");
+    ncz(["copy", ocean().to_str().unwrap(), file.to_str().unwrap()])
+        .ends(2)
+        .says(&["writing .zip files is not built"]);
+    place.assert_empty();
+}

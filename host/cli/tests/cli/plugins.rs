@@ -75,7 +75,11 @@ fn a_copy_runs_through_our_plugins_and_equals_that_of_the_built_ins() {
         target
     };
     let own = copy("own", &["--no-plugins"]);
-    let foreign = copy("foreign", &["--plugin-path", plugins.to_str().unwrap()]);
+    let path = ["--plugin-path", plugins.to_str().unwrap()];
+    let foreign = copy("foreign", &path);
+    // A named folder comes before the built-in codecs: it was them that ran.
+    let codecs = ncz(["codec", "shuffle|zstd,3"].iter().chain(&path)).ends(0).stdout;
+    assert!(codecs.contains("libncz_h5shuffle.so") && codecs.contains("libncz_h5zstd.so"), "{codecs}");
     for key in ["air_temperature/0.0.0", "model/salinity/2.1.1"] {
         assert_eq!(fs::read(own.join(key)).unwrap(), fs::read(foreign.join(key)).unwrap());
     }

@@ -355,18 +355,21 @@ impl<O: Opener> Assembly<'_, O> {
         if used.is_none_or(|used| place(&candidates[used]) != Place::Builtin) {
             return;
         }
-        for (candidate, _) in candidates.iter().zip(states).filter(|(_, state)| state.0 == Fate::Shadowed) {
+        let shadowed = candidates.iter().zip(states).filter(|(_, state)| state.0 == Fate::Shadowed);
+        let mut paths = shadowed.filter_map(|(candidate, _)| {
             let from_environment = place(candidate) == Place::Plugin(Origin::Environment);
-            if let (true, true, Some(path)) =
-                (from_environment, candidate.body.runs().is_some(), self.stock.path(candidate.body.main()))
-            {
-                report.notes.push(format!(
-                    "{} is passed over for the built-in {}; preferring plugins would use it",
-                    path.display(),
-                    self.title(candidates[used.unwrap_or_default()].body.main()),
-                ));
-            }
-        }
+            let runs = from_environment && candidate.body.runs().is_some();
+            runs.then(|| self.stock.path(candidate.body.main()))?
+        });
+        let Some(first) = paths.next() else { return };
+        let title = self.title(candidates[used.unwrap_or_default()].body.main());
+        let who = match paths.count() {
+            0 => format!("{} is", first.display()),
+            more => format!("{} and {more} more are", first.display()),
+        };
+        report
+            .notes
+            .push(format!("{who} passed over for the built-in {title}; `--prefer plugins` would use it"));
     }
 
     fn title(&self, offer: usize) -> &str {

@@ -294,6 +294,9 @@ fn a_copy_of_a_copy_by_plugins_is_the_copy_by_the_built_in_codecs() {
             "plugins",
         ]);
         assert_eq!(files(Path::new(&built_in)), files(Path::new(&by_plugins)), "{spec}");
+        let codecs = ncz_ok(&["codec", spec, "--plugin-path", path, "--prefer", "plugins"]).text();
+        let ours = codecs.matches("libncz_h5").count();
+        assert_eq!(ours, spec.split('|').count(), "not our plugins but others would run: {codecs}");
     }
 }
 

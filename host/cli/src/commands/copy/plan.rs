@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ncz::codec::Dialect;
 use ncz::copy::{Codecs, VariablePlan};
 use ncz::nczarr::{Consolidated, DataError, Dataset, Format, Hierarchy, Kind, Order, Variable};
 use ncz::registry::Registry;
+use ncz::registry::chain::Stage;
 use ncz::registry::spec::ChainSpec;
 use serde_json::Value as Json;
 
@@ -14,6 +16,9 @@ use crate::dataset::unknown_variable;
 use crate::error::CliError;
 use crate::filter_spec::{self, Decision, Request, Wish};
 use crate::path::Place;
+
+/// The HDF5 id of shuffle.
+const SHUFFLE: u32 = 2;
 
 /// What the options ask for, before any dataset is looked at.
 pub(super) struct Requests {
@@ -157,8 +162,18 @@ impl Plan {
         let stages = spec
             .resolve(registry)
             .map_err(|source| CliError::Codec { text: request.given.to_string(), source: source.into() })?;
-        // In metadata these are remarks; of what a user asks for nothing is left out in silence.
-        match stages.iter().flat_map(|stage| &stage.notes).next() {
+        // In metadata these are remarks; of what a user asks for nothing is left out in silence. Parameters come
+        // without remarks, which the same configuration as JSON has.
+        let as_json = |stage: &Stage| {
+            // Without a size it takes that of the elements, where JSON cannot leave it open without a remark.
+            let id = stage.info.filter_id.filter(|id| *id != SHUFFLE)?;
+            let json = stage.config.to_json(Dialect::Numcodecs).ok()?;
+            let entry = registry.by_id(id).ok()?;
+            let mut notes = Vec::new();
+            entry.codec().parse_json(Dialect::Numcodecs, &json, &mut notes).ok()?;
+            notes.into_iter().next()
+        };
+        match stages.iter().find_map(|stage| stage.notes.first().cloned().or_else(|| as_json(stage))) {
             Some(note) => {
                 Err(CliError::Usage(format!("{}: {note}; correct it or leave it out", request.given)))
             }
@@ -213,6 +228,20 @@ pub(super) fn changes(hierarchy: &Hierarchy, format: Option<Format>, consolidate
                     "attribute {name:?} of {path} becomes text: netCDF has no type for {value}"
                 ));
             }
+        }
+    }
+    if !to_nczarr && hierarchy.format.is_nczarr() {
+        let dimensions = hierarchy.groups().flat_map(|group| {
+            let prefix = group.path.trim_end_matches('/');
+            let unlimited = group.dimensions.iter().filter(|dimension| dimension.unlimited);
+            unlimited.map(move |dimension| format!("{prefix}/{}", dimension.name))
+        });
+        let unlimited: Vec<String> = dimensions.collect();
+        if !unlimited.is_empty() {
+            notes.push(format!(
+                "pure Zarr cannot say that a dimension is unlimited: {}",
+                unlimited.join(", ")
+            ));
         }
     }
     let columns: Vec<&str> = hierarchy

@@ -206,9 +206,16 @@ fn an_environment_library_is_passed_over_for_a_built_in_and_a_line_says_so() {
     let path = folders.file("e/libx-hdf307-ncz307.so");
     assert_eq!(*scan.by_id[&307].origin(), CodecOrigin::Builtin);
     assert_eq!(scan.by_id[&307].others()[0].state, "shadowed by built-in");
-    assert_eq!(scan.report.notes.len(), 1);
-    assert!(scan.report.notes[0].starts_with(&format!("{path} is passed over for the built-in")));
+    let title = &scan.by_id[&307].info().name;
+    let note =
+        |who: &str| format!("{who} passed over for the built-in {title}; `--prefer plugins` would use it");
+    assert_eq!(scan.report.notes, [note(&format!("{path} is"))]);
     assert_eq!(verdict(&scan.report, "libx-hdf307-ncz307.so").1, "shadowed by built-in");
+    // Of many libraries there is still one line.
+    let three = ["a-hdf307-ncz307", "b-hdf307-ncz307", "c-hdf307-ncz307"];
+    let more = Folders::new().builtin(307).with("e", Origin::Environment, &three);
+    let first = more.file("e/liba-hdf307-ncz307.so");
+    assert_eq!(more.scan().report.notes, [note(&format!("{first} and 2 more are"))]);
 
     folders.prefer = Prefer::Plugins;
     let scan = folders.scan();
