@@ -1,5 +1,5 @@
 /// Words that are summed side by side, so that the compiler uses vector registers.
-const LANES: usize = 16;
+const LANES: usize = 8;
 /// Rows of words in a block: with more, a lane's second sum could overflow 32 bits (360 * 361 / 2 * 65535 < 2^32).
 const ROWS: usize = 360;
 
@@ -24,10 +24,14 @@ impl Sum {
         let mut second = [0_u32; LANES];
         let (rows, rest) = bytes.as_chunks::<{ 2 * LANES }>();
         for row in rows {
-            let (words, _) = row.as_chunks::<2>();
-            for ((first, second), word) in first.iter_mut().zip(&mut second).zip(words) {
-                *first += u32::from(u16::from_le_bytes(*word));
-                *second += *first;
+            let words: [u16; LANES] =
+                std::array::from_fn(|lane| u16::from_le_bytes([row[2 * lane], row[2 * lane + 1]]));
+            // Two loops over whole rows: the compiler makes vector code of each, but not of both in one.
+            for (first, word) in first.iter_mut().zip(words) {
+                *first += u32::from(word);
+            }
+            for (second, first) in second.iter_mut().zip(first) {
+                *second += first;
             }
         }
         // A lane's second sum counts its words as rows from the end; in words from the end that is
