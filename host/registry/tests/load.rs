@@ -104,6 +104,35 @@ fn our_plugins_have_three_faces_that_agree() {
 }
 
 #[test]
+fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
+    const ENTRIES: [&str; 7] = [
+        "H5PLget_plugin_info",
+        "H5PLget_plugin_type",
+        "H5Z_get_plugin_info",
+        "H5Z_plugin_type",
+        "NCZ_get_codec_info",
+        "_1as_0lib_1header_0root_bmodule_bloader",
+        "ncz_codec_plugin",
+    ];
+    let (Ok(nm), Ok(readelf)) = (program("nm"), program("readelf")) else { return };
+    let print = |program: &Path, arguments: &[&str], library: &Path| {
+        let mut command = std::process::Command::new(program);
+        let output = run(command.args(arguments).arg(library), std::time::Duration::from_secs(60)).unwrap();
+        output.success("binutils").unwrap().stdout_text()
+    };
+    for entry in std::fs::read_dir(build_plugins().unwrap()).unwrap() {
+        let library = entry.unwrap().path();
+        let symbols = print(&nm, &["-D", "--defined-only", "--format=posix"], &library);
+        let mut symbols: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
+        symbols.sort_unstable();
+        assert_eq!(symbols, ENTRIES, "{}", library.display());
+        let needed = print(&readelf, &["-d"], &library);
+        assert!(needed.contains("libc.so"), "{needed}");
+        assert!(!needed.contains("hdf5") && !needed.contains("netcdf"), "{needed}");
+    }
+}
+
+#[test]
 fn stored_chunks_decode_by_the_native_face_and_by_the_c_face() {
     let libraries = libraries(&build_plugins().unwrap());
     let (native, foreign) = (decode_all(&native(&libraries)), decode_all(&foreign(&libraries)));

@@ -1,5 +1,6 @@
 /* Plugins that break one rule each, chosen by a macro; see bad.rs. */
 #define _DEFAULT_SOURCE
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,6 +31,16 @@ typedef struct {
 extern int shared_state(void);
 static int initialized;
 
+#ifdef MARK
+/* Runs when the library is opened. */
+__attribute__((constructor)) static void mark(void) { close(open(MARK, O_CREAT | O_WRONLY, 0600)); }
+#endif
+
+#ifdef ANSWER
+/* A name that another library has too. */
+int answer(void) { return ANSWER; }
+#endif
+
 static size_t filter(unsigned flags, size_t count, const unsigned *params, size_t len, size_t *size, void **buf)
 {
     (void)flags, (void)count, (void)params, (void)size, (void)buf;
@@ -41,10 +52,15 @@ static size_t filter(unsigned flags, size_t count, const unsigned *params, size_
     if (initialized != 1)
         return 0;
 #endif
+#ifdef ANSWER
+    **(char **)buf = (char)answer();
+#endif
     return len;
 }
 
-#if defined(DATA)
+#if defined(NOTHING)
+int nothing(void) { return filter(0, 0, NULL, 0, NULL, NULL) + initialized; }
+#elif defined(DATA)
 int H5PLget_plugin_type = 0;
 filter_record H5PLget_plugin_info = {1, 40300, 1, 1, "data", 0, 0, filter};
 #elif defined(NATIVE)

@@ -114,3 +114,34 @@ fn a_library_whose_file_was_replaced_is_not_opened_a_second_time() {
     // The loader gives the one that is loaded; two locks for it would let two threads in.
     assert!(Arc::ptr_eq(&library, &load::open(&path).unwrap()));
 }
+
+#[test]
+fn code_that_runs_on_opening_runs_only_of_plugins_that_are_loaded() {
+    let (folder, marks) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (name, argument) in [("plugin", "-DGOOD"), ("other", "-DNOTHING")] {
+        let mark = format!("-DMARK=\"{}\"", marks.path().join(name).display());
+        if compile(folder.path(), name, &[argument, &mark]).is_none() {
+            return;
+        }
+    }
+    let registry = Registry::builder().plugin_path(vec![folder.path().to_owned()]).build();
+    let ran = |name| marks.path().join(name).exists();
+    assert_eq!(registry.report_without_loading().files().count(), 2);
+    assert_eq!((ran("plugin"), ran("other")), (false, false));
+    assert_eq!(registry.report().files().count(), 2);
+    assert_eq!((ran("plugin"), ran("other")), (true, false));
+}
+
+#[test]
+fn a_name_that_two_libraries_have_means_to_each_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    for answer in [1, 2] {
+        let define = format!("-DANSWER={answer}");
+        let Some(path) = compile(folder.path(), &format!("answers{answer}"), &[&define]) else { return };
+        let half = load::open(&path).unwrap().hdf5().unwrap().unwrap();
+        let coder = ForeignCodec::new(Some(half), None).coder(&[]).unwrap();
+        let mut output = [0; 4];
+        coder.decode(&mut coder.scratch(), b"abcd", &mut output).unwrap();
+        assert_eq!(output[0], answer);
+    }
+}
