@@ -9,6 +9,7 @@
 
 mod filter_call;
 mod foreign;
+mod lz4;
 mod native;
 mod record;
 

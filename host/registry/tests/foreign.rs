@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ncz_codec::{Container, Dialect, Dtype, Env, Kind};
@@ -182,6 +182,30 @@ fn a_damaged_copy_of_a_chunk_fails_or_differs_so_the_foreign_code_did_run() {
     let middle = case.encoded.len() / 2;
     case.encoded[middle] ^= 0x55;
     assert!(decode(&registry, &case).is_none_or(|found| found != case.raw));
+}
+
+#[test]
+fn every_truncation_of_lz4_and_zstd_is_an_error_also_with_a_foreign_plugin() {
+    let Some(folder) = package(HDF5PLUGIN) else { return };
+    let registry = registry(&[&folder]);
+    let mut ids = BTreeSet::new();
+    for case in chunks().unwrap() {
+        let [filter] = &case.filters[..] else { continue };
+        if ![32_004, 32_015].contains(&filter.id) || case.filter_mask != 0 {
+            continue;
+        }
+        ids.insert(filter.id);
+        let len = case.encoded.len();
+        for cut in (0..len).step_by(1 + len / 150).chain([len - 1]) {
+            let mut case = case.clone();
+            case.encoded.truncate(cut);
+            assert!(decode(&registry, &case).is_none(), "{}, the first {cut} of {len} bytes", case.name);
+        }
+        let mut longer = case.clone();
+        longer.encoded.push(0);
+        assert!(filter.id != 32_004 || decode(&registry, &longer).is_none(), "{}", case.name);
+    }
+    assert_eq!(ids.len(), 2);
 }
 
 #[test]

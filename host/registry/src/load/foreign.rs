@@ -10,6 +10,7 @@ use ncz_codec::{
 use serde_json::{Map, Value};
 
 use super::filter_call::{self, Direction};
+use super::lz4;
 use super::record::{CodecHalf, Hdf5Half};
 
 /// A codec of C libraries: an HDF5 filter, an NCZarr codec half, or both.
@@ -173,6 +174,9 @@ impl AnyCoder for ForeignCoder {
         let half = self.halves.hdf5()?;
         if !half.decodes() {
             return Err(CodecError::unsupported(format!("filter {} does not decode", self.halves.info.name)));
+        }
+        if half.id() == lz4::ID {
+            lz4::check(input)?;
         }
         filter_call::run(half, Direction::Decode, &self.working, input, output)
     }
