@@ -149,8 +149,10 @@ pub enum StoreError {
         /// A key that stands against it.
         other: String,
     },
-    /// Under a key there is something that has no bytes to read, such as a device.
-    #[error("{at} is not a regular file: remove it or replace it with one")]
+    /// Under a key there is something that has no bytes to read, such as a device, or a link to a file that is not there.
+    #[error(
+        "{at} is not a regular file: if it is a link to nowhere, fetch what it stands for; else remove it"
+    )]
     NotAnObject {
         /// The object.
         at: Location,

@@ -90,7 +90,7 @@ pub(super) fn read_into(
 pub(super) fn len(store: &FileStore, key: Key<'_>) -> Result<Option<u64>, StoreError> {
     match sys::stat(&store.root, key.as_str()) {
         Ok(stat) => regular(store, key, stat.st_mode, stat.st_size),
-        Err(Errno::NOENT | Errno::NOTDIR) => store.check_still_there().map(|()| None),
+        Err(Errno::NOENT | Errno::NOTDIR) => missing(store, key).map(|()| None),
         Err(error) => Err(store.io("look at", key, error)),
     }
 }
@@ -99,7 +99,7 @@ pub(super) fn len(store: &FileStore, key: Key<'_>) -> Result<Option<u64>, StoreE
 fn open(store: &FileStore, key: Key<'_>) -> Result<Option<(OwnedFd, u64)>, StoreError> {
     let file = match sys::open_file(&store.root, key.as_str()) {
         Ok(file) => file,
-        Err(Errno::NOENT | Errno::NOTDIR) => return store.check_still_there().map(|()| None),
+        Err(Errno::NOENT | Errno::NOTDIR) => return missing(store, key).map(|()| None),
         // a socket, or a device without a driver
         Err(Errno::NXIO) => return Err(StoreError::NotAnObject { at: store.at(key) }),
         Err(error) => return Err(store.io("open", key, error)),
@@ -107,6 +107,17 @@ fn open(store: &FileStore, key: Key<'_>) -> Result<Option<(OwnedFd, u64)>, Store
     let stat = fstat(&file).map_err(|error| store.io("look at", key, error))?;
     sys::between_length_and_bytes();
     Ok(regular(store, key, stat.st_mode, stat.st_size)?.map(|len| (file, len)))
+}
+
+/// Whether an object is missing rather than out of reach. A link to nowhere is not nothing: it stands for bytes that
+/// were not fetched, as git-annex keeps them, and a missing chunk would read as fill.
+fn missing(store: &FileStore, key: Key<'_>) -> Result<(), StoreError> {
+    match sys::stat_entry(&store.root, key.as_str()) {
+        Ok(entry) if FileType::from_raw_mode(entry.st_mode) == FileType::Symlink => {
+            Err(StoreError::NotAnObject { at: store.at(key) })
+        }
+        _ => store.check_still_there(),
+    }
 }
 
 /// The length of a regular file; a directory is no object, so there is none under its key.

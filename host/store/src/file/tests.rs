@@ -352,7 +352,10 @@ fn foreign_things_are_neither_objects_nor_dropped_in_silence() {
     assert!(matches!(store.read_vec(key("fifo"), 10), Err(StoreError::NotAnObject { .. })));
     assert!(matches!(store.len(key("fifo")), Err(StoreError::NotAnObject { .. })));
     assert_eq!(store.read_vec(key("a"), 10).unwrap(), None);
-    assert_eq!(store.read_vec(key("a/dangling"), 10).unwrap(), None);
+    // bytes that are elsewhere are not bytes that were never written
+    assert!(matches!(store.read_vec(key("a/dangling"), 10), Err(StoreError::NotAnObject { .. })));
+    assert!(matches!(store.read_into(key("a/dangling"), 0, &mut [0]), Err(StoreError::NotAnObject { .. })));
+    assert!(matches!(store.len(key("a/dangling")), Err(StoreError::NotAnObject { .. })));
     assert_eq!(store.read_vec(key("link/0"), 10).unwrap().unwrap(), b"1");
     let listing = store.list(Prefix::ROOT, Depth::All, 100).unwrap();
     let keys: Vec<_> = listing.entries.iter().map(|entry| entry.key.as_str()).collect();
