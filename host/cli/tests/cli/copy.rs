@@ -384,6 +384,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
         "fill_value": 0, "filters": null, "compressor": null}"#;
     write("v/.zarray", zarray);
     write("v/0.0", "adbe");
+    write("b/.zarray", &zarray.replace("|u1", "|b1").replace("\"F\"", "\"C\"").replace(": 0", ": false"));
     write("README", "x");
     write(
         ".zmetadata",
@@ -404,6 +405,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
         r#"attribute "none" of / becomes text: netCDF has no type for null"#,
         r#"attribute "big" of / becomes text: netCDF has no type for 99999999999999999999"#,
         "/v: stored in order C, because netcdf-c reads order F as if it were C",
+        "/b: netCDF has no type |b1; netcdf-c will not open the copy",
     ]);
     assert_eq!(nczarr.stderr.matches("becomes text").count(), 2, "{}", nczarr.stderr);
     assert_eq!(chunk(), b"abde");

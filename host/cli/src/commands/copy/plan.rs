@@ -230,6 +230,13 @@ pub(super) fn changes(hierarchy: &Hierarchy, format: Option<Format>, consolidate
             }
         }
     }
+    let foreign: Vec<&Variable> =
+        hierarchy.variables().filter(|variable| to_nczarr && variable.nc_type.is_none()).collect();
+    if let Some(first) = foreign.first() {
+        let paths: Vec<&str> = foreign.iter().map(|variable| variable.path.as_str()).collect();
+        let paths = paths.join(", ");
+        notes.push(format!("{paths}: netCDF has no type {}; netcdf-c will not open the copy", first.dtype));
+    }
     if !to_nczarr && hierarchy.format.is_nczarr() {
         let dimensions = hierarchy.groups().flat_map(|group| {
             let prefix = group.path.trim_end_matches('/');
