@@ -79,6 +79,7 @@ const WIDEST: usize = 40;
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     right: Vec<bool>,
+    cut: bool,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -87,18 +88,22 @@ impl Table {
     pub(crate) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let heading = |text: &&str| Cell::painted(text.trim_start_matches('>'), Style::dim);
-        Self { right, rows: vec![headings.iter().map(heading).collect()] }
+        Self { right, cut: false, rows: vec![headings.iter().map(heading).collect()] }
+    }
+
+    /// On a terminal, cells of all columns but the last are cut at [`WIDEST`] characters.
+    pub(crate) fn cut_on_terminals(self) -> Self {
+        Self { cut: true, ..self }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text, each line behind `indent`. On a terminal, cells of all columns but the last are
-    /// cut at [`WIDEST`] characters.
+    /// The table as text, each line behind `indent`.
     pub(crate) fn render(&self, style: Style, indent: &str) -> String {
-        if style.terminal {
-            return self.cut().render(Style { terminal: false, ..style }, indent);
+        if self.cut && style.terminal {
+            return self.shortened().render(style, indent);
         }
         let width = |cell: &Cell| cell.text.chars().count();
         let widths: Vec<usize> = (0..self.right.len())
@@ -125,7 +130,7 @@ impl Table {
         text
     }
 
-    fn cut(&self) -> Self {
+    fn shortened(&self) -> Self {
         let last = self.right.len().saturating_sub(1);
         let cut = |(column, cell): (usize, &Cell)| match cell.text.char_indices().nth(WIDEST) {
             Some((end, _)) if column < last => {
@@ -135,7 +140,7 @@ impl Table {
             _ => cell.clone(),
         };
         let rows = self.rows.iter().map(|row| row.iter().enumerate().map(cut).collect()).collect();
-        Self { right: self.right.clone(), rows }
+        Self { right: self.right.clone(), cut: false, rows }
     }
 }
 
@@ -219,7 +224,7 @@ mod tests {
     #[test]
     fn long_cells_are_cut_on_a_terminal_and_whole_in_a_pipe() {
         let long = "ü".repeat(WIDEST + 1);
-        let mut table = Table::new(&["name", "note"]);
+        let mut table = Table::new(&["name", "note"]).cut_on_terminals();
         table.row([long.as_str().into(), long.as_str().into()]);
         let terminal = table.render(Style { colour: false, terminal: true }, "");
         let shown = terminal.lines().nth(1).unwrap();
