@@ -49,3 +49,30 @@ pub(super) const fn numcodecs_id(info: &CodecInfo) -> &str {
     assert!(!list.is_empty(), "this codec has no numcodecs id: write `export!(native: ..)`");
     text(&list[0])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn a_codec_without_an_id_that_others_can_use_gets_no_face_for_them() {
+        const NAMES: &[Cow<'static, str>] = &[Cow::Borrowed("a")];
+        let info = |filter_id, numcodecs| CodecInfo {
+            name: Cow::Borrowed("a"),
+            summary: Cow::Borrowed(""),
+            filter_id,
+            numcodecs: Cow::Borrowed(numcodecs),
+            zarr_v3: Cow::Borrowed(&[]),
+            has_working_params: false,
+            has_checksum: false,
+        };
+        // An entry that gives no record crashes netcdf-c, so that there must be none.
+        for id in [None, Some(0), Some(65_535), Some(70_000)] {
+            assert!(catch_unwind(|| filter_id(&info(id, NAMES))).is_err(), "{id:?}");
+        }
+        assert!(catch_unwind(|| numcodecs_id(&info(Some(1), &[])).len()).is_err());
+        assert_eq!((filter_id(&info(Some(65_534), NAMES)), numcodecs_id(&info(None, NAMES))), (65_534, "a"));
+    }
+}
