@@ -5,6 +5,14 @@ use serde_json::{Map, Value};
 use crate::codec::Dialect;
 use crate::error::{CodecError, Result};
 
+/// What a note on an unknown key begins and ends with.
+const UNKNOWN_KEY: (&str, &str) = ("unknown key \"", "\" is ignored");
+
+/// The key, if `note` is that of [`ConfigReader::finish`] on an unknown one.
+pub fn unknown_key(note: &str) -> Option<&str> {
+    note.strip_prefix(UNKNOWN_KEY.0)?.strip_suffix(UNKNOWN_KEY.1)
+}
+
 /// Reads the keys of one JSON configuration and remembers which were read.
 ///
 /// Missing keys take the default that the caller names. Keys that nobody asked for are a note in
@@ -91,7 +99,9 @@ impl<'a> ConfigReader<'a> {
     pub fn finish(self, notes: &mut Vec<String>) -> Result<()> {
         for key in self.map.keys().filter(|key| !self.seen.contains(&key.as_str())) {
             match self.dialect {
-                Dialect::Numcodecs => notes.push(format!("unknown key {key:?} is ignored")),
+                Dialect::Numcodecs => {
+                    notes.push(format!("{}{}{}", UNKNOWN_KEY.0, key.escape_debug(), UNKNOWN_KEY.1))
+                }
                 Dialect::ZarrV3 => {
                     return Err(CodecError::config(
                         key.clone(),
@@ -142,6 +152,7 @@ mod tests {
         reader.integer("level", 0, 0..=9).unwrap();
         reader.finish(&mut notes).unwrap();
         assert_eq!(notes, [r#"unknown key "extra" is ignored"#]);
+        assert_eq!((unknown_key(&notes[0]), unknown_key("level 3 is ignored")), (Some("extra"), None));
         let mut reader = ConfigReader::new(Dialect::ZarrV3, &map);
         reader.integer("level", 0, 0..=9).unwrap();
         assert!(reader.finish(&mut notes).unwrap_err().to_string().contains("extra"));

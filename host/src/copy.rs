@@ -282,7 +282,7 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
 
 /// What the other format writes otherwise for the same data.
 fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> Result<(), CopyError> {
-    let text = if format.is_nczarr() { FillText::Plain } else { FillText::Base64 };
+    let text = FillText::of(format);
     if let Some(fill) = variable.fill.take() {
         let unwritable = |fault: VariableFault| DataError::Unsupported {
             variable: variable.path.clone(),

@@ -6,7 +6,7 @@ mod worker;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncz_codec::{Container, Env};
+use ncz_codec::Env;
 use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
@@ -114,7 +114,7 @@ impl Array {
             shape,
             stored_shape: variable.shape.clone(),
             chunk_shape: variable.chunk_shape.clone(),
-            order: variable.order,
+            order: variable.order.clone(),
             separator: variable.separator,
             fill,
             native_fill,
@@ -407,7 +407,7 @@ pub fn codec_env(variable: &Variable, format: Format) -> Env {
         dtype: ncz_codec::Dtype { kind, size: variable.dtype.size(), order },
         array_shape: variable.stored_shape(),
         chunk_shape: variable.stored_chunk_shape(),
-        container: if format.is_nczarr() { Container::NczarrV2 } else { Container::ZarrV2 },
+        container: format.container(),
     }
 }
 
@@ -515,7 +515,7 @@ mod tests {
             let shape: Vec<_> = lens.iter().map(|d| d.0 + d.1).collect();
             let chunk: Vec<_> = lens.iter().map(|d| d.2).collect();
             let order = if fortran { Order::F } else { Order::C };
-            let (store, array) = shorts(&shape, &stored, &chunk, order, false, Pool::serial());
+            let (store, array) = shorts(&shape, &stored, &chunk, order.clone(), false, Pool::serial());
             let values: Vec<i16> = (0..stored.iter().product::<u64>() as i16).collect();
             array.write(&Slab::whole(&stored), Elements::Native, &bytes(&values)).unwrap();
             // Another program's padding at the array's end is no data.

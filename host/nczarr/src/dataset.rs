@@ -96,7 +96,7 @@ impl Session {
         if format.is_nczarr() && variable.nc_type == Some(NcType::String) {
             refuse_shuffled_strings(variable, &chain)?;
         }
-        variable.filters = chain.stored_json(Dialect::Numcodecs).map_err(|source| DataError::Spec {
+        variable.filters = chain.stored_json(format.dialect()).map_err(|source| DataError::Spec {
             variable: variable.path.clone(),
             source: Box::new(source),
         })?;
@@ -173,10 +173,11 @@ impl Dataset {
     /// A codec that is not found, or metadata that do not fit it.
     pub fn chain(&self, variable: &Variable) -> Result<FilterChain, DataError> {
         let mut filters = variable.filters.clone();
-        let settled = self.hierarchy.format.is_nczarr() && self.settle_shuffle(variable, &mut filters)?;
+        let settled = matches!(self.hierarchy.format, Format::Nczarr(_))
+            && self.settle_shuffle(variable, &mut filters)?;
         // The stored number counts in plain Zarr, so that is how the codecs are told of the variable.
         let format = if settled { Format::Zarr2 } else { self.hierarchy.format };
-        let spec = ChainSpec::from_json(Dialect::Numcodecs, &filters).map_err(|source| DataError::Spec {
+        let spec = ChainSpec::from_json(format.dialect(), &filters).map_err(|source| DataError::Spec {
             variable: variable.path.clone(),
             source: Box::new(source),
         })?;
@@ -258,7 +259,7 @@ impl Dataset {
 /// netcdf-c up to 4.9.2 declared such variables as big-endian but did not turn their values round. Every
 /// reader since then believes the declaration.
 fn doubtful_byte_orders(hierarchy: &Hierarchy) -> Vec<Warning> {
-    if matches!(hierarchy.format, Format::Zarr2 | Format::NCZARR) {
+    if matches!(hierarchy.format, Format::Zarr2 | Format::NCZARR | Format::Zarr3 | Format::Nczarr3) {
         return Vec::new();
     }
     let big =

@@ -29,6 +29,10 @@ pub enum Kind {
     DateTime,
     /// `m`: 64-bit count of a unit.
     TimeDelta,
+    /// Text of any length in UTF-8: `|O` behind `vlen-utf8` in version 2, `string` in version 3.
+    VlenText,
+    /// Bytes of any length: `|O` behind `vlen-bytes` in version 2, `variable_length_bytes` in version 3.
+    VlenBytes,
     /// `V`, `O`, structures: kept as text, not looked into.
     Other,
 }
@@ -161,7 +165,7 @@ impl Dtype {
             Kind::Float => &[2, 4, 8, 12, 16],
             Kind::Complex => &[8, 16, 24, 32],
             Kind::DateTime | Kind::TimeDelta => &[8],
-            Kind::Bytes | Kind::Unicode | Kind::Other => &[],
+            _ => &[],
         };
         if !sizes.is_empty() && !sizes.contains(&size) {
             return Err(DtypeError::Size { text: text.to_owned(), size });
@@ -227,13 +231,32 @@ impl Dtype {
         Self { kind: Kind::Bytes, size: length, order: ByteOrder::None, text: format!("|S{length}") }
     }
 
+    /// Text of any length, `|O` in version 2. Its [`size`](Self::size) is 0.
+    #[must_use]
+    pub fn vlen_text() -> Self {
+        Self { kind: Kind::VlenText, size: 0, order: ByteOrder::None, text: "|O".to_owned() }
+    }
+
+    /// Bytes of any length, `|O` in version 2. Its [`size`](Self::size) is 0.
+    #[must_use]
+    pub fn vlen_bytes() -> Self {
+        Self { kind: Kind::VlenBytes, size: 0, order: ByteOrder::None, text: "|O".to_owned() }
+    }
+
+    /// Whether elements differ in length; then chunks are no flat elements.
+    #[must_use]
+    pub fn is_variable_length(&self) -> bool {
+        matches!(self.kind, Kind::VlenText | Kind::VlenBytes)
+    }
+
     /// What an element is.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Size of an element in bytes; 0 only for structures of unknown layout and for `S0`, `U0`, `V0`.
+    /// Size of an element in bytes; 0 only for elements of any length, for structures of unknown layout and for
+    /// `S0`, `U0`, `V0`.
     #[must_use]
     pub fn size(&self) -> usize {
         self.size
@@ -284,6 +307,7 @@ impl Dtype {
             (Kind::Float, 8) => NcType::Double,
             (Kind::Bytes, 1) if char_text && self.text == ">S1" => NcType::Char,
             (Kind::Bytes, 1..) => NcType::String,
+            (Kind::VlenText, _) => NcType::String,
             _ => return None,
         })
     }

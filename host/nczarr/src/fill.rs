@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use crate::dtype::{Dtype, Kind, NcType};
 use crate::error::VariableFault;
 use crate::json;
+use crate::model::Format;
 use crate::value::Value;
 
 mod base64;
@@ -26,6 +27,14 @@ pub enum FillText {
     Plain,
     /// In Base64, which the Zarr v2 specification wants; what is no Base64 is taken as it is.
     Base64,
+}
+
+impl FillText {
+    /// How metadata of this format write it.
+    #[must_use]
+    pub fn of(format: Format) -> Self {
+        if format.is_nczarr() { Self::Plain } else { Self::Base64 }
+    }
 }
 
 impl FillValue {

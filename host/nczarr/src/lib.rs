@@ -14,6 +14,7 @@ pub mod limits;
 pub mod metadata;
 mod model;
 mod pool;
+mod quantize;
 mod value;
 
 pub use self::array::{Array, Elements, Worker, Written, codec_env};
@@ -25,9 +26,10 @@ pub use self::error::{NczarrError, SourceError, VariableFault};
 pub use self::fill::{FillText, FillValue, default_fill};
 pub use self::grid::{Slab, SlabError};
 pub use self::model::{
-    Consolidated, Dimension, DimensionRef, Format, Generation, Group, GroupDocuments, Hierarchy, NewFill,
-    NewVariable, Order, ScalarForm, Separator, Storage, Unreadable, Variable, VariableDocuments, Warning,
-    default_chunks,
+    Consolidated, Dimension, DimensionRef, Format, Generation, Group, GroupDocuments, Hierarchy, KeyEncoding,
+    NewFill, NewVariable, Order, ScalarForm, Separator, Sharding, Storage, Unreadable, Variable,
+    VariableDocuments, Warning, default_chunks,
 };
 pub use self::pool::{Pool, PoolError};
+pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
 pub use self::value::Value;

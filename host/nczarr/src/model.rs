@@ -8,10 +8,14 @@ mod variable;
 
 use std::fmt;
 
+use ncz_codec::{Container, Dialect};
+
 pub use self::dimension::{Dimension, DimensionRef};
 pub use self::group::{Group, GroupDocuments, Unreadable};
 pub use self::new::{NewFill, NewVariable, default_chunks};
-pub use self::variable::{Order, ScalarForm, Separator, Storage, Variable, VariableDocuments};
+pub use self::variable::{
+    KeyEncoding, Order, ScalarForm, Separator, Sharding, Storage, Variable, VariableDocuments,
+};
 
 use crate::error::NczarrError;
 
@@ -21,8 +25,13 @@ use crate::error::NczarrError;
 pub enum Format {
     /// Zarr version 2 without NCZarr's keys.
     Zarr2,
-    /// NCZarr in one of its generations.
+    /// NCZarr in one of its generations, all of them over Zarr version 2.
     Nczarr(Generation),
+    /// Zarr version 3 without NCZarr's attributes.
+    Zarr3,
+    /// The draft of NCZarr over Zarr version 3 in netcdf-c's documents. Experimental: no release of netcdf-c
+    /// reads or writes it.
+    Nczarr3,
 }
 
 impl Format {
@@ -32,7 +41,29 @@ impl Format {
     /// Whether NCZarr's keys are there.
     #[must_use]
     pub fn is_nczarr(self) -> bool {
-        matches!(self, Self::Nczarr(_))
+        matches!(self, Self::Nczarr(_) | Self::Nczarr3)
+    }
+
+    /// Whether the metadata are those of Zarr version 3.
+    #[must_use]
+    pub fn is_v3(self) -> bool {
+        matches!(self, Self::Zarr3 | Self::Nczarr3)
+    }
+
+    /// How the metadata spell a codec.
+    #[must_use]
+    pub fn dialect(self) -> Dialect {
+        if self.is_v3() { Dialect::ZarrV3 } else { Dialect::Numcodecs }
+    }
+
+    /// What codecs are told of where they run.
+    #[must_use]
+    pub fn container(self) -> Container {
+        match self {
+            Self::Zarr2 => Container::ZarrV2,
+            Self::Nczarr(_) => Container::NczarrV2,
+            Self::Zarr3 | Self::Nczarr3 => Container::ZarrV3,
+        }
     }
 }
 
@@ -64,17 +95,17 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Consolidated metadata of a dataset.
+/// Consolidated metadata of a dataset: `.zmetadata`, or in version 3 `consolidated_metadata` in the root's `zarr.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Consolidated {
-    /// There is no `.zmetadata`.
+    /// There are none.
     #[default]
     Absent,
-    /// It agrees with the documents.
+    /// They agree with the documents.
     Current,
-    /// It differs from the documents, which were used.
+    /// They differ from the documents, which were used.
     Stale,
-    /// It is all that was read.
+    /// They are all that was read.
     Only,
 }
 
@@ -87,7 +118,7 @@ pub struct Hierarchy {
     pub root: Group,
     /// The `_NCProperties` of the root: who made the dataset.
     pub nc_properties: Option<String>,
-    /// State of `.zmetadata`.
+    /// State of consolidated metadata.
     pub consolidated: Consolidated,
     /// Whether the store holds a single array at its root, presented as a group with one variable.
     pub root_array: bool,

@@ -4,13 +4,17 @@
 //! Zarr v3 pipeline, and the HDF5 filter pipeline. Every intermediate size has a bound before anything
 //! is decoded, so a stream cannot make the host take more memory than the chunk deserves.
 
+mod bytes;
+
 use std::fmt;
 use std::sync::Arc;
 
-use ncz_codec::{BoundStage, CodecConfig, CodecError, CodecInfo, Dialect, Env, ErrorKind, Scratch, Size};
+use ncz_codec::{
+    BoundStage, CodecConfig, CodecError, CodecInfo, Dialect, Env, ErrorKind, Repr, Scratch, Size,
+};
 use serde_json::Value;
 
-use crate::spec::{SpecError, codec_json, format_spec_text};
+use crate::spec::{SpecError, format_spec_text, stored_codec_json};
 
 /// The most bytes that a decoded chunk may have: 4 GiB.
 pub const MAX_CHUNK_BYTES: usize = 4 << 30;
@@ -35,6 +39,9 @@ pub struct Stage {
 #[derive(Debug, Clone)]
 pub struct FilterChain {
     links: Vec<Link>,
+    /// What enters the first stage: a chunk of one length, or bytes up to one.
+    input: Size,
+    /// The most bytes of that.
     chunk_len: usize,
 }
 
@@ -92,7 +99,17 @@ impl FilterChain {
     /// # Errors
     /// A codec cannot take what the stage before it gives, or the chunk is too large.
     pub fn bind(stages: &[Stage], env: &Env) -> Result<Self, ChainError> {
-        let mut input = env.chunk();
+        let size = ncz_codec::repr::byte_len(&env.chunk_shape, env.dtype.size).map(Size::Exact);
+        Self::fold(stages, env, env.chunk(), size)
+    }
+
+    /// Binds `stages` to an input of this size, which is unknown if it overflows.
+    fn fold(
+        stages: &[Stage],
+        env: &Env,
+        mut input: Repr,
+        size: Result<Size, CodecError>,
+    ) -> Result<Self, ChainError> {
         let mut links = Vec::with_capacity(stages.len());
         let fail = |index: usize, stage: &Stage, source| ChainError {
             operation: Operation::Bind,
@@ -108,11 +125,12 @@ impl FilterChain {
             input = bound.output.clone();
             links.push(Link { info: stage.info.clone(), origin: stage.origin.clone(), bound, input: size });
         }
-        let chunk_len = ncz_codec::repr::byte_len(&env.chunk_shape, env.dtype.size)
-            .and_then(|len| {
+        let (size, chunk_len) = size
+            .and_then(|size| {
+                let len = size.bound().unwrap_or(usize::MAX);
                 let too_large =
                     || CodecError::unsupported(format!("a chunk of {len} bytes exceeds the limit of 4 GiB"));
-                if len <= MAX_CHUNK_BYTES { Ok(len) } else { Err(too_large()) }
+                if len <= MAX_CHUNK_BYTES { Ok((size, len)) } else { Err(too_large()) }
             })
             .map_err(|source| ChainError {
                 operation: Operation::Bind,
@@ -130,7 +148,7 @@ impl FilterChain {
                 return Err(fail(index, stage, CodecError::unsupported(text)));
             }
         }
-        Ok(Self { links, chunk_len })
+        Ok(Self { links, input: size, chunk_len })
     }
 
     /// Whether there is no codec: chunks are stored as they are.
@@ -143,7 +161,7 @@ impl FilterChain {
         self.links.len()
     }
 
-    /// The bytes of a decoded chunk.
+    /// The bytes of a decoded chunk; of a chain of bytes the most that there may be.
     pub fn chunk_len(&self) -> usize {
         self.chunk_len
     }
@@ -159,21 +177,12 @@ impl FilterChain {
     /// The codecs as JSON for metadata, in encoding order: the stored configuration, with what `bind`
     /// learnt (shuffle's true element size, for one).
     ///
+    /// In Zarr v3 a codec without a name of its own there is called by its numcodecs id, `numcodecs.zlib`.
+    ///
     /// # Errors
     /// A codec has no name in the dialect, or its configuration cannot be expressed there.
     pub fn stored_json(&self, dialect: Dialect) -> Result<Vec<Value>, SpecError> {
-        self.links
-            .iter()
-            .map(|link| {
-                let unwritable =
-                    |source| SpecError::Unwritable { name: link.info.name.to_string(), dialect, source };
-                let name = link.info.names(dialect).first().ok_or_else(|| {
-                    unwritable(CodecError::unsupported(format!("the codec has no {dialect} name")))
-                })?;
-                let config = link.bound.stored.to_json(dialect).map_err(unwritable)?;
-                Ok(codec_json(dialect, name, config))
-            })
-            .collect()
+        self.links.iter().map(|link| stored_codec_json(&link.info, &*link.bound.stored, dialect)).collect()
     }
 
     /// The stages as (HDF5 id, working words); an id of 0 stands for a codec without one.
@@ -216,6 +225,15 @@ impl FilterChain {
     /// A codec fails, or `chunk` has another length; data that do not shrink are no failure.
     pub fn encode<'a>(&self, scratch: &'a mut ChainScratch, chunk: &'a [u8]) -> Result<&'a [u8], ChainError> {
         self.check(Operation::Encode, chunk, scratch)?;
+        self.run_encoders(scratch, chunk)
+    }
+
+    /// Encodes input whose length and scratch were checked.
+    fn run_encoders<'a>(
+        &self,
+        scratch: &'a mut ChainScratch,
+        chunk: &'a [u8],
+    ) -> Result<&'a [u8], ChainError> {
         let ChainScratch { contexts, front, back } = scratch;
         let mut encoded: Option<usize> = None;
         for (index, (link, context)) in self.links.iter().zip(contexts.iter_mut()).enumerate() {
@@ -309,14 +327,19 @@ impl FilterChain {
         chunk: &[u8],
         scratch: &mut ChainScratch,
     ) -> Result<(), ChainError> {
-        if chunk.len() != self.chunk_len {
+        if self.input != Size::Exact(chunk.len()) {
             let source = CodecError::size(self.chunk_len, chunk.len(), "the caller's chunk");
             return Err(self.error_of_none(operation, "the caller", source));
         }
+        self.fit(scratch);
+        Ok(())
+    }
+
+    /// Completes a scratch of another chain.
+    fn fit(&self, scratch: &mut ChainScratch) {
         if scratch.contexts.len() != self.links.len() {
             scratch.contexts = self.scratch().contexts;
         }
-        Ok(())
     }
 
     /// An error outside of any codec.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::search_path::Platform;
+use crate::spec::NUMCODECS_PREFIX;
 use crate::symbols::{LibraryFinder, inspect};
 
 /// A registered HDF5 filter.
@@ -78,6 +79,31 @@ const FILTERS: &[Filter] = &[
     packaged(32_033, "High-throughput JPEG 2000", &["htj2k"], None),
 ];
 
+/// The codecs that zarr-python has for Zarr v3 under the names `numcodecs.x` (`zarr.codecs.numcodecs` of 3.1).
+const ZARR_PYTHON: &[&str] = &[
+    "adler32",
+    "astype",
+    "bitround",
+    "blosc",
+    "bz2",
+    "crc32",
+    "crc32c",
+    "delta",
+    "fixedscaleoffset",
+    "fletcher32",
+    "gzip",
+    "jenkins_lookup3",
+    "lz4",
+    "lzma",
+    "packbits",
+    "pcodec",
+    "quantize",
+    "shuffle",
+    "zfpy",
+    "zlib",
+    "zstd",
+];
+
 /// A library outside the search path that would serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
@@ -105,7 +131,7 @@ pub fn by_id(id: u32) -> Option<&'static Filter> {
 
 /// The registered filter that a codec name means, for the names that are common.
 pub fn by_name(name: &str) -> Option<&'static Filter> {
-    let plain = name.strip_prefix("imagecodecs_").or(name.strip_prefix("numcodecs.")).unwrap_or(name);
+    let plain = name.strip_prefix("imagecodecs_").or(name.strip_prefix(NUMCODECS_PREFIX)).unwrap_or(name);
     let known = match plain {
         "zlib" => "deflate",
         "bz2" => "bzip2",
@@ -119,6 +145,11 @@ pub fn by_name(name: &str) -> Option<&'static Filter> {
         return None;
     }
     FILTERS.iter().find(|filter| filter.name.eq_ignore_ascii_case(known))
+}
+
+/// Whether zarr-python knows the codec that Zarr v3 metadata call `name`, which begins with `numcodecs.`.
+pub fn is_in_zarr_python(name: &str) -> bool {
+    name.strip_prefix(NUMCODECS_PREFIX).is_some_and(|id| ZARR_PYTHON.contains(&id))
 }
 
 impl Filter {

@@ -85,14 +85,23 @@ impl Registry {
     /// # Errors
     /// Nobody offers a codec of that name; the error names the places searched and the remedy.
     pub fn by_name(&self, dialect: Dialect, name: &str) -> Result<Arc<Entry>, NotFound> {
-        let key = (dialect, name.to_owned());
+        self.by_spelling(dialect, name).map(|(entry, _)| entry)
+    }
+
+    /// The codec that a dialect calls `name`, and the dialect of its configuration: that of numcodecs for
+    /// the Zarr v3 name `numcodecs.x` of a codec that numcodecs calls `x`, unless a codec has taken the
+    /// name for its own.
+    ///
+    /// # Errors
+    /// Nobody offers a codec of that name; the error names the places searched and the remedy.
+    pub fn by_spelling(&self, dialect: Dialect, name: &str) -> Result<(Arc<Entry>, Dialect), NotFound> {
         if self.builtins_first
-            && let Some(entry) = self.known().by_name.get(&key)
+            && let Some(found) = self.known().by_spelling(dialect, name)
         {
-            return Ok(entry.clone());
+            return Ok(found);
         }
-        let found = self.scan().by_name.get(&key).cloned();
-        found.ok_or_else(|| self.not_found(Wanted::Name(dialect, key.1)))
+        let found = self.scan().by_spelling(dialect, name);
+        found.ok_or_else(|| self.not_found(Wanted::Name(dialect, name.to_owned())))
     }
 
     /// The codec that anybody calls `name`: numcodecs, else Zarr v3, else people (its HDF5 filter name).

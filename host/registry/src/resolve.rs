@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use ncz_codec::{CodecError, Dialect};
+use ncz_codec::config::unknown_key;
+use ncz_codec::{CodecConfig, CodecError, Dialect};
+use serde_json::{Map, Value};
 
 use crate::chain::Stage;
 use crate::error::NotFound;
 use crate::spec::{ChainSpec, StageSpec};
-use crate::{Entry, Registry};
+use crate::{Entry, Registry, known};
 
 /// The HDF5 id of shuffle.
 const SHUFFLE: u32 = 2;
@@ -71,6 +73,24 @@ impl ChainSpec {
         };
         stages.iter().enumerate().map(resolve).collect()
     }
+
+    /// Adds a codec at the end; one that the chain has already, under whatever name or number, is
+    /// replaced at its place, as `nc_def_var_filter` does.
+    pub fn define_with(&mut self, registry: &Registry, stage: StageSpec) {
+        match self.stages().iter().position(|have| have.is_codec_of(&stage, registry)) {
+            Some(place) => self.replace(place, stage),
+            None => self.push(stage),
+        }
+    }
+
+    /// Takes the codec of an HDF5 filter out, under whatever name or number it stands there. Returns
+    /// whether it was there.
+    pub fn remove(&mut self, registry: &Registry, id: u32) -> bool {
+        let filter = StageSpec::Filter { id, params: Vec::new() };
+        let before = self.stages().len();
+        self.retain(|have| !have.is_codec_of(&filter, registry));
+        self.stages().len() < before
+    }
 }
 
 impl StageSpec {
@@ -79,10 +99,13 @@ impl StageSpec {
     /// # Errors
     /// The codec is not found, or refuses its configuration.
     pub fn resolve(&self, registry: &Registry) -> Result<Stage, ResolveFault> {
-        let entry = self.find(registry)?;
+        let (entry, spelling) = self.find(registry)?;
         let mut notes = Vec::new();
         let config = match self {
-            Self::Json { dialect, config, .. } => entry.codec().parse_json(*dialect, config, &mut notes),
+            Self::Json { dialect: Dialect::ZarrV3, name, config } if spelling == Dialect::Numcodecs => {
+                parse_numcodecs_in_v3(&entry, name, config, &mut notes)
+            }
+            Self::Json { config, .. } => entry.codec().parse_json(spelling, config, &mut notes),
             Self::Filter { params, .. } => entry.codec().parse_params(params),
             // A bare name means the codec's own defaults, which only JSON has for every codec. But that of
             // shuffle is a size of 4 whatever the type, where its parameters default to the type's.
@@ -99,11 +122,40 @@ impl StageSpec {
         Ok(Stage { info: entry.info().clone(), config, origin, notes })
     }
 
-    fn find(&self, registry: &Registry) -> Result<Arc<Entry>, NotFound> {
+    /// The codec, and the dialect of its configuration.
+    fn find(&self, registry: &Registry) -> Result<(Arc<Entry>, Dialect), NotFound> {
         match self {
-            Self::Json { dialect, name, .. } => registry.by_name(*dialect, name),
-            Self::Filter { id, .. } => registry.by_id(*id),
-            Self::Named { name, .. } => registry.by_any_name(name),
+            Self::Json { dialect, name, .. } => registry.by_spelling(*dialect, name),
+            Self::Filter { id, .. } => registry.by_id(*id).map(|entry| (entry, Dialect::Numcodecs)),
+            Self::Named { name, .. } => registry.by_any_name(name).map(|entry| (entry, Dialect::Numcodecs)),
         }
     }
+
+    /// Whether both name the same codec, however each does it. Codecs that are not at hand are told apart
+    /// by what is written alone.
+    fn is_codec_of(&self, other: &Self, registry: &Registry) -> bool {
+        self.same_codec(other)
+            || match (self.find(registry), other.find(registry)) {
+                (Ok((a, _)), Ok((b, _))) => Arc::ptr_eq(&a, &b) || a.info() == b.info(),
+                _ => false,
+            }
+    }
+}
+
+/// Reads the configuration of a `numcodecs.` name in Zarr v3, where unknown keys are errors.
+fn parse_numcodecs_in_v3(
+    entry: &Entry,
+    name: &str,
+    config: &Map<String, Value>,
+    notes: &mut Vec<String>,
+) -> Result<Arc<dyn CodecConfig>, CodecError> {
+    let parsed = entry.codec().parse_json(Dialect::Numcodecs, config, notes)?;
+    if let Some(key) = notes.iter().find_map(|note| unknown_key(note)) {
+        let text = "numcodecs knows no such key of this codec; other readers of Zarr v3 refuse it";
+        return Err(CodecError::config(key, text));
+    }
+    if !known::is_in_zarr_python(name) {
+        notes.push(format!("zarr-python knows no codec {name:?}; other readers of Zarr v3 may not either"));
+    }
+    Ok(parsed)
 }

@@ -5,10 +5,14 @@ mod text;
 
 use std::fmt;
 
-use ncz_codec::{CodecError, Dialect};
+use ncz_codec::{CodecConfig, CodecError, CodecInfo, Dialect};
 use serde_json::{Map, Value};
 
 pub use text::{SpecTextError, format_spec_text};
+
+/// What Zarr v3 names begin with that stand for a numcodecs codec: `numcodecs.zlib`, with the
+/// configuration that numcodecs defines. The names are in use and not registered.
+pub const NUMCODECS_PREFIX: &str = "numcodecs.";
 
 /// One codec of a chain, as somebody wrote it.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +75,16 @@ pub enum SpecError {
         codec: String,
         /// The form that is wanted.
         wanted: &'static str,
+    },
+    /// A codec's JSON has a member that Zarr v3 does not define.
+    #[error(
+        "codec {codec} has a member {member:?}, which is not known; a codec has a name and a configuration"
+    )]
+    Member {
+        /// The JSON found.
+        codec: String,
+        /// The member.
+        member: String,
     },
     /// A codec cannot be written in the dialect.
     #[error("codec {name} cannot be written as {dialect} JSON")]
@@ -146,6 +160,18 @@ impl ChainSpec {
             None => self.stages.push(stage),
         }
     }
+
+    pub(crate) fn push(&mut self, stage: StageSpec) {
+        self.stages.push(stage);
+    }
+
+    pub(crate) fn replace(&mut self, place: usize, stage: StageSpec) {
+        self.stages[place] = stage;
+    }
+
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&StageSpec) -> bool) {
+        self.stages.retain(keep);
+    }
 }
 
 impl StageSpec {
@@ -170,6 +196,16 @@ impl StageSpec {
                 }
                 let object = codec.as_object().ok_or_else(|| shape(WANTED))?;
                 let Some(Value::String(name)) = object.get("name") else { return Err(shape(WANTED)) };
+                // A codec that may be passed over would leave bytes that nobody decoded, so the value of
+                // must_understand makes no difference.
+                let known = |member: &str, value: &Value| match member {
+                    "name" | "configuration" => true,
+                    "must_understand" => value.is_boolean(),
+                    _ => false,
+                };
+                if let Some((member, _)) = object.iter().find(|(member, value)| !known(member, value)) {
+                    return Err(SpecError::Member { codec: abridged(codec), member: member.clone() });
+                }
                 let config = match object.get("configuration") {
                     None | Some(Value::Null) => Map::new(),
                     Some(Value::Object(config)) => config.clone(),
@@ -181,7 +217,7 @@ impl StageSpec {
     }
 
     /// Whether both name the same codec in the same way.
-    fn same_codec(&self, other: &Self) -> bool {
+    pub(crate) fn same_codec(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Filter { id: a, .. }, Self::Filter { id: b, .. }) => a == b,
             (
@@ -209,6 +245,28 @@ pub fn codec_json(dialect: Dialect, name: &str, config: Map<String, Value>) -> V
         }
     }
     Value::Object(object)
+}
+
+/// The JSON of a codec for metadata. In Zarr v3 a codec without a name there is written by its numcodecs
+/// id, `numcodecs.zlib`, with its configuration in that dialect.
+///
+/// # Errors
+/// The codec has no name in the dialect, or its configuration cannot be expressed there.
+pub fn stored_codec_json(
+    info: &CodecInfo,
+    config: &dyn CodecConfig,
+    dialect: Dialect,
+) -> Result<Value, SpecError> {
+    let unwritable = |source| SpecError::Unwritable { name: info.name.to_string(), dialect, source };
+    let own = info.names(dialect).first().map(|name| (name.to_string(), dialect));
+    let lent = || {
+        let id = info.numcodecs.first().filter(|_| dialect == Dialect::ZarrV3)?;
+        Some((format!("{NUMCODECS_PREFIX}{id}"), Dialect::Numcodecs))
+    };
+    let (name, spelling) = own
+        .or_else(lent)
+        .ok_or_else(|| unwritable(CodecError::unsupported(format!("the codec has no {dialect} name"))))?;
+    Ok(codec_json(dialect, &name, config.to_json(spelling).map_err(unwritable)?))
 }
 
 impl fmt::Display for StageSpec {

@@ -58,7 +58,7 @@ impl Shorts {
         let new = NewVariable::new("v", NcType::Short)
             .dimensions(names)
             .chunks(self.chunk.clone())
-            .order(self.order)
+            .order(self.order.clone())
             .byte_order(if self.big { ByteOrder::Big } else { ByteOrder::Little })
             .fill(NewFill::Value(Value::from(FILL)));
         let variable = hierarchy.add_variable("/", new).unwrap();
@@ -169,8 +169,8 @@ proptest! {
             prop_assert!(after.is_empty());
         }
         // netcdf-c takes every chunk for a row-major one.
-        let order = if to_nczarr { Order::C } else { source.order };
-        prop_assert_eq!(copy.hierarchy().variable("/v").unwrap().order, order);
+        let order = if to_nczarr { Order::C } else { source.order.clone() };
+        prop_assert_eq!(&copy.hierarchy().variable("/v").unwrap().order, &order);
         let same_order = order == source.order || source.shape.len() < 2;
         if !rechunk && codecs.is_none() && same_order {
             prop_assert!(summary.variables[0].unchanged);

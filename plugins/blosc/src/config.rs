@@ -192,9 +192,16 @@ impl Codec for Blosc {
             (Container::Hdf5, _) | (_, Size::Unknown) => repr::byte_len(&env.chunk_shape, env.dtype.size)?,
             (_, Size::Exact(len) | Size::AtMost(len)) => len,
         };
-        if let Some(len) = Some(chunk).max(size.bound()).filter(|&len| len > Header::MAX_DECODED) {
-            return Err(too_long(len));
+        // Of bytes that may be fewer only those that are too many are refused, when they come.
+        let certain = match size {
+            Size::Exact(len) => chunk.max(len),
+            Size::AtMost(_) => 0,
+            Size::Unknown => chunk,
+        };
+        if certain > Header::MAX_DECODED {
+            return Err(too_long(certain));
         }
+        let chunk = chunk.min(Header::MAX_DECODED);
         let shuffle = self.shuffle.for_elements(typesize);
         let stored = Self {
             shuffle,
@@ -223,8 +230,8 @@ impl Codec for Blosc {
             typesize,
             blocksize: blocksize as usize,
         };
-        let output =
-            Repr::Bytes { size: size.bound().map_or(Size::Unknown, |len| Size::AtMost(len + Header::LEN)) };
+        let most = |len: usize| Size::AtMost(len.min(Header::MAX_DECODED) + Header::LEN);
+        let output = Repr::Bytes { size: size.bound().map_or(Size::Unknown, most) };
         Ok(Bound { stored, working, output, coder: BloscCoder::new(Ok((self.cname, settings))) })
     }
 

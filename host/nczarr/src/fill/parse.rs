@@ -49,6 +49,8 @@ pub(super) fn element(json: &Json, dtype: &Dtype, text: FillText) -> Option<Vec<
         }
         Kind::Bytes => padded(text_bytes(json, size, text)?, size),
         Kind::Unicode => unicode(json, size, dtype.order()),
+        Kind::VlenText => text_bytes(json, 0, FillText::Plain),
+        Kind::VlenBytes => text_bytes(json, usize::MAX, FillText::Base64),
         Kind::Other => match json {
             Json::String(encoded) => padded(base64::decode(encoded)?, size).filter(|_| size > 0),
             _ => (integer(json)? == 0).then(|| vec![0; size]),

@@ -10,7 +10,9 @@ use crate::error::VariableFault;
 use crate::fill::{FillText, FillValue};
 use crate::json;
 use crate::limits;
-use crate::model::{Generation, Order, ScalarForm, Separator, Storage, Variable, VariableDocuments};
+use crate::model::{
+    Generation, KeyEncoding, Order, ScalarForm, Separator, Storage, Variable, VariableDocuments,
+};
 use crate::value::Value;
 
 /// The documents of an array and where it stands.
@@ -80,7 +82,7 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
     let storage = storage(parts.info.as_ref(), scalar.is_some());
     let attributes = attributes(parts.zattrs.as_ref(), parts.types.as_ref(), nc_type, &mut notes);
     compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
-    let documents = VariableDocuments { zarray: Some(parts.zarray), zattrs: parts.zattrs };
+    let documents = VariableDocuments { zarray: Some(parts.zarray), zattrs: parts.zattrs, zarr_json: None };
     let variable = Variable {
         name: parts.name,
         path: parts.path,
@@ -89,10 +91,12 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
         nc_type,
         shape,
         chunk_shape,
+        sharding: None,
         scalar,
         dimensions: Vec::new(),
         fill,
         order,
+        key_encoding: KeyEncoding::V2,
         separator,
         filters,
         storage,

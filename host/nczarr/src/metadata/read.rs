@@ -196,7 +196,7 @@ impl Reader<'_> {
         if self.generation.is_some() && info.is_none() {
             self.loader.warn(path, "it has no NCZarr entry; its content is what the store lists");
         }
-        Ok(GroupParts { documents: GroupDocuments { zgroup, zattrs }, info, types })
+        Ok(GroupParts { documents: GroupDocuments { zgroup, zattrs, zarr_json: None }, info, types })
     }
 
     /// Names of the arrays and groups inside: as NCZarr lists them, else what is there.

@@ -155,11 +155,11 @@ fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Ob
     if !zattrs.object.is_empty() || old.is_some() {
         objects.push((variable.document_key(".zattrs"), zattrs.object));
     }
-    objects.push((variable.document_key(".zarray"), zarray(variable, nczarr)));
+    objects.push((variable.document_key(".zarray"), zarray(variable, nczarr)?));
     Ok(objects)
 }
 
-fn zarray(variable: &Variable, nczarr: bool) -> Map<String, Json> {
+fn zarray(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, NczarrError> {
     let old = variable.documents.zarray.as_ref();
     let mut zarray = old.cloned().unwrap_or_default();
     remove_nczarr(&mut zarray);
@@ -171,9 +171,18 @@ fn zarray(variable: &Variable, nczarr: bool) -> Map<String, Json> {
         "fill_value".to_owned(),
         variable.fill.as_ref().map_or(Json::Null, |fill| fill.json().clone()),
     );
-    let order = match variable.order {
+    let order = match &variable.order {
         crate::model::Order::C => "C",
         crate::model::Order::F => "F",
+        crate::model::Order::Axes(_) => {
+            return Err(NczarrError::Definition {
+                kind: "variable",
+                path: variable.path.clone(),
+                reason:
+                    "its chunks are neither in C nor in F order, and Zarr version 2 has no other; choose one"
+                        .to_owned(),
+            });
+        }
     };
     zarray.insert("order".to_owned(), json!(order));
     let kept = old.is_some_and(|old| super::array::chain(old).is_ok_and(|chain| chain == variable.filters));
@@ -195,7 +204,7 @@ fn zarray(variable: &Variable, nczarr: bool) -> Map<String, Json> {
         }
         Separator::Dot => {}
     }
-    zarray
+    Ok(zarray)
 }
 
 /// A structure is a list in JSON, all else its text. netCDF's char is `>S1` in NCZarr, which zarr-python refuses;
@@ -253,8 +262,8 @@ fn xarray_names(hierarchy: &Hierarchy, variable: &Variable, nczarr: bool) -> Opt
 
 fn writes_nczarr(hierarchy: &Hierarchy) -> Result<bool, NczarrError> {
     match hierarchy.format {
-        Format::Zarr2 => Ok(false),
-        Format::Nczarr(Generation::Attributes) => Ok(true),
+        Format::Zarr2 | Format::Zarr3 => Ok(false),
+        Format::Nczarr(Generation::Attributes) | Format::Nczarr3 => Ok(true),
         Format::Nczarr(Generation::Objects) => Err(NczarrError::OldGeneration { written_by: "4.8.0" }),
         Format::Nczarr(Generation::UpperCase) => {
             Err(NczarrError::OldGeneration { written_by: "4.8.1 and 4.9.0" })

@@ -34,6 +34,8 @@ pub struct GroupDocuments {
     pub zgroup: Option<Map<String, Json>>,
     /// `.zattrs`
     pub zattrs: Option<Map<String, Json>>,
+    /// `zarr.json` of version 3, with the attributes in it
+    pub zarr_json: Option<Map<String, Json>>,
 }
 
 /// A variable that cannot be read.

@@ -4,8 +4,8 @@ use serde_json::Value as Json;
 
 use super::names;
 use super::{
-    Dimension, DimensionRef, Group, Hierarchy, Order, ScalarForm, Separator, Storage, Variable,
-    VariableDocuments, join_path,
+    Dimension, DimensionRef, Format, Group, Hierarchy, KeyEncoding, Order, ScalarForm, Separator, Sharding,
+    Storage, Variable, VariableDocuments, join_path,
 };
 use crate::attribute::Attribute;
 use crate::dtype::{ByteOrder, Dtype, NcType};
@@ -48,7 +48,8 @@ pub struct NewVariable {
     chunks: Option<Vec<u64>>,
     fill: NewFill,
     order: Order,
-    separator: Separator,
+    sharding: Option<Sharding>,
+    separator: Option<Separator>,
     filters: Vec<Json>,
     storage: Storage,
     attributes: Vec<Attribute>,
@@ -68,7 +69,8 @@ impl NewVariable {
             chunks: None,
             fill: NewFill::Default,
             order: Order::C,
-            separator: Separator::Dot,
+            sharding: None,
+            separator: None,
             filters: Vec::new(),
             storage: Storage::Chunked,
             attributes: Vec::new(),
@@ -124,10 +126,17 @@ impl NewVariable {
         self
     }
 
-    /// What stands between the chunk indices in a key; a dot unless said.
+    /// Puts chunks together in shards; version 3 only.
+    #[must_use]
+    pub fn sharding(mut self, sharding: Sharding) -> Self {
+        self.sharding = Some(sharding);
+        self
+    }
+
+    /// What stands between the chunk indices in a key; unless said a dot in version 2, a slash in version 3.
     #[must_use]
     pub fn separator(mut self, separator: Separator) -> Self {
-        self.separator = separator;
+        self.separator = Some(separator);
         self
     }
 
@@ -224,7 +233,7 @@ impl Hierarchy {
             (None, None) => return Err(wrong("it has no type".to_owned())),
         };
         let shape: Vec<u64> = lens.iter().map(|&(len, _)| len).collect();
-        let scalar = shape.is_empty().then_some(if self.format.is_nczarr() {
+        let scalar = shape.is_empty().then_some(if self.format == Format::NCZARR {
             ScalarForm::Rank1
         } else {
             ScalarForm::Rank0
@@ -252,7 +261,7 @@ impl Hierarchy {
                 "chunk lengths {chunk_shape:?} contain 0; give each dimension at least 1"
             )));
         }
-        let text = if self.format.is_nczarr() { FillText::Plain } else { FillText::Base64 };
+        let text = FillText::of(self.format);
         let mut attributes = Vec::new();
         let fill = match (&new.fill, new.nc_type) {
             (NewFill::None, _) => None,
@@ -285,6 +294,28 @@ impl Hierarchy {
             }
             crate::attribute::set(&mut attributes, attribute)?;
         }
+        if let Some(sharding) = &new.sharding {
+            let whole = sharding.shape.len() == chunk_shape.len()
+                && sharding
+                    .shape
+                    .iter()
+                    .zip(&chunk_shape)
+                    .all(|(shard, chunk)| *shard > 0 && shard % chunk == 0);
+            if !self.format.is_v3() {
+                return Err(wrong("shards are of Zarr version 3; this dataset is of version 2".to_owned()));
+            }
+            if !whole || shape.is_empty() {
+                return Err(wrong(format!(
+                    "its shards {:?} are no multiples of its chunks {chunk_shape:?}",
+                    sharding.shape
+                )));
+            }
+        }
+        let (key_encoding, separator) = if self.format.is_v3() {
+            (KeyEncoding::Default, Separator::Slash)
+        } else {
+            (KeyEncoding::V2, Separator::Dot)
+        };
         let group = self.group_mut(&group_path)?;
         group.variables.push(Variable {
             name: new.name,
@@ -297,8 +328,10 @@ impl Hierarchy {
             scalar,
             dimensions,
             fill,
+            sharding: new.sharding,
             order: new.order,
-            separator: new.separator,
+            key_encoding,
+            separator: new.separator.unwrap_or(separator),
             filters: new.filters,
             storage: new.storage,
             attributes,

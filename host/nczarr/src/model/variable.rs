@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{DimensionRef, document_key};
 use crate::attribute::Attribute;
-use crate::dtype::{Dtype, NcType};
+use crate::dtype::{ByteOrder, Dtype, NcType};
 use crate::error::NczarrError;
 use crate::fill::FillValue;
 
@@ -23,8 +23,10 @@ pub struct Variable {
     pub nc_type: Option<NcType>,
     /// Lengths of the stored array; empty for scalars. [`Hierarchy::shape_of`](super::Hierarchy::shape_of) gives what netCDF shows.
     pub shape: Vec<u64>,
-    /// Lengths of a chunk, of the same rank, each at least 1.
+    /// Lengths of a chunk, of the same rank, each at least 1: what the codecs encode.
     pub chunk_shape: Vec<u64>,
+    /// How chunks are put together in one object; `None`: each chunk is an object.
+    pub sharding: Option<Sharding>,
     /// How a scalar is stored; `None` for arrays that have dimensions.
     pub scalar: Option<ScalarForm>,
     /// The dimensions, outermost first.
@@ -33,9 +35,13 @@ pub struct Variable {
     pub fill: Option<FillValue>,
     /// Order of the elements in a chunk.
     pub order: Order,
+    /// How the key of a chunk or shard begins.
+    pub key_encoding: KeyEncoding,
     /// What stands between the chunk indices in a key.
     pub separator: Separator,
-    /// The chain in the order of encoding as codec JSON: `filters`, then `compressor`.
+    /// The chain of a chunk in the order of encoding as codec JSON. In version 2 `filters`, then `compressor`,
+    /// without `vlen-utf8` and `vlen-bytes`, which the dtype tells. In version 3 the codecs without `transpose`,
+    /// `bytes`, `vlen-utf8`, `vlen-bytes` and `sharding_indexed`, which the order, the dtype and the sharding tell.
     pub filters: Vec<Json>,
     /// netCDF's storage class.
     pub storage: Storage,
@@ -52,16 +58,76 @@ pub struct VariableDocuments {
     pub zarray: Option<Map<String, Json>>,
     /// `.zattrs`
     pub zattrs: Option<Map<String, Json>>,
+    /// `zarr.json` of version 3, with the attributes in it
+    pub zarr_json: Option<Map<String, Json>>,
 }
 
 /// Order of the elements in a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Order {
     /// The last dimension changes fastest.
     #[default]
     C,
     /// The first dimension changes fastest.
     F,
+    /// The dimensions from the one that changes slowest to the one that changes fastest, as the `order` of
+    /// version 3's `transpose` lists them: a permutation of `0..rank` that is neither of the above.
+    Axes(Vec<usize>),
+}
+
+impl Order {
+    /// The order of a permutation: by its name where it has one.
+    #[must_use]
+    pub fn from_axes(axes: Vec<usize>) -> Self {
+        if axes.iter().copied().eq(0..axes.len()) {
+            Self::C
+        } else if axes.iter().copied().eq((0..axes.len()).rev()) {
+            Self::F
+        } else {
+            Self::Axes(axes)
+        }
+    }
+
+    /// The dimensions of an array of this rank from the one that changes slowest to the one that changes fastest.
+    #[must_use]
+    pub fn axes(&self, rank: usize) -> Vec<usize> {
+        match self {
+            Self::C => (0..rank).collect(),
+            Self::F => (0..rank).rev().collect(),
+            Self::Axes(axes) => axes.clone(),
+        }
+    }
+}
+
+/// How the key of a chunk begins (Zarr v3 core, "Chunk key encoding").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum KeyEncoding {
+    /// `v/0.1`, for a scalar `v/0`; the only one of version 2.
+    #[default]
+    V2,
+    /// `v/c/0/1`, for a scalar `v/c`.
+    Default,
+}
+
+/// Chunks put together in one object, a shard, behind or before an index (Zarr v3, `sharding_indexed`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sharding {
+    /// Lengths of a shard: multiples of those of a chunk.
+    pub shape: Vec<u64>,
+    /// Byte order of the index's 64-bit numbers.
+    pub index_order: ByteOrder,
+    /// Whether a CRC-32C stands behind the index.
+    pub index_checksum: bool,
+    /// Whether the index stands at the end of the shard, else at the start.
+    pub index_at_end: bool,
+}
+
+impl Sharding {
+    /// Shards of this shape with the index that everybody writes: little-endian, with checksum, at the end.
+    #[must_use]
+    pub fn new(shape: impl Into<Vec<u64>>) -> Self {
+        Self { shape: shape.into(), index_order: ByteOrder::Little, index_checksum: true, index_at_end: true }
+    }
 }
 
 /// What stands between the chunk indices in a key.
@@ -172,6 +238,12 @@ impl Variable {
             Some(ScalarForm::Rank1) => vec![1],
             _ => self.chunk_shape.clone(),
         }
+    }
+
+    /// Lengths of what one object of the store holds: a shard, or a chunk.
+    #[must_use]
+    pub fn object_shape(&self) -> &[u64] {
+        self.sharding.as_ref().map_or(&self.chunk_shape, |sharding| &sharding.shape)
     }
 
     /// Elements of one chunk; `None` beyond 64 bits.

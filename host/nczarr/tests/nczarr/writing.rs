@@ -120,7 +120,7 @@ fn a_new_dataset_reads_back_as_it_was_defined() {
         assert_eq!(back.root.attribute("scale").unwrap().value, Value::from(vec![0.1, 1e300]));
         let v = back.variable("v").unwrap();
         assert_eq!(
-            (v.chunk_shape.as_slice(), v.separator, v.order, v.filters.len()),
+            (v.chunk_shape.as_slice(), v.separator, v.order.clone(), v.filters.len()),
             (&[2][..], Separator::Slash, Order::F, 2)
         );
         assert_eq!(v.filters[1], zstd);

@@ -17,6 +17,7 @@ use crate::report::{
     CandidateReport, CodecReport, ConflictReport, FileReport, FolderReport, OfferReport, Report, Verdict,
 };
 use crate::search_path::{Environment, Folder, Origin, Platform, SearchPath};
+use crate::spec::NUMCODECS_PREFIX;
 use crate::symbols::{LibraryFinder, Symbols, Unsuitable, inspect};
 
 /// What one search found: the codecs to use, and the report.
@@ -61,13 +62,24 @@ impl Scan {
         Assembly { opener, stock, pairing }.finish(report)
     }
 
+    /// The codec of this name in the dialect, and the dialect of its configuration.
+    pub(super) fn by_spelling(&self, dialect: Dialect, name: &str) -> Option<(Arc<Entry>, Dialect)> {
+        let named = |dialect, name: &str| {
+            self.by_name.get(&(dialect, name.to_owned())).map(|entry| (entry.clone(), dialect))
+        };
+        named(dialect, name).or_else(|| {
+            let id = name.strip_prefix(NUMCODECS_PREFIX).filter(|_| dialect == Dialect::ZarrV3)?;
+            named(Dialect::Numcodecs, id)
+        })
+    }
+
     /// The codec of this name in any dialect, or by its name for people.
     pub(super) fn by_any_name(&self, name: &str) -> Option<Arc<Entry>> {
         let dialects = [Dialect::Numcodecs, Dialect::ZarrV3].into_iter();
-        let mut named = dialects.filter_map(|dialect| self.by_name.get(&(dialect, name.to_owned())));
+        let mut named = dialects.filter_map(|dialect| self.by_spelling(dialect, name));
         let called =
             || self.by_id.iter().filter(|(_, entry)| entry.info().name == name).min_by_key(|(id, _)| **id);
-        named.next().or_else(|| called().map(|(_, entry)| entry)).cloned()
+        named.next().map(|(entry, _)| entry).or_else(|| called().map(|(_, entry)| entry.clone()))
     }
 
     /// Searches and reads symbols; opens nothing.
