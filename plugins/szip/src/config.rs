@@ -98,14 +98,15 @@ impl Codec for Szip {
         let working =
             [self.working_mask(dtype, env.container), self.pixels_per_block, bits, self.scanline(env)?];
         let coder = SzipCoder::new(&working)?;
-        let output = Repr::Bytes {
-            size: match input.size()?.bound() {
-                Some(len) => Size::AtMost(coder.max_encoded_len(len).ok_or_else(|| {
-                    CodecError::unsupported(format!("{len} bytes are more than szip takes at once"))
-                })?),
-                None => Size::Unknown,
-            },
+        let size = match input.size()? {
+            Size::Exact(len) => Size::AtMost(coder.max_encoded_len(len).ok_or_else(|| {
+                CodecError::unsupported(format!("{len} bytes are more than szip takes at once"))
+            })?),
+            // Of bytes that may be fewer only those that are too many are refused, when they come.
+            Size::AtMost(len) => coder.max_encoded_len(len).map_or(Size::Unknown, Size::AtMost),
+            Size::Unknown => Size::Unknown,
         };
+        let output = Repr::Bytes { size };
         Ok(Bound { stored: *self, working: working.to_vec(), output, coder })
     }
 
