@@ -1,8 +1,8 @@
 //! Copying a dataset, with other codecs or chunks where they are asked for.
 
 mod route;
-mod strangers;
-mod tasks;
+pub(crate) mod strangers;
+pub(crate) mod tasks;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -73,8 +73,10 @@ pub trait Progress: Sync {
 pub enum Phase {
     /// Moving chunks.
     Copy,
-    /// Comparing both sides.
+    /// Comparing both sides, or decoding every chunk.
     Verify,
+    /// Looking for what can be repaired.
+    Repair,
 }
 
 /// Nobody follows.

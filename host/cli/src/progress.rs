@@ -65,6 +65,7 @@ impl Progress for Bar {
         self.bar.set_message(match phase {
             Phase::Copy => "copying",
             Phase::Verify => "verifying",
+            Phase::Repair => "looking for faults",
         });
     }
 

@@ -8,7 +8,7 @@ use ncz_store::{Depth, Entry, EntryKind, KeyBuf, Listing, Prefix, Store, StoreEr
 use super::{CopyError, LeftOut};
 
 /// Names that carry metadata in some generation of the format.
-const DOCUMENTS: [&str; 11] = [
+pub(crate) const DOCUMENTS: [&str; 11] = [
     ".zarray",
     ".zattrs",
     ".zgroup",

@@ -6,21 +6,19 @@ use std::sync::{Mutex, PoisonError};
 use ncz_nczarr::{Array, DataError, Pool};
 use ncz_store::{Depth, Prefix, Store, StoreError};
 
-use super::CopyError;
-
 /// Up to so many tiles are looked at one by one; of more, the chunks are listed, and the list is no longer
 /// than this either: it costs some 100 bytes an entry.
-const LISTED: u64 = 250_000;
+pub(crate) const LISTED: u64 = 250_000;
 
 /// With more chunks than can be listed, still so many tiles are looked at one by one.
-const PROBED: u64 = 1 << 32;
+pub(crate) const PROBED: u64 = 1 << 32;
 
 /// Numbers of tiles to keep, half of the most.
 const TOUCHED: u64 = 500_000;
 
 /// Numbered boxes that tile an array, in row-major order.
 #[derive(Clone, Debug)]
-pub(super) struct Tiles {
+pub(crate) struct Tiles {
     /// How many in each dimension.
     counts: Vec<u64>,
     /// Which ones to visit: all up to a number, or those in a list.
@@ -35,7 +33,7 @@ enum Which {
 
 impl Tiles {
     /// All tiles of `shape`, each of lengths `tile`.
-    pub(super) fn all(array: &Array, shape: &[u64], tile: &[u64]) -> Result<Self, DataError> {
+    pub(crate) fn all(array: &Array, shape: &[u64], tile: &[u64]) -> Result<Self, DataError> {
         let counts: Vec<u64> = shape.iter().zip(tile).map(|(len, tile)| len.div_ceil(*tile)).collect();
         let total =
             if counts.contains(&0) { Some(0) } else { counts.iter().copied().try_fold(1, u64::checked_mul) };
@@ -48,9 +46,14 @@ impl Tiles {
         }
     }
 
+    /// These tiles of an array that has so many in each dimension.
+    pub(crate) fn some(counts: Vec<u64>, numbers: Vec<u64>) -> Self {
+        Self { counts, which: Which::Some(numbers) }
+    }
+
     /// Leaves out the tiles without a stored chunk where looking at each one would take too long: an
     /// array of 2^50 chunks may have three.
-    pub(super) fn existing(self, array: &Array, store: &dyn Store, tile: &[u64]) -> Result<Self, DataError> {
+    pub(crate) fn existing(self, array: &Array, store: &dyn Store, tile: &[u64]) -> Result<Self, DataError> {
         let total = self.len();
         if total <= LISTED || !store.capabilities().list {
             return Ok(self);
@@ -81,7 +84,7 @@ impl Tiles {
     }
 
     /// How many tiles there are to visit.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         match &self.which {
             Which::All(total) => *total,
             Which::Some(numbers) => numbers.len() as u64,
@@ -89,7 +92,7 @@ impl Tiles {
     }
 
     /// The coordinates of the `position`-th tile to visit.
-    pub(super) fn index(&self, position: u64) -> Vec<u64> {
+    pub(crate) fn index(&self, position: u64) -> Vec<u64> {
         let mut rest = match &self.which {
             Which::All(_) => position,
             Which::Some(numbers) => numbers.get(position as usize).copied().unwrap_or(0),
@@ -131,14 +134,14 @@ impl Tiles {
 
 /// Calls `step` for each of `count` positions on all threads, each thread with a state of its own, until
 /// one fails.
-pub(super) fn for_each<S>(
+pub(crate) fn for_each<S, E: Send>(
     pool: &Pool,
     count: u64,
     state: impl Fn() -> S + Sync,
-    step: impl Fn(&mut S, u64) -> Result<(), CopyError> + Sync,
-) -> Result<(), CopyError> {
+    step: impl Fn(&mut S, u64) -> Result<(), E> + Sync,
+) -> Result<(), E> {
     let next = AtomicU64::new(0);
-    let failure: Mutex<Option<CopyError>> = Mutex::new(None);
+    let failure: Mutex<Option<E>> = Mutex::new(None);
     pool.run(count, &|| {
         let mut state = state();
         loop {
