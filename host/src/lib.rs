@@ -9,8 +9,8 @@
 //! - [`codec`]: what the author of a plugin sees.
 
 //!
-//! With the feature `builtin` (on by default) the codecs blosc, bzip2, deflate, fletcher32, shuffle,
-//! szip and zstd are part of the program, and no plugin need be installed for them.
+//! With the feature `builtin` (on by default) the codecs blosc, bzip2, crc32c, deflate, fletcher32,
+//! gzip, shuffle, szip and zstd are part of the program, and no plugin need be installed for them.
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,6 @@ pub use ncz_store as store;
 // Linking a codec crate is what makes it a built-in.
 #[cfg(feature = "builtin")]
 use {
-    ncz_blosc as _, ncz_bzip2 as _, ncz_deflate as _, ncz_fletcher32 as _, ncz_shuffle as _, ncz_szip as _,
-    ncz_zstd as _,
+    ncz_blosc as _, ncz_bzip2 as _, ncz_crc32c as _, ncz_deflate as _, ncz_fletcher32 as _, ncz_gzip as _,
+    ncz_shuffle as _, ncz_szip as _, ncz_zstd as _,
 };

@@ -239,9 +239,8 @@ pub fn codec_json(dialect: Dialect, name: &str, config: Map<String, Value>) -> V
         }
         Dialect::ZarrV3 => {
             object.insert("name".to_owned(), Value::String(name.to_owned()));
-            if !config.is_empty() {
-                object.insert("configuration".to_owned(), Value::Object(config));
-            }
+            // zarr-python refuses most codecs without this member, and every reader takes an empty one.
+            object.insert("configuration".to_owned(), Value::Object(config));
         }
     }
     Value::Object(object)

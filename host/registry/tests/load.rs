@@ -34,7 +34,7 @@ fn foreign(libraries: &[Arc<Library>]) -> Codecs {
 /// The codecs by filter id, run by the native face.
 fn native(libraries: &[Arc<Library>]) -> Codecs {
     let codecs = libraries.iter().flat_map(|library| library.native().unwrap());
-    codecs.map(|codec| (codec.info().filter_id.unwrap(), Arc::new(codec) as _)).collect()
+    codecs.filter_map(|codec| Some((codec.info().filter_id?, Arc::new(codec) as _))).collect()
 }
 
 fn decode(coder: &dyn AnyCoder, input: &[u8], guess: usize) -> Result<Vec<u8>, CodecError> {
@@ -114,7 +114,10 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         "_1as_0lib_1header_0root_bmodule_bloader",
         "ncz_codec_plugin",
     ];
+    // C has no use for a codec without an HDF5 id.
+    const NATIVE_ONLY: [&str; 2] = ["libncz_crc32c.so", "libncz_gzip.so"];
     let (Ok(nm), Ok(readelf)) = (program("nm"), program("readelf")) else { return };
+    let mut native_only = 0;
     let print = |program: &Path, arguments: &[&str], library: &Path| {
         let mut command = std::process::Command::new(program);
         let output = run(command.args(arguments).arg(library), std::time::Duration::from_secs(60)).unwrap();
@@ -125,11 +128,15 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         let symbols = print(&nm, &["-D", "--defined-only", "--format=posix"], &library);
         let mut symbols: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
         symbols.sort_unstable();
-        assert_eq!(symbols, ENTRIES, "{}", library.display());
+        let without_id = NATIVE_ONLY.iter().any(|name| library.ends_with(name));
+        let entries = if without_id { &ENTRIES[5..] } else { &ENTRIES[..] };
+        assert_eq!(symbols, entries, "{}", library.display());
+        native_only += usize::from(without_id);
         let needed = print(&readelf, &["-d"], &library);
         assert!(needed.contains("libc.so"), "{needed}");
         assert!(!needed.contains("hdf5") && !needed.contains("netcdf"), "{needed}");
     }
+    assert_eq!(native_only, NATIVE_ONLY.len());
 }
 
 #[test]

@@ -206,7 +206,8 @@ impl Codec for Blosc {
         let stored = Self {
             shuffle,
             typesize: match env.container {
-                Container::ZarrV3 => Some(u32::try_from(element).unwrap_or(u32::MAX)),
+                // tensorstore takes no larger ones than c-blosc does.
+                Container::ZarrV3 => Some(typesize as u32),
                 _ => self.typesize,
             },
             ..*self

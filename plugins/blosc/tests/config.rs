@@ -99,6 +99,10 @@ fn zarr_v3_has_a_schema_of_its_own() {
         Value::Object(stored.to_json(Dialect::ZarrV3).unwrap()),
         json!({"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 8, "blocksize": 0})
     );
+    // c-blosc takes larger elements for single bytes, and tensorstore refuses their size.
+    let env = self::env(Kind::Opaque, 320, Container::ZarrV3);
+    let stored = Blosc::default().bind(&env.chunk(), &env).unwrap().stored;
+    assert_eq!(stored.to_json(Dialect::ZarrV3).unwrap()["typesize"], json!(1));
     let plain = Blosc { shuffle: Shuffle::None, ..Blosc::default() };
     assert_eq!(
         Value::Object(plain.to_json(Dialect::ZarrV3).unwrap()),

@@ -32,16 +32,35 @@ impl Codec for Shuffle {
 
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
-        let size = reader.integer("elementsize", 4, 0..=i64::from(u32::MAX))? as u32;
+        let missing = match dialect {
+            Dialect::Numcodecs => 4,
+            // zarr-python fills in the size of the elements.
+            Dialect::ZarrV3 => 0,
+        };
+        let given = reader.raw("elementsize").is_some();
+        let size = reader.integer("elementsize", missing, 0..=i64::from(u32::MAX))? as u32;
         reader.finish(notes)?;
-        if size == 0 {
-            notes.push("elementsize 0 is taken as the size of the elements, as netcdf-c means it".into());
+        match dialect {
+            Dialect::Numcodecs if size == 0 => {
+                notes.push("elementsize 0 is taken as the size of the elements, as netcdf-c means it".into());
+            }
+            Dialect::ZarrV3 if given && size == 0 => {
+                return Err(CodecError::config(
+                    "elementsize",
+                    "zarr-python shuffles nothing by 0; leave the key out for the size of the elements",
+                ));
+            }
+            _ => {}
         }
         Ok(Self { elementsize: (size > 0).then_some(size) })
     }
 
-    fn to_json(&self, _dialect: Dialect) -> Result<Map<String, Value>> {
-        Ok(Map::from_iter([("elementsize".into(), json!(self.elementsize.unwrap_or(0)))]))
+    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
+        let size = match dialect {
+            Dialect::Numcodecs => Some(self.elementsize.unwrap_or(0)),
+            Dialect::ZarrV3 => self.elementsize,
+        };
+        Ok(size.into_iter().map(|size| ("elementsize".into(), json!(size))).collect())
     }
 
     fn from_params(words: &[u32]) -> Result<Self> {

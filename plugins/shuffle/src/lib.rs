@@ -5,8 +5,9 @@
 //!
 //! # Parameters
 //! One word, the size of an element in bytes. It need not be given: the size of the elements that enter the stage is
-//! filled in. In JSON a missing `elementsize` means 4, as in numcodecs, and 0 means the size of the elements, which is
-//! what netcdf-c means by it.
+//! filled in. In numcodecs' JSON a missing `elementsize` means 4, as there, and 0 means the size of the elements, which
+//! is what netcdf-c means by it. In Zarr v3 a missing one means the size of the elements, as in zarr-python, and 0 is
+//! refused.
 //!
 //! # Example JSON
 //! ```

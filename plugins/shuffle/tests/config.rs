@@ -71,6 +71,18 @@ fn the_size_is_that_of_what_enters_the_stage() {
 }
 
 #[test]
+fn zarr_v3_means_the_size_of_the_elements_by_a_missing_size_and_none_by_zero() {
+    let parse =
+        |config: Value| Shuffle::from_json(Dialect::ZarrV3, config.as_object().unwrap(), &mut Vec::new());
+    assert_eq!(parse(json!({})), Ok(Shuffle { elementsize: None }));
+    assert_eq!(Value::Object(Shuffle { elementsize: None }.to_json(Dialect::ZarrV3).unwrap()), json!({}));
+    assert_eq!(
+        parse(json!({"elementsize": 0})).unwrap_err().to_string(),
+        r#"configuration key "elementsize" is not usable: zarr-python shuffles nothing by 0; leave the key out for the size of the elements"#
+    );
+}
+
+#[test]
 fn wrong_input_is_named() {
     let message = |config| parse(config).0.unwrap_err().to_string();
     assert_eq!(

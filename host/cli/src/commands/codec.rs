@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use ncz::codec::{ByteOrder, CodecConfig, Container, Dialect, Dtype, Env, Kind};
+use ncz::codec::{ByteOrder, Container, Dialect, Dtype, Env, Kind};
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage};
-use ncz::registry::spec::{ChainSpec, codec_json, format_spec_text};
+use ncz::registry::spec::{ChainSpec, format_spec_text, stored_codec_json};
 use serde_json::{Value, json};
 
 use crate::args::{Codec, ContainerArg};
@@ -253,10 +253,7 @@ fn dialect_json(stages: &[Stage], dialect: Dialect) -> Spelling<Vec<Value>> {
     stages
         .iter()
         .map(|stage| {
-            let name = stage.info.names(dialect).first();
-            let name = name.ok_or_else(|| format!("{} has no {dialect} name", stage.info.name))?;
-            let config: &dyn CodecConfig = &*stage.config;
-            Ok(codec_json(dialect, name, config.to_json(dialect).map_err(|error| with_causes(&error))?))
+            stored_codec_json(&stage.info, &*stage.config, dialect).map_err(|error| with_causes(&error))
         })
         .collect()
 }

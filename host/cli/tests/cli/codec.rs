@@ -11,7 +11,7 @@ fn a_chain_is_shown_in_all_spellings() {
   text        2|1,6
   parameters  2: none; 1: 6
   numcodecs   [{"id":"shuffle","elementsize":0},{"id":"zlib","level":6}]
-  Zarr v3     [{"name":"numcodecs.shuffle","configuration":{"elementsize":0}},{"name":"numcodecs.zlib","configuration":{"level":6}}]
+  Zarr v3     [{"name":"numcodecs.shuffle","configuration":{}},{"name":"numcodecs.zlib","configuration":{"level":6}}]
               for f4, 721 x 1440 in chunks of 100 x 200:
   stored      2: 4; 1: 6
   working     2: 4; 1: 6

@@ -30,6 +30,10 @@ fn without_plugins_the_built_in_codecs_are_listed() {
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!((cells[1], *cells.last().unwrap()), (id.to_string().as_str(), "built-in"), "{line}");
     }
+    for name in ["crc32c", "gzip"] {
+        let line = run.stdout.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(line.ends_with("built-in"), "{line}");
+    }
     assert_eq!(run.stdout, ncz(["plugins", "list"]).ends(0).stdout);
 }
 

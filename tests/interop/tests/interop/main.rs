@@ -14,6 +14,8 @@ mod h5py;
 mod netcdf4;
 // numcodecs' streams, and datasets that zarr-python and netcdf-c wrote.
 mod zarr_python;
+// The byte codecs of Zarr v3 against zarr-python and tensorstore.
+mod zarr_v3_codecs;
 // `ncz copy`, read by netcdf-c and zarr-python.
 mod copy;
 // Damaged and absurd input through the command.

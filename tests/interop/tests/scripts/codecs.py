@@ -17,7 +17,9 @@ SHUFFLE = {"id": "shuffle", "elementsize": None}
 # the codecs of a chain, and whether the bytes are the same from every encoder
 CHAINS = [
     ([{"id": "zlib", "level": 1}], False), ([{"id": "zlib", "level": 9}], False), ([{"id": "zlib", "level": 0}], False),
+    ([{"id": "gzip", "level": 1}], False), ([{"id": "gzip", "level": 9}], False), ([{"id": "gzip", "level": -1}], False),
     ([SHUFFLE], True), ([{"id": "fletcher32"}], True),
+    ([{"id": "crc32c"}], True), ([{"id": "crc32c", "location": "start"}], True), ([{"id": "gzip", "level": 5}, {"id": "crc32c"}], False),
     ([{"id": "bz2", "level": 1}], True), ([{"id": "bz2", "level": 9}], True),
     ([{"id": "zstd", "level": 3, "checksum": False}], True), ([{"id": "zstd", "level": -5, "checksum": False}], True),
     ([{"id": "zstd", "level": 0}], True), ([{"id": "zstd", "level": 19}], True), ([{"id": "zstd", "level": 1, "checksum": True}], True),

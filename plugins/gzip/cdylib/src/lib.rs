@@ -1,0 +1,2 @@
+//! The gzip codec as a plugin for ncz.
+ncz_codec::export!(native: ncz_gzip::Gzip);

@@ -1,0 +1,38 @@
+//! The gzip codec: compression in the gzip format.
+//!
+//! # Names
+//! numcodecs id `gzip`, Zarr v3 name `gzip`. There is no HDF5 filter of it: "gzip" in HDF5 is deflate.
+//!
+//! # Parameters
+//! One word, the level: 0 (stored only) to 9 (smallest). In JSON a missing level means 1 to numcodecs and 5 to
+//! zarr-python's Zarr v3, and in numcodecs -1 means 6, as in zlib.
+//!
+//! # Example JSON
+//! ```
+//! use ncz_codec::{Codec, Dialect};
+//! use ncz_gzip::Gzip;
+//!
+//! let json = serde_json::json!({"level": 5}); // {"id": "gzip", ..}, {"name": "gzip", "configuration": ..}
+//! for dialect in [Dialect::Numcodecs, Dialect::ZarrV3] {
+//!     let gzip = Gzip::from_json(dialect, json.as_object().unwrap(), &mut Vec::new())?;
+//!     assert_eq!(gzip, Gzip { level: 5 });
+//!     assert_eq!(Some(&gzip.to_json(dialect)?), json.as_object());
+//! }
+//! # Ok::<(), ncz_codec::CodecError>(())
+//! ```
+//!
+//! # Compatible implementations
+//! One gzip member (RFC 1952) without a name or a time, so that the same data give the same bytes; numcodecs,
+//! zarr-python and tensorstore read it. Members that follow each other are read as one stream, as numcodecs does, and
+//! every field of a header is understood. Zeros behind the last member, which numcodecs passes over, are refused. Each
+//! member ends with a checksum and its length, so damage is always seen.
+
+mod codec;
+mod config;
+mod ffi;
+mod header;
+
+pub use codec::{GzipCoder, GzipScratch};
+pub use config::Gzip;
+
+ncz_codec::register!(Gzip);
