@@ -52,7 +52,7 @@ impl fmt::Display for Location {
 #[non_exhaustive]
 pub enum StoreError {
     /// There is nothing at the place that was to be opened, or no directory to create it in.
-    #[error("there is no directory at {place}: check the path")]
+    #[error("there is nothing at {place}: check the path")]
     NotFound {
         /// The place that was looked at.
         place: String,
@@ -139,6 +139,67 @@ pub enum StoreError {
         /// The object.
         at: Location,
     },
+    /// An archive cannot be read as a whole.
+    #[error(
+        "{place} cannot be read as a zip archive: {}{reason}",
+        entry.as_ref().map(|entry| format!("entry {entry:?} ")).unwrap_or_default()
+    )]
+    BadArchive {
+        /// The path of the archive.
+        place: String,
+        /// The entry that it is about.
+        entry: Option<String>,
+        /// What is wrong, as the rest of a sentence.
+        reason: String,
+    },
+    /// An archive has no entries at all, hence no dataset.
+    #[error("the archive {place} is empty: there is no dataset in it")]
+    EmptyArchive {
+        /// The path of the archive.
+        place: String,
+    },
+    /// Several datasets lie side by side in an archive.
+    #[error(
+        "{place} holds {one:?} and {other:?} side by side: name one of them as the prefix, or open the archive flat"
+    )]
+    AmbiguousPrefix {
+        /// The path of the archive.
+        place: String,
+        /// A prefix that holds a dataset.
+        one: String,
+        /// Another one.
+        other: String,
+    },
+    /// One entry of an archive cannot be read.
+    #[error("{at} {reason}")]
+    BadEntry {
+        /// The object.
+        at: Location,
+        /// What is wrong, as the rest of a sentence.
+        reason: &'static str,
+    },
+    /// The bytes of an object are not those that were written.
+    #[error("{at} is damaged: its CRC-32 is {found:08x}, not {expected:08x}")]
+    Checksum {
+        /// The object.
+        at: Location,
+        /// The checksum that it should have.
+        expected: u32,
+        /// The checksum that it has.
+        found: u32,
+    },
+    /// A key that leads to other keys and has no content of its own.
+    #[error("{at} has no content of its own, it only leads to other keys")]
+    NoContent {
+        /// The key.
+        at: Location,
+    },
+    /// There is no object, where one is required.
+    #[error("there is no {at}")]
+    NoObject {
+        /// The object.
+        at: Location,
+    },
     /// The key is a prefix of another content key, or another content key is a prefix of it.
     #[error(
         "{at} cannot be an object: {other:?} is there already, and no content key may be a prefix of another"
@@ -173,6 +234,18 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
+    /// An environment variable does not give the permissions of files or directories.
+    #[error(
+        "{variable}={value:?} gives no usable permissions: netcdf-c reads it as a decimal number, from {least} (0{least:o}) to 511 (0777), which must give the owner 0{least:o}"
+    )]
+    InvalidPermissions {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// The permissions that the owner needs.
+        least: u32,
+    },
     /// A text is no key.
     #[error("invalid key")]
     InvalidKey(#[from] KeyError),
@@ -202,17 +275,26 @@ impl StoreError {
     #[must_use]
     pub fn netcdf_code(&self) -> i32 {
         match self {
-            Self::InvalidKey(_) => -36,      // NC_EINVAL
-            Self::ReadOnly { .. } => -37,    // NC_EPERM
-            Self::OutOfRange { .. } => -57,  // NC_EEDGE
-            Self::OutOfMemory { .. } => -61, // NC_ENOMEM
-            Self::NoSpace { .. } | Self::Changed { .. } | Self::NotAnObject { .. } | Self::Io { .. } => -68, // NC_EIO
-            Self::PermissionDenied { .. } => -78, // NC_EAUTH
-            Self::NotRemoved { .. } => -91,       // NC_ECANTREMOVE
-            Self::TooLarge { .. } | Self::TooManyEntries { .. } => -137, // NC_ENCZARR
+            Self::InvalidKey(_) | Self::InvalidPermissions { .. } => -36, // NC_EINVAL
+            Self::ReadOnly { .. } => -37,                                 // NC_EPERM
+            Self::OutOfRange { .. } => -57,                               // NC_EEDGE
+            Self::OutOfMemory { .. } => -61,                              // NC_ENOMEM
+            Self::NoSpace { .. }
+            | Self::Changed { .. }
+            | Self::NotAnObject { .. }
+            | Self::Checksum { .. }
+            | Self::Io { .. } => -68, // NC_EIO
+            Self::PermissionDenied { .. } => -78,                         // NC_EAUTH
+            Self::NotRemoved { .. } => -91,                               // NC_ECANTREMOVE
+            Self::TooLarge { .. }
+            | Self::TooManyEntries { .. }
+            | Self::BadArchive { .. }
+            | Self::AmbiguousPrefix { .. }
+            | Self::BadEntry { .. } => -137, // NC_ENCZARR
+            Self::EmptyArchive { .. } | Self::NoContent { .. } => -139,   // NC_EEMPTY
             Self::AlreadyExists { .. } | Self::KeyConflict { .. } => -140, // NC_EOBJECT
-            Self::NotFound { .. } | Self::Gone { .. } => -141, // NC_ENOOBJECT
-            Self::NotADataset { .. } => -143,     // NC_ENOTZARR
+            Self::NotFound { .. } | Self::Gone { .. } | Self::NoObject { .. } => -141, // NC_ENOOBJECT
+            Self::NotADataset { .. } => -143,                             // NC_ENOTZARR
         }
     }
 

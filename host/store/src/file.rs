@@ -2,16 +2,13 @@
 
 mod leftovers;
 mod list;
-mod names;
 mod read;
 mod stage;
-mod sys;
 #[cfg(test)]
 mod tests;
-mod tree;
+
 mod write;
 
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,11 +19,14 @@ use std::sync::{Mutex, PoisonError};
 use rustix::io::Errno;
 
 use self::leftovers::WriterMark;
-use self::names::Names;
 use self::stage::Stage;
 use crate::error::{Location, StoreError};
+use crate::home::{Home, parent_of};
 use crate::key::{Key, Prefix};
+use crate::names::Names;
+use crate::options::{Access, CreateOptions, Durability, FilePermissions};
 use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
+use crate::{sys, tree};
 
 /// A dataset in a directory: the object `a/b` is the file `a/b` below it.
 ///
@@ -61,83 +61,12 @@ pub struct FileStore {
     home: Option<Home>,
     access: Access,
     durability: Durability,
+    permissions: FilePermissions,
     names: Names,
     /// True until a new dataset is published. Kept beside `stage` for the hot path.
     staged: AtomicBool,
     stage: Mutex<Option<Stage>>,
     mark: WriterMark,
-}
-
-/// What a dataset is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reading; nothing below the directory is touched.
-    Read,
-    /// Reading and writing.
-    ReadWrite,
-}
-
-/// What writes survive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// A loss of power: an object that was replaced is the old or the new one, and what
-    /// [`Store::sync`] and [`Store::publish`] return from stays.
-    #[default]
-    PowerLoss,
-    /// The end of this process, however it comes. Nothing waits for the disk, so that a loss of
-    /// power may leave empty objects.
-    Process,
-}
-
-/// How to create a dataset.
-#[derive(Default)]
-pub struct CreateOptions {
-    replace_if: Option<Predicate>,
-    durability: Durability,
-}
-
-type Predicate = Box<dyn Fn(&dyn Store) -> Result<bool, StoreError> + Send + Sync>;
-
-impl CreateOptions {
-    /// Refuse whatever exists at the target.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Replace a directory at the target for which `is_dataset` answers true, whole and at the
-    /// moment of publishing. Anything else there is refused: a directory that is none, a file, a
-    /// symbolic link. The question is asked when creating and again when publishing.
-    #[must_use]
-    pub fn replace_if(
-        mut self,
-        is_dataset: impl Fn(&dyn Store) -> Result<bool, StoreError> + Send + Sync + 'static,
-    ) -> Self {
-        self.replace_if = Some(Box::new(is_dataset));
-        self
-    }
-
-    /// What the new dataset survives; a loss of power unless told otherwise.
-    #[must_use]
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
-}
-
-impl fmt::Debug for CreateOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CreateOptions")
-            .field("replace", &self.replace_if.is_some())
-            .field("durability", &self.durability)
-            .finish()
-    }
-}
-
-/// The directory that holds the entry of the dataset, and the name of the entry.
-struct Home {
-    parent: OwnedFd,
-    name: OsString,
 }
 
 impl FileStore {
@@ -155,7 +84,7 @@ impl FileStore {
         let root = sys::open_directory(rustix::fs::CWD, path).map_err(failed)?;
         let home = match path.file_name() {
             Some(name) => {
-                let parent = sys::open_directory(rustix::fs::CWD, stage::parent_of(path)).map_err(failed)?;
+                let parent = sys::open_directory(rustix::fs::CWD, parent_of(path)).map_err(failed)?;
                 Some(Home { parent, name: name.to_owned() })
             }
             None => None,
@@ -188,6 +117,13 @@ impl FileStore {
         self
     }
 
+    /// The same store, giving other permissions to what it makes; for [`open`](Self::open).
+    #[must_use]
+    pub fn with_permissions(mut self, permissions: FilePermissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
     /// The directory of the dataset, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -201,6 +137,7 @@ impl FileStore {
             home,
             access,
             durability,
+            permissions: FilePermissions::default(),
             names: Names::default(),
             staged: AtomicBool::new(false),
             stage: Mutex::new(None),
@@ -231,7 +168,7 @@ impl FileStore {
         };
         let there = match &self.home {
             Some(home) => match sys::stat(&home.parent, &home.name) {
-                Ok(found) => tree::same(&found, &ours),
+                Ok(found) => sys::same(&found, &ours),
                 // that it cannot be looked at does not say that it has gone
                 Err(error) => !matches!(error, Errno::NOENT | Errno::NOTDIR),
             },

@@ -24,16 +24,25 @@
 
 mod error;
 mod file;
+mod home;
 mod key;
+mod listing;
 mod memory;
+mod names;
+mod options;
 mod store;
+mod sys;
 pub mod testing;
+mod tree;
+mod zip;
 
 pub use error::{Location, StoreError};
-pub use file::{Access, CreateOptions, Durability, FileStore};
+pub use file::FileStore;
 pub use key::{Key, KeyBuf, KeyError, Prefix};
 pub use memory::MemoryStore;
+pub use options::{Access, CreateOptions, Durability, FilePermissions};
 pub use store::{
     Capabilities, Depth, Entry, EntryKind, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store,
     StoreExt, WriteMode,
 };
+pub use zip::{ZipLayout, ZipStore};

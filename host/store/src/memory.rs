@@ -7,9 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::error::{Location, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
-use crate::store::{
-    Capabilities, Depth, Entry, EntryKind, Listing, ReadInto, ReadRange, Store, WriteMode, make_room,
-};
+use crate::listing::list_sorted;
+use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode, make_room};
 
 /// A dataset in memory, gone with its last owner.
 ///
@@ -139,50 +138,12 @@ impl Store for MemoryStore {
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
         let objects = self.objects();
-        let mut found = BTreeMap::new();
-        let below = if prefix.is_root() { String::new() } else { format!("{prefix}/") };
-        let mut from = below.clone();
-        while let Some((key, _)) =
-            objects.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded)).next()
-        {
-            let Some(rest) = key.as_str().strip_prefix(&below) else {
-                break;
-            };
-            // a part of a key that ends before a slash is a key
-            let directories = rest
-                .match_indices('/')
-                .filter_map(|(at, _)| Key::parse(key.as_str().get(..below.len() + at)?).ok());
-            match depth {
-                Depth::One => match directories.into_iter().next() {
-                    Some(directory) => {
-                        found.insert(directory.to_buf(), EntryKind::Directory);
-                        // '0' follows '/': on to the first key that is not below this directory
-                        from = format!("{directory}0");
-                    }
-                    None => {
-                        found.insert(key.clone(), EntryKind::Object);
-                        from = format!("{key}\0");
-                    }
-                },
-                Depth::All => {
-                    for directory in directories {
-                        if !found.contains_key(directory.as_str()) {
-                            found.insert(directory.to_buf(), EntryKind::Directory);
-                        }
-                    }
-                    found.insert(key.clone(), EntryKind::Object);
-                    from = format!("{key}\0");
-                }
-            }
-            if found.len() > max_entries {
-                return Err(StoreError::TooManyEntries {
-                    at: Location::below(self, prefix),
-                    limit: max_entries,
-                });
-            }
-        }
-        let entries = found.into_iter().map(|(key, kind)| Entry { key, kind }).collect();
-        Ok(Listing { entries, skipped: Vec::new() })
+        let next = |from: &str| {
+            let mut rest = objects.range::<str, _>((Bound::Included(from), Bound::Unbounded));
+            rest.next().map(|(key, _)| key.as_key())
+        };
+        let at = || Location::below(self, prefix);
+        Ok(Listing { entries: list_sorted(next, prefix, depth, max_entries, at)?, skipped: Vec::new() })
     }
 
     fn sync(&self) -> Result<(), StoreError> {

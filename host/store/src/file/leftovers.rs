@@ -8,23 +8,18 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use rustix::fs::{self, Dir, FileType, FlockOperation, Stat, flock, fstat};
+use rustix::fs::{Dir, FileType, FlockOperation, flock, fstat};
 use rustix::io::Errno;
-use rustix::process::getuid;
 
-use super::names::{WRITER, is_stage_of, is_temporary_object};
-use super::{FileStore, Home, sys, tree};
+use super::FileStore;
+use crate::home::is_rubbish;
+use crate::names::{WRITER, is_temporary_object};
+use crate::sys;
 
 /// The age at which a temporary object without a living writer is rubbish.
 pub(super) const OLD: Duration = Duration::from_secs(3600);
-
-/// The same for a whole dataset that was never published.
-pub(super) const OLD_STAGE: Duration = Duration::from_secs(24 * 3600);
-
-/// How many neighbours of a target are looked at for abandoned stages.
-const NEIGHBOURS: usize = 10_000;
 
 /// How deep temporary objects are searched for; deeper than keys go.
 const MAX_DEPTH: usize = 512;
@@ -70,7 +65,7 @@ impl WriterMark {
 
 fn mark(root: &OwnedFd) -> Result<Mark, Errno> {
     loop {
-        let (file, found) = match sys::create_file(root, WRITER) {
+        let (file, found) = match sys::create_file(root, WRITER, 0o666) {
             Ok(file) => (file, false),
             Err(Errno::EXIST) => (sys::open_file(root, WRITER)?, true),
             Err(error) => return Err(error),
@@ -85,7 +80,7 @@ fn mark(root: &OwnedFd) -> Result<Mark, Errno> {
 
 fn is_entry(root: &OwnedFd, file: &OwnedFd) -> bool {
     match (sys::stat_entry(root, WRITER), fstat(file)) {
-        (Ok(there), Ok(ours)) => tree::same(&there, &ours),
+        (Ok(there), Ok(ours)) => sys::same(&there, &ours),
         _ => false,
     }
 }
@@ -142,37 +137,4 @@ fn clean_below(directory: &OwnedFd, age: Duration, depth: usize) -> Result<Rest,
         }
     }
     Ok(rest)
-}
-
-/// Removes the unpublished datasets of the same name whose writers have died.
-pub(super) fn clean_stages(home: &Home, age: Duration) {
-    let Ok(mut entries) = Dir::read_from(&home.parent) else {
-        return;
-    };
-    for _ in 0..NEIGHBOURS {
-        let Some(Ok(entry)) = entries.read() else {
-            return;
-        };
-        let name = entry.file_name();
-        if !is_stage_of(name.to_bytes(), &home.name) {
-            continue;
-        }
-        let Ok(stage) = sys::open_real_directory(&home.parent, name) else {
-            continue;
-        };
-        let rubbish = fstat(&stage).is_ok_and(|found| is_rubbish(&found, FileType::Directory, age));
-        if rubbish && flock(&stage, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ =
-                tree::remove(&home.parent, std::os::unix::ffi::OsStrExt::from_bytes(name.to_bytes()), &stage);
-        }
-    }
-}
-
-/// Ours by owner and kind, and older than `age`.
-fn is_rubbish(found: &Stat, kind: FileType, age: Duration) -> bool {
-    let changed = u64::try_from(found.st_mtime).unwrap_or(u64::MAX);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    found.st_uid == getuid().as_raw()
-        && fs::FileType::from_raw_mode(found.st_mode) == kind
-        && changed.checked_add(age.as_secs()).is_some_and(|end| end <= now)
 }

@@ -3,10 +3,11 @@
 use rustix::fs::{Dir, FileType};
 use rustix::io::Errno;
 
-use super::{FileStore, sys};
+use super::FileStore;
 use crate::error::{Location, StoreError};
 use crate::key::{Key, KeyBuf, KeyError, Prefix};
 use crate::store::{Depth, Entry, EntryKind, Listing};
+use crate::sys;
 
 pub(super) fn list(
     store: &FileStore,

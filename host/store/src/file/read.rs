@@ -7,10 +7,11 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, RawMode, fstat};
 use rustix::io::{Errno, pread, preadv, retry_on_intr};
 
-use super::{FileStore, sys};
+use super::FileStore;
 use crate::error::StoreError;
 use crate::key::Key;
 use crate::store::{ReadInto, ReadRange, make_room};
+use crate::sys;
 
 pub(super) fn read(
     store: &FileStore,

@@ -9,25 +9,18 @@ use std::sync::atomic::Ordering;
 use rustix::fs::{FileType, FlockOperation, Mode, fchmod, flock, fstat};
 use rustix::io::Errno;
 
-use super::names::Names;
-use super::{
-    Access, CreateOptions, Durability, FileStore, Home, Predicate, leftovers, open_error, sys, tree,
-};
+use super::{FileStore, open_error};
 use crate::error::{Location, StoreError};
+use crate::home::{self, Home, parent_of};
+use crate::names::Names;
+use crate::options::{Access, CreateOptions, Durability, Predicate};
+use crate::{sys, tree};
 
 /// What is left to do for a dataset that is not yet visible.
 pub(super) struct Stage {
     /// The name of the hidden directory, beside the target.
     pub(super) hidden: OsString,
     replace_if: Option<Predicate>,
-}
-
-/// The directory that holds the entry of `path`.
-pub(super) fn parent_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 pub(super) fn create(path: &Path, options: CreateOptions) -> Result<FileStore, StoreError> {
@@ -38,15 +31,16 @@ pub(super) fn create(path: &Path, options: CreateOptions) -> Result<FileStore, S
     let parent = sys::open_directory(rustix::fs::CWD, above).map_err(|error| open_error(above, error))?;
     let home = Home { parent, name: name.to_owned() };
     check_target(path, &home, options.replace_if.as_ref())?;
-    leftovers::clean_stages(&home, leftovers::OLD_STAGE);
+    home.clean_stages(home::OLD_STAGE);
 
     let names = Names::default();
-    let (hidden, root) = make_hidden(&home, &names)
+    let (hidden, root) = make_hidden(&home, &names, options.permissions.directory)
         .map_err(|error| StoreError::from_io("create", Location::store(path.display()), error.into()))?;
     // tells others who clean up that somebody lives here; where locks are unknown, age does
     let _ = flock(&root, FlockOperation::NonBlockingLockExclusive);
     let mut store = FileStore::new(root, path.to_owned(), Some(home), Access::ReadWrite, options.durability);
     store.names = names;
+    store.permissions = options.permissions;
     *store.staged.get_mut() = true;
     *store.stage.get_mut().unwrap_or_else(PoisonError::into_inner) =
         Some(Stage { hidden, replace_if: options.replace_if });
@@ -122,7 +116,7 @@ fn swap(store: &FileStore, stage: &Stage, home: &Home, old: &OwnedFd) -> Result<
         let (Ok(there), Ok(ours)) = (sys::stat_entry(&home.parent, name), fstat(old)) else {
             return false;
         };
-        tree::same(&there, &ours)
+        sys::same(&there, &ours)
     };
     if let Some(()) = sys::exchange(&home.parent, &*stage.hidden, target).map_err(failed)? {
         if is_old(&stage.hidden) {
@@ -199,10 +193,10 @@ fn check_target(
     Ok(Some(directory))
 }
 
-fn make_hidden(home: &Home, names: &Names) -> Result<(OsString, OwnedFd), Errno> {
+fn make_hidden(home: &Home, names: &Names, mode: u32) -> Result<(OsString, OwnedFd), Errno> {
     loop {
         let hidden = names.stage(&home.name);
-        match sys::make_directory(&home.parent, &*hidden) {
+        match sys::make_directory(&home.parent, &*hidden, mode) {
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
             Ok(()) => {

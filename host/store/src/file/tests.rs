@@ -5,9 +5,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
-use super::sys::fault::{Plan, interfere_by, plainly, with};
 use super::*;
+use crate::names;
 use crate::store::StoreExt;
+use crate::sys::fault::{Plan, interfere_by, plainly, with};
 
 const OLD: &[u8] = &[1; 2500];
 const NEW: &[u8] = &[2; 3500];
@@ -467,7 +468,7 @@ fn stages_of_dead_creators_are_removed_once_they_are_old() {
     let living = FileStore::create(&path, CreateOptions::new()).unwrap();
     living.write(Key::parse("a/0").unwrap(), b"1", WriteMode::Replace).unwrap();
     assert!(dead.exists(), "too young");
-    leftovers::clean_stages(living.home.as_ref().unwrap(), Duration::ZERO);
+    living.home.as_ref().unwrap().clean_stages(Duration::ZERO);
     assert!(!dead.exists() && foreign.exists());
     living.publish().unwrap();
     assert_eq!(fs::read(path.join("a/0")).unwrap(), b"1");

@@ -5,11 +5,12 @@ use std::os::fd::OwnedFd;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::names::TempPath;
-use super::{Access, Durability, FileStore, sys};
+use super::{Access, Durability, FileStore};
 use crate::error::StoreError;
 use crate::key::Key;
+use crate::names::TempPath;
 use crate::store::WriteMode;
+use crate::sys;
 
 /// Another program may remove a directory as often as we make it; it will not do so for ever.
 const TRIES: usize = 64;
@@ -80,7 +81,7 @@ fn create_beside(store: &FileStore, key: Key<'_>) -> Result<(TempPath, OwnedFd),
     let mut last = Errno::NOENT;
     for _ in 0..TRIES {
         let path = store.names.beside(key);
-        match sys::create_file(&store.root, path.as_bytes()) {
+        match sys::create_file(&store.root, path.as_bytes(), store.permissions.file) {
             Ok(file) => return Ok((path, file)),
             Err(Errno::NOENT) => {
                 store.check_still_there()?;
@@ -96,7 +97,7 @@ fn create_beside(store: &FileStore, key: Key<'_>) -> Result<(TempPath, OwnedFd),
 
 fn make_parents(store: &FileStore, key: Key<'_>) -> Result<(), StoreError> {
     for above in key.ancestors() {
-        match sys::make_directory(&store.root, above.as_str()) {
+        match sys::make_directory(&store.root, above.as_str(), store.permissions.directory) {
             Ok(()) | Err(Errno::EXIST) => {}
             // removed by another who deletes: begin again
             Err(Errno::NOENT) => return Ok(()),

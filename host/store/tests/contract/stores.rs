@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use ncz_store::testing::{Counting, Fault, Faulty};
-use ncz_store::{Access, CreateOptions, Durability, FileStore, Key, MemoryStore, Store};
+use ncz_store::{
+    Access, CreateOptions, Durability, FileStore, Key, KeyBuf, MemoryStore, Store, WriteMode, ZipLayout,
+    ZipStore,
+};
 use tempfile::TempDir;
 
 /// A store and what must live as long as it.
@@ -41,7 +44,31 @@ pub(crate) fn stores() -> Vec<Fixture> {
     let store = FileStore::create(folder.path().join("new.zarr"), options).unwrap();
     store.publish().unwrap();
     all.push(Fixture { name: "published file", store: Arc::new(store), _folder: Some(folder) });
+
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        ZipStore::create(folder.path().join("new.zip"), CreateOptions::new(), ZipLayout::Flat).unwrap();
+    all.push(Fixture { name: "new zip", store: Arc::new(store), _folder: Some(folder) });
+
+    let (folder, store) = updated_zip(ZipLayout::Flat);
+    all.push(Fixture { name: "updated zip", store: Arc::new(store), _folder: Some(folder) });
+
+    let (folder, store) = updated_zip(ZipLayout::Prefix(KeyBuf::parse("data").unwrap()));
+    all.push(Fixture { name: "updated zip with a prefix", store: Arc::new(store), _folder: Some(folder) });
     all
+}
+
+/// An archive of one object, opened again, and the object deleted.
+fn updated_zip(layout: ZipLayout) -> (TempDir, ZipStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.zip");
+    let store = ZipStore::create(&path, CreateOptions::new(), layout.clone()).unwrap();
+    store.write(key("was/here"), b"1", WriteMode::Replace).unwrap();
+    store.publish().unwrap();
+    let store =
+        ZipStore::open(&path, Access::ReadWrite, layout).unwrap().with_durability(Durability::Process);
+    assert!(store.delete(key("was/here")).unwrap());
+    (folder, store)
 }
 
 /// Holds one claim against every store; a failure says which.

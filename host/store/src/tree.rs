@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, FileType, Stat, fstat};
 use rustix::io::Errno;
 
-use super::sys;
+use crate::sys;
 
 /// Datasets are not this deep; each level holds a directory open.
 const MAX_DEPTH: usize = 512;
@@ -14,22 +14,17 @@ const MAX_DEPTH: usize = 512;
 /// Other programs may add entries while we remove; they will not do so for ever.
 const TRIES: usize = 64;
 
-/// Whether two statuses are of the same file.
-pub(super) fn same(one: &Stat, other: &Stat) -> bool {
-    one.st_dev == other.st_dev && one.st_ino == other.st_ino
-}
-
 /// Removes the directory `name` in `parent` with everything in it, provided that it is `expected`.
 ///
 /// Links are removed, not followed; another file system that is mounted inside stops it. What
 /// somebody else removes meanwhile is no failure.
-pub(super) fn remove(parent: impl AsFd, name: &OsStr, expected: impl AsFd) -> Result<(), Errno> {
+pub(crate) fn remove(parent: impl AsFd, name: &OsStr, expected: impl AsFd) -> Result<(), Errno> {
     let directory = match sys::open_real_directory(&parent, name) {
         Err(Errno::NOENT) => return Ok(()),
         opened => opened?,
     };
     let found = fstat(&directory)?;
-    if !same(&found, &fstat(expected)?) {
+    if !sys::same(&found, &fstat(expected)?) {
         return Err(Errno::EXIST);
     }
     empty(&directory, &found, MAX_DEPTH)?;

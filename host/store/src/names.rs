@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::key::Key;
 
 /// The mark of a directory in which somebody writes.
-pub(super) const WRITER: &str = ".ncz-writer";
+pub(crate) const WRITER: &str = ".ncz-writer";
 
 const OBJECT: &[u8] = b".ncz-";
 const DIGITS: usize = 16;
@@ -16,14 +16,14 @@ const DIGITS: usize = 16;
 /// A source of names that nobody else uses. Files are created under them only if new, so a clash
 /// costs a second try and nothing more.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     seed: RandomState,
     count: AtomicU64,
 }
 
 impl Names {
     /// A temporary path in the directory of `key`, on the stack.
-    pub(super) fn beside(&self, key: Key<'_>) -> TempPath {
+    pub(crate) fn beside(&self, key: Key<'_>) -> TempPath {
         let mut path = TempPath { bytes: [0; TempPath::ROOM], len: 0 };
         let parent = key.parent();
         if !parent.is_root() {
@@ -36,14 +36,14 @@ impl Names {
     }
 
     /// A name for the hidden directory beside `target`.
-    pub(super) fn stage(&self, target: &OsStr) -> OsString {
+    pub(crate) fn stage(&self, target: &OsStr) -> OsString {
         let mut name = stage_start(target);
         name.extend_from_slice(&self.digits());
         OsString::from_vec(name)
     }
 
     /// A name under which the old dataset at `target` is set aside; never removed by anybody else.
-    pub(super) fn aside(&self, target: &OsStr) -> OsString {
+    pub(crate) fn aside(&self, target: &OsStr) -> OsString {
         let mut name = stage_start(target);
         name.extend_from_slice(b"old-");
         name.extend_from_slice(&self.digits());
@@ -64,17 +64,17 @@ impl Names {
 }
 
 /// Whether `name` is that of a temporary object.
-pub(super) fn is_temporary_object(name: &[u8]) -> bool {
+pub(crate) fn is_temporary_object(name: &[u8]) -> bool {
     name.strip_prefix(OBJECT).is_some_and(is_digits)
 }
 
 /// Whether `name` is that of a hidden directory beside `target`.
-pub(super) fn is_stage_of(name: &[u8], target: &OsStr) -> bool {
+pub(crate) fn is_stage_of(name: &[u8], target: &OsStr) -> bool {
     name.strip_prefix(stage_start(target).as_slice()).is_some_and(is_digits)
 }
 
 /// A path on the stack.
-pub(super) struct TempPath {
+pub(crate) struct TempPath {
     bytes: [u8; Self::ROOM],
     len: usize,
 }
@@ -82,7 +82,7 @@ pub(super) struct TempPath {
 impl TempPath {
     const ROOM: usize = Key::MAX_LEN + 1 + OBJECT.len() + DIGITS;
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 

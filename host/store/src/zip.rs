@@ -1,0 +1,276 @@
+//! A dataset in a zip archive: one entry an object.
+
+mod archive;
+mod assemble;
+mod changing;
+mod format;
+mod layout;
+mod open;
+mod publish;
+mod read;
+mod stage;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::layout::ZipLayout;
+
+use self::archive::Archive;
+use self::changing::{Changing, Place};
+use self::read::Reader;
+use crate::error::{Location, StoreError};
+use crate::key::{Key, Prefix};
+use crate::listing::list_sorted;
+use crate::options::{Access, CreateOptions, Durability, FilePermissions};
+use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
+
+/// A dataset in a zip archive: the object `a/b` is the entry `a/b`, or `PREFIX/a/b`.
+///
+/// **Reading.** The directory of the archive is read once, when it is opened. After that a stored
+/// entry, whole or in part, is one read of exactly its bytes at their place (and, the first time,
+/// one of its local header); a deflated one is inflated from its beginning, since there is no way
+/// into its middle. Readers share nothing that one of them could hold up: without a writer there
+/// is no lock. Whole objects are checked against their CRC-32, and deflated ones also where a
+/// range reaches their end. Entries that cannot be read (encrypted, of another method, of lengths
+/// that cannot be true, sharing bytes with others) are there and are errors when they are read:
+/// taken for missing, they would read as fill. Entries that are no keys of the dataset (outside of
+/// its prefix, with `..`) are told in [`Listing::skipped`].
+///
+/// **Writing.** Objects are stored, not deflated, since chunks are compressed already. They go to a
+/// hidden file beside the archive, `.NAME.ncz-…`, at once, from as many threads as there are, and
+/// are read from there. Nobody else sees anything of it until [`publish`](Store::publish); dropping
+/// the store unpublished removes the hidden file and leaves the archive as it was. [`sync`](Store::sync)
+/// does nothing: publishing alone makes a change, and makes it durable. What is written after
+/// publishing waits to be published again.
+///
+/// **Publishing.** A new archive gets its directory and its name; that of one that exists is given
+/// to a copy, in which the entries that stay are copied as they are, bytes, methods, times,
+/// attributes and comments, without being compressed anew. Entries that are no keys stay too. What
+/// was overwritten or deleted is left out, with one exception: if a *new* archive of more than 64
+/// MiB has less than an eighth of such bytes they stay in it as gaps, which no reader of zip minds,
+/// since leaving them out takes a second copy. The result is read back before it replaces anything.
+/// If the archive was changed or replaced meanwhile nothing is published. At every moment
+/// there is the old archive or the new one at the place, whole.
+///
+/// ```
+/// use ncz_store::{Access, CreateOptions, Key, Store, StoreExt, WriteMode, ZipLayout, ZipStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("new.zip");
+/// let store = ZipStore::create(&path, CreateOptions::new(), ZipLayout::Flat)?;
+/// store.write(Key::parse(".zgroup")?, br#"{"zarr_format":2}"#, WriteMode::Replace)?;
+/// assert!(!path.exists());
+/// store.publish()?;
+///
+/// let store = ZipStore::open(&path, Access::Read, ZipLayout::Automatic)?;
+/// assert!(store.exists(Key::parse(".zgroup")?)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ZipStore {
+    /// Where the archive is, or will be when it is published; for messages.
+    path: PathBuf,
+    contents: Contents,
+}
+
+/// What the store holds.
+enum Contents {
+    /// An archive that is only read: no lock stands before it.
+    Fixed(Arc<Archive>),
+    Changing(Box<Changing>),
+}
+
+impl ZipStore {
+    /// Opens an archive that exists.
+    ///
+    /// To be written to, the archive must be writable, and so must be the directory that it is in.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`]; [`StoreError::NotADataset`] where the path is no file;
+    /// [`StoreError::EmptyArchive`] without an entry; [`StoreError::BadArchive`] where it is no
+    /// archive or its directory cannot be believed; [`StoreError::AmbiguousPrefix`] where several
+    /// datasets lie in it side by side; and the failures of the system.
+    pub fn open(path: impl AsRef<Path>, access: Access, layout: ZipLayout) -> Result<Self, StoreError> {
+        open::open(path.as_ref(), access, &layout)
+    }
+
+    /// Begins a new archive at `path`, whose parent directory must exist.
+    ///
+    /// Nothing is to be seen at `path` until [`Store::publish`]; an unpublished archive disappears
+    /// with its store. With a prefix, entries are made for directories too, as netcdf-c does.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::AlreadyExists`] if something is there and replacing was not asked for;
+    /// [`StoreError::NotADataset`] if it was and that is not a dataset in an archive;
+    /// [`StoreError::NotFound`] without the parent directory; and the failures of the system.
+    pub fn create(
+        path: impl AsRef<Path>,
+        options: CreateOptions,
+        layout: ZipLayout,
+    ) -> Result<Self, StoreError> {
+        open::create(path.as_ref(), options, layout)
+    }
+
+    /// The same store with another promise; for [`open`](Self::open).
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Self {
+        if let Contents::Changing(changing) = &mut self.contents {
+            changing.durability = durability;
+        }
+        self
+    }
+
+    /// The path of the archive, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The prefix of the dataset in the archive; `None` if its keys begin at the root.
+    #[must_use]
+    pub fn prefix(&self) -> Option<Key<'_>> {
+        let prefix = match &self.contents {
+            Contents::Fixed(archive) => &archive.prefix,
+            Contents::Changing(changing) => &changing.prefix,
+        };
+        prefix.as_ref().map(|prefix| prefix.as_key())
+    }
+
+    fn at(&self, key: Key<'_>) -> Location {
+        Location::object(self, key)
+    }
+
+    fn changing(&self, key: Key<'_>) -> Result<&Changing, StoreError> {
+        match &self.contents {
+            Contents::Changing(changing) => Ok(changing),
+            Contents::Fixed(_) => Err(StoreError::ReadOnly { at: self.at(key) }),
+        }
+    }
+
+    /// Calls `action` with the bytes of an object, outside of any lock; `None` if it is missing.
+    fn with_object<T>(
+        &self,
+        key: Key<'_>,
+        action: impl FnOnce(Reader<'_, &dyn Fn() -> Location>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let at = || self.at(key);
+        let shared;
+        let archive = match &self.contents {
+            Contents::Fixed(archive) => archive,
+            Contents::Changing(changing) => match changing.find(key) {
+                Place::Nowhere => return Ok(None),
+                Place::Staged(file, entry) => {
+                    let reader =
+                        Reader { file: &file, limit: u64::MAX, entry: &entry, at: &at as &dyn Fn() -> _ };
+                    return action(reader).map(Some);
+                }
+                Place::Archived(archive) => {
+                    shared = archive;
+                    &shared
+                }
+            },
+        };
+        let Some(entry) = archive.objects.get(key.as_str()) else {
+            return Ok(None);
+        };
+        let reader =
+            Reader { file: &archive.file, limit: archive.directory, entry, at: &at as &dyn Fn() -> _ };
+        action(reader).map(Some)
+    }
+}
+
+impl fmt::Display for ZipStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+impl fmt::Debug for ZipStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZipStore")
+            .field("path", &self.path)
+            .field("prefix", &self.prefix())
+            .field("writable", &matches!(self.contents, Contents::Changing(_)))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store for ZipStore {
+    fn capabilities(&self) -> Capabilities {
+        let writable = matches!(self.contents, Contents::Changing(_));
+        Capabilities {
+            writable,
+            create_new: writable,
+            if_version: false,
+            list: true,
+            ranges: true,
+            atomic_publish: true,
+            local: true,
+        }
+    }
+
+    fn read(
+        &self,
+        key: Key<'_>,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let found = self.with_object(key, |reader| reader.read(range, max_len, out));
+        if !matches!(found, Ok(Some(()))) {
+            out.clear();
+        }
+        Ok(found?.is_some())
+    }
+
+    fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        self.with_object(key, |reader| reader.read_into(offset, out))
+    }
+
+    fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+        self.with_object(key, |reader| reader.check_readable().map(|()| reader.entry.len))
+    }
+
+    fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
+        self.changing(key)?.write(self, key, bytes, mode)
+    }
+
+    fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
+        Ok(self.changing(key)?.delete(key))
+    }
+
+    fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
+        let at = || Location::below(self, prefix);
+        match &self.contents {
+            Contents::Fixed(archive) => {
+                let next = |from: &str| archive.next(from);
+                let entries = list_sorted(next, prefix, depth, max_entries, at)?;
+                archive.with_skipped(entries, prefix, max_entries, at)
+            }
+            Contents::Changing(changing) => {
+                let state = changing.state();
+                let entries = list_sorted(|from| state.next(from), prefix, depth, max_entries, at)?;
+                match &state.base {
+                    Some(archive) => archive.with_skipped(entries, prefix, max_entries, at),
+                    None => Ok(Listing { entries, skipped: Vec::new() }),
+                }
+            }
+        }
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn publish(&self) -> Result<(), StoreError> {
+        match &self.contents {
+            Contents::Changing(changing) => publish::publish(self, changing),
+            Contents::Fixed(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The directory of an archive, read once into an index of our own.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ::zip::read::ZipFileEntry;
+use ::zip::result::ZipError;
+use ::zip::{CompressionMethod, System, ZipArchive};
+use rustix::fs::{Stat, fstat};
+
+use super::format::{CENTRAL_HEADER, CENTRAL_MAGIC, LOCAL_HEADER};
+use super::layout::{ZipLayout, find_prefix};
+use super::window::Window;
+use crate::error::{Location, StoreError};
+use crate::key::{Key, KeyBuf, Prefix};
+use crate::store::Listing;
+use crate::sys;
+
+/// The most entries that an archive may have. The index is some times as large as the directory,
+/// and so the memory that opening takes is in proportion to what is really in the file.
+pub(super) const MAX_ENTRIES: usize = 10_000_000;
+
+/// A byte of deflated data gives at most so many bytes.
+const MOST_INFLATED: u64 = 1032;
+
+/// An archive as it was when it was opened; nothing of this changes afterwards.
+pub(super) struct Archive {
+    pub(super) file: Arc<File>,
+    /// What the file was when its directory was read.
+    pub(super) status: Stat,
+    pub(super) objects: BTreeMap<KeyBuf, Entry>,
+    pub(super) prefix: Option<KeyBuf>,
+    /// The names of entries that are no objects of the dataset.
+    pub(super) skipped: Vec<String>,
+    /// Where the directory begins, which is where the bytes of entries end.
+    pub(super) directory: u64,
+    /// The entries of the directory, those that are no objects included.
+    pub(super) entries: usize,
+}
+
+/// Where the bytes of an object are, and what they should be.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) header_start: u64,
+    /// 0 until the local header was read, which alone tells it.
+    pub(super) data_start: AtomicU64,
+    pub(super) stored_len: u64,
+    pub(super) len: u64,
+    pub(super) crc: u32,
+    pub(super) form: Form,
+}
+
+impl Entry {
+    pub(super) fn copy(&self) -> Self {
+        Self { data_start: AtomicU64::new(self.data_start.load(Ordering::Relaxed)), ..*self }
+    }
+}
+
+/// What has to be done to the bytes of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Stored,
+    Deflated,
+    /// It is there, and it cannot be read: for this reason.
+    Unreadable(&'static str),
+}
+
+/// An entry whose place in the dataset is not yet known.
+struct Named {
+    name: String,
+    entry: Entry,
+    /// The least that its header and its bytes take.
+    span: u64,
+}
+
+impl Archive {
+    pub(super) fn read(file: Arc<File>, place: &str, layout: &ZipLayout) -> Result<Self, StoreError> {
+        let status = fstat(&file)
+            .map_err(|error| StoreError::from_io("open", Location::store(place), error.into()))?;
+        let found = directory(&file, place)?;
+        let mut named = Vec::with_capacity(found.len());
+        for entry in entries(&found) {
+            named.push(Named::new(&entry, place)?);
+        }
+        let (directory, entries) = (found.central_directory_start(), found.len());
+        drop(found);
+        find_overlaps(&mut named, directory);
+        let prefix = match layout {
+            ZipLayout::Flat => None,
+            ZipLayout::Prefix(prefix) => Some(prefix.clone()),
+            ZipLayout::Automatic => {
+                let objects =
+                    named.iter().map(|named| named.name.as_str()).filter(|name| !name.ends_with('/'));
+                find_prefix(objects, place)?
+            }
+        };
+        let mut objects = BTreeMap::new();
+        let mut skipped = Vec::new();
+        for Named { name, entry, .. } in named {
+            match placed(&name, prefix.as_ref()) {
+                Placed::Object(key) => {
+                    // the last of several of one name is the one that counts
+                    objects.insert(key, entry);
+                }
+                Placed::Directory => {}
+                Placed::Foreign => skipped.push(name),
+            }
+        }
+        skipped.sort_unstable();
+        Ok(Self { file, status, objects, prefix, skipped, directory, entries })
+    }
+
+    /// The first key that is not before `from`.
+    pub(super) fn next(&self, from: &str) -> Option<Key<'_>> {
+        let mut rest = self.objects.range::<str, _>((Bound::Included(from), Bound::Unbounded));
+        rest.next().map(|(key, _)| key.as_key())
+    }
+
+    /// A listing with what was skipped below `prefix`, by the names that it has in the archive.
+    pub(super) fn with_skipped(
+        &self,
+        entries: Vec<crate::store::Entry>,
+        prefix: Prefix<'_>,
+        max_entries: usize,
+        at: impl Fn() -> Location,
+    ) -> Result<Listing, StoreError> {
+        let whole = match &self.prefix {
+            Some(own) if !prefix.is_root() => format!("{own}/{prefix}/"),
+            _ => format!("{prefix}/"),
+        };
+        let below = |name: &&String| prefix.is_root() || name.starts_with(&whole);
+        let mut skipped = Vec::new();
+        for name in self.skipped.iter().filter(below) {
+            if entries.len() + skipped.len() >= max_entries {
+                return Err(StoreError::TooManyEntries { at: at(), limit: max_entries });
+            }
+            skipped.push(name.clone());
+        }
+        Ok(Listing { entries, skipped })
+    }
+
+    /// Whether the file is as it was when its directory was read.
+    pub(super) fn is_unchanged(&self) -> bool {
+        fstat(&self.file).is_ok_and(|now| {
+            now.st_size == self.status.st_size
+                && now.st_mtime == self.status.st_mtime
+                && now.st_mtime_nsec == self.status.st_mtime_nsec
+        })
+    }
+}
+
+/// Reads the directory of a file. Of entries that have one name the last is in it.
+pub(super) fn directory<'f>(file: &'f File, place: &str) -> Result<ZipArchive<Window<'f>>, StoreError> {
+    let failed = |error: rustix::io::Errno| StoreError::from_io("read", Location::store(place), error.into());
+    let len = u64::try_from(fstat(file).map_err(failed)?.st_size).unwrap_or(0);
+    let directory = ZipArchive::new(Window::new(file, len)).map_err(|error| zip_error(place, error))?;
+    if directory.len() > MAX_ENTRIES {
+        return Err(StoreError::TooManyEntries { at: Location::store(place), limit: MAX_ENTRIES });
+    }
+    let last = entries(&directory).map(|entry| entry.central_header_start()).max();
+    if let Some(last) = last
+        && another_follows(file, last).map_err(failed)?
+    {
+        return Err(bad(place, None, "it has more entries than its end record says"));
+    }
+    Ok(directory)
+}
+
+/// The entries of a directory.
+pub(super) fn entries<'d>(directory: &'d ZipArchive<Window<'_>>) -> impl Iterator<Item = ZipFileEntry<'d>> {
+    (0..directory.len()).filter_map(|index| directory.by_index_data(index).ok())
+}
+
+/// Where the name of an entry leads.
+pub(super) enum Placed {
+    Object(KeyBuf),
+    /// An entry of a directory, which holds no bytes.
+    Directory,
+    /// Something that is no part of the dataset.
+    Foreign,
+}
+
+/// What a name means in a dataset that lies below `prefix`.
+pub(super) fn placed(name: &str, prefix: Option<&KeyBuf>) -> Placed {
+    // as unzip does, which never leaves the place it unpacks to
+    let name = name.trim_start_matches('/');
+    if name.ends_with('/') || name.is_empty() {
+        return Placed::Directory;
+    }
+    let below = match prefix {
+        None => Some(name),
+        Some(prefix) => name.strip_prefix(prefix.as_str()).and_then(|rest| rest.strip_prefix('/')),
+    };
+    match below.map(|key| KeyBuf::parse(key.trim_start_matches('/'))) {
+        Some(Ok(key)) => Placed::Object(key),
+        _ => Placed::Foreign,
+    }
+}
+
+impl Named {
+    fn new(entry: &ZipFileEntry<'_>, place: &str) -> Result<Self, StoreError> {
+        let name = entry.name().map_err(|error| zip_error(place, error))?.into_owned();
+        if name.contains('\\') && matches!(entry.system(), System::Dos | System::WindowsNTFS | System::VFAT) {
+            // its keys would be taken for others, and the dataset for one with nothing in it
+            let reason =
+                "separates its parts by backslashes: pack the dataset with a program that writes slashes";
+            return Err(bad(place, Some(name), reason));
+        }
+        let (stored_len, len) = (entry.compressed_size(), entry.size());
+        let form = if entry.encrypted() {
+            Form::Unreadable("is encrypted: unpack the archive with its password")
+        } else if entry.is_symlink() {
+            Form::Unreadable("is a symbolic link: pack the dataset with what the links lead to")
+        } else {
+            match entry.compression() {
+                CompressionMethod::Stored if stored_len == len => Form::Stored,
+                CompressionMethod::Stored => Form::Unreadable("has two lengths, though it is not compressed"),
+                CompressionMethod::Deflated if len > stored_len.saturating_mul(MOST_INFLATED) => {
+                    Form::Unreadable("is said to be longer than its compressed bytes can be")
+                }
+                CompressionMethod::Deflated => Form::Deflated,
+                _ => Form::Unreadable(
+                    "is compressed by another method than deflate: pack the archive anew, stored or deflated",
+                ),
+            }
+        };
+        let entry_here = Entry {
+            header_start: entry.header_start(),
+            data_start: AtomicU64::new(0),
+            stored_len,
+            len,
+            crc: entry.crc32(),
+            form,
+        };
+        let span = (LOCAL_HEADER + entry.name_raw().len()) as u64;
+        Ok(Self { name, span: span.saturating_add(stored_len), entry: entry_here })
+    }
+}
+
+/// Entries that share bytes, or take bytes beyond the beginning of the directory, are not to be
+/// believed.
+fn find_overlaps(named: &mut [Named], directory: u64) {
+    let mut order: Vec<usize> = (0..named.len()).collect();
+    order.sort_by_key(|index| named.get(*index).map(|named| named.entry.header_start));
+    let mut before: Option<(usize, u64)> = None;
+    for index in order {
+        let Some(this) = named.get_mut(index) else {
+            continue;
+        };
+        let start = this.entry.header_start;
+        let end = start.saturating_add(this.span);
+        if end > directory {
+            this.entry.form = Form::Unreadable("reaches beyond the end of the archive's entries");
+        }
+        if let Some((other, other_end)) = before
+            && start < other_end
+        {
+            const SHARED: Form = Form::Unreadable("shares its bytes with another entry");
+            this.entry.form = SHARED;
+            if let Some(other) = named.get_mut(other) {
+                other.entry.form = SHARED;
+            }
+        }
+        if before.is_none_or(|(_, other_end)| end > other_end) {
+            before = Some((index, end));
+        }
+    }
+}
+
+/// Whether behind the record that should be the last there is one more.
+fn another_follows(file: &File, last: u64) -> Result<bool, rustix::io::Errno> {
+    let mut header = [0; CENTRAL_HEADER];
+    if sys::read_at(file, &mut header, last)? < CENTRAL_HEADER {
+        return Ok(false);
+    }
+    let [.., n0, n1, m0, m1, k0, k1] = header[..34] else {
+        return Ok(false);
+    };
+    let variable =
+        [[n0, n1], [m0, m1], [k0, k1]].iter().map(|pair| u64::from(u16::from_le_bytes(*pair))).sum::<u64>();
+    let mut magic = [0; 4];
+    let end = last.saturating_add(CENTRAL_HEADER as u64).saturating_add(variable);
+    Ok(sys::read_at(file, &mut magic, end)? == 4 && magic == CENTRAL_MAGIC)
+}
+
+pub(super) fn bad(place: &str, entry: Option<String>, reason: impl Into<String>) -> StoreError {
+    StoreError::BadArchive { place: place.to_owned(), entry, reason: reason.into() }
+}
+
+/// What the crate `zip` says, in our terms.
+fn zip_error(place: &str, error: ZipError) -> StoreError {
+    match error {
+        ZipError::Io(error) if error.raw_os_error().is_some() => {
+            StoreError::from_io("read", Location::store(place), error)
+        }
+        ZipError::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            bad(place, None, "it ends within its directory")
+        }
+        error => bad(place, None, error.to_string()),
+    }
+}

@@ -1,0 +1,154 @@
+//! Making what was written visible: the directory of the archive, and its name.
+
+use std::fs::File;
+use std::sync::{Arc, PoisonError};
+
+use rustix::fs::{FlockOperation, Mode, fchmod, flock, fstat};
+use rustix::io::Errno;
+
+use super::archive::{Archive, Entry, bad};
+use super::assemble::{assemble, in_place};
+use super::changing::{Changing, State};
+use super::layout::ZipLayout;
+use super::open::{already, check_target};
+use super::stage::Stage;
+use super::{Durability, ZipStore};
+use crate::error::{Location, StoreError};
+use crate::home::parent_of;
+use crate::key::KeyBuf;
+use crate::sys;
+
+pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), StoreError> {
+    // behind the closed gate nobody changes the state, so that it may be looked at meanwhile
+    let _alone = changing.gate.write().unwrap_or_else(PoisonError::into_inner);
+    let state = changing.state();
+    if state.base.is_some() && state.changes.is_empty() {
+        return Ok(());
+    }
+    let built = build(store, changing, &state)?;
+    let old = check_place(store, changing, &state)?;
+    drop(state);
+    let failed = |error: Errno| StoreError::from_io("publish", Location::store(store), error.into());
+    if let Some(old) = &old {
+        // whoever was let in or kept out before, is so afterwards
+        let mode = fstat(old).map_err(failed)?.st_mode;
+        fchmod(&built.file.file, Mode::from_raw_mode(mode)).map_err(failed)?;
+    }
+    if changing.durability == Durability::PowerLoss {
+        sys::sync_file(&built.file.file).map_err(failed)?;
+    }
+    let replaced = install(store, changing, &built.file, old.as_ref())?;
+    built.file.has_become_the_archive();
+    *changing.state_mut() = State { base: Some(Arc::new(built.archive)), ..State::default() };
+    let synced = match changing.durability {
+        Durability::PowerLoss => sys::sync_file(&changing.home.parent),
+        Durability::Process => Ok(()),
+    };
+    if !replaced {
+        return synced.map_err(|error| StoreError::from_io("flush", Location::store(store), error.into()));
+    }
+    // while a loss of power could still undo the rename, the old archive is kept
+    synced.and_then(|()| sys::remove_file(&changing.home.parent, &*built.file.name)).map_err(|error| {
+        let place = parent_of(&store.path).join(&built.file.name).display().to_string();
+        StoreError::NotRemoved { place, source: error.into() }
+    })
+}
+
+/// A whole archive under a hidden name.
+struct Built {
+    file: Arc<Stage>,
+    archive: Archive,
+}
+
+fn build(store: &ZipStore, changing: &Changing, state: &State) -> Result<Built, StoreError> {
+    let place = store.path.display().to_string();
+    let (file, new) = match in_place(store, changing, state)? {
+        Some(built) => built,
+        None => assemble(store, changing, state)?,
+    };
+    let layout = match &changing.prefix {
+        Some(prefix) => ZipLayout::Prefix(prefix.clone()),
+        None => ZipLayout::Flat,
+    };
+    // read as anybody will read it, before it replaces anything
+    let archive = Archive::read(Arc::clone(&file.file), &place, &layout)?;
+    if !reads_back(state, &archive, &new) {
+        return Err(bad(&place, None, "its new directory does not read back as it was written"));
+    }
+    Ok(Built { file, archive })
+}
+
+/// Whether an archive has the objects that it should have.
+fn reads_back(state: &State, archive: &Archive, new: &[(&KeyBuf, &Entry)]) -> bool {
+    let has = |key: &KeyBuf, entry: &Entry| {
+        archive.objects.get(key.as_str()).is_some_and(|found| {
+            (found.len, found.stored_len, found.crc) == (entry.len, entry.stored_len, entry.crc)
+        })
+    };
+    let base = state.base.iter().flat_map(|base| &base.objects);
+    let mut kept = base.filter(|(key, _)| !state.changes.contains_key(key.as_str()));
+    let mut count = new.len();
+    kept.all(|(key, entry)| {
+        count += 1;
+        has(key, entry)
+    }) && new.iter().all(|(key, entry)| has(key, entry))
+        && archive.objects.len() == count
+}
+
+/// What is at the place and may be replaced; an error if something else is.
+fn check_place(
+    store: &ZipStore,
+    changing: &Changing,
+    state: &State,
+) -> Result<Option<Arc<File>>, StoreError> {
+    let Some(base) = &state.base else {
+        let found = check_target(&store.path, &changing.home, changing.replace_if.as_ref())?;
+        return Ok(found.map(Arc::new));
+    };
+    let there = sys::stat_entry(&changing.home.parent, &*changing.home.name);
+    if base.is_unchanged() && there.is_ok_and(|there| sys::same(&there, &base.status)) {
+        return Ok(Some(Arc::clone(&base.file)));
+    }
+    Err(StoreError::Gone { store: store.to_string() })
+}
+
+/// Gives the new archive its name. `true`: the old one has the hidden name now.
+fn install(
+    store: &ZipStore,
+    changing: &Changing,
+    new: &Stage,
+    old: Option<&Arc<File>>,
+) -> Result<bool, StoreError> {
+    let (parent, target, hidden) = (&changing.home.parent, &*changing.home.name, &*new.name);
+    let failed = |error: Errno| StoreError::from_io("publish", Location::store(store), error.into());
+    let Some(old) = old else {
+        let renamed = match sys::rename_new(parent, hidden, target) {
+            Ok(None) => sys::link_new(parent, hidden, target).map(|()| {
+                // the archive has its name; that it has two for a while harms nobody
+                let _ = sys::remove_file(parent, hidden);
+            }),
+            Ok(Some(())) => Ok(()),
+            Err(error) => Err(error),
+        };
+        return match renamed {
+            Ok(()) => Ok(false),
+            Err(Errno::EXIST) => Err(already(&store.path)),
+            Err(error) => Err(failed(error)),
+        };
+    };
+    let is_old = |name| matches!((sys::stat_entry(parent, name), fstat(old)), (Ok(there), Ok(old)) if sys::same(&there, &old));
+    let _ = flock(old, FlockOperation::NonBlockingLockExclusive);
+    if let Some(()) = sys::exchange(parent, hidden, target).map_err(failed)? {
+        if is_old(hidden) {
+            return Ok(true);
+        }
+        // what was asked about is no longer what was there: give it back
+        sys::exchange(parent, hidden, target).map_err(failed)?;
+        return Err(StoreError::Gone { store: store.to_string() });
+    }
+    if !is_old(target) {
+        return Err(StoreError::Gone { store: store.to_string() });
+    }
+    sys::rename(parent, hidden, target).map_err(failed)?;
+    Ok(false)
+}
