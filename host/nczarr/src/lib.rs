@@ -8,6 +8,7 @@ mod dataset;
 mod dtype;
 mod error;
 mod fill;
+mod filters;
 mod grid;
 pub mod json;
 pub mod limits;
@@ -24,6 +25,7 @@ pub use self::dataset::{Dataset, Session, ShuffleReading};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{NczarrError, SourceError, VariableFault};
 pub use self::fill::{FillText, FillValue, default_fill};
+pub use self::filters::{BloscFilter, FilterDefinition, FilterError, Filters, Phase, SzipFilter};
 pub use self::grid::{Slab, SlabError};
 pub use self::model::{
     Consolidated, Dimension, DimensionRef, Format, Generation, Group, GroupDocuments, Hierarchy, KeyEncoding,

@@ -246,3 +246,145 @@ impl Quantizer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::QuantizeMode::{BitGroom, BitRound, GranularBitRound};
+    use super::*;
+    use crate::model::{Format, Hierarchy, NewFill, NewVariable};
+
+    fn float(mode: QuantizeMode, significant: i64) -> Quantizer {
+        Quantizer::float(Quantize::new(mode, significant, NcType::Float).unwrap(), 9.96921e36)
+    }
+
+    fn double(mode: QuantizeMode, significant: i64) -> Quantizer {
+        Quantizer::double(Quantize::new(mode, significant, NcType::Double).unwrap(), 9.96921e36)
+    }
+
+    fn floats(quantizer: &Quantizer, first: u64, values: &[u32]) -> Vec<u32> {
+        let mut bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        quantizer.apply(first, &mut bytes);
+        bytes.as_chunks().0.iter().map(|value| u32::from_ne_bytes(*value)).collect()
+    }
+
+    fn doubles(quantizer: &Quantizer, first: u64, values: &[u64]) -> Vec<u64> {
+        let mut bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        quantizer.apply(first, &mut bytes);
+        bytes.as_chunks().0.iter().map(|value| u64::from_ne_bytes(*value)).collect()
+    }
+
+    /// What netcdf-c 4.10.1 stored of 1.1111111, 12.345678, -0.000123456, 1e10, a subnormal number and 999999.9.
+    #[test]
+    fn values_come_out_as_netcdf_c_stores_them() {
+        let values = [0x3f8e_38e3, 0x4145_87e6, 0xb901_73f8, 0x5015_02f9, 0x0001_16c2, 0x4974_23fe];
+        for (quantizer, stored) in [
+            (
+                float(BitGroom, 3),
+                [0x3f8e_3000, 0x4145_8fff, 0xb901_7000, 0x5015_0fff, 0x0001_1000, 0x4974_2fff],
+            ),
+            (
+                float(GranularBitRound, 3),
+                [0x3f8e_0000, 0x4146_0000, 0xb901_0000, 0x5015_0000, 0x0001_2000, 0x4974_2000],
+            ),
+            (
+                float(BitRound, 9),
+                [0x3f8e_4000, 0x4145_8000, 0xb901_8000, 0x5015_0000, 0x0001_0000, 0x4974_4000],
+            ),
+        ] {
+            assert_eq!(floats(&quantizer, 0, &values), stored, "{quantizer:?}");
+        }
+        let values = [0x3ff1_c71c_6ecb_8fb6, 0x4028_b0fc_b4f1_e4b4, 0x0000_1268_8b70_e62b];
+        for (quantizer, stored) in [
+            (double(BitGroom, 3), [0x3ff1_c600_0000_0000, 0x4028_b1ff_ffff_ffff, 0x0000_1200_0000_0000]),
+            (
+                double(GranularBitRound, 3),
+                [0x3ff1_c000_0000_0000, 0x4028_c000_0000_0000, 0x0000_2000_0000_0000],
+            ),
+            (double(BitRound, 9), [0x3ff1_c800_0000_0000, 0x4028_b000_0000_0000, 0x0000_1000_0000_0000]),
+        ] {
+            assert_eq!(doubles(&quantizer, 0, &values), stored, "{quantizer:?}");
+        }
+    }
+
+    #[test]
+    fn zeros_fill_nan_and_infinities_stay() {
+        let kept = [0.0, -0.0, 9.96921e36, f32::NAN, f32::INFINITY, f32::NEG_INFINITY].map(f32::to_bits);
+        for mode in QuantizeMode::ALL {
+            for first in [0, 1] {
+                assert_eq!(floats(&float(mode, 1), first, &kept), kept, "{mode}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_digits_than_the_type_has_and_no_other_type() {
+        for (mode, nc_type, most) in [
+            (BitGroom, NcType::Float, 6),
+            (GranularBitRound, NcType::Double, 15),
+            (BitRound, NcType::Float, 23),
+            (BitRound, NcType::Double, 52),
+        ] {
+            assert_eq!(Quantize::new(mode, most, nc_type).unwrap().significant(), most as u8);
+            for wrong in [0, -1, most + 1, i64::MAX] {
+                let error = Quantize::new(mode, wrong, nc_type).unwrap_err();
+                assert!(error.to_string().contains(&format!("1 to {most} ")), "{error}");
+            }
+        }
+        assert_eq!(
+            Quantize::new(BitGroom, 3, NcType::Int),
+            Err(QuantizeError::Type { nc_type: Some(NcType::Int) })
+        );
+    }
+
+    #[test]
+    fn attributes_say_how_and_are_refused_where_they_make_no_sense() {
+        let with = |nc_type, attributes: &[(&str, Value)]| {
+            let mut dataset = Hierarchy::new(Format::NCZARR);
+            let new = NewVariable::new("v", nc_type).fill(NewFill::Default);
+            let new = attributes
+                .iter()
+                .fold(new, |new, (name, value)| new.attribute(Attribute::new(*name, value.clone())));
+            Quantize::of(dataset.add_variable("/", new).unwrap())
+        };
+        let groom = BitGroom.attribute_name();
+        let quantize = Quantize::new(BitGroom, 3, NcType::Float).unwrap();
+        assert_eq!(with(NcType::Float, &[(groom, Value::from(3i32))]), Ok(Some(quantize)));
+        assert_eq!(quantize.attribute(), Attribute::new(groom, 3i32));
+        assert_eq!(with(NcType::Float, &[]), Ok(None));
+        assert_eq!(with(NcType::Int, &[(groom, Value::from(3i32))]), Ok(None));
+        for wrong in [Value::from("3"), Value::from(3.0f32), Value::Int(vec![3, 4]), Value::Int(Vec::new())] {
+            let refused = Err(QuantizeError::Attribute { name: groom });
+            assert_eq!(with(NcType::Double, &[(groom, wrong)]), refused);
+        }
+        assert!(matches!(
+            with(NcType::Float, &[(groom, Value::from(7i32))]),
+            Err(QuantizeError::Digits { got: 7, most: 6, .. })
+        ));
+        let several = [(BitRound.attribute_name(), Value::from(3i32)), (groom, Value::from(3i32))];
+        assert!(
+            matches!(with(NcType::Float, &several), Err(QuantizeError::Several { first, .. }) if first == groom)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_come_out_as_the_whole(values: Vec<u32>, cut: prop::sample::Index, first in 0u64..9) {
+            for mode in QuantizeMode::ALL {
+                let quantizer = float(mode, 2);
+                let cut = cut.index(values.len() + 1);
+                let mut pieces = floats(&quantizer, first, &values[..cut]);
+                pieces.extend(floats(&quantizer, first + cut as u64, &values[cut..]));
+                prop_assert_eq!(pieces, floats(&quantizer, first, &values));
+            }
+        }
+
+        #[test]
+        fn bit_round_of_what_is_rounded_changes_nothing(values: Vec<u64>, bits in 1i64..=52) {
+            let quantizer = double(BitRound, bits);
+            let once = doubles(&quantizer, 0, &values);
+            prop_assert_eq!(&doubles(&quantizer, 0, &once), &once);
+        }
+    }
+}

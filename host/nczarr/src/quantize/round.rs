@@ -65,7 +65,7 @@ macro_rules! width {
 
             /// A mask of sign, exponent and the first `kept` bits of the mantissa.
             fn mask(kept: i32) -> $bits {
-                $bits::MAX << Self::MANTISSA.saturating_sub(kept).clamp(0, Self::MANTISSA)
+                $bits::MAX << (Self::MANTISSA - kept).clamp(0, Self::MANTISSA)
             }
         }
 

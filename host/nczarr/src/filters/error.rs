@@ -1,0 +1,167 @@
+//! What can be wrong with a filter, and the netCDF number of each case.
+
+use ncz_codec::CodecError;
+use ncz_registry::NotFound;
+use ncz_registry::spec::SpecError;
+
+use crate::data_error::DataError;
+use crate::error::NczarrError;
+use crate::quantize::QuantizeError;
+
+/// Why the filters of a variable could not be changed, or asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilterError {
+    /// There is no such variable, or it cannot be read.
+    #[error(transparent)]
+    Metadata(#[from] NczarrError),
+    /// The definition of the dataset has ended.
+    #[error("variable {variable:?}: filters are chosen while a dataset is defined, and that has ended")]
+    NotInDefinition {
+        /// The path of the variable.
+        variable: String,
+    },
+    /// The variable is written.
+    #[error(
+        "variable {variable:?} is written already, so its filters stay what they are; copy it to a new dataset to change them"
+    )]
+    Late {
+        /// The path of the variable.
+        variable: String,
+    },
+    /// The variable has no dimensions.
+    #[error("variable {variable:?} is a scalar, and netCDF has no filters for scalars")]
+    Scalar {
+        /// The path of the variable.
+        variable: String,
+    },
+    /// A number that no filter can have.
+    #[error("variable {variable:?}: {id} is no filter's number, those are 1 to 65534")]
+    Id {
+        /// The path of the variable; empty where no variable is concerned.
+        variable: String,
+        /// The number.
+        id: u32,
+    },
+    /// Another number of parameters than the filter takes.
+    #[error("variable {variable:?}: {filter} takes {want} parameters, not {got}")]
+    Count {
+        /// The path of the variable.
+        variable: String,
+        /// The filter.
+        filter: &'static str,
+        /// How many it takes.
+        want: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// A parameter out of range.
+    #[error("variable {variable:?}: {filter} {reason}")]
+    Value {
+        /// The path of the variable.
+        variable: String,
+        /// The filter.
+        filter: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two filters that netCDF does not put together.
+    #[error(
+        "variable {variable:?} has {other} already, and netCDF does not combine {filter} with it; remove {other} first"
+    )]
+    Conflict {
+        /// The path of the variable.
+        variable: String,
+        /// The filter asked for.
+        filter: &'static str,
+        /// The filter that is there.
+        other: &'static str,
+    },
+    /// The filter is nowhere to be found.
+    #[error("variable {variable:?}")]
+    NotFound {
+        /// The path of the variable; empty where no variable is concerned.
+        variable: String,
+        /// What was looked for, where, and the remedy.
+        source: Box<NotFound>,
+    },
+    /// The filter is there, but has no name in Zarr metadata.
+    #[error(
+        "variable {variable:?}: filter {id} of {origin} has no name in Zarr metadata, it serves HDF5 data only"
+    )]
+    Nameless {
+        /// The path of the variable; empty where no variable is concerned.
+        variable: String,
+        /// The number of the filter.
+        id: u32,
+        /// Where it comes from.
+        origin: String,
+    },
+    /// The variable does not have the filter.
+    #[error("variable {variable:?} does not have the filter {filter}")]
+    NotInChain {
+        /// The path of the variable.
+        variable: String,
+        /// The number or name of the filter.
+        filter: String,
+    },
+    /// The filter has a configuration that parameter words cannot express.
+    #[error("variable {variable:?}: the parameters of {filter}")]
+    NoParams {
+        /// The path of the variable.
+        variable: String,
+        /// The filter.
+        filter: String,
+        /// What the codec says.
+        source: CodecError,
+    },
+    /// A text that names no codec, or several.
+    #[error("variable {variable:?}: {text:?} names {got} codecs, one at a time is defined")]
+    Several {
+        /// The path of the variable.
+        variable: String,
+        /// The text.
+        text: String,
+        /// How many codecs it names.
+        got: usize,
+    },
+    /// The text or JSON of a codec is malformed.
+    #[error("variable {variable:?}")]
+    Spec {
+        /// The path of the variable.
+        variable: String,
+        /// What is wrong with it.
+        source: Box<SpecError>,
+    },
+    /// A codec refuses its configuration or the variable.
+    #[error(transparent)]
+    Codec(#[from] DataError),
+    /// The values cannot be quantized in this way.
+    #[error("variable {variable:?}")]
+    Quantize {
+        /// The path of the variable.
+        variable: String,
+        /// What is wrong.
+        source: QuantizeError,
+    },
+}
+
+impl FilterError {
+    /// The netCDF error number (`netcdf.h`) that netcdf-c returns, or that comes nearest.
+    #[must_use]
+    pub fn netcdf_code(&self) -> i32 {
+        match self {
+            Self::Metadata(source) => source.netcdf_code(),
+            Self::NotInDefinition { .. } => -39,
+            Self::Late { .. } => -123,
+            Self::Scalar { .. }
+            | Self::Id { .. }
+            | Self::Value { .. }
+            | Self::Conflict { .. }
+            | Self::Quantize { .. } => -36,
+            Self::Count { .. } | Self::NoParams { .. } | Self::Several { .. } | Self::Spec { .. } => -132,
+            Self::NotFound { .. } | Self::Nameless { .. } | Self::NotInChain { .. } => -136,
+            Self::Codec(source) => source.netcdf_code(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Asking for the filters of a variable.
+
+use std::sync::Arc;
+
+use ncz_registry::spec::{ChainSpec, StageSpec};
+use ncz_registry::{Entry, NotFound};
+
+use super::{FilterError, MAX_ID, chain_of};
+use crate::cdl::codecs_text;
+use crate::data_error::DataError;
+use crate::dataset::Session;
+use crate::model::{Format, Variable};
+
+/// The filters of one variable, in encoding order.
+#[derive(Debug)]
+pub struct Filters<'a> {
+    pub(super) session: &'a Session,
+    pub(super) variable: &'a Variable,
+    format: Format,
+}
+
+impl Session {
+    /// Whether a filter can be used for Zarr data (`nc_inq_filter_avail`).
+    ///
+    /// # Errors
+    /// [`FilterError::Id`], [`FilterError::NotFound`], and [`FilterError::Nameless`] for one that serves HDF5 only.
+    pub fn filter_available(&self, format: Format, id: u32) -> Result<(), FilterError> {
+        self.find_filter(format, id, "").map(drop)
+    }
+
+    /// The codec of a filter number that metadata of `format` can name.
+    pub(super) fn find_filter(
+        &self,
+        format: Format,
+        id: u32,
+        variable: &str,
+    ) -> Result<Arc<Entry>, FilterError> {
+        let variable = || variable.to_owned();
+        if !(1..=MAX_ID).contains(&id) {
+            return Err(FilterError::Id { variable: variable(), id });
+        }
+        let entry = self
+            .registry
+            .by_id(id)
+            .map_err(|source| FilterError::NotFound { variable: variable(), source: Box::new(source) })?;
+        let info = entry.info();
+        if info.names(format.dialect()).is_empty() && info.numcodecs.is_empty() {
+            let origin = entry.origin().to_string();
+            return Err(FilterError::Nameless { variable: variable(), id, origin });
+        }
+        Ok(entry)
+    }
+
+    /// The codec that somebody wrote.
+    pub(super) fn find_stage(&self, stage: &StageSpec) -> Result<Arc<Entry>, NotFound> {
+        match stage {
+            StageSpec::Json { dialect, name, .. } => {
+                self.registry.by_spelling(*dialect, name).map(|(entry, _)| entry)
+            }
+            StageSpec::Filter { id, .. } => self.registry.by_id(*id),
+            StageSpec::Named { name, .. } => self.registry.by_any_name(name),
+        }
+    }
+}
+
+impl<'a> Filters<'a> {
+    pub(super) fn new(session: &'a Session, variable: &'a Variable, format: Format) -> Self {
+        Self { session, variable, format }
+    }
+
+    /// The numbers of the filters (`nc_inq_var_filter_ids`). A codec that is not at hand, or has no number, is 0.
+    ///
+    /// # Errors
+    /// [`FilterError::Spec`] for metadata that are malformed.
+    pub fn ids(&self) -> Result<Vec<u32>, FilterError> {
+        let chain = chain_of(self.variable, self.format)?;
+        Ok(chain.stages().iter().map(|stage| self.id_of(stage)).collect())
+    }
+
+    /// Whether the variable has the filter.
+    ///
+    /// # Errors
+    /// As [`ids`](Self::ids).
+    pub fn has(&self, id: u32) -> Result<bool, FilterError> {
+        Ok(id != 0 && self.ids()?.contains(&id))
+    }
+
+    /// The parameters of a filter (`nc_inq_var_filter_info`), as a user gives them.
+    ///
+    /// # Errors
+    /// [`FilterError::NotInChain`] for a filter that the variable does not have, or that is not at hand; metadata
+    /// that the codec refuses, or that have no parameters (a checksum of zstd).
+    pub fn params(&self, id: u32) -> Result<Vec<u32>, FilterError> {
+        let chain = chain_of(self.variable, self.format)?;
+        match chain.stages().iter().find(|stage| id != 0 && self.id_of(stage) == id) {
+            Some(stage) => self.params_of(stage.clone()),
+            None => Err(FilterError::NotInChain { variable: self.path(), filter: id.to_string() }),
+        }
+    }
+
+    /// The number and parameters of the first filter (`nc_inq_var_filter`); `None`: there is none. The number of a
+    /// codec that is not at hand is 0.
+    ///
+    /// # Errors
+    /// As [`params`](Self::params).
+    pub fn first(&self) -> Result<Option<(u32, Vec<u32>)>, FilterError> {
+        match self.ids()?.first() {
+            None => Ok(None),
+            Some(0) => Ok(Some((0, Vec::new()))),
+            Some(&id) => Ok(Some((id, self.params(id)?))),
+        }
+    }
+
+    /// The codecs as JSON, those that are not at hand too: netCDF's special attribute `_Codecs`.
+    #[must_use]
+    pub fn codecs(&self) -> String {
+        codecs_text(&self.variable.filters)
+    }
+
+    /// The parameters of a filter that netCDF knows by name; `None`: the variable does not have it.
+    pub(super) fn known(&self, id: u32) -> Result<Option<Vec<u32>>, FilterError> {
+        self.session.find_filter(self.format, id, &self.variable.path)?;
+        if self.has(id)? { self.params(id).map(Some) } else { Ok(None) }
+    }
+
+    pub(super) fn path(&self) -> String {
+        self.variable.path.clone()
+    }
+
+    fn id_of(&self, stage: &StageSpec) -> u32 {
+        self.session.find_stage(stage).ok().and_then(|entry| entry.info().filter_id).unwrap_or(0)
+    }
+
+    fn params_of(&self, stage: StageSpec) -> Result<Vec<u32>, FilterError> {
+        let resolved = ChainSpec::new(vec![stage])
+            .resolve(&self.session.registry)
+            .map_err(|source| DataError::Resolve { variable: self.path(), source: Box::new(source) })?;
+        let params = resolved.iter().map(|stage| {
+            stage.config.to_params().map_err(|source| FilterError::NoParams {
+                variable: self.path(),
+                filter: stage.info.name.to_string(),
+                source,
+            })
+        });
+        Ok(params.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+}
