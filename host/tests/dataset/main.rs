@@ -16,11 +16,5 @@ mod failing;
 mod shuffle;
 // Many threads at one array.
 mod threads;
-// Variables grow.
-mod growing;
-// Metadata change.
-mod changing;
-// Programs stop in the midst of it.
-mod crash;
 // The filter functions of netCDF.
 mod filters;
