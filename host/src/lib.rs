@@ -6,8 +6,8 @@
 //! - [`registry`]: from `HDF5_PLUGIN_PATH` to codecs and chains of them.
 //! - [`store`]: where the bytes of a dataset live.
 //! - [`nczarr`]: what they mean: metadata, types, chunks, hyperslabs.
+//! - [`place`]: from a path or a URL to an open dataset.
 //! - [`codec`]: what the author of a plugin sees.
-
 //!
 //! With the feature `builtin` (on by default) the codecs blosc, bzip2, crc32c, deflate, fletcher32,
 //! gzip, shuffle, szip and zstd are part of the program, and no plugin need be installed for them.
@@ -15,6 +15,9 @@
 #![forbid(unsafe_code)]
 
 pub mod copy;
+pub mod place;
+pub mod repair;
+pub mod verify;
 
 pub use ncz_codec as codec;
 pub use ncz_nczarr as nczarr;

@@ -1,0 +1,225 @@
+//! What verifying finds, in values that a program can act on.
+
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing is wrong; somebody may like to know.
+    Note,
+    /// It is read right here, but other programs misread or refuse it.
+    Warning,
+    /// Data are lost, or cannot be read rightly by anybody.
+    Error,
+}
+
+impl Severity {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Kinds of findings and their ids, which stay the same from version to version.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
+        /// The kinds of findings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// The short name of the kind, the same in every version.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A stored chunk ends before its stream does.
+    ChunkTruncated = "chunk-truncated",
+    /// Bytes follow the end of a chunk.
+    ChunkTail = "chunk-tail",
+    /// A chunk has another length than the metadata ask for.
+    ChunkLength = "chunk-length",
+    /// A checksum does not match.
+    ChunkChecksum = "chunk-checksum",
+    /// A chunk cannot be decoded for another reason.
+    ChunkDamaged = "chunk-damaged",
+    /// The store could not give the chunk.
+    ChunkUnread = "chunk-unread",
+    /// A chunk under a key that no reader looks at.
+    ChunkKey = "chunk-key",
+    /// A chunk beyond the ends of the array.
+    ChunkOutside = "chunk-outside",
+    /// Values that are none of the type.
+    ChunkValues = "chunk-values",
+    /// What lies beyond the array in its last chunks is not fill.
+    Padding = "padding",
+    /// The chunks of a variable were not looked at.
+    VariableUnchecked = "variable-unchecked",
+    /// A variable whose metadata cannot be read.
+    VariableUnreadable = "variable-unreadable",
+    /// A codec that is not to be had.
+    CodecMissing = "codec-missing",
+    /// Codecs that do not fit the variable.
+    CodecUnusable = "codec-unusable",
+    /// Something in the metadata that a reader should know.
+    Metadata = "metadata",
+    /// A key in the metadata that nobody knows.
+    UnknownKey = "unknown-key",
+    /// A chunk order that netcdf-c ignores.
+    OrderF = "order-f",
+    /// Something in the store that is no part of the dataset.
+    Stray = "stray-object",
+    /// An array or group that NCZarr's metadata do not list.
+    Unlisted = "unlisted",
+    /// A name in the store that is no object.
+    NoObject = "no-object",
+    /// A metadata document with the rest of an older one behind it.
+    DocumentTail = "document-tail",
+    /// A metadata document that is no JSON.
+    DocumentDamaged = "document-damaged",
+    /// Words in a metadata document that JSON does not have.
+    DocumentWords = "document-words",
+    /// `.zmetadata` that differs from the documents.
+    ConsolidatedStale = "consolidated-stale",
+    /// A shuffle with element size 0.
+    ShuffleSizeZero = "shuffle-size-zero",
+    /// A shuffle whose element size is a text.
+    ShuffleSizeText = "shuffle-size-text",
+    /// A shuffle whose element size readers take differently.
+    ShuffleSizeDisputed = "shuffle-size-disputed",
+    /// zlib without a level, or with a negative one.
+    ZlibLevel = "zlib-level",
+    /// zstd with a key that not every reader knows.
+    ZstdChecksumKey = "zstd-checksum-key",
+    /// A list of one as fill value.
+    FillList = "fill-list",
+    /// No fill value at all.
+    FillMissing = "fill-missing",
+    /// The number 0 as fill value of texts.
+    FillTextZero = "fill-text-zero",
+    /// A word for NaN or infinity as C prints it.
+    FillWord = "fill-word",
+    /// A type of several bytes without byte order.
+    ByteOrderMissing = "byte-order-missing",
+    /// A big-endian type by a version of netcdf-c that did not mean it.
+    ByteOrderDoubtful = "byte-order-doubtful",
+    /// An attribute that netcdf-c does not open.
+    AttributeRefused = "attribute-refused",
+    /// A text that is stored as a number or a truth value.
+    AttributeText = "attribute-text",
+    /// Metadata of an old generation of NCZarr.
+    OldGeneration = "old-generation",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+/// What can be done about a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Remedy {
+    /// Nothing that would be known to be right.
+    None,
+    /// [`repair`](crate::repair) mends it.
+    Repair,
+    /// `repair` mends it if it is told which reading is right; how the command is told.
+    Choice(&'static str),
+    /// It goes away in a new dataset.
+    Copy,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The kind.
+    pub code: Code,
+    /// The path of the variable, where it is about one.
+    pub variable: Option<String>,
+    /// The index of the chunk, where it is about one.
+    pub chunk: Option<Vec<u64>>,
+    /// The key in the store, where it is about one object.
+    pub key: Option<String>,
+    /// What is the matter, and why.
+    pub reason: String,
+    /// What can be done about it.
+    pub remedy: Remedy,
+}
+
+impl Finding {
+    /// A finding about the dataset; the rest is added by the methods below.
+    pub(crate) fn new(severity: Severity, code: Code, reason: impl Into<String>) -> Self {
+        Self {
+            severity,
+            code,
+            variable: None,
+            chunk: None,
+            key: None,
+            reason: reason.into(),
+            remedy: Remedy::None,
+        }
+    }
+
+    pub(crate) fn variable(self, path: impl Into<String>) -> Self {
+        Self { variable: Some(path.into()), ..self }
+    }
+
+    pub(crate) fn chunk(self, index: impl Into<Vec<u64>>) -> Self {
+        Self { chunk: Some(index.into()), ..self }
+    }
+
+    pub(crate) fn key(self, key: impl Into<String>) -> Self {
+        Self { key: Some(key.into()), ..self }
+    }
+
+    pub(crate) fn remedy(self, remedy: Remedy) -> Self {
+        Self { remedy, ..self }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.variable, &self.chunk, &self.key) {
+            (Some(variable), Some(chunk), _) => write!(f, "{variable} chunk {chunk:?}: ")?,
+            (Some(variable), None, _) => write!(f, "{variable}: ")?,
+            (None, _, Some(key)) => write!(f, "{key}: ")?,
+            (None, _, None) => {}
+        }
+        f.write_str(&self.reason)
+    }
+}
+
+/// An error with its causes in one text; a cause that the text says already is left out.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,314 @@
+//! Every chunk of one variable.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use ncz_codec::ErrorKind;
+use ncz_nczarr::{
+    Array, ByteOrder, ChunkFault, DataError, Dataset, Dtype, Kind, Pool, StringArray, Variable, Worker,
+};
+use ncz_registry::spec::ChainSpec;
+use ncz_store::{Store, StoreError};
+
+use super::finding::{Code, Finding, Remedy, Severity, with_causes};
+use super::padding::Layout;
+use super::places::Places;
+use super::{VariableReport, VerifyError, VerifyOptions};
+use crate::copy::Progress;
+use crate::copy::tasks::for_each;
+use crate::repair::sound_len;
+
+/// A variable whose chunks are about to be looked at.
+pub(super) struct Check<'a> {
+    /// Where it has strings of any length, one of bytes with the same chunks.
+    array: Array,
+    strings: Option<StringArray>,
+    variable: &'a Variable,
+    store: &'a dyn Store,
+    places: Places,
+    layout: Layout,
+    keep: usize,
+}
+
+/// The number of an object among those that are visited, and that of a chunk in it.
+type Place = (u64, usize);
+
+/// What the threads found so far.
+#[derive(Default)]
+struct Found {
+    chunks: AtomicU64,
+    stored: AtomicU64,
+    /// Bytes of strings; other chunks are all of one length.
+    decoded: AtomicU64,
+    faulty: AtomicU64,
+    padded: AtomicBool,
+    /// The first faults by the number of the chunk; later ones are counted.
+    faults: Mutex<BTreeMap<Place, Finding>>,
+    /// Where the padding is not fill, the first chunk.
+    padding: Mutex<Option<Vec<u64>>>,
+}
+
+/// The buffers of one thread.
+struct Lane {
+    worker: Worker,
+    chunk: Vec<u8>,
+}
+
+impl<'a> Check<'a> {
+    /// Binds the codecs of a variable and finds its chunks.
+    ///
+    /// # Errors
+    /// Its codecs are not to be had, or its chunks cannot be listed.
+    pub(super) fn new(
+        dataset: &'a Dataset,
+        variable: &'a Variable,
+        options: &VerifyOptions,
+    ) -> Result<Self, DataError> {
+        let strings =
+            variable.dtype.is_variable_length().then(|| dataset.strings(&variable.path)).transpose()?;
+        let array = match strings {
+            Some(_) => stand_in(dataset, variable)?,
+            None => dataset.array(&variable.path)?,
+        };
+        let store = &**dataset.store();
+        let places = Places::of(&array, variable, store)?;
+        let axes = variable.order.axes(variable.chunk_shape.len());
+        let layout = Layout::new(&variable.chunk_shape, axes, variable.fill_bytes());
+        Ok(Self { array, strings, variable, store, places, layout, keep: options.keep })
+    }
+
+    /// Decodes every chunk, on these threads.
+    pub(super) fn run(
+        mut self,
+        pool: &Pool,
+        progress: &dyn Progress,
+    ) -> Result<(VariableReport, Vec<Finding>), VerifyError> {
+        let found = Found::default();
+        let chunk_len = self.array.chain().chunk_len() as u64;
+        let object_len = product(self.array.object_shape(), self.array.dtype().size());
+        for_each(
+            pool,
+            self.places.tiles.len(),
+            || Lane { worker: self.array.worker(), chunk: Vec::new() },
+            |lane, position| {
+                self.visit(lane, position, &found)?;
+                advance(progress, object_len)
+            },
+        )?;
+        // Objects that do not exist are not visited.
+        let all = product(&self.array.object_counts(), 1);
+        let absent = all.saturating_sub(self.places.tiles.len());
+        advance(progress, absent.saturating_mul(object_len))?;
+        let (chunks, faulty) = (found.chunks.into_inner(), found.faulty.into_inner());
+        let mut findings = std::mem::take(&mut self.places.findings);
+        let more = findings.len().saturating_sub(self.keep);
+        findings.truncate(self.keep);
+        let faults = found.faults.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let more = more as u64 + faulty.saturating_sub(faults.len() as u64);
+        findings.extend(faults.into_values());
+        findings.extend(self.padding(found.padding.into_inner().unwrap_or_else(PoisonError::into_inner)));
+        let chain = self.strings.as_ref().map_or_else(|| self.array.chain(), StringArray::chain);
+        let decoded = match self.strings {
+            Some(_) => found.decoded.into_inner(),
+            None => chunks.saturating_sub(faulty).saturating_mul(chunk_len),
+        };
+        let report = VariableReport {
+            path: self.variable.path.clone(),
+            chain: chain.to_string(),
+            checksum: chain.has_checksum(),
+            checked: true,
+            chunks,
+            faulty,
+            missing: self.places.total.saturating_sub(chunks),
+            stored: found.stored.into_inner(),
+            decoded,
+            more,
+        };
+        Ok((report, findings))
+    }
+
+    /// Looks at all chunks of one object.
+    fn visit(&self, lane: &mut Lane, position: u64, found: &Found) -> Result<(), VerifyError> {
+        let object = self.places.tiles.index(position);
+        if let Some(strings) = &self.strings {
+            let read = self.read_strings(strings, &object, position, found);
+            return self.judge(lane, object, read, (position, 0), found);
+        }
+        resize(&mut lane.chunk, self.array.chain().chunk_len(), &self.array)?;
+        if self.variable.sharding.is_none() {
+            let read = self.array.read_chunk(&mut lane.worker, &object, &mut lane.chunk);
+            return self.judge(lane, object, read, (position, 0), found);
+        }
+        match self.array.load_object(&mut lane.worker, &object) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(error) => return self.judge(lane, object, Err(error), (position, 0), found),
+        }
+        for (number, chunk) in self.array.object_chunks(&object).enumerate() {
+            let read = self.array.decode_loaded(&mut lane.worker, &chunk, &mut lane.chunk);
+            self.judge(lane, chunk, read, (position, number), found)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a chunk of strings; text that is none is kept as a fault.
+    fn read_strings(
+        &self,
+        strings: &StringArray,
+        index: &[u64],
+        position: u64,
+        found: &Found,
+    ) -> Result<Option<usize>, DataError> {
+        let Some(stored) = strings.read_stored(index)? else { return Ok(None) };
+        let read = strings.read(&self.array.chunk_slab(index))?;
+        found.decoded.fetch_add(read.byte_len() as u64, Ordering::Relaxed);
+        let is_text = self.variable.dtype.kind() == Kind::VlenText;
+        if is_text && read.iter().any(|string| std::str::from_utf8(string).is_err()) {
+            let finding =
+                Finding::new(Severity::Warning, Code::ChunkValues, "it holds text that is no UTF-8");
+            self.keep(finding.variable(&self.variable.path).chunk(index), (position, 0), found);
+        }
+        Ok(Some(stored.len()))
+    }
+
+    /// Counts a chunk and keeps what is wrong with it.
+    fn judge(
+        &self,
+        lane: &mut Lane,
+        index: Vec<u64>,
+        read: Result<Option<usize>, DataError>,
+        place: Place,
+        found: &Found,
+    ) -> Result<(), VerifyError> {
+        match read {
+            Ok(None) => return Ok(()),
+            Ok(Some(stored)) => {
+                found.stored.fetch_add(stored as u64, Ordering::Relaxed);
+                if self.strings.is_none() {
+                    self.look(&lane.chunk, index, place, found);
+                }
+            }
+            Err(error) if is_gone(&error) => return Err(error.into()),
+            Err(error) => {
+                let finding = self.fault(lane, &index, &error);
+                self.keep(finding, place, found);
+            }
+        }
+        found.chunks.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Looks at the values of a decoded chunk.
+    fn look(&self, chunk: &[u8], index: Vec<u64>, place: Place, found: &Found) {
+        let wrong = match self.variable.dtype.kind() {
+            Kind::Bool => chunk.iter().find(|&&byte| byte > 1),
+            _ => None,
+        };
+        if let Some(byte) = wrong {
+            let reason = format!("it holds the byte {byte} as a truth value, which is neither 0 nor 1");
+            let finding = Finding::new(Severity::Warning, Code::ChunkValues, reason);
+            self.keep(finding.variable(&self.variable.path).chunk(index), place, found);
+            return;
+        }
+        let slab = self.array.chunk_slab(&index);
+        let is_whole = slab.count() == self.array.chunk_shape();
+        if !is_whole && !found.padded.load(Ordering::Relaxed) && !self.layout.is_filled(chunk, slab.count()) {
+            found.padded.store(true, Ordering::Relaxed);
+            found.padding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(index);
+        }
+    }
+
+    fn padding(&self, index: Option<Vec<u64>>) -> Option<Finding> {
+        let reason = "what its last chunks hold beyond the end of the array is not fill; it would show if the array grew";
+        let finding = Finding::new(Severity::Note, Code::Padding, reason).variable(&self.variable.path);
+        index.map(|index| finding.chunk(index))
+    }
+
+    /// What is wrong with a chunk that cannot be read.
+    fn fault(&self, lane: &mut Lane, index: &[u64], error: &DataError) -> Finding {
+        let DataError::Chunk { key, source, .. } = error else {
+            let finding = Finding::new(Severity::Error, Code::ChunkDamaged, with_causes(error));
+            return finding.variable(&self.variable.path).chunk(index);
+        };
+        let finding = Finding::new(Severity::Error, code_of(source), with_causes(&**source));
+        let finding = finding.variable(&self.variable.path).chunk(index).key(key);
+        match sound_len(&self.array, self.store, key, source, &mut lane.chunk) {
+            Some(_) => finding.remedy(Remedy::Repair),
+            None => finding,
+        }
+    }
+
+    fn keep(&self, finding: Finding, place: Place, found: &Found) {
+        found.faulty.fetch_add(1, Ordering::Relaxed);
+        let mut faults = found.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        faults.insert(place, finding);
+        if faults.len() > self.keep {
+            faults.pop_last();
+        }
+    }
+}
+
+/// An array of bytes whose chunks have the keys of those of `variable`.
+fn stand_in(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
+    let dtype = Dtype::numeric(Kind::UInt, 1, ByteOrder::None).map_err(|fault| DataError::Unsupported {
+        variable: variable.path.clone(),
+        reason: fault.to_string(),
+    })?;
+    let bytes = Variable { dtype, fill: None, filters: Vec::new(), ..variable.clone() };
+    let format = dataset.hierarchy().format;
+    let chain = dataset.session().bind(&bytes, format, &ChainSpec::default())?;
+    Array::new(dataset.store().clone(), &bytes, bytes.shape.clone(), chain, Pool::serial())
+}
+
+fn code_of(fault: &ChunkFault) -> Code {
+    match fault {
+        ChunkFault::InShard { source, .. } => code_of(source),
+        ChunkFault::Length { want, got } if got < want => Code::ChunkTruncated,
+        ChunkFault::Length { .. } | ChunkFault::TooLong { .. } => Code::ChunkTail,
+        ChunkFault::Chain(error) => match error.source.kind() {
+            ErrorKind::Truncated => Code::ChunkTruncated,
+            ErrorKind::Trailing { .. } => Code::ChunkTail,
+            ErrorKind::Size { .. } => Code::ChunkLength,
+            ErrorKind::Checksum => Code::ChunkChecksum,
+            _ => Code::ChunkDamaged,
+        },
+        ChunkFault::Store(_) | ChunkFault::Key(_) | ChunkFault::Memory { .. } => Code::ChunkUnread,
+        _ => Code::ChunkDamaged,
+    }
+}
+
+/// Whether the whole dataset is no longer there.
+fn is_gone(error: &DataError) -> bool {
+    match error {
+        DataError::Chunk { source, .. } => {
+            matches!(**source, ChunkFault::Store(StoreError::Gone { .. }))
+        }
+        DataError::Store { source, .. } => matches!(source, StoreError::Gone { .. }),
+        _ => false,
+    }
+}
+
+fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), VerifyError> {
+    match progress.advance(bytes) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(VerifyError::Stopped),
+    }
+}
+
+fn product(lens: &[u64], element: usize) -> u64 {
+    lens.iter().fold(element as u64, |product, len| product.saturating_mul(*len))
+}
+
+fn resize(buffer: &mut Vec<u8>, len: usize, array: &Array) -> Result<(), DataError> {
+    if buffer.len() != len {
+        buffer.clear();
+        buffer.try_reserve_exact(len).map_err(|_| DataError::Unsupported {
+            variable: array.path().to_owned(),
+            reason: format!("no memory for a chunk of {len} bytes; ask for fewer threads"),
+        })?;
+        buffer.resize(len, 0);
+    }
+    Ok(())
+}
