@@ -146,8 +146,15 @@ pub(crate) struct Copy {
 /// How metadata are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormatArg {
+    /// NCZarr over Zarr version 2, which Zarr readers read too
     Nczarr,
+    /// Zarr version 2 alone
+    #[value(alias = "zarr2")]
     Zarr,
+    /// Zarr version 3
+    Zarr3,
+    /// The draft of NCZarr over Zarr version 3: an experiment, netcdf-c does not read it
+    Nczarr3,
 }
 
 /// What to believe of a shuffle's element size.

@@ -3,18 +3,17 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
 use ncz::nczarr::{
     Consolidated, Dataset, Format, Generation, Hierarchy, Pool, Session, ShuffleReading, Variable,
 };
 use ncz::registry::Registry;
-use ncz::store::{Access, FileStore, Key, Store, StoreError, StoreExt};
+use ncz::store::Access;
 use serde_json::Value as Json;
 
 use crate::args::ShuffleSize;
 use crate::error::CliError;
 use crate::filter_spec::full_path;
-use crate::path::{MARKS, Mode, Place, check_source};
+use crate::path::Place;
 use crate::suggest;
 
 /// Codecs, threads, and what to believe of shuffle.
@@ -36,22 +35,7 @@ pub(crate) fn session(
 
 /// Opens the dataset at a place for reading.
 pub(crate) fn open(place: &Place, session: Session) -> Result<Dataset, CliError> {
-    check_source(&place.path)?;
-    let store = FileStore::open(&place.path, Access::Read).map_err(CliError::store(&place.path))?;
-    let options = ReadOptions { pure: place.mode == Some(Mode::Zarr), ..ReadOptions::default() };
-    Dataset::open(Arc::new(store), session, &options).map_err(CliError::dataset(&place.path))
-}
-
-/// Whether a store holds a dataset of version 2, so that it may be replaced on request.
-pub(crate) fn is_dataset(store: &dyn Store) -> Result<bool, StoreError> {
-    for mark in MARKS {
-        if let Ok(key) = Key::parse(mark)
-            && store.exists(key)?
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(place.open(Access::Read, session)?)
 }
 
 /// The error of a name that is none of the dataset's variables.
@@ -73,6 +57,8 @@ pub(crate) fn format_words(format: Format) -> &'static str {
         Format::Nczarr(Generation::LowerCase) => "NCZarr 2, lower-case keys (netcdf-c 4.9.1, 4.9.2)",
         Format::Nczarr(Generation::UpperCase) => "NCZarr 2, upper-case keys (netcdf-c 4.8.1, 4.9.0)",
         Format::Nczarr(Generation::Objects) => "NCZarr 1, own objects (netcdf-c 4.8.0)",
+        Format::Zarr3 => "Zarr version 3",
+        Format::Nczarr3 => "NCZarr 3, the draft over Zarr version 3 (experimental)",
         _ => "a format that this program has no word for",
     }
 }

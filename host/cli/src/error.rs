@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ncz::copy::CopyError;
 use ncz::nczarr::{DataError, PoolError};
+use ncz::place::PlaceError;
 use ncz::registry::spec::SpecError;
 use ncz::store::StoreError;
 
@@ -68,22 +69,9 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<DataError>,
     },
-    /// There is no dataset at a path.
-    #[error("{} {reason}", path.display())]
-    Source {
-        /// The path.
-        path: PathBuf,
-        /// What is there instead and what to do, as the rest of a sentence.
-        reason: String,
-    },
-    /// The path cannot be looked at.
-    #[error("cannot look at {}", path.display())]
-    Look {
-        /// The path.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    /// No dataset could be opened at a place.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// A dataset could not be read.
     #[error("cannot read the dataset in {}", path.display())]
     Dataset {
@@ -183,7 +171,8 @@ impl CliError {
             | Self::Chunks { .. }
             | Self::UnknownVariable { .. }
             | Self::UnknownDimension { .. }
-            | Self::CodecText { .. } => Exit::Usage,
+            | Self::CodecText { .. }
+            | Self::Place(PlaceError::Text { .. }) => Exit::Usage,
             Self::Values { .. } => Exit::Bug,
             Self::Interrupted(_) => Exit::Interrupted,
             _ => Exit::Failed,

@@ -5,22 +5,22 @@ mod summary;
 
 use std::error::Error;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use ncz::copy::{CopyError, CopyOptions, copy};
 use ncz::nczarr::Format;
+use ncz::place::{Place, Storage};
 use ncz::registry::Registry;
-use ncz::store::{CreateOptions, FileStore, StoreError};
+use ncz::store::{Store, StoreError};
 
 use self::plan::{Plan, Requests};
 use self::summary::Summary;
 use crate::args::{Copy, FormatArg};
-use crate::dataset::{is_dataset, open, session};
+use crate::dataset::{open, session};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::Style;
-use crate::path::{Mode, Place};
 use crate::progress::{Bar, Interrupt};
 use crate::talk::Talk;
 
@@ -42,28 +42,32 @@ pub(crate) fn run(
     let target = Place::parse(&options.target)?;
     let format = format(options, &target)?;
     check_apart(&source.path, &target.path)?;
-    check_ending(&target.path)?;
+    check_ending(&target)?;
 
     let dataset = open(&source, session(registry, options.threads, options.shuffle_size)?)?;
     for warning in &dataset.hierarchy().warnings {
         talk.warn(&warning.to_string());
     }
     let mut plan = Plan::make(&requests, &dataset, &source, format)?;
-    plan.notes.extend(plan::changes(dataset.hierarchy(), format, options.consolidated));
+    plan.notes.extend(plan::changes(
+        dataset.hierarchy(),
+        format,
+        options.consolidated || target.mode.consolidated,
+    ));
     for note in &plan.notes {
         talk.note(note);
     }
 
     let interrupt = Interrupt::watch()?;
-    let store = create(&target.path, options.overwrite)?;
+    let store = create(&target, options.overwrite)?;
     let bar = Bar::new(options.verbosity.quiet, interrupt);
     let copy_options = CopyOptions {
         variables: plan.variables,
         format,
         verify: options.verify,
-        consolidated: options.consolidated,
+        consolidated: options.consolidated || target.mode.consolidated,
     };
-    let result = copy(&dataset, Arc::new(store), &copy_options, &bar);
+    let result = copy(&dataset, store, &copy_options, &bar);
     bar.clear();
     let copied = result.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted(UNCHANGED),
@@ -93,12 +97,10 @@ fn format(options: &Copy, target: &Place) -> Result<Option<Format>, CliError> {
     let by_option = options.format.map(|format| match format {
         FormatArg::Nczarr => Format::NCZARR,
         FormatArg::Zarr => Format::Zarr2,
+        FormatArg::Zarr3 => Format::Zarr3,
+        FormatArg::Nczarr3 => Format::Nczarr3,
     });
-    let by_mode = target.mode.map(|mode| match mode {
-        Mode::Nczarr => Format::NCZARR,
-        Mode::Zarr => Format::Zarr2,
-    });
-    match (by_option, by_mode) {
+    match (by_option, target.mode.new_format()) {
         (Some(option), Some(mode)) if option != mode => Err(CliError::Usage(
             "--format and the mode behind # of the target ask for different formats; give one of them"
                 .to_owned(),
@@ -107,16 +109,20 @@ fn format(options: &Copy, target: &Place) -> Result<Option<Format>, CliError> {
     }
 }
 
-/// Refuses a target whose name promises a file, since a directory is made.
-fn check_ending(target: &Path) -> Result<(), CliError> {
-    let ending = target.extension().map(|ending| ending.to_ascii_lowercase());
+/// Refuses a target whose name promises another file than is made.
+fn check_ending(target: &Place) -> Result<(), CliError> {
+    let path = &target.path;
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let is_directory = target.new_storage() == Storage::Directory;
     match ending.as_ref().and_then(|ending| ending.to_str()) {
-        Some(ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5")) if !target.is_dir() => {
-            Err(CliError::Usage(format!(
-                "{}: writing .{ending} files is not built; the copy is a directory, name it .nczarr or .zarr",
-                target.display()
-            )))
-        }
+        Some(ending @ ("nc" | "nc4" | "h5" | "hdf5")) if !path.is_dir() => Err(CliError::Usage(format!(
+            "{}: writing .{ending} files is not built; name the copy .nczarr, .zarr or .zip",
+            path.display()
+        ))),
+        Some("zip") if is_directory && !path.is_dir() => Err(CliError::Usage(format!(
+            "{}: mode=file makes a directory; name it .nczarr or .zarr, or leave mode=file away",
+            path.display()
+        ))),
         _ => Ok(()),
     }
 }
@@ -160,14 +166,13 @@ fn is_in_place(error: &CopyError) -> bool {
     false
 }
 
-fn create(path: &Path, overwrite: bool) -> Result<FileStore, CliError> {
-    let options = if overwrite { CreateOptions::new().replace_if(is_dataset) } else { CreateOptions::new() };
-    FileStore::create(path, options).map_err(|source| {
+fn create(target: &Place, overwrite: bool) -> Result<Arc<dyn Store>, CliError> {
+    target.create_store(overwrite).map_err(|source| {
         let hint = match &source {
             StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
             _ => "",
         };
-        CliError::Target { path: PathBuf::from(path), hint, source: Box::new(source) }
+        CliError::Target { path: target.path.clone(), hint, source: Box::new(source) }
     })
 }
 

@@ -1,0 +1,269 @@
+//! Where a dataset is: plain paths, the `file://...#mode=...` of netcdf-c, and what is found there.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use ncz::nczarr::{Pool, Session};
+//! use ncz::place::Place;
+//! use ncz::registry::Registry;
+//! use ncz::store::Access;
+//!
+//! let session = Session::new(Arc::new(Registry::builder().build()), Pool::serial());
+//! let dataset = Place::parse("ocean.zip#mode=zarr")?.open(Access::Read, session)?;
+//! println!("{:?}", dataset.hierarchy().format);
+//! # Ok::<(), ncz::place::PlaceError>(())
+//! ```
+
+mod found;
+mod mode;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
+use ncz_nczarr::{DataError, Dataset, Format, Session};
+use ncz_store::{
+    Access, CreateOptions, FilePermissions, FileStore, Key, Store, StoreError, StoreExt, ZipLayout, ZipStore,
+};
+
+pub use self::found::Storage;
+pub use self::mode::{Metadata, Mode};
+
+/// A dataset as somebody named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The directory or the zip file.
+    pub path: PathBuf,
+    /// What the words behind `#` ask for.
+    pub mode: Mode,
+}
+
+/// Why no dataset could be opened or made at a place.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// The text names no place, or one that is not built.
+    #[error("{text:?}: {reason}")]
+    Text {
+        /// What was written.
+        text: String,
+        /// What is wrong, and what can be written instead.
+        reason: String,
+    },
+    /// There is no dataset at the path.
+    #[error("{} {reason}", path.display())]
+    NotADataset {
+        /// The path.
+        path: PathBuf,
+        /// What is there instead and what to do, as the rest of a sentence.
+        reason: String,
+    },
+    /// The path cannot be looked at.
+    #[error("cannot look at {}", path.display())]
+    Look {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The store could not be opened.
+    #[error("cannot open {}", path.display())]
+    Store {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: Box<StoreError>,
+    },
+    /// The dataset could not be read.
+    #[error("cannot read the dataset in {}", path.display())]
+    Dataset {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: Box<DataError>,
+    },
+}
+
+impl Place {
+    /// Reads a path or a `file:` URL, with `#mode=...` behind it or not.
+    ///
+    /// # Errors
+    /// [`PlaceError::Text`] for a URL of another kind, and for words behind `#` that are not known.
+    pub fn parse(text: &str) -> Result<Self, PlaceError> {
+        let wrong = |reason: String| PlaceError::Text { text: text.to_owned(), reason };
+        let (path, fragment) = match text.split_once("://") {
+            Some((scheme, rest)) => {
+                check_scheme(scheme).map_err(wrong)?;
+                rest.split_once('#').unwrap_or((rest, ""))
+            }
+            // A file may have such a name.
+            None => match text.rsplit_once('#') {
+                Some((path, fragment)) if Mode::is_fragment(fragment) && !Path::new(text).exists() => {
+                    (path, fragment)
+                }
+                _ => (text, ""),
+            },
+        };
+        if path.is_empty() {
+            return Err(wrong("it names no path; give the directory or zip file of a dataset".to_owned()));
+        }
+        Ok(Self { path: PathBuf::from(path), mode: Mode::parse(fragment).map_err(wrong)? })
+    }
+
+    /// What stores the dataset that is there.
+    ///
+    /// # Errors
+    /// Nothing is there, or something that is no Zarr dataset, or the mode asks for another storage.
+    pub fn storage(&self) -> Result<Storage, PlaceError> {
+        let found = found::storage(&self.path)?;
+        match self.mode.storage {
+            Some(wanted) if wanted != found => Err(PlaceError::NotADataset {
+                path: self.path.clone(),
+                reason: format!("is {found}, but the mode behind # says {}", wanted.mode_word()),
+            }),
+            _ => Ok(found),
+        }
+    }
+
+    /// Opens the store of the dataset that is there.
+    ///
+    /// # Errors
+    /// As [`storage`](Self::storage), and the failures of the place.
+    pub fn open_store(&self, access: Access) -> Result<Arc<dyn Store>, PlaceError> {
+        let error = |source| PlaceError::Store { path: self.path.clone(), source: Box::new(source) };
+        Ok(match self.storage()? {
+            Storage::Directory => Arc::new(FileStore::open(&self.path, access).map_err(error)?),
+            Storage::Zip => {
+                Arc::new(ZipStore::open(&self.path, access, ZipLayout::Automatic).map_err(error)?)
+            }
+        })
+    }
+
+    /// Opens the dataset that is there: infers storage, version and format, unless the mode says them. The draft of
+    /// NCZarr over Zarr version 3, an experiment, is not inferred: `#mode=nczarr,v3` asks for it.
+    ///
+    /// # Errors
+    /// There is no dataset; it can be read in several ways; its root metadata are damaged.
+    pub fn open(&self, access: Access, session: Session) -> Result<Dataset, PlaceError> {
+        let read = ReadOptions {
+            consolidated: if self.mode.consolidated {
+                ConsolidatedPolicy::Only
+            } else {
+                ConsolidatedPolicy::Compare
+            },
+            pure: self.mode.metadata == Some(Metadata::Zarr),
+            version: self.mode.version,
+            nczarr3: self.mode.new_format() == Some(Format::Nczarr3),
+            ..ReadOptions::default()
+        };
+        Dataset::open(self.open_store(access)?, session, &read)
+            .map_err(|source| PlaceError::Dataset { path: self.path.clone(), source: Box::new(source) })
+    }
+
+    /// What a new dataset here is stored in: as the mode says, else a zip file if the path ends in `.zip`.
+    #[must_use]
+    pub fn new_storage(&self) -> Storage {
+        let is_zip = self.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+        self.mode.storage.unwrap_or(if is_zip { Storage::Zip } else { Storage::Directory })
+    }
+
+    /// Makes the store of a new dataset; it becomes visible when it is published.
+    ///
+    /// # Errors
+    /// Something is there: anything at all, or with `overwrite` anything but a dataset in the same storage.
+    /// A value of `NC_DEFAULT_CREATE_PERMS` or `NC_DEFAULT_DIR_PERMS` in the environment that is no number.
+    pub fn create_store(&self, overwrite: bool) -> Result<Arc<dyn Store>, StoreError> {
+        let mut options = CreateOptions::new().permissions(FilePermissions::default().from_environment()?);
+        if overwrite {
+            options = options.replace_if(is_dataset);
+        }
+        Ok(match self.new_storage() {
+            Storage::Directory => Arc::new(FileStore::create(&self.path, options)?),
+            Storage::Zip => Arc::new(ZipStore::create(&self.path, options, ZipLayout::Flat)?),
+        })
+    }
+}
+
+/// What makes a directory or an archive a dataset: one of these at its root.
+pub const MARKS: [&str; 6] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr"];
+
+/// Whether a store holds a dataset.
+///
+/// # Errors
+/// The store cannot be asked.
+pub fn is_dataset(store: &dyn Store) -> Result<bool, StoreError> {
+    for mark in MARKS {
+        if let Ok(key) = Key::parse(mark)
+            && store.exists(key)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn check_scheme(scheme: &str) -> Result<(), String> {
+    let what = match scheme.to_ascii_lowercase().as_str() {
+        "file" => return Ok(()),
+        "s3" | "gs3" => "S3",
+        "http" | "https" => "HTTP",
+        _ => {
+            return Err(format!("{scheme:?} is no kind of place that ncz knows; give a path, or file://PATH"));
+        }
+    };
+    Err(format!("reading and writing through {what} is not built yet; copy the dataset to a directory first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> (String, Mode) {
+        let place = Place::parse(text).unwrap();
+        (place.path.display().to_string(), place.mode)
+    }
+
+    fn words(fragment: &str) -> Mode {
+        Mode::parse(fragment).unwrap()
+    }
+
+    #[test]
+    fn paths_and_file_urls_are_read() {
+        assert_eq!(parsed("a/b.zarr"), ("a/b.zarr".into(), Mode::default()));
+        assert_eq!(parsed("a#b"), ("a#b".into(), Mode::default()));
+        assert_eq!(parsed("file:///a/b#mode=nczarr,file"), ("/a/b".into(), words("mode=nczarr,file")));
+        assert_eq!(parsed("file://b#mode=nczarr,zarr"), ("b".into(), words("mode=zarr")));
+        assert_eq!(parsed("b#mode=zarr"), ("b".into(), words("mode=zarr")));
+        assert_eq!(parsed("b#zarr"), ("b".into(), words("mode=zarr")));
+        assert_eq!(parsed("FILE://b"), ("b".into(), Mode::default()));
+    }
+
+    #[test]
+    fn what_is_not_built_is_refused_by_name() {
+        for (text, want) in [
+            ("s3://bucket/x", "S3"),
+            ("https://example.org/x", "HTTP"),
+            ("gopher://x", "gopher"),
+            ("file://x#mode=nczarr,s3", "S3"),
+            ("file://x#mode=bogus", "bogus"),
+            ("file://x#checksum=1", "checksum"),
+            ("file://", "no path"),
+        ] {
+            let error = Place::parse(text).unwrap_err().to_string();
+            assert!(error.contains(want), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_ending_says_what_a_new_dataset_is_stored_in_unless_the_mode_does() {
+        for (text, want) in [
+            ("a.zarr", Storage::Directory),
+            ("a.zip", Storage::Zip),
+            ("a.ZIP", Storage::Zip),
+            ("file://a.zip#mode=nczarr,file", Storage::Directory),
+            ("a.nczarr#mode=zip", Storage::Zip),
+        ] {
+            assert_eq!(Place::parse(text).unwrap().new_storage(), want, "{text}");
+        }
+    }
+}
