@@ -257,6 +257,12 @@ pub enum KeyError {
         /// The key.
         key: String,
     },
+    /// A key of netcdf-c does not begin with a slash.
+    #[error("key {key:?} does not begin with a slash, as the keys of netcdf-c do")]
+    Relative {
+        /// The key.
+        key: String,
+    },
     /// A segment is `.` or `..`.
     #[error("key {key:?} has a segment \".\" or \"..\", which would leave its place in the store")]
     DotSegment {

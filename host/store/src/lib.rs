@@ -1,4 +1,4 @@
-//! Where the bytes of a dataset live: memory and directories behind one trait.
+//! Where the bytes of a dataset live: memory, directories and zip archives behind one trait.
 //!
 //! A [`Store`] keeps *objects* (metadata documents, chunks) under [`Key`]s. It knows nothing of
 //! what the bytes mean. Three rules hold on every backend:
@@ -7,8 +7,9 @@
 //! * a content key is never a prefix of another one: where `a` is an object, `a/b` is refused;
 //! * a read gives exactly the bytes that were asked for, or an error, or "there is no such object".
 //!
-//! [`MemoryStore`] keeps a dataset in memory, [`FileStore`] in a directory. A new dataset on a
-//! directory is built in a hidden place beside its target and appears by one rename.
+//! [`MemoryStore`] keeps a dataset in memory, [`FileStore`] in a directory, [`ZipStore`] in a zip
+//! archive. A new dataset on a disk is built in a hidden place beside its target and appears by one
+//! rename; so does every change to an archive. [`ZMap`] shows any of them as netcdf-c's `zmap` does.
 //!
 //! ```
 //! use ncz_store::{Key, MemoryStore, Store, StoreExt, WriteMode};
@@ -35,6 +36,7 @@ mod sys;
 pub mod testing;
 mod tree;
 mod zip;
+mod zmap;
 
 pub use error::{Location, StoreError};
 pub use file::FileStore;
@@ -46,3 +48,4 @@ pub use store::{
     StoreExt, WriteMode,
 };
 pub use zip::{ZipLayout, ZipStore};
+pub use zmap::{Clobber, ZMap};

@@ -13,4 +13,6 @@ mod model; // any sequence of operations against a map
 #[path = "contract/objects.rs"]
 mod objects; // what each operation promises
 #[path = "contract/stores.rs"]
-mod stores; // the stores that the contract is held against
+mod stores;
+#[path = "contract/zmap.rs"]
+mod zmap; // the same, with the keys and error numbers of netcdf-c // the stores that the contract is held against
