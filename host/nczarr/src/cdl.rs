@@ -10,6 +10,7 @@ mod header;
 mod names;
 mod number;
 mod text;
+mod types;
 
 use std::io::{self, Write};
 

@@ -95,6 +95,12 @@ impl Slab {
         &self.count
     }
 
+    /// The step in each dimension.
+    #[must_use]
+    pub fn stride(&self) -> &[u64] {
+        &self.stride
+    }
+
     /// The elements in all; `None` beyond 64 bits.
     #[must_use]
     pub fn elements(&self) -> Option<u64> {

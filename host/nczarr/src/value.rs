@@ -166,6 +166,10 @@ impl Value {
     /// `None` in the cases of [`Value::from_native_bytes`].
     #[must_use]
     pub fn from_stored_bytes(nc_type: NcType, dtype: &Dtype, bytes: &[u8]) -> Option<Self> {
+        if dtype.is_variable_length() {
+            // The bytes are those of one element.
+            return (nc_type == NcType::String).then(|| Self::String(vec![bytes.to_vec()]));
+        }
         if !dtype.is_swapped() {
             return Self::from_native_bytes(nc_type, dtype.size(), bytes);
         }
@@ -253,7 +257,7 @@ fn numbers<const N: usize, T>(bytes: &[u8], from: fn([u8; N]) -> T) -> Vec<T> {
 }
 
 /// The text without the NUL bytes that pad it.
-fn unpadded(text: &[u8]) -> &[u8] {
+pub(crate) fn unpadded(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
     text.get(..end).unwrap_or_default()
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use ncz::codec::Dialect;
 use ncz::nczarr::cdl::{self, CdlOptions, DataWriter};
-use ncz::nczarr::{Array, Dataset, Elements, Slab, Value, Variable};
+use ncz::nczarr::{
+    Array, Blocks, DataError, Dataset, Elements, NcType, Shown, StringArray, Value, Variable,
+};
 use ncz::registry::Registry;
 use ncz::registry::spec::{ChainSpec, format_spec_text};
 
@@ -20,6 +22,9 @@ use crate::talk::Talk;
 
 /// Bytes of values to hold at a time; as typed values they are there twice.
 const BLOCK: u64 = 8 << 20;
+
+/// Bytes that a string is thought to take.
+const STRING_BYTES: usize = 64;
 
 /// Runs the command.
 pub(crate) fn run(
@@ -58,24 +63,23 @@ pub(crate) fn run(
         return Ok(Exit::of_findings(findings));
     }
     // All codecs are looked up first: an error is better than half a text.
-    let mut arrays = Vec::new();
+    let mut sources = Vec::new();
     for variable in hierarchy.variables().filter(|variable| values_of(variable)) {
-        if variable.nc_type.is_none() {
+        if variable.shown().is_none() {
             talk.warn(&format!(
                 "variable {:?} is of the Zarr type {}, which CDL cannot express; its values are left out",
                 variable.path, variable.dtype
             ));
-            findings = true;
             continue;
         }
-        let array = dataset.array(&variable.path);
-        arrays.push(array.map_err(CliError::dataset(&place.path))?);
+        let source = Source::of(&dataset, variable);
+        sources.push((&variable.path, source.map_err(CliError::dataset(&place.path))?));
     }
-    let mut arrays = arrays.into_iter();
+    let mut sources = sources.into_iter();
     cdl::dump(out, hierarchy, &cdl_options, &mut |variable, writer| {
         // Variables without values are not asked for.
-        match arrays.find(|array| array.path() == variable.path) {
-            Some(array) => write_values(&array, variable, writer, &place.path),
+        match sources.find(|(path, _)| **path == variable.path) {
+            Some((_, source)) => source.write(variable, writer, &place.path),
             None => Ok(()),
         }
     })?;
@@ -106,83 +110,58 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
     Ok(Some(wanted))
 }
 
-/// Reads and prints a variable block by block.
-fn write_values(
-    array: &Array,
-    variable: &Variable,
-    writer: &mut DataWriter<'_>,
-    path: &Path,
-) -> Result<(), CliError> {
-    let failed = CliError::dataset(path);
-    let nc_type = variable.netcdf_type().map_err(|error| failed(error.into()))?;
-    let element = array.dtype().size();
-    let mut buffer = Vec::new();
-    for slab in Blocks::new(array.shape(), array.chunk_shape(), element as u64) {
-        let count = slab.count().iter().product::<u64>();
-        // A block has at most `BLOCK` bytes, or one element.
-        buffer.resize(count as usize * element, 0);
-        array.read(&slab, Elements::Native, &mut buffer).map_err(&failed)?;
-        let values = Value::from_native_bytes(nc_type, element, &buffer).ok_or_else(|| CliError::Values {
-            variable: variable.path.clone(),
-            dtype: variable.dtype.to_string(),
-        })?;
-        writer.write(&values)?;
-    }
-    Ok(())
+/// Where the values of a variable come from.
+enum Source {
+    Strings(StringArray),
+    Elements(Array),
 }
 
-/// The blocks of an array in row-major order, each within [`BLOCK`].
-struct Blocks {
-    shape: Vec<u64>,
-    /// The dimension that is cut: those inside are whole, those outside of length one.
-    cut: usize,
-    step: u64,
-    next: Option<Vec<u64>>,
-}
-
-impl Blocks {
-    fn new(shape: &[u64], chunk: &[u64], element: u64) -> Self {
-        let mut cut = shape.len().saturating_sub(1);
-        // Bytes of one index of the dimension that is cut.
-        let mut inner = element.max(1);
-        while cut > 0 && inner.saturating_mul(shape[cut]) <= BLOCK {
-            inner *= shape[cut];
-            cut -= 1;
+impl Source {
+    fn of(dataset: &Dataset, variable: &Variable) -> Result<Self, DataError> {
+        match variable.shown().map(Shown::nc_type) {
+            Some(NcType::String) => dataset.strings(&variable.path).map(Self::Strings),
+            _ => dataset.array(&variable.path).map(Self::Elements),
         }
-        let mut step = (BLOCK / inner.max(1)).max(1);
-        if let (Some(&len), Some(&chunk)) = (shape.get(cut), chunk.get(cut)) {
-            step = step.min(len.max(1));
-            if step < len && step > chunk {
-                // Whole chunks, so that none is decoded twice.
-                step -= step % chunk;
+    }
+
+    /// Reads and prints the values block by block.
+    fn write(&self, variable: &Variable, writer: &mut DataWriter<'_>, path: &Path) -> Result<(), CliError> {
+        let failed = CliError::dataset(path);
+        let mut buffer = Vec::new();
+        for slab in self.blocks() {
+            let values = match self {
+                Self::Strings(strings) => Some(Value::from(&strings.read(&slab).map_err(&failed)?)),
+                Self::Elements(array) => {
+                    let count = slab.count().iter().product::<u64>();
+                    // A block has at most `BLOCK` bytes, or one element.
+                    buffer.resize(count as usize * array.dtype().size(), 0);
+                    array.read(&slab, Elements::Native, &mut buffer).map_err(&failed)?;
+                    match variable.nc_type {
+                        Some(nc_type) => Value::from_native_bytes(nc_type, array.dtype().size(), &buffer),
+                        None => Value::from_elements(array.dtype(), &buffer),
+                    }
+                }
+            };
+            let values = values.ok_or_else(|| CliError::Values {
+                variable: variable.path.clone(),
+                dtype: variable.dtype.to_string(),
+            })?;
+            writer.write(&values)?;
+        }
+        Ok(())
+    }
+
+    fn blocks(&self) -> Blocks {
+        match self {
+            Self::Strings(strings) => {
+                // Each string has memory of its own as a value.
+                let element = strings.dtype().size().max(STRING_BYTES) as u64;
+                Blocks::new(strings.shape(), strings.chunk_shape(), element, BLOCK)
+            }
+            Self::Elements(array) => {
+                Blocks::new(array.shape(), array.chunk_shape(), array.dtype().size() as u64, BLOCK)
             }
         }
-        let empty = shape.contains(&0);
-        Self { cut, step, next: (!empty).then(|| vec![0; shape.len()]), shape: shape.to_vec() }
-    }
-}
-
-impl Iterator for Blocks {
-    type Item = Slab;
-
-    fn next(&mut self) -> Option<Slab> {
-        let start = self.next.take()?;
-        let mut count = vec![1; start.len()];
-        count.iter_mut().zip(&self.shape).skip(self.cut).for_each(|(count, len)| *count = *len);
-        if let Some(len) = count.get_mut(self.cut) {
-            *len = self.step.min(self.shape[self.cut] - start[self.cut]);
-        }
-        let mut after = start.clone();
-        for dimension in (0..=self.cut.min(start.len().saturating_sub(1))).rev() {
-            let Some(at) = after.get_mut(dimension) else { break };
-            *at += if dimension == self.cut { self.step } else { 1 };
-            if *at < self.shape[dimension] {
-                self.next = Some(after);
-                break;
-            }
-            *at = 0;
-        }
-        Some(Slab::new(start, count))
     }
 }
 
@@ -208,40 +187,4 @@ fn name_of(path: &Path) -> String {
     let full = path.canonicalize();
     let path = full.as_deref().unwrap_or(path);
     path.file_stem().map_or_else(|| "dataset".to_owned(), |stem| stem.to_string_lossy().into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn blocks_cover_every_element_once_and_in_order(
-            lengths in prop::collection::vec((1u64..9, 1u64..5), 0..4),
-            element in prop::sample::select(vec![1u64, 8, BLOCK / 30, BLOCK / 3, BLOCK, BLOCK * 2]),
-        ) {
-            let shape: Vec<u64> = lengths.iter().map(|(len, _)| *len).collect();
-            let chunk: Vec<u64> = lengths.iter().map(|(_, chunk)| *chunk).collect();
-            let mut next = 0u64;
-            for slab in Blocks::new(&shape, &chunk, element) {
-                let count: u64 = slab.count().iter().product();
-                prop_assert!(count == 1 || count * element <= BLOCK, "{slab:?}");
-                let first = slab.start().iter().zip(&shape).fold(0, |at, (i, len)| at * len + i);
-                prop_assert_eq!(first, next, "{:?}", slab);
-                let last = slab.start().iter().zip(slab.count()).zip(&shape)
-                    .fold(0, |at, ((i, n), len)| at * len + i + n - 1);
-                prop_assert_eq!(last + 1, first + count, "not contiguous: {:?}", slab);
-                next += count;
-            }
-            prop_assert_eq!(next, shape.iter().product::<u64>());
-        }
-    }
-
-    #[test]
-    fn nothing_is_read_of_an_array_without_elements() {
-        assert_eq!(Blocks::new(&[3, 0], &[1, 1], 4).count(), 0);
-        assert_eq!(Blocks::new(&[], &[], 4).count(), 1);
-    }
 }

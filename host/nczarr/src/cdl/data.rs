@@ -10,12 +10,13 @@ use crate::attribute::write::same;
 use crate::dtype::NcType;
 use crate::fill::default_fill;
 use crate::model::{Hierarchy, Variable};
+use crate::shown::Shown;
 use crate::value::Value;
 
 /// Takes the values of one variable in row-major order, in blocks of any size, and prints them.
 pub struct DataWriter<'a> {
     out: &'a mut dyn Write,
-    nc_type: NcType,
+    shown: Shown,
     shape: Vec<u64>,
     /// Which dimensions are unlimited.
     unlimited: Vec<bool>,
@@ -34,7 +35,7 @@ pub struct DataWriter<'a> {
 }
 
 impl<'a> DataWriter<'a> {
-    /// Starts the values of a variable; `None` if it has none to print: a length of 0, or no netCDF type.
+    /// Starts the values of a variable; `None` if it has none to print: a length of 0, or a type that cannot be shown.
     pub(super) fn start(
         out: &'a mut dyn Write,
         hierarchy: &Hierarchy,
@@ -43,7 +44,7 @@ impl<'a> DataWriter<'a> {
         indent: usize,
     ) -> Result<Option<Self>, io::Error> {
         let shape = hierarchy.shape_of(variable);
-        let Some(nc_type) = variable.nc_type else { return Ok(None) };
+        let Some(shown) = variable.shown() else { return Ok(None) };
         if shape.contains(&0) {
             return Ok(None);
         }
@@ -67,11 +68,11 @@ impl<'a> DataWriter<'a> {
         write!(out, "\n{:indent$} {name}{equals}", "")?;
         Ok(Some(Self {
             out,
-            nc_type,
+            shown,
             index: vec![0; shape.len()],
             unlimited,
             left,
-            fill: fill_mark(variable, nc_type),
+            fill: fill_mark(variable, shown),
             digits: options.digits,
             indent,
             column,
@@ -87,30 +88,41 @@ impl<'a> DataWriter<'a> {
         &self.shape
     }
 
-    /// Prints the next values.
+    /// Prints the next values, in the type in which they are [`Shown`]: whole elements, two values for each
+    /// complex number.
     ///
     /// # Errors
     /// Those of writing; [`io::ErrorKind::InvalidData`] for values of another type or more than there are.
     pub fn write(&mut self, values: &Value) -> Result<(), io::Error> {
-        if values.nc_type() != self.nc_type {
-            return Err(invalid(format!(
-                "values of type {} for a variable of type {}",
-                values.nc_type(),
-                self.nc_type
-            )));
+        let wanted = self.shown.nc_type();
+        let parts = if matches!(self.shown, Shown::Complex(_)) { 2 } else { 1 };
+        if values.nc_type() != wanted || !values.len().is_multiple_of(parts) {
+            let (len, got) = (values.len(), values.nc_type());
+            return Err(invalid(format!("{len} values of type {got} for a variable of type {wanted}")));
         }
-        if values.len() as u128 > self.left {
+        let elements = values.len() / parts;
+        if elements as u128 > self.left {
             return Err(invalid(format!(
-                "{} values, but only {} are left of the variable",
-                values.len(),
+                "{elements} values, but only {} are left of the variable",
                 self.left
             )));
         }
         if let Value::Char(bytes) = values {
             return bytes.iter().try_for_each(|&byte| self.letter(byte));
         }
-        for at in 0..values.len() {
-            let text = self.value_text(values, at);
+        for at in 0..elements {
+            let text = match (self.shown, values) {
+                (Shown::Complex(_), _) => {
+                    let parts = [2 * at, 2 * at + 1].map(|at| self.value_text(values, at));
+                    [b"{", parts.join(&b", "[..]).as_slice(), b"}"].concat()
+                }
+                (Shown::Bytes, Value::String(rows)) => {
+                    let row = rows.get(at).map(Vec::as_slice).unwrap_or_default();
+                    let numbers: Vec<String> = row.iter().map(u8::to_string).collect();
+                    format!("{{{}}}", numbers.join(", ")).into_bytes()
+                }
+                _ => self.value_text(values, at),
+            };
             self.value(text)?;
         }
         Ok(())
@@ -277,7 +289,8 @@ impl<'a> DataWriter<'a> {
 }
 
 /// The value that is printed as `_`: `_FillValue`, else the default of the type; bytes have none.
-fn fill_mark(variable: &Variable, nc_type: NcType) -> Option<Value> {
+fn fill_mark(variable: &Variable, shown: Shown) -> Option<Value> {
+    let Shown::Plain(nc_type) = shown else { return None };
     let attribute = variable.attribute("_FillValue").map(|attribute| &attribute.value);
     match attribute {
         Some(value) if value.nc_type() == nc_type && value.len() == 1 => Some(value.clone()),

@@ -9,10 +9,12 @@ use super::data::DataWriter;
 use super::names::{escaped_name, is_keyword};
 use super::number::attribute_value;
 use super::text::{quoted, without_padding};
+use super::types::{self, Types};
 use super::{CdlOptions, Data, codecs_text};
 use crate::attribute::Attribute;
 use crate::dtype::{ByteOrder, NcType};
 use crate::model::{Group, Hierarchy, Storage, Unreadable, Variable, join_path};
+use crate::shown::Shown;
 use crate::value::Value;
 
 /// Prints everything; the values only with `data`.
@@ -23,7 +25,9 @@ pub(super) fn write<E: From<io::Error>>(
     mut data: Option<Data<'_, E>>,
 ) -> Result<(), E> {
     writeln!(out, "netcdf {} {{", escaped_name(options.name))?;
-    group(out, hierarchy, &hierarchy.root, options, 0, &mut data)?;
+    let types = Types::of(hierarchy);
+    types.write(out)?;
+    group(out, hierarchy, &types, &hierarchy.root, options, 0, &mut data)?;
     writeln!(out, "}}")?;
     Ok(())
 }
@@ -31,12 +35,13 @@ pub(super) fn write<E: From<io::Error>>(
 fn group<E: From<io::Error>>(
     out: &mut dyn Write,
     hierarchy: &Hierarchy,
+    types: &Types,
     group: &Group,
     options: &CdlOptions<'_>,
     indent: usize,
     data: &mut Option<Data<'_, E>>,
 ) -> Result<(), E> {
-    let printer = Header { hierarchy, options, indent };
+    let printer = Header { hierarchy, types, options, indent };
     printer.group(out, group)?;
     if let Some(data) = data {
         if !group.variables.is_empty() {
@@ -56,7 +61,7 @@ fn group<E: From<io::Error>>(
     for child in &group.groups {
         let name = escaped_name(&child.name);
         writeln!(out, "\n{:indent$}group: {name} {{", "")?;
-        self::group(out, hierarchy, child, options, indent + 2, data)?;
+        self::group(out, hierarchy, types, child, options, indent + 2, data)?;
         writeln!(out, "{:inner$}}} // group {name}", "", inner = indent + 2)?;
     }
     Ok(())
@@ -64,6 +69,7 @@ fn group<E: From<io::Error>>(
 
 struct Header<'a> {
     hierarchy: &'a Hierarchy,
+    types: &'a Types,
     options: &'a CdlOptions<'a>,
     indent: usize,
 }
@@ -115,21 +121,29 @@ impl Header<'_> {
         let indent = self.indent;
         let name = escaped_name(&variable.name);
         let dimensions = self.dimension_names(group, variable);
-        let Some(nc_type) = variable.nc_type else {
+        let Some(shown) = variable.shown() else {
             // CDL has no word for the type; a comment keeps the rest readable for ncgen.
-            let dtype = variable.dtype.text();
+            let dtype = types::zarr_name(&variable.dtype);
             return writeln!(
                 out,
                 "{:indent$}\t// {name}{dimensions} is of the Zarr type {dtype}, which netCDF does not have",
                 ""
             );
         };
-        writeln!(out, "{:indent$}\t{nc_type} {name}{dimensions} ;", "")?;
+        let type_name = self.types.name(shown);
+        let remark = types::remark(variable).map(|text| format!(" // {text}")).unwrap_or_default();
+        writeln!(out, "{:indent$}\t{type_name} {name}{dimensions} ;{remark}", "")?;
         for attribute in &variable.attributes {
+            // ncgen refuses a fill value of another type than the variable's.
+            let is_odd = attribute.name == "_FillValue"
+                && (attribute.value.len() != 1 || shown != Shown::Plain(attribute.value.nc_type()));
+            if is_odd && variable.nc_type != Some(NcType::Char) {
+                write!(out, "{:indent$}\t\t// not of the type:", "")?;
+            }
             self.attribute(out, &variable.name, attribute)?;
         }
         if self.options.special {
-            self.specials(out, variable, nc_type)?;
+            self.specials(out, variable, shown)?;
         }
         Ok(())
     }
@@ -193,7 +207,7 @@ impl Header<'_> {
         writeln!(out, " ;")
     }
 
-    fn specials(&self, out: &mut dyn Write, variable: &Variable, nc_type: NcType) -> Result<(), io::Error> {
+    fn specials(&self, out: &mut dyn Write, variable: &Variable, shown: Shown) -> Result<(), io::Error> {
         let name = &variable.name;
         let storage = match variable.storage {
             Storage::Scalar => Storage::Chunked,
@@ -223,7 +237,8 @@ impl Header<'_> {
         if !variable.filters.is_empty() {
             self.special(out, name, "_Codecs", &quoted_text(&codecs_text(&variable.filters)))?;
         }
-        if nc_type != NcType::String {
+        // ncgen takes an order of bytes for numbers alone.
+        if matches!(shown, Shown::Plain(nc_type) if nc_type != NcType::String) {
             match variable.dtype.order() {
                 ByteOrder::Little => self.special(out, name, "_Endianness", "\"little\"")?,
                 ByteOrder::Big => self.special(out, name, "_Endianness", "\"big\"")?,

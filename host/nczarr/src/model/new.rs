@@ -43,7 +43,7 @@ pub struct NewVariable {
     dtype: Option<Dtype>,
     nc_type: Option<NcType>,
     byte_order: ByteOrder,
-    string_length: usize,
+    string_length: Option<usize>,
     dimensions: Vec<String>,
     chunks: Option<Vec<u64>>,
     fill: NewFill,
@@ -64,7 +64,7 @@ impl NewVariable {
             dtype: None,
             nc_type: Some(nc_type),
             byte_order: ByteOrder::Little,
-            string_length: 128,
+            string_length: None,
             dimensions: Vec::new(),
             chunks: None,
             fill: NewFill::Default,
@@ -91,10 +91,11 @@ impl NewVariable {
         self
     }
 
-    /// Bytes of a stored string; 128 unless said.
+    /// Bytes of a stored string. Unless said, they are those of the attribute `_nczarr_maxstrlen` of the variable,
+    /// else of `_nczarr_default_maxstrlen` of the root group, else 128.
     #[must_use]
     pub fn string_length(mut self, length: usize) -> Self {
-        self.string_length = length;
+        self.string_length = Some(length);
         self
     }
 
@@ -227,9 +228,12 @@ impl Hierarchy {
                 limits::RANK
             )));
         }
-        let dtype = match (new.dtype, new.nc_type) {
+        let dtype = match (new.dtype.clone(), new.nc_type) {
             (Some(dtype), _) => dtype,
-            (None, Some(nc_type)) => nc_type.dtype(new.byte_order, new.string_length),
+            (None, Some(nc_type)) => {
+                let length = if nc_type == NcType::String { self.string_length(&new)? } else { 0 };
+                nc_type.dtype(new.byte_order, length)
+            }
             (None, None) => return Err(wrong("it has no type".to_owned())),
         };
         let shape: Vec<u64> = lens.iter().map(|&(len, _)| len).collect();
@@ -246,6 +250,7 @@ impl Hierarchy {
                     storage.name()
                 )));
             }
+            (_, Storage::Chunked) if dtype.is_variable_length() => default_chunks(&lens, STRING_LENGTH),
             (_, Storage::Chunked) => default_chunks(&lens, dtype.size()),
             _ => shape.iter().map(|&len| len.max(1)).collect(),
         };
@@ -342,6 +347,39 @@ impl Hierarchy {
     }
 }
 
+/// Bytes of a string where nobody says how many.
+const STRING_LENGTH: usize = 128;
+
+impl Hierarchy {
+    /// Bytes of the strings of a new variable.
+    fn string_length(&self, new: &NewVariable) -> Result<usize, NczarrError> {
+        let own = new.attributes.iter().find(|attribute| attribute.name == "_nczarr_maxstrlen");
+        let default =
+            self.root.attributes.iter().find(|attribute| attribute.name == "_nczarr_default_maxstrlen");
+        let wrong = |reason: String| NczarrError::Definition {
+            kind: "variable",
+            path: new.name.clone(),
+            reason,
+        };
+        let said = match own.or(default.filter(|_| new.string_length.is_none())) {
+            None => return Ok(new.string_length.unwrap_or(STRING_LENGTH)),
+            Some(attribute) => attribute,
+        };
+        let length = said.value.as_integer().and_then(|length| usize::try_from(length).ok());
+        let most = limits::ELEMENT_BYTES as usize;
+        let length = length.filter(|length| said.value.len() == 1 && (1..=most).contains(length));
+        let length = length.ok_or_else(|| {
+            wrong(format!("the attribute {} is no whole number from 1 to {most}", said.name))
+        })?;
+        match new.string_length {
+            Some(other) if other != length => Err(wrong(format!(
+                "its strings are of {other} bytes, its attribute _nczarr_maxstrlen says {length}; give one of them"
+            ))),
+            _ => Ok(length),
+        }
+    }
+}
+
 /// netCDF's chunk lengths for dimensions given as (length, unlimited) and an element size in bytes.
 ///
 /// Aims at 16 MiB: unlimited dimensions get 1 (a lone one 4096 bytes), the others share what is left in
@@ -416,6 +454,27 @@ mod tests {
         assert!(matches!(dataset.add_group("/", "v"), Err(NczarrError::Exists { .. })));
         assert!(matches!(dataset.add_dimension("/", "x", 1, false), Err(NczarrError::Exists { .. })));
         assert!(matches!(dataset.add_group("/none", "g"), Err(NczarrError::NotFound { .. })));
+    }
+
+    #[test]
+    fn strings_are_as_long_as_the_attributes_say() {
+        let mut dataset = Hierarchy::new(Format::NCZARR);
+        let string = || NewVariable::new("s", NcType::String);
+        let own = |value: Value| string().attribute(Attribute::new("_nczarr_maxstrlen", value));
+        let dtype = |dataset: &Hierarchy, new: NewVariable| {
+            dataset.clone().add_variable("/", new).map(|variable| variable.dtype.text().to_owned())
+        };
+        assert_eq!(dtype(&dataset, string()).unwrap(), "|S128");
+        dataset.root.set_attribute(Attribute::new("_nczarr_default_maxstrlen", 7)).unwrap();
+        assert_eq!(dtype(&dataset, string()).unwrap(), "|S7");
+        assert_eq!(dtype(&dataset, own(11i64.into())).unwrap(), "|S11");
+        assert_eq!(dtype(&dataset, own(11i64.into()).string_length(11)).unwrap(), "|S11");
+        assert_eq!(dtype(&dataset, string().string_length(3)).unwrap(), "|S3");
+        for wrong in [own(0.into()), own("x".into()), own(vec![1, 2].into()), own(5.into()).string_length(6)] {
+            dtype(&dataset, wrong).unwrap_err();
+        }
+        let number = NewVariable::new("i", NcType::Int).attribute(Attribute::new("_nczarr_maxstrlen", "x"));
+        assert_eq!(dtype(&dataset, number).unwrap(), "<i4");
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::io;
 
 use ncz_nczarr::cdl::{self, CdlOptions, DataWriter, Digits};
 use ncz_nczarr::metadata::{ReadOptions, read};
-use ncz_nczarr::{Format, Hierarchy, NcType, NewFill, NewVariable, Value, Variable};
+use ncz_nczarr::{Dtype, Format, Hierarchy, NcType, NewFill, NewVariable, Value, Variable};
 use serde_json::Value as Json;
 
 use crate::fixtures::{Memory, folder, names, text};
@@ -211,15 +211,61 @@ fn another_number_of_values_than_there_are_is_an_error() {
 }
 
 #[test]
-fn types_that_netcdf_lacks_are_comments() {
-    let store = Memory::fixture("zarr-python/v2-dtype-le-c8");
-    let mut out = Vec::new();
-    cdl::header(&mut out, &store.read(), &CdlOptions::new("c")).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    assert!(
-        text.contains(
-            "\t// v(_Anonymous_Dim_6, _Anonymous_Dim_5) is of the Zarr type <c8, which netCDF does not have\n"
+fn types_that_netcdf_lacks_are_shown_in_its_own_and_told() {
+    for (dtype, line) in [
+        ("b1", "ubyte v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type |b1, 0 is false, 1 is true"),
+        ("le-f2", "float v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type <f2"),
+        ("le-U5", "string v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type <U5"),
+        ("le-c8", "complex64 v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type <c8"),
+        ("le-c16", "complex128 v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type <c16"),
+        (
+            "le-M8-ns",
+            "int64 v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type <M8[ns], counted from 1970, NaT is -9223372036854775808",
         ),
-        "{text}"
+        (
+            "le-m8-s",
+            "int64 v(_Anonymous_Dim_6, _Anonymous_Dim_5) ; // Zarr type <m8[s], NaT is -9223372036854775808",
+        ),
+    ] {
+        let store = Memory::fixture(&format!("zarr-python/v2-dtype-{dtype}"));
+        let mut out = Vec::new();
+        cdl::header(&mut out, &store.read(), &CdlOptions::new("c")).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(&format!("\t{line}\n")), "{text}");
+    }
+}
+
+fn of_dtype(dtype: Dtype) -> NewVariable {
+    NewVariable::of_dtype("bytes", dtype, None).dimensions(["n"])
+}
+
+#[test]
+fn complex_numbers_and_rows_of_bytes_have_types_with_free_names() {
+    let hierarchy = one_variable(of_dtype(Dtype::vlen_bytes()), &[("n", 3, false)]);
+    let rows = Value::String(vec![b"\x01\xff".to_vec(), vec![], vec![0]]);
+    let mut out = Vec::new();
+    let mut data = |_: &Variable, writer: &mut DataWriter<'_>| writer.write(&rows);
+    cdl::dump(&mut out, &hierarchy, &CdlOptions::new("d"), &mut data).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "netcdf d {\ntypes:\n  ubyte(*) bytes_ ;\ndimensions:\n\tn = 3 ;\nvariables:\n\
+         \tbytes_ bytes(n) ; // Zarr type vlen-bytes\ndata:\n\n bytes = {1, 255}, {}, {0} ;\n}\n"
     );
+
+    let hierarchy = one_variable(of_dtype(Dtype::parse("<c8").unwrap()), &[("n", 2, false)]);
+    let values = Value::from(vec![1.5f32, f32::NAN, 9.96921e36, -0.0]);
+    assert_eq!(data_of(&hierarchy, &[values]).unwrap(), "\n bytes = {1.5, NaNf}, {9.96921e+36, -0} ;\n");
+    let odd = data_of(&hierarchy, &[Value::from(vec![1f32; 3])]).unwrap_err();
+    assert_eq!(odd.kind(), io::ErrorKind::InvalidData);
+}
+
+#[test]
+fn structures_are_comments() {
+    let dtype = Dtype::from_json(&serde_json::json!([["a", "<i4"], ["b\n", "<f8"]])).unwrap();
+    let hierarchy = one_variable(of_dtype(dtype), &[("n", 3, false)]);
+    let mut out = Vec::new();
+    cdl::header(&mut out, &hierarchy, &CdlOptions::new("c")).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let comment = "\t// bytes(n) is of the Zarr type [[\"a\",\"<i4\"],[\"b\\n\",\"<f8\"]], which netCDF does not have\n";
+    assert!(text.contains(comment), "{text}");
 }

@@ -1,0 +1,298 @@
+//! One variable of strings: hyperslabs, read and written on all threads.
+
+use std::sync::Arc;
+
+use ncz_registry::chain::FilterChain;
+use ncz_store::Store;
+
+use super::Strings;
+use super::chunks::Chunks;
+use super::fixed::{self, Undecodable};
+use crate::array::{Array, Elements};
+use crate::blocks::Blocks;
+use crate::data_error::{DataError, StringFault};
+use crate::dtype::{Dtype, Kind, NcType};
+use crate::grid::{Slab, SlabError};
+use crate::model::Variable;
+use crate::pool::Pool;
+
+/// Bytes of elements of a fixed length to hold at a time: they may be much longer than their strings.
+const BLOCK_BYTES: u64 = 8 << 20;
+
+/// A variable whose elements are strings and whose codecs are bound: `S` and `U` of a fixed length,
+/// `vlen-utf8` and `vlen-bytes`, version 3's `string` and `variable_length_bytes`.
+///
+/// A string that its type cannot hold is refused, see [`cutting`](Self::cutting).
+#[derive(Debug)]
+pub struct StringArray {
+    path: String,
+    dtype: Dtype,
+    shape: Vec<u64>,
+    chunk_shape: Vec<u64>,
+    kind: StringKind,
+    cuts: bool,
+}
+
+#[derive(Debug)]
+enum StringKind {
+    Fixed(Box<Array>),
+    AnyLength(Box<Chunks>),
+}
+
+impl StringArray {
+    /// Binds a variable of `shape` (what netCDF shows) to a store. Make `chain` with
+    /// [`Session::bind`](crate::Session::bind) or [`Dataset::chain`](crate::Dataset::chain).
+    ///
+    /// # Errors
+    /// Elements that are no strings; a chain, lengths or a fill value that are not of this variable; strings
+    /// of any length in shards.
+    pub fn new(
+        store: Arc<dyn Store>,
+        variable: &Variable,
+        shape: Vec<u64>,
+        chain: FilterChain,
+        pool: Pool,
+    ) -> Result<Self, DataError> {
+        let kind = match variable.dtype.kind() {
+            Kind::VlenText | Kind::VlenBytes => {
+                StringKind::AnyLength(Box::new(Chunks::new(store, variable, chain, pool)?))
+            }
+            Kind::Bytes | Kind::Unicode if variable.nc_type != Some(NcType::Char) => {
+                StringKind::Fixed(Box::new(Array::new(store, variable, shape.clone(), chain, pool)?))
+            }
+            _ => {
+                let name = variable.nc_type.map_or(variable.dtype.text(), |nc_type| nc_type.name());
+                return Err(DataError::Unsupported {
+                    variable: variable.path.clone(),
+                    reason: format!("its elements are {name}, not strings; read them as an array"),
+                });
+            }
+        };
+        Ok(Self {
+            path: variable.path.clone(),
+            dtype: variable.dtype.clone(),
+            shape,
+            chunk_shape: variable.chunk_shape.clone(),
+            kind,
+            cuts: false,
+        })
+    }
+
+    /// Strings that are too long are cut between characters on writing, and strings that hold a NUL before it
+    /// where the length is fixed, instead of being refused.
+    #[must_use]
+    pub fn cutting(mut self) -> Self {
+        self.cuts = true;
+        self
+    }
+
+    /// The path of the variable.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The type of an element as stored.
+    #[must_use]
+    pub fn dtype(&self) -> &Dtype {
+        &self.dtype
+    }
+
+    /// The lengths that netCDF shows.
+    #[must_use]
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The lengths of the stored array; what netCDF shows beyond them is fill.
+    #[must_use]
+    pub fn stored_shape(&self) -> &[u64] {
+        match &self.kind {
+            StringKind::Fixed(array) => array.stored_shape(),
+            StringKind::AnyLength(chunks) => chunks.stored_shape(),
+        }
+    }
+
+    /// The lengths of a chunk.
+    #[must_use]
+    pub fn chunk_shape(&self) -> &[u64] {
+        &self.chunk_shape
+    }
+
+    /// The codecs.
+    #[must_use]
+    pub fn chain(&self) -> &FilterChain {
+        match &self.kind {
+            StringKind::Fixed(array) => array.chain(),
+            StringKind::AnyLength(chunks) => chunks.chain(),
+        }
+    }
+
+    /// Reads a hyperslab in C order, with all threads. Elements of chunks that do not exist read as the
+    /// fill value, the empty string where there is none.
+    ///
+    /// # Errors
+    /// The slab does not fit the variable; a chunk cannot be read or decoded, or holds no strings.
+    pub fn read(&self, slab: &Slab) -> Result<Strings, DataError> {
+        let elements = self.check(slab, &self.shape)?;
+        match &self.kind {
+            StringKind::Fixed(array) => self.read_fixed(array, slab, elements),
+            StringKind::AnyLength(chunks) => chunks.read(slab, elements),
+        }
+    }
+
+    /// Writes a hyperslab from `strings`, in C order, with all threads. Chunks that it covers in part are
+    /// read, changed and written; do not write the same chunk from two calls at the same time.
+    ///
+    /// # Errors
+    /// The slab does not fit the variable or the number of strings; a string that the type cannot hold, then
+    /// nothing was written; a chunk cannot be encoded or written, then some chunks are new and some are not.
+    pub fn write<T: AsRef<[u8]>>(&self, slab: &Slab, strings: &[T]) -> Result<(), DataError> {
+        let elements = self.check(slab, self.stored_shape())?;
+        if elements != strings.len() {
+            return Err(DataError::Unsupported {
+                variable: self.path.clone(),
+                reason: format!(
+                    "the hyperslab has {elements} elements, {} strings were given",
+                    strings.len()
+                ),
+            });
+        }
+        let mut fitted: Vec<&[u8]> = Vec::new();
+        fitted.try_reserve_exact(elements).map_err(|_| no_memory(&self.path, elements))?;
+        for (element, string) in strings.iter().enumerate() {
+            let string = fixed::fitted(string.as_ref(), &self.dtype, self.cuts);
+            fitted.push(string.map_err(|source| self.string_error(slab, element, source))?);
+        }
+        match &self.kind {
+            StringKind::Fixed(array) => self.write_fixed(array, slab, &fitted),
+            StringKind::AnyLength(chunks) => chunks.write(slab, &fitted),
+        }
+    }
+
+    /// The stored bytes of one chunk of strings of any length; `None`: there is none.
+    ///
+    /// # Errors
+    /// The chunk cannot be read; strings of a fixed length, whose chunks are those of an
+    /// [`Array`](crate::Array).
+    pub fn read_stored(&self, index: &[u64]) -> Result<Option<Vec<u8>>, DataError> {
+        self.chunks_at(index)?.read_stored(index)
+    }
+
+    /// Writes the stored bytes of one chunk of strings of any length as they are.
+    ///
+    /// # Errors
+    /// As [`read_stored`](Self::read_stored).
+    pub fn write_stored(&self, index: &[u64], stored: &[u8]) -> Result<(), DataError> {
+        self.chunks_at(index)?.write_stored(index, stored)
+    }
+
+    fn chunks_at(&self, index: &[u64]) -> Result<&Chunks, DataError> {
+        let StringKind::AnyLength(chunks) = &self.kind else {
+            return Err(DataError::Unsupported {
+                variable: self.path.clone(),
+                reason: "its strings are of a fixed length; take its chunks as those of an array".to_owned(),
+            });
+        };
+        let lens = self.stored_shape().iter().zip(&self.chunk_shape);
+        let counts: Vec<u64> = lens.map(|(len, chunk)| len.div_ceil(*chunk)).collect();
+        let inside = index.len() == counts.len() && index.iter().zip(&counts).all(|(i, count)| i < count);
+        if inside {
+            return Ok(chunks);
+        }
+        Err(self.slab_error(SlabError::Chunk { index: index.to_vec(), counts }))
+    }
+
+    fn read_fixed(&self, array: &Array, slab: &Slab, elements: usize) -> Result<Strings, DataError> {
+        let mut strings = Strings::new();
+        strings.try_reserve(elements, 0).map_err(|_| no_memory(&self.path, elements))?;
+        let mut buffer = Vec::new();
+        for block in self.blocks(slab) {
+            resize(&mut buffer, block_bytes(&block, &self.dtype), &self.path)?;
+            array.read(&block, Elements::Native, &mut buffer)?;
+            fixed::decode(&buffer, &self.dtype, &mut strings).map_err(|fault| match fault {
+                Undecodable::Memory => no_memory(&self.path, buffer.len()),
+                Undecodable::Code { element, code } => {
+                    let index = index_of(&block, element);
+                    let chunk = index.iter().zip(&self.chunk_shape).map(|(i, chunk)| i / chunk).collect();
+                    let source = StringFault::Code { code, chunk };
+                    DataError::String { variable: self.path.clone(), index, source }
+                }
+            })?;
+        }
+        Ok(strings)
+    }
+
+    fn write_fixed(&self, array: &Array, slab: &Slab, mut strings: &[&[u8]]) -> Result<(), DataError> {
+        let mut buffer = Vec::new();
+        for block in self.blocks(slab) {
+            let bytes = block_bytes(&block, &self.dtype);
+            resize(&mut buffer, bytes, &self.path)?;
+            buffer.clear();
+            let (now, later) = strings.split_at(bytes / self.dtype.size().max(1));
+            strings = later;
+            now.iter().for_each(|string| fixed::encode(string, &self.dtype, &mut buffer));
+            array.write(&block, Elements::Native, &buffer)?;
+        }
+        Ok(())
+    }
+
+    /// The slab in pieces that follow each other.
+    fn blocks(&self, slab: &Slab) -> impl Iterator<Item = Slab> {
+        let blocks = Blocks::new(slab.count(), &self.chunk_shape, self.dtype.size() as u64, BLOCK_BYTES);
+        blocks.map(|block| {
+            let starts = block.start().iter().zip(slab.start()).zip(slab.stride());
+            let start: Vec<u64> = starts.map(|((nth, start), stride)| start + nth * stride).collect();
+            Slab::new(start, block.count()).with_stride(slab.stride())
+        })
+    }
+
+    /// The number of elements of a slab that fits.
+    fn check(&self, slab: &Slab, shape: &[u64]) -> Result<usize, DataError> {
+        slab.check(shape).map_err(|source| self.slab_error(source))?;
+        let elements = slab.elements().and_then(|elements| usize::try_from(elements).ok());
+        elements
+            .filter(|&elements| elements <= usize::MAX / 16)
+            .ok_or_else(|| no_memory(&self.path, usize::MAX))
+    }
+
+    fn slab_error(&self, source: SlabError) -> DataError {
+        DataError::Slab { variable: self.path.clone(), source }
+    }
+
+    fn string_error(&self, slab: &Slab, element: usize, source: StringFault) -> DataError {
+        DataError::String { variable: self.path.clone(), index: index_of(slab, element), source }
+    }
+}
+
+pub(super) fn no_memory(path: &str, len: usize) -> DataError {
+    DataError::Unsupported {
+        variable: path.to_owned(),
+        reason: format!("no memory for {len} strings or bytes of it; ask for less at once"),
+    }
+}
+
+fn block_bytes(block: &Slab, dtype: &Dtype) -> usize {
+    // A block is within its budget, or one element.
+    block.count().iter().product::<u64>() as usize * dtype.size()
+}
+
+fn resize(buffer: &mut Vec<u8>, len: usize, path: &str) -> Result<(), DataError> {
+    if buffer.len() < len {
+        buffer.try_reserve_exact(len - buffer.len()).map_err(|_| no_memory(path, len))?;
+    }
+    buffer.resize(len, 0);
+    Ok(())
+}
+
+/// Where the element of this number stands in the array.
+fn index_of(slab: &Slab, element: usize) -> Vec<u64> {
+    let mut rest = element as u64;
+    let mut index = slab.start().to_vec();
+    for (dimension, at) in index.iter_mut().enumerate().rev() {
+        let count = slab.count()[dimension].max(1);
+        *at += rest % count * slab.stride()[dimension];
+        rest /= count;
+    }
+    index
+}

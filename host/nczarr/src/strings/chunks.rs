@@ -1,0 +1,377 @@
+//! Chunks of strings of any length: in a store, and what a slab takes of them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ncz_registry::chain::{ChainScratch, FilterChain};
+use ncz_store::{Key, Store, StoreError, StoreExt, WriteMode};
+
+use super::Strings;
+use super::layout::{self, Layout, MAX_CHUNK_BYTES};
+use crate::array::key::Keys;
+use crate::data_error::{ChunkFault, DataError};
+use crate::dtype::Kind;
+use crate::grid::{Cover, Segment, Slab};
+use crate::model::Variable;
+use crate::pool::Pool;
+
+/// The chunks of a variable whose strings are of any length.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    store: Arc<dyn Store>,
+    path: String,
+    keys: Keys,
+    is_text: bool,
+    stored_shape: Vec<u64>,
+    chunk_shape: Vec<u64>,
+    /// Elements from one index of a dimension to the next in a chunk.
+    steps: Vec<u64>,
+    /// Elements of a chunk.
+    elements: usize,
+    fill: Vec<u8>,
+    chain: FilterChain,
+    pool: Pool,
+    idle: Mutex<Vec<Lane>>,
+}
+
+/// What one thread works with.
+#[derive(Debug, Default)]
+struct Lane {
+    scratch: ChainScratch,
+    key: String,
+    index: Vec<u64>,
+    segments: Vec<Segment>,
+    chunk: Vec<u8>,
+    layout: Layout,
+}
+
+/// What a slab takes of a chunk, in row-major order.
+struct Part {
+    number: u64,
+    segments: Vec<Segment>,
+    strings: Strings,
+}
+
+/// Where an element of a new chunk comes from.
+#[derive(Clone, Copy)]
+enum From {
+    Old,
+    New(usize),
+}
+
+impl Chunks {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        variable: &Variable,
+        chain: FilterChain,
+        pool: Pool,
+    ) -> Result<Self, DataError> {
+        let unsupported = |reason: String| DataError::Unsupported { variable: variable.path.clone(), reason };
+        if variable.sharding.is_some() {
+            return Err(unsupported(
+                "strings of any length in shards are not read or written; rewrite it without sharding_indexed"
+                    .to_owned(),
+            ));
+        }
+        if chain.chunk_len() != MAX_CHUNK_BYTES {
+            return Err(unsupported("its codecs are not bound to strings of any length".to_owned()));
+        }
+        // Each string takes four bytes at least.
+        let most = MAX_CHUNK_BYTES as u64 / 4 - 1;
+        let elements = variable.chunk_elements().filter(|elements| (1..=most).contains(elements));
+        let elements = elements.ok_or_else(|| {
+            unsupported(format!("its chunks {:?} are of more than {most} strings", variable.chunk_shape))
+        })?;
+        let mut steps = vec![0; variable.chunk_shape.len()];
+        let mut step = 1;
+        for dimension in variable.order.axes(steps.len()).into_iter().rev() {
+            steps[dimension] = step;
+            step *= variable.chunk_shape[dimension];
+        }
+        Ok(Self {
+            store,
+            path: variable.path.clone(),
+            keys: Keys::new(variable),
+            is_text: variable.dtype.kind() == Kind::VlenText,
+            stored_shape: variable.shape.clone(),
+            chunk_shape: variable.chunk_shape.clone(),
+            steps,
+            elements: elements as usize,
+            fill: variable.fill.as_ref().map_or_else(Vec::new, |fill| fill.bytes().to_vec()),
+            chain,
+            pool,
+            idle: Mutex::default(),
+        })
+    }
+
+    pub(super) fn chain(&self) -> &FilterChain {
+        &self.chain
+    }
+
+    pub(super) fn stored_shape(&self) -> &[u64] {
+        &self.stored_shape
+    }
+
+    /// Reads a slab that was checked, of so many elements.
+    pub(super) fn read(&self, slab: &Slab, elements: usize) -> Result<Strings, DataError> {
+        let cover = slab.cover(&self.chunk_shape);
+        let count = self.count(&cover)?;
+        let mut strings = Strings::new();
+        if count == 0 {
+            return Ok(strings);
+        }
+        self.reserve(&mut strings, elements, 0)?;
+        let parts = Mutex::new(Vec::new());
+        self.each_chunk(count, |lane, number| {
+            cover.part(number, &mut lane.index, &mut lane.segments);
+            let part = self.read_part(lane, number)?;
+            parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+            Ok(())
+        })?;
+        let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parts.sort_unstable_by_key(|part| part.number);
+        let bytes = parts.iter().map(|part| part.strings.byte_len()).sum();
+        self.reserve(&mut strings, 0, bytes)?;
+        if cover.is_sequential() {
+            for part in parts {
+                strings.extend(part.strings.iter());
+            }
+            return Ok(strings);
+        }
+        let mut order: Vec<(u32, u32)> = Vec::new();
+        order.try_reserve_exact(elements).map_err(|_| self.no_memory(elements))?;
+        order.resize(elements, (0, 0));
+        let steps = row_major(slab.count());
+        for (number, part) in parts.iter().enumerate() {
+            let mut nth = 0;
+            each_element(&part.segments, |at| {
+                let place = at.iter().zip(&part.segments).zip(&steps);
+                let place: u64 = place.map(|((k, segment), step)| (segment.in_slab + k) * step).sum();
+                order[place as usize] = (number as u32, nth);
+                nth += 1;
+            });
+        }
+        strings.extend(
+            order
+                .iter()
+                .map(|&(part, nth)| parts[part as usize].strings.get(nth as usize).unwrap_or_default()),
+        );
+        Ok(strings)
+    }
+
+    /// Writes a slab that was checked.
+    pub(super) fn write(&self, slab: &Slab, strings: &[&[u8]]) -> Result<(), DataError> {
+        let cover = slab.cover(&self.chunk_shape);
+        let steps = row_major(slab.count());
+        self.each_chunk(self.count(&cover)?, |lane, number| {
+            cover.part(number, &mut lane.index, &mut lane.segments);
+            self.write_part(lane, &steps, strings).map(drop)
+        })
+    }
+
+    /// The stored bytes of a chunk; `None`: there is none.
+    pub(super) fn read_stored(&self, index: &[u64]) -> Result<Option<Vec<u8>>, DataError> {
+        let mut lane = self.lane(index);
+        self.load(&lane.key).map_err(|fault| self.chunk_error(&mut lane, fault))
+    }
+
+    /// Writes the stored bytes of a chunk as they are.
+    pub(super) fn write_stored(&self, index: &[u64], stored: &[u8]) -> Result<(), DataError> {
+        let mut lane = self.lane(index);
+        self.save(&lane.key, stored).map_err(|fault| self.chunk_error(&mut lane, fault))
+    }
+
+    /// A lane for the chunk at `index`.
+    fn lane(&self, index: &[u64]) -> Lane {
+        let mut lane = Lane { index: index.to_vec(), ..Lane::default() };
+        self.keys.write(&mut lane.key, &lane.index);
+        lane
+    }
+
+    fn read_part(&self, lane: &mut Lane, number: u64) -> Result<Part, ChunkFault> {
+        let found = self.decode(lane)?;
+        let elements = lane.segments.iter().map(|segment| segment.len).product::<u64>() as usize;
+        let mut strings = Strings::new();
+        let memory = |_| ChunkFault::Memory { len: elements };
+        strings.try_reserve(elements, 0).map_err(memory)?;
+        let mut full = Ok(());
+        each_element(&lane.segments, |at| {
+            let string = match self.place(lane, at) {
+                Some(place) if found => lane.layout.string(&lane.chunk, place),
+                _ => &self.fill,
+            };
+            if full.is_ok() {
+                full = strings.try_reserve(1, string.len());
+                strings.push(if full.is_ok() { string } else { &[] });
+            }
+        });
+        full.map_err(memory)?;
+        Ok(Part { number, segments: lane.segments.clone(), strings })
+    }
+
+    fn write_part(&self, lane: &mut Lane, steps: &[u64], strings: &[&[u8]]) -> Result<usize, ChunkFault> {
+        let mut from = Vec::new();
+        from.try_reserve_exact(self.elements).map_err(|_| ChunkFault::Memory { len: self.elements })?;
+        from.resize(self.elements, From::Old);
+        each_element(&lane.segments, |at| {
+            let in_slab = at.iter().zip(&lane.segments).zip(steps);
+            let in_slab: u64 = in_slab.map(|((k, segment), step)| (segment.in_slab + k) * step).sum();
+            if let Some(place) = self.place(lane, at) {
+                from[place] = From::New(in_slab as usize);
+            }
+        });
+        let is_whole = from.iter().all(|from| matches!(from, From::New(_)));
+        let found = !is_whole && !self.covers_stored(lane) && self.decode(lane)?;
+        self.keys.write(&mut lane.key, &lane.index);
+        let element = |place: usize| match from[place] {
+            From::New(at) => strings.get(at).copied().unwrap_or_default(),
+            From::Old if found => lane.layout.string(&lane.chunk, place),
+            From::Old => &self.fill,
+        };
+        let all = || (0..self.elements).map(element);
+        let len = layout::chunk_len(all()).ok_or(ChunkFault::LongStrings { most: MAX_CHUNK_BYTES })?;
+        let mut chunk = Vec::new();
+        chunk.try_reserve_exact(len).map_err(|_| ChunkFault::Memory { len })?;
+        layout::write(&mut chunk, self.elements, all());
+        let stored = self.chain.encode_bytes(&mut lane.scratch, &chunk)?;
+        self.save(&lane.key, stored)?;
+        Ok(stored.len())
+    }
+
+    /// Where an element of the lane's segments stands in its chunk; `None` beyond the stored array.
+    fn place(&self, lane: &Lane, at: &[u64]) -> Option<usize> {
+        let mut place = 0;
+        for (dimension, (k, segment)) in at.iter().zip(&lane.segments).enumerate() {
+            let in_chunk = segment.in_chunk + k * segment.stride;
+            let low = lane.index[dimension] * self.chunk_shape[dimension];
+            if low.checked_add(in_chunk)? >= self.stored_shape[dimension] {
+                return None;
+            }
+            place += in_chunk * self.steps[dimension];
+        }
+        Some(place as usize)
+    }
+
+    /// Whether the lane's segments take all of the chunk that lies within the stored array.
+    fn covers_stored(&self, lane: &Lane) -> bool {
+        lane.segments.iter().enumerate().all(|(dimension, segment)| {
+            let low = lane.index[dimension] * self.chunk_shape[dimension];
+            let stored = self.chunk_shape[dimension].min(self.stored_shape[dimension].saturating_sub(low));
+            segment.stride == 1 && segment.in_chunk == 0 && segment.len >= stored
+        })
+    }
+
+    /// Reads, decodes and checks the lane's chunk; `false`: there is none.
+    fn decode(&self, lane: &mut Lane) -> Result<bool, ChunkFault> {
+        let beyond = (0..lane.index.len())
+            .any(|d| lane.index[d].saturating_mul(self.chunk_shape[d]) >= self.stored_shape[d]);
+        if beyond {
+            return Ok(false);
+        }
+        self.keys.write(&mut lane.key, &lane.index);
+        let Some(stored) = self.load(&lane.key)? else { return Ok(false) };
+        self.chain.decode_bytes(&mut lane.scratch, &stored, MAX_CHUNK_BYTES, &mut lane.chunk)?;
+        lane.layout.parse(&lane.chunk, self.elements, self.is_text)?;
+        Ok(true)
+    }
+
+    fn load(&self, key: &str) -> Result<Option<Vec<u8>>, ChunkFault> {
+        let most = self.chain.max_stored_len() as u64;
+        match self.store.read_vec(Key::parse(key)?, most) {
+            Err(StoreError::TooLarge { len: got, limit: most, .. }) => {
+                Err(ChunkFault::TooLong { got, most, chain: self.chain.to_string() })
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn save(&self, key: &str, stored: &[u8]) -> Result<(), ChunkFault> {
+        self.store.write(Key::parse(key)?, stored, WriteMode::Replace)?;
+        Ok(())
+    }
+
+    fn count(&self, cover: &Cover<'_>) -> Result<u64, DataError> {
+        cover.chunks().filter(|&count| count <= u64::from(u32::MAX)).ok_or_else(|| DataError::Unsupported {
+            variable: self.path.clone(),
+            reason: "the hyperslab touches more than 2^32 chunks; ask for less at once".to_owned(),
+        })
+    }
+
+    /// Calls `step` for each of `count` chunks on all threads until one fails.
+    fn each_chunk(
+        &self,
+        count: u64,
+        step: impl Fn(&mut Lane, u64) -> Result<(), ChunkFault> + Sync,
+    ) -> Result<(), DataError> {
+        let next = AtomicU64::new(0);
+        let failure: Mutex<Option<DataError>> = Mutex::new(None);
+        self.pool.run(count, &|| {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut lane = idle.unwrap_or_default();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let failed = failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+                if number >= count || failed {
+                    break;
+                }
+                if let Err(fault) = step(&mut lane, number) {
+                    let error = self.chunk_error(&mut lane, fault);
+                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    break;
+                }
+            }
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+        });
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn chunk_error(&self, lane: &mut Lane, source: ChunkFault) -> DataError {
+        self.keys.write(&mut lane.key, &lane.index);
+        DataError::Chunk {
+            variable: self.path.clone(),
+            key: lane.key.clone(),
+            store: self.store.to_string(),
+            source: Box::new(source),
+        }
+    }
+
+    fn reserve(&self, strings: &mut Strings, count: usize, bytes: usize) -> Result<(), DataError> {
+        strings.try_reserve(count, bytes).map_err(|_| self.no_memory(count.max(bytes)))
+    }
+
+    fn no_memory(&self, len: usize) -> DataError {
+        super::array::no_memory(&self.path, len)
+    }
+}
+
+/// Elements from one index of a dimension to the next in row-major order.
+fn row_major(count: &[u64]) -> Vec<u64> {
+    let mut steps = vec![1; count.len()];
+    for dimension in (1..count.len()).rev() {
+        steps[dimension - 1] = steps[dimension] * count[dimension];
+    }
+    steps
+}
+
+/// Calls `step` with the indices of each element of the segments in row-major order.
+fn each_element(segments: &[Segment], mut step: impl FnMut(&[u64])) {
+    let mut at = vec![0; segments.len()];
+    loop {
+        step(&at);
+        let mut dimension = segments.len();
+        loop {
+            if dimension == 0 {
+                return;
+            }
+            dimension -= 1;
+            at[dimension] += 1;
+            if at[dimension] < segments[dimension].len {
+                break;
+            }
+            at[dimension] = 0;
+        }
+    }
+}
