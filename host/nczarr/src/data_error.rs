@@ -5,6 +5,7 @@ use ncz_registry::resolve::ResolveError;
 use ncz_registry::spec::SpecError;
 use ncz_store::{KeyError, StoreError};
 
+use crate::array::ShardFault;
 use crate::error::NczarrError;
 use crate::grid::SlabError;
 
@@ -110,6 +111,17 @@ pub enum ChunkFault {
         /// The codecs as filter text.
         chain: String,
     },
+    /// One chunk of a shard.
+    #[error("chunk {index:?}, one of those in the shard")]
+    InShard {
+        /// Its coordinates among the chunks of the array.
+        index: Vec<u64>,
+        /// What happened.
+        source: Box<ChunkFault>,
+    },
+    /// A shard is damaged.
+    #[error(transparent)]
+    Shard(#[from] ShardFault),
     /// There is no memory for the chunk.
     #[error("no memory for a chunk of {len} bytes")]
     Memory {
@@ -128,13 +140,20 @@ impl DataError {
             Self::Slab { source: SlabError::Bounds { .. } | SlabError::Chunk { .. }, .. } => -57,
             Self::Slab { .. } | Self::Unsupported { .. } => -36,
             Self::Store { source, .. } => source.netcdf_code(),
-            Self::Chunk { source, .. } => match &**source {
-                ChunkFault::Store(source) => source.netcdf_code(),
-                ChunkFault::Memory { .. } => -61,
-                _ => -132,
-            },
+            Self::Chunk { source, .. } => source.netcdf_code(),
             Self::Resolve { source, .. } => source.netcdf_code(),
             Self::Chain { .. } | Self::Spec { .. } => -132,
+        }
+    }
+}
+
+impl ChunkFault {
+    fn netcdf_code(&self) -> i32 {
+        match self {
+            Self::Store(source) => source.netcdf_code(),
+            Self::InShard { source, .. } => source.netcdf_code(),
+            Self::Memory { .. } => -61,
+            _ => -132,
         }
     }
 }

@@ -18,7 +18,7 @@ mod pool;
 mod quantize;
 mod value;
 
-pub use self::array::{Array, Elements, Worker, Written, codec_env};
+pub use self::array::{Array, Elements, ShardFault, Worker, Written, codec_env};
 pub use self::attribute::Attribute;
 pub use self::data_error::{ChunkFault, DataError};
 pub use self::dataset::{Dataset, Session, ShuffleReading};

@@ -96,7 +96,7 @@ fn beside_chunks(
             entry.key.as_key().name().parse::<u64>().is_ok_and(|number| number < first)
         }
         EntryKind::Directory => false,
-        EntryKind::Object => !in_folders && array.chunk_index(entry.key.as_str()).is_some(),
+        EntryKind::Object => !in_folders && array.object_index(entry.key.as_str()).is_some(),
     })
 }
 

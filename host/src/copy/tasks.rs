@@ -65,7 +65,7 @@ impl Tiles {
             listing => listing.map_err(|source| DataError::Store { store: store.to_string(), source })?,
         };
         let mut numbers = Vec::new();
-        for index in listing.entries.iter().filter_map(|entry| array.chunk_index(entry.key.as_str())) {
+        for index in listing.entries.iter().filter_map(|entry| array.object_index(entry.key.as_str())) {
             if !self.touched(&index, array.chunk_shape(), tile, &mut numbers) {
                 if total <= PROBED {
                     return Ok(self);

@@ -10,14 +10,14 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The part of a chunk that `segments` take; `fortran`: the first dimension changes fastest.
-    pub(super) fn in_chunk(&mut self, segments: &[Segment], chunk: &[u64], element: usize, fortran: bool) {
+    /// The part of a chunk that `segments` take; `axes` are its dimensions from the one that changes slowest to the
+    /// one that changes fastest.
+    pub(super) fn in_chunk(&mut self, segments: &[Segment], chunk: &[u64], element: usize, axes: &[usize]) {
         self.offset = 0;
         self.strides.clear();
         self.strides.resize(segments.len(), 0);
         let mut step = element;
-        for position in 0..segments.len() {
-            let dimension = if fortran { position } else { segments.len() - 1 - position };
+        for &dimension in axes.iter().rev() {
             let segment = &segments[dimension];
             self.offset += segment.in_chunk as usize * step;
             self.strides[dimension] = segment.stride as usize * step;
@@ -157,7 +157,7 @@ mod tests {
         let whole = |len| Segment { in_chunk: 0, stride: 1, in_slab: 0, len };
         let segments = [whole(2), whole(3)];
         let (mut source, mut target) = (Region::default(), Region::default());
-        source.in_chunk(&segments, &[2, 3], 1, true);
+        source.in_chunk(&segments, &[2, 3], 1, &[1, 0]);
         target.packed(&segments, 1);
         let mut out = [0; 6];
         copy(&segments, 1, &chunk, &source, &mut out, &target);

@@ -1,5 +1,6 @@
 //! Moving hyperslabs: every thread takes the next chunk until none is left.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -98,7 +99,7 @@ pub(super) fn write(array: &Array, slab: &Slab, elements: Elements, data: &[u8])
 }
 
 /// The number of chunks to look at; `None`: the slab is empty.
-fn chunk_count(array: &Array, cover: &Cover<'_>) -> Result<Option<u64>, DataError> {
+pub(super) fn chunk_count(array: &Array, cover: &Cover<'_>) -> Result<Option<u64>, DataError> {
     match cover.chunks() {
         Some(0) => Ok(None),
         Some(chunks) => Ok(Some(chunks)),
@@ -111,7 +112,7 @@ fn chunk_count(array: &Array, cover: &Cover<'_>) -> Result<Option<u64>, DataErro
 
 /// Calls `step` on every thread until it says that nothing is left, or one fails. Of several errors
 /// the first one is reported.
-fn each_chunk(
+pub(super) fn each_chunk(
     array: &Array,
     chunks: u64,
     step: impl Fn(&mut Worker) -> Result<bool, ChunkFault> + Sync,
@@ -200,9 +201,7 @@ fn takes_whole_chunk(array: &Array, worker: &Worker) -> bool {
 
 /// Decodes the worker's chunk into its own buffer, in the caller's byte order; `false`: there is none.
 fn decode_part(array: &Array, worker: &mut Worker, elements: Elements) -> Result<bool, ChunkFault> {
-    let beyond = (0..worker.index.len())
-        .any(|d| worker.index[d].saturating_mul(array.chunk_shape[d]) >= array.stored_shape[d]);
-    if beyond {
+    if array.is_beyond(&worker.index, &array.chunk_shape) {
         return Ok(false);
     }
     worker.set_own_key(array);
@@ -214,7 +213,14 @@ fn decode_part(array: &Array, worker: &mut Worker, elements: Elements) -> Result
 }
 
 /// Copies the worker's part to where it stands in the output of the whole slab.
-fn scatter(array: &Array, worker: &mut Worker, slab: &Slab, elements: Elements, found: bool, out: &mut [u8]) {
+pub(super) fn scatter(
+    array: &Array,
+    worker: &mut Worker,
+    slab: &Slab,
+    elements: Elements,
+    found: bool,
+    out: &mut [u8],
+) {
     worker.target.in_slab(&worker.segments, slab.count(), array.dtype.size());
     copy_part(array, worker, elements, found, out);
 }
@@ -224,7 +230,7 @@ fn copy_part(array: &Array, worker: &mut Worker, elements: Elements, found: bool
     let element = array.dtype.size();
     let mut all = found;
     if found {
-        worker.source.in_chunk(&worker.segments, &array.chunk_shape, element, !array.is_c_order());
+        worker.source.in_chunk(&worker.segments, &array.chunk_shape, element, &array.axes);
         // Where netCDF shows more than the array has, the chunk's padding is not data.
         all = (0..worker.segments.len()).all(|d| stored_len(array, worker, d) == worker.segments[d].len);
     }
@@ -259,26 +265,43 @@ fn write_part(
     elements: Elements,
     data: &[u8],
 ) -> Result<usize, ChunkFault> {
-    let element = array.dtype.size();
     worker.set_own_key(array);
+    match change_chunk(array, worker, slab, elements, data, |worker| worker.decode_own(array))? {
+        Some(run) => worker.encode(array, &data[run]),
+        None => worker.encode_own(array),
+    }
+}
+
+/// Makes the chunk that the worker's part is to be stored as: a run of `data`, or else the worker's own chunk.
+/// `decode_old` decodes the chunk that is there now into the latter; `false`: there is none.
+pub(super) fn change_chunk(
+    array: &Array,
+    worker: &mut Worker,
+    slab: &Slab,
+    elements: Elements,
+    data: &[u8],
+    decode_old: impl FnOnce(&mut Worker) -> Result<bool, ChunkFault>,
+) -> Result<Option<Range<usize>>, ChunkFault> {
+    let element = array.dtype.size();
     worker.source.in_slab(&worker.segments, slab.count(), element);
     let whole = takes_whole_chunk(array, worker);
     if whole && array.is_c_order() && !array.swaps(elements) && is_run(worker, &worker.source, element) {
         let start = worker.source.offset;
-        return worker.encode(array, &data[start..start + array.chain.chunk_len()]);
+        return Ok(Some(start..start + array.chain.chunk_len()));
     }
     if whole {
         worker.reserve_chunk(array)?;
-    } else if !covers_stored_part(array, worker) {
+    } else if !covers_stored_part(array, worker, &array.chunk_shape) {
         // Some elements stay as they are.
-        if !worker.decode_own(array)? {
+        if !decode_old(worker)? {
+            worker.reserve_chunk(array)?;
             region::fill(&mut worker.chunk, &array.fill);
         }
     } else {
         worker.reserve_chunk(array)?;
         region::fill(&mut worker.chunk, &array.fill);
     }
-    worker.target.in_chunk(&worker.segments, &array.chunk_shape, element, !array.is_c_order());
+    worker.target.in_chunk(&worker.segments, &array.chunk_shape, element, &array.axes);
     if array.swaps(elements) && !whole {
         // Kept elements are in the stored order already: turn round, change, turn back.
         region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
@@ -287,15 +310,15 @@ fn write_part(
     if array.swaps(elements) {
         region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
     }
-    worker.encode_own(array)
+    Ok(None)
 }
 
-/// Whether the slab takes all of the chunk that lies within the stored array.
-fn covers_stored_part(array: &Array, worker: &Worker) -> bool {
+/// Whether the slab takes all that lies within the stored array of the worker's chunk, or shard, of this shape.
+pub(super) fn covers_stored_part(array: &Array, worker: &Worker, shape: &[u64]) -> bool {
     (0..worker.segments.len()).all(|d| {
         let segment = worker.segments[d];
-        let low = worker.index[d] * array.chunk_shape[d];
-        let stored = array.chunk_shape[d].min(array.stored_shape[d].saturating_sub(low));
+        let low = worker.index[d] * shape[d];
+        let stored = shape[d].min(array.stored_shape[d].saturating_sub(low));
         segment.stride == 1 && segment.in_chunk == 0 && segment.len >= stored
     })
 }

@@ -1,12 +1,11 @@
 //! What one thread needs to move chunks between a store and memory.
 
-use std::fmt::Write;
-
 use ncz_registry::chain::{ChainScratch, FilterChain};
 use ncz_store::{Key, ReadRange, StoreError, WriteMode};
 
 use super::Array;
 use super::region::Region;
+use super::shard::ShardBuffers;
 use crate::data_error::ChunkFault;
 use crate::grid::Segment;
 
@@ -14,15 +13,17 @@ use crate::grid::Segment;
 /// so that after the first ones nothing is allocated.
 #[derive(Debug)]
 pub struct Worker {
-    chain: ChainScratch,
-    stored: Vec<u8>,
-    key: String,
+    pub(super) chain: ChainScratch,
+    pub(super) stored: Vec<u8>,
+    /// Of the object that is worked on.
+    pub(super) key: String,
     /// A whole decoded chunk, where it cannot be decoded in place.
     pub(super) chunk: Vec<u8>,
     pub(super) index: Vec<u64>,
     pub(super) segments: Vec<Segment>,
     pub(super) source: Region,
     pub(super) target: Region,
+    pub(super) shard: ShardBuffers,
 }
 
 impl Worker {
@@ -36,25 +37,26 @@ impl Worker {
             segments: Vec::new(),
             source: Region::default(),
             target: Region::default(),
+            shard: ShardBuffers::default(),
         }
     }
 
-    /// Makes the key of the chunk at `index`: `path/0.1`, or `path/0` for a scalar.
+    /// Makes the key of the object at `index`.
     pub(super) fn set_key(&mut self, array: &Array, index: &[u64]) {
-        set_key(&mut self.key, array, index);
+        array.keys.write(&mut self.key, index);
     }
 
     /// The same for the chunk at the worker's own index.
     pub(super) fn set_own_key(&mut self, array: &Array) {
-        set_key(&mut self.key, array, &self.index);
+        array.keys.write(&mut self.key, &self.index);
     }
 
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    pub(super) fn stored(&self) -> &[u8] {
-        &self.stored
+    pub(super) fn parsed_key(&self) -> Result<Key<'_>, ChunkFault> {
+        Ok(Key::parse(&self.key)?)
     }
 
     /// Makes room for a decoded chunk.
@@ -71,7 +73,15 @@ impl Worker {
     /// Reads the chunk's stored bytes; `false`: there is none.
     pub(super) fn load(&mut self, array: &Array) -> Result<bool, ChunkFault> {
         let most = array.chain.max_stored_len() as u64;
-        match array.store.read(Key::parse(&self.key)?, ReadRange::All, most, &mut self.stored) {
+        let mut stored = std::mem::take(&mut self.stored);
+        let found = self.read_all(array, most, &mut stored);
+        self.stored = stored;
+        found
+    }
+
+    /// Reads a whole object of at most this many bytes; `false`: there is none.
+    pub(super) fn read_all(&self, array: &Array, most: u64, out: &mut Vec<u8>) -> Result<bool, ChunkFault> {
+        match array.store.read(self.parsed_key()?, ReadRange::All, most, out) {
             Err(StoreError::TooLarge { len: got, limit: most, .. }) => {
                 Err(ChunkFault::TooLong { got, most, chain: array.chain.to_string() })
             }
@@ -125,20 +135,15 @@ impl Worker {
     }
 }
 
-fn set_key(key: &mut String, array: &Array, index: &[u64]) {
-    key.clear();
-    if !array.key.is_empty() {
-        key.push_str(&array.key);
-        key.push('/');
+/// Decodes the stored bytes of a chunk into `out`.
+pub(super) fn decode(
+    array: &Array,
+    scratch: &mut ChainScratch,
+    stored: &[u8],
+    out: &mut [u8],
+) -> Result<(), ChunkFault> {
+    if array.chain.is_empty() && stored.len() != out.len() {
+        return Err(ChunkFault::Length { want: out.len() as u64, got: stored.len() as u64 });
     }
-    if index.is_empty() {
-        key.push('0');
-    }
-    for (dimension, number) in index.iter().enumerate() {
-        if dimension > 0 {
-            key.push(array.separator.as_char());
-        }
-        // Writing to a String cannot fail.
-        let _ = write!(key, "{number}");
-    }
+    Ok(array.chain.decode(0, scratch, stored, out)?)
 }

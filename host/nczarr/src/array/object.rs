@@ -1,0 +1,313 @@
+//! Chunks one by one, and the objects of the store that hold them: a chunk each, or a shard of chunks.
+
+use super::shard::{self, Builder, Shards};
+use super::{Array, Worker, Written, worker};
+use crate::data_error::{ChunkFault, DataError};
+use crate::grid::{Slab, SlabError};
+
+impl Array {
+    /// Prefix of the keys of its objects, without slash at the end; empty for an array at the root.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.keys.prefix
+    }
+
+    /// How many chunks the stored array has in each dimension.
+    #[must_use]
+    pub fn chunk_counts(&self) -> Vec<u64> {
+        self.counts(&self.chunk_shape)
+    }
+
+    /// The slab of the array that a chunk holds, cut at the array's end; empty for a chunk beyond it.
+    #[must_use]
+    pub fn chunk_slab(&self, index: &[u64]) -> Slab {
+        self.slab_of(index, &self.chunk_shape)
+    }
+
+    /// Lengths of what one object of the store holds: a shard, or a chunk.
+    #[must_use]
+    pub fn object_shape(&self) -> &[u64] {
+        self.shards.as_ref().map_or(&self.chunk_shape, |shards| &shards.shape)
+    }
+
+    /// How many objects the stored array has in each dimension.
+    #[must_use]
+    pub fn object_counts(&self) -> Vec<u64> {
+        self.counts(self.object_shape())
+    }
+
+    /// The slab of the array that an object holds, cut at the array's end; empty for one beyond it.
+    #[must_use]
+    pub fn object_slab(&self, index: &[u64]) -> Slab {
+        self.slab_of(index, self.object_shape())
+    }
+
+    /// The index of the object with this key; `None`: the key is of no object of the stored array.
+    #[must_use]
+    pub fn object_index(&self, key: &str) -> Option<Vec<u64>> {
+        let index = self.keys.parse(key, self.chunk_shape.len())?;
+        index.iter().zip(&self.object_counts()).all(|(number, count)| number < count).then_some(index)
+    }
+
+    /// The chunks of an object that lie within the stored array, in C order.
+    pub fn object_chunks(&self, index: &[u64]) -> impl Iterator<Item = Vec<u64>> {
+        let chunks = self.shards.as_ref().map_or(1, Shards::chunks);
+        let of = move |number| match &self.shards {
+            None => index.to_vec(),
+            Some(shards) => shards.chunk(index, number),
+        };
+        (0..chunks).map(of).filter(|chunk| !self.is_beyond(chunk, &self.chunk_shape))
+    }
+
+    /// Reads and decodes one whole chunk as it is stored (byte order, order of the dimensions, padding at the array's
+    /// end included) into `out`. Returns the stored length; `None`: there is no such chunk.
+    ///
+    /// # Errors
+    /// The array has no such chunk, it cannot be read or decoded, or `out` is not of a chunk's length.
+    pub fn read_chunk(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        out: &mut [u8],
+    ) -> Result<Option<usize>, DataError> {
+        self.check_index(index, &self.chunk_shape)?;
+        self.check_len(out.len())?;
+        let Some(shards) = &self.shards else {
+            worker.set_key(self, index);
+            let found = worker.decode(self, out).map_err(|fault| self.chunk_error(worker, fault))?;
+            return Ok(found.then(|| if self.chain.is_empty() { out.len() } else { worker.stored.len() }));
+        };
+        if !self.load_chunk(worker, shards, index)? {
+            return Ok(None);
+        }
+        let decoded = worker::decode(self, &mut worker.chain, &worker.stored, out);
+        decoded.map_err(|fault| self.chunk_error(worker, shard::of_chunk(index, fault)))?;
+        Ok(Some(worker.stored.len()))
+    }
+
+    /// Encodes and writes one whole chunk as it is stored. Returns the stored length. A shard around it is read and
+    /// written as a whole; write chunks of the same shard from one thread, or use
+    /// [`encode_object`](Self::encode_object).
+    ///
+    /// # Errors
+    /// The array has no such chunk, it cannot be encoded or written, or `chunk` is not of a chunk's
+    /// length.
+    pub fn write_chunk(&self, worker: &mut Worker, index: &[u64], chunk: &[u8]) -> Result<usize, DataError> {
+        self.check_index(index, &self.chunk_shape)?;
+        self.check_len(chunk.len())?;
+        let Some(shards) = &self.shards else {
+            worker.set_key(self, index);
+            return worker.encode(self, chunk).map_err(|fault| self.chunk_error(worker, fault));
+        };
+        self.change_shard(worker, shards, index, |builder| builder.encode(chunk))
+    }
+
+    /// The stored bytes of one chunk; `None`: there is none.
+    ///
+    /// # Errors
+    /// The array has no such chunk, it cannot be read, or it has no codecs and another length than a chunk.
+    pub fn read_stored<'w>(
+        &self,
+        worker: &'w mut Worker,
+        index: &[u64],
+    ) -> Result<Option<&'w [u8]>, DataError> {
+        self.check_index(index, &self.chunk_shape)?;
+        let found = match &self.shards {
+            None => {
+                worker.set_key(self, index);
+                worker.load(self).map_err(|fault| self.chunk_error(worker, fault))?
+            }
+            Some(shards) => self.load_chunk(worker, shards, index)?,
+        };
+        if !found {
+            return Ok(None);
+        }
+        let (want, got) = (self.chain.chunk_len() as u64, worker.stored.len() as u64);
+        if self.chain.is_empty() && got != want {
+            let mut fault = ChunkFault::Length { want, got };
+            if self.shards.is_some() {
+                fault = shard::of_chunk(index, fault);
+            }
+            return Err(self.chunk_error(worker, fault));
+        }
+        Ok(Some(&worker.stored))
+    }
+
+    /// Writes the stored bytes of one chunk as they are. A shard around it is read and written as a whole.
+    ///
+    /// # Errors
+    /// The array has no such chunk, or it cannot be written.
+    pub fn write_stored(&self, worker: &mut Worker, index: &[u64], stored: &[u8]) -> Result<(), DataError> {
+        self.check_index(index, &self.chunk_shape)?;
+        let Some(shards) = &self.shards else {
+            worker.set_key(self, index);
+            return worker.store(self, stored).map_err(|fault| self.chunk_error(worker, fault));
+        };
+        self.change_shard(worker, shards, index, |builder| builder.push(stored))?;
+        Ok(())
+    }
+
+    /// Reads an object as it is stored and keeps it in the worker, for [`loaded`](Self::loaded) and
+    /// [`decode_loaded`](Self::decode_loaded). Says whether there is one.
+    ///
+    /// # Errors
+    /// The array has no such object, it cannot be read, it is longer than its codecs make any, a shard's index is
+    /// damaged, or it has no codecs and another length than a chunk.
+    pub fn load_object(&self, worker: &mut Worker, index: &[u64]) -> Result<bool, DataError> {
+        let Some(shards) = &self.shards else { return Ok(self.read_stored(worker, index)?.is_some()) };
+        self.check_index(index, &shards.shape)?;
+        worker.set_key(self, index);
+        worker.load_shard(self, shards).map_err(|fault| self.chunk_error(worker, fault))
+    }
+
+    /// The bytes of the object that was loaded last.
+    #[must_use]
+    pub fn loaded<'w>(&self, worker: &'w Worker) -> &'w [u8] {
+        if self.shards.is_some() { worker.shard() } else { &worker.stored }
+    }
+
+    /// Decodes a chunk of the object that was loaded last, as [`read_chunk`](Self::read_chunk) does.
+    ///
+    /// # Errors
+    /// The object has no such chunk, it cannot be decoded, or `out` is not of a chunk's length.
+    pub fn decode_loaded(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        out: &mut [u8],
+    ) -> Result<Option<usize>, DataError> {
+        self.check_index(index, &self.chunk_shape)?;
+        self.check_len(out.len())?;
+        let Some(shards) = &self.shards else {
+            let decoded = worker::decode(self, &mut worker.chain, &worker.stored, out);
+            decoded.map_err(|fault| self.chunk_error(worker, fault))?;
+            return Ok(Some(worker.stored.len()));
+        };
+        worker
+            .decode_shard(self, shards, shards.number(index), out)
+            .map_err(|fault| self.chunk_error(worker, shard::of_chunk(index, fault)))
+    }
+
+    /// Encodes and writes a whole object. `next` is asked for each of its [chunks](Self::object_chunks) as it is
+    /// stored; `false`: there is no such chunk. An object without chunks is not written.
+    ///
+    /// # Errors
+    /// The array has no such object, `next` fails, a chunk cannot be encoded, or the object cannot be written.
+    pub fn encode_object(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        next: &mut dyn FnMut(&[u64], &mut [u8]) -> Result<bool, DataError>,
+    ) -> Result<Written, DataError> {
+        self.check_index(index, self.object_shape())?;
+        worker.set_key(self, index);
+        worker.reserve_chunk(self).map_err(|fault| self.chunk_error(worker, fault))?;
+        let mut chunk = std::mem::take(&mut worker.chunk);
+        let written = self.encode_chunks(worker, index, &mut chunk, next);
+        worker.chunk = chunk;
+        written
+    }
+
+    fn encode_chunks(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        chunk: &mut [u8],
+        next: &mut dyn FnMut(&[u64], &mut [u8]) -> Result<bool, DataError>,
+    ) -> Result<Written, DataError> {
+        let Some(shards) = &self.shards else {
+            if !next(index, chunk)? {
+                return Ok(Written::default());
+            }
+            let bytes = worker.encode(self, chunk).map_err(|fault| self.chunk_error(worker, fault))? as u64;
+            return Ok(Written { chunks: 1, bytes });
+        };
+        let key = worker.key().to_owned();
+        let failed = |fault| self.object_error(&key, fault);
+        let mut builder = Builder::new(self, shards, index, false, worker).map_err(failed)?;
+        let mut chunks = 0;
+        for at in self.object_chunks(index) {
+            builder.keep(shards.number(&at)).map_err(failed)?;
+            if next(&at, chunk)? {
+                builder.encode(chunk).map_err(|fault| failed(shard::of_chunk(&at, fault)))?;
+                chunks += 1;
+            }
+        }
+        if chunks == 0 {
+            return Ok(Written::default());
+        }
+        Ok(Written { chunks, bytes: builder.finish().map_err(failed)? as u64 })
+    }
+
+    /// Writes an object as it is stored.
+    ///
+    /// # Errors
+    /// The array has no such object, or it cannot be written.
+    pub fn write_object(&self, worker: &mut Worker, index: &[u64], stored: &[u8]) -> Result<(), DataError> {
+        self.check_index(index, self.object_shape())?;
+        worker.set_key(self, index);
+        worker.store(self, stored).map_err(|fault| self.chunk_error(worker, fault))
+    }
+
+    /// Reads the stored bytes of a chunk of a shard; `false`: there is none.
+    fn load_chunk(&self, worker: &mut Worker, shards: &Shards, index: &[u64]) -> Result<bool, DataError> {
+        worker.set_key(self, &shards.of_chunk(index));
+        worker
+            .load_chunk(self, shards, shards.number(index))
+            .map_err(|fault| self.chunk_error(worker, shard::of_chunk(index, fault)))
+    }
+
+    /// Writes the shard around a chunk anew, with the chunk that `add` makes. Returns the chunk's stored length.
+    fn change_shard(
+        &self,
+        worker: &mut Worker,
+        shards: &Shards,
+        index: &[u64],
+        add: impl FnOnce(&mut Builder<'_>) -> Result<(), ChunkFault>,
+    ) -> Result<usize, DataError> {
+        let shard = shards.of_chunk(index);
+        worker.set_key(self, &shard);
+        let change = || {
+            let has_old = worker.load_shard(self, shards)?;
+            let mut builder = Builder::new(self, shards, &shard, has_old, worker)?;
+            builder.keep(shards.number(index))?;
+            add(&mut builder).map_err(|fault| shard::of_chunk(index, fault))?;
+            let len = builder.last_len();
+            builder.finish()?;
+            Ok(len)
+        };
+        change().map_err(|fault| self.chunk_error(worker, fault))
+    }
+
+    fn counts(&self, shape: &[u64]) -> Vec<u64> {
+        self.stored_shape.iter().zip(shape).map(|(len, part)| len.div_ceil(*part)).collect()
+    }
+
+    fn slab_of(&self, index: &[u64], shape: &[u64]) -> Slab {
+        let start: Vec<u64> = index.iter().zip(shape).map(|(i, len)| i.saturating_mul(*len)).collect();
+        let lens = shape.iter().zip(&self.stored_shape);
+        let count: Vec<u64> = start
+            .iter()
+            .zip(lens)
+            .map(|(start, (len, end))| (*len).min(end.saturating_sub(*start)))
+            .collect();
+        Slab::new(start, count)
+    }
+
+    /// Whether the stored array has a chunk, or an object, of this shape there. Elsewhere it would never be read again.
+    fn check_index(&self, index: &[u64], shape: &[u64]) -> Result<(), DataError> {
+        let counts = self.counts(shape);
+        if index.len() == counts.len() && index.iter().zip(&counts).all(|(i, count)| i < count) {
+            return Ok(());
+        }
+        Err(self.slab_error(SlabError::Chunk { index: index.to_vec(), counts }))
+    }
+
+    fn check_len(&self, got: usize) -> Result<(), DataError> {
+        let want = self.chain.chunk_len();
+        if want == got {
+            return Ok(());
+        }
+        Err(self.slab_error(SlabError::Buffer { want: want as u64, got: got as u64 }))
+    }
+}
