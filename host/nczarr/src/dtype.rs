@@ -1,5 +1,7 @@
 //! Element types: the dtype strings of Zarr v2 and the types of netCDF.
 
+mod v3;
+
 use std::fmt;
 
 use serde_json::Value as Json;
@@ -90,6 +92,14 @@ pub enum DtypeError {
         text: String,
         /// Size of an element in bytes.
         size: usize,
+    },
+    /// A data type of Zarr v3 that is not read here.
+    #[error("the data type {text} cannot be read: {reason}")]
+    Unknown {
+        /// The data type as JSON.
+        text: String,
+        /// What is wrong or missing.
+        reason: String,
     },
     /// A number of a size that does not exist.
     #[error("{text:?}: there is no such type of {size} bytes")]

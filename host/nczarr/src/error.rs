@@ -16,13 +16,22 @@ pub type SourceError = Box<dyn Error + Send + Sync>;
 pub enum NczarrError {
     /// There is no Zarr metadata where a dataset was expected.
     #[error(
-        "no Zarr dataset here: none of .zgroup, .zarray, .zattrs, .nczarr and .zmetadata exists; check the path"
+        "no Zarr dataset here: none of zarr.json, .zgroup, .zarray, .zattrs, .nczarr and .zmetadata exists; check the path"
     )]
     NotADataset,
 
-    /// The dataset is of Zarr version 3, or of a version nobody defined.
+    /// The store holds a dataset of Zarr version 2 and one of version 3 in the same place.
     #[error(
-        "Zarr format {version} in {key:?} is not read here, only format 2; convert the dataset to Zarr v2"
+        "this is both a dataset of Zarr version 2 ({v2:?}) and one of version 3 (\"zarr.json\"); choose the version to read, or remove the metadata of the other"
+    )]
+    Ambiguous {
+        /// The document that makes it one of version 2.
+        v2: &'static str,
+    },
+
+    /// A document says a version of Zarr that is not the one of its name.
+    #[error(
+        "{key:?} says Zarr format {version}; read are format 2 in .zgroup and .zarray and format 3 in zarr.json"
     )]
     FormatVersion {
         /// The document that says so.
@@ -164,11 +173,19 @@ pub enum VariableFault {
         /// What is wrong.
         reason: String,
     },
-    /// The `dtype` is malformed.
-    #[error("\"dtype\" in its .zarray is malformed")]
+    /// A key of `zarr.json` is missing or has a value that is not read here.
+    #[error("{key:?} in its zarr.json: {reason}")]
+    Node {
+        /// The JSON key.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The type of the elements is malformed or not known.
+    #[error("its element type cannot be read")]
     Dtype(#[source] DtypeError),
     /// The fill value does not fit the type.
-    #[error("\"fill_value\" {text} in its .zarray does not fit the type {dtype}")]
+    #[error("its \"fill_value\" {text} does not fit the type {dtype}")]
     Fill {
         /// The fill value as JSON.
         text: String,
@@ -205,7 +222,10 @@ impl NczarrError {
     pub fn netcdf_code(&self) -> i32 {
         match self {
             Self::NotADataset => -143,
-            Self::FormatVersion { .. } | Self::Document { .. } | Self::Metadata { .. } => -144,
+            Self::Ambiguous { .. }
+            | Self::FormatVersion { .. }
+            | Self::Document { .. }
+            | Self::Metadata { .. } => -144,
             Self::Read { .. } | Self::Output(_) => -68,
             Self::Variable { .. } => -137,
             Self::NotNetcdfType { .. } => -45,

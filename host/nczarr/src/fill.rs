@@ -8,10 +8,12 @@ use crate::json;
 use crate::model::Format;
 use crate::value::Value;
 
-mod base64;
+pub(crate) mod base64;
 mod parse;
+mod v3;
 
 pub(crate) use self::parse::integer;
+pub(crate) use self::v3::zeros_v3;
 
 /// A fill value that fits its dtype.
 #[derive(Clone, Debug, PartialEq)]

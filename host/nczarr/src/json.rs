@@ -9,7 +9,7 @@ mod write;
 use serde_json::Value as Json;
 
 pub use self::read::{JsonError, Parsed, parse};
-pub use self::write::{float_text, to_text, to_text_lenient, write_string};
+pub use self::write::{float_text, to_text, to_text_indented, to_text_lenient, write_string};
 
 /// A number that JSON has no word for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,5 +62,14 @@ pub fn special(json: &Json) -> Option<Special> {
     match json {
         Json::Number(number) => Special::from_word(number.as_str()),
         _ => None,
+    }
+}
+
+/// JSON for a message, cut where it gets long.
+pub(crate) fn shortened(json: &Json) -> String {
+    let text = to_text(json);
+    match text.char_indices().nth(80) {
+        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
+        None => text,
     }
 }

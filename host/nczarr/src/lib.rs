@@ -8,6 +8,7 @@ mod dataset;
 mod dtype;
 mod error;
 mod fill;
+mod extension;
 mod filters;
 mod grid;
 pub mod json;

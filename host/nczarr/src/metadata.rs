@@ -25,6 +25,7 @@ mod consolidated;
 mod dimensions;
 mod loader;
 mod read;
+mod v3;
 mod write;
 
 pub use self::read::read;
@@ -61,25 +62,40 @@ impl Documents for BTreeMap<String, Vec<u8>> {
     }
 }
 
-/// What to do with `.zmetadata`.
+/// A version of the Zarr format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ZarrVersion {
+    /// `.zgroup`, `.zarray`, `.zattrs`.
+    V2,
+    /// `zarr.json`.
+    V3,
+}
+
+/// What to do with consolidated metadata: `.zmetadata`, or `consolidated_metadata` in the root's `zarr.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ConsolidatedPolicy {
-    /// Read the documents, compare, and warn where `.zmetadata` differs. For local stores.
+    /// Read the documents, compare, and warn where consolidated metadata differ. For local stores.
     #[default]
     Compare,
-    /// Read `.zmetadata` alone; if there is none, the documents.
+    /// Read consolidated metadata alone; if there are none, the documents.
     Only,
-    /// Do not look at it.
+    /// Do not look at them.
     Ignore,
 }
 
 /// How to read the metadata of a dataset.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// What to do with `.zmetadata`.
+    /// What to do with consolidated metadata.
     pub consolidated: ConsolidatedPolicy,
+    /// The version to read. `None`: the one that is there; where both are, that is
+    /// [`NczarrError::Ambiguous`](crate::NczarrError::Ambiguous).
+    pub version: Option<ZarrVersion>,
     /// Read NCZarr data as pure Zarr, as netcdf-c does under `mode=zarr`.
     pub pure: bool,
+    /// Look at NCZarr's metadata in Zarr version 3. Experimental: they follow a draft in netcdf-c's documents that no
+    /// release of netcdf-c reads or writes. Without it such data are pure Zarr.
+    pub nczarr3: bool,
     /// The name of the one variable where the store holds an array at its root; `data` if `None`.
     pub root_array_name: Option<String>,
 }

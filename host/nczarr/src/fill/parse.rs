@@ -72,7 +72,7 @@ pub(super) fn to_json(bytes: &[u8], nc_type: NcType, dtype: &Dtype, text: FillTe
     })
 }
 
-fn float_json(value: f64, shortest: &str) -> Json {
+pub(super) fn float_json(value: f64, shortest: &str) -> Json {
     let special = match value {
         _ if value.is_nan() => Special::NaN,
         f64::INFINITY => Special::Infinity,
@@ -116,7 +116,7 @@ fn integer_bytes(value: i128, signed: bool, size: usize, order: ByteOrder) -> Op
     Some(bytes)
 }
 
-fn float_bytes(json: &Json, size: usize, order: ByteOrder) -> Option<Vec<u8>> {
+pub(super) fn float_bytes(json: &Json, size: usize, order: ByteOrder) -> Option<Vec<u8>> {
     let special = match json {
         Json::String(word) => Some(Special::from_word(word)?),
         _ => json::special(json),

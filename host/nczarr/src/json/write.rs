@@ -21,6 +21,15 @@ pub fn to_text_lenient(json: &Json) -> String {
     text
 }
 
+/// The document in zarr-python's style: each member of an object and of an array on a line of its own, two blanks
+/// deeper. Bare words stay bare with `bare`, else they are quoted.
+#[must_use]
+pub fn to_text_indented(json: &Json, bare: bool) -> String {
+    let mut text = String::new();
+    write_indented(json, bare, 0, &mut text);
+    text
+}
+
 /// Appends a quoted string; only quotes, backslashes and control characters are escaped.
 pub fn write_string(string: &str, text: &mut String) {
     text.push('"');
@@ -104,6 +113,42 @@ fn write(json: &Json, bare: bool, text: &mut String) {
             }
             text.push('}');
         }
+    }
+}
+
+fn write_indented(json: &Json, bare: bool, depth: usize, text: &mut String) {
+    let line = |depth: usize, text: &mut String| {
+        text.push('\n');
+        text.extend(std::iter::repeat_n("  ", depth));
+    };
+    match json {
+        Json::Array(items) if !items.is_empty() => {
+            text.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                line(depth + 1, text);
+                write_indented(item, bare, depth + 1, text);
+            }
+            line(depth, text);
+            text.push(']');
+        }
+        Json::Object(members) if !members.is_empty() => {
+            text.push('{');
+            for (at, (key, value)) in members.iter().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                line(depth + 1, text);
+                write_string(key, text);
+                text.push_str(": ");
+                write_indented(value, bare, depth + 1, text);
+            }
+            line(depth, text);
+            text.push('}');
+        }
+        flat => write(flat, bare, text),
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) enum Names {
     References(Vec<String>),
     /// `_ARRAY_DIMENSIONS`: names in the array's own group.
     Xarray(Vec<String>),
+    /// `dimension_names` of version 3: as `_ARRAY_DIMENSIONS`, some of them unnamed.
+    Nullable(Vec<Option<String>>),
     /// Nothing.
     Absent,
 }
@@ -161,7 +163,7 @@ fn dtype(zarray: &Map<String, Json>, generation: Option<Generation>) -> Result<D
 
 fn lengths(zarray: &Map<String, Json>, key: &'static str) -> Result<Vec<u64>, VariableFault> {
     let value = zarray.get(key).ok_or_else(|| missing(key))?;
-    let wrong = || key_fault(key, format!("{} is no list of whole numbers from 0", shortened(value)));
+    let wrong = || key_fault(key, format!("{} is no list of whole numbers from 0", json::shortened(value)));
     let items = value.as_array().ok_or_else(wrong)?;
     if items.len() > limits::RANK {
         return Err(key_fault(key, format!("{} dimensions are more than {}", items.len(), limits::RANK)));
@@ -181,7 +183,7 @@ fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
         match strings(references) {
             Some(references) => return Names::References(references),
             None => {
-                notes.push(format!("its dimension references {} are no list of names", shortened(references)))
+                notes.push(format!("its dimension references {} are no list of names", json::shortened(references)))
             }
         }
     }
@@ -197,7 +199,7 @@ fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
         None => {
             notes.push(format!(
                 "its _ARRAY_DIMENSIONS {} are not the names of {rank} dimensions; they are taken as unnamed",
-                shortened(names)
+                json::shortened(names)
             ));
             Names::Absent
         }
@@ -216,7 +218,7 @@ fn scalar_form(parts: &ArrayParts, shape: &[u64], names: &Names) -> Option<Scala
     let named = match names {
         Names::References(references) => references.is_empty(),
         Names::Xarray(names) => names == &["_scalar_"],
-        Names::Absent => false,
+        Names::Nullable(_) | Names::Absent => false,
     };
     (shape == [1] && (marked || named)).then_some(ScalarForm::Rank1)
 }
@@ -258,13 +260,13 @@ pub(super) fn chain(zarray: &Map<String, Json>) -> Result<Vec<Json>, VariableFau
     for (at, codec) in chain.iter().enumerate() {
         if !codec.get("id").is_some_and(Json::is_string) {
             let key = if at < filters { "filters" } else { "compressor" };
-            return Err(key_fault(key, format!("{} is no codec with an \"id\"", shortened(codec))));
+            return Err(key_fault(key, format!("{} is no codec with an \"id\"", json::shortened(codec))));
         }
     }
     Ok(chain)
 }
 
-fn storage(info: Option<&Map<String, Json>>, scalar: bool) -> Storage {
+pub(super) fn storage(info: Option<&Map<String, Json>>, scalar: bool) -> Storage {
     match info.and_then(|info| info.get("storage")).and_then(Json::as_str) {
         Some("contiguous") => Storage::Contiguous,
         Some("compact") => Storage::Compact,
@@ -294,7 +296,7 @@ fn unknown_keys(zarray: &Map<String, Json>, notes: &mut Vec<String>) {
 }
 
 /// `_FillValue` is what netCDF programs look at, `fill_value` what missing chunks read as.
-fn compare_fill(
+pub(super) fn compare_fill(
     attributes: &[Attribute],
     fill: Option<&FillValue>,
     nc_type: Option<NcType>,
@@ -306,7 +308,7 @@ fn compare_fill(
     let same = stored
         .is_some_and(|stored| same(&stored, &attribute.value) || is_empty_text(&stored, &attribute.value));
     if !same {
-        notes.push("its attribute _FillValue differs from the fill_value of its .zarray, which missing chunks read as".to_owned());
+        notes.push("its attribute _FillValue differs from its fill_value, which missing chunks read as".to_owned());
     }
 }
 
@@ -330,13 +332,4 @@ fn missing(key: &'static str) -> VariableFault {
 
 fn key_fault(key: &'static str, reason: String) -> VariableFault {
     VariableFault::Key { key, reason }
-}
-
-/// JSON for a message, cut where it gets long.
-fn shortened(value: &Json) -> String {
-    let text = json::to_text(value);
-    match text.char_indices().nth(80) {
-        Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),
-        None => text,
-    }
 }

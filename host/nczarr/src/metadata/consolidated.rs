@@ -25,6 +25,45 @@ pub(super) fn documents(zmetadata: &Map<String, Json>) -> Result<Map<String, Jso
     }
 }
 
+/// What consolidated metadata are compared with, and how they are called.
+pub(super) enum Compared {
+    /// `.zmetadata`
+    V2,
+    /// What stands in the root's `zarr.json`.
+    V3,
+}
+
+impl Compared {
+    fn key(&self) -> &'static str {
+        match self {
+            Self::V2 => KEY,
+            Self::V3 => "zarr.json",
+        }
+    }
+
+    fn subject(&self) -> &'static str {
+        match self {
+            Self::V2 => "it",
+            Self::V3 => "its consolidated metadata",
+        }
+    }
+
+    fn is_are(&self) -> &'static str {
+        match self {
+            Self::V2 => "is",
+            Self::V3 => "are",
+        }
+    }
+
+    /// Whether such documents are consolidated.
+    fn holds(&self, key: &str) -> bool {
+        match self {
+            Self::V2 => matches!(key.rsplit('/').next(), Some(".zgroup" | ".zarray" | ".zattrs")),
+            Self::V3 => key.ends_with("/zarr.json"),
+        }
+    }
+}
+
 /// Compares `.zmetadata` with the documents that were read; they win, and a difference is a warning.
 pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
     let consolidated = match loader.object(KEY) {
@@ -32,34 +71,48 @@ pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
         Ok(Some(object)) => documents(&object),
         Err(error) => Err(error.of_dataset(KEY)),
     };
+    differences(loader, consolidated, &Compared::V2)
+}
+
+/// Compares consolidated documents, if they can be used, with those that were read.
+pub(super) fn differences(
+    loader: &mut Loader<'_>,
+    consolidated: Result<Map<String, Json>, NczarrError>,
+    compared: &Compared,
+) -> Consolidated {
     let consolidated = match consolidated {
         Ok(documents) => documents,
         Err(error) => {
-            loader.warn(KEY, format!("it cannot be used ({error}); the documents themselves were read"));
+            let subject = compared.subject();
+            loader.warn(
+                compared.key(),
+                format!("{subject} cannot be used ({error}); the documents themselves were read"),
+            );
             return Consolidated::Stale;
         }
     };
     // Documents that reading did not need are compared too: they may have vanished. One that cannot be had now
     // does not agree.
-    let keys = consolidated.keys().filter(|key| is_document(key));
+    let keys = consolidated.keys().filter(|key| compared.holds(key));
     let mut stale: Vec<String> = keys.filter(|key| loader.object(key).is_err()).cloned().collect();
-    stale.extend(differing(&consolidated, &loader.seen));
+    stale.extend(differing(&consolidated, &loader.seen, compared));
     if stale.is_empty() {
         return Consolidated::Current;
     }
     let shown = stale.iter().take(3).map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ");
     let more = if stale.len() > 3 { format!(" and {} more", stale.len() - 3) } else { String::new() };
+    let (subject, is_are) = (compared.subject(), compared.is_are());
     loader.warn(
-        KEY,
-        format!("it is out of date in {shown}{more}; the documents themselves were read, but programs that trust it read other values"),
+        compared.key(),
+        format!("{subject} {is_are} out of date in {shown}{more}; the documents themselves were read, but programs that trust it read other values"),
     );
     Consolidated::Stale
 }
 
-fn differing(consolidated: &Map<String, Json>, seen: &Seen) -> Vec<String> {
+fn differing(consolidated: &Map<String, Json>, seen: &Seen, compared: &Compared) -> Vec<String> {
     let empty = Map::new();
     let mut stale: Vec<String> = Vec::new();
-    for (key, document) in seen.iter().filter(|(key, _)| is_document(key)) {
+    for (key, document) in seen.iter().filter(|(key, _)| compared.holds(key)) {
         let recorded = consolidated.get(key).and_then(Json::as_object);
         let same = match (recorded, document) {
             (Some(recorded), Some(document)) => same_object(recorded, document),
@@ -72,10 +125,6 @@ fn differing(consolidated: &Map<String, Json>, seen: &Seen) -> Vec<String> {
         }
     }
     stale
-}
-
-fn is_document(key: &str) -> bool {
-    matches!(key.rsplit('/').next(), Some(".zgroup" | ".zarray" | ".zattrs"))
 }
 
 fn same_object(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {

@@ -32,7 +32,17 @@ impl Scope {
         let shape = variable.shape.clone();
         variable.dimensions = match names {
             Names::References(references) => self.references(&references, &shape, &mut notes)?,
-            Names::Xarray(names) => self.xarray(&names, &shape, &mut notes),
+            Names::Xarray(names) => {
+                names.iter().zip(&shape).map(|(name, &len)| self.xarray(name, len, &mut notes)).collect()
+            }
+            Names::Nullable(names) => names
+                .iter()
+                .zip(&shape)
+                .map(|(name, &len)| match name {
+                    Some(name) => self.xarray(name, len, &mut notes),
+                    None => self.anonymous(len),
+                })
+                .collect(),
             Names::Absent => shape.iter().map(|&len| self.anonymous(len)).collect(),
         };
         Ok((variable, notes))
@@ -78,27 +88,23 @@ impl Scope {
         Ok(DimensionRef { group, name: dimension.name.clone() })
     }
 
-    fn xarray(&mut self, names: &[String], shape: &[u64], notes: &mut Vec<String>) -> Vec<DimensionRef> {
-        let Some(level) = self.levels.last_mut() else { return Vec::new() };
-        let mut references = Vec::with_capacity(names.len());
-        for (name, &len) in names.iter().zip(shape) {
-            let found =
-                level.dimensions.iter().find(|dimension| &dimension.name == name).map(|found| found.len);
-            let name = match found {
-                Some(other) if other != len => {
-                    let qualified = free_name(&level.dimensions, &format!("{name}_{len}"), len);
-                    notes.push(format!(
-                        "{:?} has the length {len} here and {other} before in the same group; it is called {qualified:?} here",
-                        join_path(&level.path, name)
-                    ));
-                    qualified
-                }
-                _ => name.clone(),
-            };
+    /// A name in the innermost group, qualified where it has another length there already.
+    fn xarray(&mut self, name: &str, len: u64, notes: &mut Vec<String>) -> DimensionRef {
+        let (mut group, mut name) = ("/".to_owned(), name.to_owned());
+        if let Some(level) = self.levels.last_mut() {
+            let found = level.dimensions.iter().find(|dimension| dimension.name == name);
+            if let Some(other) = found.map(|found| found.len).filter(|&other| other != len) {
+                let qualified = free_name(&level.dimensions, &format!("{name}_{len}"), len);
+                notes.push(format!(
+                    "{:?} has the length {len} here and {other} before in the same group; it is called {qualified:?} here",
+                    join_path(&level.path, &name)
+                ));
+                name = qualified;
+            }
             define(&mut level.dimensions, &name, len, false);
-            references.push(DimensionRef { group: level.path.clone(), name });
+            group.clone_from(&level.path);
         }
-        references
+        DimensionRef { group, name }
     }
 
     /// Unnamed dimensions are shared by length and live in the root, as in netcdf-c.

@@ -6,8 +6,9 @@ use serde_json::{Map, Value as Json};
 use super::array::{self, ArrayParts};
 use super::consolidated;
 use super::dimensions::Scope;
-use super::loader::Loader;
-use super::{ConsolidatedPolicy, Documents, ReadOptions};
+use super::loader::{LoadError, Loader};
+use super::v3;
+use super::{ConsolidatedPolicy, Documents, ReadOptions, ZarrVersion};
 use crate::error::{NczarrError, VariableFault};
 use crate::json;
 use crate::limits;
@@ -16,14 +17,26 @@ use crate::model::{
     document_key, join_path, names,
 };
 
-/// Reads the metadata of a dataset (Zarr v2 spec; netcdf-c's NCZarr documents of every version).
+/// Reads the metadata of a dataset (Zarr v2 and v3 core specifications; netcdf-c's NCZarr documents of every version).
 ///
 /// A variable that cannot be read does not stop the others: it is listed in [`Group::unreadable`] with its reason.
 ///
 /// # Errors
-/// The store fails; there is no dataset, or one of Zarr v3; a document of a *group* is broken.
+/// The store fails; there is no dataset, or one of each version of Zarr; a document of a *group* is broken.
 pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, NczarrError> {
-    let mut reader = Reader { loader: Loader::new(source), scope: Scope::default(), generation: None };
+    let mut loader = Loader::new(source);
+    if options.version != Some(ZarrVersion::V2) {
+        if let Some(node) = loader.required(v3::DOCUMENT)? {
+            if options.version.is_none() {
+                refuse_both(&mut loader)?;
+            }
+            return v3::read(loader, node, options);
+        }
+        if options.version == Some(ZarrVersion::V3) {
+            return Err(NczarrError::NotADataset);
+        }
+    }
+    let mut reader = Reader { loader, scope: Scope::default(), generation: None };
     let only = reader.start(options)?;
     let (root, root_array) = reader.root(options)?;
     let nc_properties = root
@@ -95,7 +108,7 @@ impl Reader<'_> {
             || has(zgroup.as_ref(), "_NCZARR_SUPERBLOCK");
         let nczarr = if options.pure || told { None } else { self.loader.required(".nczarr")? };
         if zgroup.is_none() && zattrs.is_none() && nczarr.is_none() {
-            return Err(self.nothing()?);
+            return Err(NczarrError::NotADataset);
         }
         if let Some(zgroup) = &zgroup {
             group_version(".zgroup", zgroup)?;
@@ -104,14 +117,6 @@ impl Reader<'_> {
             self.generation = generation(zgroup.as_ref(), zattrs.as_ref(), nczarr.as_ref())?;
         }
         self.group(String::new(), "/".to_owned(), 0).map(|group| (group, false))
-    }
-
-    /// The error where no document of a root exists.
-    fn nothing(&mut self) -> Result<NczarrError, NczarrError> {
-        if self.loader.required("zarr.json")?.is_some() {
-            return Ok(NczarrError::FormatVersion { key: "zarr.json".to_owned(), version: "3".to_owned() });
-        }
-        Ok(NczarrError::NotADataset)
     }
 
     fn root_array(&mut self, name: &str, zarray: Map<String, Json>) -> Result<Group, NczarrError> {
@@ -230,6 +235,12 @@ impl Reader<'_> {
                 Ok(None) => {
                     if self.loader.required(&document_key(&child, ".zgroup"))?.is_some() {
                         groups.push(name);
+                    } else if name != v3::DOCUMENT
+                        && !matches!(self.loader.object(&document_key(&child, v3::DOCUMENT)), Ok(None))
+                    {
+                        let text =
+                            "it is of Zarr version 3 (zarr.json) inside a group of version 2; it is left out";
+                        self.loader.warn(&child, text);
                     }
                 }
                 // A broken .zarray is still an array; reading it again tells why it is broken.
@@ -342,6 +353,19 @@ impl Reader<'_> {
     fn notes(&mut self, at: &str, notes: Vec<String>) {
         self.loader.warnings.extend(notes.into_iter().map(|text| Warning { at: at.to_owned(), text }));
     }
+}
+
+/// Refuses a root that has documents of version 2 beside its `zarr.json`.
+fn refuse_both(loader: &mut Loader<'_>) -> Result<(), NczarrError> {
+    for v2 in [".zgroup", ".zarray", consolidated::KEY] {
+        // One that is broken is there as well.
+        match loader.object(v2) {
+            Ok(None) => {}
+            Err(LoadError::Store(error)) => return Err(error),
+            Ok(Some(_)) | Err(LoadError::Broken(_)) => return Err(NczarrError::Ambiguous { v2 }),
+        }
+    }
+    Ok(())
 }
 
 /// Which generation of NCZarr the root's documents are; `None` for pure Zarr.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::consolidated;
+use super::{consolidated, v3};
 use crate::attribute::Attribute;
 use crate::attribute::write::attribute as attribute_json;
 use crate::dtype::NcType;
@@ -18,7 +18,8 @@ type Document = (String, Vec<u8>);
 type Object = (String, Map<String, Json>);
 
 /// All documents of a dataset in the order in which they should be written: what is inside first, the root last,
-/// so that a dataset appears only when it is complete. With `consolidated`, `.zmetadata` is the very last.
+/// so that a dataset appears only when it is complete. With `consolidated`, `.zmetadata` is the very last; in version
+/// 3 the root's `zarr.json` contains the others.
 ///
 /// Documents that were read keep the keys that are not known here.
 ///
@@ -28,12 +29,15 @@ pub fn write(hierarchy: &Hierarchy, consolidated: bool) -> Result<Vec<Document>,
     let mut documents = Vec::new();
     group_tree(hierarchy, &hierarchy.root, &mut documents)?;
     if consolidated {
+        if hierarchy.format.is_v3() && !hierarchy.root_array {
+            documents.pop();
+        }
         documents.push(consolidated_document(hierarchy)?);
     }
     Ok(documents)
 }
 
-/// The documents of one variable: `.zattrs`, if there is anything to say, and `.zarray`.
+/// The documents of one variable: `.zattrs`, if there is anything to say, and `.zarray`; in version 3 `zarr.json`.
 ///
 /// # Errors
 /// As [`write()`].
@@ -42,7 +46,8 @@ pub fn variable_documents(hierarchy: &Hierarchy, variable: &Variable) -> Result<
     Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
 }
 
-/// The documents of one group, without what is inside: `.zattrs`, if there is anything to say, and `.zgroup`.
+/// The documents of one group, without what is inside: `.zattrs`, if there is anything to say, and `.zgroup`; in
+/// version 3 `zarr.json`, for the root without consolidated metadata.
 ///
 /// # Errors
 /// As [`write()`].
@@ -51,11 +56,21 @@ pub fn group_documents(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Docum
     Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
 }
 
-/// `.zmetadata` with all documents of the dataset.
+/// `.zmetadata` with all documents of the dataset; in version 3 the root's `zarr.json` with them.
 ///
 /// # Errors
-/// As [`write()`].
+/// As [`write()`]; [`NczarrError::Definition`] for an array at the root of a version 3 store, which consolidates nothing.
 pub fn consolidated_document(hierarchy: &Hierarchy) -> Result<Document, NczarrError> {
+    if hierarchy.format.is_v3() {
+        if hierarchy.root_array {
+            return Err(NczarrError::Definition {
+                kind: "group",
+                path: "/".to_owned(),
+                reason: "an array at the root of a store of Zarr version 3 has no consolidated metadata".to_owned(),
+            });
+        }
+        return Ok(text_of(hierarchy, (v3::DOCUMENT.to_owned(), v3::consolidated_object(hierarchy)?)));
+    }
     let mut metadata = Map::new();
     for group in hierarchy.groups() {
         metadata.extend(
@@ -90,6 +105,9 @@ fn group_tree(
 }
 
 fn group_objects(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Object>, NczarrError> {
+    if hierarchy.format.is_v3() {
+        return Ok(vec![(group.key(v3::DOCUMENT), v3::group_object(hierarchy, group)?)]);
+    }
     let nczarr = writes_nczarr(hierarchy)?;
     let is_root = group.path == "/";
     let old = group.documents.zattrs.as_ref();
@@ -131,6 +149,9 @@ fn group_objects(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Object>, Nc
 }
 
 fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Object>, NczarrError> {
+    if hierarchy.format.is_v3() {
+        return Ok(vec![(variable.document_key(v3::DOCUMENT), v3::variable_object(hierarchy, variable)?)]);
+    }
     let nczarr = writes_nczarr(hierarchy)?;
     let old = variable.documents.zattrs.as_ref();
     let mut zattrs = Attributes::new(&variable.attributes, "variable", &variable.path, nczarr)?;
@@ -285,6 +306,9 @@ fn old_object(zattrs: Option<&Map<String, Json>>, name: &str) -> Map<String, Jso
 
 fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Document {
     let object = Json::Object(object);
+    if hierarchy.format.is_v3() {
+        return (key, v3::text_of(object, hierarchy.format));
+    }
     // Bare words stand only in the attributes of pure Zarr, where the readers expect them.
     let text =
         if hierarchy.format.is_nczarr() { json::to_text(&object) } else { json::to_text_lenient(&object) };

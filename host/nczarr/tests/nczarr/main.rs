@@ -6,6 +6,8 @@ mod fixtures;
 
 // What netcdf-c and zarr-python wrote is understood.
 mod reading;
+// Zarr version 3, with what its documents may and may not say.
+mod version3;
 // Our CDL is ncdump's.
 mod cdl;
 // What is written is what netcdf-c writes, and loses nothing.

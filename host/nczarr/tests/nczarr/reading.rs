@@ -44,18 +44,6 @@ fn every_stored_dataset_opens_whole() {
 }
 
 #[test]
-fn zarr_version_3_is_named_as_such() {
-    for name in names("zarr-python").iter().filter(|name| name.contains("/v3-")) {
-        let store = Memory::fixture(name);
-        let error = read(&store, &ReadOptions::default()).unwrap_err();
-        assert!(
-            matches!(&error, NczarrError::FormatVersion { version, .. } if version == "3"),
-            "{name}: {error}"
-        );
-    }
-}
-
-#[test]
 fn each_generation_is_told_by_its_keys() {
     for (folder, generation) in [
         ("netcdf-c-4.8.0", Generation::Objects),

@@ -1,0 +1,291 @@
+//! One array: from its `zarr.json` to a variable.
+
+use serde_json::{Map, Value as Json};
+
+use super::super::array::{Names, Parsed, attributes, compare_fill, storage};
+use super::codecs::{self, Serializer};
+use super::draft;
+use crate::dtype::{ByteOrder, Dtype, DtypeError, NcType};
+use crate::error::VariableFault;
+use crate::extension::{Extension, may_be_ignored};
+use crate::fill::{FillValue, base64};
+use crate::json;
+use crate::limits;
+use crate::model::{KeyEncoding, ScalarForm, Separator, Variable, VariableDocuments};
+use crate::value::Value;
+
+/// An array and where it stands.
+pub(super) struct ArrayParts {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) key: String,
+    pub(super) node: Map<String, Json>,
+    /// Whether NCZarr's attributes are looked at.
+    pub(super) draft: bool,
+}
+
+const KNOWN: [&str; 11] = [
+    "zarr_format",
+    "node_type",
+    "shape",
+    "data_type",
+    "chunk_grid",
+    "chunk_key_encoding",
+    "fill_value",
+    "codecs",
+    "attributes",
+    "dimension_names",
+    "storage_transformers",
+];
+
+/// Reads an array.
+pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
+    let mut notes = Vec::new();
+    let node = &parts.node;
+    known_keys(node)?;
+    let shape = shape(node)?;
+    let object_shape = chunk_grid(node, shape.len())?;
+    let (key_encoding, separator) = chunk_keys(node)?;
+    let pipeline = codecs::split(required(node, "codecs")?, &object_shape).map_err(at("codecs"))?;
+    let zattrs = attributes_of(node).map_err(|reason| at("attributes")(reason))?;
+    let info = if parts.draft { draft::info("array", zattrs) } else { None };
+    let stored = dtype(node, pipeline.serializer)?;
+    let (dtype, nc_type) = match draft::alias(info, &stored) {
+        Ok(Some((dtype, nc_type))) => (dtype, Some(nc_type)),
+        Ok(None) => (stored.clone(), stored.nc_type(false)),
+        Err(note) => {
+            notes.push(note);
+            (stored.clone(), stored.nc_type(false))
+        }
+    };
+    let fill = fill(node, &dtype, &stored, info, &mut notes)?;
+    let scalar = shape.is_empty().then_some(ScalarForm::Rank0);
+    let names = names(node, zattrs, info, shape.len(), &mut notes);
+    let types = if parts.draft { draft::types(zattrs) } else { None };
+    let mut attributes = attributes(zattrs, types.as_ref(), nc_type, &mut notes);
+    if types.is_none() {
+        for attribute in attributes.iter_mut().filter(|attribute| attribute.name == "_FillValue") {
+            if let Some(value) = attribute.json.as_ref().and_then(|json| encoded_fill(json, nc_type)) {
+                attribute.value = value;
+            }
+        }
+    }
+    compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
+    let storage = storage(info, scalar.is_some());
+    let variable = Variable {
+        name: parts.name,
+        path: parts.path,
+        key: parts.key,
+        dtype,
+        nc_type,
+        shape,
+        chunk_shape: pipeline.chunk_shape,
+        sharding: pipeline.sharding,
+        scalar,
+        dimensions: Vec::new(),
+        fill,
+        order: pipeline.order,
+        key_encoding,
+        separator,
+        filters: pipeline.filters,
+        storage,
+        attributes,
+        documents: VariableDocuments { zarr_json: Some(parts.node), ..VariableDocuments::default() },
+    };
+    Ok(Parsed { variable, names, notes })
+}
+
+/// The `attributes` of a node; none is an empty object.
+pub(super) fn attributes_of(node: &Map<String, Json>) -> Result<Option<&Map<String, Json>>, String> {
+    match node.get("attributes") {
+        None => Ok(None),
+        Some(Json::Object(attributes)) => Ok(Some(attributes)),
+        Some(other) => Err(format!("{} is no object", json::shortened(other))),
+    }
+}
+
+/// The grid's chunks: what one key of the store holds.
+pub(super) fn chunk_grid(node: &Map<String, Json>, rank: usize) -> Result<Vec<u64>, VariableFault> {
+    let grid = extension(node, "chunk_grid")?;
+    let wrong = at("chunk_grid");
+    if grid.name != "regular" {
+        return Err(wrong(format!("{:?} is not read here, only \"regular\"", grid.name)));
+    }
+    grid.only(&["chunk_shape"]).map_err(&wrong)?;
+    let lengths = grid.get("chunk_shape").ok_or_else(|| wrong("it has no \"chunk_shape\"".to_owned()))?;
+    codecs::lengths(lengths, rank).map_err(&wrong)
+}
+
+/// How keys are made.
+pub(super) fn chunk_keys(node: &Map<String, Json>) -> Result<(KeyEncoding, Separator), VariableFault> {
+    let keys = extension(node, "chunk_key_encoding")?;
+    let wrong = at("chunk_key_encoding");
+    let (encoding, default) = match keys.name {
+        "default" => (KeyEncoding::Default, Separator::Slash),
+        "v2" => (KeyEncoding::V2, Separator::Dot),
+        other => return Err(wrong(format!("{other:?} is not read here, only \"default\" and \"v2\""))),
+    };
+    keys.only(&["separator"]).map_err(&wrong)?;
+    let separator = match keys.get("separator").map(Json::as_str) {
+        None => default,
+        Some(Some("/")) => Separator::Slash,
+        Some(Some(".")) => Separator::Dot,
+        Some(_) => return Err(wrong("its separator is neither \".\" nor \"/\"".to_owned())),
+    };
+    Ok((encoding, separator))
+}
+
+fn known_keys(node: &Map<String, Json>) -> Result<(), VariableFault> {
+    let unknown = node.iter().find(|(key, value)| !KNOWN.contains(&key.as_str()) && !may_be_ignored(value));
+    if let Some((key, _)) = unknown {
+        return Err(VariableFault::Node {
+            key: key.clone(),
+            reason: "the key is not known here and not marked as one that may be ignored".to_owned(),
+        });
+    }
+    match node.get("storage_transformers") {
+        None => Ok(()),
+        Some(Json::Array(transformers)) if transformers.is_empty() => Ok(()),
+        Some(other) => {
+            Err(at("storage_transformers")(format!("{} are not read here", json::shortened(other))))
+        }
+    }
+}
+
+fn shape(node: &Map<String, Json>) -> Result<Vec<u64>, VariableFault> {
+    let value = required(node, "shape")?;
+    let wrong = || at("shape")(format!("{} is no list of whole numbers from 0", json::shortened(value)));
+    let items = value.as_array().ok_or_else(wrong)?;
+    if items.len() > limits::RANK {
+        return Err(at("shape")(format!("{} dimensions are more than {}", items.len(), limits::RANK)));
+    }
+    items.iter().map(|item| item.as_u64().ok_or_else(wrong)).collect()
+}
+
+fn dtype(node: &Map<String, Json>, serializer: Serializer) -> Result<Dtype, VariableFault> {
+    let order = match serializer {
+        Serializer::Bytes(order) => order,
+        // Whatever has an order does not fit.
+        Serializer::VlenText | Serializer::VlenBytes => ByteOrder::Little,
+    };
+    let dtype = Dtype::from_v3(required(node, "data_type")?, order).map_err(|error| match error {
+        DtypeError::NoByteOrder { size, .. } => at("codecs")(format!(
+            "its codec \"bytes\" has no \"endian\", which elements of {size} bytes need"
+        )),
+        other => VariableFault::Dtype(other),
+    })?;
+    let fits = match serializer {
+        Serializer::Bytes(_) => !dtype.is_variable_length(),
+        Serializer::VlenText => dtype == Dtype::vlen_text(),
+        Serializer::VlenBytes => dtype == Dtype::vlen_bytes(),
+    };
+    if fits {
+        return Ok(dtype);
+    }
+    let (codec, data_type) = (serializer.name(), json::shortened(required(node, "data_type")?));
+    Err(at("codecs")(format!("the codec {codec:?} is not for elements of the type {data_type}")))
+}
+
+/// What the draft aliases is stored in its own type, which is how the fill value is written.
+fn fill(
+    node: &Map<String, Json>,
+    dtype: &Dtype,
+    stored: &Dtype,
+    info: Option<&Map<String, Json>>,
+    notes: &mut Vec<String>,
+) -> Result<Option<FillValue>, VariableFault> {
+    let json = required(node, "fill_value")?;
+    if json.is_null() {
+        notes.push(
+            "its fill_value is null, which Zarr version 3 does not allow; what is missing reads as zeros"
+                .to_owned(),
+        );
+        return Ok(None);
+    }
+    let fill = FillValue::from_v3(json, stored)?;
+    if draft::no_fill(info) {
+        return Ok(None);
+    }
+    Ok(Some(if dtype == stored { fill } else { fill.relabelled(dtype) }))
+}
+
+fn names(
+    node: &Map<String, Json>,
+    zattrs: Option<&Map<String, Json>>,
+    info: Option<&Map<String, Json>>,
+    rank: usize,
+    notes: &mut Vec<String>,
+) -> Names {
+    if rank == 0 {
+        return Names::References(Vec::new());
+    }
+    if let Some(references) = info.and_then(|info| info.get("dimension_references")) {
+        let names = references.as_array().and_then(|names| {
+            names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
+        });
+        match names {
+            Some(names) => return Names::References(names),
+            None => notes.push(format!(
+                "its dimension references {} are no list of names",
+                json::shortened(references)
+            )),
+        }
+    }
+    let (key, names) = match node.get("dimension_names").filter(|names| !names.is_null()) {
+        Some(names) => ("dimension_names", names),
+        None => match zattrs.and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS")) {
+            Some(names) => {
+                notes.push(
+                    "its dimensions are named by _ARRAY_DIMENSIONS, as in Zarr version 2, and not by dimension_names"
+                        .to_owned(),
+                );
+                ("_ARRAY_DIMENSIONS", names)
+            }
+            None => return Names::Absent,
+        },
+    };
+    let list = names
+        .as_array()
+        .filter(|list| list.len() == rank && list.iter().all(|name| name.is_string() || name.is_null()));
+    let Some(list) = list else {
+        notes.push(format!(
+            "its {key} {} are not the names of {rank} dimensions; they are taken as unnamed",
+            json::shortened(names)
+        ));
+        return Names::Absent;
+    };
+    let usable = |name: &Json| {
+        let name = name.as_str().filter(|name| !name.is_empty())?;
+        if name.contains('/') {
+            notes.push(format!(
+                "its dimension name {name:?} contains a slash; the dimension is taken as unnamed"
+            ));
+            return None;
+        }
+        Some(name.to_owned())
+    };
+    Names::Nullable(list.iter().map(usable).collect())
+}
+
+/// xarray's form of `_FillValue` for floating-point numbers.
+pub(super) fn encoded_fill(json: &Json, nc_type: Option<NcType>) -> Option<Value> {
+    let bytes = base64::decode(json.as_str()?)?;
+    let number = f64::from_le_bytes(bytes.try_into().ok()?);
+    match nc_type? {
+        NcType::Float => Some(Value::from(number as f32)),
+        NcType::Double => Some(Value::from(number)),
+        _ => None,
+    }
+}
+
+fn extension<'a>(node: &'a Map<String, Json>, key: &'static str) -> Result<Extension<'a>, VariableFault> {
+    Extension::parse(required(node, key)?).map_err(at(key))
+}
+
+fn required<'a>(node: &'a Map<String, Json>, key: &'static str) -> Result<&'a Json, VariableFault> {
+    node.get(key).ok_or_else(|| at(key)("it is missing".to_owned()))
+}
+
+fn at(key: &'static str) -> impl Fn(String) -> VariableFault {
+    move |reason| VariableFault::Node { key: key.to_owned(), reason }
+}

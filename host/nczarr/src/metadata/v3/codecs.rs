@@ -1,0 +1,298 @@
+//! `codecs`: from the list of a `zarr.json` to order, byte order, shards and filters, and back.
+
+use serde_json::{Value as Json, json};
+
+use crate::dtype::{ByteOrder, Dtype, Kind};
+use crate::extension::Extension;
+use crate::json;
+use crate::limits;
+use crate::model::{Order, Sharding, Variable};
+
+/// What the codecs of an array say.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pipeline {
+    pub(super) order: Order,
+    pub(super) serializer: Serializer,
+    /// Lengths of a chunk, inside a shard where there are shards.
+    pub(super) chunk_shape: Vec<u64>,
+    pub(super) sharding: Option<Sharding>,
+    /// All other codecs, in the order of encoding.
+    pub(super) filters: Vec<Json>,
+}
+
+/// What makes bytes of elements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Serializer {
+    /// `bytes`, in this order.
+    Bytes(ByteOrder),
+    /// `vlen-utf8`
+    VlenText,
+    /// `vlen-bytes`
+    VlenBytes,
+}
+
+impl Serializer {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "bytes",
+            Self::VlenText => "vlen-utf8",
+            Self::VlenBytes => "vlen-bytes",
+        }
+    }
+}
+
+const SERIALIZERS: [&str; 5] = ["bytes", "endian", "vlen-utf8", "vlen-bytes", SHARDING];
+const SHARDING: &str = "sharding_indexed";
+
+/// Codecs from arrays to arrays, which stand before `bytes`, without the prefix `numcodecs.`.
+const ARRAY_CODECS: [&str; 9] = [
+    "astype",
+    "bitround",
+    "cast_value",
+    "delta",
+    "fixedscaleoffset",
+    "packbits",
+    "quantize",
+    "reshape",
+    "scale_offset",
+];
+
+/// Takes the list apart; `object_shape` is the shape of what one key of the store holds. The error is what is
+/// wrong with the list, or not read here.
+pub(super) fn split(codecs: &Json, object_shape: &[u64]) -> Result<Pipeline, String> {
+    let codecs = list(codecs)?;
+    let stages: Vec<Extension<'_>> = codecs.iter().map(Extension::parse).collect::<Result<_, _>>()?;
+    let mut serializers = stages.iter().enumerate().filter(|(_, stage)| SERIALIZERS.contains(&stage.name));
+    let Some((at, serializer)) = serializers.next() else {
+        let names: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
+        return Err(format!(
+            "none of its codecs {names:?} is one that makes bytes of elements and is read here"
+        ));
+    };
+    if let Some((_, second)) = serializers.next() {
+        return Err(format!(
+            "the codec {:?} stands behind {:?}, which gives bytes",
+            second.name, serializer.name
+        ));
+    }
+    let mut axes: Vec<usize> = (0..object_shape.len()).collect();
+    let mut filters = Vec::new();
+    for (stage, codec) in stages.iter().zip(codecs).take(at) {
+        if stage.name != "transpose" {
+            filters.push(object(codec));
+            continue;
+        }
+        let order = permutation(*stage, axes.len())?;
+        let unmoved = order.iter().copied().eq(0..axes.len());
+        if !filters.is_empty() && !unmoved {
+            return Err(
+                "its codec \"transpose\" stands behind another codec, which is not read here".to_owned()
+            );
+        }
+        axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
+    }
+    let behind = codecs.iter().skip(at + 1).map(object);
+    if serializer.name == SHARDING {
+        let name = |place: &[Extension<'_>]| place.first().map(|stage| stage.name.to_owned());
+        let moved = !axes.iter().copied().eq(0..axes.len());
+        let before = if moved {
+            Some("transpose".to_owned())
+        } else {
+            name(&stages[..at]).filter(|_| !filters.is_empty())
+        };
+        if let Some(other) = before.or_else(|| name(&stages[at + 1..])) {
+            return Err(format!("its codec {other:?} works on whole shards, which is not read here"));
+        }
+        return sharded(*serializer, object_shape);
+    }
+    let array_codecs = !filters.is_empty();
+    filters.extend(behind);
+    let serializer = match serializer.name {
+        "vlen-utf8" => serializer.only(&[]).map(|()| Serializer::VlenText)?,
+        "vlen-bytes" => serializer.only(&[]).map(|()| Serializer::VlenBytes)?,
+        _ => Serializer::Bytes(endian(*serializer)?),
+    };
+    if array_codecs && serializer == Serializer::Bytes(ByteOrder::Big) {
+        return Err("big-endian bytes behind another codec are not read here".to_owned());
+    }
+    let chunk_shape = object_shape.to_vec();
+    Ok(Pipeline { order: Order::from_axes(axes), serializer, chunk_shape, sharding: None, filters })
+}
+
+/// The list of a variable.
+pub(super) fn join(variable: &Variable) -> Vec<Json> {
+    let mut codecs = Vec::new();
+    let rank = variable.shape.len();
+    let axes = variable.order.axes(rank);
+    if !axes.iter().copied().eq(0..rank) {
+        codecs.push(json!({"name": "transpose", "configuration": {"order": axes}}));
+    }
+    let arrays = variable.filters.iter().take_while(|codec| is_array_codec(codec)).count();
+    let (before, behind) = variable.filters.split_at(arrays);
+    codecs.extend_from_slice(before);
+    codecs.push(serializer(&variable.dtype, arrays > 0));
+    codecs.extend_from_slice(behind);
+    let Some(sharding) = &variable.sharding else { return codecs };
+    let mut index_codecs = vec![bytes_codec(sharding.index_order)];
+    if sharding.index_checksum {
+        index_codecs.push(json!({"name": "crc32c"}));
+    }
+    vec![json!({"name": SHARDING, "configuration": {
+        "chunk_shape": variable.chunk_shape,
+        "codecs": codecs,
+        "index_codecs": index_codecs,
+        "index_location": if sharding.index_at_end { "end" } else { "start" },
+    }})]
+}
+
+/// Whether a list that was read says of a variable what the variable says now.
+pub(super) fn says(codecs: &Json, variable: &Variable) -> bool {
+    let Ok(pipeline) = split(codecs, variable.object_shape()) else { return false };
+    let serializer = match (pipeline.serializer, variable.dtype.kind()) {
+        (Serializer::VlenText, Kind::VlenText) | (Serializer::VlenBytes, Kind::VlenBytes) => true,
+        (Serializer::Bytes(order), _) => {
+            !variable.dtype.is_variable_length()
+                && (variable.dtype.order() == ByteOrder::None || variable.dtype.order() == order)
+        }
+        _ => false,
+    };
+    let rank = variable.shape.len();
+    serializer
+        && pipeline.order.axes(rank) == variable.order.axes(rank)
+        && pipeline.chunk_shape == variable.chunk_shape
+        && pipeline.sharding == variable.sharding
+        && pipeline.filters == variable.filters
+}
+
+fn list(codecs: &Json) -> Result<&[Json], String> {
+    codecs.as_array().map(Vec::as_slice).ok_or_else(|| format!("{} is no list", json::shortened(codecs)))
+}
+
+/// A codec without a configuration may be its name alone; chains are given objects.
+fn object(codec: &Json) -> Json {
+    if codec.is_string() { json!({"name": codec}) } else { codec.clone() }
+}
+
+pub(super) fn is_array_codec(codec: &Json) -> bool {
+    let name = codec.get("name").and_then(Json::as_str).unwrap_or_default();
+    ARRAY_CODECS.contains(&name.strip_prefix(ncz_registry::spec::NUMCODECS_PREFIX).unwrap_or(name))
+}
+
+fn permutation(transpose: Extension<'_>, rank: usize) -> Result<Vec<usize>, String> {
+    transpose.only(&["order"])?;
+    let order = transpose.get("order");
+    // The words were in the drafts of version 3.
+    match order.and_then(Json::as_str) {
+        Some("C") => return Ok((0..rank).collect()),
+        Some("F") => return Ok((0..rank).rev().collect()),
+        _ => {}
+    }
+    let items = order.and_then(Json::as_array).filter(|items| items.len() == rank);
+    let axes: Option<Vec<usize>> = items.and_then(|items| {
+        items.iter().map(|item| item.as_u64().and_then(|axis| usize::try_from(axis).ok())).collect()
+    });
+    let sound = axes.filter(|axes| {
+        let mut sorted = axes.clone();
+        sorted.sort_unstable();
+        sorted.into_iter().eq(0..rank)
+    });
+    sound.ok_or_else(|| {
+        let order = order.map_or_else(|| "none".to_owned(), json::shortened);
+        format!("the order {order} of its codec \"transpose\" is no permutation of its {rank} dimensions")
+    })
+}
+
+/// [`ByteOrder::None`] where the codec does not say it.
+fn endian(bytes: Extension<'_>) -> Result<ByteOrder, String> {
+    bytes.only(&["endian"])?;
+    match bytes.get("endian") {
+        None | Some(Json::Null) => Ok(ByteOrder::None),
+        Some(endian) => match endian.as_str() {
+            Some("little") => Ok(ByteOrder::Little),
+            Some("big") => Ok(ByteOrder::Big),
+            _ => Err(format!(
+                "the \"endian\" {} of its codec {:?} is neither \"little\" nor \"big\"",
+                json::shortened(endian),
+                bytes.name
+            )),
+        },
+    }
+}
+
+fn sharded(codec: Extension<'_>, shard: &[u64]) -> Result<Pipeline, String> {
+    codec.only(&["chunk_shape", "codecs", "index_codecs", "index_location"])?;
+    let missing = |key: &str| format!("its codec {SHARDING:?} has no {key:?}");
+    let chunk_shape = lengths(codec.get("chunk_shape").ok_or_else(|| missing("chunk_shape"))?, shard.len())?;
+    let whole = shard.iter().zip(&chunk_shape).all(|(shard, chunk)| shard.is_multiple_of(*chunk));
+    if !whole || shard.is_empty() {
+        return Err(format!("its shards {shard:?} are no multiples of their chunks {chunk_shape:?}"));
+    }
+    let codecs = codec.get("codecs").ok_or_else(|| missing("codecs"))?;
+    let nested =
+        list(codecs)?.iter().any(|inner| Extension::parse(inner).is_ok_and(|inner| inner.name == SHARDING));
+    if nested {
+        return Err("its shards contain shards, which is not read here".to_owned());
+    }
+    let inner = split(codecs, &chunk_shape)?;
+    let (index_order, index_checksum) = index(codec.get("index_codecs"))?;
+    let index_at_end = match codec.get("index_location").map(Json::as_str) {
+        None | Some(Some("end")) => true,
+        Some(Some("start")) => false,
+        Some(_) => return Err("its \"index_location\" is neither \"start\" nor \"end\"".to_owned()),
+    };
+    let sharding = Sharding { shape: shard.to_vec(), index_order, index_checksum, index_at_end };
+    Ok(Pipeline { sharding: Some(sharding), ..inner })
+}
+
+/// Byte order and checksum of an index; without a list those that everybody writes.
+fn index(codecs: Option<&Json>) -> Result<(ByteOrder, bool), String> {
+    let Some(codecs) = codecs else { return Ok((ByteOrder::Little, true)) };
+    let stages: Vec<Extension<'_>> = list(codecs)?.iter().map(Extension::parse).collect::<Result<_, _>>()?;
+    let (bytes, checksum) = match stages.as_slice() {
+        [bytes] => (bytes, false),
+        [bytes, checksum] if checksum.name == "crc32c" => {
+            checksum.only(&[])?;
+            (bytes, true)
+        }
+        _ => {
+            return Err(format!(
+                "the index of its shards has the codecs {}; read are \"bytes\" and \"crc32c\"",
+                json::shortened(codecs)
+            ));
+        }
+    };
+    match (bytes.name, endian(*bytes)?) {
+        ("bytes" | "endian", ByteOrder::None) => Err("the index of its shards has no byte order".to_owned()),
+        ("bytes" | "endian", order) => Ok((order, checksum)),
+        (other, _) => {
+            Err(format!("the index of its shards has the codec {other:?}; read are \"bytes\" and \"crc32c\""))
+        }
+    }
+}
+
+/// Lengths of a chunk, each at least 1.
+pub(super) fn lengths(json: &Json, rank: usize) -> Result<Vec<u64>, String> {
+    let wrong =
+        || format!("the chunk shape {} is no list of {rank} whole numbers from 1", json::shortened(json));
+    let items =
+        json.as_array().filter(|items| items.len() == rank && rank <= limits::RANK).ok_or_else(wrong)?;
+    items.iter().map(|item| item.as_u64().filter(|&length| length > 0).ok_or_else(wrong)).collect()
+}
+
+/// The order is written wherever elements have one, or a codec before this one may give such elements.
+fn serializer(dtype: &Dtype, array_codecs: bool) -> Json {
+    match (dtype.kind(), dtype.order()) {
+        (Kind::VlenText, _) => json!({"name": "vlen-utf8", "configuration": {}}),
+        (Kind::VlenBytes, _) => json!({"name": "vlen-bytes", "configuration": {}}),
+        (_, ByteOrder::None) if array_codecs => bytes_codec(ByteOrder::Little),
+        (_, order) => bytes_codec(order),
+    }
+}
+
+fn bytes_codec(order: ByteOrder) -> Json {
+    match order {
+        ByteOrder::None => json!({"name": "bytes"}),
+        ByteOrder::Little => json!({"name": "bytes", "configuration": {"endian": "little"}}),
+        ByteOrder::Big => json!({"name": "bytes", "configuration": {"endian": "big"}}),
+    }
+}

@@ -1,0 +1,314 @@
+//! From the documents of version 3 to a hierarchy.
+
+use serde_json::{Map, Value as Json};
+
+use super::super::array::{Parsed, attributes};
+use super::super::consolidated::{self as compared, Compared};
+use super::super::dimensions::Scope;
+use super::super::loader::Loader;
+use super::super::{ConsolidatedPolicy, ReadOptions};
+use super::array::{self, ArrayParts, attributes_of};
+use super::{CONSOLIDATED, DOCUMENT, consolidated, draft};
+use crate::error::{NczarrError, VariableFault};
+use crate::extension::may_be_ignored;
+use crate::json;
+use crate::limits;
+use crate::model::{
+    Consolidated, Format, Group, GroupDocuments, Hierarchy, Unreadable, Warning, document_key, join_path,
+    names,
+};
+
+/// Reads the dataset whose root document this is.
+pub(in super::super) fn read(
+    mut loader: Loader<'_>,
+    node: Map<String, Json>,
+    options: &ReadOptions,
+) -> Result<Hierarchy, NczarrError> {
+    let only =
+        options.consolidated == ConsolidatedPolicy::Only && read_only_consolidated(&mut loader, &node)?;
+    let zattrs = node.get("attributes").and_then(Json::as_object);
+    let nc_properties =
+        zattrs.and_then(|zattrs| zattrs.get("_NCProperties")).and_then(Json::as_str).map(str::to_owned);
+    let root_array = kind(DOCUMENT, &node)? == Kind::Array;
+    let draft =
+        !root_array && !options.pure && draft::is_draft(zattrs, options.nczarr3, &mut loader.warnings)?;
+    let mut reader = Reader { loader, scope: Scope::default(), draft };
+    let root = if root_array {
+        reader.root_array(options.root_array_name.as_deref().unwrap_or("data"), node)?
+    } else {
+        reader.group(String::new(), "/".to_owned(), node, 0)?
+    };
+    let consolidated = match (only, options.consolidated) {
+        (true, _) => Consolidated::Only,
+        (false, ConsolidatedPolicy::Compare) => reader.compare(),
+        (false, _) => Consolidated::Absent,
+    };
+    let format = if draft { Format::Nczarr3 } else { Format::Zarr3 };
+    let warnings = reader.loader.warnings;
+    Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, warnings })
+}
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Group,
+    Array,
+}
+
+struct Reader<'a> {
+    loader: Loader<'a>,
+    scope: Scope,
+    draft: bool,
+}
+
+impl Reader<'_> {
+    fn root_array(&mut self, name: &str, node: Map<String, Json>) -> Result<Group, NczarrError> {
+        let mut group = Group::new_root();
+        self.scope.enter("/", Vec::new());
+        let path = join_path("/", name);
+        let parsed = self.array(name, &path, "", node);
+        self.add(&mut group, name.to_owned(), path, 0, parsed);
+        group.dimensions = self.scope.leave();
+        Ok(group)
+    }
+
+    fn group(
+        &mut self,
+        name: String,
+        path: String,
+        node: Map<String, Json>,
+        depth: usize,
+    ) -> Result<Group, NczarrError> {
+        let key = document_key(&path, DOCUMENT);
+        if depth > limits::GROUP_DEPTH {
+            let reason = format!("groups are nested deeper than {}", limits::GROUP_DEPTH);
+            return Err(NczarrError::Metadata { key, reason });
+        }
+        known_keys(&key, &node)?;
+        let zattrs = attributes_of(&node).map_err(|reason| NczarrError::Metadata {
+            key: key.clone(),
+            reason: format!("\"attributes\": {reason}"),
+        })?;
+        let mut notes = Vec::new();
+        let info = if self.draft { draft::info("group", zattrs) } else { None };
+        let types = if self.draft { draft::types(zattrs) } else { None };
+        let dimensions = info.map(|info| draft::dimensions(info, &mut notes)).unwrap_or_default();
+        let attributes = attributes(zattrs, types.as_ref(), None, &mut notes);
+        if self.draft && info.is_none() {
+            notes.push("it has no NCZarr entry; its content is what the store lists".to_owned());
+        }
+        self.notes(&path, notes);
+        self.scope.enter(&path, dimensions);
+        let content = match info {
+            Some(info) => self.recorded(&key, &path, info)?,
+            None => self.listed(&path)?,
+        };
+
+        let mut group = Group::new(name, path);
+        group.attributes = attributes;
+        group.documents = GroupDocuments { zarr_json: Some(node), ..GroupDocuments::default() };
+        let mut position = 0;
+        for (name, child) in content {
+            let path = join_path(&group.path, &name);
+            let fault = match child {
+                Child::Group(node) => {
+                    group.groups.push(self.group(name, path, node, depth + 1)?);
+                    continue;
+                }
+                Child::Array(node) => {
+                    let parsed = self.array(&name, &path, path.trim_matches('/'), node);
+                    self.add(&mut group, name, path, position, parsed);
+                    position += 1;
+                    continue;
+                }
+                Child::Broken(fault) => fault,
+            };
+            self.add(&mut group, name, path, position, Err(fault));
+            position += 1;
+        }
+        group.dimensions = self.scope.leave();
+        Ok(group)
+    }
+
+    /// What NCZarr says is in a group: its arrays, then its groups.
+    fn recorded(
+        &mut self,
+        key: &str,
+        path: &str,
+        info: &Map<String, Json>,
+    ) -> Result<Vec<(String, Child)>, NczarrError> {
+        let list = |member: &str| {
+            let mut names: Vec<String> = Vec::new();
+            for name in info.get(member).and_then(Json::as_array).into_iter().flatten() {
+                names.extend(name.as_str().map(str::to_owned));
+            }
+            let mut seen = std::collections::BTreeSet::new();
+            names.retain(|name| seen.insert(name.clone()));
+            names
+        };
+        let mut content = Vec::new();
+        for name in list("arrays") {
+            let child = match names::key_fault(&name) {
+                Some(reason) => Child::Broken(VariableFault::Name { reason }),
+                None => match self.child(path, &name)? {
+                    Some(child @ (Child::Array(_) | Child::Broken(_))) => child,
+                    Some(Child::Group(_)) => Child::Broken(VariableFault::Node {
+                        key: "node_type".to_owned(),
+                        reason: "its group lists it as an array, but it is a group".to_owned(),
+                    }),
+                    None => Child::Broken(VariableFault::Missing {
+                        key: document_key(&join_path(path, &name), DOCUMENT),
+                    }),
+                },
+            };
+            content.push((name, child));
+        }
+        for name in list("subgroups") {
+            if let Some(reason) = names::key_fault(&name) {
+                let reason = format!("the group name {name:?} cannot be part of a key: {reason}");
+                return Err(NczarrError::Metadata { key: key.to_owned(), reason });
+            }
+            match self.child(path, &name)? {
+                Some(child @ Child::Group(_)) => content.push((name, child)),
+                _ => self.loader.warn(
+                    &join_path(path, &name),
+                    "the group around it lists this group, but there is none; it is left out",
+                ),
+            }
+        }
+        Ok(content)
+    }
+
+    /// What the store has in a group.
+    fn listed(&mut self, path: &str) -> Result<Vec<(String, Child)>, NczarrError> {
+        let mut content = Vec::new();
+        for name in self.loader.children(path.trim_matches('/'))? {
+            if name == DOCUMENT {
+                continue;
+            }
+            match self.child(path, &name)? {
+                Some(child) => content.push((name, child)),
+                None => self.other_version(&join_path(path, &name))?,
+            }
+        }
+        Ok(content)
+    }
+
+    fn child(&mut self, path: &str, name: &str) -> Result<Option<Child>, NczarrError> {
+        let key = document_key(&join_path(path, name), DOCUMENT);
+        let node = match self.loader.object(&key) {
+            Ok(Some(node)) => node,
+            Ok(None) => return Ok(None),
+            // It may have been either; as an array it is listed.
+            Err(error) => return error.of_variable(&key).map(|fault| Some(Child::Broken(fault))),
+        };
+        Ok(Some(match kind(&key, &node) {
+            Ok(Kind::Group) => Child::Group(node),
+            Ok(Kind::Array) => Child::Array(node),
+            Err(error) => Child::Broken(VariableFault::Node {
+                key: "node_type".to_owned(),
+                reason: format!("it is neither an array nor a group of version 3 ({error})"),
+            }),
+        }))
+    }
+
+    /// Says so where version 2 has something that version 3 has not.
+    fn other_version(&mut self, path: &str) -> Result<(), NczarrError> {
+        for document in [".zarray", ".zgroup"] {
+            if !matches!(self.loader.object(&document_key(path, document)), Ok(None)) {
+                let text = format!(
+                    "it is of Zarr version 2 ({document}) inside a group of version 3; it is left out"
+                );
+                self.loader.warn(path, text);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn array(
+        &mut self,
+        name: &str,
+        path: &str,
+        key: &str,
+        node: Map<String, Json>,
+    ) -> Result<Parsed, VariableFault> {
+        array::parse(ArrayParts {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            key: key.to_owned(),
+            node,
+            draft: self.draft,
+        })
+    }
+
+    fn add(
+        &mut self,
+        group: &mut Group,
+        name: String,
+        path: String,
+        position: usize,
+        parsed: Result<Parsed, VariableFault>,
+    ) {
+        match parsed.and_then(|parsed| self.scope.resolve(parsed)) {
+            Ok((variable, notes)) => {
+                self.notes(&path, notes);
+                group.variables.push(variable);
+            }
+            Err(fault) => group.unreadable.push(Unreadable { name, path, position, fault }),
+        }
+    }
+
+    fn compare(&mut self) -> Consolidated {
+        let Some(Some(root)) = self.loader.seen.get(DOCUMENT) else { return Consolidated::Absent };
+        let Some(documents) = consolidated::documents(root) else { return Consolidated::Absent };
+        compared::differences(&mut self.loader, documents, &Compared::V3)
+    }
+
+    fn notes(&mut self, at: &str, notes: Vec<String>) {
+        self.loader.warnings.extend(notes.into_iter().map(|text| Warning { at: at.to_owned(), text }));
+    }
+}
+
+/// A node in a group.
+enum Child {
+    Group(Map<String, Json>),
+    Array(Map<String, Json>),
+    Broken(VariableFault),
+}
+
+/// Reads from now on what the root has consolidated; false where there is nothing.
+fn read_only_consolidated(loader: &mut Loader<'_>, root: &Map<String, Json>) -> Result<bool, NczarrError> {
+    let Some(documents) = consolidated::documents(root) else { return Ok(false) };
+    loader.read_only_from(documents?);
+    Ok(true)
+}
+
+fn kind(key: &str, node: &Map<String, Json>) -> Result<Kind, NczarrError> {
+    let wrong = |reason: String| NczarrError::Metadata { key: key.to_owned(), reason };
+    match node.get("zarr_format") {
+        Some(version) if version.as_u64() == Some(3) => {}
+        Some(other) => {
+            return Err(NczarrError::FormatVersion { key: key.to_owned(), version: json::shortened(other) });
+        }
+        None => return Err(wrong("\"zarr_format\" is missing".to_owned())),
+    }
+    match node.get("node_type").map(Json::as_str) {
+        Some(Some("group")) => Ok(Kind::Group),
+        Some(Some("array")) => Ok(Kind::Array),
+        Some(_) => Err(wrong("\"node_type\" is neither \"group\" nor \"array\"".to_owned())),
+        None => Err(wrong("\"node_type\" is missing".to_owned())),
+    }
+}
+
+fn known_keys(key: &str, node: &Map<String, Json>) -> Result<(), NczarrError> {
+    const KNOWN: [&str; 4] = ["zarr_format", "node_type", "attributes", CONSOLIDATED];
+    let unknown = node.iter().find(|(name, value)| !KNOWN.contains(&name.as_str()) && !may_be_ignored(value));
+    match unknown {
+        Some((name, _)) => Err(NczarrError::Metadata {
+            key: key.to_owned(),
+            reason: format!("the key {name:?} is not known here and not marked as one that may be ignored"),
+        }),
+        None => Ok(()),
+    }
+}
