@@ -108,6 +108,12 @@ impl FillValue {
 
     /// The value in its netCDF type.
     #[must_use]
+    /// The same bytes as an element of another type of that size.
+    pub(crate) fn relabelled(self, dtype: &Dtype) -> Self {
+        let json = parse::text_json(&self.bytes, FillText::Plain).filter(|_| dtype.kind() == Kind::Bytes);
+        Self { json: json.unwrap_or(self.json), bytes: self.bytes }
+    }
+
     pub fn value(&self, nc_type: NcType, dtype: &Dtype) -> Option<Value> {
         Value::from_stored_bytes(nc_type, dtype, &self.bytes)
     }
