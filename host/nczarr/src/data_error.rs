@@ -8,6 +8,7 @@ use ncz_store::{KeyError, StoreError};
 use crate::array::ShardFault;
 use crate::error::NczarrError;
 use crate::grid::SlabError;
+use crate::strings::LayoutFault;
 
 /// Why the data of a variable could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,77 @@ pub enum DataError {
         /// Why, and the remedy.
         reason: String,
     },
+    /// A string is not one of the variable's type.
+    #[error("variable {variable:?}, element {index:?}")]
+    String {
+        /// The path of the variable.
+        variable: String,
+        /// Where the element stands.
+        index: Vec<u64>,
+        /// What is wrong with it.
+        source: StringFault,
+    },
+    /// The dataset cannot be changed as it is open.
+    #[error("the dataset in {store} cannot be changed: {reason}")]
+    NotWritable {
+        /// The store.
+        store: String,
+        /// Why, and the remedy.
+        reason: &'static str,
+    },
+    /// Something is where a new dataset, or a new part of one, should be.
+    #[error(
+        "{key:?} is in the way in {store}: it is of another dataset, or was left by a program that was stopped; \
+         replace the whole dataset, remove it, or choose another name"
+    )]
+    InTheWay {
+        /// The store.
+        store: String,
+        /// What stands there.
+        key: String,
+    },
+    /// A document of the dataset is no longer what was read.
+    #[error("{key:?} in {store} was changed by another program since the dataset was opened; open it again")]
+    Changed {
+        /// The store.
+        store: String,
+        /// The document.
+        key: String,
+    },
+    /// The change is of something that cannot change once it is in the dataset.
+    #[error("{path:?} is in the dataset already: its {what} cannot be changed; copy the dataset to change it")]
+    LateDefinition {
+        /// The path of the group, dimension or variable.
+        path: String,
+        /// What was to be changed.
+        what: &'static str,
+    },
+    /// The change is of the fill value of a variable that is in the dataset already.
+    #[error(
+        "variable {variable:?} is in the dataset already: its fill value cannot be changed, for what was never \
+         written reads as it; copy the dataset to change it"
+    )]
+    LateFill {
+        /// The path of the variable.
+        variable: String,
+    },
+    /// A write beyond the end of a dimension that does not grow.
+    #[error(
+        "variable {variable:?}: its dimension {dimension:?} has {len} elements and is not unlimited, the write \
+         reaches to {end}; resize the variable first"
+    )]
+    FixedDimension {
+        /// The path of the variable.
+        variable: String,
+        /// The path of the dimension.
+        dimension: String,
+        /// Its length.
+        len: u64,
+        /// The first element of the write.
+        start: u64,
+        /// Where the write ends.
+        end: u64,
+    },
     /// The store failed outside of a chunk.
     #[error("the dataset in {store}")]
     Store {
@@ -75,6 +147,54 @@ pub enum DataError {
         store: String,
         /// What happened.
         source: StoreError,
+    },
+}
+
+/// What is wrong with one string.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StringFault {
+    /// It is longer than an element.
+    #[error(
+        "the string {start:?} has {len} {unit}, an element {most}; give the variable longer strings \
+         (_nczarr_maxstrlen), or ask for strings to be cut"
+    )]
+    TooLong {
+        /// How it starts.
+        start: String,
+        /// Its length.
+        len: usize,
+        /// The length of an element.
+        most: usize,
+        /// What is counted: bytes or characters.
+        unit: &'static str,
+    },
+    /// It holds a NUL, which would be taken for its end.
+    #[error(
+        "the string {start:?} has a NUL at {at}, which ends a string of a fixed length; remove it, or ask for \
+         strings to be cut there"
+    )]
+    Nul {
+        /// How it starts.
+        start: String,
+        /// The byte.
+        at: usize,
+    },
+    /// It is no text, which the type holds.
+    #[error("the string {start:?} is no UTF-8 from its byte {at} on; the type holds text alone")]
+    NotUtf8 {
+        /// How it starts.
+        start: String,
+        /// Its first byte that is wrong.
+        at: usize,
+    },
+    /// A stored code point is none.
+    #[error("{code:#x} in the chunk {chunk:?} is the code of no character; the chunk is damaged")]
+    Code {
+        /// The number stored.
+        code: u32,
+        /// The coordinates of the chunk.
+        chunk: Vec<u64>,
     },
 }
 
@@ -111,6 +231,15 @@ pub enum ChunkFault {
         /// The codecs as filter text.
         chain: String,
     },
+    /// The decoded bytes are no strings.
+    #[error("the chunk is damaged, or was written with other codecs than the metadata say")]
+    Strings(#[from] LayoutFault),
+    /// The strings of one chunk are too long together.
+    #[error("the strings of the chunk have more than {most} bytes together; choose smaller chunks")]
+    LongStrings {
+        /// The most that a chunk of strings may have.
+        most: usize,
+    },
     /// One chunk of a shard.
     #[error("chunk {index:?}, one of those in the shard")]
     InShard {
@@ -136,9 +265,16 @@ impl DataError {
     pub fn netcdf_code(&self) -> i32 {
         match self {
             Self::Metadata(error) => error.netcdf_code(),
+            Self::NotWritable { .. } => -37,
+            Self::InTheWay { .. } => -35,
+            Self::Changed { .. } => -68,
+            Self::LateDefinition { .. } => -123,
+            Self::LateFill { .. } => -122,
+            Self::FixedDimension { len, start, .. } if start > len => -40,
+            Self::FixedDimension { .. } => -57,
             Self::Slab { source: SlabError::Stride { .. }, .. } => -58,
             Self::Slab { source: SlabError::Bounds { .. } | SlabError::Chunk { .. }, .. } => -57,
-            Self::Slab { .. } | Self::Unsupported { .. } => -36,
+            Self::Slab { .. } | Self::Unsupported { .. } | Self::String { .. } => -36,
             Self::Store { source, .. } => source.netcdf_code(),
             Self::Chunk { source, .. } => source.netcdf_code(),
             Self::Resolve { source, .. } => source.netcdf_code(),

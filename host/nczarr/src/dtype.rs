@@ -259,6 +259,17 @@ impl Dtype {
         matches!(self.kind, Kind::VlenText | Kind::VlenBytes)
     }
 
+    /// The codec that makes bytes of a chunk of such elements, by its name in both versions of Zarr;
+    /// `None` where elements are flat.
+    #[must_use]
+    pub fn vlen_codec(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::VlenText => Some("vlen-utf8"),
+            Kind::VlenBytes => Some("vlen-bytes"),
+            _ => None,
+        }
+    }
+
     /// What an element is.
     #[must_use]
     pub fn kind(&self) -> Kind {

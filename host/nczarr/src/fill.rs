@@ -71,9 +71,17 @@ impl FillValue {
         if dtype.nc_type(is_char) != Some(value.nc_type()) || (value.is_empty() && !is_char) {
             return Err(fault());
         }
-        let mut bytes = value.to_stored_bytes(dtype).ok_or_else(fault)?;
-        bytes.resize(bytes.len().max(dtype.size()), 0);
-        bytes.truncate(dtype.size());
+        let bytes = match value {
+            Value::String(strings) if dtype.is_variable_length() => {
+                strings.first().filter(|text| str::from_utf8(text).is_ok()).ok_or_else(fault)?.clone()
+            }
+            _ => {
+                let mut bytes = value.to_stored_bytes(dtype).ok_or_else(fault)?;
+                bytes.resize(bytes.len().max(dtype.size()), 0);
+                bytes.truncate(dtype.size());
+                bytes
+            }
+        };
         let json = parse::to_json(&bytes, value.nc_type(), dtype, text).ok_or_else(fault)?;
         Ok(Self { bytes, json })
     }
@@ -94,10 +102,16 @@ impl FillValue {
         }
     }
 
-    /// The element in the byte order of the dtype, exactly of its size.
+    /// The element in the byte order of the dtype, exactly of its size; of any length where elements are.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The same bytes as an element of another type of that size.
+    pub(crate) fn relabelled(self, dtype: &Dtype) -> Self {
+        let json = parse::text_json(&self.bytes, FillText::Plain).filter(|_| dtype.kind() == Kind::Bytes);
+        Self { json: json.unwrap_or(self.json), bytes: self.bytes }
     }
 
     /// The value as `.zarray` writes it.
@@ -108,12 +122,6 @@ impl FillValue {
 
     /// The value in its netCDF type.
     #[must_use]
-    /// The same bytes as an element of another type of that size.
-    pub(crate) fn relabelled(self, dtype: &Dtype) -> Self {
-        let json = parse::text_json(&self.bytes, FillText::Plain).filter(|_| dtype.kind() == Kind::Bytes);
-        Self { json: json.unwrap_or(self.json), bytes: self.bytes }
-    }
-
     pub fn value(&self, nc_type: NcType, dtype: &Dtype) -> Option<Value> {
         Value::from_stored_bytes(nc_type, dtype, &self.bytes)
     }

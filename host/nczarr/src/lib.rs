@@ -2,13 +2,14 @@
 
 mod array;
 mod attribute;
+mod blocks;
 pub mod cdl;
 mod data_error;
 mod dataset;
 mod dtype;
 mod error;
-mod fill;
 mod extension;
+mod fill;
 mod filters;
 mod grid;
 pub mod json;
@@ -17,11 +18,14 @@ pub mod metadata;
 mod model;
 mod pool;
 mod quantize;
+mod shown;
+mod strings;
 mod value;
 
 pub use self::array::{Array, Elements, ShardFault, Worker, Written, codec_env};
 pub use self::attribute::Attribute;
-pub use self::data_error::{ChunkFault, DataError};
+pub use self::blocks::Blocks;
+pub use self::data_error::{ChunkFault, DataError, StringFault};
 pub use self::dataset::{Dataset, Session, ShuffleReading};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{NczarrError, SourceError, VariableFault};
@@ -35,4 +39,6 @@ pub use self::model::{
 };
 pub use self::pool::{Pool, PoolError};
 pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
+pub use self::shown::Shown;
+pub use self::strings::{LayoutFault, StringArray, Strings};
 pub use self::value::Value;

@@ -64,6 +64,9 @@ pub(super) fn to_json(bytes: &[u8], nc_type: NcType, dtype: &Dtype, text: FillTe
         Value::Float(values) => float_json(f64::from(*values.first()?), &format!("{:e}", values.first()?)),
         Value::Double(values) => float_json(*values.first()?, &format!("{:e}", values.first()?)),
         Value::Char(letters) => text_json(&letters, text)?,
+        Value::String(strings) if dtype.is_variable_length() => {
+            Json::from(std::str::from_utf8(strings.first()?).ok()?)
+        }
         Value::String(strings) => text_json(strings.first()?, text)?,
         integer => {
             let value = integer.as_integer()?;

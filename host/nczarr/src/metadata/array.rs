@@ -57,7 +57,8 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
     format_version(zarray)?;
     unknown_keys(zarray, &mut notes);
 
-    let dtype = dtype(zarray, parts.generation)?;
+    let mut filters = chain(zarray)?;
+    let dtype = of_any_length(dtype(zarray, parts.generation)?, &mut filters);
     let nc_type = dtype.nc_type(parts.generation.is_some());
     let mut shape = lengths(zarray, "shape")?;
     let mut chunk_shape = lengths(zarray, "chunks")?;
@@ -80,7 +81,6 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
     let names = if scalar.is_some() { Names::References(Vec::new()) } else { names };
     let order = order(zarray)?;
     let separator = separator(zarray)?;
-    let filters = chain(zarray)?;
     let storage = storage(parts.info.as_ref(), scalar.is_some());
     let attributes = attributes(parts.zattrs.as_ref(), parts.types.as_ref(), nc_type, &mut notes);
     compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
@@ -159,6 +159,20 @@ fn dtype(zarray: &Map<String, Json>, generation: Option<Generation>) -> Result<D
     let old = matches!(generation, Some(Generation::Objects | Generation::UpperCase));
     // These versions call char <U1 but store one byte for each.
     if old && dtype.kind() == Kind::Unicode && dtype.size() == 4 { Ok(Dtype::char()) } else { Ok(dtype) }
+}
+
+/// Objects say what they are by their first filter, which the dtype then stands for.
+fn of_any_length(dtype: Dtype, filters: &mut Vec<Json>) -> Dtype {
+    let is_object = dtype.text().trim_start_matches(['|', '<', '>']).starts_with('O');
+    let first = filters.first().and_then(|codec| codec.get("id")).and_then(Json::as_str);
+    let found = [Dtype::vlen_text(), Dtype::vlen_bytes()].into_iter().find(|vlen| vlen.vlen_codec() == first);
+    match found {
+        Some(vlen) if is_object && first.is_some() => {
+            filters.remove(0);
+            vlen
+        }
+        _ => dtype,
+    }
 }
 
 fn lengths(zarray: &Map<String, Json>, key: &'static str) -> Result<Vec<u64>, VariableFault> {

@@ -206,13 +206,14 @@ fn zarray(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, Nczarr
         }
     };
     zarray.insert("order".to_owned(), json!(order));
-    let kept = old.is_some_and(|old| super::array::chain(old).is_ok_and(|chain| chain == variable.filters));
+    let mut filters: Vec<Json> = variable.dtype.vlen_codec().map(|id| json!({"id": id})).into_iter().collect();
+    filters.extend_from_slice(&variable.filters);
+    let kept = old.is_some_and(|old| super::array::chain(old).is_ok_and(|chain| chain == filters));
     if !kept {
-        let (compressor, filters) = match variable.filters.split_last() {
-            None => (Json::Null, Json::Null),
-            Some((last, [])) => (last.clone(), Json::Null),
-            Some((last, filters)) => (last.clone(), Json::Array(filters.to_vec())),
-        };
+        // What makes bytes of objects is no compressor.
+        let compressor = if variable.filters.is_empty() { None } else { filters.pop() };
+        let compressor = compressor.unwrap_or(Json::Null);
+        let filters = if filters.is_empty() { Json::Null } else { Json::Array(filters) };
         zarray.insert("compressor".to_owned(), compressor);
         zarray.insert("filters".to_owned(), filters);
     }
@@ -305,10 +306,10 @@ fn old_object(zattrs: Option<&Map<String, Json>>, name: &str) -> Map<String, Jso
 }
 
 fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Document {
-    let object = Json::Object(object);
     if hierarchy.format.is_v3() {
         return (key, v3::text_of(object, hierarchy.format));
     }
+    let object = Json::Object(object);
     // Bare words stand only in the attributes of pure Zarr, where the readers expect them.
     let text =
         if hierarchy.format.is_nczarr() { json::to_text(&object) } else { json::to_text_lenient(&object) };
