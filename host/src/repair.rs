@@ -55,6 +55,8 @@ pub struct Choices {
     pub shuffle: ShuffleReading,
     /// The byte order of variables, by their paths, whose metadata tell none or a doubtful one.
     pub byte_orders: BTreeMap<String, ByteOrder>,
+    /// How to read the dataset once its documents are mended.
+    pub read: ReadOptions,
 }
 
 /// A fault and what is done about it.
@@ -136,7 +138,7 @@ pub fn plan(
     }
     let mut plan = Plan { steps, left, closed: None, store, documents: changed, cuts: BTreeMap::new() };
     let session = Session { shuffle: choices.shuffle, ..session.clone() };
-    let dataset = match Dataset::open(plan.view(), session, &ReadOptions::default()) {
+    let dataset = match Dataset::open(plan.view(), session, &choices.read) {
         Ok(dataset) => dataset,
         Err(error) => {
             plan.closed = Some(error);
@@ -213,7 +215,8 @@ impl Plan {
             }
             self.store.sync().map_err(|source| self.failed(source))?;
         }
-        Ok(())
+        // An archive is replaced as a whole.
+        self.store.publish().map_err(|source| self.failed(source))
     }
 
     /// The step that mends a chunk, if the finding is of one that can be.

@@ -5,3 +5,4 @@ pub(crate) mod copy;
 pub(crate) mod dump;
 pub(crate) mod info;
 pub(crate) mod plugins;
+pub(crate) mod verify;

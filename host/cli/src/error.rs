@@ -8,7 +8,9 @@ use ncz::copy::CopyError;
 use ncz::nczarr::{DataError, PoolError};
 use ncz::place::PlaceError;
 use ncz::registry::spec::SpecError;
+use ncz::repair::RepairError;
 use ncz::store::StoreError;
+use ncz::verify::VerifyError;
 
 use crate::chunk_spec::ChunkSpecError;
 use crate::exit::Exit;
@@ -109,6 +111,22 @@ pub(crate) enum CliError {
         state: &'static str,
         /// Why.
         source: Box<CopyError>,
+    },
+    /// A dataset was not verified to its end.
+    #[error("cannot verify {}", path.display())]
+    Verify {
+        /// The dataset.
+        path: PathBuf,
+        /// Why.
+        source: Box<VerifyError>,
+    },
+    /// A dataset was not repaired.
+    #[error("cannot repair {}", path.display())]
+    Repair {
+        /// The dataset.
+        path: PathBuf,
+        /// Why.
+        source: Box<RepairError>,
     },
     /// The text of a codec is none.
     #[error("{text:?} is no codec")]

@@ -52,6 +52,7 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
         Command::Copy(options) => commands::copy::run(options, registry, &mut out, style, talk)?,
         Command::Info(options) => commands::info::run(options, registry, &mut out, style)?,
         Command::Dump(options) => commands::dump::run(options, registry, &mut out, talk)?,
+        Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, talk)?,
         Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
         Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,
     };
@@ -78,6 +79,7 @@ impl Command {
         let verbosity = match self {
             Self::Copy(options) => &options.verbosity,
             Self::Info(options) => &options.verbosity,
+            Self::Verify(options) => &options.verbosity,
             Self::Codec(options) => &options.verbosity,
             // Its -v is that of ncdump.
             Self::Dump(options) => return (options.verbose, false),

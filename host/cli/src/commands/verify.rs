@@ -1,0 +1,199 @@
+//! `ncz verify`: whether a dataset is sound, and mending what is known to be wrong.
+
+mod told;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::Arc;
+
+use ncz::copy::{CopyError, CopyOptions, copy};
+use ncz::nczarr::metadata::ReadOptions;
+use ncz::nczarr::{Consolidated, Dataset, Session};
+use ncz::place::Metadata;
+use ncz::registry::Registry;
+use ncz::repair::{self, Choices, RepairError};
+use ncz::store::{Access, StoreError};
+use ncz::verify::{Finding, Report, Severity, VerifyError, VerifyOptions, verify};
+
+use self::told::Told;
+use crate::args::Verify;
+use crate::dataset::{open, session, unknown_variable};
+use crate::error::{CliError, with_causes};
+use crate::exit::Exit;
+use crate::filter_spec::full_path;
+use crate::output::Style;
+use crate::path::Place;
+use crate::progress::{Bar, Interrupt};
+use crate::talk::Talk;
+
+/// What was done when the user stopped it.
+const NOTHING: &str = "nothing was changed";
+
+/// Runs the command.
+pub(crate) fn run(
+    options: &Verify,
+    registry: Arc<Registry>,
+    out: &mut dyn Write,
+    style: Style,
+    talk: Talk,
+) -> Result<Exit, CliError> {
+    let place = Place::parse(&options.path)?;
+    let session = session(registry, options.threads, options.shuffle_size)?;
+    let bar = Bar::new(options.verbosity.quiet, Interrupt::watch()?);
+    let told = match &options.repair_to {
+        Some(target) => mended_copy(options, &place, &Place::parse(target)?, session, &bar)?,
+        None if options.repair => in_place(options, &place, session, &bar, talk)?,
+        None => checked(options, &place, session, &bar)?,
+    };
+    if options.json {
+        writeln!(out, "{:#}", told.to_json())?;
+    } else {
+        out.write_all(
+            told.to_text(style, options.verbosity.quiet, options.verbosity.verbose > 0).as_bytes(),
+        )?;
+    }
+    Ok(Exit::of_findings(!told.is_sound()))
+}
+
+/// Looks, and changes nothing.
+fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Result<Told, CliError> {
+    if !options.byte_order.is_empty() {
+        let text = "--byte-order says how to mend a variable; give it with --repair or --repair-to";
+        return Err(CliError::Usage(text.to_owned()));
+    }
+    let dataset = match open(place, session) {
+        Ok(dataset) => dataset,
+        Err(error) => {
+            // What keeps it from opening may be a fault that is known.
+            let store = place.open_store(Access::Read)?;
+            let findings = repair::survey(&*store).map_err(CliError::dataset(&place.path))?;
+            let told_why = findings.iter().any(|finding| finding.severity == Severity::Error);
+            return match told_why {
+                true => Ok(Told::closed(&place.path, findings, with_causes(&error))),
+                false => Err(error),
+            };
+        }
+    };
+    let mut variables = BTreeSet::new();
+    for name in &options.variables {
+        let path = full_path(name);
+        let hierarchy = dataset.hierarchy();
+        let known = hierarchy.variables().any(|variable| variable.path == path)
+            || hierarchy.unreadable().any(|lost| lost.path == path);
+        if !known {
+            return Err(unknown_variable(place, hierarchy, name, ""));
+        }
+        variables.insert(path);
+    }
+    let variables = (!variables.is_empty()).then_some(variables);
+    let report = verified(place, &dataset, &VerifyOptions { variables, ..VerifyOptions::default() }, bar)?;
+    Ok(Told::new(&place.path, report))
+}
+
+/// Mends the dataset itself.
+fn in_place(
+    options: &Verify,
+    place: &Place,
+    session: Session,
+    bar: &Bar,
+    talk: Talk,
+) -> Result<Told, CliError> {
+    let access = if options.dry_run { Access::Read } else { Access::ReadWrite };
+    let store = place.open_store(access)?;
+    let plan = planned(options, place, store, &session, bar)?;
+    if options.dry_run {
+        talk.note("this is what would be done; nothing was changed");
+        return Ok(Told::planned(&place.path, &plan));
+    }
+    plan.apply().map_err(|error| failed(place, error))?;
+    if let Some(error) = &plan.closed {
+        return Ok(Told::closed(&place.path, plan.left.clone(), with_causes(error)).after(&plan, None));
+    }
+    let mended = open(place, session)?;
+    let report = verified(place, &mended, &VerifyOptions::default(), bar)?;
+    Ok(Told::new(&place.path, report).after(&plan, None))
+}
+
+/// Writes a mended copy.
+fn mended_copy(
+    options: &Verify,
+    place: &Place,
+    target: &Place,
+    session: Session,
+    bar: &Bar,
+) -> Result<Told, CliError> {
+    let plan = planned(options, place, place.open_store(Access::Read)?, &session, bar)?;
+    let source = Dataset::open(plan.view(), session.clone(), &read_options(place))
+        .map_err(CliError::dataset(&place.path))?;
+    let store = target.create_store(false).map_err(|source| CliError::Target {
+        path: target.path.clone(),
+        hint: match &source {
+            StoreError::AlreadyExists { .. } => "; a mended copy replaces nothing",
+            _ => "",
+        },
+        source: Box::new(source),
+    })?;
+    let format = target.mode.new_format();
+    let consolidated = source.hierarchy().consolidated != Consolidated::Absent || target.mode.consolidated;
+    let copy_options = CopyOptions { format, consolidated, ..CopyOptions::default() };
+    let copied = copy(&source, store, &copy_options, bar);
+    bar.clear();
+    copied.map_err(|error| match error {
+        CopyError::Stopped => CliError::Interrupted("there is no copy"),
+        source => CliError::Copy {
+            source_path: place.path.clone(),
+            target: target.path.clone(),
+            state: "there is no copy",
+            source: Box::new(source),
+        },
+    })?;
+    let copy = open(target, session)?;
+    let report = verified(target, &copy, &VerifyOptions::default(), bar)?;
+    Ok(Told::new(&place.path, report).after(&plan, Some(&target.path)))
+}
+
+fn planned(
+    options: &Verify,
+    place: &Place,
+    store: Arc<dyn ncz::store::Store>,
+    session: &Session,
+    bar: &Bar,
+) -> Result<repair::Plan, CliError> {
+    let byte_orders =
+        options.byte_order.iter().map(|choice| (full_path(&choice.variable), choice.order)).collect();
+    let choices = Choices { shuffle: session.shuffle, byte_orders, read: read_options(place) };
+    let plan = repair::plan(store, session, &choices, bar);
+    bar.clear();
+    plan.map_err(|error| failed(place, error))
+}
+
+fn read_options(place: &Place) -> ReadOptions {
+    ReadOptions { pure: place.mode.metadata == Some(Metadata::Zarr), ..ReadOptions::default() }
+}
+
+fn verified(
+    place: &Place,
+    dataset: &Dataset,
+    options: &VerifyOptions,
+    bar: &Bar,
+) -> Result<Report, CliError> {
+    let report = verify(dataset, options, bar);
+    bar.clear();
+    report.map_err(|error| match error {
+        VerifyError::Stopped => CliError::Interrupted(NOTHING),
+        source => CliError::Verify { path: place.path.clone(), source: Box::new(source) },
+    })
+}
+
+fn failed(place: &Place, error: RepairError) -> CliError {
+    match error {
+        RepairError::Verify(VerifyError::Stopped) => CliError::Interrupted(NOTHING),
+        RepairError::NoChoice { .. } => CliError::Usage(error.to_string()),
+        source => CliError::Repair { path: place.path.clone(), source: Box::new(source) },
+    }
+}
+
+/// Whether somebody should look at it.
+fn is_fault(finding: &Finding) -> bool {
+    finding.severity > Severity::Note
+}
