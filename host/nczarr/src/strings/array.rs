@@ -8,7 +8,7 @@ use ncz_store::Store;
 use super::Strings;
 use super::chunks::Chunks;
 use super::fixed::{self, Undecodable};
-use crate::array::{Array, Elements};
+use crate::array::{Array, Elements, Written};
 use crate::blocks::Blocks;
 use crate::data_error::{DataError, StringFault};
 use crate::dtype::{Dtype, Kind, NcType};
@@ -136,9 +136,31 @@ impl StringArray {
     pub fn read(&self, slab: &Slab) -> Result<Strings, DataError> {
         let elements = self.check(slab, &self.shape)?;
         match &self.kind {
-            StringKind::Fixed(array) => self.read_fixed(array, slab, elements),
-            StringKind::AnyLength(chunks) => chunks.read(slab, elements),
+            StringKind::Fixed(array) => self.read_fixed(slab, elements, |block, out| {
+                array.read(block, Elements::Native, out).map(|()| true)
+            }),
+            StringKind::AnyLength(chunks) => chunks.read(chunks.pool(), slab, elements),
         }
+        .map(|(strings, _)| strings)
+    }
+
+    /// Reads a hyperslab as [`read`](Self::read) does, on the caller's thread alone. `None`: no chunk of it
+    /// exists, so that all is fill.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_serial(&self, slab: &Slab) -> Result<Option<Strings>, DataError> {
+        let elements = self.check(slab, &self.shape)?;
+        let (strings, found) = match &self.kind {
+            StringKind::Fixed(array) => {
+                let mut worker = array.worker();
+                self.read_fixed(slab, elements, |block, out| {
+                    array.read_with(&mut worker, block, Elements::Native, out)
+                })?
+            }
+            StringKind::AnyLength(chunks) => chunks.read(&Pool::serial(), slab, elements)?,
+        };
+        Ok(found.then_some(strings))
     }
 
     /// Writes a hyperslab from `strings`, in C order, with all threads. Chunks that it covers in part are
@@ -148,6 +170,36 @@ impl StringArray {
     /// The slab does not fit the variable or the number of strings; a string that the type cannot hold, then
     /// nothing was written; a chunk cannot be encoded or written, then some chunks are new and some are not.
     pub fn write<T: AsRef<[u8]>>(&self, slab: &Slab, strings: &[T]) -> Result<(), DataError> {
+        let fitted = self.fitted(slab, strings)?;
+        match &self.kind {
+            StringKind::Fixed(array) => self.write_fixed(slab, &fitted, |block, elements| {
+                array.write(block, Elements::Native, elements).map(|()| Written::default())
+            }),
+            StringKind::AnyLength(chunks) => chunks.write(chunks.pool(), slab, &fitted),
+        }
+        .map(drop)
+    }
+
+    /// Writes a hyperslab as [`write`](Self::write) does, on the caller's thread alone. Returns what was
+    /// stored.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_serial<T: AsRef<[u8]>>(&self, slab: &Slab, strings: &[T]) -> Result<Written, DataError> {
+        let fitted = self.fitted(slab, strings)?;
+        match &self.kind {
+            StringKind::Fixed(array) => {
+                let mut worker = array.worker();
+                self.write_fixed(slab, &fitted, |block, elements| {
+                    array.write_with(&mut worker, block, Elements::Native, elements)
+                })
+            }
+            StringKind::AnyLength(chunks) => chunks.write(&Pool::serial(), slab, &fitted),
+        }
+    }
+
+    /// What of the strings is stored, if all of them can be.
+    fn fitted<'s, T: AsRef<[u8]>>(&self, slab: &Slab, strings: &'s [T]) -> Result<Vec<&'s [u8]>, DataError> {
         let elements = self.check(slab, self.stored_shape())?;
         if elements != strings.len() {
             return Err(DataError::Unsupported {
@@ -164,10 +216,7 @@ impl StringArray {
             let string = fixed::fitted(string.as_ref(), &self.dtype, self.cuts);
             fitted.push(string.map_err(|source| self.string_error(slab, element, source))?);
         }
-        match &self.kind {
-            StringKind::Fixed(array) => self.write_fixed(array, slab, &fitted),
-            StringKind::AnyLength(chunks) => chunks.write(slab, &fitted),
-        }
+        Ok(fitted)
     }
 
     /// The stored bytes of one chunk of strings of any length; `None`: there is none.
@@ -203,13 +252,19 @@ impl StringArray {
         Err(self.slab_error(SlabError::Chunk { index: index.to_vec(), counts }))
     }
 
-    fn read_fixed(&self, array: &Array, slab: &Slab, elements: usize) -> Result<Strings, DataError> {
+    fn read_fixed(
+        &self,
+        slab: &Slab,
+        elements: usize,
+        mut read: impl FnMut(&Slab, &mut [u8]) -> Result<bool, DataError>,
+    ) -> Result<(Strings, bool), DataError> {
+        let mut found = false;
         let mut strings = Strings::new();
         strings.try_reserve(elements, 0).map_err(|_| no_memory(&self.path, elements))?;
         let mut buffer = Vec::new();
         for block in self.blocks(slab) {
             resize(&mut buffer, block_bytes(&block, &self.dtype), &self.path)?;
-            array.read(&block, Elements::Native, &mut buffer)?;
+            found |= read(&block, &mut buffer)?;
             fixed::decode(&buffer, &self.dtype, &mut strings).map_err(|fault| match fault {
                 Undecodable::Memory => no_memory(&self.path, buffer.len()),
                 Undecodable::Code { element, code } => {
@@ -220,10 +275,16 @@ impl StringArray {
                 }
             })?;
         }
-        Ok(strings)
+        Ok((strings, found))
     }
 
-    fn write_fixed(&self, array: &Array, slab: &Slab, mut strings: &[&[u8]]) -> Result<(), DataError> {
+    fn write_fixed(
+        &self,
+        slab: &Slab,
+        mut strings: &[&[u8]],
+        mut write: impl FnMut(&Slab, &[u8]) -> Result<Written, DataError>,
+    ) -> Result<Written, DataError> {
+        let mut written = Written::default();
         let mut buffer = Vec::new();
         for block in self.blocks(slab) {
             let bytes = block_bytes(&block, &self.dtype);
@@ -232,9 +293,11 @@ impl StringArray {
             let (now, later) = strings.split_at(bytes / self.dtype.size().max(1));
             strings = later;
             now.iter().for_each(|string| fixed::encode(string, &self.dtype, &mut buffer));
-            array.write(&block, Elements::Native, &buffer)?;
+            let stored = write(&block, &buffer)?;
+            written.chunks += stored.chunks;
+            written.bytes += stored.bytes;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// The slab in pieces that follow each other.

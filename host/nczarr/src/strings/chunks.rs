@@ -8,6 +8,7 @@ use ncz_store::{Key, Store, StoreError, StoreExt, WriteMode};
 
 use super::Strings;
 use super::layout::{self, Layout, MAX_CHUNK_BYTES};
+use crate::array::Written;
 use crate::array::key::Keys;
 use crate::data_error::{ChunkFault, DataError};
 use crate::dtype::Kind;
@@ -48,6 +49,7 @@ struct Lane {
 /// What a slab takes of a chunk, in row-major order.
 struct Part {
     number: u64,
+    found: bool,
     segments: Vec<Segment>,
     strings: Strings,
 }
@@ -108,21 +110,30 @@ impl Chunks {
         &self.chain
     }
 
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     pub(super) fn stored_shape(&self) -> &[u64] {
         &self.stored_shape
     }
 
-    /// Reads a slab that was checked, of so many elements.
-    pub(super) fn read(&self, slab: &Slab, elements: usize) -> Result<Strings, DataError> {
+    /// Reads a slab that was checked, of so many elements. Says whether any chunk of it exists.
+    pub(super) fn read(
+        &self,
+        pool: &Pool,
+        slab: &Slab,
+        elements: usize,
+    ) -> Result<(Strings, bool), DataError> {
         let cover = slab.cover(&self.chunk_shape);
         let count = self.count(&cover)?;
         let mut strings = Strings::new();
         if count == 0 {
-            return Ok(strings);
+            return Ok((strings, false));
         }
         self.reserve(&mut strings, elements, 0)?;
         let parts = Mutex::new(Vec::new());
-        self.each_chunk(count, |lane, number| {
+        self.each_chunk(pool, count, |lane, number| {
             cover.part(number, &mut lane.index, &mut lane.segments);
             let part = self.read_part(lane, number)?;
             parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
@@ -130,13 +141,14 @@ impl Chunks {
         })?;
         let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.sort_unstable_by_key(|part| part.number);
+        let found = parts.iter().any(|part| part.found);
         let bytes = parts.iter().map(|part| part.strings.byte_len()).sum();
         self.reserve(&mut strings, 0, bytes)?;
         if cover.is_sequential() {
             for part in parts {
                 strings.extend(part.strings.iter());
             }
-            return Ok(strings);
+            return Ok((strings, found));
         }
         let mut order: Vec<(u32, u32)> = Vec::new();
         order.try_reserve_exact(elements).map_err(|_| self.no_memory(elements))?;
@@ -156,17 +168,22 @@ impl Chunks {
                 .iter()
                 .map(|&(part, nth)| parts[part as usize].strings.get(nth as usize).unwrap_or_default()),
         );
-        Ok(strings)
+        Ok((strings, found))
     }
 
     /// Writes a slab that was checked.
-    pub(super) fn write(&self, slab: &Slab, strings: &[&[u8]]) -> Result<(), DataError> {
+    pub(super) fn write(&self, pool: &Pool, slab: &Slab, strings: &[&[u8]]) -> Result<Written, DataError> {
         let cover = slab.cover(&self.chunk_shape);
         let steps = row_major(slab.count());
-        self.each_chunk(self.count(&cover)?, |lane, number| {
+        let chunks = self.count(&cover)?;
+        let bytes = AtomicU64::new(0);
+        self.each_chunk(pool, chunks, |lane, number| {
             cover.part(number, &mut lane.index, &mut lane.segments);
-            self.write_part(lane, &steps, strings).map(drop)
-        })
+            let stored = self.write_part(lane, &steps, strings)?;
+            bytes.fetch_add(stored as u64, Ordering::Relaxed);
+            Ok(())
+        })?;
+        Ok(Written { chunks, bytes: bytes.into_inner() })
     }
 
     /// The stored bytes of a chunk; `None`: there is none.
@@ -206,7 +223,7 @@ impl Chunks {
             }
         });
         full.map_err(memory)?;
-        Ok(Part { number, segments: lane.segments.clone(), strings })
+        Ok(Part { number, found, segments: lane.segments.clone(), strings })
     }
 
     fn write_part(&self, lane: &mut Lane, steps: &[u64], strings: &[&[u8]]) -> Result<usize, ChunkFault> {
@@ -300,12 +317,13 @@ impl Chunks {
     /// Calls `step` for each of `count` chunks on all threads until one fails.
     fn each_chunk(
         &self,
+        pool: &Pool,
         count: u64,
         step: impl Fn(&mut Lane, u64) -> Result<(), ChunkFault> + Sync,
     ) -> Result<(), DataError> {
         let next = AtomicU64::new(0);
         let failure: Mutex<Option<DataError>> = Mutex::new(None);
-        self.pool.run(count, &|| {
+        pool.run(count, &|| {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut lane = idle.unwrap_or_default();
             loop {

@@ -1,0 +1,241 @@
+//! The way of variables whose strings are of any length.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ncz_nczarr::{
+    Array, Blocks, ByteOrder, DataError, Dataset, Dtype, FillText, FillValue, Format, Kind, Pool, Slab,
+    StringArray, Strings, Value, Variable,
+};
+use ncz_registry::spec::ChainSpec;
+
+use super::route::{Route, advance, block};
+use super::tasks::{Tiles, for_each};
+use super::{CopyError, Progress, VariableSummary};
+
+/// What a string is thought to take in memory.
+const STRING_BYTES: u64 = 64;
+
+/// Bytes of strings, as far as they are known, to look at at a time.
+const SCAN_BYTES: u64 = 8 << 20;
+
+/// A variable on its way, whatever its elements are.
+#[derive(Debug)]
+pub(super) enum AnyRoute<'a> {
+    Chunks(Route<'a>),
+    Strings(StringRoute<'a>),
+}
+
+impl<'a> AnyRoute<'a> {
+    pub(super) fn new(
+        source: &'a Dataset,
+        target: &'a Dataset,
+        original: &Variable,
+    ) -> Result<Self, CopyError> {
+        if original.dtype.is_variable_length() {
+            StringRoute::new(source, target, original).map(Self::Strings)
+        } else {
+            Route::new(source, target, original).map(Self::Chunks)
+        }
+    }
+
+    /// Bytes of decoded data to move, at most; a string of any length counts as one.
+    pub(super) fn decoded_len(&self) -> u64 {
+        match self {
+            Self::Chunks(route) => route.decoded_len(),
+            Self::Strings(route) => route.tiles.len().saturating_mul(route.tile_len()),
+        }
+    }
+
+    pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
+        match self {
+            Self::Chunks(route) => route.copy(progress),
+            Self::Strings(route) => route.copy(progress),
+        }
+    }
+
+    /// Decodes both sides and compares.
+    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+        match self {
+            Self::Chunks(route) => route.verify(progress),
+            Self::Strings(route) => route.verify(progress),
+        }
+    }
+}
+
+/// Strings of any length on their way.
+#[derive(Debug)]
+pub(super) struct StringRoute<'a> {
+    source: StringArray,
+    target: StringArray,
+    pool: &'a Pool,
+    /// Whether stored bytes pass as they are.
+    unchanged: bool,
+    tile: Vec<u64>,
+    tiles: Tiles,
+}
+
+impl<'a> StringRoute<'a> {
+    fn new(source: &'a Dataset, target: &'a Dataset, original: &Variable) -> Result<Self, CopyError> {
+        let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
+        let from = source.strings(&original.path)?;
+        let to = target.strings(&original.path)?;
+        let rank = original.shape.len();
+        let json = |strings: &StringArray| strings.chain().stored_json(ncz_codec::Dialect::Numcodecs).ok();
+        let unchanged = original.dtype == planned.dtype
+            && original.chunk_shape == planned.chunk_shape
+            && original.shape == planned.shape
+            && original.order.axes(rank) == planned.order.axes(rank)
+            && original.fill.as_ref().map(FillValue::bytes) == planned.fill.as_ref().map(FillValue::bytes)
+            && from.chain().working() == to.chain().working()
+            && json(&from).is_some()
+            && json(&from) == json(&to);
+        let tile = if original.chunk_shape == planned.chunk_shape {
+            planned.chunk_shape.clone()
+        } else {
+            block(original, planned, STRING_BYTES, source.session().pool.threads())
+        };
+        let stand_in = stand_in(source, original)?;
+        let tiles =
+            Tiles::all(&stand_in, &original.shape, &tile)?.existing(&stand_in, &**source.store(), &tile)?;
+        Ok(Self { source: from, target: to, pool: &source.session().pool, unchanged, tile, tiles })
+    }
+
+    fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
+        let (decoded, stored, chunks) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        for_each(
+            self.pool,
+            self.tiles.len(),
+            || (),
+            |(), position| {
+                let index = self.tiles.index(position);
+                let moved =
+                    if self.unchanged { self.pass(&index)? } else { self.rewrite(&self.slab(&index))? };
+                decoded.fetch_add(moved.decoded, Ordering::Relaxed);
+                stored.fetch_add(moved.stored, Ordering::Relaxed);
+                chunks.fetch_add(moved.chunks, Ordering::Relaxed);
+                advance(progress, self.tile_len())
+            },
+        )?;
+        let after = stored.into_inner();
+        Ok(VariableSummary {
+            path: self.source.path().to_owned(),
+            chain: self.target.chain().to_string(),
+            unchanged: self.unchanged,
+            decoded: decoded.into_inner(),
+            before: self.unchanged.then_some(after),
+            after,
+            chunks: chunks.into_inner(),
+        })
+    }
+
+    fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+        for_each(
+            self.pool,
+            self.tiles.len(),
+            || (),
+            |(), position| {
+                let slab = self.slab(&self.tiles.index(position));
+                let (ours, theirs) = (self.source.read_serial(&slab)?, self.target.read_serial(&slab)?);
+                let same = match (&ours, &theirs) {
+                    // Strings that were never written.
+                    (None, _) => true,
+                    (Some(ours), Some(theirs)) => ours == theirs,
+                    (Some(_), None) => false,
+                };
+                if !same {
+                    let path = self.source.path().to_owned();
+                    return Err(CopyError::Verify { path, start: slab.start().to_vec() });
+                }
+                advance(progress, self.tile_len())
+            },
+        )
+    }
+
+    /// Copies the stored bytes of a chunk; how many strings are in them is not looked at.
+    fn pass(&self, index: &[u64]) -> Result<Moved, DataError> {
+        let Some(stored) = self.source.read_stored(index)? else { return Ok(Moved::default()) };
+        self.target.write_stored(index, &stored)?;
+        let len = stored.len() as u64;
+        Ok(Moved { decoded: len, stored: len, chunks: 1 })
+    }
+
+    fn rewrite(&self, slab: &Slab) -> Result<Moved, DataError> {
+        let Some(strings) = self.source.read_serial(slab)? else { return Ok(Moved::default()) };
+        let rows: Vec<&[u8]> = strings.iter().collect();
+        let written = self.target.write_serial(slab, &rows)?;
+        Ok(Moved { decoded: strings.byte_len() as u64, stored: written.bytes, chunks: written.chunks })
+    }
+
+    /// The part of the stored array in a tile.
+    fn slab(&self, index: &[u64]) -> Slab {
+        let start: Vec<u64> = index.iter().zip(&self.tile).map(|(i, tile)| i * tile).collect();
+        let lens = self.source.stored_shape().iter().zip(&self.tile).zip(&start);
+        let count: Vec<u64> = lens.map(|((len, tile), start)| (*tile).min(len - start)).collect();
+        Slab::new(start, count)
+    }
+
+    fn tile_len(&self) -> u64 {
+        self.tile.iter().fold(1, |product, len| product.saturating_mul(*len))
+    }
+}
+
+/// What moving one tile did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    decoded: u64,
+    stored: u64,
+    chunks: u64,
+}
+
+/// Gives text of any length, which NCZarr does not have, the length of its longest string.
+pub(super) fn fix_length(
+    source: &Dataset,
+    original: &Variable,
+    planned: &mut Variable,
+    format: Format,
+) -> Result<(), DataError> {
+    if original.dtype.kind() != Kind::VlenText || !format.is_nczarr() {
+        return Ok(());
+    }
+    let refused = |reason: String| DataError::Unsupported { variable: original.path.clone(), reason };
+    let strings = source.strings(&original.path)?;
+    let fill = original.fill.as_ref().map_or(&[][..], FillValue::bytes);
+    let mut longest = length(fill).ok_or_else(|| refused(nul("its fill value")))?;
+    for slab in Blocks::new(strings.stored_shape(), strings.chunk_shape(), STRING_BYTES, SCAN_BYTES) {
+        let read: Strings = strings.read(&slab)?;
+        for (number, string) in read.iter().enumerate() {
+            let len = length(string).ok_or_else(|| refused(nul(&format!("string {number} of {slab:?}"))))?;
+            longest = longest.max(len);
+        }
+    }
+    planned.dtype = Dtype::string(longest);
+    planned.nc_type = planned.dtype.nc_type(true);
+    if original.fill.is_some() {
+        let value = Value::String(vec![fill.to_vec()]);
+        let fault =
+            |fault: ncz_nczarr::VariableFault| refused(format!("its fill value cannot be kept: {fault}"));
+        planned.fill =
+            Some(FillValue::from_value(&value, &planned.dtype, FillText::of(format)).map_err(fault)?);
+    }
+    Ok(())
+}
+
+/// The length that a string of a fixed length needs; `None`: it holds a NUL.
+fn length(string: &[u8]) -> Option<usize> {
+    (!string.contains(&0)).then_some(string.len().max(1))
+}
+
+fn nul(what: &str) -> String {
+    format!("{what} holds a NUL, which ends a string in NCZarr; copy to pure Zarr (#mode=zarr) to keep it")
+}
+
+/// An array of bytes whose chunks have the keys of those of `variable`.
+fn stand_in(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
+    let dtype = Dtype::numeric(Kind::UInt, 1, ByteOrder::None).map_err(|fault| DataError::Unsupported {
+        variable: variable.path.clone(),
+        reason: fault.to_string(),
+    })?;
+    let bytes = Variable { dtype, fill: None, filters: Vec::new(), ..variable.clone() };
+    let chain = dataset.session().bind(&bytes, dataset.hierarchy().format, &ChainSpec::default())?;
+    Array::new(dataset.store().clone(), &bytes, bytes.shape.clone(), chain, Pool::serial())
+}
