@@ -488,3 +488,20 @@ fn modes_are_what_the_umask_leaves() {
     assert_eq!(mode(&path.join("a")), mode(&folder.path().join("reference.d")));
     assert_eq!(mode(&path.join("a/0")), mode(&folder.path().join("reference")));
 }
+
+#[test]
+fn modes_are_those_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    let permissions = FilePermissions { directory: 0o700, file: 0o600 };
+    let store = FileStore::create(&path, CreateOptions::new().permissions(permissions)).unwrap();
+    store.write(Key::parse("a/0").unwrap(), b"1", WriteMode::Replace).unwrap();
+    store.publish().unwrap();
+    assert_eq!([&path, &path.join("a"), &path.join("a/0")].map(|path| mode(path)), [0o700, 0o700, 0o600]);
+    let store = FileStore::open(&path, Access::ReadWrite)
+        .unwrap()
+        .with_permissions(FilePermissions { directory: 0o750, file: 0o640 });
+    store.write(Key::parse("b/0").unwrap(), b"1", WriteMode::Replace).unwrap();
+    assert_eq!([&path.join("b"), &path.join("b/0")].map(|path| mode(path)), [0o750, 0o640]);
+}

@@ -54,6 +54,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Whether this is what became of `old`, so far as the directory tells. What could not be read
+    /// may have become readable, when an entry that it shared its bytes with has gone.
+    pub(super) fn is_like(&self, old: &Self) -> bool {
+        (self.len, self.stored_len, self.crc) == (old.len, old.stored_len, old.crc)
+            && (self.form == old.form || matches!(old.form, Form::Unreadable(_)))
+    }
+
     pub(super) fn copy(&self) -> Self {
         Self { data_start: AtomicU64::new(self.data_start.load(Ordering::Relaxed)), ..*self }
     }

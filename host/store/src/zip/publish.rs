@@ -72,27 +72,27 @@ fn build(store: &ZipStore, changing: &Changing, state: &State) -> Result<Built, 
     };
     // read as anybody will read it, before it replaces anything
     let archive = Archive::read(Arc::clone(&file.file), &place, &layout)?;
-    if !reads_back(state, &archive, &new) {
-        return Err(bad(&place, None, "its new directory does not read back as it was written"));
+    if let Some(key) = unlike(state, &archive, &new) {
+        let reason = "would not be what it was, since the archive is damaged: overwrite or delete it";
+        return Err(bad(&place, Some(key.to_string()), reason));
     }
     Ok(Built { file, archive })
 }
 
-/// Whether an archive has the objects that it should have.
-fn reads_back(state: &State, archive: &Archive, new: &[(&KeyBuf, &Entry)]) -> bool {
-    let has = |key: &KeyBuf, entry: &Entry| {
-        archive.objects.get(key.as_str()).is_some_and(|found| {
-            (found.len, found.stored_len, found.crc) == (entry.len, entry.stored_len, entry.crc)
-        })
-    };
+/// An object that an archive does not have as it should.
+fn unlike<'s>(state: &'s State, archive: &'s Archive, new: &[(&'s KeyBuf, &'s Entry)]) -> Option<&'s KeyBuf> {
     let base = state.base.iter().flat_map(|base| &base.objects);
-    let mut kept = base.filter(|(key, _)| !state.changes.contains_key(key.as_str()));
-    let mut count = new.len();
-    kept.all(|(key, entry)| {
-        count += 1;
-        has(key, entry)
-    }) && new.iter().all(|(key, entry)| has(key, entry))
-        && archive.objects.len() == count
+    let kept = base.filter(|(key, _)| !state.changes.contains_key(key.as_str()));
+    let mut count = 0;
+    let expected = kept.chain(new.iter().copied()).inspect(|_| count += 1);
+    let unlike = expected
+        .into_iter()
+        .find(|(key, entry)| archive.objects.get(key.as_str()).is_none_or(|found| !found.is_like(entry)));
+    match unlike {
+        Some((key, _)) => Some(key),
+        None if archive.objects.len() == count => None,
+        None => archive.objects.keys().find(|key| !state.has(key.as_str())),
+    }
 }
 
 /// What is at the place and may be replaced; an error if something else is.
