@@ -1,18 +1,24 @@
 //! A dataset: a store, what its metadata say, and the codecs and threads to read and write it with.
 
+mod change;
+mod documents;
+mod grow;
+mod room;
+
 use std::sync::Arc;
 
 use ncz_codec::{CodecError, Dialect};
 use ncz_registry::Registry;
 use ncz_registry::chain::{ChainError, FilterChain, Operation};
 use ncz_registry::spec::{ChainSpec, StageSpec};
-use ncz_store::{Depth, Key, Prefix, Store, StoreError, StoreExt, WriteMode};
+use ncz_store::{Depth, Key, Prefix, Store, StoreError, StoreExt};
 use serde_json::Value as Json;
 
+use self::documents::Pending;
 use crate::array::{Array, codec_env};
 use crate::data_error::DataError;
 use crate::dtype::{ByteOrder, NcType};
-use crate::error::{NczarrError, SourceError};
+use crate::error::SourceError;
 use crate::limits;
 use crate::metadata::{self, Documents, ReadOptions};
 use crate::model::{Format, Hierarchy, Variable, Warning};
@@ -49,11 +55,16 @@ pub enum ShuffleReading {
 }
 
 /// An open dataset.
+///
+/// [`array`](Self::array) gives the data of a variable as they are. What makes variables longer or changes
+/// metadata goes through the dataset and takes it `&mut`: [`write`](Self::write), [`append`](Self::append),
+/// [`resize`](Self::resize), [`change`](Self::change).
 #[derive(Debug)]
 pub struct Dataset {
     store: Arc<dyn Store>,
     hierarchy: Hierarchy,
     session: Session,
+    pending: Pending,
 }
 
 impl Session {
@@ -77,7 +88,13 @@ impl Session {
             variable: variable.path.clone(),
             source: Box::new(source),
         })?;
-        FilterChain::bind(&stages, &codec_env(variable, format))
+        let env = codec_env(variable, format);
+        let chain = if variable.dtype.is_variable_length() {
+            FilterChain::bind_bytes(&stages, &env, crate::strings::MAX_CHUNK_BYTES)
+        } else {
+            FilterChain::bind(&stages, &env)
+        };
+        chain
             .map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
     }
 
@@ -114,38 +131,33 @@ impl Dataset {
         let mut hierarchy = metadata::read(&StoreDocuments(&*store), options)?;
         let doubtful = doubtful_byte_orders(&hierarchy);
         hierarchy.warnings.extend(doubtful);
-        Ok(Self { store, hierarchy, session })
+        Ok(Self { store, hierarchy, session, pending: Pending::default() })
     }
 
     /// Starts a new dataset: writes the metadata of `hierarchy`, whose variables have their codecs
-    /// already ([`Session::define`]). Write the data next, then [`finish`](Self::finish).
+    /// already ([`Session::define`]). Write the data next, then [`finish`](Self::finish), which writes the
+    /// documents of the root: without them there is no dataset.
     ///
     /// # Errors
-    /// Metadata that contradict themselves, or the store fails.
+    /// The store holds something already; metadata that contradict themselves; the store fails.
     pub fn create(
         store: Arc<dyn Store>,
         hierarchy: Hierarchy,
         session: Session,
         consolidated: bool,
     ) -> Result<Self, DataError> {
-        let dataset = Self { store, hierarchy, session };
-        for (key, bytes) in metadata::write(&dataset.hierarchy, consolidated)? {
-            let parsed = Key::parse(&key)
-                .map_err(|source| NczarrError::Metadata { key: key.clone(), reason: source.to_string() })?;
-            dataset
-                .store
-                .write(parsed, &bytes, WriteMode::Replace)
-                .map_err(|source| dataset.store_error(source))?;
-        }
+        let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
+        dataset.begin(consolidated)?;
         Ok(dataset)
     }
 
-    /// Makes what was written durable, and a new dataset visible.
+    /// Makes what was written durable ([`flush`](Self::flush)), and a new dataset visible. A dataset that is
+    /// dropped without it keeps its old lengths; a new one is none.
     ///
     /// # Errors
-    /// The store fails; a new dataset is not visible then.
-    pub fn finish(self) -> Result<(), DataError> {
-        self.store.sync().map_err(|source| self.store_error(source))?;
+    /// As [`flush`](Self::flush); a new dataset is not visible then.
+    pub fn finish(mut self) -> Result<(), DataError> {
+        self.flush()?;
         self.store.publish().map_err(|source| self.store_error(source))
     }
 

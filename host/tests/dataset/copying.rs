@@ -212,7 +212,7 @@ fn what_netcdf_c_wrote_is_copied_as_identical_chunks_and_the_true_size_of_shuffl
 fn codec_json_stays_as_it_is_but_for_the_open_size_of_shuffle() {
     let hierarchy = Hierarchy::new(Format::NCZARR);
     let store = memory();
-    Dataset::create(store.clone(), hierarchy, session(1), false).unwrap();
+    Dataset::create(store.clone(), hierarchy, session(1), false).unwrap().finish().unwrap();
     let zarray = r#"{"zarr_format": 2, "shape": [4], "chunks": [4], "dtype": "<f8", "order": "C", "fill_value": 0.50,
         "filters": [{"elementsize": 0, "id": "shuffle"}], "compressor": {"level": 3, "id": "zstd", "checksum": false}}"#;
     put(&*store, "v/.zarray", zarray.as_bytes());

@@ -31,7 +31,9 @@ pub(crate) fn open_file(path: &Path) -> Dataset {
 
 /// Writes the metadata of `hierarchy` and opens it.
 pub(crate) fn create(hierarchy: Hierarchy, session: &Session) -> Dataset {
-    Dataset::create(memory(), hierarchy, session.clone(), false).unwrap()
+    let mut dataset = Dataset::create(memory(), hierarchy, session.clone(), false).unwrap();
+    dataset.flush().unwrap();
+    dataset
 }
 
 pub(crate) fn spec(text: &str) -> ChainSpec {

@@ -14,7 +14,23 @@ mod copying;
 mod failing;
 // Shuffles that readers disagree about.
 mod shuffle;
+// Data of Zarr version 3, in shards and not.
+mod version3;
+// Strings of every kind.
+mod strings;
 // Many threads at one array.
 mod threads;
+// Variables grow.
+mod growing;
+// Metadata change.
+mod changing;
+// Programs stop in the midst of it.
+mod crash;
 // The filter functions of netCDF.
 mod filters;
+// Values quantized as they are written.
+mod quantize;
+// Faults are found at their places.
+mod verify;
+// Known faults are mended, and stopping midway does no harm.
+mod repair;

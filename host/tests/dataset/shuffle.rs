@@ -31,7 +31,7 @@ fn disputed(shuffle: &Json, written: u64) -> Arc<MemoryStore> {
     session.define(variable, Format::Zarr2, &spec(&chain.to_string())).unwrap();
     let variable = variable.clone();
     let store = memory();
-    Dataset::create(store.clone(), hierarchy, session.clone(), false).unwrap();
+    Dataset::create(store.clone(), hierarchy, session.clone(), false).unwrap().finish().unwrap();
     let stages = session.bind(&variable, Format::Zarr2, &spec(&chain.to_string())).unwrap();
     let array = Array::new(store.clone(), &variable, vec![60], stages, session.pool).unwrap();
     array.write(&Slab::whole(&[60]), Elements::Native, &data()).unwrap();
@@ -117,7 +117,7 @@ fn netcdf_c_shuffles_strings_by_the_size_of_a_pointer() {
     let new = new.filters(vec![json!({"id": "shuffle", "elementsize": 0})]);
     hierarchy.add_variable("/", new).unwrap();
     let store = memory();
-    Dataset::create(store.clone(), hierarchy, session(1), false).unwrap();
+    Dataset::create(store.clone(), hierarchy, session(1), false).unwrap().finish().unwrap();
     let text: Vec<u8> = (b'a'..b'a' + 16).chain(b'A'..b'A' + 16).collect();
     let mut stored = Vec::new();
     for byte in 0..8 {

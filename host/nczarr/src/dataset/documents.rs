@@ -1,0 +1,441 @@
+//! Metadata on their way to the store: what changed, in an order in which a crash leaves a dataset.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use ncz_store::{Depth, Key, Prefix, StoreError, StoreExt, WriteMode};
+use serde_json::{Map, Value as Json};
+
+use super::Dataset;
+use crate::data_error::DataError;
+use crate::error::NczarrError;
+use crate::json;
+use crate::limits;
+use crate::metadata;
+use crate::model::{Consolidated, DimensionRef, GroupDocuments, VariableDocuments};
+
+/// A key and its content.
+type Document = (String, Vec<u8>);
+
+type Object = Map<String, Json>;
+
+/// Key of version 2's consolidated metadata.
+const CONSOLIDATED: &str = ".zmetadata";
+
+/// The member of version 3's root with them.
+const CONSOLIDATED_V3: &str = "consolidated_metadata";
+
+/// What memory has and the store has not, and what is known of the store.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Paths of the variables and groups whose documents may have to be written.
+    variables: BTreeSet<String>,
+    groups: BTreeSet<String>,
+    /// Those of them that the store has not; their documents are of another dataset, if any.
+    new: HashSet<String>,
+    /// Documents as they were before the change, by key: what is the same afterwards is not written.
+    before: HashMap<String, Vec<u8>>,
+    /// Dimensions whose new length other arrays must get too.
+    pub(super) grown: BTreeSet<DimensionRef>,
+    /// Dimensions that were looked at for arrays left behind.
+    pub(super) seen: BTreeSet<DimensionRef>,
+    /// Data were written.
+    pub(super) wrote: bool,
+    /// Axes of variables whose last chunks hold nothing but fill beyond the end.
+    pub(super) clean: HashSet<(String, usize)>,
+    /// A dataset that is being made has no documents at its root yet.
+    unfinished: bool,
+    consolidate_new: bool,
+}
+
+impl Pending {
+    /// From now on the documents of the root are written too.
+    fn complete(&mut self) {
+        self.unfinished = false;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.variables.is_empty() && self.groups.is_empty()
+    }
+}
+
+impl Dataset {
+    /// Makes what was written so far part of the dataset, and durable: first the chunks, then the variables
+    /// with their lengths, then the groups, consolidated metadata last. All arrays of a dimension that grew
+    /// get its length, as xarray and netcdf-c ask for. After a crash, wherever, each variable has its old or
+    /// its new length. Consolidated metadata that were out of date are deleted.
+    ///
+    /// Each document is replaced whole, and only where the store still has what was read. Two programs that
+    /// change a dataset at the same time see each other only if their flushes do not coincide.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`]; the store fails. What is not written yet stays so, and may be tried again.
+    pub fn flush(&mut self) -> Result<(), DataError> {
+        self.pending.complete();
+        self.settle()
+    }
+
+    /// As [`flush`](Self::flush), but a new dataset is not complete by it.
+    pub(super) fn settle(&mut self) -> Result<(), DataError> {
+        self.level()?;
+        let is_stale = self.hierarchy.consolidated == Consolidated::Stale
+            && self.pending.wrote
+            && metadata::group_documents(&self.hierarchy, &self.hierarchy.root).is_ok();
+        if is_stale || !self.pending.is_empty() {
+            self.save()?;
+        }
+        self.sync()
+    }
+
+    /// Writes the documents of a new dataset but for those of the root.
+    pub(super) fn begin(&mut self, consolidated: bool) -> Result<(), DataError> {
+        if let Some(key) = self.first_stranger("", &BTreeMap::new())? {
+            return Err(self.in_the_way(key));
+        }
+        if consolidated {
+            // What cannot be consolidated is refused before anything is written.
+            metadata::consolidated_document(&self.hierarchy)?;
+        }
+        self.hierarchy.consolidated = if consolidated { Consolidated::Current } else { Consolidated::Absent };
+        let paths: Vec<String> = self.hierarchy.variables().map(|variable| variable.path.clone()).collect();
+        let groups: Vec<String> = self.hierarchy.groups().map(|group| group.path.clone()).collect();
+        self.pending.new = paths.iter().chain(&groups).cloned().collect();
+        self.pending.variables = paths.into_iter().collect();
+        self.pending.groups = groups.into_iter().collect();
+        self.pending.unfinished = true;
+        self.pending.consolidate_new = consolidated;
+        self.save()
+    }
+
+    /// Says that the documents of a variable may change, before they do.
+    pub(super) fn touch_variable(&mut self, path: &str) -> Result<(), DataError> {
+        if !self.pending.variables.contains(path) {
+            let documents = metadata::variable_documents(&self.hierarchy, self.hierarchy.variable(path)?)?;
+            self.pending.before.extend(documents);
+            self.pending.variables.insert(path.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Says that the documents of a group may change, before they do.
+    pub(super) fn touch_group(&mut self, path: &str) -> Result<(), DataError> {
+        if !self.pending.groups.contains(path) {
+            let documents = metadata::group_documents(&self.hierarchy, self.hierarchy.group(path)?)?;
+            self.pending.before.extend(documents);
+            self.pending.groups.insert(path.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Says of paths that the store has none of their documents yet.
+    ///
+    /// # Errors
+    /// It has something else there. What an interrupted attempt at the same change left is taken over.
+    pub(super) fn add_new(&mut self, variables: &[String], groups: &[String]) -> Result<(), DataError> {
+        let mut wanted = BTreeMap::new();
+        for path in variables {
+            wanted.extend(metadata::variable_documents(&self.hierarchy, self.hierarchy.variable(path)?)?);
+        }
+        for path in groups {
+            wanted.extend(metadata::group_documents(&self.hierarchy, self.hierarchy.group(path)?)?);
+        }
+        for path in variables.iter().chain(groups) {
+            if let Some(key) = self.first_stranger(path.trim_matches('/'), &wanted)? {
+                return Err(self.in_the_way(key));
+            }
+        }
+        self.pending.new.extend(variables.iter().chain(groups).cloned());
+        self.pending.variables.extend(variables.iter().cloned());
+        self.pending.groups.extend(groups.iter().cloned());
+        Ok(())
+    }
+
+    /// Forgets changes that were given up.
+    pub(super) fn forget_changes(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        self.pending.clean = pending.clean;
+        if pending.unfinished {
+            self.pending.unfinished = true;
+            self.pending.consolidate_new = pending.consolidate_new;
+            self.pending.groups.insert("/".to_owned());
+            self.pending.new.insert("/".to_owned());
+        }
+    }
+
+    /// Writes the documents that changed: those inside first, a group's lists behind what they name.
+    pub(super) fn save(&mut self) -> Result<(), DataError> {
+        self.sync()?;
+        let mut written = Vec::new();
+        let waits =
+            |path: &str, key: &str, pending: &Pending| pending.unfinished && (path == "/" || key.is_empty());
+        let variables: Vec<String> = self.pending.variables.iter().cloned().collect();
+        for path in &variables {
+            let variable = self.hierarchy.variable(path)?;
+            if waits(path, &variable.key, &self.pending) {
+                continue;
+            }
+            let documents = metadata::variable_documents(&self.hierarchy, variable)?;
+            let kept = (!self.pending.new.contains(path)).then(|| variable.documents.clone());
+            let changed =
+                self.replace_all(documents, |key| kept.as_ref().and_then(|kept| of_variable(kept, key)))?;
+            let documents = &mut self.hierarchy.variable_mut(path)?.documents;
+            changed.iter().for_each(|(key, object)| *slot_of_variable(documents, key) = Some(object.clone()));
+            written.extend(changed);
+        }
+        let mut groups: Vec<String> = self.pending.groups.iter().cloned().collect();
+        groups.sort_by_key(|path| std::cmp::Reverse(depth(path)));
+        if self.hierarchy.root_array {
+            groups.clear();
+        }
+        if !written.is_empty() {
+            self.sync()?;
+        }
+        for path in &groups {
+            // In version 3 the root's document is also the consolidated one.
+            if waits(path, "-", &self.pending) || path == "/" && self.hierarchy.format.is_v3() {
+                continue;
+            }
+            let group = self.hierarchy.group(path)?;
+            let documents = metadata::group_documents(&self.hierarchy, group)?;
+            let kept = (!self.pending.new.contains(path)).then(|| group.documents.clone());
+            let changed =
+                self.replace_all(documents, |key| kept.as_ref().and_then(|kept| of_group(kept, key)))?;
+            let documents = &mut self.hierarchy.group_mut(path)?.documents;
+            changed.iter().for_each(|(key, object)| *slot_of_group(documents, key) = Some(object.clone()));
+            written.extend(changed);
+        }
+        if !self.pending.unfinished {
+            if !written.is_empty() {
+                self.sync()?;
+            }
+            match self.hierarchy.format.is_v3() {
+                true if self.hierarchy.root_array => {}
+                true => self.save_root_v3(written)?,
+                false => self.consolidate(written)?,
+            }
+        }
+        self.forget_saved();
+        Ok(())
+    }
+
+    /// Nothing is pending but what waits for the root of a new dataset.
+    fn forget_saved(&mut self) {
+        let unfinished = self.pending.unfinished;
+        let waits = |path: &String| unfinished && path == "/";
+        self.pending.groups.retain(waits);
+        let hierarchy = &self.hierarchy;
+        let is_root = |path: &String| hierarchy.variable(path).is_ok_and(|variable| variable.key.is_empty());
+        self.pending.variables.retain(|path| unfinished && is_root(path));
+        let Pending { variables, groups, new, before, grown, .. } = &mut self.pending;
+        new.retain(|path| groups.contains(path) || variables.contains(path));
+        before.clear();
+        grown.clear();
+        self.pending.wrote = false;
+    }
+
+    /// Replaces those of an object's documents that changed, and gives them as they are now.
+    fn replace_all<'k>(
+        &self,
+        documents: Vec<Document>,
+        kept: impl Fn(&str) -> Option<&'k Object>,
+    ) -> Result<Vec<(String, Object)>, DataError> {
+        let mut changed = Vec::new();
+        for (key, bytes) in documents {
+            if self.pending.before.get(&key) == Some(&bytes) {
+                continue;
+            }
+            self.replace(&key, &bytes, kept(&key))?;
+            if let Some(object) = object(&bytes) {
+                changed.push((key, object));
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Replaces a document if the store has what was read, or already what is to be written.
+    fn replace(&self, key: &str, bytes: &[u8], kept: Option<&Object>) -> Result<(), DataError> {
+        let parsed = parse_key(key)?;
+        let stored = self.stored(parsed)?;
+        if stored.as_deref() == Some(bytes) {
+            return Ok(());
+        }
+        let same = match (&stored, kept) {
+            (None, None) => true,
+            (Some(stored), Some(kept)) => object(stored).as_ref() == Some(kept),
+            _ => false,
+        };
+        if !same {
+            return Err(DataError::Changed { store: self.store.to_string(), key: key.to_owned() });
+        }
+        self.store.write(parsed, bytes, WriteMode::Replace).map_err(|source| self.store_error(source))
+    }
+
+    /// Brings consolidated metadata up to date with the documents that were written. Those that were not are
+    /// deleted: half right is worse than none.
+    fn consolidate(&mut self, written: Vec<(String, Object)>) -> Result<(), DataError> {
+        let key = parse_key(CONSOLIDATED)?;
+        let put = |bytes: &[u8]| self.store.write(key, bytes, WriteMode::Replace);
+        if std::mem::take(&mut self.pending.consolidate_new) {
+            let (_, bytes) = metadata::consolidated_document(&self.hierarchy)?;
+            return put(&bytes).map_err(|source| self.store_error(source));
+        }
+        let is_current = self.hierarchy.consolidated == Consolidated::Current;
+        if written.is_empty() && is_current {
+            return Ok(());
+        }
+        let Some(stored) = self.stored(key)? else { return Ok(()) };
+        if is_current
+            && let Some(mut document) = object(&stored)
+            && let Some(Json::Object(entries)) = document.get_mut("metadata")
+        {
+            entries.extend(written.into_iter().map(|(key, object)| (key, Json::Object(object))));
+            let document = Json::Object(document);
+            let nczarr = self.hierarchy.format.is_nczarr();
+            let text = if nczarr { json::to_text(&document) } else { json::to_text_lenient(&document) };
+            return put(text.as_bytes()).map_err(|source| self.store_error(source));
+        }
+        self.store.delete(key).map_err(|source| self.store_error(source))?;
+        self.hierarchy.consolidated = Consolidated::Absent;
+        Ok(())
+    }
+
+    /// Writes version 3's document of the root, with what it consolidates brought up to date.
+    fn save_root_v3(&mut self, written: Vec<(String, Object)>) -> Result<(), DataError> {
+        let root = &self.hierarchy.root;
+        let is_new = self.pending.new.contains("/");
+        let kept = if is_new { None } else { root.documents.zarr_json.clone() };
+        let (key, new) = if self.pending.consolidate_new {
+            metadata::consolidated_document(&self.hierarchy)?
+        } else {
+            let mut documents = metadata::group_documents(&self.hierarchy, root)?.into_iter();
+            let Some((key, plain)) = documents.next() else { return Ok(()) };
+            let nodes =
+                kept.as_ref().and_then(|kept| kept.get(CONSOLIDATED_V3)).filter(|nodes| !nodes.is_null());
+            let unchanged =
+                !self.pending.groups.contains("/") || self.pending.before.get(&key) == Some(&plain);
+            let base = if unchanged { kept.clone() } else { object(&plain) };
+            let Some(mut base) = base else { return Ok(()) };
+            let mut nodes = nodes.filter(|_| self.hierarchy.consolidated == Consolidated::Current).cloned();
+            if unchanged
+                && (nodes.is_some() && written.is_empty()
+                    || kept.as_ref().is_some_and(|kept| !kept.contains_key(CONSOLIDATED_V3)))
+            {
+                return Ok(());
+            }
+            base.shift_remove(CONSOLIDATED_V3);
+            if let Some(Json::Object(entries)) = nodes.as_mut().and_then(|nodes| nodes.get_mut("metadata")) {
+                let path = |key: String| key.rsplit_once('/').map(|(path, _)| path.to_owned());
+                let written = written.into_iter();
+                entries.extend(written.filter_map(|(key, node)| Some((path(key)?, Json::Object(node)))));
+            }
+            self.hierarchy.consolidated =
+                if nodes.is_some() { Consolidated::Current } else { Consolidated::Absent };
+            base.extend(nodes.map(|nodes| (CONSOLIDATED_V3.to_owned(), nodes)));
+            let bare = !self.hierarchy.format.is_nczarr();
+            (key, json::to_text_indented(&Json::Object(base), bare).into_bytes())
+        };
+        self.replace(&key, &new, kept.as_ref())?;
+        self.pending.consolidate_new = false;
+        self.hierarchy.root.documents.zarr_json = object(&new);
+        Ok(())
+    }
+
+    /// The first object below `prefix` that is none of `wanted`.
+    fn first_stranger(
+        &self,
+        prefix: &str,
+        wanted: &BTreeMap<String, Vec<u8>>,
+    ) -> Result<Option<String>, DataError> {
+        if !self.store.capabilities().list {
+            return Ok(None);
+        }
+        let parsed = if prefix.is_empty() { Ok(Prefix::ROOT) } else { Prefix::parse(prefix) };
+        let parsed = parsed.map_err(|source| unusable(prefix, &source))?;
+        // Empty directories that other programs left do not count.
+        let most = wanted.len().saturating_mul(limits::GROUP_DEPTH).saturating_add(1000);
+        let listing = match self.store.list(parsed, Depth::All, most) {
+            Err(StoreError::TooManyEntries { .. }) => return Ok(Some(format!("{prefix}/"))),
+            other => other.map_err(|source| self.store_error(source))?,
+        };
+        for entry in listing.entries {
+            if entry.kind != ncz_store::EntryKind::Object {
+                continue;
+            }
+            let key = entry.key.as_key();
+            let same = match wanted.get(key.as_str()) {
+                Some(bytes) => self.stored(key)?.as_ref() == Some(bytes),
+                None => false,
+            };
+            if !same {
+                return Ok(Some(key.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn stored(&self, key: Key<'_>) -> Result<Option<Vec<u8>>, DataError> {
+        self.store.read_vec(key, limits::DOCUMENT_BYTES as u64).map_err(|source| self.store_error(source))
+    }
+
+    fn sync(&self) -> Result<(), DataError> {
+        self.store.sync().map_err(|source| self.store_error(source))
+    }
+
+    fn in_the_way(&self, key: String) -> DataError {
+        DataError::InTheWay { store: self.store.to_string(), key }
+    }
+}
+
+fn depth(path: &str) -> usize {
+    path.split('/').filter(|name| !name.is_empty()).count()
+}
+
+fn object(bytes: &[u8]) -> Option<Object> {
+    match json::parse(bytes).ok()?.value {
+        Json::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+fn parse_key(key: &str) -> Result<Key<'_>, DataError> {
+    Key::parse(key).map_err(|source| unusable(key, &source))
+}
+
+fn unusable(key: &str, source: &ncz_store::KeyError) -> DataError {
+    NczarrError::Metadata { key: key.to_owned(), reason: source.to_string() }.into()
+}
+
+fn name_of(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or(key)
+}
+
+fn of_variable<'a>(documents: &'a VariableDocuments, key: &str) -> Option<&'a Object> {
+    match name_of(key) {
+        ".zarray" => documents.zarray.as_ref(),
+        ".zattrs" => documents.zattrs.as_ref(),
+        _ => documents.zarr_json.as_ref(),
+    }
+}
+
+fn slot_of_variable<'a>(documents: &'a mut VariableDocuments, key: &str) -> &'a mut Option<Object> {
+    match name_of(key) {
+        ".zarray" => &mut documents.zarray,
+        ".zattrs" => &mut documents.zattrs,
+        _ => &mut documents.zarr_json,
+    }
+}
+
+fn of_group<'a>(documents: &'a GroupDocuments, key: &str) -> Option<&'a Object> {
+    match name_of(key) {
+        ".zgroup" => documents.zgroup.as_ref(),
+        ".zattrs" => documents.zattrs.as_ref(),
+        _ => documents.zarr_json.as_ref(),
+    }
+}
+
+fn slot_of_group<'a>(documents: &'a mut GroupDocuments, key: &str) -> &'a mut Option<Object> {
+    match name_of(key) {
+        ".zgroup" => &mut documents.zgroup,
+        ".zattrs" => &mut documents.zattrs,
+        _ => &mut documents.zarr_json,
+    }
+}

@@ -1,0 +1,399 @@
+//! Variables that grow.
+//!
+//! A write beyond the end of an unlimited dimension makes it longer. Chunks are written at once, beyond what
+//! the metadata show; [`Dataset::flush`] then writes the new lengths. Until it does, the dataset in the store
+//! has its old lengths, whatever happens.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ncz_registry::chain::FilterChain;
+use ncz_store::Store;
+
+use super::Dataset;
+use super::room::Room;
+use crate::array::{Array, Elements};
+use crate::data_error::DataError;
+use crate::grid::{self, Slab, SlabError};
+use crate::metadata;
+use crate::model::{Consolidated, Dimension, DimensionRef, Storage, Variable};
+use crate::pool::Pool;
+use crate::strings::StringArray;
+
+/// A variable as it is after growth.
+pub(super) struct Longer {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) variable: Variable,
+    pub(super) chain: FilterChain,
+    pub(super) pool: Pool,
+}
+
+impl Longer {
+    pub(super) fn array(self) -> Result<Array, DataError> {
+        let shape = self.variable.shape.clone();
+        Array::new(self.store, &self.variable, shape, self.chain, self.pool)
+    }
+
+    /// Whether it can be read and written at all.
+    fn check(self) -> Result<(), DataError> {
+        if self.variable.dtype.is_variable_length() {
+            self.strings().map(|_| ())
+        } else {
+            self.array().map(|_| ())
+        }
+    }
+
+    pub(super) fn strings(self) -> Result<StringArray, DataError> {
+        let shape = self.variable.shape.clone();
+        StringArray::new(self.store, &self.variable, shape, self.chain, self.pool)
+    }
+}
+
+impl Dataset {
+    /// Writes a hyperslab of a variable, as [`Array::write`] does. Where it reaches beyond the end of an
+    /// unlimited dimension, that dimension grows; what is not written of the new elements reads as fill, in
+    /// every variable of the dimension. Chunks and their padding that an interrupted program or another one
+    /// left beyond the old end are made fill first.
+    ///
+    /// The new length is in the store when [`flush`](Self::flush) or [`finish`](Self::finish) has returned.
+    ///
+    /// # Errors
+    /// [`DataError::FixedDimension`]; metadata of an old generation, which do not grow; codecs of this or of
+    /// another variable of the dimension that are not to be had, or that would read old chunks otherwise; as
+    /// [`Array::write`]. The variable has its old length then.
+    pub fn write(
+        &mut self,
+        path: &str,
+        slab: &Slab,
+        elements: Elements,
+        data: &[u8],
+    ) -> Result<(), DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        match self.length_for(variable, slab)? {
+            None => {
+                self.array(path)?.write(slab, elements, data)?;
+                self.catch_up(path)
+            }
+            Some(shape) => {
+                self.grow(path, &shape, Some(slab), |longer| longer.array()?.write(slab, elements, data))
+            }
+        }
+    }
+
+    /// Writes a hyperslab of a variable of strings, as [`StringArray::write`] does; it grows as with
+    /// [`write`](Self::write).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_strings<T: AsRef<[u8]>>(
+        &mut self,
+        path: &str,
+        slab: &Slab,
+        strings: &[T],
+    ) -> Result<(), DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        match self.length_for(variable, slab)? {
+            None => {
+                self.strings(path)?.write(slab, strings)?;
+                self.catch_up(path)
+            }
+            Some(shape) => {
+                self.grow(path, &shape, Some(slab), |longer| longer.strings()?.write(slab, strings))
+            }
+        }
+    }
+
+    /// Writes `data` behind the end of a variable's dimension, counted from 0, whether it is unlimited or not,
+    /// and says where they are along it. All variables of the dimension get the new length.
+    ///
+    /// # Errors
+    /// `data` are not whole records; as [`write`](Self::write).
+    pub fn append(
+        &mut self,
+        path: &str,
+        dimension: usize,
+        elements: Elements,
+        data: &[u8],
+    ) -> Result<Range<u64>, DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        let mut shape = self.hierarchy.shape_of(variable);
+        let wrong = |source| DataError::Slab { variable: variable.path.clone(), source };
+        let Some(&start) = shape.get(dimension) else {
+            return Err(wrong(SlabError::Rank { slab: dimension.saturating_add(1), array: shape.len() }));
+        };
+        shape[dimension] = 1;
+        let record = grid::product(shape.iter().copied().chain([variable.dtype.size() as u64]));
+        let record =
+            record.filter(|&record| record > 0 && data.len() as u64 % record == 0).ok_or_else(|| {
+                wrong(SlabError::Buffer { want: record.unwrap_or(u64::MAX), got: data.len() as u64 })
+            })?;
+        shape[dimension] = data.len() as u64 / record;
+        let mut first = vec![0; shape.len()];
+        first[dimension] = start;
+        let slab = Slab::new(first, shape.as_slice());
+        let end = start.checked_add(shape[dimension]).ok_or_else(|| too_long(variable))?;
+        shape[dimension] = end;
+        if end > start {
+            self.grow(path, &shape, Some(&slab), |longer| longer.array()?.write(&slab, elements, data))?;
+        }
+        Ok(start..end)
+    }
+
+    /// Makes a variable longer, along any of its dimensions. All variables of a dimension get its new length;
+    /// a dimension without a name is the variable's own. New elements read as fill.
+    ///
+    /// # Errors
+    /// A length below the present one: nothing is thrown away. As [`write`](Self::write).
+    pub fn resize(&mut self, path: &str, shape: &[u64]) -> Result<(), DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        let shown = self.hierarchy.shape_of(variable);
+        if shown.len() != shape.len() {
+            let source = SlabError::Rank { slab: shape.len(), array: shown.len() };
+            return Err(DataError::Slab { variable: variable.path.clone(), source });
+        }
+        if shown.iter().zip(shape).any(|(shown, wanted)| wanted < shown) {
+            return Err(DataError::Unsupported {
+                variable: variable.path.clone(),
+                reason: format!(
+                    "it has the shape {shown:?}, and {shape:?} is shorter; nothing is cut off here, copy the part \
+                     that is wanted"
+                ),
+            });
+        }
+        if variable.shape == shape {
+            return Ok(());
+        }
+        self.grow(path, shape, None, |_| Ok(()))
+    }
+
+    /// Gives every array of a dimension that grew the length of the dimension.
+    pub(super) fn level(&mut self) -> Result<(), DataError> {
+        let grown = &self.pending.grown;
+        let behind = |variable: &&Variable| {
+            variable.dimensions.iter().any(|dimension| grown.contains(dimension))
+                && self.hierarchy.shape_of(variable) != variable.shape
+        };
+        let behind: Vec<String> =
+            self.hierarchy.variables().filter(behind).map(|variable| variable.path.clone()).collect();
+        for path in behind {
+            let shape = self.hierarchy.shape_of(self.hierarchy.variable(&path)?);
+            self.grow(&path, &shape, None, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Where a program that was stopped left arrays of an unlimited dimension behind, the next flush completes
+    /// what it began, if it can: netcdf-c opens nothing of such a dataset.
+    fn catch_up(&mut self, path: &str) -> Result<(), DataError> {
+        self.pending.wrote = true;
+        let dimensions = &self.hierarchy.variable(path)?.dimensions;
+        let unseen: Vec<DimensionRef> =
+            dimensions.iter().filter(|dimension| !self.pending.seen.contains(dimension)).cloned().collect();
+        for reference in unseen {
+            let unlimited = self.hierarchy.dimension(&reference).filter(|dimension| dimension.unlimited);
+            if let Some(len) = unlimited.map(|dimension| dimension.len)
+                && self.hierarchy.variables().any(|variable| is_behind(variable, &reference, len))
+                && metadata::group_documents(&self.hierarchy, &self.hierarchy.root).is_ok()
+                && self.check_others(&reference, len, "").is_ok()
+            {
+                self.pending.grown.insert(reference.clone());
+            }
+            self.pending.seen.insert(reference);
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// The dataset is not open for changes.
+    pub(super) fn check_writable(&self) -> Result<(), DataError> {
+        let reason = if !self.store.capabilities().writable {
+            "the store is open for reading only"
+        } else if self.hierarchy.consolidated == Consolidated::Only {
+            "its consolidated metadata alone were read; open it by its documents"
+        } else {
+            return Ok(());
+        };
+        Err(DataError::NotWritable { store: self.store.to_string(), reason })
+    }
+
+    /// The shape that the stored array needs for `slab`; `None`: it has it.
+    fn length_for(&self, variable: &Variable, slab: &Slab) -> Result<Option<Vec<u64>>, DataError> {
+        let mut shape = self.hierarchy.shape_of(variable);
+        let (start, count, stride) = (slab.start(), slab.count(), slab.stride());
+        let rank = shape.len();
+        if [start.len(), count.len(), stride.len()] != [rank; 3] || count.contains(&0) || stride.contains(&0)
+        {
+            // Nothing to write, or no slab of this variable, as the array will say.
+            return Ok(None);
+        }
+        for dimension in 0..rank {
+            let len = shape[dimension];
+            let (start, count, stride) = (start[dimension], count[dimension], stride[dimension]);
+            let last = (count - 1).checked_mul(stride).and_then(|far| far.checked_add(start));
+            let Some(end) = last.and_then(|last| last.checked_add(1)) else {
+                let source = SlabError::Bounds { dimension, len, start, count, stride };
+                return Err(DataError::Slab { variable: variable.path.clone(), source });
+            };
+            let reference = &variable.dimensions[dimension];
+            if end > len && !self.hierarchy.dimension(reference).is_some_and(|dimension| dimension.unlimited)
+            {
+                return Err(DataError::FixedDimension {
+                    variable: variable.path.clone(),
+                    dimension: reference.to_string(),
+                    len,
+                    start,
+                    end,
+                });
+            }
+            shape[dimension] = len.max(end);
+        }
+        let reaches = |dimension: usize| {
+            start[dimension] + (count[dimension] - 1) * stride[dimension] >= variable.shape[dimension]
+        };
+        Ok((0..rank).any(reaches).then_some(shape))
+    }
+
+    /// Lets the stored array of a variable grow to `shape`, in memory: makes the room read as fill, lets
+    /// `write` put data there, and only then takes the new lengths.
+    fn grow(
+        &mut self,
+        path: &str,
+        shape: &[u64],
+        slab: Option<&Slab>,
+        write: impl FnOnce(Longer) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        self.check_writable()?;
+        let variable = self.hierarchy.variable(path)?;
+        let path = variable.path.clone();
+        let shape = self.same_along_a_dimension(variable, shape);
+        let longer = self.longer(variable, &shape);
+        for dimension in longer.keys().filter(|dimension| !self.pending.grown.contains(dimension)) {
+            self.check_others(dimension, longer[dimension], &path)?;
+        }
+        let new = self.grown(variable, &shape)?;
+        let axes: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] > variable.shape[axis]).collect();
+        let is_clean = |axis: usize| self.pending.clean.contains(&(path.clone(), axis));
+        let clean: Vec<bool> = (0..shape.len()).map(is_clean).collect();
+        let room = Room::new(variable, &shape, &clean)?;
+        let groups: Vec<String> = longer.keys().map(|dimension| dimension.group.clone()).collect();
+        self.touch_variable(&path)?;
+        groups.iter().try_for_each(|group| self.touch_group(group))?;
+        // If this fails half way, chunks beyond the end hold data again.
+        self.pending.clean.retain(|(other, _)| *other != path);
+        room.clear(&new, slab)?;
+        write(new)?;
+        let kept = (0..shape.len()).filter(|&axis| clean[axis] || axes.contains(&axis));
+        self.pending.clean.extend(kept.map(|axis| (path.clone(), axis)));
+        self.take_lengths(&path, shape, longer)
+    }
+
+    /// A dimension that a variable has twice has one length.
+    fn same_along_a_dimension(&self, variable: &Variable, shape: &[u64]) -> Vec<u64> {
+        let len = |axis: usize| {
+            let same = |other: &usize| variable.dimensions[*other] == variable.dimensions[axis];
+            (0..shape.len()).filter(same).map(|other| shape[other]).max().unwrap_or_default()
+        };
+        (0..shape.len()).map(len).collect()
+    }
+
+    /// The named dimensions that must be longer for a variable of this shape. One without a name is not
+    /// shared: the variable will have another one.
+    fn longer(&self, variable: &Variable, shape: &[u64]) -> BTreeMap<DimensionRef, u64> {
+        let dimensions = variable.dimensions.iter().zip(shape);
+        let longer = dimensions.filter(|(reference, len)| {
+            self.hierarchy
+                .dimension(reference)
+                .is_some_and(|dimension| !dimension.anonymous && dimension.len < **len)
+        });
+        longer.map(|(reference, &len)| (reference.clone(), len)).collect()
+    }
+
+    /// Whether the other variables of a dimension can grow with it: none may be left behind, since netcdf-c
+    /// then opens nothing of the dataset.
+    fn check_others(&self, dimension: &DimensionRef, len: u64, path: &str) -> Result<(), DataError> {
+        for other in self.hierarchy.variables() {
+            if other.path != path && other.dimensions.contains(dimension) {
+                let lens = other.dimensions.iter().zip(self.hierarchy.shape_of(other));
+                let shape: Vec<u64> =
+                    lens.map(|(name, old)| if name == dimension { len } else { old }).collect();
+                self.grown(other, &shape)?.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The variable with another shape, and its codecs.
+    ///
+    /// # Errors
+    /// They would not read the chunks that are there: szip in NCZarr counts with the array's last length.
+    fn grown(&self, variable: &Variable, shape: &[u64]) -> Result<Longer, DataError> {
+        let mut new = variable.clone();
+        new.shape = shape.to_vec();
+        // One block of the whole shape it is no longer.
+        new.storage = Storage::Chunked;
+        let (old_chain, chain) = (self.chain(variable)?, self.chain(&new)?);
+        if old_chain.working() != chain.working() && !variable.shape.contains(&0) {
+            return Err(DataError::Unsupported {
+                variable: variable.path.clone(),
+                reason: format!(
+                    "its codecs ({old_chain}) depend on the array's shape: with {shape:?} the chunks written with \
+                     {:?} could not be read; copy it with other codecs",
+                    variable.shape
+                ),
+            });
+        }
+        let (store, pool) = (self.store.clone(), self.session.pool.clone());
+        Ok(Longer { store, variable: new, chain, pool })
+    }
+
+    fn take_lengths(
+        &mut self,
+        path: &str,
+        shape: Vec<u64>,
+        longer: BTreeMap<DimensionRef, u64>,
+    ) -> Result<(), DataError> {
+        for (reference, len) in longer {
+            if let Some(dimension) = self.hierarchy.dimension_mut(&reference) {
+                dimension.len = len;
+            }
+            self.pending.grown.insert(reference);
+        }
+        let mut dimensions = self.hierarchy.variable(path)?.dimensions.clone();
+        for (reference, &len) in dimensions.iter_mut().zip(&shape) {
+            if self.hierarchy.dimension(reference).is_some_and(|old| old.anonymous && old.len < len) {
+                *reference = self.anonymous(len);
+            }
+        }
+        let variable = self.hierarchy.variable_mut(path)?;
+        variable.dimensions = dimensions;
+        variable.shape = shape;
+        variable.storage = Storage::Chunked;
+        Ok(())
+    }
+
+    /// The dimension without a name of this length, as on reading.
+    fn anonymous(&mut self, len: u64) -> DimensionRef {
+        let root = &mut self.hierarchy.root;
+        let mut name = format!("_Anonymous_Dim_{len}");
+        let taken = |dimension: &Dimension, name: &str| dimension.name == name && dimension.len != len;
+        while root.dimensions.iter().any(|dimension| taken(dimension, &name)) {
+            name.push('_');
+        }
+        if root.dimension(&name).is_none() {
+            root.dimensions.push(Dimension { name: name.clone(), len, unlimited: false, anonymous: true });
+        }
+        DimensionRef { group: root.path.clone(), name }
+    }
+}
+
+fn is_behind(variable: &Variable, dimension: &DimensionRef, len: u64) -> bool {
+    variable.dimensions.iter().zip(&variable.shape).any(|(name, &stored)| name == dimension && stored < len)
+}
+
+fn too_long(variable: &Variable) -> DataError {
+    DataError::Unsupported {
+        variable: variable.path.clone(),
+        reason: "it would have more than 2^64 elements along a dimension".to_owned(),
+    }
+}

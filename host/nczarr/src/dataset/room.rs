@@ -1,0 +1,346 @@
+//! The room into which an array grows: whatever stands there already is made fill.
+//!
+//! Beyond an array's end stands what other programs put into the padding of its last chunks, and what a
+//! program that was stopped while it appended had written. None of it is data.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ncz_store::{Depth, Prefix, Store};
+
+use super::grow::Longer;
+use crate::array::{Array, Elements, Worker};
+use crate::data_error::{ChunkFault, DataError};
+use crate::grid::{self, Slab};
+use crate::limits;
+use crate::model::Variable;
+use crate::pool::Pool;
+use crate::strings::{StringArray, Strings};
+
+/// Chunks that are asked for one by one; where there may be more, those that exist are listed.
+const ASKED: usize = 4096;
+
+/// Chunks that are looked through for those that a write does not cover.
+const COUNTED: u64 = 1 << 20;
+
+/// The objects (chunks or shards) of which something comes into view.
+pub(super) struct Room {
+    path: String,
+    /// Shape of the array before and after.
+    old: Vec<u64>,
+    new: Vec<u64>,
+    /// Lengths of an object.
+    unit: Vec<u64>,
+    /// The whole objects that the new shape touches: their number in each dimension, and their lengths.
+    counts: Vec<u64>,
+    full: Vec<u64>,
+    /// An object is concerned if its coordinate in any dimension is this or more.
+    from: Vec<u64>,
+}
+
+impl Room {
+    /// The room between the shape of `variable` and the shape `new`. In `clean` dimensions what stands beyond
+    /// the end in the last chunks is known to be fill.
+    pub(super) fn new(variable: &Variable, new: &[u64], clean: &[bool]) -> Result<Self, DataError> {
+        let unit = variable.object_shape().to_vec();
+        let counts: Vec<u64> = new.iter().zip(&unit).map(|(len, unit)| len.div_ceil(*unit)).collect();
+        let full: Option<Vec<u64>> =
+            counts.iter().zip(&unit).map(|(count, unit)| count.checked_mul(*unit)).collect();
+        let full = full.ok_or_else(|| DataError::Unsupported {
+            variable: variable.path.clone(),
+            reason: format!("the shape {new:?} is too large for chunks {unit:?}"),
+        })?;
+        let from = (0..new.len())
+            .map(|axis| match variable.shape[axis] {
+                old if new[axis] <= old => counts[axis],
+                old if clean[axis] => old.div_ceil(unit[axis]),
+                old => old / unit[axis],
+            })
+            .collect();
+        let (path, old) = (variable.path.clone(), variable.shape.clone());
+        Ok(Self { path, old, new: new.to_vec(), unit, counts, full, from })
+    }
+
+    /// Makes the room of a variable fill, but for the objects that `slab` will cover.
+    pub(super) fn clear(&self, longer: &Longer, slab: Option<&Slab>) -> Result<(), DataError> {
+        let mut variable = longer.variable.clone();
+        variable.shape.clone_from(&self.full);
+        let (store, pool) = (&longer.store, &longer.pool);
+        let fill = variable.fill_bytes();
+        let chain = longer.chain.clone();
+        let whole = Longer { store: store.clone(), variable, chain, pool: Pool::serial() };
+        if whole.variable.dtype.is_variable_length() {
+            let objects = self.uncovered(slab, COUNTED as usize).ok_or_else(|| DataError::Unsupported {
+                variable: self.path.clone(),
+                reason: format!(
+                    "{:?} has too many chunks more than {:?}; grow in smaller steps",
+                    self.new, self.old
+                ),
+            })?;
+            let fill = whole.variable.fill.as_ref().map_or(Vec::new(), |fill| fill.bytes().to_vec());
+            let array = whole.strings()?;
+            return each_object(pool, &objects, |queue| {
+                for object in queue {
+                    self.clear_strings(&array, &fill, object)?;
+                }
+                Ok(())
+            });
+        }
+        let array = whole.array()?;
+        let objects = match self.uncovered(slab, ASKED) {
+            Some(objects) => objects,
+            None => self.existing(store, &array, slab)?,
+        };
+        each_object(pool, &objects, |queue| {
+            let (mut worker, mut buffer) = (array.worker(), Vec::new());
+            for object in queue {
+                self.clear_object(&array, &mut worker, &mut buffer, &fill, object)?;
+            }
+            array.give_back(worker);
+            Ok(())
+        })
+    }
+
+    /// The objects concerned that `slab` does not replace; `None`: more than `most`, or too many to go through.
+    fn uncovered(&self, slab: Option<&Slab>, most: usize) -> Option<Vec<Vec<u64>>> {
+        let mut objects = Vec::new();
+        let mut total = 0u64;
+        for axis in 0..self.new.len() {
+            // Disjoint bands: concerned because of this dimension, and of none before it.
+            let first: Vec<u64> =
+                (0..self.new.len()).map(|other| if other == axis { self.from[axis] } else { 0 }).collect();
+            let end: Vec<u64> = (0..self.new.len())
+                .map(|other| if other < axis { self.from[other] } else { self.counts[other] })
+                .collect();
+            let lens = first.iter().zip(&end).map(|(first, end)| end.saturating_sub(*first));
+            total = total.checked_add(grid::product(lens)?)?;
+            if total > COUNTED {
+                return None;
+            }
+            let full = each(&first, &end, &mut |object| {
+                if !self.is_covered(object, slab) {
+                    objects.push(object.to_vec());
+                }
+                if objects.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            if full.is_break() {
+                return None;
+            }
+        }
+        Some(objects)
+    }
+
+    /// The objects concerned that are in the store.
+    fn existing(
+        &self,
+        store: &Arc<dyn Store>,
+        array: &Array,
+        slab: Option<&Slab>,
+    ) -> Result<Vec<Vec<u64>>, DataError> {
+        let at = |source| DataError::Store { store: store.to_string(), source };
+        let prefix = match array.key() {
+            "" => Prefix::ROOT,
+            key => Prefix::parse(key).map_err(|source| DataError::Chunk {
+                variable: self.path.clone(),
+                key: key.to_owned(),
+                store: store.to_string(),
+                source: Box::new(ChunkFault::Key(source)),
+            })?,
+        };
+        let listing = store.list(prefix, Depth::All, limits::CHILDREN).map_err(at)?;
+        let index = |entry: &ncz_store::Entry| array.object_index(entry.key.as_key().as_str());
+        let concerned = |object: &Vec<u64>| {
+            object.iter().zip(&self.from).any(|(at, from)| at >= from) && !self.is_covered(object, slab)
+        };
+        Ok(listing.entries.iter().filter_map(index).filter(concerned).collect())
+    }
+
+    /// Whether the slab replaces the object whole, of which nothing was in view before.
+    fn is_covered(&self, object: &[u64], slab: Option<&Slab>) -> bool {
+        let Some(slab) = slab else { return false };
+        self.in_view(object).contains(&0)
+            && (0..object.len()).all(|axis| {
+                let start = object[axis] * self.unit[axis];
+                let end = (start + self.unit[axis]).min(self.new[axis]);
+                let written = slab.start()[axis]..slab.start()[axis].saturating_add(slab.count()[axis]);
+                (slab.stride()[axis] == 1 || slab.count()[axis] == 1)
+                    && written.start <= start
+                    && end <= written.end
+            })
+    }
+
+    /// How much of the object lies within the old shape.
+    fn in_view(&self, object: &[u64]) -> Vec<u64> {
+        let part = |axis: usize| {
+            let start = object[axis] * self.unit[axis];
+            self.old[axis].saturating_sub(start).min(self.unit[axis])
+        };
+        (0..object.len()).map(part).collect()
+    }
+
+    fn clear_object(
+        &self,
+        array: &Array,
+        worker: &mut Worker,
+        buffer: &mut Vec<u8>,
+        fill: &[u8],
+        object: &[u64],
+    ) -> Result<(), DataError> {
+        let slab = self.slab_of(object);
+        self.reserve(buffer, fill.len())?;
+        let in_view = self.in_view(object);
+        let mut spoilt = false;
+        match array.read_with(worker, &slab, Elements::Stored, buffer) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) if is_no_data(&error, &in_view) => spoilt = true,
+            Err(error) => return Err(error),
+        }
+        if fill_outside(buffer, &in_view, &self.unit, fill) || spoilt {
+            array.write_with(worker, &slab, Elements::Stored, buffer)?;
+        }
+        Ok(())
+    }
+
+    fn clear_strings(&self, array: &StringArray, fill: &[u8], object: &[u64]) -> Result<(), DataError> {
+        let slab = self.slab_of(object);
+        let in_view = self.in_view(object);
+        let (mut strings, mut changed) = match array.read(&slab) {
+            Ok(strings) => (strings, false),
+            Err(error) if is_no_data(&error, &in_view) => (Strings::new(), true),
+            Err(error) => return Err(error),
+        };
+        if changed {
+            let len = grid::product(self.unit.iter().copied()).unwrap_or_default();
+            strings.extend((0..len).map(|_| fill));
+        }
+        let mut kept = Vec::with_capacity(strings.len());
+        for (number, string) in strings.iter().enumerate() {
+            let is_data = is_inside(number as u64, &in_view, &self.unit);
+            changed |= !is_data && string != fill;
+            kept.push(if is_data { string } else { fill });
+        }
+        if changed { array.write(&slab, &kept) } else { Ok(()) }
+    }
+
+    fn slab_of(&self, object: &[u64]) -> Slab {
+        let start: Vec<u64> = object.iter().zip(&self.unit).map(|(at, unit)| at * unit).collect();
+        Slab::new(start, self.unit.as_slice())
+    }
+
+    fn reserve(&self, buffer: &mut Vec<u8>, element: usize) -> Result<(), DataError> {
+        let len = grid::product(self.unit.iter().copied().chain([element as u64]));
+        let len = len.and_then(|len| usize::try_from(len).ok());
+        if len != Some(buffer.len()) {
+            let roomy = len.filter(|&len| buffer.try_reserve_exact(len.saturating_sub(buffer.len())).is_ok());
+            let len = roomy.ok_or_else(|| DataError::Unsupported {
+                variable: self.path.clone(),
+                reason: format!("no memory for a chunk of {:?} elements", self.unit),
+            })?;
+            buffer.resize(len, 0);
+        }
+        Ok(())
+    }
+}
+
+/// Whether what cannot be read is of no importance, since nothing of the object was ever in view.
+fn is_no_data(error: &DataError, in_view: &[u64]) -> bool {
+    let DataError::Chunk { source, .. } = error else { return false };
+    in_view.contains(&0) && !matches!(**source, ChunkFault::Store(_) | ChunkFault::Memory { .. })
+}
+
+/// Hands the objects out to all threads, until none is left or one fails.
+fn each_object(
+    pool: &Pool,
+    objects: &[Vec<u64>],
+    work: impl Fn(&mut dyn Iterator<Item = &Vec<u64>>) -> Result<(), DataError> + Sync,
+) -> Result<(), DataError> {
+    let next = AtomicUsize::new(0);
+    let failure = Mutex::new(None);
+    pool.run(objects.len() as u64, &|| {
+        let mut queue = std::iter::from_fn(|| {
+            let failed = failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+            if failed { None } else { objects.get(next.fetch_add(1, Ordering::Relaxed)) }
+        });
+        if let Err(error) = work(&mut queue) {
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+/// Whether an element of a box of `unit` elements is one of the first `inside` ones in every dimension.
+fn is_inside(number: u64, inside: &[u64], unit: &[u64]) -> bool {
+    let mut rest = number;
+    unit.iter().zip(inside).rev().all(|(unit, inside)| {
+        let at = rest % unit;
+        rest /= unit;
+        at < *inside
+    })
+}
+
+/// Calls `visit` with all coordinates from `first` to before `end`.
+fn each(first: &[u64], end: &[u64], visit: &mut impl FnMut(&[u64]) -> ControlFlow<()>) -> ControlFlow<()> {
+    if first.iter().zip(end).any(|(first, end)| first >= end) {
+        return ControlFlow::Continue(());
+    }
+    let mut at = first.to_vec();
+    loop {
+        visit(&at)?;
+        let Some(axis) = (0..at.len()).rev().find(|&axis| at[axis] + 1 < end[axis]) else {
+            return ControlFlow::Continue(());
+        };
+        at[axis] += 1;
+        at[axis + 1..].copy_from_slice(&first[axis + 1..]);
+    }
+}
+
+/// Makes fill of all elements of a box of `unit` elements that lie outside of its first `inside` ones in any
+/// dimension; says whether any was not.
+fn fill_outside(buffer: &mut [u8], inside: &[u64], unit: &[u64], fill: &[u8]) -> bool {
+    let (Some(&last_unit), Some(&last_inside)) = (unit.last(), inside.last()) else { return false };
+    let rank = unit.len();
+    let mut changed = false;
+    for (number, row) in buffer.chunks_exact_mut(last_unit as usize * fill.len()).enumerate() {
+        let inside = is_inside(number as u64, &inside[..rank - 1], &unit[..rank - 1]);
+        let kept = if inside { last_inside as usize } else { 0 };
+        for element in row.chunks_exact_mut(fill.len()).skip(kept) {
+            if element != fill {
+                element.copy_from_slice(fill);
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_outside_becomes_fill() {
+        let mut buffer = [1, 2, 3, 4, 5, 6];
+        assert!(fill_outside(&mut buffer, &[1, 2], &[2, 3], &[9]));
+        assert_eq!(buffer, [1, 2, 9, 9, 9, 9]);
+        assert!(!fill_outside(&mut buffer, &[1, 2], &[2, 3], &[9]));
+        assert!(!fill_outside(&mut buffer, &[2, 3], &[2, 3], &[9]));
+        assert!(fill_outside(&mut buffer, &[0, 3], &[2, 3], &[9]));
+        assert_eq!(buffer, [9; 6]);
+    }
+
+    #[test]
+    fn all_coordinates_of_a_box_are_visited() {
+        let mut seen = Vec::new();
+        let _ = each(&[1, 0], &[3, 2], &mut |at| {
+            seen.push(at.to_vec());
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen, [[1, 0], [1, 1], [2, 0], [2, 1]]);
+        let _ = each(&[1, 2], &[3, 2], &mut |_| panic!("empty"));
+    }
+}
