@@ -24,6 +24,7 @@ use crate::dtype::{ByteOrder, Dtype, Kind};
 use crate::grid::{self, Slab, SlabError};
 use crate::model::{Format, Variable};
 use crate::pool::Pool;
+use crate::quantize::{QuantizeError, Quantizer};
 
 /// A variable whose codecs are bound: reads and writes its data.
 ///
@@ -46,6 +47,7 @@ pub struct Array {
     fill: Vec<u8>,
     native_fill: Vec<u8>,
     chain: FilterChain,
+    quantizer: Result<Option<Quantizer>, QuantizeError>,
     pool: Pool,
     /// Workers of earlier calls, so that later ones allocate nothing.
     idle: Mutex<Vec<Worker>>,
@@ -135,6 +137,7 @@ impl Array {
             fill,
             native_fill,
             chain,
+            quantizer: Quantizer::of(variable),
             pool,
             idle: Mutex::default(),
         })
@@ -193,12 +196,17 @@ impl Array {
     /// Writes a hyperslab from `data`, in C order, with all threads. Chunks that it covers in part are
     /// read, changed and written; do not write the same chunk from two calls at the same time.
     ///
+    /// Native elements are quantized if the variable's attributes say so ([`Quantize`](crate::Quantize)); stored
+    /// ones are written as they are.
+    ///
     /// # Errors
-    /// The slab does not fit the variable or `data`; a chunk cannot be encoded or written. Chunks are
-    /// written one by one: after an error some are new and some are not.
+    /// The slab does not fit the variable or `data`; its attributes ask for a way to quantize that there is not;
+    /// a chunk cannot be encoded or written. Chunks are written one by one: after an error some are new and some
+    /// are not.
     pub fn write(&self, slab: &Slab, elements: Elements, data: &[u8]) -> Result<(), DataError> {
         self.check(slab, data.len())?;
         slab.check(&self.stored_shape).map_err(|source| self.slab_error(source))?;
+        self.check_quantizer(elements)?;
         match &self.shards {
             None => transfer::write(self, slab, elements, data),
             Some(shards) => shard::write(self, shards, slab, elements, data),
@@ -250,6 +258,7 @@ impl Array {
     ) -> Result<Written, DataError> {
         self.check(slab, data.len())?;
         slab.check(&self.stored_shape).map_err(|source| self.slab_error(source))?;
+        self.check_quantizer(elements)?;
         match &self.shards {
             None => transfer::write_serial(self, worker, slab, elements, data),
             Some(shards) => shard::write_serial(self, shards, worker, slab, elements, data),
@@ -290,6 +299,21 @@ impl Array {
             key: key.to_owned(),
             store: self.store.to_string(),
             source: Box::new(source),
+        }
+    }
+
+    /// What quantizes the caller's elements: values that are new, not bytes that were stored before.
+    fn quantizer(&self, elements: Elements) -> Option<&Quantizer> {
+        self.quantizer.as_ref().ok()?.as_ref().filter(|_| elements == Elements::Native)
+    }
+
+    fn check_quantizer(&self, elements: Elements) -> Result<(), DataError> {
+        match &self.quantizer {
+            Err(fault) if elements == Elements::Native => Err(DataError::Unsupported {
+                variable: self.path.clone(),
+                reason: format!("its values cannot be quantized as its attributes say: {fault}"),
+            }),
+            _ => Ok(()),
         }
     }
 

@@ -7,6 +7,7 @@ use ncz_store::{KeyError, StoreError};
 
 use crate::array::ShardFault;
 use crate::error::NczarrError;
+use crate::filters::FilterError;
 use crate::grid::SlabError;
 use crate::strings::LayoutFault;
 
@@ -61,6 +62,9 @@ pub enum DataError {
         /// What a codec says.
         source: Box<ChainError>,
     },
+    /// The filters of a variable cannot be what was asked for.
+    #[error(transparent)]
+    Filter(Box<FilterError>),
     /// The variable cannot be used in this way.
     #[error("variable {variable:?}: {reason}")]
     Unsupported {
@@ -259,6 +263,12 @@ pub enum ChunkFault {
     },
 }
 
+impl From<FilterError> for DataError {
+    fn from(source: FilterError) -> Self {
+        Self::Filter(Box::new(source))
+    }
+}
+
 impl DataError {
     /// The netCDF error number (`netcdf.h`) that comes nearest.
     #[must_use]
@@ -278,6 +288,7 @@ impl DataError {
             Self::Store { source, .. } => source.netcdf_code(),
             Self::Chunk { source, .. } => source.netcdf_code(),
             Self::Resolve { source, .. } => source.netcdf_code(),
+            Self::Filter(source) => source.netcdf_code(),
             Self::Chain { .. } | Self::Spec { .. } => -132,
         }
     }

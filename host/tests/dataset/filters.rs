@@ -291,13 +291,53 @@ fn after_the_definition_nothing_changes() {
     };
     let store = memory();
     session.define_filters(&mut dataset, "/f").unwrap().fletcher32(true).unwrap();
-    Dataset::create(store.clone(), dataset, session.clone(), false).unwrap();
+    Dataset::create(store.clone(), dataset, session.clone(), false).unwrap().finish().unwrap();
     let mut opened = open(store, &session).hierarchy().clone();
     // As netcdf-c: what does not start with the filter says first that it is too late.
     assert_eq!(codes(&mut opened, Phase::Data), [-39, -123, -123, -39, -123, -39, -39]);
     assert_eq!(codes(&mut opened, Phase::Definition), [-123; 7]);
     assert_eq!(opened.variable("/f").unwrap().filters, [json!({"id": "fletcher32"})]);
     assert_eq!(session.define_filters(&mut opened, "/none").unwrap_err().netcdf_code(), -49);
+}
+
+#[test]
+fn in_a_dataset_that_is_there_new_variables_get_filters_and_old_ones_keep_theirs() {
+    let session = session(1);
+    let mut dataset = Dataset::create(memory(), dataset(Format::NCZARR), session.clone(), false).unwrap();
+    let late = dataset.change(|hierarchy| {
+        session.define_filters(hierarchy, "/f")?.fletcher32(true)?;
+        Ok(())
+    });
+    assert_eq!(late.unwrap_err().netcdf_code(), -123);
+    dataset
+        .change(|hierarchy| {
+            hierarchy.add_variable("/", NewVariable::new("new", NcType::Float).dimensions(["x"]))?;
+            session.define_filters(hierarchy, "/new")?.fletcher32(true)?;
+            Ok(())
+        })
+        .unwrap();
+    let filters = |path| session.filters(dataset.hierarchy(), path).unwrap().ids().unwrap();
+    assert_eq!((filters("/f"), filters("/new")), (vec![], vec![3]));
+}
+
+#[test]
+fn zarr_version_3_has_the_same_functions() {
+    let session = session(1);
+    let mut dataset = dataset(Format::Zarr3);
+    let mut filters = session.define_filters(&mut dataset, "/f").unwrap();
+    filters.deflate(true, Some(1)).unwrap();
+    filters.zstandard(-5).unwrap();
+    filters.deflate(true, Some(2)).unwrap();
+    assert_eq!(filters.filters().unwrap().ids().unwrap(), [2, 1, 32_015]);
+    assert_eq!(filters.filters().unwrap().deflate().unwrap(), Some(2));
+    filters.deflate(false, None).unwrap();
+    assert_eq!(filters.filters().unwrap().ids().unwrap(), [32_015]);
+    let store = memory();
+    let created = Dataset::create(store.clone(), dataset, session.clone(), false).unwrap();
+    let slab = Slab::whole(&[10]);
+    created.array("/f").unwrap().write(&slab, Elements::Native, &[7; 40]).unwrap();
+    created.finish().unwrap();
+    assert_eq!(values(&open(store, &session).array("/f").unwrap()), [7; 40]);
 }
 
 #[test]
@@ -324,6 +364,7 @@ fn strings_are_filtered_but_not_shuffled_in_nczarr() {
     let mut data = vec![0; 10 * 128];
     data[..5].copy_from_slice(b"hello");
     created.array("/s").unwrap().write(&Slab::whole(&[10]), Elements::Native, &data).unwrap();
+    created.finish().unwrap();
     let opened = open(store, &session);
     assert_eq!(values(&opened.array("/s").unwrap()), data);
 }

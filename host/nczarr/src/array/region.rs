@@ -61,13 +61,7 @@ pub(super) fn copy(
     to: &mut [u8],
     target: &Region,
 ) {
-    // Innermost dimensions that are contiguous on both sides are one run.
-    let mut run = element;
-    let mut outer = segments.len();
-    while outer > 0 && source.strides[outer - 1] == run && target.strides[outer - 1] == run {
-        run *= segments[outer - 1].len as usize;
-        outer -= 1;
-    }
+    let (outer, run) = inner_run(segments, element, source, target);
     let walk = Walk { segments: &segments[..outer], source: &source.strides, target: &target.strides };
     match run {
         1 => walk.each(source.offset, target.offset, &mut |s, t| to[t] = from[s]),
@@ -78,6 +72,31 @@ pub(super) fn copy(
             to[t..t + run].copy_from_slice(&from[s..s + run])
         }),
     }
+}
+
+/// Visits the runs of elements that lie together in both regions: where each starts in them, and its bytes.
+pub(super) fn each_run(
+    segments: &[Segment],
+    element: usize,
+    source: &Region,
+    target: &Region,
+    visit: &mut impl FnMut(usize, usize, usize),
+) {
+    let (outer, run) = inner_run(segments, element, source, target);
+    let walk = Walk { segments: &segments[..outer], source: &source.strides, target: &target.strides };
+    walk.each(source.offset, target.offset, &mut |s, t| visit(s, t, run));
+}
+
+/// The innermost dimensions that are contiguous in both regions are one run: how many dimensions are outside of
+/// it, and its bytes.
+fn inner_run(segments: &[Segment], element: usize, source: &Region, target: &Region) -> (usize, usize) {
+    let mut run = element;
+    let mut outer = segments.len();
+    while outer > 0 && source.strides[outer - 1] == run && target.strides[outer - 1] == run {
+        run *= segments[outer - 1].len as usize;
+        outer -= 1;
+    }
+    (outer, run)
 }
 
 /// Fills a buffer with copies of one element.

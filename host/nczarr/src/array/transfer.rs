@@ -285,7 +285,9 @@ pub(super) fn change_chunk(
     let element = array.dtype.size();
     worker.source.in_slab(&worker.segments, slab.count(), element);
     let whole = takes_whole_chunk(array, worker);
-    if whole && array.is_c_order() && !array.swaps(elements) && is_run(worker, &worker.source, element) {
+    let quantizer = array.quantizer(elements);
+    let as_given = array.is_c_order() && !array.swaps(elements) && quantizer.is_none();
+    if whole && as_given && is_run(worker, &worker.source, element) {
         let start = worker.source.offset;
         return Ok(Some(start..start + array.chain.chunk_len()));
     }
@@ -307,6 +309,12 @@ pub(super) fn change_chunk(
         region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
     }
     region::copy(&worker.segments, element, data, &worker.source, &mut worker.chunk, &worker.target);
+    if let Some(quantizer) = quantizer {
+        let chunk = &mut worker.chunk;
+        region::each_run(&worker.segments, element, &worker.source, &worker.target, &mut |s, t, run| {
+            quantizer.apply((s / element) as u64, &mut chunk[t..t + run]);
+        });
+    }
     if array.swaps(elements) {
         region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
     }
