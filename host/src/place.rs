@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz_nczarr::{DataError, Dataset, Format, Session};
+use ncz_nczarr::{DataError, Dataset, Format, NczarrError, Session};
 use ncz_store::{
     Access, CreateOptions, FilePermissions, FileStore, Key, Store, StoreError, StoreExt, ZipLayout, ZipStore,
 };
@@ -73,6 +73,14 @@ pub enum PlaceError {
         path: PathBuf,
         /// Why.
         source: Box<StoreError>,
+    },
+    /// There are two datasets at the path.
+    #[error("say which one to read: {0}#mode=v2 or {0}#mode=v3", path.display())]
+    Ambiguous {
+        /// The path.
+        path: PathBuf,
+        /// What makes it two.
+        source: NczarrError,
     },
     /// The dataset could not be read.
     #[error("cannot read the dataset in {}", path.display())]
@@ -156,8 +164,13 @@ impl Place {
             nczarr3: self.mode.new_format() == Some(Format::Nczarr3),
             ..ReadOptions::default()
         };
-        Dataset::open(self.open_store(access)?, session, &read)
-            .map_err(|source| PlaceError::Dataset { path: self.path.clone(), source: Box::new(source) })
+        let path = || self.path.clone();
+        Dataset::open(self.open_store(access)?, session, &read).map_err(|error| match error {
+            DataError::Metadata(source @ NczarrError::Ambiguous { .. }) => {
+                PlaceError::Ambiguous { path: path(), source }
+            }
+            source => PlaceError::Dataset { path: path(), source: Box::new(source) },
+        })
     }
 
     /// What a new dataset here is stored in: as the mode says, else a zip file if the path ends in `.zip`.

@@ -426,9 +426,9 @@ fn a_level_out_of_range_and_a_target_that_would_be_a_file_are_refused() {
         place.copy(&ocean(), &["--codec", codec]).says(&["is not within"]);
         place.assert_empty();
     }
-    let file = place.0.path().join("out.zip");
+    let file = place.0.path().join("out.nc");
     ncz(["copy", ocean().to_str().unwrap(), file.to_str().unwrap()])
         .ends(2)
-        .says(&["writing .zip files is not built"]);
+        .says(&["writing .nc files is not built"]);
     place.assert_empty();
 }

@@ -26,8 +26,8 @@ fn other_files_are_refused_with_a_way_round() {
             ][..],
         ),
         ("b.nc", b"CDF\x01rest", &["is a netCDF-3 file", "nccopy"]),
-        ("c.zip", b"PK\x03\x04rest", &["is a zip file", "not built yet", "unpack"]),
-        ("d.txt", b"hello", &["is a file; a Zarr dataset is a directory"]),
+        ("c.zip", b"PK\x03\x04rest", &["c.zip", "archive"]),
+        ("d.txt", b"hello", &["is a file, but no zip file; a Zarr dataset is a directory or a zip file"]),
     ] {
         let path = folder.path().join(name);
         fs::write(&path, content).unwrap();
@@ -52,10 +52,52 @@ fn a_directory_that_is_no_dataset_tells_of_those_inside() {
 }
 
 #[test]
-fn version_3_is_refused_by_name() {
+fn a_root_of_both_versions_is_refused_unless_one_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
     fs::write(folder.path().join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
-    ncz(["info", folder.path().to_str().unwrap()]).ends(3).says(&["Zarr version 3", "zarr_format=2"]);
+    assert!(ncz(["info", path]).ends(0).stdout.contains("Zarr version 3"));
+    fs::write(folder.path().join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    ncz(["info", path]).ends(3).says(&["zarr.json", ".zgroup", "v2", "v3"]);
+    for (word, wanted) in [("v2", "Zarr version 2"), ("v3", "Zarr version 3")] {
+        let run = ncz(["info".to_owned(), format!("{path}#mode={word}")]).ends(0);
+        assert!(run.stdout.contains(wanted), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_zip_file_is_read_and_written_as_a_directory_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let ocean = ocean().to_str().unwrap().to_owned();
+    let dump = |path: &str| ncz(["dump", "-n", "ocean", path]).ends(0).stdout;
+    ncz(["copy", &ocean, &target("a.zip"), "--verify"]).ends(0);
+    ncz(["copy", &target("a.zip"), &target("b.zarr"), "--verify"]).ends(0);
+    ncz(["copy", &target("b.zarr"), &format!("{}#mode=zip", target("c.archive"))]).ends(0);
+    for name in ["a.zip", "b.zarr", "c.archive"] {
+        assert_eq!(dump(&target(name)), dump(&ocean), "{name}");
+    }
+    assert!(fs::metadata(target("a.zip")).unwrap().is_file());
+    ncz(["copy", &ocean, &target("a.zip")]).ends(3).says(&["--overwrite"]);
+    ncz(["copy", &ocean, &target("a.zip"), "--overwrite"]).ends(0);
+    ncz(["copy", &ocean, &target("b.zarr"), "--overwrite"]).ends(0);
+    ncz(["info".to_owned(), format!("{}#mode=file", target("a.zip"))])
+        .ends(3)
+        .says(&["is a zip file, but the mode behind # says file"]);
+    ncz(["info".to_owned(), format!("{ocean}#mode=zip")]).ends(3).says(&["is a directory, but", "zip"]);
+}
+
+#[test]
+fn a_copy_in_version_3_holds_the_same_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let ocean = ocean().to_str().unwrap().to_owned();
+    for (name, format) in [("v3.zarr", "zarr3"), ("v3.zip", "zarr3"), ("draft.zarr", "nczarr3")] {
+        ncz(["copy", &ocean, &target(name), "--format", format, "--verify"]).ends(0);
+        ncz(["copy", &target(name), &target(&format!("{name}.v2")), "--format", "nczarr", "--verify"]).ends(0);
+    }
+    let draft = ncz(["info".to_owned(), format!("{}#mode=nczarr,v3", target("draft.zarr"))]).ends(0);
+    assert!(draft.stdout.contains("experimental"), "{}", draft.stdout);
 }
 
 #[test]
@@ -66,8 +108,7 @@ fn urls_are_read_where_they_mean_a_directory_and_refused_by_name_elsewhere() {
     let as_zarr = ncz(["info".to_owned(), url("zarr,file")]);
     assert!(as_zarr.stdout.contains("Zarr version 2"), "{}", as_zarr.stdout);
     for (place, wanted) in [
-        (url("nczarr,zip"), "zip files are not built yet"),
-        (url("nczarr,s3"), "S3 are not built yet"),
+        (url("nczarr,s3"), "S3 is not built yet"),
         (url("bogus"), "mode word \"bogus\" is not known"),
         ("s3://bucket/x".to_owned(), "S3 is not built yet"),
         ("https://example.org/x".to_owned(), "HTTP is not built yet"),
