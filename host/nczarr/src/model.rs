@@ -122,6 +122,9 @@ pub struct Hierarchy {
     pub consolidated: Consolidated,
     /// Whether the store holds a single array at its root, presented as a group with one variable.
     pub root_array: bool,
+    /// Whether new variables of version 2 name their dimensions in `_ARRAY_DIMENSIONS` too, for xarray and everybody
+    /// who does not know NCZarr.
+    pub xarray: bool,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }
@@ -136,6 +139,7 @@ impl Hierarchy {
             nc_properties: None,
             consolidated: Consolidated::Absent,
             root_array: false,
+            xarray: true,
             warnings: Vec::new(),
         }
     }

@@ -55,7 +55,8 @@ impl Dtype {
         }
     }
 
-    /// The `data_type` of these elements; `None` where Zarr v3 has none for them.
+    /// The `data_type` of these elements; `None` where Zarr v3 has none for them. Bytes without a meaning get the name
+    /// that zarr-python reads, not the core specification's `r<bits>`, which it does not.
     pub(crate) fn v3(&self) -> Option<Json> {
         let bytes = |name: &str| Some(json!({"name": name, "configuration": {"length_bytes": self.size}}));
         match self.kind {
@@ -66,7 +67,7 @@ impl Dtype {
             Kind::Bytes if self.size > 0 => bytes("null_terminated_bytes"),
             Kind::Unicode if self.size > 0 => bytes("fixed_length_utf32"),
             Kind::Other if self.size > 0 && self.letter_and_size().starts_with('V') => {
-                Some(json!(format!("r{}", self.size.checked_mul(8)?)))
+                bytes("raw_bytes")
             }
             _ => {
                 let text = self.letter_and_size();
@@ -160,7 +161,7 @@ mod tests {
             (json!("uint64"), "<u8"),
             (json!("float16"), "<f2"),
             (json!("complex128"), "<c16"),
-            (json!("r48"), "|V6"),
+            (length("raw_bytes", 6), "|V6"),
             (length("null_terminated_bytes", 4), "|S4"),
             (length("fixed_length_utf32", 20), "<U5"),
             (unit("numpy.datetime64", "ns", 1), "<M8[ns]"),
@@ -171,7 +172,7 @@ mod tests {
             assert_eq!((dtype.text(), dtype.v3()), (text, Some(data_type)));
         }
         assert_eq!(Dtype::from_v3(&json!({"name": "int16"}), ByteOrder::Big).unwrap().text(), ">i2");
-        assert_eq!(Dtype::from_v3(&length("raw_bytes", 6), ByteOrder::None).unwrap().text(), "|V6");
+        assert_eq!(Dtype::from_v3(&json!("r48"), ByteOrder::None).unwrap().text(), "|V6");
         assert_eq!(Dtype::from_v3(&json!("string"), ByteOrder::None).unwrap(), Dtype::vlen_text());
         assert_eq!(Dtype::char().v3(), Some(length("null_terminated_bytes", 1)));
         assert_eq!(Dtype::parse("|O").unwrap().v3(), None);

@@ -13,7 +13,7 @@ use crate::error::{NczarrError, VariableFault};
 use crate::json;
 use crate::limits;
 use crate::model::{
-    Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, Unreadable, Warning,
+    Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, Unreadable, Variable, Warning,
     document_key, join_path, names,
 };
 
@@ -55,7 +55,11 @@ pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, 
         Some(generation) => Format::Nczarr(generation),
         None => Format::Zarr2,
     };
-    Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, warnings: reader.loader.warnings })
+    let warnings = reader.loader.warnings;
+    let mut hierarchy =
+        Hierarchy { format, root, nc_properties, consolidated, root_array, xarray: true, warnings };
+    hierarchy.xarray = names_for_xarray(&hierarchy);
+    Ok(hierarchy)
 }
 
 struct Reader<'a> {
@@ -353,6 +357,14 @@ impl Reader<'_> {
     fn notes(&mut self, at: &str, notes: Vec<String>) {
         self.loader.warnings.extend(notes.into_iter().map(|text| Warning { at: at.to_owned(), text }));
     }
+}
+
+/// Whether any variable names its dimensions in `_ARRAY_DIMENSIONS`; a dataset without variables does not tell.
+fn names_for_xarray(hierarchy: &Hierarchy) -> bool {
+    let named = |variable: &Variable| {
+        variable.documents.zattrs.as_ref().is_some_and(|zattrs| zattrs.contains_key("_ARRAY_DIMENSIONS"))
+    };
+    hierarchy.variables().next().is_none() || hierarchy.variables().any(named)
 }
 
 /// Refuses a root that has documents of version 2 beside its `zarr.json`.

@@ -24,7 +24,8 @@
 //! - Scalars have the shape `[]` and no mark. `unlimited` is 0 or 1; truth values are read too.
 //! - No fill value, which `fill_value` cannot say in version 3, is `"no_fill": 1` in `_nczarr_array`.
 //! - Storage classes other than chunked are `"storage"` in `_nczarr_array`, as in version 2.
-//! - The fill value of a string is the list of its bytes, as for all types `r<bits>`.
+//! - The fill value of a string is the Base64 of its bytes, which tensorstore reads for types `r<bits>`. The list of the
+//!   bytes, which the core specification wants and tensorstore refuses, is read too.
 //! - `_NCProperties` is an attribute of the root, as in version 2.
 
 mod array;

@@ -263,23 +263,26 @@ fn arrays(group: &Group) -> Json {
     names.into_iter().collect()
 }
 
-/// `_ARRAY_DIMENSIONS`; none where the data name no dimensions.
+/// `_ARRAY_DIMENSIONS`: for a variable that was read, if it was there; for a new one, if the dataset has it.
 fn xarray_names(hierarchy: &Hierarchy, variable: &Variable, nczarr: bool) -> Option<Json> {
+    let old = variable.documents.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
+    let was_read = variable.documents.zarray.is_some();
+    let wanted = if was_read { old.is_some() } else { hierarchy.xarray };
+    if !wanted {
+        return None;
+    }
     if variable.scalar == Some(ScalarForm::Rank1) {
         return Some(json!(["_scalar_"]));
     }
-    let dimensions = &variable.dimensions;
-    if !nczarr {
-        // Names that had to be qualified stand in the documents as they were; what had none gets none.
-        let old = variable.documents.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
-        let anonymous =
-            |reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.anonymous);
-        let was_read = variable.documents.zarray.is_some();
-        if old.is_some() || dimensions.iter().any(anonymous) || was_read && dimensions.is_empty() {
-            return old.cloned();
-        }
+    // Names that had to be qualified stand in the documents of pure Zarr as they were.
+    if let Some(old) = old.filter(|_| !nczarr) {
+        return Some(old.clone());
     }
-    Some(dimensions.iter().map(|reference| reference.name.clone()).collect())
+    let anonymous = |reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.anonymous);
+    if !nczarr && variable.dimensions.iter().any(anonymous) {
+        return None;
+    }
+    Some(variable.dimensions.iter().map(|reference| reference.name.clone()).collect())
 }
 
 fn writes_nczarr(hierarchy: &Hierarchy) -> Result<bool, NczarrError> {

@@ -49,6 +49,25 @@ impl Memory {
         store.without_folder()
     }
 
+    /// A fixture that is a folder.
+    pub(crate) fn folder(name: &str) -> Self {
+        let root = folder().join(name);
+        let mut store = Self::default();
+        let mut waiting = vec![root.clone()];
+        while let Some(path) = waiting.pop() {
+            for entry in fs::read_dir(path).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    waiting.push(path);
+                } else {
+                    let key = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+                    store.0.insert(key, fs::read(&path).unwrap());
+                }
+            }
+        }
+        store
+    }
+
     /// netcdf-c puts everything in its zip files into one folder.
     fn without_folder(self) -> Self {
         if self.0.contains_key(".zgroup")

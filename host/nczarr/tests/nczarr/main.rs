@@ -8,6 +8,10 @@ mod fixtures;
 mod reading;
 // Zarr version 3, with what its documents may and may not say.
 mod version3;
+// The draft of NCZarr over Zarr version 3.
+mod draft;
+// Changed documents of version 3.
+mod mutations;
 // Our CDL is ncdump's.
 mod cdl;
 // What is written is what netcdf-c writes, and loses nothing.

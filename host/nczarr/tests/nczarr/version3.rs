@@ -1,7 +1,7 @@
 use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions, ZarrVersion, read, write};
 use ncz_nczarr::{
-    ByteOrder, Consolidated, Format, Hierarchy, KeyEncoding, Kind, NcType, NczarrError, Order, ScalarForm,
-    Separator, Value, VariableFault,
+    ByteOrder, Consolidated, Format, Hierarchy, KeyEncoding, Kind, NcType, NczarrError, NewFill, NewVariable,
+    Order, ScalarForm, Separator, Sharding, Value, VariableFault,
 };
 use serde_json::{Value as Json, json};
 
@@ -463,4 +463,101 @@ fn the_fill_attribute_of_xarray_is_a_number() {
         let wanted = if data_type == "int16" { json!(3) } else { json!("AAAAAAAA+D8=") };
         assert_eq!(text["attributes"]["_FillValue"], wanted);
     }
+}
+
+#[test]
+fn bare_nan_in_attributes_survives_in_each_document() {
+    let nan = r#"{"zarr_format": 3, "node_type": "group", "attributes": {"a": NaN, "b": [1.0, -Infinity]}}"#;
+    let mut store = store(&array());
+    store.set("zarr.json", nan);
+    store.set("g/zarr.json", nan);
+    store.set(
+        "g/v/zarr.json",
+        &array().to_string().replace("\"shape\"", "\"attributes\": {\"c\": NaN}, \"shape\""),
+    );
+    let consolidated = written(&store.read(), true);
+    assert_eq!(consolidated.text("zarr.json").matches("NaN").count(), 3);
+    let only = ReadOptions { consolidated: ConsolidatedPolicy::Only, ..ReadOptions::default() };
+    let back = read(&consolidated, &only).unwrap();
+    for attribute in [
+        back.root.attribute("a").unwrap(),
+        back.group("g").unwrap().attribute("a").unwrap(),
+        back.variable("g/v").unwrap().attribute("c").unwrap(),
+    ] {
+        assert!(matches!(&attribute.value, Value::Double(values) if values[0].is_nan()));
+    }
+}
+
+#[test]
+fn new_arrays_are_written_as_zarr_python_writes_them() {
+    let mut dataset = Hierarchy::new(Format::Zarr3);
+    dataset.add_dimension("/", "y", 8, false).unwrap();
+    dataset.add_dimension("/", "x", 6, false).unwrap();
+    let gzip = json!({"name": "gzip", "configuration": {"level": 1}});
+    let new = NewVariable::new("v", NcType::Float)
+        .dimensions(["y", "x"])
+        .chunks([2, 3])
+        .order(Order::F)
+        .byte_order(ByteOrder::Big)
+        .sharding(Sharding::new([4, 6]))
+        .filters(vec![gzip.clone()]);
+    dataset.add_variable("/", new).unwrap();
+    dataset
+        .add_variable("/", NewVariable::new("n", NcType::Int).dimensions(["x"]).fill(NewFill::None))
+        .unwrap();
+    let store = written(&dataset, false);
+    let big = json!({"name": "bytes", "configuration": {"endian": "big"}});
+    let wanted = json!({
+        "shape": [8, 6],
+        "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 6]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 9.96921e36,
+        "codecs": [{"name": "sharding_indexed", "configuration": {
+            "chunk_shape": [2, 3],
+            "codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}}, big, gzip],
+            "index_codecs": [bytes(), {"name": "crc32c"}],
+            "index_location": "end",
+        }}],
+        "attributes": {},
+        "dimension_names": ["y", "x"],
+        "zarr_format": 3,
+        "node_type": "array",
+        "storage_transformers": [],
+    });
+    let text = store.text("v/zarr.json");
+    assert_eq!(text, ncz_nczarr::json::to_text_indented(&wanted, false).replace("9.96921e36", "9.96921e+36"));
+    assert!(text.starts_with("{\n  \"shape\": [\n    8,\n    6\n  ],\n"), "{text}");
+    // The writer's zero stands for a fill value that is not defined.
+    assert!(store.text("n/zarr.json").contains("\"fill_value\": 0,"));
+    let back = store.read();
+    let (old, new) = (dataset.variable("v").unwrap(), back.variable("v").unwrap());
+    assert_eq!((&new.sharding, &new.order, &new.filters), (&old.sharding, &old.order, &old.filters));
+    assert_eq!((&new.dtype, &new.dimensions), (&old.dtype, &old.dimensions));
+}
+
+#[test]
+fn what_changed_is_written_anew_and_the_rest_stays_as_it_was() {
+    let odd = with(json!({
+        "data_type": {"name": "int16"},
+        "fill_value": 7.0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c", "configuration": {}}],
+        "chunk_key_encoding": {"name": "v2"},
+        "later": {"must_understand": false},
+    }));
+    let mut hierarchy = store(&odd).read();
+    let text = |hierarchy: &Hierarchy| -> Json {
+        serde_json::from_str(&written(hierarchy, false).text("v/zarr.json")).unwrap()
+    };
+    let same = text(&hierarchy);
+    for key in ["data_type", "fill_value", "codecs", "chunk_key_encoding", "later", "chunk_grid"] {
+        assert_eq!(same[key], odd[key], "{key}");
+    }
+    let variable = hierarchy.variable_mut("v").unwrap();
+    variable.shape = vec![9, 6];
+    variable.order = Order::F;
+    let new = text(&hierarchy);
+    assert_eq!((&new["shape"], &new["data_type"]), (&json!([9, 6]), &odd["data_type"]));
+    assert_eq!(new["codecs"][0], json!({"name": "transpose", "configuration": {"order": [1, 0]}}));
+    assert_eq!(new["codecs"][2], odd["codecs"][1]);
 }

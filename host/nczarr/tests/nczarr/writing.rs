@@ -230,3 +230,38 @@ fn an_old_generation_given_the_new_format_is_written_in_it() {
     assert_eq!(back.text("f/.zattrs"), newest.text("f/.zattrs"));
     assert_eq!(back.text("f/.zarray"), newest.text("f/.zarray"));
 }
+
+#[test]
+fn dimensions_are_named_for_xarray_unless_that_is_not_wanted() {
+    for format in [Format::NCZARR, Format::Zarr2] {
+        let mut dataset = Hierarchy::new(format);
+        dataset.add_dimension("/", "x", 5, false).unwrap();
+        dataset.add_group("/", "g").unwrap();
+        dataset.add_variable("/g", NewVariable::new("v", NcType::Int).dimensions(["x"])).unwrap();
+        dataset.add_variable("/", NewVariable::new("s", NcType::Int)).unwrap();
+        for xarray in [true, false] {
+            dataset.xarray = xarray;
+            let store = Memory(write(&dataset, false).unwrap().into_iter().collect());
+            for key in ["g/v/.zattrs", "s/.zattrs"] {
+                let named = store.0.contains_key(key) && store.text(key).contains("_ARRAY_DIMENSIONS");
+                assert_eq!(named, xarray, "{key} {format:?}");
+            }
+            // What is there stays, and new variables do as the others.
+            let mut back = store.read();
+            assert_eq!(back.xarray, xarray);
+            assert_eq!(
+                write(&back, false).unwrap().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+                store.0
+            );
+            let name = if xarray || format.is_nczarr() { "/x" } else { "/_Anonymous_Dim_5" };
+            let own = if xarray && !format.is_nczarr() { "/g/x" } else { name };
+            assert_eq!(back.variable("/g/v").unwrap().dimensions[0].to_string(), own);
+            let new =
+                back.add_variable("/", NewVariable::new("w", NcType::Int).dimensions([own])).unwrap().clone();
+            let documents = variable_documents(&back, &new).unwrap();
+            let text: String =
+                documents.iter().map(|(_, text)| String::from_utf8(text.clone()).unwrap()).collect();
+            assert_eq!(text.contains("_ARRAY_DIMENSIONS"), xarray, "{format:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! `codecs`: from the list of a `zarr.json` to order, byte order, shards and filters, and back.
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::dtype::{ByteOrder, Dtype, Kind};
 use crate::extension::Extension;
@@ -137,12 +137,16 @@ pub(super) fn join(variable: &Variable) -> Vec<Json> {
     if sharding.index_checksum {
         index_codecs.push(json!({"name": "crc32c"}));
     }
-    vec![json!({"name": SHARDING, "configuration": {
-        "chunk_shape": variable.chunk_shape,
-        "codecs": codecs,
-        "index_codecs": index_codecs,
-        "index_location": if sharding.index_at_end { "end" } else { "start" },
-    }})]
+    let mut configuration = Map::new();
+    configuration.insert("chunk_shape".to_owned(), json!(variable.chunk_shape));
+    configuration.insert("codecs".to_owned(), Json::Array(codecs));
+    configuration.insert("index_codecs".to_owned(), Json::Array(index_codecs));
+    let place = if sharding.index_at_end { "end" } else { "start" };
+    configuration.insert("index_location".to_owned(), json!(place));
+    let mut codec = Map::new();
+    codec.insert("name".to_owned(), json!(SHARDING));
+    codec.insert("configuration".to_owned(), Json::Object(configuration));
+    vec![Json::Object(codec)]
 }
 
 /// Whether a list that was read says of a variable what the variable says now.

@@ -172,14 +172,15 @@ pub(super) fn array_info(variable: &Variable, mut old: Map<String, Json>) -> Map
     old
 }
 
-/// The type that elements are stored in; `None` where it is theirs.
-pub(super) fn stored_dtype(variable: &Variable) -> Option<Dtype> {
-    let text = match (variable.nc_type, variable.dtype.kind()) {
-        (Some(NcType::Char), Kind::Bytes) => "|u1".to_owned(),
-        (Some(NcType::String), Kind::Bytes) => format!("|V{}", variable.dtype.size()),
+/// The type that elements are stored in, and its name; `None` where it is theirs.
+pub(super) fn stored_dtype(variable: &Variable) -> Option<(Dtype, Json)> {
+    let size = variable.dtype.size();
+    let (text, name) = match (variable.nc_type, variable.dtype.kind()) {
+        (Some(NcType::Char), Kind::Bytes) => ("|u1".to_owned(), "uint8".to_owned()),
+        (Some(NcType::String), Kind::Bytes) => (format!("|V{size}"), format!("r{}", size.checked_mul(8)?)),
         _ => return None,
     };
-    Dtype::parse(&text).ok()
+    Some((Dtype::parse(&text).ok()?, json!(name)))
 }
 
 /// The name of an attribute's type, from the type entry of version 2.

@@ -45,7 +45,7 @@ pub(in super::super) fn read(
     };
     let format = if draft { Format::Nczarr3 } else { Format::Zarr3 };
     let warnings = reader.loader.warnings;
-    Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, warnings })
+    Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, xarray: true, warnings })
 }
 
 /// What a node is.

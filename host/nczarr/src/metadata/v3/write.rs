@@ -64,10 +64,11 @@ pub(in super::super) fn consolidated_object(hierarchy: &Hierarchy) -> Result<Map
     }
     let mut root = group_object(hierarchy, &hierarchy.root)?;
     let node_type = root.shift_remove("node_type");
-    root.insert(
-        CONSOLIDATED.to_owned(),
-        json!({"kind": "inline", "must_understand": false, "metadata": nodes}),
-    );
+    let mut consolidated = Map::new();
+    consolidated.insert("kind".to_owned(), json!("inline"));
+    consolidated.insert("must_understand".to_owned(), json!(false));
+    consolidated.insert("metadata".to_owned(), Json::Object(nodes));
+    root.insert(CONSOLIDATED.to_owned(), Json::Object(consolidated));
     root.extend(node_type.map(|value| ("node_type".to_owned(), value)));
     Ok(root)
 }
@@ -82,12 +83,16 @@ pub(in super::super) fn variable_object(
     let wrong =
         |reason: String| NczarrError::Definition { kind: "variable", path: variable.path.clone(), reason };
     let stored = nczarr.then(|| draft::stored_dtype(variable)).flatten();
-    let stored = stored.as_ref().unwrap_or(&variable.dtype);
+    let (stored, name) = match stored {
+        Some((stored, name)) => (stored, Some(name)),
+        None => (variable.dtype.clone(), variable.dtype.v3()),
+    };
+    let stored = &stored;
     let data_type = old
         .and_then(|old| old.get("data_type"))
         .filter(|old| Dtype::from_v3(old, stored.order()).is_ok_and(|old| old == *stored))
         .cloned()
-        .or_else(|| stored.v3())
+        .or(name)
         .ok_or_else(|| {
             wrong(format!("its elements {:?} have no data type in Zarr version 3", stored.text()))
         })?;
