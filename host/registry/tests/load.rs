@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncz_codec::{AnyCoder, CodecError, CodecType, Container, Dialect, Dtype, Env, ErrorKind, Kind};
+use ncz_registry::chain::{FilterChain, Stage};
 use ncz_registry::load::{self, CodecHalf, ForeignCodec, Library, LoadError};
 use ncz_test_support::{ChunkCase, build_plugins, chunks, plugin, program, python, run, workspace_root};
 use serde_json::json;
@@ -267,4 +268,34 @@ fn a_plugin_in_c_needs_the_header_alone() {
     assert_eq!(output, [255, 254, 0]);
     let full = coder.decode(&mut coder.scratch(), &[0; 4], &mut output).unwrap_err();
     assert_eq!(full.kind(), &ErrorKind::OutputFull { need: Some(4) });
+}
+
+#[test]
+fn bytes_of_any_length_run_through_filters_of_c_but_none_at_all() {
+    let codecs = foreign(&libraries(&build_plugins().unwrap()));
+    let env = Env { container: Container::ZarrV2, ..env() };
+    let bind = |id: u32, params: &[u32]| {
+        let codec = &codecs[&id];
+        let config = codec.parse_params(params).unwrap();
+        let stage = Stage { info: codec.info().clone(), config, origin: "test".into(), notes: Vec::new() };
+        FilterChain::bind_bytes(&[stage], &env, 1 << 20).unwrap()
+    };
+    for (id, params) in [(1, &[6][..]), (307, &[9]), (32015, &[3]), (3, &[])] {
+        let chain = bind(id, params);
+        let (mut scratch, mut out) = (chain.scratch(), Vec::new());
+        for len in [1, 5000, 1 << 20, 3] {
+            let bytes = vec![7; len];
+            let stored = chain.encode_bytes(&mut scratch, &bytes).unwrap().to_vec();
+            chain.decode_bytes(&mut scratch, &stored, len, &mut out).unwrap();
+            assert!(out == bytes, "filter {id}, {len} bytes");
+            let error = chain.decode_bytes(&mut scratch, &stored, len - 1, &mut out).unwrap_err();
+            assert_eq!(*error.source.kind(), ErrorKind::OutputFull { need: Some(len as u64) });
+        }
+        // Filters of C know 0 bytes as a failure only.
+        assert_eq!(*chain.encode_bytes(&mut scratch, &[]).unwrap_err().source.kind(), ErrorKind::Truncated);
+    }
+    // Blosc makes its parameters with the help of a library that is not there.
+    let blosc = bind(32001, &[]);
+    let error = blosc.encode_bytes(&mut blosc.scratch(), b"bytes").unwrap_err();
+    assert!(error.source.to_string().contains("blosc makes its working parameters in"), "{error:?}");
 }

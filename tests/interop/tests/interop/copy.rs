@@ -190,6 +190,7 @@ fn tensorstore_reads_copies_with_the_codecs_that_it_has() {
         ("v2-zstd", r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1}"#),
         ("v2-dtype-be-i4", r#"{"id":"blosc","cname":"zstd","clevel":9,"shuffle":2}"#),
         ("v2-bz2", "none"),
+        ("v2-none", r#"{"id":"gzip","level":5}"#),
     ] {
         let original = unpack(format!("zarr-python/{name}.zip")).unwrap();
         let copy = folder.path().join(name).display().to_string();
