@@ -2,7 +2,9 @@
 
 mod route;
 pub(crate) mod strangers;
+mod strings;
 pub(crate) mod tasks;
+mod version;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,7 +19,7 @@ use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_store::Store;
 use serde_json::json;
 
-use route::Route;
+use strings::AnyRoute;
 
 /// The codecs of a variable in the copy.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,8 +29,8 @@ pub enum Codecs {
     Keep,
     /// These; an empty chain for none.
     Spec(ChainSpec),
-    /// A lossless chain that suits the type: shuffle and zstd for numbers of several bytes, zstd for
-    /// the rest, none for scalars.
+    /// A lossless chain that suits the type: shuffle and zstd for numbers of several bytes (in version 3
+    /// both as blosc), zstd for the rest, none for scalars.
     Sensible,
 }
 
@@ -202,9 +204,9 @@ pub fn copy(
     let started = Instant::now();
     let mut routes = Vec::new();
     for variable in source.hierarchy().variables() {
-        routes.push(Route::new(source, &target, variable)?);
+        routes.push(AnyRoute::new(source, &target, variable)?);
     }
-    let total = routes.iter().map(Route::decoded_len).fold(0, u64::saturating_add);
+    let total = routes.iter().map(AnyRoute::decoded_len).fold(0, u64::saturating_add);
     progress.begin(Phase::Copy, total);
     let mut variables = Vec::new();
     for route in &routes {
@@ -226,8 +228,8 @@ pub fn copy(
 fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError> {
     let mut hierarchy = source.hierarchy().clone();
     hierarchy.format = options.format.unwrap_or(match hierarchy.format {
-        Format::Zarr2 => Format::Zarr2,
-        _ => Format::NCZARR,
+        Format::Nczarr(_) => Format::NCZARR,
+        other => other,
     });
     let format = hierarchy.format;
     if format.is_nczarr() {
@@ -247,8 +249,13 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
     for original in source.hierarchy().variables() {
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
-        if source.hierarchy().format.is_nczarr() != format.is_nczarr() {
+        strings::fix_length(source, original, variable, format)?;
+        let was = source.hierarchy().format;
+        if (was.is_nczarr(), was.is_v3()) != (format.is_nczarr(), format.is_v3()) {
             change_format(source, variable, format)?;
+        }
+        if was.is_v3() != format.is_v3() {
+            version::change(variable, format);
         }
         if format.is_nczarr() {
             // netcdf-c reads every chunk as row-major, whatever its metadata say.
@@ -260,14 +267,20 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
                 return Err(CopyError::Chunks { path, rank, chunks: chunks.clone() });
             }
             variable.chunk_shape.clone_from(chunks);
+            if let Some(sharding) = &mut variable.sharding {
+                version::fit_shards(sharding, chunks);
+            }
         }
         match &plan.codecs {
-            Codecs::Keep => variable.filters = source.agreed_filters(original, format)?,
+            Codecs::Keep if was.is_v3() == format.is_v3() => {
+                variable.filters = source.agreed_filters(original, format)?;
+            }
+            Codecs::Keep => variable.filters = version::filters(source, original, variable, format)?,
             Codecs::Spec(spec) => {
                 source.session().define(variable, format, spec)?;
             }
             Codecs::Sensible => {
-                source.session().define(variable, format, &sensible(original))?;
+                source.session().define(variable, format, &sensible(original, format))?;
             }
         }
         let one_block = matches!(variable.storage, Storage::Contiguous | Storage::Compact);
@@ -298,8 +311,9 @@ fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> R
         }
         variable.scalar = variable.scalar.map(|_| ScalarForm::Rank1);
     } else {
-        // Pure Zarr has no dimensions that could be longer than the array.
+        // Pure Zarr has no dimensions that could be longer than the array, and scalars of its own.
         variable.shape = source.hierarchy().shape_of(variable);
+        variable.scalar = variable.scalar.map(|_| ScalarForm::Rank0);
     }
     Ok(())
 }
@@ -318,8 +332,8 @@ fn one_byte_dtype(variable: &Variable) -> Option<Dtype> {
     Dtype::parse(text).ok().filter(|usual| *usual != variable.dtype)
 }
 
-/// A lossless chain that suits the type of a variable.
-fn sensible(variable: &Variable) -> ChainSpec {
+/// A lossless chain that suits the type of a variable, in version 3 of codecs that every reader has.
+fn sensible(variable: &Variable, format: Format) -> ChainSpec {
     if variable.shape.is_empty() {
         return ChainSpec::default();
     }
@@ -330,6 +344,10 @@ fn sensible(variable: &Variable) -> ChainSpec {
         variable.dtype.kind(),
         Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta | Kind::Complex
     );
+    if numeric && size > 1 && format.is_v3() {
+        let blosc = json!({"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 1, "blocksize": 0});
+        return ChainSpec::new(codec(blosc).into_iter().collect());
+    }
     let shuffle =
         if numeric && size > 1 { codec(json!({"id": "shuffle", "elementsize": size})) } else { None };
     ChainSpec::new(shuffle.into_iter().chain(zstd).collect())

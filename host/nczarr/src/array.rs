@@ -13,6 +13,7 @@ use ncz_codec::Env;
 use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
+pub use object::NextChunk;
 pub use shard::ShardFault;
 pub use worker::Worker;
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz_nczarr::{Array, DataError, Dataset, Dtype, Elements, Slab, Variable, Worker};
+use ncz_nczarr::{Array, DataError, Dataset, Dtype, Elements, Slab, Variable, Worker, Written};
 
 use super::tasks::{Tiles, for_each};
 use super::{CopyError, Progress, VariableSummary};
@@ -15,7 +15,7 @@ pub(super) struct Route<'a> {
     target: Array,
     pool: &'a ncz_nczarr::Pool,
     way: Way,
-    /// Lengths of the box that is moved at a time: a chunk, or several where chunks change.
+    /// Lengths of the box that is moved at a time: an object of the store, or several where chunks change.
     tile: Vec<u64>,
     tiles: Tiles,
 }
@@ -24,7 +24,7 @@ pub(super) struct Route<'a> {
 enum Way {
     /// Stored bytes as they are.
     Unchanged,
-    /// Decode and encode chunk by chunk.
+    /// Decode and encode chunk by chunk; shards may be put together or taken apart.
     Recode,
     /// Other chunks.
     Rechunk,
@@ -53,19 +53,26 @@ impl<'a> Route<'a> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
         let from = source.array(&original.path)?;
         let to = target.array(&original.path)?;
-        let same_grid = original.chunk_shape == planned.chunk_shape
+        let rank = original.shape.len();
+        let same_chunks = original.chunk_shape == planned.chunk_shape
             && original.shape == planned.shape
-            && (original.order == planned.order || original.shape.len() < 2)
+            && original.order.axes(rank) == planned.order.axes(rank)
             && same_elements(&original.dtype, &planned.dtype);
-        let same_bytes = same_grid
+        let same_objects = same_chunks && original.sharding == planned.sharding;
+        let same_bytes = same_objects
             && fill_bytes(original) == fill_bytes(planned)
-            && from.chain().working() == to.chain().working()
-            && from.chain().stored_json(ncz_codec::Dialect::Numcodecs).ok()
-                == to.chain().stored_json(ncz_codec::Dialect::Numcodecs).ok();
+            && same_codecs(source, target, &from, &to);
+        // Of shards on both sides those of the copy would be made of parts.
+        let same_grid =
+            same_objects || same_chunks && (original.sharding.is_none() || planned.sharding.is_none());
         let (way, tile) = match (same_bytes, same_grid) {
-            (true, _) => (Way::Unchanged, planned.chunk_shape.clone()),
-            (_, true) => (Way::Recode, planned.chunk_shape.clone()),
-            _ => (Way::Rechunk, block(original, planned, source.session().pool.threads())),
+            (true, _) => (Way::Unchanged, planned.object_shape().to_vec()),
+            (_, true) if planned.sharding.is_some() => (Way::Recode, planned.object_shape().to_vec()),
+            (_, true) => (Way::Recode, original.object_shape().to_vec()),
+            _ => {
+                let element = original.dtype.size() as u64;
+                (Way::Rechunk, block(original, planned, element, source.session().pool.threads()))
+            }
         };
         let tiles = Tiles::all(&from, &original.shape, &tile)?.existing(&from, &**source.store(), &tile)?;
         Ok(Self { source: from, target: to, pool: &source.session().pool, way, tile, tiles })
@@ -164,22 +171,51 @@ impl<'a> Lane<'a> {
     }
 
     fn pass(&mut self, index: &[u64]) -> Result<Moved, DataError> {
-        let Some(stored) = self.source.read_stored(&mut self.reader, index)? else {
+        if !self.source.load_object(&mut self.reader, index)? {
             return Ok(Moved::default());
-        };
-        self.target.write_stored(&mut self.writer, index, stored)?;
+        }
+        let chunks = self.source.loaded_chunks(&self.reader, index)?;
+        let stored = self.source.loaded(&self.reader);
+        self.target.write_object(&mut self.writer, index, stored)?;
         let len = stored.len() as u64;
-        Ok(Moved { before: len, after: len, decoded: self.source.chain().chunk_len() as u64, chunks: 1 })
+        let decoded = chunks.saturating_mul(self.source.chain().chunk_len() as u64);
+        Ok(Moved { before: len, after: len, decoded, chunks })
     }
 
     fn recode(&mut self, index: &[u64]) -> Result<Moved, DataError> {
-        let len = self.source.chain().chunk_len();
-        resize(&mut self.ours, len, self.source)?;
-        let Some(before) = self.source.read_chunk(&mut self.reader, index, &mut self.ours)? else {
-            return Ok(Moved::default());
+        let Self { source, target, reader, writer, ours, .. } = self;
+        let len = source.chain().chunk_len();
+        let loaded = source.is_sharded();
+        let mut moved = Moved::default();
+        if loaded {
+            if !source.load_object(reader, index)? {
+                return Ok(moved);
+            }
+            moved.before = source.loaded(reader).len() as u64;
+        }
+        let mut read = |chunk: &[u64], out: &mut [u8]| -> Result<bool, DataError> {
+            let stored = match loaded {
+                true => source.decode_loaded(reader, chunk, out)?,
+                false => source.read_chunk(reader, chunk, out)?,
+            };
+            moved.decoded += stored.map_or(0, |_| len as u64);
+            moved.before += stored.filter(|_| !loaded).unwrap_or(0) as u64;
+            Ok(stored.is_some())
         };
-        let after = self.target.write_chunk(&mut self.writer, index, &self.ours)?;
-        Ok(Moved { before: before as u64, after: after as u64, decoded: len as u64, chunks: 1 })
+        let written = if target.is_sharded() || !loaded {
+            target.encode_object(writer, index, &mut read)?
+        } else {
+            resize(ours, len, source)?;
+            let mut written = Written::default();
+            for chunk in source.object_chunks(index) {
+                if read(&chunk, ours)? {
+                    written.bytes += target.write_chunk(writer, &chunk, ours)? as u64;
+                    written.chunks += 1;
+                }
+            }
+            written
+        };
+        Ok(Moved { after: written.bytes, chunks: written.chunks, ..moved })
     }
 
     fn rechunk(&mut self, slab: &Slab) -> Result<Moved, DataError> {
@@ -202,20 +238,29 @@ impl<'a> Lane<'a> {
     }
 }
 
+/// Whether both chains make the same bytes of a chunk. Across versions they are compared as numcodecs names them.
+fn same_codecs(source: &Dataset, target: &Dataset, from: &Array, to: &Array) -> bool {
+    let dialect = match (source.hierarchy().format.dialect(), target.hierarchy().format.dialect()) {
+        (one, other) if one == other => one,
+        _ => ncz_codec::Dialect::Numcodecs,
+    };
+    let json = |array: &Array| array.chain().stored_json(dialect).ok();
+    from.chain().working() == to.chain().working() && json(from).is_some() && json(from) == json(to)
+}
+
 /// Whether elements of the two types are the same bytes; those of `<i1` and `|i1` are.
 fn same_elements(one: &Dtype, other: &Dtype) -> bool {
     let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
     one == other || (one.size() == 1 && facts(one) == facts(other))
 }
 
-/// The box to move at a time where chunks change: whole chunks of the copy that cover a chunk of the
+/// The box to move at a time where chunks change: whole objects of the copy that cover a chunk of the
 /// original, so that each is decoded few times, within the memory of two chunks or [`BLOCK_BYTES`].
-fn block(original: &Variable, planned: &Variable, threads: usize) -> Vec<u64> {
-    let element = original.dtype.size() as u64;
+pub(super) fn block(original: &Variable, planned: &Variable, element: u64, threads: usize) -> Vec<u64> {
     let bytes = |shape: &[u64]| shape.iter().fold(element, |product, len| product.saturating_mul(*len));
-    let two_chunks = bytes(&original.chunk_shape).max(bytes(&planned.chunk_shape)).saturating_mul(2);
+    let two_chunks = bytes(&original.chunk_shape).max(bytes(planned.object_shape())).saturating_mul(2);
     let budget = two_chunks.max(BLOCK_BYTES / threads.max(1) as u64);
-    let target = &planned.chunk_shape;
+    let target = planned.object_shape();
     let mut block: Vec<u64> = original
         .chunk_shape
         .iter()
@@ -251,7 +296,7 @@ fn resize(buffer: &mut Vec<u8>, len: usize, array: &Array) -> Result<(), DataErr
     Ok(())
 }
 
-fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), CopyError> {
+pub(super) fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), CopyError> {
     match progress.advance(bytes) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(CopyError::Stopped),

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ncz_nczarr::{Array, DataError, Dataset, Group, Separator, Variable, limits};
+use ncz_nczarr::{Array, DataError, Dataset, Group, KeyEncoding, Separator, Variable, limits};
 use ncz_store::{Depth, Entry, EntryKind, KeyBuf, Listing, Prefix, Store, StoreError, StoreExt};
 
 use super::{CopyError, LeftOut};
 
 /// Names that carry metadata in some generation of the format.
-pub(crate) const DOCUMENTS: [&str; 11] = [
+pub(crate) const DOCUMENTS: [&str; 12] = [
+    "zarr.json",
     ".zarray",
     ".zattrs",
     ".zgroup",
@@ -64,7 +65,7 @@ fn beside_members(
     if source.hierarchy().format.is_nczarr() {
         for entry in listing.entries.iter().filter(|entry| is_directory(entry)) {
             let key = entry.key.as_str();
-            for document in [".zarray", ".zgroup"] {
+            for document in [".zarray", ".zgroup", "zarr.json"] {
                 let Ok(document) = KeyBuf::parse(format!("{key}/{document}")) else { continue };
                 let is_member = members.contains(entry.key.as_key().name());
                 if !is_member && store.exists(document.as_key()).map_err(|error| failed(store, error))? {
@@ -89,14 +90,20 @@ fn beside_chunks(
         Err(StoreError::TooManyEntries { .. }) => return Ok(()),
         listing => listing.map_err(|error| failed(store, error))?,
     };
-    let in_folders = variable.separator == Separator::Slash && variable.shape.len() > 1;
-    let first = array.chunk_counts().first().copied().unwrap_or(0);
+    // With the default keys of version 3 all are below `c`.
+    let below_c = variable.key_encoding == KeyEncoding::Default;
+    let in_folders =
+        variable.separator == Separator::Slash && variable.shape.len() + usize::from(below_c) > 1;
+    let first = array.object_counts().first().copied().unwrap_or(0);
     left_out.add(store, listing, |entry| match entry.kind {
+        EntryKind::Directory if in_folders && below_c => {
+            entry.key.as_key().name() == "c" && !variable.shape.is_empty()
+        }
         EntryKind::Directory if in_folders => {
             entry.key.as_key().name().parse::<u64>().is_ok_and(|number| number < first)
         }
         EntryKind::Directory => false,
-        EntryKind::Object => !in_folders && array.object_index(entry.key.as_str()).is_some(),
+        EntryKind::Object => array.object_index(entry.key.as_str()).is_some(),
     })
 }
 

@@ -66,7 +66,7 @@ impl Tiles {
         };
         let mut numbers = Vec::new();
         for index in listing.entries.iter().filter_map(|entry| array.object_index(entry.key.as_str())) {
-            if !self.touched(&index, array.chunk_shape(), tile, &mut numbers) {
+            if !self.touched(&index, array.object_shape(), tile, &mut numbers) {
                 if total <= PROBED {
                     return Ok(self);
                 }

@@ -5,6 +5,9 @@ use super::{Array, Worker, Written, worker};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Slab, SlabError};
 
+/// Makes the chunk with these coordinates as it is stored; `false`: there is none.
+pub type NextChunk<'a> = dyn FnMut(&[u64], &mut [u8]) -> Result<bool, DataError> + 'a;
+
 impl Array {
     /// Prefix of the keys of its objects, without slash at the end; empty for an array at the root.
     #[must_use]
@@ -22,6 +25,12 @@ impl Array {
     #[must_use]
     pub fn chunk_slab(&self, index: &[u64]) -> Slab {
         self.slab_of(index, &self.chunk_shape)
+    }
+
+    /// Whether an object of the store holds several chunks and an index of them.
+    #[must_use]
+    pub fn is_sharded(&self) -> bool {
+        self.shards.is_some()
     }
 
     /// Lengths of what one object of the store holds: a shard, or a chunk.
@@ -166,6 +175,21 @@ impl Array {
         if self.shards.is_some() { worker.shard() } else { &worker.stored }
     }
 
+    /// How many of its [chunks](Self::object_chunks) the object that was loaded last has.
+    ///
+    /// # Errors
+    /// A shard's index that is damaged.
+    pub fn loaded_chunks(&self, worker: &Worker, index: &[u64]) -> Result<u64, DataError> {
+        let Some(shards) = &self.shards else { return Ok(1) };
+        let mut count = 0;
+        for chunk in self.object_chunks(index) {
+            let found = worker.has_chunk(self, shards, shards.number(&chunk));
+            count +=
+                u64::from(found.map_err(|fault| self.chunk_error(worker, shard::of_chunk(&chunk, fault)))?);
+        }
+        Ok(count)
+    }
+
     /// Decodes a chunk of the object that was loaded last, as [`read_chunk`](Self::read_chunk) does.
     ///
     /// # Errors
@@ -197,7 +221,7 @@ impl Array {
         &self,
         worker: &mut Worker,
         index: &[u64],
-        next: &mut dyn FnMut(&[u64], &mut [u8]) -> Result<bool, DataError>,
+        next: &mut NextChunk<'_>,
     ) -> Result<Written, DataError> {
         self.check_index(index, self.object_shape())?;
         worker.set_key(self, index);
@@ -213,7 +237,7 @@ impl Array {
         worker: &mut Worker,
         index: &[u64],
         chunk: &mut [u8],
-        next: &mut dyn FnMut(&[u64], &mut [u8]) -> Result<bool, DataError>,
+        next: &mut NextChunk<'_>,
     ) -> Result<Written, DataError> {
         let Some(shards) = &self.shards else {
             if !next(index, chunk)? {

@@ -340,6 +340,17 @@ impl Worker {
             .is_some_and(|read| read.object_len == self.shard.object_len && read.filled == self.stored.len()))
     }
 
+    /// Whether the loaded shard has chunk `number`.
+    pub(super) fn has_chunk(
+        &self,
+        array: &Array,
+        shards: &Shards,
+        number: usize,
+    ) -> Result<bool, ChunkFault> {
+        let found = shards.entry(&self.shard.index, number, self.shard.object_len, &array.chain)?;
+        Ok(found.is_some())
+    }
+
     /// Decodes chunk `number` of the loaded shard into `out`. Returns its stored length; `None`: there is none.
     pub(super) fn decode_shard(
         &mut self,

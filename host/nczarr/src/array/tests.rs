@@ -73,7 +73,9 @@ fn positions(shape: &[u64], start: &[u64], count: &[u64], stride: &[u64]) -> Vec
 
 /// An array and a slab of it: of each dimension the length, that of a chunk, chunks in a shard, and start, count and
 /// stride of the slab.
-type Case = Vec<(u64, u64, u64, u64, u64, u64)>;
+type Case = Vec<Side>;
+
+type Side = (u64, u64, u64, u64, u64, u64);
 
 /// How the array is stored: a permutation, and the shards' index.
 type Layout = (Vec<usize>, bool, Option<(bool, bool, bool)>);
@@ -97,7 +99,7 @@ proptest! {
 
     #[test]
     fn slabs_written_and_read_are_those_of_a_plain_array((case, layout, threads) in cases(), seed: u16) {
-        let of = |what: fn(&(u64, u64, u64, u64, u64, u64)) -> u64| case.iter().map(what).collect::<Vec<u64>>();
+        let of = |what: fn(&Side) -> u64| case.iter().map(what).collect::<Vec<u64>>();
         let (shape, chunk) = (of(|d| d.0), of(|d| d.1));
         let (start, count, stride) = (of(|d| d.3), of(|d| d.4), of(|d| d.5));
         let (axes, big, index) = layout;
