@@ -29,12 +29,12 @@ pub(super) fn object_end(bytes: &[u8]) -> Option<usize> {
 /// Whether `tail` may be the end of an older document, which was longer: with something before it, it would be one
 /// object. Another whole object is not.
 pub(super) fn is_older_end(tail: &[u8]) -> bool {
-    // Whether it begins inside a text nobody knows.
-    [false, true].into_iter().any(|in_string| closes(tail, in_string))
+    // Whether it begins inside a text, or behind a backslash there, nobody knows.
+    let starts = [(false, false), (true, false), (true, true)];
+    starts.into_iter().any(|(in_string, escaped)| closes(tail, Scan { in_string, escaped }))
 }
 
-fn closes(tail: &[u8], in_string: bool) -> bool {
-    let mut scan = Scan { in_string, escaped: false };
+fn closes(tail: &[u8], mut scan: Scan) -> bool {
     let mut open = Vec::new();
     let mut closed = false;
     for &byte in tail {
