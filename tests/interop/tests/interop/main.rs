@@ -16,6 +16,8 @@ mod netcdf4;
 mod zarr_python;
 // The byte codecs of Zarr v3 against zarr-python and tensorstore.
 mod zarr_v3_codecs;
+// Shards, orders, types and keys of Zarr v3, exchanged with zarr-python and tensorstore.
+mod zarr3_data;
 // `ncz copy`, read by netcdf-c and zarr-python.
 mod copy;
 // Damaged and absurd input through the command.
