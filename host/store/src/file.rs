@@ -208,6 +208,7 @@ impl Store for FileStore {
             list: true,
             ranges: true,
             atomic_publish: true,
+            deferred_writes: false,
             local: true,
         }
     }

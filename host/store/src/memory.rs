@@ -71,6 +71,7 @@ impl Store for MemoryStore {
             list: true,
             ranges: true,
             atomic_publish: false,
+            deferred_writes: false,
             local: true,
         }
     }

@@ -70,8 +70,9 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
 
     /// Writes an object as a whole: a reader, a crash or a failure meets the old or the new one.
     ///
-    /// It returns when other readers see the object. It survives a loss of power in any case as
-    /// old or new, and as new once [`sync`](Store::sync) has returned.
+    /// It returns when other readers of this store see the object; those of the place do too, unless
+    /// it waits to be [published](Store::publish). It survives a loss of power in any case as old or
+    /// new, and as new once [`sync`](Store::sync) has returned or, where it waits, `publish`.
     ///
     /// # Errors
     ///
@@ -93,20 +94,22 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// [`StoreError::TooManyEntries`] for more than `max_entries`, and the failures of the place.
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError>;
 
-    /// Makes durable what was written so far, before anything that is written later.
+    /// Makes durable what was written so far, before anything that is written later. What waits to
+    /// be published is made durable by that alone.
     ///
     /// # Errors
     ///
     /// The failures of the place.
     fn sync(&self) -> Result<(), StoreError>;
 
-    /// Makes a new dataset visible, whole. Nothing is to be done where writes are visible at once,
-    /// or when called again. A new dataset that was never published disappears with its store.
+    /// Makes a new dataset visible, whole, and where [writes wait](Capabilities::deferred_writes)
+    /// also the changes to one that exists. Nothing is to be done where writes are visible at once,
+    /// or when called again. What was never published disappears with its store.
     ///
     /// # Errors
     ///
     /// [`StoreError::AlreadyExists`] or [`StoreError::NotADataset`] if something else has appeared
-    /// at the target, [`StoreError::NotRemoved`] where the dataset is published but the one that
+    /// at the target, [`StoreError::Gone`] if what was to be changed is no longer what was opened, [`StoreError::NotRemoved`] where the dataset is published but the one that
     /// it replaces could not be removed, and the failures of the place.
     fn publish(&self) -> Result<(), StoreError>;
 }
@@ -155,6 +158,9 @@ pub struct Capabilities {
     pub ranges: bool,
     /// A new dataset becomes visible as a whole, by [`Store::publish`].
     pub atomic_publish: bool,
+    /// Every write waits for [`Store::publish`], also one to a dataset that exists: until then other
+    /// programs see the old dataset, and without it nothing changes.
+    pub deferred_writes: bool,
     /// A request takes microseconds, not a network round trip.
     pub local: bool,
 }

@@ -210,6 +210,7 @@ impl Store for ZipStore {
             list: true,
             ranges: true,
             atomic_publish: true,
+            deferred_writes: writable,
             local: true,
         }
     }

@@ -225,13 +225,14 @@ impl Old {
             }
         }
         kept.sort_unstable_by_key(|kept| kept.record);
-        let first = if begins_with_an_entry(&base.file).map_err(|error| failed(error.into()))? {
-            0
+        let shift = found.offset();
+        // what is before the archive, or between there and its first entry
+        let first = if begins_with_an_entry(&base.file, shift).map_err(|error| failed(error.into()))? {
+            shift
         } else {
-            starts.first().copied().unwrap_or(0)
+            starts.first().copied().unwrap_or(shift)
         };
-        let mut old =
-            Self { kept, directories, first, shift: found.offset(), comment: found.comment().to_vec() };
+        let mut old = Self { kept, directories, first, shift, comment: found.comment().to_vec() };
         old.place(&place, &mut Records::new(&base.file, base.status.st_size))?;
         Ok(old)
     }
@@ -319,11 +320,11 @@ fn end_of_bytes(file: &File, limit: u64, start: u64, len: u64) -> Result<Option<
     Ok(end.filter(|end| *end <= limit))
 }
 
-/// Whether there is nothing before the first entry. If it was deleted or overwritten by another
-/// program without a trace but its bytes, these are not kept.
-fn begins_with_an_entry(file: &File) -> Result<bool, Errno> {
+/// Whether an entry stands at the beginning of the archive. If the directory does not know it, it
+/// was deleted or overwritten by another program, and its bytes are not kept.
+fn begins_with_an_entry(file: &File, shift: u64) -> Result<bool, Errno> {
     let mut magic = [0; LOCAL_MAGIC.len()];
-    Ok(sys::read_at(file, &mut magic, 0)? == LOCAL_MAGIC.len() && magic == LOCAL_MAGIC)
+    Ok(sys::read_at(file, &mut magic, shift)? == LOCAL_MAGIC.len() && magic == LOCAL_MAGIC)
 }
 
 /// Reads records of a directory.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use flate2::Crc;
+use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 
 use super::archive::{Entry, Form};
@@ -73,9 +73,7 @@ impl<A: Fn() -> Location> Reader<'_, A> {
             return Err(StoreError::Changed { at: (self.at)() });
         }
         if range == (0..self.entry.len) {
-            let mut crc = Crc::new();
-            crc.update(out);
-            self.check(&crc)?;
+            self.check(crc32fast::hash(out))?;
         }
         Ok(())
     }
@@ -83,7 +81,7 @@ impl<A: Fn() -> Location> Reader<'_, A> {
     fn inflate(&self, start: u64, range: Range<u64>, out: &mut [u8]) -> Result<(), StoreError> {
         let section = Section { file: self.file, position: start, left: self.entry.stored_len };
         let mut decoder = DeflateDecoder::new(section);
-        let mut crc = Crc::new();
+        let mut crc = Hasher::new();
         let mut skipped = 0;
         let mut scratch = [0; SKIP];
         while skipped < range.start {
@@ -100,7 +98,7 @@ impl<A: Fn() -> Location> Reader<'_, A> {
             if beyond > 0 || decoder.total_in() != self.entry.stored_len {
                 return Err(self.bad("is longer than the directory of the archive says"));
             }
-            self.check(&crc)?;
+            self.check(crc.finalize())?;
         }
         Ok(())
     }
@@ -109,7 +107,7 @@ impl<A: Fn() -> Location> Reader<'_, A> {
     fn inflate_part(
         &self,
         decoder: &mut DeflateDecoder<Section<'_>>,
-        crc: &mut Crc,
+        crc: &mut Hasher,
         out: &mut [u8],
     ) -> Result<usize, StoreError> {
         let n = decoder.read(out).map_err(|error| self.inflate_error(error))?;
@@ -156,8 +154,8 @@ impl<A: Fn() -> Location> Reader<'_, A> {
         Ok(start)
     }
 
-    fn check(&self, crc: &Crc) -> Result<(), StoreError> {
-        let (expected, found) = (self.entry.crc, crc.sum());
+    fn check(&self, found: u32) -> Result<(), StoreError> {
+        let expected = self.entry.crc;
         if expected == found {
             return Ok(());
         }

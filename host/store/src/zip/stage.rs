@@ -5,7 +5,6 @@ use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use flate2::Crc;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -55,10 +54,9 @@ impl Stage {
 
     /// Appends an object as a stored entry. Several threads may do so at once.
     pub(super) fn append(&self, name: &str, bytes: &[u8]) -> Result<Entry, Errno> {
-        let mut crc = Crc::new();
-        crc.update(bytes);
+        let crc = crc32fast::hash(bytes);
         let len = bytes.len() as u64;
-        let mut header = Written { name, len, crc: crc.sum(), stamp: self.stamp }.local_header();
+        let mut header = Written { name, len, crc, stamp: self.stamp }.local_header();
         let header_len = header.len() as u64;
         let header_start = self.reserve(header_len + len);
         let data_start = header_start + header_len;
@@ -74,7 +72,7 @@ impl Stage {
             data_start: AtomicU64::new(data_start),
             stored_len: len,
             len,
-            crc: crc.sum(),
+            crc,
             form: Form::Stored,
         })
     }

@@ -127,6 +127,9 @@ fn a_change_is_seen_by_its_store_alone_until_it_is_published() {
     let before = fs::read(&path).unwrap();
     let reader = open(&path, Access::Read);
     let store = open(&path, Access::ReadWrite);
+    assert!(store.capabilities().deferred_writes && !reader.capabilities().writable);
+    assert!(matches!(reader.write(key("a"), b"", WriteMode::Replace), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(reader.delete(key("a/0")), Err(StoreError::ReadOnly { .. })));
     put(&store, "a/0", NEW);
     assert!(store.delete(key("a/1")).unwrap());
     assert!(!store.delete(key("a/1")).unwrap());
