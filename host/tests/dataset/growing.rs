@@ -9,7 +9,9 @@ use ncz::nczarr::{
     Order, Session, Sharding, Slab, Value,
 };
 use ncz::store::testing::Counting;
-use ncz::store::{Access, CreateOptions, FileStore, Key, MemoryStore, Store, StoreExt, WriteMode};
+use ncz::store::{
+    Access, CreateOptions, FileStore, Key, MemoryStore, Store, StoreExt, WriteMode, ZipLayout, ZipStore,
+};
 use proptest::prelude::*;
 
 use crate::helpers::{explained, memory, objects, open, session, spec};
@@ -194,11 +196,12 @@ fn play(
     threads: usize,
     steps: &[Step],
 ) {
+    let at_once = store.capabilities().atomic_publish && store.to_string().ends_with(".zip");
     let session = session(threads);
     Dataset::create(store, hierarchy(format, &session), session.clone(), true).unwrap().finish().unwrap();
     let mut dataset = reopened(again(), &session);
     let mut model = Model { lens: dimensions(), ..Model::default() };
-    let mut saved = model.lens.clone();
+    let mut saved = model.clone();
     for (round, step) in steps.iter().enumerate() {
         match step {
             Step::Write(number, spans) => {
@@ -211,16 +214,22 @@ fn play(
             }
             Step::Flush => {
                 dataset.flush().unwrap();
-                saved.clone_from(&model.lens);
+                if !at_once {
+                    saved.clone_from(&model);
+                }
             }
             Step::Reopen => {
                 dataset.finish().unwrap();
-                saved.clone_from(&model.lens);
+                saved.clone_from(&model);
                 dataset = reopened(again(), &session);
             }
             Step::Stop => {
                 drop(dataset);
-                model.forget_beyond(&saved);
+                if at_once {
+                    model.clone_from(&saved);
+                } else {
+                    model.forget_beyond(&saved.lens);
+                }
                 dataset = reopened(again(), &session);
             }
         }
@@ -256,6 +265,21 @@ proptest! {
         let path = folder.path().join("grown.zarr");
         let store = Arc::new(FileStore::create(&path, CreateOptions::new()).unwrap());
         let again = || -> Arc<dyn Store> { Arc::new(FileStore::open(&path, Access::ReadWrite).unwrap()) };
+        play(store, &again, FORMATS[format], 2, &steps);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    #[test]
+    fn a_dataset_in_a_zip_archive_grows_as_a_plain_array_does(steps in steps(), format in 0..FORMATS.len()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("grown.zip");
+        let store = Arc::new(ZipStore::create(&path, CreateOptions::new(), ZipLayout::Automatic).unwrap());
+        let again = || -> Arc<dyn Store> {
+            Arc::new(ZipStore::open(&path, Access::ReadWrite, ZipLayout::Automatic).unwrap())
+        };
         play(store, &again, FORMATS[format], 2, &steps);
     }
 }
@@ -528,4 +552,26 @@ fn strings_of_every_kind_grow() {
         let wanted: [&[u8]; 9] = [b"", b"b", b"", b"", b"", b"", b"", b"", b"z"];
         assert_eq!(strings.iter().collect::<Vec<_>>(), wanted);
     }
+}
+
+#[test]
+fn arrays_that_a_stopped_program_left_behind_are_brought_to_the_common_length() {
+    let store = made(Format::NCZARR);
+    let mut dataset = open(store.clone(), &session(1));
+    dataset.write("/a", &Slab::new([0, 0], [3, 3]), Elements::Native, &bytes(&[1; 9])).unwrap();
+    let before = objects(&*store, true);
+    dataset.finish().unwrap();
+    // Only the length of /a was written.
+    for (key, document) in before.iter().filter(|(key, _)| *key != "a/.zarray") {
+        put(&*store, key, document);
+    }
+    let mut dataset = open(store.clone(), &session(1));
+    assert_eq!(dataset.array("/d").unwrap().shape(), [3, 2, 3]);
+    dataset.write("/b", &Slab::new([0, 0], [1, 1]), Elements::Native, &bytes(&[4])).unwrap();
+    dataset.flush().unwrap();
+    let dataset = open(store, &session(1));
+    for variable in dataset.hierarchy().variables() {
+        assert_eq!(variable.shape, dataset.hierarchy().shape_of(variable), "{}", variable.path);
+    }
+    assert_eq!(dataset.hierarchy().root.dimension("t").unwrap().len, 3);
 }

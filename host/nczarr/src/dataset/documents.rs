@@ -64,6 +64,8 @@ impl Dataset {
     /// get its length, as xarray and netcdf-c ask for. After a crash, wherever, each variable has its old or
     /// its new length. Consolidated metadata that were out of date are deleted.
     ///
+    /// In a zip archive all of this is seen when [`finish`](Self::finish) has returned, and not before.
+    ///
     /// Each document is replaced whole, and only where the store still has what was read. Two programs that
     /// change a dataset at the same time see each other only if their flushes do not coincide.
     ///
@@ -346,7 +348,7 @@ impl Dataset {
         wanted: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Option<String>, DataError> {
         if !self.store.capabilities().list {
-            return Ok(None);
+            return if prefix.is_empty() { self.first_root() } else { Ok(None) };
         }
         let parsed = if prefix.is_empty() { Ok(Prefix::ROOT) } else { Prefix::parse(prefix) };
         let parsed = parsed.map_err(|source| unusable(prefix, &source))?;
@@ -367,6 +369,16 @@ impl Dataset {
             };
             if !same {
                 return Ok(Some(key.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A document that makes the store a dataset, where nothing can be listed.
+    fn first_root(&self) -> Result<Option<String>, DataError> {
+        for key in [".zgroup", ".zarray", ".zattrs", CONSOLIDATED, ".nczarr", "zarr.json"] {
+            if self.store.exists(parse_key(key)?).map_err(|source| self.store_error(source))? {
+                return Ok(Some(key.to_owned()));
             }
         }
         Ok(None)

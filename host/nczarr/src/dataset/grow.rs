@@ -71,14 +71,12 @@ impl Dataset {
     ) -> Result<(), DataError> {
         let variable = self.hierarchy.variable(path)?;
         match self.length_for(variable, slab)? {
-            None => {
-                self.array(path)?.write(slab, elements, data)?;
-                self.catch_up(path)
-            }
+            None => self.array(path)?.write(slab, elements, data),
             Some(shape) => {
                 self.grow(path, &shape, Some(slab), |longer| longer.array()?.write(slab, elements, data))
             }
-        }
+        }?;
+        self.catch_up(path)
     }
 
     /// Writes a hyperslab of a variable of strings, as [`StringArray::write`] does; it grows as with
@@ -94,14 +92,12 @@ impl Dataset {
     ) -> Result<(), DataError> {
         let variable = self.hierarchy.variable(path)?;
         match self.length_for(variable, slab)? {
-            None => {
-                self.strings(path)?.write(slab, strings)?;
-                self.catch_up(path)
-            }
+            None => self.strings(path)?.write(slab, strings),
             Some(shape) => {
                 self.grow(path, &shape, Some(slab), |longer| longer.strings()?.write(slab, strings))
             }
-        }
+        }?;
+        self.catch_up(path)
     }
 
     /// Writes `data` behind the end of a variable's dimension, counted from 0, whether it is unlimited or not,

@@ -16,6 +16,8 @@ mod netcdf4;
 mod zarr_python;
 // The byte codecs of Zarr v3 against zarr-python and tensorstore.
 mod zarr_v3_codecs;
+// Metadata of Zarr v3, exchanged with zarr-python and tensorstore.
+mod zarr3_metadata;
 // Shards, orders, types and keys of Zarr v3, exchanged with zarr-python and tensorstore.
 mod zarr3_data;
 // `ncz copy`, read by netcdf-c and zarr-python.
@@ -24,3 +26,11 @@ mod copy;
 mod bad_input;
 // The plugin template, copied out of the tree.
 mod template;
+// The filter functions, call by call against netcdf-c's.
+mod filter_api;
+// Quantized values, bit by bit against netcdf-c's.
+mod quantize;
+// Types that netCDF lacks, and strings, as other programs read them.
+mod types;
+// Datasets that one program made and others let grow.
+mod growing;
