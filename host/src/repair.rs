@@ -162,8 +162,8 @@ pub fn plan(
 ///
 /// # Errors
 /// The store fails.
-pub fn survey(store: &dyn Store) -> Result<Vec<Finding>, DataError> {
-    let Examined { steps, mut left, .. } = documents::examine(store, &Choices::default())?;
+pub fn survey(store: &dyn Store, choices: &Choices) -> Result<Vec<Finding>, DataError> {
+    let Examined { steps, mut left, .. } = documents::examine(store, choices)?;
     let mut findings: Vec<Finding> = steps.into_iter().map(|step| step.finding).collect();
     findings.append(&mut left);
     Ok(findings)

@@ -56,15 +56,15 @@ pub(super) fn examine(store: &dyn Store, choices: &Choices) -> Result<Examined, 
     let failed = |source| DataError::Store { store: store.to_string(), source };
     let mut examined = Examined::default();
     let mut documents = BTreeMap::new();
-    for key in keys(store).map_err(failed)? {
-        let Some(bytes) = read(store, &key, &mut examined).map_err(failed)? else { continue };
-        let document = parse(&key, bytes, &mut examined);
-        documents.insert(key, document);
+    let keys = keys(store).map_err(failed)?;
+    for key in &keys {
+        let Some(bytes) = read(store, key, &mut examined).map_err(failed)? else { continue };
+        let document = parse(key, variable_of(key, &keys), bytes, &mut examined);
+        documents.insert(key.clone(), document);
     }
     let zmetadata = read(store, ZMETADATA, &mut examined).map_err(failed)?;
     // Where no document stands at the root, the consolidated ones are all there are.
-    let at_root = |name: &&str| documents.contains_key(*name);
-    let is_alone = zmetadata.is_some() && !NAMES.iter().any(|name| at_root(name));
+    let is_alone = zmetadata.is_some() && !NAMES.iter().any(|name| documents.contains_key(*name));
     if let (true, Some(bytes)) = (is_alone, &zmetadata) {
         mend_alone(bytes, choices, &mut examined);
         return Ok(examined);
@@ -136,8 +136,7 @@ fn read(store: &dyn Store, key: &str, examined: &mut Examined) -> Result<Option<
 }
 
 /// Reads a document; one with an older end behind it is cut.
-fn parse(key: &str, bytes: Vec<u8>, examined: &mut Examined) -> Document {
-    let variable = variable_of(key);
+fn parse(key: &str, variable: Option<String>, bytes: Vec<u8>, examined: &mut Examined) -> Document {
     let mut notes = Notes::new(key, variable.as_deref());
     let mut changed = false;
     let mut object = object_of(&bytes);
@@ -243,17 +242,15 @@ fn generation(documents: &BTreeMap<String, Document>) -> Option<Generation> {
     }
 }
 
-/// The variable of a document, by its key alone: documents of groups have none.
-fn variable_of(key: &str) -> Option<String> {
-    match key.rsplit_once('/') {
-        Some((folder, ".zarray" | ".nczvar" | ".nczarray")) => Some(format!("/{folder}")),
-        _ => None,
-    }
+/// The variable of a document: that of an array's folder, which is not the root.
+fn variable_of(key: &str, keys: &BTreeSet<String>) -> Option<String> {
+    let (folder, _) = key.rsplit_once('/')?;
+    keys.contains(&beside(folder, ".zarray")).then(|| format!("/{folder}"))
 }
 
 /// Mends what stands in `.zmetadata` where it is all there is.
 fn mend_alone(bytes: &[u8], choices: &Choices, examined: &mut Examined) {
-    let zmetadata = parse(ZMETADATA, bytes.to_vec(), examined);
+    let zmetadata = parse(ZMETADATA, None, bytes.to_vec(), examined);
     let Some(mut object) = zmetadata.object else { return };
     let Some(Json::Object(metadata)) = object.get("metadata") else { return };
     let mut documents: BTreeMap<String, Document> = metadata

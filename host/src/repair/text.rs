@@ -64,8 +64,8 @@ pub(super) fn quoted(bytes: &[u8]) -> Option<Vec<u8>> {
         let byte = u8::try_from(character).unwrap_or(b'x');
         let structure = scan.structure(byte);
         let ends = was_in_string
-            || matches!(structure, Some(b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"'))
-            || !was_in_string && character.is_ascii_whitespace();
+            || character.is_ascii_whitespace()
+            || matches!(structure, Some(b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"'));
         if !ends {
             word.push(character);
             continue;

@@ -3,13 +3,16 @@
 use ncz_nczarr::{Consolidated, DataError, Dataset, Order, Warning};
 
 use super::finding::{Code, Finding, Remedy, Severity, with_causes};
-use crate::repair;
+use crate::repair::{self, Choices};
 
 /// Findings of the documents themselves, and what the reader made of them.
 pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
     let hierarchy = dataset.hierarchy();
     let mut findings = match dataset.store().capabilities().list {
-        true => repair::survey(&**dataset.store())?,
+        true => {
+            let choices = Choices { shuffle: dataset.session().shuffle, ..Choices::default() };
+            repair::survey(&**dataset.store(), &choices)?
+        }
         // Without a listing nobody knows what documents there are besides those that were read.
         false => Vec::new(),
     };

@@ -152,6 +152,29 @@ fn a_byte_order_is_taken_from_the_user_alone() {
     assert!(matches!(error, RepairError::NoChoice { path } if path == "/v"));
 }
 
+#[test]
+fn what_netcdf_c_4_9_2_called_big_endian_and_stored_otherwise_is_read_right_when_the_user_says_so() {
+    let newer = unpack("netcdf-c-4.10.2/nczarr/endian.zip").unwrap();
+    let newer = crate::helpers::open_file(newer.path());
+    let folder = unpack("netcdf-c-4.9.2/nczarr/endian.zip").unwrap();
+    let paths = ["/big", "/dbig", "/sbig"];
+    let of = |order| Choices {
+        byte_orders: paths.iter().map(|path| ((*path).to_owned(), order)).collect(),
+        ..Choices::default()
+    };
+    for (order, right) in [(ByteOrder::Little, true), (ByteOrder::Big, false)] {
+        let store = in_memory(folder.path());
+        let plan = planned(&store, &of(order));
+        assert_eq!(plan.is_empty(), order == ByteOrder::Big);
+        plan.apply().unwrap();
+        let mended = open(store, &session(1));
+        let same = paths
+            .iter()
+            .all(|path| values(&mended.array(path).unwrap()) == values(&newer.array(path).unwrap()));
+        assert_eq!(same, right, "{order:?}");
+    }
+}
+
 fn in_memory_copy(store: &Arc<MemoryStore>) -> Arc<MemoryStore> {
     let copy = memory();
     for documents in [true, false] {

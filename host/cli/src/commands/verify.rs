@@ -66,7 +66,7 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
         Err(error) => {
             // What keeps it from opening may be a fault that is known.
             let store = place.open_store(Access::Read)?;
-            let findings = repair::survey(&*store).map_err(CliError::dataset(&place.path))?;
+            let findings = repair::survey(&*store, &Choices::default()).map_err(CliError::dataset(&place.path))?;
             let told_why = findings.iter().any(|finding| finding.severity == Severity::Error);
             return match told_why {
                 true => Ok(Told::closed(&place.path, findings, with_causes(&error))),

@@ -18,3 +18,7 @@ mod places;
 mod plugins;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
+/// `ncz verify`: what is found, what is mended, and how it ends.
+mod verify;
+/// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.
+mod verify_peers;

@@ -1,0 +1,213 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ncz_test_support::{fixtures, unpack};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::bench::{assert_same_data, dump, ncz, ocean};
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A copy of the ocean to break.
+fn sea() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sea.nczarr");
+    copy_folder(&ocean(), &path);
+    (folder, path)
+}
+
+fn run(path: &Path, options: &[&str]) -> crate::bench::Run {
+    ncz(["verify", path.to_str().unwrap()].iter().chain(options))
+}
+
+/// Severity, code and key of each finding.
+fn told(json: &Value, list: &str) -> Vec<(String, String, String)> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let findings = json[list].as_array().unwrap().iter();
+    findings.map(|finding| (text(finding, "severity"), text(finding, "code"), text(finding, "key"))).collect()
+}
+
+#[test]
+fn a_sound_dataset_ends_with_0_and_says_so_in_a_line() {
+    let folder = unpack("zarr-python/v2-none.zip").unwrap();
+    let run = run(folder.path(), &[]).ends(0);
+    assert!(run.stdout.contains(": good; "), "{}", run.stdout);
+    assert!(run.stdout.contains("without a checksum"), "{}", run.stdout);
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn what_other_programs_misread_is_a_finding_and_is_mended_in_place() {
+    let (_folder, path) = sea();
+    let before = run(&path, &["--json"]).ends(1).json();
+    assert_eq!((&before["errors"], &before["warnings"]), (&json!(0), &json!(3)));
+    assert_eq!(before["sound"], json!(false));
+    let files = |path: &Path| {
+        let text = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+        [text("air_temperature/.zarray"), text("model/salinity/.zattrs")]
+    };
+    let untouched = files(&path);
+    let dry = run(&path, &["--repair", "--dry-run"]).ends(1).says(&["nothing was changed"]);
+    assert!(dry.stdout.contains("would mend /air_temperature"), "{}", dry.stdout);
+    assert_eq!(files(&path), untouched);
+    let mended = run(&path, &["--repair", "--json"]).ends(0).json();
+    assert_eq!(mended["sound"], json!(true));
+    let codes: Vec<String> = told(&mended, "mended").into_iter().map(|(_, code, _)| code).collect();
+    assert_eq!(codes.iter().filter(|code| *code == "shuffle-size-zero").count(), 3);
+    // Only the number has changed.
+    assert_eq!(files(&path)[0], untouched[0].replace(r#""elementsize": 0"#, r#""elementsize": 4"#));
+    assert_same_data(&ocean(), &path);
+    let again = run(&path, &["--repair"]).ends(0);
+    assert!(!again.stdout.contains("mended"), "{}", again.stdout);
+}
+
+#[test]
+fn a_mended_copy_leaves_the_dataset_as_it_is() {
+    let (folder, path) = sea();
+    let target = folder.path().join("out.nczarr");
+    let before = fs::read_to_string(path.join("air_temperature/.zarray")).unwrap();
+    let mended = run(&path, &["--repair-to", target.to_str().unwrap()]).ends(0);
+    assert!(mended.stdout.contains("out.nczarr: good"), "{}", mended.stdout);
+    assert_eq!(fs::read_to_string(path.join("air_temperature/.zarray")).unwrap(), before);
+    assert_same_data(&path, &target);
+    run(&target, &[]).ends(0);
+    run(&path, &["--repair-to", target.to_str().unwrap()]).ends(3).says(&["replaces nothing"]);
+}
+
+#[test]
+fn old_generations_become_new_ones_in_a_copy_only() {
+    let source = unpack("netcdf-c-4.9.0/nczarr/simple.zip").unwrap();
+    let told = run(source.path(), &["--repair", "--dry-run"]);
+    assert!(told.stdout.contains("old-generation"), "{}", told.stdout);
+    assert!(told.stdout.contains("--repair-to"), "{}", told.stdout);
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("new.nczarr");
+    run(source.path(), &["--repair-to", target.to_str().unwrap()]).ends(0);
+    assert!(!run(&target, &["--json"]).stdout.contains("old-generation"));
+}
+
+#[test]
+fn damage_is_told_with_its_place_and_what_cannot_be_mended_stays() {
+    let (_folder, path) = sea();
+    let chunk = path.join("model/salinity/1.0.1");
+    let bytes = fs::read(&chunk).unwrap();
+    fs::write(&chunk, &bytes[4..]).unwrap();
+    let tail = path.join("model/salinity/0.0.0");
+    let sound = fs::read(&tail).unwrap();
+    fs::write(&tail, [&sound[..], b"older"].concat()).unwrap();
+    let shown = run(&path, &[]).ends(1);
+    for text in
+        ["error /model/salinity chunk 1,0,1 (model/salinity/1.0.1) chunk-damaged", "2 errors, 3 warnings"]
+    {
+        assert!(shown.stdout.contains(text), "{text}: {}", shown.stdout);
+    }
+    let json = run(&path, &["--repair", "--json"]).ends(1).json();
+    let left: Vec<_> =
+        told(&json, "findings").into_iter().filter(|(severity, ..)| severity == "error").collect();
+    assert_eq!(left, [("error".to_owned(), "chunk-damaged".to_owned(), "model/salinity/1.0.1".to_owned())]);
+    assert_eq!(fs::read(&tail).unwrap(), sound);
+    let finding =
+        json["findings"].as_array().unwrap().iter().find(|finding| finding["severity"] == "error").unwrap();
+    assert_eq!(finding["chunk"], json!([1, 0, 1]));
+    assert_eq!(finding["variable"], "/model/salinity");
+    let salinity = json["variables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|variable| variable["path"] == "/model/salinity")
+        .unwrap();
+    assert_eq!((&salinity["chunks"], &salinity["faulty"]), (&json!(12), &json!(1)));
+    let quiet = run(&path, &["-q"]).ends(1);
+    assert_eq!(quiet.stdout.lines().count(), 1, "errors only: {}", quiet.stdout);
+}
+
+#[test]
+fn a_dataset_that_does_not_open_is_told_why_and_opens_when_it_is_mended() {
+    let (_folder, path) = sea();
+    let zattrs = path.join(".zattrs");
+    let text = fs::read_to_string(&zattrs).unwrap();
+    fs::write(&zattrs, format!("{text}, \"history\": \"older\"}}")).unwrap();
+    ncz(["info", path.to_str().unwrap()]).ends(3);
+    let told = run(&path, &[]).ends(1);
+    for text in ["document-tail", "does not open", "--repair mends it"] {
+        assert!(told.stdout.contains(text), "{text}: {}", told.stdout);
+    }
+    run(&path, &["--repair"]).ends(0);
+    assert_same_data(&ocean(), &path);
+    fs::write(&zattrs, "no JSON at all").unwrap();
+    let lost = run(&path, &["--repair"]).ends(1);
+    assert!(lost.stdout.contains("document-damaged"), "{}", lost.stdout);
+    assert_eq!(fs::read_to_string(&zattrs).unwrap(), "no JSON at all");
+}
+
+#[test]
+fn a_disputed_shuffle_and_a_byte_order_are_settled_by_the_user() {
+    let (folder, path) = sea();
+    let zarray = path.join("model/salinity/.zarray");
+    let text = fs::read_to_string(&zarray).unwrap();
+    fs::write(&zarray, text.replace(r#""elementsize": 0"#, r#""elementsize": 2"#)).unwrap();
+    let told = run(&path, &["--repair"]).ends(1);
+    assert!(told.stdout.contains("--repair --shuffle-size mends it"), "{}", told.stdout);
+    // Chunks would have to be encoded anew, and nothing would tell the new ones from the old.
+    let kept = run(&path, &["--repair", "--shuffle-size", "stored"]).ends(1);
+    assert!(
+        kept.stdout.contains("shuffle-size-disputed") && kept.stdout.contains("--repair-to"),
+        "{}",
+        kept.stdout
+    );
+    let target = folder.path().join("out.nczarr");
+    run(&path, &["--repair-to", target.to_str().unwrap(), "--shuffle-size", "stored"]).ends(0);
+    let stored = ncz(["dump", "-n", "d", "--shuffle-size", "stored", path.to_str().unwrap()]).ends(0).stdout;
+    assert_eq!(dump(&target), stored);
+    run(&path, &["--repair", "--shuffle-size", "type"]).ends(0);
+    assert_same_data(&ocean(), &path);
+
+    fs::write(&zarray, fs::read_to_string(&zarray).unwrap().replace(r#"">f4""#, r#""|f4""#)).unwrap();
+    assert!(run(&path, &[]).ends(1).stdout.contains("byte-order-missing"));
+    run(&path, &["--repair", "--byte-order", "model/salinity=big"]).ends(0);
+    assert_same_data(&ocean(), &path);
+    run(&path, &["--repair", "--byte-order", "lat=big"]).ends(2).says(&["not in doubt"]);
+    run(&path, &["--byte-order", "lat=big"]).ends(2).says(&["--repair"]);
+    run(&path, &["--repair", "--byte-order", "lat=middle"]).ends(2);
+}
+
+#[test]
+fn variables_are_chosen_by_name_and_unknown_ones_are_refused() {
+    let names = run(&ocean(), &["--variables", "lat,model/salinity", "--json"]).ends(1).json();
+    let paths: Vec<&str> = names["variables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variable| variable["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["/lat", "/model/salinity"]);
+    run(&ocean(), &["--variables", "lattitude"]).ends(2).says(&["lattitude", "lat"]);
+    run(Path::new("nowhere.zarr"), &[]).ends(3);
+    run(&ocean(), &["--repair", "--repair-to", "x"]).ends(2);
+    run(&ocean(), &["--dry-run"]).ends(2);
+}
+
+#[test]
+fn an_archive_is_mended_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("endian.zip");
+    fs::copy(fixtures().join("netcdf-c-4.10.2/nczarr-own-zip/endian.zip"), &path).unwrap();
+    let before = run(&path, &["--json"]).ends(1).json();
+    assert!(told(&before, "findings").iter().any(|(_, code, _)| code == "shuffle-size-zero"), "{before:#}");
+    let shown = dump(&path);
+    run(&path, &["--repair"]).ends(0);
+    run(&path, &[]).ends(0);
+    assert_eq!(dump(&path), shown);
+}
