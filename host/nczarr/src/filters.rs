@@ -14,6 +14,7 @@
 //! | parameters that the codec refuses | accepted, the data cannot be written then | `NC_EFILTER` |
 //! | other parameters for a deflate or szip that is there already | not checked | checked as the first ones |
 //! | deflate without shuffle, or without deflate, where they are there | nothing | takes them out |
+//! | shuffle and deflate where deflate is refused | leaves the shuffle | changes nothing |
 //! | fletcher32 "off" | switches it on | takes it out |
 //! | quantize "off" | leaves the old attribute where it was read from a file | takes it out |
 //! | a function whose library was not compiled in | success, nothing done | `NC_ENOFILTER`, or done |

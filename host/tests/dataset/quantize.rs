@@ -3,7 +3,7 @@
 use ncz::copy::{CopyOptions, VariablePlan, copy};
 use ncz::nczarr::{
     Attribute, ByteOrder, Elements, Format, Hierarchy, NcType, NewVariable, Order, Quantize, QuantizeMode,
-    Quantizer, Slab, Value,
+    Quantizer, Sharding, Slab, Value,
 };
 
 use crate::helpers::{contents, create, memory, session, values};
@@ -76,6 +76,30 @@ fn values_are_quantized_by_their_place_in_the_slab() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn values_in_shards_are_quantized_by_their_place_in_the_slab_too() {
+    let quantize = Quantize::new(QuantizeMode::BitGroom, 3, NcType::Float).unwrap();
+    let mut hierarchy = Hierarchy::new(Format::Zarr3);
+    hierarchy.add_dimension("/", "y", 5, false).unwrap();
+    hierarchy.add_dimension("/", "x", 7, false).unwrap();
+    let new = NewVariable::new("v", NcType::Float)
+        .dimensions(["y", "x"])
+        .chunks([1, 3])
+        .sharding(Sharding::new([2, 6]))
+        .attribute(quantize.attribute());
+    hierarchy.add_variable("/", new).unwrap();
+    let dataset = create(hierarchy, &session(2));
+    let array = dataset.array("/v").unwrap();
+    for slab in [Slab::whole(&[5, 7]), Slab::new([1, 1], [3, 5])] {
+        let mut expected = bytes(&data(slab.elements().unwrap()));
+        array.write(&slab, Elements::Native, &expected).unwrap();
+        Quantizer::float(quantize, FILL).apply(0, &mut expected);
+        let mut read = vec![0; expected.len()];
+        array.read(&slab, Elements::Native, &mut read).unwrap();
+        assert_eq!(read, expected);
     }
 }
 
