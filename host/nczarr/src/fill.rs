@@ -120,10 +120,17 @@ impl FillValue {
         &self.json
     }
 
-    /// The value in its netCDF type.
+    /// The value in its netCDF type, or in the one in which it is [shown](crate::Shown).
     #[must_use]
     pub fn value(&self, nc_type: NcType, dtype: &Dtype) -> Option<Value> {
-        Value::from_stored_bytes(nc_type, dtype, &self.bytes)
+        let shown = || {
+            let mut native = self.bytes.clone();
+            if dtype.is_swapped() {
+                native.chunks_exact_mut(dtype.swap_unit().max(1)).for_each(<[u8]>::reverse);
+            }
+            Value::from_elements(dtype, &native).filter(|value| value.nc_type() == nc_type)
+        };
+        Value::from_stored_bytes(nc_type, dtype, &self.bytes).or_else(shown)
     }
 
     /// Whether it is netCDF's default for the type, also as netcdf-c writes it with 6 digits.

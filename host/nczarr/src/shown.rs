@@ -42,6 +42,15 @@ impl Shown {
         })
     }
 
+    /// The type of an element that is one value.
+    #[must_use]
+    pub fn plain(self) -> Option<NcType> {
+        match self {
+            Self::Plain(nc_type) => Some(nc_type),
+            Self::Complex(_) | Self::Bytes => None,
+        }
+    }
+
     /// The type of the values that [`Value::from_elements`] gives.
     #[must_use]
     pub fn nc_type(self) -> NcType {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ncz_nczarr::{Array, DataError, Dataset, Group, KeyEncoding, Separator, Variable, limits};
 use ncz_store::{Depth, Entry, EntryKind, KeyBuf, Listing, Prefix, Store, StoreError, StoreExt};
 
+use super::strings;
 use super::{CopyError, LeftOut};
 
 /// Names that carry metadata in some generation of the format.
@@ -44,7 +45,7 @@ pub(super) fn left_out(source: &Dataset) -> Result<LeftOut, CopyError> {
             beside_members(source, store, group, &mut left_out)?;
         }
         for variable in &group.variables {
-            beside_chunks(&source.array(&variable.path)?, variable, store, &mut left_out)?;
+            beside_chunks(&strings::keyed(source, variable)?, variable, store, &mut left_out)?;
         }
     }
     Ok(left_out)

@@ -229,6 +229,14 @@ fn nul(what: &str) -> String {
     format!("{what} holds a NUL, which ends a string in NCZarr; copy to pure Zarr (#mode=zarr) to keep it")
 }
 
+/// The array of a variable, for its keys: where its strings are of any length one of bytes in its place.
+pub(super) fn keyed(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
+    match variable.dtype.is_variable_length() {
+        true => stand_in(dataset, variable),
+        false => dataset.array(&variable.path),
+    }
+}
+
 /// An array of bytes whose chunks have the keys of those of `variable`.
 fn stand_in(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
     let dtype = Dtype::numeric(Kind::UInt, 1, ByteOrder::None).map_err(|fault| DataError::Unsupported {

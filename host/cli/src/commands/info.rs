@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use ncz::nczarr::{Dataset, Variable, limits};
+use ncz::nczarr::{Dataset, NcType, Variable, limits};
 use ncz::registry::Registry;
 use ncz::store::{Depth, EntryKind, Prefix, Store};
 use serde_json::{Value as Json, json};
@@ -151,7 +151,8 @@ impl<'a> Survey<'a> {
         }
         let mut table = Table::new(&headings);
         for (index, variable) in hierarchy.variables().enumerate() {
-            let raw = raw_len(hierarchy, variable);
+            // What strings of any length take is known only from the data.
+            let raw = Some(raw_len(hierarchy, variable)).filter(|_| !variable.dtype.is_variable_length());
             let lengths = hierarchy.shape_of(variable);
             let dimensions: Vec<String> = variable
                 .dimensions
@@ -165,12 +166,12 @@ impl<'a> Survey<'a> {
                 if dimensions.is_empty() { "scalar".into() } else { dimensions.join(" ").into() },
                 chunks_words(variable).into(),
                 codecs_words(&variable.filters).into(),
-                bytes(raw).into(),
+                raw.map_or_else(|| "-".to_owned(), bytes).into(),
             ];
             if let Some(size) = self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {
                 row.push(bytes(size.bytes).into());
                 row.push(size.chunks.to_string().into());
-                row.push(ratio(raw, size.bytes).into());
+                row.push(raw.map_or_else(|| "-".to_owned(), |raw| ratio(raw, size.bytes)).into());
             }
             table.row(row);
         }
@@ -204,7 +205,7 @@ impl<'a> Survey<'a> {
                     "shape": hierarchy.shape_of(variable),
                     "chunks": variable.chunk_shape,
                     "codecs": variable.filters,
-                    "raw_bytes": raw_len(hierarchy, variable),
+                    "raw_bytes": (!variable.dtype.is_variable_length()).then(|| raw_len(hierarchy, variable)),
                     "stored_bytes": size.map(|size| size.bytes),
                     "stored_chunks": size.map(|size| size.chunks),
                 })
@@ -249,9 +250,13 @@ fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, C
 fn type_words(variable: &Variable) -> String {
     let big =
         if variable.dtype.text().starts_with('>') && variable.dtype.size() > 1 { " big-endian" } else { "" };
-    match variable.nc_type {
-        Some(nc_type) => format!("{}{big}", nc_type.name()),
-        None => variable.dtype.text().to_owned(),
+    match (variable.nc_type, variable.dtype.vlen_codec()) {
+        // Strings differ in more than their name.
+        (Some(NcType::String), Some(codec)) => format!("string ({codec})"),
+        (Some(NcType::String), None) => format!("string ({})", variable.dtype),
+        (Some(nc_type), _) => format!("{}{big}", nc_type.name()),
+        (None, Some(codec)) => codec.to_owned(),
+        (None, None) => variable.dtype.text().to_owned(),
     }
 }
 

@@ -118,3 +118,36 @@ fn a_missing_codec_stops_the_values_and_not_the_header() {
     let run = ncz(["info", path]).ends(1);
     assert!(run.stdout.contains("warning: variable \"/b\": codec {\"id\":\"pcodec\"}"), "{}", run.stdout);
 }
+
+#[test]
+fn a_type_that_cdl_has_not_leaves_the_rest_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::write(root.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    for (name, dtype, filters) in [
+        ("a", r#"[["x", "<i4"], ["y", "<f8"]]"#, "null"),
+        ("b", "\"|O\"", r#"[{"id": "pickle"}]"#),
+        ("c", "\"<f2\"", "null"),
+        ("d", "\"|O\"", r#"[{"id": "vlen-utf8"}]"#),
+    ] {
+        fs::create_dir(root.join(name)).unwrap();
+        let zarray = format!(
+            r#"{{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": {dtype}, "fill_value": null, "order": "C", "compressor": null, "filters": {filters}}}"#
+        );
+        fs::write(root.join(name).join(".zarray"), zarray).unwrap();
+    }
+    let run = ncz(["dump", root.to_str().unwrap()]).ends(0).says(&[
+        "variable \"/a\" is of the Zarr type",
+        "variable \"/b\" is of the Zarr type |O, which CDL cannot express; its values are left out",
+    ]);
+    for line in [
+        "\t// a(_Anonymous_Dim_2) is of the Zarr type [[\"x\",\"<i4\"],[\"y\",\"<f8\"]], which netCDF does not have\n",
+        "\t// b(_Anonymous_Dim_2) is of the Zarr type |O, which netCDF does not have\n",
+        "\tfloat c(_Anonymous_Dim_2) ; // Zarr type <f2\n",
+        "\tstring d(_Anonymous_Dim_2) ; // Zarr type vlen-utf8\n",
+        "\n c = 0, 0 ;\n",
+        "\n d = _, _ ;\n",
+    ] {
+        assert!(run.stdout.contains(line), "{}", run.stdout);
+    }
+}

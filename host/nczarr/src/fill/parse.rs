@@ -219,6 +219,28 @@ mod tests {
     }
 
     #[test]
+    fn every_type_has_its_fill_values() {
+        let nan = |json: Json, dtype: &str| bytes(json, dtype).unwrap();
+        assert!(f64::from_le_bytes(nan(json!("NaN"), "<f8").try_into().unwrap()).is_nan());
+        assert_eq!(nan(json!("-Infinity"), "<f2"), 0xfc00u16.to_le_bytes());
+        assert_eq!(nan(json!("NaN"), "<f2"), 0x7e00u16.to_le_bytes());
+        let complex = nan(json!(["NaN", "Infinity"]), "<c8");
+        assert!(f32::from_le_bytes(complex[..4].try_into().unwrap()).is_nan());
+        assert_eq!(complex[4..], f32::INFINITY.to_le_bytes());
+        assert_eq!(bytes(json!("é"), "<U2"), Some([0xe9u32, 0].map(u32::to_le_bytes).concat()));
+        assert_eq!(bytes(json!(0), "<U2"), Some(vec![0; 8]));
+        assert_eq!(bytes(json!("AAEC"), "|V4"), Some(vec![0, 1, 2, 0]));
+        let any = |json: Json, dtype: Dtype| element(&json, &dtype, FillText::Base64);
+        assert_eq!(any(json!("a\u{1f600}"), Dtype::vlen_text()), Some("a\u{1f600}".into()));
+        assert_eq!(any(json!(0), Dtype::vlen_text()), Some(vec![]));
+        assert_eq!(any(json!("AP8="), Dtype::vlen_bytes()), Some(vec![0, 255]));
+        assert_eq!(any(json!(""), Dtype::vlen_bytes()), Some(vec![]));
+        for dtype in [Dtype::vlen_text(), Dtype::vlen_bytes()] {
+            assert_eq!(any(json!(1), dtype), None);
+        }
+    }
+
+    #[test]
     fn fill_values_become_the_element_in_the_stored_order() {
         assert_eq!(bytes(json!(258), ">u2"), Some(vec![1, 2]));
         assert_eq!(bytes(json!(-2), "<i4"), Some(vec![254, 255, 255, 255]));

@@ -13,6 +13,7 @@ use crate::limits;
 use crate::model::{
     Generation, KeyEncoding, Order, ScalarForm, Separator, Storage, Variable, VariableDocuments,
 };
+use crate::shown::Shown;
 use crate::value::Value;
 
 /// The documents of an array and where it stands.
@@ -82,8 +83,9 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
     let order = order(zarray)?;
     let separator = separator(zarray)?;
     let storage = storage(parts.info.as_ref(), scalar.is_some());
-    let attributes = attributes(parts.zattrs.as_ref(), parts.types.as_ref(), nc_type, &mut notes);
-    compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
+    let shown = nc_type.or_else(|| Shown::of(&dtype)?.plain());
+    let attributes = attributes(parts.zattrs.as_ref(), parts.types.as_ref(), shown, &mut notes);
+    compare_fill(&attributes, fill.as_ref(), shown, &dtype, &mut notes);
     let documents = VariableDocuments { zarray: Some(parts.zarray), zattrs: parts.zattrs, zarr_json: None };
     let variable = Variable {
         name: parts.name,

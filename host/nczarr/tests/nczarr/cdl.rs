@@ -269,3 +269,33 @@ fn structures_are_comments() {
     let comment = "\t// bytes(n) is of the Zarr type [[\"a\",\"<i4\"],[\"b\\n\",\"<f8\"]], which netCDF does not have\n";
     assert!(text.contains(comment), "{text}");
 }
+
+#[test]
+fn a_fill_value_is_of_the_type_in_which_elements_are_shown_or_a_comment() {
+    let zarray = |dtype: &str, fill: &str| {
+        format!(
+            r#"{{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "{dtype}", "fill_value": {fill}, "order": "C", "compressor": null, "filters": null}}"#
+        )
+    };
+    for (dtype, fill, attribute, line) in [
+        ("<f2", "0.5", "0.5", "\t\tv:_FillValue = 0.5f ;"),
+        (">f2", "0.5", "0.5", "\t\tv:_FillValue = 0.5f ;"),
+        ("<M8[s]", "-5", "-5", "\t\tv:_FillValue = -5LL ;"),
+        ("|b1", "true", "true", "\t\tv:_FillValue = 1UB ;"),
+        ("<c8", "[0.0, 1.0]", "[0.0, 1.0]", "\t\t// not of the type:\t\tv:_FillValue = 0., 1. ;"),
+        ("<f4", "0.0", "\"AAAAAAAA+H8=\"", "\t\t// not of the type:\t\tv:_FillValue = \"AAAAAAAA+H8=\" ;"),
+    ] {
+        let store = Memory::of(&[
+            (".zgroup", r#"{"zarr_format": 2}"#.to_owned()),
+            ("v/.zarray", zarray(dtype, fill)),
+            ("v/.zattrs", format!(r#"{{"_FillValue": {attribute}}}"#)),
+        ]);
+        let hierarchy = store.read();
+        let mut out = Vec::new();
+        cdl::header(&mut out, &hierarchy, &CdlOptions::new("c")).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(&format!("{line}\n")), "{dtype}: {text}");
+        let warned = !hierarchy.warnings.is_empty();
+        assert_eq!(warned, line.contains("//"), "{dtype}: {:?}", hierarchy.warnings);
+    }
+}

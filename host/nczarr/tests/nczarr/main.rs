@@ -12,6 +12,8 @@ mod version3;
 mod draft;
 // Changed documents of version 3.
 mod mutations;
+// Attributes of every kind survive.
+mod attributes;
 // Our CDL is ncdump's.
 mod cdl;
 // What is written is what netcdf-c writes, and loses nothing.
