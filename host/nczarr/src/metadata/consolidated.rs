@@ -55,6 +55,11 @@ impl Compared {
         }
     }
 
+    fn same(&self, recorded: &Map<String, Json>, document: &Map<String, Json>) -> bool {
+        same_object(recorded, document)
+            || matches!(self, Self::V3) && super::v3::same_meaning(recorded, document)
+    }
+
     /// Whether such documents are consolidated.
     fn holds(&self, key: &str) -> bool {
         match self {
@@ -115,7 +120,7 @@ fn differing(consolidated: &Map<String, Json>, seen: &Seen, compared: &Compared)
     for (key, document) in seen.iter().filter(|(key, _)| compared.holds(key)) {
         let recorded = consolidated.get(key).and_then(Json::as_object);
         let same = match (recorded, document) {
-            (Some(recorded), Some(document)) => same_object(recorded, document),
+            (Some(recorded), Some(document)) => compared.same(recorded, document),
             (None, None) => !consolidated.contains_key(key),
             // No attributes and no document are the same.
             (Some(only), None) | (None, Some(only)) => key.ends_with(".zattrs") && *only == empty,
@@ -127,7 +132,7 @@ fn differing(consolidated: &Map<String, Json>, seen: &Seen, compared: &Compared)
     stale
 }
 
-fn same_object(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
+pub(super) fn same_object(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
     // zarr-python 3 adds this key to the groups in .zmetadata only.
     let keys =
         |object: &Map<String, Json>| object.keys().filter(|key| *key != "consolidated_metadata").count();

@@ -35,6 +35,7 @@ mod draft;
 mod read;
 mod write;
 
+pub(super) use self::consolidated::same_meaning;
 pub(super) use self::read::read;
 pub(super) use self::write::{consolidated_object, group_object, text_of, variable_object};
 

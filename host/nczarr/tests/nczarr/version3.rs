@@ -38,7 +38,7 @@ fn store(array: &Json) -> Memory {
 
 fn fault(array: &Json) -> String {
     let hierarchy = store(array).read();
-    let Err(NczarrError::Variable { source, .. }) = hierarchy.variable("v") else { panic!("{array}") };
+    let source = hierarchy.unreadable().next().unwrap().fault.clone();
     let mut text = source.to_string();
     let mut cause = std::error::Error::source(&source);
     while let Some(error) = cause {
@@ -413,6 +413,27 @@ fn consolidated_metadata_are_compared_or_all_that_is_read() {
     assert_eq!((back.consolidated, back.warnings.len()), (Consolidated::Current, 0));
     // Rewriting the root alone takes away what would be out of date.
     assert!(!written(&back, false).text("zarr.json").contains("consolidated"));
+
+    // What is said in other words is not out of date.
+    let mut worded = consolidated.clone();
+    let mut other =
+        with(json!({"dimension_names": ["y", "x"], "storage_transformers": [], "attributes": {}}));
+    other["chunk_key_encoding"] = json!({"name": "default", "configuration": {"separator": "/"}});
+    worded.set("v/zarr.json", &other.to_string());
+    assert_eq!(worded.read().consolidated, Consolidated::Current);
+    for (key, value) in [
+        ("fill_value", json!(8)),
+        ("chunk_key_encoding", json!({"name": "v2"})),
+        ("dimension_names", json!(["y", "z"])),
+        ("attributes", json!({"a": 1})),
+        ("data_type", json!("uint16")),
+        ("codecs", json!([bytes(), {"name": "crc32c"}])),
+    ] {
+        let mut changed = other.clone();
+        changed[key] = value;
+        worded.set("v/zarr.json", &changed.to_string());
+        assert_eq!(worded.read().consolidated, Consolidated::Stale, "{key}");
+    }
 
     let mut stale = consolidated.clone();
     stale.set("v/zarr.json", &with(json!({"shape": [8, 6]})).to_string());

@@ -70,7 +70,10 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
             }
         }
     }
-    compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
+    // In pure version 3 xarray keeps them apart.
+    if types.is_some() {
+        compare_fill(&attributes, fill.as_ref(), nc_type, &dtype, &mut notes);
+    }
     let storage = storage(info, scalar.is_some());
     let variable = Variable {
         name: parts.name,

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::super::consolidated::same_object;
+use super::array::{self, ArrayParts};
 use super::{CONSOLIDATED, DOCUMENT};
 use crate::error::NczarrError;
 use crate::json;
@@ -22,4 +24,45 @@ pub(super) fn documents(root: &Map<String, Json>) -> Option<Result<Map<String, J
     };
     let keyed = nodes.iter().filter(|(path, _)| !path.trim_matches('/').is_empty());
     Some(Ok(keyed.map(|(path, node)| (document_key(path, DOCUMENT), node.clone())).collect()))
+}
+
+/// Whether two documents of a node mean the same: zarr-python consolidates what other programs wrote in its own words.
+pub(in super::super) fn same_meaning(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
+    let empty = Map::new();
+    let attributes = |node: &Map<String, Json>| {
+        node.get("attributes").map_or(Some(empty.clone()), |attributes| attributes.as_object().cloned())
+    };
+    let same_attributes =
+        attributes(left).zip(attributes(right)).is_some_and(|(left, right)| same_object(&left, &right));
+    let is = |kind: &str| {
+        [left, right].iter().all(|node| node.get("node_type").and_then(Json::as_str) == Some(kind))
+    };
+    same_attributes && (is("group") || is("array") && same_arrays(left, right))
+}
+
+fn same_arrays(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
+    let parsed = |node: &Map<String, Json>| {
+        let (name, path, key) = (String::new(), String::new(), String::new());
+        array::parse(ArrayParts { name, path, key, node: node.clone(), draft: false })
+    };
+    let (Ok(left), Ok(right)) = (parsed(left), parsed(right)) else { return false };
+    let same_names = left.names == right.names;
+    let (left, right) = (left.variable, right.variable);
+    same_names
+        && (&left.dtype, &left.shape, &left.chunk_shape) == (&right.dtype, &right.shape, &right.chunk_shape)
+        && (&left.sharding, &left.order) == (&right.sharding, &right.order)
+        && (left.key_encoding, left.separator) == (right.key_encoding, right.separator)
+        && left.fill_bytes() == right.fill_bytes()
+        && left.filters.len() == right.filters.len()
+        && left.filters.iter().zip(&right.filters).all(|(left, right)| same_codec(left, right))
+}
+
+/// No configuration is the same as an empty one.
+fn same_codec(left: &Json, right: &Json) -> bool {
+    let parts = |codec: &Json| {
+        let configuration = codec.get("configuration").and_then(Json::as_object).cloned();
+        (codec.get("name").cloned(), configuration.unwrap_or_default())
+    };
+    let (left, right) = (parts(left), parts(right));
+    left.0 == right.0 && same_object(&left.1, &right.1)
 }

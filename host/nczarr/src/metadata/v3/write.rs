@@ -125,10 +125,8 @@ pub(in super::super) fn variable_object(
         node.insert("codecs".to_owned(), Json::Array(codecs::join(variable)));
     }
     node.insert("attributes".to_owned(), Json::Object(attributes(variable, nczarr)?));
-    if old.is_none() {
-        if let Some(names) = dimension_names(hierarchy, variable) {
-            node.insert("dimension_names".to_owned(), names);
-        }
+    if let Some(names) = dimension_names(hierarchy, variable).filter(|_| old.is_none()) {
+        node.insert("dimension_names".to_owned(), names);
     }
     node.insert("zarr_format".to_owned(), json!(3));
     node.insert("node_type".to_owned(), json!("array"));
