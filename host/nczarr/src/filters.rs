@@ -16,7 +16,6 @@
 //! | deflate without shuffle, or without deflate, where they are there | nothing | takes them out |
 //! | shuffle and deflate where deflate is refused | leaves the shuffle | changes nothing |
 //! | fletcher32 "off" | switches it on | takes it out |
-//! | quantize "off" | leaves the old attribute where it was read from a file | takes it out |
 //! | a function whose library was not compiled in | success, nothing done | `NC_ENOFILTER`, or done |
 //! | blosc with a level over 9 or a block size over 2^31 - 1 | accepted | `NC_EINVAL` |
 //! | szip with blocks of 0 pixels | accepted | `NC_EFILTER` |
