@@ -1,4 +1,4 @@
-"""Types that netCDF lacks, and strings: types.py make FOLDER | netcdf FILE VALUES | zarr DATASET VALUES GROUP | strings DATASET
+"""Types that netCDF lacks, and strings: odd_types.py make FOLDER | netcdf FILE VALUES | zarr DATASET VALUES GROUP | strings DATASET
 
 make      a Zarr v2 group with text of any length in FOLDER
 netcdf    compares a netCDF-4 file with stored values, .npz or .json:GROUP; prints a line for each variable that differs
@@ -54,6 +54,9 @@ def differs(got, wanted):
         return [text(value) for value in got.ravel()] != [text(value) for value in wanted.ravel()]
     if got.dtype.names:
         got = got["r"] + 1j * got["i"]
+    # the values of a scalar are stored as an array of one
+    if got.ndim == 0:
+        got = got.reshape(1)
     return got.shape != wanted.shape or not np.array_equal(got, wanted, equal_nan=wanted.dtype.kind in "fc")
 
 
