@@ -37,7 +37,7 @@ mod write;
 
 pub(super) use self::consolidated::same_meaning;
 pub(super) use self::read::read;
-pub(super) use self::write::{consolidated_object, group_object, text_of, variable_object};
+pub(super) use self::write::{consolidated_object, group_object, variable_object};
 
 /// The document of a group or array.
 pub(super) const DOCUMENT: &str = "zarr.json";

@@ -8,6 +8,7 @@ use crate::attribute::write::attribute as attribute_json;
 use crate::dtype::NcType;
 use crate::error::NczarrError;
 use crate::json;
+use crate::limits;
 use crate::model::{Format, Generation, Group, Hierarchy, ScalarForm, Separator, Variable};
 use crate::value::Value;
 
@@ -43,7 +44,7 @@ pub fn write(hierarchy: &Hierarchy, consolidated: bool) -> Result<Vec<Document>,
 /// As [`write()`].
 pub fn variable_documents(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Document>, NczarrError> {
     let objects = variable_objects(hierarchy, variable)?;
-    Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
+    objects.into_iter().map(|object| text_of(hierarchy, object)).collect()
 }
 
 /// The documents of one group, without what is inside: `.zattrs`, if there is anything to say, and `.zgroup`; in
@@ -53,7 +54,7 @@ pub fn variable_documents(hierarchy: &Hierarchy, variable: &Variable) -> Result<
 /// As [`write()`].
 pub fn group_documents(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Document>, NczarrError> {
     let objects = group_objects(hierarchy, group)?;
-    Ok(objects.into_iter().map(|object| text_of(hierarchy, object)).collect())
+    objects.into_iter().map(|object| text_of(hierarchy, object)).collect()
 }
 
 /// `.zmetadata` with all documents of the dataset; in version 3 the root's `zarr.json` with them.
@@ -66,10 +67,11 @@ pub fn consolidated_document(hierarchy: &Hierarchy) -> Result<Document, NczarrEr
             return Err(NczarrError::Definition {
                 kind: "group",
                 path: "/".to_owned(),
-                reason: "an array at the root of a store of Zarr version 3 has no consolidated metadata".to_owned(),
+                reason: "an array at the root of a store of Zarr version 3 has no consolidated metadata"
+                    .to_owned(),
             });
         }
-        return Ok(text_of(hierarchy, (v3::DOCUMENT.to_owned(), v3::consolidated_object(hierarchy)?)));
+        return text_of(hierarchy, (v3::DOCUMENT.to_owned(), v3::consolidated_object(hierarchy)?));
     }
     let mut metadata = Map::new();
     for group in hierarchy.groups() {
@@ -84,7 +86,7 @@ pub fn consolidated_document(hierarchy: &Hierarchy) -> Result<Document, NczarrEr
     let mut document = Map::new();
     document.insert("metadata".to_owned(), Json::Object(metadata));
     document.insert("zarr_consolidated_format".to_owned(), json!(1));
-    Ok(text_of(hierarchy, (consolidated::KEY.to_owned(), document)))
+    text_of(hierarchy, (consolidated::KEY.to_owned(), document))
 }
 
 fn group_tree(
@@ -206,7 +208,8 @@ fn zarray(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, Nczarr
         }
     };
     zarray.insert("order".to_owned(), json!(order));
-    let mut filters: Vec<Json> = variable.dtype.vlen_codec().map(|id| json!({"id": id})).into_iter().collect();
+    let mut filters: Vec<Json> =
+        variable.dtype.vlen_codec().map(|id| json!({"id": id})).into_iter().collect();
     filters.extend_from_slice(&variable.filters);
     let kept = old.is_some_and(|old| super::array::chain(old).is_ok_and(|chain| chain == filters));
     if !kept {
@@ -308,15 +311,39 @@ fn old_object(zattrs: Option<&Map<String, Json>>, name: &str) -> Map<String, Jso
     zattrs.and_then(|zattrs| zattrs.get(name)).and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
-fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Document {
-    if hierarchy.format.is_v3() {
-        return (key, v3::text_of(object, hierarchy.format));
-    }
+/// A document that would not be read again is not written.
+fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Result<Document, NczarrError> {
     let object = Json::Object(object);
+    if depth(&object) > limits::JSON_DEPTH {
+        let reason = format!(
+            "its arrays and objects would be nested deeper than {}; make the JSON in attributes flatter, or do not consolidate",
+            limits::JSON_DEPTH
+        );
+        return Err(NczarrError::Metadata { key, reason });
+    }
     // Bare words stand only in the attributes of pure Zarr, where the readers expect them.
-    let text =
-        if hierarchy.format.is_nczarr() { json::to_text(&object) } else { json::to_text_lenient(&object) };
-    (key, text.into_bytes())
+    let bare = !hierarchy.format.is_nczarr();
+    let dense = || if bare { json::to_text_lenient(&object) } else { json::to_text(&object) };
+    let mut text = if hierarchy.format.is_v3() { json::to_text_indented(&object, bare) } else { dense() };
+    if text.len() > limits::DOCUMENT_BYTES && hierarchy.format.is_v3() {
+        text = dense();
+    }
+    if text.len() > limits::DOCUMENT_BYTES {
+        let (len, most) = (text.len(), limits::DOCUMENT_BYTES);
+        let reason = format!(
+            "it would have {len} bytes, {most} are the most; shorten the attributes, or do not consolidate"
+        );
+        return Err(NczarrError::Metadata { key, reason });
+    }
+    Ok((key, text.into_bytes()))
+}
+
+fn depth(json: &Json) -> usize {
+    match json {
+        Json::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Json::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// A `.zattrs` and its type entries while they are put together.

@@ -582,3 +582,27 @@ fn what_changed_is_written_anew_and_the_rest_stays_as_it_was() {
     assert_eq!(new["codecs"][0], json!({"name": "transpose", "configuration": {"order": [1, 0]}}));
     assert_eq!(new["codecs"][2], odd["codecs"][1]);
 }
+
+#[test]
+fn a_document_that_would_not_be_read_again_is_not_written() {
+    let deep = format!("{}1{}", "[".repeat(60), "]".repeat(60));
+    let attributes = |text: &str| {
+        array().to_string().replace("\"shape\"", &format!("\"attributes\": {{\"a\": {text}}}, \"shape\""))
+    };
+    let mut store = store(&array());
+    store.set("v/zarr.json", &attributes(&deep));
+    let hierarchy = store.read();
+    assert_eq!(hierarchy.unreadable().count(), 0);
+    write(&hierarchy, false).unwrap();
+    let error = write(&hierarchy, true).unwrap_err();
+    assert!(matches!(error, NczarrError::Metadata { .. }) && error.to_string().contains("nested"), "{error}");
+    // Four attributes of 5 MB: each document is read, all of them in one are not.
+    for name in ["a", "b", "c", "d"] {
+        store.set(&format!("{name}/zarr.json"), &attributes(&format!("\"{}\"", "x".repeat(5_000_000))));
+    }
+    store.set("v/zarr.json", &array().to_string());
+    let hierarchy = store.read();
+    write(&hierarchy, false).unwrap();
+    let error = write(&hierarchy, true).unwrap_err();
+    assert!(error.to_string().contains("do not consolidate"), "{error}");
+}

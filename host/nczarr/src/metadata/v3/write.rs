@@ -136,12 +136,6 @@ pub(in super::super) fn variable_object(
     Ok(node)
 }
 
-/// The text of a document as zarr-python lays it out: an indentation of two blanks. In attributes that have no types
-/// the words `NaN` and `Infinity` stand bare, as it writes and reads them.
-pub(in super::super) fn text_of(object: Map<String, Json>, format: Format) -> Vec<u8> {
-    crate::json::to_text_indented(&Json::Object(object), !format.is_nczarr()).into_bytes()
-}
-
 fn attributes(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, NczarrError> {
     let old = variable.documents.zarr_json.as_ref();
     let mut built =
