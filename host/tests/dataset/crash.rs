@@ -311,7 +311,7 @@ fn child() {
         for path in ["/a", "/b"] {
             write_rows(&mut dataset, path, at..next).unwrap();
         }
-        if at % 2 == 0 {
+        if at.is_multiple_of(2) {
             dataset.flush().unwrap();
         }
         at = next;

@@ -121,9 +121,9 @@ impl Dataset {
         shape[dimension] = 1;
         let record = grid::product(shape.iter().copied().chain([variable.dtype.size() as u64]));
         let record =
-            record.filter(|&record| record > 0 && data.len() as u64 % record == 0).ok_or_else(|| {
-                wrong(SlabError::Buffer { want: record.unwrap_or(u64::MAX), got: data.len() as u64 })
-            })?;
+            record.filter(|&record| record > 0 && (data.len() as u64).is_multiple_of(record)).ok_or_else(
+                || wrong(SlabError::Buffer { want: record.unwrap_or(u64::MAX), got: data.len() as u64 }),
+            )?;
         shape[dimension] = data.len() as u64 / record;
         let mut first = vec![0; shape.len()];
         first[dimension] = start;
