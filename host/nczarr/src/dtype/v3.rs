@@ -66,9 +66,7 @@ impl Dtype {
             Kind::TimeDelta => self.dated("numpy.timedelta64"),
             Kind::Bytes if self.size > 0 => bytes("null_terminated_bytes"),
             Kind::Unicode if self.size > 0 => bytes("fixed_length_utf32"),
-            Kind::Other if self.size > 0 && self.letter_and_size().starts_with('V') => {
-                bytes("raw_bytes")
-            }
+            Kind::Other if self.size > 0 && self.letter_and_size().starts_with('V') => bytes("raw_bytes"),
             _ => {
                 let text = self.letter_and_size();
                 let text = if text == "?" { "b1" } else { text };

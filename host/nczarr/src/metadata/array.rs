@@ -198,9 +198,10 @@ fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
     if let Some(references) = references {
         match strings(references) {
             Some(references) => return Names::References(references),
-            None => {
-                notes.push(format!("its dimension references {} are no list of names", json::shortened(references)))
-            }
+            None => notes.push(format!(
+                "its dimension references {} are no list of names",
+                json::shortened(references)
+            )),
         }
     }
     let Some(names) = parts.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS")) else {
@@ -324,7 +325,9 @@ pub(super) fn compare_fill(
     let same = stored
         .is_some_and(|stored| same(&stored, &attribute.value) || is_empty_text(&stored, &attribute.value));
     if !same {
-        notes.push("its attribute _FillValue differs from its fill_value, which missing chunks read as".to_owned());
+        notes.push(
+            "its attribute _FillValue differs from its fill_value, which missing chunks read as".to_owned(),
+        );
     }
 }
 

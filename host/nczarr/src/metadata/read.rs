@@ -13,8 +13,8 @@ use crate::error::{NczarrError, VariableFault};
 use crate::json;
 use crate::limits;
 use crate::model::{
-    Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, Unreadable, Variable, Warning,
-    document_key, join_path, names,
+    Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, Unreadable, Variable,
+    Warning, document_key, join_path, names,
 };
 
 /// Reads the metadata of a dataset (Zarr v2 and v3 core specifications; netcdf-c's NCZarr documents of every version).
