@@ -28,6 +28,8 @@ use crate::talk::Talk;
 
 /// What was done when the user stopped it.
 const NOTHING: &str = "nothing was changed";
+/// The same, behind the last step.
+const MENDED: &str = "what can be mended is mended, but was not verified again";
 
 /// Runs the command.
 pub(crate) fn run(
@@ -66,7 +68,8 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
         Err(error) => {
             // What keeps it from opening may be a fault that is known.
             let store = place.open_store(Access::Read)?;
-            let findings = repair::survey(&*store, &Choices::default()).map_err(CliError::dataset(&place.path))?;
+            let findings =
+                repair::survey(&*store, &Choices::default()).map_err(CliError::dataset(&place.path))?;
             let told_why = findings.iter().any(|finding| finding.severity == Severity::Error);
             return match told_why {
                 true => Ok(Told::closed(&place.path, findings, with_causes(&error))),
@@ -86,7 +89,8 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
         variables.insert(path);
     }
     let variables = (!variables.is_empty()).then_some(variables);
-    let report = verified(place, &dataset, &VerifyOptions { variables, ..VerifyOptions::default() }, bar)?;
+    let report =
+        verified(place, &dataset, &VerifyOptions { variables, ..VerifyOptions::default() }, bar, NOTHING)?;
     Ok(Told::new(&place.path, report))
 }
 
@@ -110,7 +114,7 @@ fn in_place(
         return Ok(Told::closed(&place.path, plan.left.clone(), with_causes(error)).after(&plan, None));
     }
     let mended = open(place, session)?;
-    let report = verified(place, &mended, &VerifyOptions::default(), bar)?;
+    let report = verified(place, &mended, &VerifyOptions::default(), bar, MENDED)?;
     Ok(Told::new(&place.path, report).after(&plan, None))
 }
 
@@ -148,7 +152,7 @@ fn mended_copy(
         },
     })?;
     let copy = open(target, session)?;
-    let report = verified(target, &copy, &VerifyOptions::default(), bar)?;
+    let report = verified(target, &copy, &VerifyOptions::default(), bar, MENDED)?;
     Ok(Told::new(&place.path, report).after(&plan, Some(&target.path)))
 }
 
@@ -176,11 +180,12 @@ fn verified(
     dataset: &Dataset,
     options: &VerifyOptions,
     bar: &Bar,
+    state: &'static str,
 ) -> Result<Report, CliError> {
     let report = verify(dataset, options, bar);
     bar.clear();
     report.map_err(|error| match error {
-        VerifyError::Stopped => CliError::Interrupted(NOTHING),
+        VerifyError::Stopped => CliError::Interrupted(state),
         source => CliError::Verify { path: place.path.clone(), source: Box::new(source) },
     })
 }
