@@ -21,8 +21,8 @@ const SCAN_BYTES: u64 = 8 << 20;
 /// A variable on its way, whatever its elements are.
 #[derive(Debug)]
 pub(super) enum AnyRoute<'a> {
-    Chunks(Route<'a>),
-    Strings(StringRoute<'a>),
+    Chunks(Box<Route<'a>>),
+    Strings(Box<StringRoute<'a>>),
 }
 
 impl<'a> AnyRoute<'a> {
@@ -32,9 +32,9 @@ impl<'a> AnyRoute<'a> {
         original: &Variable,
     ) -> Result<Self, CopyError> {
         if original.dtype.is_variable_length() {
-            StringRoute::new(source, target, original).map(Self::Strings)
+            StringRoute::new(source, target, original).map(|route| Self::Strings(Box::new(route)))
         } else {
-            Route::new(source, target, original).map(Self::Chunks)
+            Route::new(source, target, original).map(|route| Self::Chunks(Box::new(route)))
         }
     }
 

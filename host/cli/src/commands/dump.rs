@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use ncz::codec::Dialect;
 use ncz::nczarr::cdl::{self, CdlOptions, DataWriter};
-use ncz::nczarr::{
-    Array, Blocks, DataError, Dataset, Elements, NcType, Shown, StringArray, Value, Variable,
-};
+use ncz::nczarr::{Array, Blocks, DataError, Dataset, Elements, NcType, Shown, StringArray, Value, Variable};
 use ncz::registry::Registry;
 use ncz::registry::spec::{ChainSpec, format_spec_text};
 
@@ -112,15 +110,17 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
 
 /// Where the values of a variable come from.
 enum Source {
-    Strings(StringArray),
-    Elements(Array),
+    Strings(Box<StringArray>),
+    Elements(Box<Array>),
 }
 
 impl Source {
     fn of(dataset: &Dataset, variable: &Variable) -> Result<Self, DataError> {
         match variable.shown().map(Shown::nc_type) {
-            Some(NcType::String) => dataset.strings(&variable.path).map(Self::Strings),
-            _ => dataset.array(&variable.path).map(Self::Elements),
+            Some(NcType::String) => {
+                dataset.strings(&variable.path).map(|strings| Self::Strings(Box::new(strings)))
+            }
+            _ => dataset.array(&variable.path).map(|array| Self::Elements(Box::new(array))),
         }
     }
 
