@@ -3,6 +3,7 @@
 mod archive;
 mod assemble;
 mod changing;
+mod end;
 mod format;
 mod layout;
 mod open;

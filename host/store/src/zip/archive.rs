@@ -11,6 +11,7 @@ use ::zip::result::ZipError;
 use ::zip::{CompressionMethod, System, ZipArchive};
 use rustix::fs::{Stat, fstat};
 
+use super::end::check_claims;
 use super::format::{CENTRAL_HEADER, CENTRAL_MAGIC, LOCAL_HEADER};
 use super::layout::{ZipLayout, find_prefix};
 use super::window::Window;
@@ -163,6 +164,7 @@ impl Archive {
 pub(super) fn directory<'f>(file: &'f File, place: &str) -> Result<ZipArchive<Window<'f>>, StoreError> {
     let failed = |error: rustix::io::Errno| StoreError::from_io("read", Location::store(place), error.into());
     let len = u64::try_from(fstat(file).map_err(failed)?.st_size).unwrap_or(0);
+    check_claims(file, len, place)?;
     let directory = ZipArchive::new(Window::new(file, len)).map_err(|error| zip_error(place, error))?;
     if directory.len() > MAX_ENTRIES {
         return Err(StoreError::TooManyEntries { at: Location::store(place), limit: MAX_ENTRIES });

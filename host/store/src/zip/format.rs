@@ -6,6 +6,11 @@ pub(super) const LOCAL_HEADER: usize = 30;
 pub(super) const LOCAL_MAGIC: [u8; 4] = *b"PK\x03\x04";
 pub(super) const CENTRAL_HEADER: usize = 46;
 pub(super) const CENTRAL_MAGIC: [u8; 4] = *b"PK\x01\x02";
+pub(super) const END_MAGIC: [u8; 4] = *b"PK\x05\x06";
+pub(super) const LOCATOR: usize = 20;
+pub(super) const LOCATOR_MAGIC: [u8; 4] = *b"PK\x06\x07";
+pub(super) const LARGE_END: usize = 56;
+pub(super) const LARGE_END_MAGIC: [u8; 4] = *b"PK\x06\x06";
 
 /// What a data descriptor takes at most, behind the bytes of an entry whose header lacks them.
 pub(super) const MOST_DESCRIPTOR: u64 = 24;
@@ -140,7 +145,7 @@ pub(super) fn end(entries: u64, directory: std::ops::Range<u64>, shift: u64, com
     let short_entries = u16::try_from(entries).unwrap_or(u16::MAX);
     let mut out = Vec::new();
     if short_entries == u16::MAX || short(start) == ELSEWHERE || short(len) == ELSEWHERE {
-        out.extend_from_slice(b"PK\x06\x06");
+        out.extend_from_slice(&LARGE_END_MAGIC);
         push_u64(&mut out, 44);
         push_u16(&mut out, UNIX | 45);
         push_u16(&mut out, 45);
@@ -149,12 +154,12 @@ pub(super) fn end(entries: u64, directory: std::ops::Range<u64>, shift: u64, com
         for number in [entries, entries, len, start] {
             push_u64(&mut out, number);
         }
-        out.extend_from_slice(b"PK\x06\x07");
+        out.extend_from_slice(&LOCATOR_MAGIC);
         push_u32(&mut out, 0);
         push_u64(&mut out, directory.end - shift);
         push_u32(&mut out, 1); // disks
     }
-    out.extend_from_slice(b"PK\x05\x06");
+    out.extend_from_slice(&END_MAGIC);
     push_u16(&mut out, 0);
     push_u16(&mut out, 0);
     push_u16(&mut out, short_entries);
@@ -258,8 +263,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-#[cfg(test)]
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Cursor, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ncz_store::{
@@ -198,6 +199,47 @@ fn an_entry_that_cannot_be_read_is_there_and_is_an_error_with_its_name() {
         }
         store.publish().unwrap();
         assert_eq!(objects(&open(&path, Access::Read)), expected, "{reason}");
+    }
+}
+
+#[test]
+fn claims_of_a_file_with_a_hole_in_it_take_no_memory() {
+    const HOLE: u64 = 100_000_000_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hole.zip");
+    let record = |size: u64, entries: u64, directory: u64| {
+        let mut out = b"PK\x06\x06".to_vec();
+        out.extend(size.to_le_bytes());
+        out.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        for number in [entries, entries, 46 * entries, directory] {
+            out.extend(number.to_le_bytes());
+        }
+        out
+    };
+    let end = |record: u64| {
+        let mut out = b"PK\x06\x07\0\0\0\0".to_vec();
+        out.extend(record.to_le_bytes());
+        out.extend(b"\x01\0\0\0PK\x05\x06\0\0\0\0\xff\xff\xff\xff");
+        out.extend([0xff; 8]);
+        out.extend([0, 0]);
+        out
+    };
+    let many = record(44, 1_000_000_000, HOLE - 46_000_000_000);
+    // (where the end record is, the record, where its locator says it is, where that is)
+    for (at, record, told, locator, reason) in [
+        (HOLE, many.clone(), HOLE, HOLE + 56, "more than"),
+        // with something before the archive, as the locator tells it
+        (HOLE, many, HOLE - 70_000, HOLE + 56, "more than"),
+        (8, record(HOLE - 12, 1, 0), 8, HOLE + 8, "too far apart"),
+        (HOLE, record(500_000_000 - 12, 1, 0), HOLE, HOLE + 500_000_000, "too long"),
+    ] {
+        let _ = fs::remove_file(&path);
+        let file = fs::File::create(&path).unwrap();
+        file.write_all_at(&record, at).unwrap();
+        file.write_all_at(&end(told), locator).unwrap();
+        let error = ZipStore::open(&path, Access::Read, ZipLayout::Automatic).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(reason) && text.contains("hole.zip"), "{text}");
     }
 }
 
