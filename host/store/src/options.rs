@@ -46,8 +46,9 @@ impl CreateOptions {
 
     /// Replace what is at the target if `is_dataset` answers true for it, whole and at the moment
     /// of publishing. Only like is replaced by like: a directory by a directory, an archive by an
-    /// archive. Anything else there is refused, and so is a symbolic link. The question is asked
-    /// when creating and again when publishing.
+    /// archive. Anything else there is refused, and so are a symbolic link and an archive with other
+    /// files beside the folder of the dataset. The question is asked when creating and again when
+    /// publishing.
     #[must_use]
     pub fn replace_if(
         mut self,

@@ -95,11 +95,20 @@ pub(super) fn check_target(
         Err(StoreError::BadArchive { .. } | StoreError::AmbiguousPrefix { .. }) => return Err(no_dataset()),
         read => read?,
     };
+    // a dataset in a folder of an archive is not all that would be lost
+    if archive.prefix.is_some() && archive.skipped.iter().any(|name| !is_of_macos(name)) {
+        return Err(not_a_dataset(path, "holds other files beside the dataset"));
+    }
     let existing = ZipStore { path: path.to_owned(), contents: Contents::Fixed(Arc::new(archive)) };
     if !replace_if(&existing)? {
         return Err(no_dataset());
     }
     Ok(Some(file))
+}
+
+/// What the Finder of macOS adds to an archive of a folder.
+fn is_of_macos(name: &str) -> bool {
+    name.starts_with("__MACOSX/") || name == ".DS_Store"
 }
 
 fn read_archive(path: &Path, file: File, layout: &ZipLayout) -> Result<Archive, StoreError> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{FlockOperation, Mode, fchmod, flock, fstat};
+use rustix::fs::{FlockOperation, Gid, Mode, Uid, fchmod, fchown, flock, fstat};
 use rustix::io::Errno;
 
 use super::archive::{Archive, Entry, bad};
@@ -30,9 +30,7 @@ pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), Store
     drop(state);
     let failed = |error: Errno| StoreError::from_io("publish", Location::store(store), error.into());
     if let Some(old) = &old {
-        // whoever was let in or kept out before, is so afterwards
-        let mode = fstat(old).map_err(failed)?.st_mode;
-        fchmod(&built.file.file, Mode::from_raw_mode(mode)).map_err(failed)?;
+        take_over_access(old, &built.file.file).map_err(failed)?;
     }
     if changing.durability == Durability::PowerLoss {
         sys::sync_file(&built.file.file).map_err(failed)?;
@@ -110,6 +108,22 @@ fn check_place(
         return Ok(Some(Arc::clone(&base.file)));
     }
     Err(StoreError::Gone { store: store.to_string() })
+}
+
+/// Lets in and keeps out whom the old archive did, so far as owner, group and mode say it.
+fn take_over_access(old: &File, new: &File) -> Result<(), Errno> {
+    let (was, is) = (fstat(old)?, fstat(new)?);
+    let (owner, group) = (Uid::from_raw(was.st_uid), Gid::from_raw(was.st_gid));
+    let mut mode = was.st_mode;
+    // only root gives files away, but anybody to a group of their own
+    if (is.st_uid, is.st_gid) != (was.st_uid, was.st_gid)
+        && fchown(new, Some(owner), Some(group)).is_err()
+        && fchown(new, None, Some(group)).is_err()
+    {
+        // another group has no more rights than everybody
+        mode &= !0o070 | (mode & 0o007) << 3;
+    }
+    fchmod(new, Mode::from_raw_mode(mode))
 }
 
 /// Gives the new archive its name. `true`: the old one has the hidden name now.

@@ -1,7 +1,7 @@
 //! What only an archive can do wrong: crash points, publishing, bytes that are read or left.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::time::{Duration, SystemTime};
 
 use super::*;
@@ -209,12 +209,13 @@ fn what_exists_and_is_no_dataset_is_never_replaced() {
         let options = if replace { options.replace_if(is_dataset) } else { options };
         ZipStore::create(&path, options, ZipLayout::Flat).map(drop)
     };
-    let makers: [&dyn Fn(); 6] = [
+    let makers: [&dyn Fn(); 7] = [
         &|| fs::write(&path, "a file").unwrap(),
         &|| fs::write(&path, "").unwrap(),
         &|| symlink(&elsewhere, &path).unwrap(),
         &|| symlink("nowhere", &path).unwrap(),
         &|| fs::create_dir(&path).unwrap(),
+        &|| make(&path, &[("d/.zgroup", b"{}"), ("letter.txt", b"dear")]),
         &|| make(&path, &[("letter.txt", b"dear")]),
     ];
     for make in makers {
@@ -227,6 +228,10 @@ fn what_exists_and_is_no_dataset_is_never_replaced() {
         assert!(path.symlink_metadata().is_ok());
     }
     assert_eq!(read(&path, "letter.txt").unwrap(), b"dear");
+    // a dataset that is all there is may lie in a folder, and come from macOS
+    fs::remove_file(&path).unwrap();
+    make(&path, &[("d/.zgroup", b"{}"), ("__MACOSX/d/._.zgroup", b"")]);
+    create(true).unwrap();
     // what appears meanwhile is not replaced either
     fs::remove_file(&path).unwrap();
     let store = ZipStore::create(&path, CreateOptions::new(), ZipLayout::Flat).unwrap();
@@ -240,12 +245,16 @@ fn what_exists_and_is_no_dataset_is_never_replaced() {
 }
 
 #[test]
-fn a_replaced_and_an_updated_archive_keep_their_mode_and_a_link_stays_a_link() {
+fn a_replaced_and_an_updated_archive_keep_their_owner_and_mode_and_a_link_stays_a_link() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.zip");
     let link = folder.path().join("link.zip");
     make(&path, &[(".zgroup", b"{}")]);
+    // only root can give the file away
+    let _ = chown(&path, Some(12_345), Some(12_346));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let owner = || fs::metadata(&path).map(|found| (found.uid(), found.gid())).unwrap();
+    let before = owner();
     symlink("data.zip", &link).unwrap();
     let store = open(&link, Access::ReadWrite);
     put(&store, "a", NEW);
@@ -257,6 +266,7 @@ fn a_replaced_and_an_updated_archive_keep_their_mode_and_a_link_stays_a_link() {
     let options = CreateOptions::new().replace_if(is_dataset);
     ZipStore::create(&path, options, ZipLayout::Flat).unwrap().publish().unwrap();
     assert_eq!(mode(), 0o640);
+    assert_eq!(owner(), before);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
