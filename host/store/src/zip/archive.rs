@@ -1,5 +1,6 @@
 //! The directory of an archive, read once into an index of our own.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Bound;
@@ -99,11 +100,7 @@ impl Archive {
         let prefix = match layout {
             ZipLayout::Flat => None,
             ZipLayout::Prefix(prefix) => Some(prefix.clone()),
-            ZipLayout::Automatic => {
-                let objects =
-                    named.iter().map(|named| named.name.as_str()).filter(|name| !name.ends_with('/'));
-                find_prefix(objects, place)?
-            }
+            ZipLayout::Automatic => find_prefix(named.iter().map(|named| plain(&named.name)), place)?,
         };
         let mut objects = BTreeMap::new();
         let mut skipped = Vec::new();
@@ -192,10 +189,24 @@ pub(super) enum Placed {
     Foreign,
 }
 
+/// A name without the parts that lead nowhere: slashes at the beginning, double ones, and single
+/// dots. So unzip unpacks it; `bsdtar` packs `./a`. A directory keeps its slash at the end.
+pub(super) fn plain(name: &str) -> Cow<'_, str> {
+    let idle = |part: &str| matches!(part, "" | ".");
+    let (path, end) = match name.rsplit_once('/') {
+        Some((path, last)) if idle(last) => (path, "/"),
+        _ => (name, ""),
+    };
+    if end.len() + path.len() == name.len() && !path.split('/').any(idle) {
+        return Cow::Borrowed(name);
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !idle(part)).collect();
+    Cow::Owned(parts.join("/") + end)
+}
+
 /// What a name means in a dataset that lies below `prefix`.
 pub(super) fn placed(name: &str, prefix: Option<&KeyBuf>) -> Placed {
-    // as unzip does, which never leaves the place it unpacks to
-    let name = name.trim_start_matches('/');
+    let name = &*plain(name);
     if name.ends_with('/') || name.is_empty() {
         return Placed::Directory;
     }
@@ -203,7 +214,7 @@ pub(super) fn placed(name: &str, prefix: Option<&KeyBuf>) -> Placed {
         None => Some(name),
         Some(prefix) => name.strip_prefix(prefix.as_str()).and_then(|rest| rest.strip_prefix('/')),
     };
-    match below.map(|key| KeyBuf::parse(key.trim_start_matches('/'))) {
+    match below.map(|key| KeyBuf::parse(key)) {
         Some(Ok(key)) => Placed::Object(key),
         _ => Placed::Foreign,
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::ZipStore;
-use super::archive::{Archive, Entry, Placed, bad, directory, entries, placed};
+use super::archive::{Archive, Entry, Placed, bad, directory, entries, placed, plain};
 use super::changing::{Changing, State};
 use super::format::{
     self, CENTRAL_HEADER, LOCAL_HEADER, LOCAL_MAGIC, MOST_DESCRIPTOR, Record, Written, u16_at,
@@ -200,8 +200,9 @@ impl Old {
             if !stays(state, base, &name, entry.header_start()) {
                 continue;
             }
-            if name.ends_with('/') {
-                directories.insert(name.trim_start_matches('/').to_owned());
+            let plain = plain(&name);
+            if plain.ends_with('/') {
+                directories.insert(plain.into_owned());
             }
             let end = end_of_bytes(&base.file, base.directory, entry.header_start(), entry.compressed_size())
                 .map_err(|error| failed(error.into()))?
@@ -288,7 +289,8 @@ fn stays(state: &State, base: &Archive, name: &str, header_start: u64) -> bool {
                 && base.objects.get(key.as_str()).is_some_and(|entry| entry.header_start == header_start)
         }
         Placed::Directory => {
-            let name = name.trim_matches('/');
+            let name = plain(name);
+            let name = name.trim_end_matches('/');
             let key = match &base.prefix {
                 None => Some(name),
                 Some(prefix) => name.strip_prefix(prefix.as_str()).and_then(|rest| rest.strip_prefix('/')),

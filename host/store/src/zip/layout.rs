@@ -1,5 +1,6 @@
 //! Where in an archive the dataset lies: at its root, or below a prefix.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::error::StoreError;
@@ -25,24 +26,22 @@ pub enum ZipLayout {
 const DOCUMENTS: [&str; 8] =
     [".zgroup", ".zarray", ".zattrs", ".zmetadata", "zarr.json", ".nczarr", ".nczgroup", ".nczarray"];
 
-/// The prefix of the dataset among the names of objects; `None` is the root.
+/// The prefix of the dataset among plain names; `None` is the root.
 pub(super) fn find_prefix<'n>(
-    names: impl Iterator<Item = &'n str>,
+    names: impl Iterator<Item = Cow<'n, str>>,
     place: &str,
 ) -> Result<Option<KeyBuf>, StoreError> {
     let mut candidates = BTreeSet::new();
     let mut deeper = BTreeSet::new();
     for name in names {
-        let (above, last) = name.rsplit_once('/').unwrap_or(("", name));
+        let (above, last) = name.rsplit_once('/').unwrap_or(("", &*name));
         if !DOCUMENTS.contains(&last) {
             continue;
         }
-        // netcdf-c has keys with a leading slash
-        let above = above.trim_matches('/');
         match above.split_once('/') {
             None if above.is_empty() => return Ok(None),
-            None => candidates.insert(above),
-            Some((first, _)) => deeper.insert(first),
+            None => candidates.insert(above.to_owned()),
+            Some((first, _)) => deeper.insert(first.to_owned()),
         };
     }
     let Some(first) = candidates.first() else {
@@ -50,25 +49,28 @@ pub(super) fn find_prefix<'n>(
     };
     // what has documents further down only is a dataset beside it too
     if let Some(other) = candidates.union(&deeper).find(|other| *other != first) {
-        let (one, other) = ((*first).to_owned(), (*other).to_owned());
+        let (one, other) = (first.clone(), other.clone());
         return Err(StoreError::AmbiguousPrefix { place: place.to_owned(), one, other });
     }
-    Ok(KeyBuf::parse(*first).ok())
+    Ok(KeyBuf::parse(first.as_str()).ok())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::archive::plain;
     use super::*;
 
     fn found(names: &[&str]) -> Result<Option<String>, StoreError> {
-        Ok(find_prefix(names.iter().copied(), "x.zip")?.map(String::from))
+        Ok(find_prefix(names.iter().map(|name| plain(name)), "x.zip")?.map(String::from))
     }
 
     #[test]
     fn a_prefix_is_found_only_where_it_is_the_only_reading() {
         assert_eq!(found(&[".zgroup", "a/.zarray", "b/.zarray"]).unwrap(), None);
         assert_eq!(found(&["d/.zgroup", "d/a/.zarray", "d/a/0"]).unwrap().as_deref(), Some("d"));
-        assert_eq!(found(&["/d/.zgroup"]).unwrap().as_deref(), Some("d"));
+        for packed in ["/d/.zgroup", "./d/.zgroup", "d//./.zgroup"] {
+            assert_eq!(found(&[packed]).unwrap().as_deref(), Some("d"));
+        }
         assert_eq!(found(&["d/zarr.json", "__MACOSX/d/x", "README"]).unwrap().as_deref(), Some("d"));
         assert_eq!(found(&["x/y/.zarray", "z/0"]).unwrap(), None);
         assert_eq!(found(&["a", "b/c"]).unwrap(), None);

@@ -272,6 +272,30 @@ fn names_that_are_no_keys_are_told_and_stay() {
 }
 
 #[test]
+fn names_that_lead_to_one_place_are_one_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.zip");
+    for above in ["./", "", "/", "./d/", "d//"] {
+        let mut writer = ZipWriter::new(fs::File::create(&path).unwrap());
+        for name in [".zgroup", "v//0", "v/./1", "v/2"] {
+            writer.start_file(format!("{above}{name}"), SimpleFileOptions::default()).unwrap();
+            writer.write_all(name.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+        let store = open(&path, Access::ReadWrite);
+        assert_eq!(store.prefix().is_some(), above.contains('d'), "{above}");
+        assert_eq!(store.list(Prefix::ROOT, Depth::All, 100).unwrap().skipped, [""; 0]);
+        assert_eq!(store.read_vec(key("v/0"), 9).unwrap().unwrap(), b"v//0", "{above}");
+        store.write(key("v/1"), b"new", WriteMode::Replace).unwrap();
+        store.delete(key("v/2")).unwrap();
+        store.publish().unwrap();
+        let expected = [(".zgroup", ".zgroup"), ("v/0", "v//0"), ("v/1", "new")];
+        let expected: Objects = expected.map(|(key, bytes)| (key.into(), bytes.into())).into();
+        assert_eq!(objects(&open(&path, Access::Read)), expected, "{above}");
+    }
+}
+
+#[test]
 fn an_archive_whose_names_have_backslashes_for_slashes_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.zip");
