@@ -214,7 +214,7 @@ pub(super) fn placed(name: &str, prefix: Option<&KeyBuf>) -> Placed {
         None => Some(name),
         Some(prefix) => name.strip_prefix(prefix.as_str()).and_then(|rest| rest.strip_prefix('/')),
     };
-    match below.map(|key| KeyBuf::parse(key)) {
+    match below.map(KeyBuf::parse) {
         Some(Ok(key)) => Placed::Object(key),
         _ => Placed::Foreign,
     }
