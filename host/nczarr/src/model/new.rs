@@ -120,7 +120,7 @@ impl NewVariable {
         self
     }
 
-    /// Order of the elements in a chunk; C unless said.
+    /// Order of the elements in a chunk; C unless said, and always in NCZarr of version 2.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
@@ -203,7 +203,7 @@ impl Hierarchy {
     ///
     /// # Errors
     /// A name that is not allowed or taken; dimensions that do not exist; chunks of another rank or with a
-    /// length of 0; a fill value of another type; no such group.
+    /// length of 0; a fill value of another type; another order than C in NCZarr of version 2; no such group.
     pub fn add_variable(&mut self, group: &str, new: NewVariable) -> Result<&mut Variable, NczarrError> {
         names::check("variable", &new.name)?;
         let group_path = self.group(group)?.path.clone();
@@ -265,6 +265,12 @@ impl Hierarchy {
             return Err(wrong(format!(
                 "chunk lengths {chunk_shape:?} contain 0; give each dimension at least 1"
             )));
+        }
+        if matches!(self.format, Format::Nczarr(_)) && new.order != Order::C && shape.len() > 1 {
+            return Err(wrong(
+                "netcdf-c takes every chunk as one in C order; leave the order, or make a dataset of pure Zarr"
+                    .to_owned(),
+            ));
         }
         let text = FillText::of(self.format);
         let mut attributes = Vec::new();
@@ -356,11 +362,8 @@ impl Hierarchy {
         let own = new.attributes.iter().find(|attribute| attribute.name == "_nczarr_maxstrlen");
         let default =
             self.root.attributes.iter().find(|attribute| attribute.name == "_nczarr_default_maxstrlen");
-        let wrong = |reason: String| NczarrError::Definition {
-            kind: "variable",
-            path: new.name.clone(),
-            reason,
-        };
+        let wrong =
+            |reason: String| NczarrError::Definition { kind: "variable", path: new.name.clone(), reason };
         let said = match own.or(default.filter(|_| new.string_length.is_none())) {
             None => return Ok(new.string_length.unwrap_or(STRING_LENGTH)),
             Some(attribute) => attribute,
@@ -449,6 +452,7 @@ mod tests {
         assert!(dataset.add_variable("/", variable().chunks([0])).is_err());
         assert!(dataset.add_variable("/", variable().chunks([1, 1])).is_err());
         assert!(dataset.add_variable("/", variable().fill(NewFill::Value(1.5f32.into()))).is_err());
+        assert!(dataset.add_variable("/", variable().dimensions(["x", "x"]).order(Order::F)).is_err());
         dataset.add_variable("/", variable()).unwrap();
         assert!(matches!(dataset.add_variable("/", variable()), Err(NczarrError::Exists { .. })));
         assert!(matches!(dataset.add_group("/", "v"), Err(NczarrError::Exists { .. })));
@@ -470,7 +474,8 @@ mod tests {
         assert_eq!(dtype(&dataset, own(11i64.into())).unwrap(), "|S11");
         assert_eq!(dtype(&dataset, own(11i64.into()).string_length(11)).unwrap(), "|S11");
         assert_eq!(dtype(&dataset, string().string_length(3)).unwrap(), "|S3");
-        for wrong in [own(0.into()), own("x".into()), own(vec![1, 2].into()), own(5.into()).string_length(6)] {
+        for wrong in [own(0.into()), own("x".into()), own(vec![1, 2].into()), own(5.into()).string_length(6)]
+        {
             dtype(&dataset, wrong).unwrap_err();
         }
         let number = NewVariable::new("i", NcType::Int).attribute(Attribute::new("_nczarr_maxstrlen", "x"));

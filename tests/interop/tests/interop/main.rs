@@ -34,3 +34,5 @@ mod quantize;
 mod types;
 // Datasets that one program made and others let grow.
 mod growing;
+// Every type with every codec, with every peer in both directions.
+mod matrix;
