@@ -14,7 +14,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz" => &set(&["ncz-codec", "ncz-registry", "ncz-store", "ncz-nczarr"]) | plugins,
         "ncz-cli" => set(&["ncz"]),
         "ncz-conform" => set(&["ncz-codec", "ncz-registry"]),
-        "ncz-interop" => set(&["ncz", "ncz-test-support"]),
+        "ncz-interop" | "ncz-fuzz" => set(&["ncz", "ncz-test-support"]),
         plugin if plugins.contains(plugin) => set(&["ncz-codec"]),
         library => {
             let codec = library.strip_suffix("-plugin").filter(|name| plugins.contains(*name));

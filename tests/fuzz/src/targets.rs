@@ -1,0 +1,87 @@
+//! What is tried, and what must hold for any input.
+
+mod codec_json;
+mod data;
+mod hdf5_chunks;
+mod json;
+mod metadata;
+mod place;
+mod spec_text;
+mod zip;
+
+use std::error::Error;
+
+use fastrand::Rng;
+
+use crate::Case;
+
+/// Something that reads bytes from outside.
+pub trait Target {
+    /// Sound inputs to begin with.
+    fn seeds(&self) -> Vec<Case>;
+
+    /// Changes an input in one way; `other` is another input of the target.
+    fn mutate(&self, case: &mut Case, other: &Case, rng: &mut Rng);
+
+    /// What one input may allocate, all its allocations added up: far more than any of the fixtures needs, far less
+    /// than a number in a damaged document can ask for.
+    fn most_memory(&self) -> usize {
+        128 << 20
+    }
+
+    /// Runs an input and tells what came of it. What is told twice, names and numbers aside, is nothing new.
+    ///
+    /// # Panics
+    /// A promise is broken.
+    fn run(&mut self, case: &Case) -> String;
+}
+
+/// The names of all targets.
+pub const NAMES: [&str; 13] = [
+    "json",
+    "metadata_v2",
+    "metadata_v3",
+    "consolidated",
+    "attributes",
+    "codec_json",
+    "spec_text",
+    "place",
+    "zip",
+    "hdf5_chunks",
+    "chunks",
+    "shards",
+    "strings",
+];
+
+/// The target of this name with its fixtures; `None` if there is none.
+#[must_use]
+pub fn open(name: &str) -> Option<Box<dyn Target>> {
+    Some(match name {
+        "json" => Box::new(json::Documents),
+        "metadata_v2" => Box::new(metadata::Metadata::version2()),
+        "metadata_v3" => Box::new(metadata::Metadata::version3()),
+        "consolidated" => Box::new(metadata::Metadata::consolidated()),
+        "attributes" => Box::new(metadata::Metadata::attributes()),
+        "codec_json" => Box::new(codec_json::Codecs::new()),
+        "spec_text" => Box::new(spec_text::Texts),
+        "place" => Box::new(place::Places),
+        "zip" => Box::new(zip::Archives::new()),
+        "hdf5_chunks" => Box::new(hdf5_chunks::Chunks::new()),
+        "chunks" => Box::new(data::Objects::chunks()),
+        "shards" => Box::new(data::Objects::shards()),
+        "strings" => Box::new(data::Objects::strings()),
+        _ => return None,
+    })
+}
+
+/// An error and its sources in one line.
+fn explained(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        source = error.source();
+    }
+    text
+}
