@@ -208,7 +208,7 @@ impl Plan {
             self.documents.iter().partition(|(key, _)| *key == ".zmetadata");
         for batch in [first, last] {
             for (key, (before, after)) in batch {
-                if self.read(key, limits::DOCUMENT_BYTES as u64)?.as_ref() != Some(before) {
+                if self.read(key, limits::document_bytes(key) as u64)?.as_ref() != Some(before) {
                     return Err(RepairError::Changed { key: key.clone() });
                 }
                 self.write(key, after)?;

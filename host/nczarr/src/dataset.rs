@@ -94,8 +94,7 @@ impl Session {
         } else {
             FilterChain::bind(&stages, &env)
         };
-        chain
-            .map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
+        chain.map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
     }
 
     /// Gives a variable that is being defined the codecs of `spec`, as metadata will hold them. A shuffle
@@ -345,7 +344,7 @@ struct StoreDocuments<'a>(&'a dyn Store);
 
 impl Documents for StoreDocuments<'_> {
     fn document(&self, key: &str) -> Result<Option<Vec<u8>>, SourceError> {
-        Ok(self.0.read_vec(Key::parse(key)?, limits::DOCUMENT_BYTES as u64)?)
+        Ok(self.0.read_vec(Key::parse(key)?, limits::document_bytes(key) as u64)?)
     }
 
     fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError> {

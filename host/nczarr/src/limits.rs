@@ -6,6 +6,18 @@ pub const JSON_DEPTH: usize = 64;
 /// Largest metadata document in bytes (16 MiB).
 pub const DOCUMENT_BYTES: usize = 16 << 20;
 
+/// Largest consolidated metadata in bytes (128 MiB): one document that holds those of all variables.
+pub const CONSOLIDATED_BYTES: usize = 128 << 20;
+
+/// Largest document under a key in bytes: that of the root may be consolidated.
+#[must_use]
+pub fn document_bytes(key: &str) -> usize {
+    match key {
+        ".zmetadata" | "zarr.json" => CONSOLIDATED_BYTES,
+        _ => DOCUMENT_BYTES,
+    }
+}
+
 /// Most children that one group may list.
 pub const CHILDREN: usize = 1_000_000;
 

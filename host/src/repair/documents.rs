@@ -125,7 +125,7 @@ fn exists(store: &dyn Store, key: &str) -> Result<bool, StoreError> {
 }
 
 fn read(store: &dyn Store, key: &str, examined: &mut Examined) -> Result<Option<Vec<u8>>, StoreError> {
-    match store.read_vec(Key::parse(key)?, limits::DOCUMENT_BYTES as u64) {
+    match store.read_vec(Key::parse(key)?, limits::document_bytes(key) as u64) {
         Err(error @ (StoreError::TooLarge { .. } | StoreError::NotAnObject { .. })) => {
             let finding = Finding::new(Severity::Error, Code::DocumentDamaged, error.to_string());
             examined.left.push(finding.key(key));

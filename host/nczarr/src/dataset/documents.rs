@@ -1,6 +1,7 @@
 //! Metadata on their way to the store: what changed, in an order in which a crash leaves a dataset.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use ncz_store::{Depth, Key, Prefix, StoreError, StoreExt, WriteMode};
 use serde_json::{Map, Value as Json};
@@ -34,6 +35,8 @@ pub(super) struct Pending {
     new: HashSet<String>,
     /// Documents as they were before the change, by key: what is the same afterwards is not written.
     before: HashMap<String, Vec<u8>>,
+    /// Documents that were written, or may have been, since the last time that all of them were.
+    ours: HashMap<String, Vec<u8>>,
     /// Dimensions whose new length other arrays must get too.
     pub(super) grown: BTreeSet<DimensionRef>,
     /// Dimensions that were looked at for arrays left behind.
@@ -155,11 +158,14 @@ impl Dataset {
     pub(super) fn forget_changes(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         self.pending.clean = pending.clean;
+        self.pending.ours = pending.ours;
         if pending.unfinished {
             self.pending.unfinished = true;
             self.pending.consolidate_new = pending.consolidate_new;
+            let at_root = self.hierarchy.variables().filter(|variable| variable.key.is_empty());
+            self.pending.variables.extend(at_root.map(|variable| variable.path.clone()));
             self.pending.groups.insert("/".to_owned());
-            self.pending.new.insert("/".to_owned());
+            self.pending.new.extend(self.pending.variables.iter().chain(&self.pending.groups).cloned());
         }
     }
 
@@ -180,7 +186,9 @@ impl Dataset {
             let changed =
                 self.replace_all(documents, |key| kept.as_ref().and_then(|kept| of_variable(kept, key)))?;
             let documents = &mut self.hierarchy.variable_mut(path)?.documents;
-            changed.iter().for_each(|(key, object)| *slot_of_variable(documents, key) = Some(object.clone()));
+            changed
+                .iter()
+                .for_each(|(key, object)| *slot_of_variable(documents, key) = Some(Arc::clone(object)));
             written.extend(changed);
         }
         let mut groups: Vec<String> = self.pending.groups.iter().cloned().collect();
@@ -202,7 +210,9 @@ impl Dataset {
             let changed =
                 self.replace_all(documents, |key| kept.as_ref().and_then(|kept| of_group(kept, key)))?;
             let documents = &mut self.hierarchy.group_mut(path)?.documents;
-            changed.iter().for_each(|(key, object)| *slot_of_group(documents, key) = Some(object.clone()));
+            changed
+                .iter()
+                .for_each(|(key, object)| *slot_of_group(documents, key) = Some(Arc::clone(object)));
             written.extend(changed);
         }
         if !self.pending.unfinished {
@@ -227,19 +237,20 @@ impl Dataset {
         let hierarchy = &self.hierarchy;
         let is_root = |path: &String| hierarchy.variable(path).is_ok_and(|variable| variable.key.is_empty());
         self.pending.variables.retain(|path| unfinished && is_root(path));
-        let Pending { variables, groups, new, before, grown, .. } = &mut self.pending;
+        let Pending { variables, groups, new, before, ours, grown, .. } = &mut self.pending;
         new.retain(|path| groups.contains(path) || variables.contains(path));
         before.clear();
+        ours.clear();
         grown.clear();
         self.pending.wrote = false;
     }
 
     /// Replaces those of an object's documents that changed, and gives them as they are now.
     fn replace_all<'k>(
-        &self,
+        &mut self,
         documents: Vec<Document>,
         kept: impl Fn(&str) -> Option<&'k Object>,
-    ) -> Result<Vec<(String, Object)>, DataError> {
+    ) -> Result<Vec<(String, Arc<Object>)>, DataError> {
         let mut changed = Vec::new();
         for (key, bytes) in documents {
             if self.pending.before.get(&key) == Some(&bytes) {
@@ -254,26 +265,51 @@ impl Dataset {
     }
 
     /// Replaces a document if the store has what was read, or already what is to be written.
-    fn replace(&self, key: &str, bytes: &[u8], kept: Option<&Object>) -> Result<(), DataError> {
+    fn replace(&mut self, key: &str, bytes: &[u8], kept: Option<&Object>) -> Result<(), DataError> {
         let parsed = parse_key(key)?;
         let stored = self.stored(parsed)?;
         if stored.as_deref() == Some(bytes) {
             return Ok(());
         }
-        let same = match (&stored, kept) {
-            (None, None) => true,
-            (Some(stored), Some(kept)) => object(stored).as_ref() == Some(kept),
-            _ => false,
-        };
-        if !same {
-            return Err(DataError::Changed { store: self.store.to_string(), key: key.to_owned() });
-        }
+        self.check_same(key, stored.as_deref(), kept)?;
+        self.pending.ours.insert(key.to_owned(), bytes.to_vec());
         self.store.write(parsed, bytes, WriteMode::Replace).map_err(|source| self.store_error(source))
+    }
+
+    /// Whether the store has the lengths of a variable that were read, or written, last.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`]: another program changed it.
+    pub(super) fn check_current(&self, path: &str) -> Result<(), DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        let name = if self.hierarchy.format.is_v3() { "zarr.json" } else { ".zarray" };
+        let key = match variable.key.as_str() {
+            "" => name.to_owned(),
+            prefix => format!("{prefix}/{name}"),
+        };
+        let stored = self.stored(parse_key(&key)?)?;
+        self.check_same(&key, stored.as_deref(), of_variable(&variable.documents, &key))
+    }
+
+    /// Whether what is stored is what was read, or what was written by a change that failed later.
+    fn check_same(&self, key: &str, stored: Option<&[u8]>, kept: Option<&Object>) -> Result<(), DataError> {
+        let same = match (stored, kept) {
+            (None, None) => true,
+            (Some(stored), kept) => {
+                kept.is_some() && object(stored).as_deref() == kept
+                    || self.pending.ours.get(key).is_some_and(|ours| ours == stored)
+            }
+            (None, Some(_)) => false,
+        };
+        if same {
+            return Ok(());
+        }
+        Err(DataError::Changed { store: self.store.to_string(), key: key.to_owned() })
     }
 
     /// Brings consolidated metadata up to date with the documents that were written. Those that were not are
     /// deleted: half right is worse than none.
-    fn consolidate(&mut self, written: Vec<(String, Object)>) -> Result<(), DataError> {
+    fn consolidate(&mut self, written: Vec<(String, Arc<Object>)>) -> Result<(), DataError> {
         let key = parse_key(CONSOLIDATED)?;
         let put = |bytes: &[u8]| self.store.write(key, bytes, WriteMode::Replace);
         if std::mem::take(&mut self.pending.consolidate_new) {
@@ -286,10 +322,12 @@ impl Dataset {
         }
         let Some(stored) = self.stored(key)? else { return Ok(()) };
         if is_current
-            && let Some(mut document) = object(&stored)
+            && let Some(mut document) = object(&stored).map(Arc::unwrap_or_clone)
             && let Some(Json::Object(entries)) = document.get_mut("metadata")
         {
-            entries.extend(written.into_iter().map(|(key, object)| (key, Json::Object(object))));
+            entries.extend(
+                written.into_iter().map(|(key, object)| (key, Json::Object(Arc::unwrap_or_clone(object)))),
+            );
             let document = Json::Object(document);
             let nczarr = self.hierarchy.format.is_nczarr();
             let text = if nczarr { json::to_text(&document) } else { json::to_text_lenient(&document) };
@@ -301,7 +339,7 @@ impl Dataset {
     }
 
     /// Writes version 3's document of the root, with what it consolidates brought up to date.
-    fn save_root_v3(&mut self, written: Vec<(String, Object)>) -> Result<(), DataError> {
+    fn save_root_v3(&mut self, written: Vec<(String, Arc<Object>)>) -> Result<(), DataError> {
         let root = &self.hierarchy.root;
         let is_new = self.pending.new.contains("/");
         let kept = if is_new { None } else { root.documents.zarr_json.clone() };
@@ -315,7 +353,7 @@ impl Dataset {
             let unchanged =
                 !self.pending.groups.contains("/") || self.pending.before.get(&key) == Some(&plain);
             let base = if unchanged { kept.clone() } else { object(&plain) };
-            let Some(mut base) = base else { return Ok(()) };
+            let Some(mut base) = base.map(Arc::unwrap_or_clone) else { return Ok(()) };
             let mut nodes = nodes.filter(|_| self.hierarchy.consolidated == Consolidated::Current).cloned();
             if unchanged
                 && (nodes.is_some() && written.is_empty()
@@ -327,7 +365,11 @@ impl Dataset {
             if let Some(Json::Object(entries)) = nodes.as_mut().and_then(|nodes| nodes.get_mut("metadata")) {
                 let path = |key: String| key.rsplit_once('/').map(|(path, _)| path.to_owned());
                 let written = written.into_iter();
-                entries.extend(written.filter_map(|(key, node)| Some((path(key)?, Json::Object(node)))));
+                entries.extend(
+                    written.filter_map(|(key, node)| {
+                        Some((path(key)?, Json::Object(Arc::unwrap_or_clone(node))))
+                    }),
+                );
             }
             self.hierarchy.consolidated =
                 if nodes.is_some() { Consolidated::Current } else { Consolidated::Absent };
@@ -335,7 +377,7 @@ impl Dataset {
             let bare = !self.hierarchy.format.is_nczarr();
             (key, json::to_text_indented(&Json::Object(base), bare).into_bytes())
         };
-        self.replace(&key, &new, kept.as_ref())?;
+        self.replace(&key, &new, kept.as_deref())?;
         self.pending.consolidate_new = false;
         self.hierarchy.root.documents.zarr_json = object(&new);
         Ok(())
@@ -385,7 +427,9 @@ impl Dataset {
     }
 
     fn stored(&self, key: Key<'_>) -> Result<Option<Vec<u8>>, DataError> {
-        self.store.read_vec(key, limits::DOCUMENT_BYTES as u64).map_err(|source| self.store_error(source))
+        self.store
+            .read_vec(key, limits::document_bytes(key.as_str()) as u64)
+            .map_err(|source| self.store_error(source))
     }
 
     fn sync(&self) -> Result<(), DataError> {
@@ -401,9 +445,9 @@ fn depth(path: &str) -> usize {
     path.split('/').filter(|name| !name.is_empty()).count()
 }
 
-fn object(bytes: &[u8]) -> Option<Object> {
+fn object(bytes: &[u8]) -> Option<Arc<Object>> {
     match json::parse(bytes).ok()?.value {
-        Json::Object(object) => Some(object),
+        Json::Object(object) => Some(Arc::new(object)),
         _ => None,
     }
 }
@@ -422,13 +466,13 @@ fn name_of(key: &str) -> &str {
 
 fn of_variable<'a>(documents: &'a VariableDocuments, key: &str) -> Option<&'a Object> {
     match name_of(key) {
-        ".zarray" => documents.zarray.as_ref(),
-        ".zattrs" => documents.zattrs.as_ref(),
-        _ => documents.zarr_json.as_ref(),
+        ".zarray" => documents.zarray.as_deref(),
+        ".zattrs" => documents.zattrs.as_deref(),
+        _ => documents.zarr_json.as_deref(),
     }
 }
 
-fn slot_of_variable<'a>(documents: &'a mut VariableDocuments, key: &str) -> &'a mut Option<Object> {
+fn slot_of_variable<'a>(documents: &'a mut VariableDocuments, key: &str) -> &'a mut Option<Arc<Object>> {
     match name_of(key) {
         ".zarray" => &mut documents.zarray,
         ".zattrs" => &mut documents.zattrs,
@@ -438,13 +482,13 @@ fn slot_of_variable<'a>(documents: &'a mut VariableDocuments, key: &str) -> &'a 
 
 fn of_group<'a>(documents: &'a GroupDocuments, key: &str) -> Option<&'a Object> {
     match name_of(key) {
-        ".zgroup" => documents.zgroup.as_ref(),
-        ".zattrs" => documents.zattrs.as_ref(),
-        _ => documents.zarr_json.as_ref(),
+        ".zgroup" => documents.zgroup.as_deref(),
+        ".zattrs" => documents.zattrs.as_deref(),
+        _ => documents.zarr_json.as_deref(),
     }
 }
 
-fn slot_of_group<'a>(documents: &'a mut GroupDocuments, key: &str) -> &'a mut Option<Object> {
+fn slot_of_group<'a>(documents: &'a mut GroupDocuments, key: &str) -> &'a mut Option<Arc<Object>> {
     match name_of(key) {
         ".zgroup" => &mut documents.zgroup,
         ".zattrs" => &mut documents.zattrs,

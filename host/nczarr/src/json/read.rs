@@ -23,10 +23,12 @@ pub struct Parsed {
 #[non_exhaustive]
 pub enum JsonError {
     /// The document is larger than the limit.
-    #[error("{len} bytes are more than the {} that a metadata document may have", limits::DOCUMENT_BYTES)]
+    #[error("{len} bytes are more than the {most} that this metadata document may have")]
     TooLarge {
         /// Its length in bytes.
         len: usize,
+        /// The limit.
+        most: usize,
     },
     /// Arrays and objects are nested deeper than the limit.
     #[error("arrays and objects are nested deeper than {} at byte {at}", limits::JSON_DEPTH)]
@@ -55,8 +57,9 @@ pub enum JsonError {
 /// # Errors
 /// Each of [`JsonError`]; the depth is limited, so that no document exhausts the stack.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, JsonError> {
-    if bytes.len() > limits::DOCUMENT_BYTES {
-        return Err(JsonError::TooLarge { len: bytes.len() });
+    let (len, most) = (bytes.len(), limits::CONSOLIDATED_BYTES);
+    if len > most {
+        return Err(JsonError::TooLarge { len, most });
     }
     let text = str::from_utf8(bytes).map_err(|error| JsonError::NotUtf8 { at: error.valid_up_to() })?;
     let skipped = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };

@@ -1,5 +1,7 @@
 //! One array: from `.zarray` and `.zattrs` to a variable.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use crate::attribute::read::{AttributeType, attribute, of_type};
@@ -17,16 +19,16 @@ use crate::shown::Shown;
 use crate::value::Value;
 
 /// The documents of an array and where it stands.
-pub(super) struct ArrayParts {
-    pub(super) name: String,
-    pub(super) path: String,
-    pub(super) key: String,
-    pub(super) zarray: Map<String, Json>,
-    pub(super) zattrs: Option<Map<String, Json>>,
+pub(super) struct ArrayParts<'a> {
+    pub(super) name: &'a str,
+    pub(super) path: &'a str,
+    pub(super) key: &'a str,
+    pub(super) zarray: &'a Arc<Map<String, Json>>,
+    pub(super) zattrs: Option<&'a Arc<Map<String, Json>>>,
     /// NCZarr's object for the array, wherever its generation keeps it.
-    pub(super) info: Option<Map<String, Json>>,
+    pub(super) info: Option<&'a Map<String, Json>>,
     /// NCZarr's type entries, wherever its generation keeps them.
-    pub(super) types: Option<Map<String, Json>>,
+    pub(super) types: Option<&'a Map<String, Json>>,
     /// `None` in pure Zarr.
     pub(super) generation: Option<Generation>,
 }
@@ -52,9 +54,9 @@ pub(super) enum Names {
 }
 
 /// Reads an array.
-pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
+pub(super) fn parse(parts: ArrayParts<'_>) -> Result<Parsed, VariableFault> {
     let mut notes = Vec::new();
-    let zarray = &parts.zarray;
+    let zarray = parts.zarray;
     format_version(zarray)?;
     unknown_keys(zarray, &mut notes);
 
@@ -82,15 +84,19 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
     let names = if scalar.is_some() { Names::References(Vec::new()) } else { names };
     let order = order(zarray)?;
     let separator = separator(zarray)?;
-    let storage = storage(parts.info.as_ref(), scalar.is_some());
+    let storage = storage(parts.info, scalar.is_some());
     let shown = nc_type.or_else(|| Shown::of(&dtype)?.plain());
-    let attributes = attributes(parts.zattrs.as_ref(), parts.types.as_ref(), shown, &mut notes);
+    let attributes = attributes(parts.zattrs.map(|zattrs| &**zattrs), parts.types, shown, &mut notes);
     compare_fill(&attributes, fill.as_ref(), shown, &dtype, &mut notes);
-    let documents = VariableDocuments { zarray: Some(parts.zarray), zattrs: parts.zattrs, zarr_json: None };
+    let documents = VariableDocuments {
+        zarray: Some(Arc::clone(zarray)),
+        zattrs: parts.zattrs.cloned(),
+        zarr_json: None,
+    };
     let variable = Variable {
-        name: parts.name,
-        path: parts.path,
-        key: parts.key,
+        name: parts.name.to_owned(),
+        path: parts.path.to_owned(),
+        key: parts.key.to_owned(),
         dtype,
         nc_type,
         shape,
@@ -192,8 +198,8 @@ fn lengths(zarray: &Map<String, Json>, key: &'static str) -> Result<Vec<u64>, Va
         .collect()
 }
 
-fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
-    let info = parts.info.as_ref();
+fn names(parts: &ArrayParts<'_>, rank: usize, notes: &mut Vec<String>) -> Names {
+    let info = parts.info;
     let references = info.and_then(|info| info.get("dimension_references").or_else(|| info.get("dimrefs")));
     if let Some(references) = references {
         match strings(references) {
@@ -204,7 +210,7 @@ fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
             )),
         }
     }
-    let Some(names) = parts.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS")) else {
+    let Some(names) = parts.zattrs.and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS")) else {
         return Names::Absent;
     };
     let sound = strings(names).filter(|names| {
@@ -224,11 +230,11 @@ fn names(parts: &ArrayParts, rank: usize, notes: &mut Vec<String>) -> Names {
 }
 
 /// Both forms: no dimension at all, or NCZarr's array of length 1 that is marked.
-fn scalar_form(parts: &ArrayParts, shape: &[u64], names: &Names) -> Option<ScalarForm> {
+fn scalar_form(parts: &ArrayParts<'_>, shape: &[u64], names: &Names) -> Option<ScalarForm> {
     if shape.is_empty() {
         return Some(ScalarForm::Rank0);
     }
-    let marked = parts.info.as_ref().is_some_and(|info| {
+    let marked = parts.info.is_some_and(|info| {
         info.get("scalar").is_some_and(|flag| flag.as_u64() == Some(1) || flag.as_bool() == Some(true))
             || info.get("storage").and_then(Json::as_str) == Some("scalar")
     });

@@ -119,7 +119,7 @@ fn differing(consolidated: &Map<String, Json>, seen: &Seen, compared: &Compared)
     let mut stale: Vec<String> = Vec::new();
     for (key, document) in seen.iter().filter(|(key, _)| compared.holds(key)) {
         let recorded = consolidated.get(key).and_then(Json::as_object);
-        let same = match (recorded, document) {
+        let same = match (recorded, document.as_deref()) {
             (Some(recorded), Some(document)) => compared.same(recorded, document),
             (None, None) => !consolidated.contains_key(key),
             // No attributes and no document are the same.

@@ -1,6 +1,7 @@
 //! Documents as parsed objects: from the store, or from `.zmetadata`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value as Json};
@@ -12,7 +13,7 @@ use crate::limits;
 use crate::model::Warning;
 
 /// What stood under each key that was looked at; `None` for keys that do not exist.
-pub(super) type Seen = IndexMap<String, Option<Map<String, Json>>>;
+pub(super) type Seen = IndexMap<String, Option<Arc<Map<String, Json>>>>;
 
 /// Reads documents and remembers them.
 pub(super) struct Loader<'a> {
@@ -59,14 +60,15 @@ impl<'a> Loader<'a> {
     }
 
     /// The object under a key.
-    pub(super) fn object(&mut self, key: &str) -> Result<Option<Map<String, Json>>, LoadError> {
+    pub(super) fn object(&mut self, key: &str) -> Result<Option<Arc<Map<String, Json>>>, LoadError> {
         if let Some(seen) = self.seen.get(key) {
             return Ok(seen.clone());
         }
-        let object = match &self.only {
-            Some(documents) => match documents.get(key) {
+        let object = match &mut self.only {
+            // What was taken out is in `seen`; the names stay, for the children.
+            Some(documents) => match documents.get_mut(key).map(Json::take) {
                 None => None,
-                Some(Json::Object(object)) => Some(object.clone()),
+                Some(Json::Object(object)) => Some(Arc::new(object)),
                 Some(_) => return Err(LoadError::Broken(NO_OBJECT)),
             },
             None => self.parsed(key)?,
@@ -76,7 +78,7 @@ impl<'a> Loader<'a> {
     }
 
     /// The object under a key on which the whole dataset depends.
-    pub(super) fn required(&mut self, key: &str) -> Result<Option<Map<String, Json>>, NczarrError> {
+    pub(super) fn required(&mut self, key: &str) -> Result<Option<Arc<Map<String, Json>>>, NczarrError> {
         self.object(key).map_err(|error| error.of_dataset(key))
     }
 
@@ -102,15 +104,19 @@ impl<'a> Loader<'a> {
         self.warnings.push(Warning { at: at.to_owned(), text: text.into() });
     }
 
-    fn parsed(&mut self, key: &str) -> Result<Option<Map<String, Json>>, LoadError> {
+    fn parsed(&mut self, key: &str) -> Result<Option<Arc<Map<String, Json>>>, LoadError> {
         let error = |source| LoadError::Store(NczarrError::Read { key: key.to_owned(), source });
         let Some(bytes) = self.source.document(key).map_err(error)? else { return Ok(None) };
+        let (len, most) = (bytes.len(), limits::document_bytes(key));
+        if len > most {
+            return Err(LoadError::Broken(JsonError::TooLarge { len, most }));
+        }
         let parsed = json::parse(&bytes).map_err(LoadError::Broken)?;
         for name in parsed.duplicates {
             self.warn(key, format!("the key {name:?} stands twice in one object; the last value is used"));
         }
         match parsed.value {
-            Json::Object(object) => Ok(Some(object)),
+            Json::Object(object) => Ok(Some(Arc::new(object))),
             _ => Err(LoadError::Broken(NO_OBJECT)),
         }
     }

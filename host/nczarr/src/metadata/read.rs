@@ -1,5 +1,7 @@
 //! From documents to a hierarchy.
 
+use std::sync::Arc;
+
 use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
@@ -72,7 +74,7 @@ struct Reader<'a> {
 struct GroupParts {
     documents: GroupDocuments,
     /// NCZarr's object for the group, wherever its generation keeps it.
-    info: Option<Map<String, Json>>,
+    info: Option<Arc<Map<String, Json>>>,
     types: Option<Map<String, Json>>,
 }
 
@@ -107,9 +109,9 @@ impl Reader<'_> {
         let has = |document: Option<&Map<String, Json>>, key| {
             document.is_some_and(|document| document.contains_key(key))
         };
-        let told = has(zattrs.as_ref(), "_nczarr_superblock")
-            || has(zgroup.as_ref(), "_nczarr_superblock")
-            || has(zgroup.as_ref(), "_NCZARR_SUPERBLOCK");
+        let told = has(zattrs.as_deref(), "_nczarr_superblock")
+            || has(zgroup.as_deref(), "_nczarr_superblock")
+            || has(zgroup.as_deref(), "_NCZARR_SUPERBLOCK");
         let nczarr = if options.pure || told { None } else { self.loader.required(".nczarr")? };
         if zgroup.is_none() && zattrs.is_none() && nczarr.is_none() {
             return Err(NczarrError::NotADataset);
@@ -118,12 +120,12 @@ impl Reader<'_> {
             group_version(".zgroup", zgroup)?;
         }
         if !options.pure {
-            self.generation = generation(zgroup.as_ref(), zattrs.as_ref(), nczarr.as_ref())?;
+            self.generation = generation(zgroup.as_deref(), zattrs.as_deref(), nczarr.as_deref())?;
         }
         self.group(String::new(), "/".to_owned(), 0).map(|group| (group, false))
     }
 
-    fn root_array(&mut self, name: &str, zarray: Map<String, Json>) -> Result<Group, NczarrError> {
+    fn root_array(&mut self, name: &str, zarray: Arc<Map<String, Json>>) -> Result<Group, NczarrError> {
         let mut group = Group::new_root();
         self.scope.enter("/", Vec::new());
         let path = join_path("/", name);
@@ -154,10 +156,10 @@ impl Reader<'_> {
         let mut notes = Vec::new();
         let dimensions = parts.info.as_ref().map(|info| dimensions(info, &mut notes)).unwrap_or_default();
         let attributes =
-            array::attributes(parts.documents.zattrs.as_ref(), parts.types.as_ref(), None, &mut notes);
+            array::attributes(parts.documents.zattrs.as_deref(), parts.types.as_ref(), None, &mut notes);
         self.notes(&path, notes);
         self.scope.enter(&path, dimensions);
-        let (arrays, groups) = self.content(&path, parts.info.as_ref())?;
+        let (arrays, groups) = self.content(&path, parts.info.as_deref())?;
 
         let mut group = Group::new(name, path);
         group.documents = parts.documents;
@@ -195,11 +197,12 @@ impl Reader<'_> {
             None => (None, None),
             Some(Generation::Objects) => (
                 self.loader.required(&document_key(path, ".nczgroup"))?,
-                types_of(self.objects_types(path).map_err(|(key, error)| error.of_dataset(&key))?.as_ref()),
+                types_of(self.objects_types(path).map_err(|(key, error)| error.of_dataset(&key))?.as_deref())
+                    .cloned(),
             ),
             Some(_) => (
-                nczarr_object("group", zattrs.as_ref(), zgroup.as_ref()),
-                types_of(nczarr_object("attr", zattrs.as_ref(), None).as_ref()),
+                nczarr_object("group", zattrs.as_deref(), zgroup.as_deref()).cloned().map(Arc::new),
+                types_of(nczarr_object("attr", zattrs.as_deref(), None)).cloned(),
             ),
         };
         if self.generation.is_some() && info.is_none() {
@@ -286,47 +289,39 @@ impl Reader<'_> {
         name: &str,
         path: &str,
         key: &str,
-        zarray: Map<String, Json>,
+        zarray: Arc<Map<String, Json>>,
     ) -> Result<Result<array::Parsed, VariableFault>, NczarrError> {
         let attributes_key = document_key(key, ".zattrs");
         let zattrs = match self.loader.object(&attributes_key) {
             Ok(zattrs) => zattrs,
             Err(error) => return error.of_variable(&attributes_key).map(Err),
         };
+        let (mut own_info, mut own_types) = (None, None);
+        if self.generation == Some(Generation::Objects) {
+            let own = self.objects_info(key).and_then(|info| Ok((info, self.objects_types(key)?)));
+            match own {
+                Ok(own) => (own_info, own_types) = own,
+                Err((key, error)) => return error.of_variable(&key).map(Err),
+            }
+        }
         let (info, types) = match self.generation {
             None => (None, None),
-            Some(Generation::Objects) => {
-                let info = match self.objects_info(key) {
-                    Ok(info) => info,
-                    Err((key, error)) => return error.of_variable(&key).map(Err),
-                };
-                match self.objects_types(key) {
-                    Ok(types) => (info, types_of(types.as_ref())),
-                    Err((key, error)) => return error.of_variable(&key).map(Err),
-                }
-            }
+            Some(Generation::Objects) => (own_info.as_deref(), types_of(own_types.as_deref())),
             Some(_) => (
-                nczarr_object("array", zattrs.as_ref(), Some(&zarray)),
-                types_of(nczarr_object("attr", zattrs.as_ref(), None).as_ref()),
+                nczarr_object("array", zattrs.as_deref(), Some(&zarray)),
+                types_of(nczarr_object("attr", zattrs.as_deref(), None)),
             ),
         };
-        Ok(array::parse(ArrayParts {
-            name: name.to_owned(),
-            path: path.to_owned(),
-            key: key.to_owned(),
-            zarray,
-            zattrs,
-            info,
-            types,
-            generation: self.generation,
-        }))
+        let generation = self.generation;
+        let zattrs = zattrs.as_ref();
+        Ok(array::parse(ArrayParts { name, path, key, zarray: &zarray, zattrs, info, types, generation }))
     }
 
     /// `.nczvar`, which some versions of the code call `.nczarray`.
     fn objects_info(
         &mut self,
         path: &str,
-    ) -> Result<Option<Map<String, Json>>, (String, super::loader::LoadError)> {
+    ) -> Result<Option<Arc<Map<String, Json>>>, (String, super::loader::LoadError)> {
         self.first_of(path, [".nczvar", ".nczarray"])
     }
 
@@ -334,7 +329,7 @@ impl Reader<'_> {
     fn objects_types(
         &mut self,
         path: &str,
-    ) -> Result<Option<Map<String, Json>>, (String, super::loader::LoadError)> {
+    ) -> Result<Option<Arc<Map<String, Json>>>, (String, super::loader::LoadError)> {
         self.first_of(path, [".nczattr", ".nczattrs"])
     }
 
@@ -342,7 +337,7 @@ impl Reader<'_> {
         &mut self,
         path: &str,
         names: [&str; 2],
-    ) -> Result<Option<Map<String, Json>>, (String, super::loader::LoadError)> {
+    ) -> Result<Option<Arc<Map<String, Json>>>, (String, super::loader::LoadError)> {
         for name in names {
             let key = document_key(path, name);
             match self.loader.object(&key) {
@@ -362,7 +357,7 @@ impl Reader<'_> {
 /// Whether any variable names its dimensions in `_ARRAY_DIMENSIONS`; a dataset without variables does not tell.
 fn names_for_xarray(hierarchy: &Hierarchy) -> bool {
     let named = |variable: &Variable| {
-        variable.documents.zattrs.as_ref().is_some_and(|zattrs| zattrs.contains_key("_ARRAY_DIMENSIONS"))
+        variable.documents.zattrs.as_deref().is_some_and(|zattrs| zattrs.contains_key("_ARRAY_DIMENSIONS"))
     };
     hierarchy.variables().next().is_none() || hierarchy.variables().any(named)
 }
@@ -425,20 +420,20 @@ fn group_version(key: &str, zgroup: &Map<String, Json>) -> Result<(), NczarrErro
 }
 
 /// One of NCZarr's objects: in the attributes, else in the other document, in small or capital letters.
-fn nczarr_object(
+fn nczarr_object<'a>(
     what: &str,
-    zattrs: Option<&Map<String, Json>>,
-    other: Option<&Map<String, Json>>,
-) -> Option<Map<String, Json>> {
+    zattrs: Option<&'a Map<String, Json>>,
+    other: Option<&'a Map<String, Json>>,
+) -> Option<&'a Map<String, Json>> {
     let small = format!("_nczarr_{what}");
     let capital = small.to_uppercase();
     [(zattrs, &small), (other, &small), (zattrs, &capital), (other, &capital)]
         .into_iter()
-        .find_map(|(document, name)| document?.get(name)?.as_object().cloned())
+        .find_map(|(document, name)| document?.get(name)?.as_object())
 }
 
-fn types_of(object: Option<&Map<String, Json>>) -> Option<Map<String, Json>> {
-    object?.get("types")?.as_object().cloned()
+fn types_of(object: Option<&Map<String, Json>>) -> Option<&Map<String, Json>> {
+    object?.get("types")?.as_object()
 }
 
 fn dimensions(info: &Map<String, Json>, notes: &mut Vec<String>) -> Vec<Dimension> {

@@ -112,7 +112,7 @@ fn group_objects(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Object>, Nc
     }
     let nczarr = writes_nczarr(hierarchy)?;
     let is_root = group.path == "/";
-    let old = group.documents.zattrs.as_ref();
+    let old = group.documents.zattrs.as_deref();
     let mut zattrs = Attributes::new(&group.attributes, "group", &group.path, nczarr)?;
     if is_root {
         let text = match &hierarchy.nc_properties {
@@ -139,7 +139,7 @@ fn group_objects(hierarchy: &Hierarchy, group: &Group) -> Result<Vec<Object>, Nc
         }
         zattrs.add_types(old);
     }
-    let mut zgroup = group.documents.zgroup.clone().unwrap_or_default();
+    let mut zgroup = group.documents.zgroup.as_deref().cloned().unwrap_or_default();
     zgroup.insert("zarr_format".to_owned(), json!(2));
     remove_nczarr(&mut zgroup);
     let mut objects = Vec::new();
@@ -155,7 +155,7 @@ fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Ob
         return Ok(vec![(variable.document_key(v3::DOCUMENT), v3::variable_object(hierarchy, variable)?)]);
     }
     let nczarr = writes_nczarr(hierarchy)?;
-    let old = variable.documents.zattrs.as_ref();
+    let old = variable.documents.zattrs.as_deref();
     let mut zattrs = Attributes::new(&variable.attributes, "variable", &variable.path, nczarr)?;
     if let Some(names) = xarray_names(hierarchy, variable, nczarr) {
         zattrs.add("_ARRAY_DIMENSIONS", names, None);
@@ -183,7 +183,7 @@ fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Ob
 }
 
 fn zarray(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, NczarrError> {
-    let old = variable.documents.zarray.as_ref();
+    let old = variable.documents.zarray.as_deref();
     let mut zarray = old.cloned().unwrap_or_default();
     remove_nczarr(&mut zarray);
     zarray.insert("zarr_format".to_owned(), json!(2));
@@ -268,7 +268,7 @@ fn arrays(group: &Group) -> Json {
 
 /// `_ARRAY_DIMENSIONS`: for a variable that was read, if it was there; for a new one, if the dataset has it.
 fn xarray_names(hierarchy: &Hierarchy, variable: &Variable, nczarr: bool) -> Option<Json> {
-    let old = variable.documents.zattrs.as_ref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
+    let old = variable.documents.zattrs.as_deref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
     let was_read = variable.documents.zarray.is_some();
     let wanted = if was_read { old.is_some() } else { hierarchy.xarray };
     if !wanted {
@@ -325,11 +325,12 @@ fn text_of(hierarchy: &Hierarchy, (key, object): Object) -> Result<Document, Ncz
     let bare = !hierarchy.format.is_nczarr();
     let dense = || if bare { json::to_text_lenient(&object) } else { json::to_text(&object) };
     let mut text = if hierarchy.format.is_v3() { json::to_text_indented(&object, bare) } else { dense() };
-    if text.len() > limits::DOCUMENT_BYTES && hierarchy.format.is_v3() {
+    let most = limits::document_bytes(&key);
+    if text.len() > most && hierarchy.format.is_v3() {
         text = dense();
     }
-    if text.len() > limits::DOCUMENT_BYTES {
-        let (len, most) = (text.len(), limits::DOCUMENT_BYTES);
+    if text.len() > most {
+        let len = text.len();
         let reason = format!(
             "it would have {len} bytes, {most} are the most; shorten the attributes, or do not consolidate"
         );

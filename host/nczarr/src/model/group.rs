@@ -1,5 +1,7 @@
 //! Groups and their documents.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::{Dimension, Variable, document_key};
@@ -31,11 +33,11 @@ pub struct Group {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupDocuments {
     /// `.zgroup`
-    pub zgroup: Option<Map<String, Json>>,
+    pub zgroup: Option<Arc<Map<String, Json>>>,
     /// `.zattrs`
-    pub zattrs: Option<Map<String, Json>>,
+    pub zattrs: Option<Arc<Map<String, Json>>>,
     /// `zarr.json` of version 3, with the attributes in it
-    pub zarr_json: Option<Map<String, Json>>,
+    pub zarr_json: Option<Arc<Map<String, Json>>>,
 }
 
 /// A variable that cannot be read.

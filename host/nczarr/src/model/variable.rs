@@ -1,5 +1,7 @@
 //! Variables: arrays with names for their dimensions.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::{DimensionRef, document_key};
@@ -55,11 +57,11 @@ pub struct Variable {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VariableDocuments {
     /// `.zarray`
-    pub zarray: Option<Map<String, Json>>,
+    pub zarray: Option<Arc<Map<String, Json>>>,
     /// `.zattrs`
-    pub zattrs: Option<Map<String, Json>>,
+    pub zattrs: Option<Arc<Map<String, Json>>>,
     /// `zarr.json` of version 3, with the attributes in it
-    pub zarr_json: Option<Map<String, Json>>,
+    pub zarr_json: Option<Arc<Map<String, Json>>>,
 }
 
 /// Order of the elements in a chunk.

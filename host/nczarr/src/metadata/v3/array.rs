@@ -1,5 +1,7 @@
 //! One array: from its `zarr.json` to a variable.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::super::array::{Names, Parsed, attributes, compare_fill, storage};
@@ -19,7 +21,7 @@ pub(super) struct ArrayParts {
     pub(super) name: String,
     pub(super) path: String,
     pub(super) key: String,
-    pub(super) node: Map<String, Json>,
+    pub(super) node: Arc<Map<String, Json>>,
     /// Whether NCZarr's attributes are looked at.
     pub(super) draft: bool,
 }

@@ -1,5 +1,7 @@
 //! `consolidated_metadata`: all nodes of a dataset in its root, as of the time when somebody wrote it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::super::consolidated::same_object;
@@ -43,7 +45,7 @@ pub(in super::super) fn same_meaning(left: &Map<String, Json>, right: &Map<Strin
 fn same_arrays(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
     let parsed = |node: &Map<String, Json>| {
         let (name, path, key) = (String::new(), String::new(), String::new());
-        array::parse(ArrayParts { name, path, key, node: node.clone(), draft: false })
+        array::parse(ArrayParts { name, path, key, node: Arc::new(node.clone()), draft: false })
     };
     let (Ok(left), Ok(right)) = (parsed(left), parsed(right)) else { return false };
     let same_names = left.names == right.names;

@@ -1,5 +1,7 @@
 //! From the documents of version 3 to a hierarchy.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
 use super::super::array::{Parsed, attributes};
@@ -21,7 +23,7 @@ use crate::model::{
 /// Reads the dataset whose root document this is.
 pub(in super::super) fn read(
     mut loader: Loader<'_>,
-    node: Map<String, Json>,
+    node: Arc<Map<String, Json>>,
     options: &ReadOptions,
 ) -> Result<Hierarchy, NczarrError> {
     let only =
@@ -62,7 +64,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn root_array(&mut self, name: &str, node: Map<String, Json>) -> Result<Group, NczarrError> {
+    fn root_array(&mut self, name: &str, node: Arc<Map<String, Json>>) -> Result<Group, NczarrError> {
         let mut group = Group::new_root();
         self.scope.enter("/", Vec::new());
         let path = join_path("/", name);
@@ -76,7 +78,7 @@ impl Reader<'_> {
         &mut self,
         name: String,
         path: String,
-        node: Map<String, Json>,
+        node: Arc<Map<String, Json>>,
         depth: usize,
     ) -> Result<Group, NczarrError> {
         let key = document_key(&path, DOCUMENT);
@@ -231,7 +233,7 @@ impl Reader<'_> {
         name: &str,
         path: &str,
         key: &str,
-        node: Map<String, Json>,
+        node: Arc<Map<String, Json>>,
     ) -> Result<Parsed, VariableFault> {
         array::parse(ArrayParts {
             name: name.to_owned(),
@@ -272,8 +274,8 @@ impl Reader<'_> {
 
 /// A node in a group.
 enum Child {
-    Group(Map<String, Json>),
-    Array(Map<String, Json>),
+    Group(Arc<Map<String, Json>>),
+    Array(Arc<Map<String, Json>>),
     Broken(VariableFault),
 }
 

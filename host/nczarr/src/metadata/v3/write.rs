@@ -18,7 +18,7 @@ pub(in super::super) fn group_object(
     group: &Group,
 ) -> Result<Map<String, Json>, NczarrError> {
     let nczarr = hierarchy.format == Format::Nczarr3;
-    let old = group.documents.zarr_json.as_ref();
+    let old = group.documents.zarr_json.as_deref();
     let mut attributes = Attributes::new(&group.attributes, None, "group", &group.path, nczarr)?;
     if group.path == "/" {
         let text = match &hierarchy.nc_properties {
@@ -79,7 +79,7 @@ pub(in super::super) fn variable_object(
     variable: &Variable,
 ) -> Result<Map<String, Json>, NczarrError> {
     let nczarr = hierarchy.format == Format::Nczarr3;
-    let old = variable.documents.zarr_json.as_ref();
+    let old = variable.documents.zarr_json.as_deref();
     let wrong =
         |reason: String| NczarrError::Definition { kind: "variable", path: variable.path.clone(), reason };
     let stored = nczarr.then(|| draft::stored_dtype(variable)).flatten();
@@ -137,7 +137,7 @@ pub(in super::super) fn variable_object(
 }
 
 fn attributes(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, NczarrError> {
-    let old = variable.documents.zarr_json.as_ref();
+    let old = variable.documents.zarr_json.as_deref();
     let mut built =
         Attributes::new(&variable.attributes, variable.nc_type, "variable", &variable.path, nczarr)?;
     if nczarr {
@@ -170,7 +170,7 @@ fn key_encoding((encoding, separator): (KeyEncoding, Separator)) -> Json {
 
 /// The fill value; zeros where there is none, which is how that reads.
 fn fill_value(variable: &Variable, stored: &Dtype) -> Option<Json> {
-    let old = variable.documents.zarr_json.as_ref().and_then(|old| old.get("fill_value"));
+    let old = variable.documents.zarr_json.as_deref().and_then(|old| old.get("fill_value"));
     let Some(fill) = &variable.fill else {
         let kept = old.filter(|old| FillValue::from_v3(old, stored).is_ok());
         return kept.cloned().or_else(|| zeros_v3(stored));
