@@ -7,6 +7,7 @@ use ncz::nczarr::{
     Attribute, Consolidated, DataError, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable,
     Slab, Value,
 };
+use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{Key, MemoryStore, Store, StoreExt, WriteMode};
 use proptest::prelude::*;
 
@@ -274,6 +275,42 @@ fn what_another_program_changed_is_not_overwritten() {
     assert!(text(&*store, "v/.zattrs").contains("theirs"));
     opened(&store).change(set).unwrap();
     assert!(text(&*store, "v/.zattrs").contains("ours"));
+}
+
+#[test]
+fn an_array_at_the_root_is_there_after_a_change_that_failed() {
+    for (key, document) in [
+        (".zarray", XARRAY),
+        (
+            "zarr.json",
+            r#"{"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "int16", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}, "chunk_key_encoding": {"name": "default"}, "fill_value": 0, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}"#,
+        ),
+    ] {
+        let original = memory();
+        put(&*original, key, document);
+        let hierarchy = opened(&original).hierarchy().clone();
+        let attempt = |fault| {
+            let store = memory();
+            let faulty = Arc::new(Faulty::new(store.clone(), fault));
+            let Ok(mut dataset) = Dataset::create(faulty.clone(), hierarchy.clone(), session(1), false)
+            else {
+                return faulty.operations();
+            };
+            let set = |hierarchy: &mut Hierarchy| {
+                Ok(hierarchy.variable_mut("/data")?.set_attribute(Attribute::new("units", "K"))?)
+            };
+            let changed = dataset.change(set).is_ok();
+            if dataset.finish().is_ok() {
+                let dataset = opened(&store);
+                let units = dataset.hierarchy().variable("/data").unwrap().attribute("units").is_some();
+                assert!(units || !changed, "{key}, {fault:?}");
+            }
+            faulty.operations()
+        };
+        for n in 0..attempt(Fault::Never) {
+            attempt(Fault::Once(n));
+        }
+    }
 }
 
 proptest! {

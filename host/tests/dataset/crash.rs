@@ -227,6 +227,35 @@ fn growth_that_failed_once_succeeds_when_it_is_tried_again() {
     }
 }
 
+#[test]
+fn a_dataset_grows_on_after_a_flush_that_failed() {
+    for format in [Format::NCZARR, Format::Zarr3] {
+        let original = memory();
+        create(original.clone(), format).unwrap();
+        let attempt = |fault| {
+            let store = copy_of(&original);
+            let faulty = Arc::new(Faulty::new(store.clone(), fault));
+            let Ok(mut dataset) = Dataset::open(faulty.clone(), session(1), &Default::default()) else {
+                return faulty.operations();
+            };
+            let failed = grow(&mut dataset).is_err();
+            let longer = |dataset: &mut Dataset| {
+                dataset.resize("/a", &[NEW + 9, 3])?;
+                dataset.flush()
+            };
+            let grown =
+                longer(&mut dataset).or_else(|error| if failed { Err(error) } else { longer(&mut dataset) });
+            grown.unwrap_or_else(|error| panic!("{format:?}, {fault:?}: {}", explained(&error)));
+            assert_eq!(open(store, &session(1)).array("/a").unwrap().shape(), [NEW + 9, 3], "{fault:?}");
+            faulty.operations()
+        };
+        for n in 0..attempt(Fault::Never) {
+            attempt(Fault::Once(n));
+            attempt(Fault::AfterDoing(n));
+        }
+    }
+}
+
 fn change(dataset: &mut Dataset) -> Result<(), DataError> {
     let session = dataset.session().clone();
     dataset.change(|hierarchy| {

@@ -60,8 +60,9 @@ impl Dataset {
     ///
     /// # Errors
     /// [`DataError::FixedDimension`]; metadata of an old generation, which do not grow; codecs of this or of
-    /// another variable of the dimension that are not to be had, or that would read old chunks otherwise; as
-    /// [`Array::write`]. The variable has its old length then.
+    /// another variable of the dimension that are not to be had, or that would read old chunks otherwise;
+    /// [`DataError::Changed`] where another program changed the length meanwhile; as [`Array::write`]. The variable
+    /// has its old length then.
     pub fn write(
         &mut self,
         path: &str,
@@ -275,6 +276,8 @@ impl Dataset {
         let groups: Vec<String> = longer.keys().map(|dimension| dimension.group.clone()).collect();
         self.touch_variable(&path)?;
         groups.iter().try_for_each(|group| self.touch_group(group))?;
+        // If another program made it longer, what stands in the room is data.
+        self.check_current(&path)?;
         // If this fails half way, chunks beyond the end hold data again.
         self.pending.clean.retain(|(other, _)| *other != path);
         room.clear(&new, slab)?;
