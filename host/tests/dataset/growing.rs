@@ -49,7 +49,7 @@ fn hierarchy((format, sharded): (Format, bool), session: &Session) -> Hierarchy 
         let mut new = NewVariable::new(path.trim_start_matches('/'), NcType::Short)
             .dimensions(dimensions.iter().copied())
             .chunks(chunks)
-            .order(if number == 1 { Order::F } else { Order::C })
+            .order(if number == 1 && !format.is_nczarr() { Order::F } else { Order::C })
             .byte_order(if number == 2 { ByteOrder::Big } else { ByteOrder::Little })
             .fill(NewFill::Value(Value::from(FILL)));
         if sharded {
@@ -521,6 +521,57 @@ fn what_another_program_changed_meanwhile_is_not_overwritten() {
     let error = second.flush().unwrap_err();
     assert!(matches!(&error, DataError::Changed { .. }), "{error}");
     assert_eq!(open(store, &session(1)).array("/c").unwrap().shape(), [3]);
+}
+
+#[test]
+fn what_another_program_appended_meanwhile_is_data() {
+    for format in [Format::NCZARR, Format::Zarr3] {
+        let store = made(format);
+        let mut first = open(store.clone(), &session(1));
+        let mut second = open(store.clone(), &session(1));
+        let theirs: Vec<i16> = (0..30).collect();
+        first.append("/c", 0, Elements::Native, &bytes(&theirs)).unwrap();
+        first.finish().unwrap();
+        for attempt in 0..2 {
+            let error = second.append("/c", 0, Elements::Native, &bytes(&[-1; 20])).unwrap_err();
+            assert!(matches!(&error, DataError::Changed { .. }), "attempt {attempt}: {error}");
+        }
+        second.finish().unwrap();
+        let wanted: Vec<i16> = [FILL, FILL].into_iter().chain(theirs).collect();
+        let dataset = open(store, &session(1));
+        assert_eq!(shorts(&dataset.array("/c").unwrap(), &Slab::new([0], [32])), wanted);
+    }
+}
+
+#[test]
+fn a_shard_need_not_fit_in_memory_to_grow() {
+    let mut hierarchy = Hierarchy::new(Format::Zarr3);
+    hierarchy.add_dimension("/", "t", 0, false).unwrap();
+    hierarchy.add_dimension("/", "x", 1 << 38, false).unwrap();
+    let new = NewVariable::new("v", NcType::Byte).dimensions(["t", "x"]).chunks([1, 1 << 20]);
+    let new = new.sharding(Sharding::new([2, 1 << 38]));
+    hierarchy.add_variable("/", new.fill(NewFill::Value(Value::from(1i8)))).unwrap();
+    let store = memory();
+    Dataset::create(store.clone(), hierarchy, session(1), false).unwrap().finish().unwrap();
+    let value = |dataset: &Dataset, at: [u64; 2]| {
+        let mut out = [0];
+        dataset.array("/v").unwrap().read(&Slab::new(at, [1, 1]), Elements::Native, &mut out).unwrap();
+        out[0]
+    };
+    for t in 0..3 {
+        let mut dataset = open(store.clone(), &session(1));
+        dataset.resize("/v", &[t + 1, 1 << 38]).unwrap();
+        dataset.write("/v", &Slab::new([t, 5], [1, 1]), Elements::Native, &[7]).unwrap();
+        // Of a program that stops before its next flush.
+        dataset.flush().unwrap();
+        dataset.resize("/v", &[t + 2, 1 << 38]).unwrap();
+        dataset.write("/v", &Slab::new([t + 1, 5], [1, 1]), Elements::Native, &[9]).unwrap();
+    }
+    let mut dataset = open(store, &session(1));
+    dataset.resize("/v", &[6, 1 << 38]).unwrap();
+    let column = |x: u64| (0..6).map(|t| value(&dataset, [t, x])).collect::<Vec<u8>>();
+    assert_eq!(column(5), [7, 7, 7, 1, 1, 1]);
+    assert_eq!(column(1 << 30), [1; 6]);
 }
 
 #[test]

@@ -273,6 +273,14 @@ impl Array {
         worker.store(self, stored).map_err(|fault| self.chunk_error(worker, fault))
     }
 
+    /// Removes an object, if it is there; its chunks read as fill then.
+    pub(crate) fn remove_object(&self, worker: &mut Worker, index: &[u64]) -> Result<(), DataError> {
+        self.check_index(index, self.object_shape())?;
+        worker.set_key(self, index);
+        let removed = worker.parsed_key().and_then(|key| Ok(self.store.delete(key)?));
+        removed.map(drop).map_err(|fault| self.chunk_error(worker, fault))
+    }
+
     /// Reads the stored bytes of a chunk of a shard; `false`: there is none.
     fn load_chunk(&self, worker: &mut Worker, shards: &Shards, index: &[u64]) -> Result<bool, DataError> {
         worker.set_key(self, &shards.of_chunk(index));

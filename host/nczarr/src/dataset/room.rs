@@ -7,16 +7,16 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncz_store::{Depth, Prefix, Store};
+use ncz_store::{Depth, Prefix, Store, StoreError};
 
 use super::grow::Longer;
-use crate::array::{Array, Elements, Worker};
+use crate::array::{Array, Worker};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{self, Slab};
 use crate::limits;
 use crate::model::Variable;
 use crate::pool::Pool;
-use crate::strings::{StringArray, Strings};
+use crate::strings::StringArray;
 
 /// Chunks that are asked for one by one; where there may be more, those that exist are listed.
 const ASKED: usize = 4096;
@@ -37,6 +37,13 @@ pub(super) struct Room {
     full: Vec<u64>,
     /// An object is concerned if its coordinate in any dimension is this or more.
     from: Vec<u64>,
+}
+
+/// What one thread works with.
+struct Lane {
+    reader: Worker,
+    writer: Worker,
+    chunk: Vec<u8>,
 }
 
 impl Room {
@@ -68,16 +75,11 @@ impl Room {
         variable.shape.clone_from(&self.full);
         let (store, pool) = (&longer.store, &longer.pool);
         let fill = variable.fill_bytes();
+        let axes = variable.order.axes(self.unit.len());
         let chain = longer.chain.clone();
         let whole = Longer { store: store.clone(), variable, chain, pool: Pool::serial() };
         if whole.variable.dtype.is_variable_length() {
-            let objects = self.uncovered(slab, COUNTED as usize).ok_or_else(|| DataError::Unsupported {
-                variable: self.path.clone(),
-                reason: format!(
-                    "{:?} has too many chunks more than {:?}; grow in smaller steps",
-                    self.new, self.old
-                ),
-            })?;
+            let objects = self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?;
             let fill = whole.variable.fill.as_ref().map_or(Vec::new(), |fill| fill.bytes().to_vec());
             let array = whole.strings()?;
             return each_object(pool, &objects, |queue| {
@@ -90,16 +92,30 @@ impl Room {
         let array = whole.array()?;
         let objects = match self.uncovered(slab, ASKED) {
             Some(objects) => objects,
-            None => self.existing(store, &array, slab)?,
+            None => match self.existing(store, &array, slab)? {
+                Some(objects) => objects,
+                None => self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?,
+            },
         };
         each_object(pool, &objects, |queue| {
-            let (mut worker, mut buffer) = (array.worker(), Vec::new());
+            let mut lane = Lane { reader: array.worker(), writer: array.worker(), chunk: Vec::new() };
             for object in queue {
-                self.clear_object(&array, &mut worker, &mut buffer, &fill, object)?;
+                self.clear_object(&array, &axes, &fill, &mut lane, object)?;
             }
-            array.give_back(worker);
+            array.give_back(lane.reader);
+            array.give_back(lane.writer);
             Ok(())
         })
+    }
+
+    fn too_many(&self) -> DataError {
+        DataError::Unsupported {
+            variable: self.path.clone(),
+            reason: format!(
+                "{:?} has too many chunks more than {:?}; grow in smaller steps",
+                self.new, self.old
+            ),
+        }
     }
 
     /// The objects concerned that `slab` does not replace; `None`: more than `most`, or too many to go through.
@@ -131,13 +147,13 @@ impl Room {
         Some(objects)
     }
 
-    /// The objects concerned that are in the store.
+    /// The objects concerned that are in the store; `None`: the array has too many to list.
     fn existing(
         &self,
         store: &Arc<dyn Store>,
         array: &Array,
         slab: Option<&Slab>,
-    ) -> Result<Vec<Vec<u64>>, DataError> {
+    ) -> Result<Option<Vec<Vec<u64>>>, DataError> {
         let at = |source| DataError::Store { store: store.to_string(), source };
         let prefix = match array.key() {
             "" => Prefix::ROOT,
@@ -148,12 +164,15 @@ impl Room {
                 source: Box::new(ChunkFault::Key(source)),
             })?,
         };
-        let listing = store.list(prefix, Depth::All, limits::CHILDREN).map_err(at)?;
+        let listing = match store.list(prefix, Depth::All, limits::CHILDREN) {
+            Err(StoreError::TooManyEntries { .. }) => return Ok(None),
+            listing => listing.map_err(at)?,
+        };
         let index = |entry: &ncz_store::Entry| array.object_index(entry.key.as_key().as_str());
         let concerned = |object: &Vec<u64>| {
             object.iter().zip(&self.from).any(|(at, from)| at >= from) && !self.is_covered(object, slab)
         };
-        Ok(listing.entries.iter().filter_map(index).filter(concerned).collect())
+        Ok(Some(listing.entries.iter().filter_map(index).filter(concerned).collect()))
     }
 
     /// Whether the slab replaces the object whole, of which nothing was in view before.
@@ -172,49 +191,68 @@ impl Room {
 
     /// How much of the object lies within the old shape.
     fn in_view(&self, object: &[u64]) -> Vec<u64> {
-        let part = |axis: usize| {
-            let start = object[axis] * self.unit[axis];
-            self.old[axis].saturating_sub(start).min(self.unit[axis])
-        };
-        (0..object.len()).map(part).collect()
+        part_before(&self.old, object, &self.unit)
     }
 
+    /// What was never in view is removed unread, whole objects and chunks of shards; of the rest what lies beyond
+    /// the end becomes fill.
     fn clear_object(
         &self,
         array: &Array,
-        worker: &mut Worker,
-        buffer: &mut Vec<u8>,
+        axes: &[usize],
         fill: &[u8],
+        lane: &mut Lane,
         object: &[u64],
     ) -> Result<(), DataError> {
-        let slab = self.slab_of(object);
-        self.reserve(buffer, fill.len())?;
-        let in_view = self.in_view(object);
-        let mut spoilt = false;
-        match array.read_with(worker, &slab, Elements::Stored, buffer) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            Err(error) if is_no_data(&error, &in_view) => spoilt = true,
-            Err(error) => return Err(error),
+        let Lane { reader, writer, chunk } = lane;
+        if self.in_view(object).contains(&0) {
+            return array.remove_object(writer, object);
         }
-        if fill_outside(buffer, &in_view, &self.unit, fill) || spoilt {
-            array.write_with(worker, &slab, Elements::Stored, buffer)?;
+        if !array.load_object(reader, object)? {
+            return Ok(());
         }
-        Ok(())
+        let lens = array.chunk_shape();
+        let in_view = |index: &[u64]| part_before(&self.old, index, lens);
+        // As the elements of a chunk follow each other.
+        let permuted = |lens: &[u64]| axes.iter().map(|&axis| lens[axis]).collect::<Vec<u64>>();
+        let clear =
+            |chunk: &mut [u8], seen: &[u64]| fill_outside(chunk, &permuted(seen), &permuted(lens), fill);
+        self.reserve(chunk, array.chain().chunk_len())?;
+        let mut changed = false;
+        for index in array.object_chunks(object) {
+            let seen = in_view(&index);
+            changed |= if seen.contains(&0) {
+                !matches!(array.decode_loaded(reader, &index, chunk), Ok(None))
+            } else {
+                seen != lens && array.decode_loaded(reader, &index, chunk)?.is_some() && clear(chunk, &seen)
+            };
+            if changed {
+                break;
+            }
+        }
+        if !changed {
+            return Ok(());
+        }
+        let written = array.encode_object(writer, object, &mut |index, chunk| {
+            let seen = in_view(index);
+            if seen.contains(&0) || array.decode_loaded(reader, index, chunk)?.is_none() {
+                return Ok(false);
+            }
+            clear(chunk, &seen);
+            Ok(true)
+        })?;
+        if written.chunks == 0 { array.remove_object(writer, object) } else { Ok(()) }
     }
 
     fn clear_strings(&self, array: &StringArray, fill: &[u8], object: &[u64]) -> Result<(), DataError> {
-        let slab = self.slab_of(object);
         let in_view = self.in_view(object);
-        let (mut strings, mut changed) = match array.read(&slab) {
-            Ok(strings) => (strings, false),
-            Err(error) if is_no_data(&error, &in_view) => (Strings::new(), true),
-            Err(error) => return Err(error),
-        };
-        if changed {
-            let len = grid::product(self.unit.iter().copied()).unwrap_or_default();
-            strings.extend((0..len).map(|_| fill));
+        if in_view.contains(&0) {
+            return array.remove_stored(object);
         }
+        let start: Vec<u64> = object.iter().zip(&self.unit).map(|(at, unit)| at * unit).collect();
+        let slab = Slab::new(start, self.unit.as_slice());
+        let Some(strings) = array.read_serial(&slab)? else { return Ok(()) };
+        let mut changed = false;
         let mut kept = Vec::with_capacity(strings.len());
         for (number, string) in strings.iter().enumerate() {
             let is_data = is_inside(number as u64, &in_view, &self.unit);
@@ -224,19 +262,13 @@ impl Room {
         if changed { array.write(&slab, &kept) } else { Ok(()) }
     }
 
-    fn slab_of(&self, object: &[u64]) -> Slab {
-        let start: Vec<u64> = object.iter().zip(&self.unit).map(|(at, unit)| at * unit).collect();
-        Slab::new(start, self.unit.as_slice())
-    }
-
-    fn reserve(&self, buffer: &mut Vec<u8>, element: usize) -> Result<(), DataError> {
-        let len = grid::product(self.unit.iter().copied().chain([element as u64]));
-        let len = len.and_then(|len| usize::try_from(len).ok());
-        if len != Some(buffer.len()) {
-            let roomy = len.filter(|&len| buffer.try_reserve_exact(len.saturating_sub(buffer.len())).is_ok());
-            let len = roomy.ok_or_else(|| DataError::Unsupported {
-                variable: self.path.clone(),
-                reason: format!("no memory for a chunk of {:?} elements", self.unit),
+    fn reserve(&self, buffer: &mut Vec<u8>, len: usize) -> Result<(), DataError> {
+        if buffer.len() != len {
+            buffer.try_reserve_exact(len.saturating_sub(buffer.len())).map_err(|_| {
+                DataError::Unsupported {
+                    variable: self.path.clone(),
+                    reason: format!("no memory for a chunk of {len} bytes"),
+                }
             })?;
             buffer.resize(len, 0);
         }
@@ -244,10 +276,10 @@ impl Room {
     }
 }
 
-/// Whether what cannot be read is of no importance, since nothing of the object was ever in view.
-fn is_no_data(error: &DataError, in_view: &[u64]) -> bool {
-    let DataError::Chunk { source, .. } = error else { return false };
-    in_view.contains(&0) && !matches!(**source, ChunkFault::Store(_) | ChunkFault::Memory { .. })
+/// How much of the box at `index` of a grid of boxes of `lens` lies within `shape`.
+fn part_before(shape: &[u64], index: &[u64], lens: &[u64]) -> Vec<u64> {
+    let lens = index.iter().zip(lens);
+    shape.iter().zip(lens).map(|(end, (at, len))| end.saturating_sub(at * len).min(*len)).collect()
 }
 
 /// Hands the objects out to all threads, until none is left or one fails.

@@ -236,6 +236,11 @@ impl StringArray {
         self.chunks_at(index)?.write_stored(index, stored)
     }
 
+    /// Removes the chunk at `index`, if it is there; its strings read as fill then.
+    pub(crate) fn remove_stored(&self, index: &[u64]) -> Result<(), DataError> {
+        self.chunks_at(index)?.remove_stored(index)
+    }
+
     fn chunks_at(&self, index: &[u64]) -> Result<&Chunks, DataError> {
         let StringKind::AnyLength(chunks) = &self.kind else {
             return Err(DataError::Unsupported {

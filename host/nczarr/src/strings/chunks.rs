@@ -198,6 +198,13 @@ impl Chunks {
         self.save(&lane.key, stored).map_err(|fault| self.chunk_error(&mut lane, fault))
     }
 
+    /// Removes a chunk, if it is there.
+    pub(super) fn remove_stored(&self, index: &[u64]) -> Result<(), DataError> {
+        let mut lane = self.lane(index);
+        let remove = |key: &str| -> Result<bool, ChunkFault> { Ok(self.store.delete(Key::parse(key)?)?) };
+        remove(&lane.key).map(drop).map_err(|fault| self.chunk_error(&mut lane, fault))
+    }
+
     /// A lane for the chunk at `index`.
     fn lane(&self, index: &[u64]) -> Lane {
         let mut lane = Lane { index: index.to_vec(), ..Lane::default() };
