@@ -301,6 +301,19 @@ fn after_the_definition_nothing_changes() {
 }
 
 #[test]
+fn outside_of_definition_a_variable_that_is_not_written_stays_as_it_is() {
+    let session = session(1);
+    let mut dataset = dataset(Format::NCZARR);
+    let mut filters = session.define_filters(&mut dataset, "/f").unwrap().in_phase(Phase::Data);
+    let code = |result: Result<(), FilterError>| result.unwrap_err().netcdf_code();
+    assert_eq!(code(filters.quantize(Some((QuantizeMode::BitGroom, 3)))), -39);
+    assert_eq!(code(filters.quantize(None)), -39);
+    assert_eq!(code(filters.deflate(true, Some(5))), -39);
+    assert_eq!(code(filters.clear()), -39);
+    assert_eq!(filters.filters().unwrap().quantize().unwrap(), None);
+}
+
+#[test]
 fn in_a_dataset_that_is_there_new_variables_get_filters_and_old_ones_keep_theirs() {
     let session = session(1);
     let mut dataset = Dataset::create(memory(), dataset(Format::NCZARR), session.clone(), false).unwrap();

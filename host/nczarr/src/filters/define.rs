@@ -187,7 +187,7 @@ impl<'a> FilterDefinition<'a> {
         self.hierarchy.format
     }
 
-    fn check_phase(&self) -> Result<(), FilterError> {
+    pub(super) fn check_phase(&self) -> Result<(), FilterError> {
         match self.phase {
             Phase::Definition => Ok(()),
             Phase::Data => Err(FilterError::NotInDefinition { variable: self.path.clone() }),

@@ -117,10 +117,11 @@ impl FilterDefinition<'_> {
     /// [`QuantizeMode::attribute_name`] that says so, also to netcdf-c.
     ///
     /// # Errors
-    /// [`FilterError::Late`], and [`FilterError::Quantize`] for another type than `float` and `double`, or a number
-    /// out of range.
+    /// [`FilterError::Late`], [`FilterError::NotInDefinition`], and [`FilterError::Quantize`] for another type than
+    /// `float` and `double`, or a number out of range.
     pub fn quantize(&mut self, quantize: Option<(QuantizeMode, i64)>) -> Result<(), FilterError> {
         self.check_written()?;
+        self.check_phase()?;
         let path = self.path().to_owned();
         let variable = self.variable_mut()?;
         let attribute = match (quantize, variable.nc_type) {
