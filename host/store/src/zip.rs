@@ -52,8 +52,8 @@ use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, Wri
 /// to a copy, in which the entries that stay are copied as they are, bytes, methods, times,
 /// attributes and comments, without being compressed anew. Entries that are no keys stay too. What
 /// was overwritten or deleted is left out, with one exception: if a *new* archive of more than 64
-/// MiB has less than an eighth of such bytes they stay in it as gaps, which no reader of zip minds,
-/// since leaving them out takes a second copy. The result is read back before it replaces anything.
+/// MiB has less than an eighth of such bytes they stay in it as gaps, which no reader minds
+/// that goes by the directory, since leaving them out takes a second copy. The result is read back before it replaces anything.
 /// If the archive was changed or replaced meanwhile nothing is published. At every moment
 /// there is the old archive or the new one at the place, whole.
 ///
