@@ -83,9 +83,11 @@ pub(crate) fn codecs_words(filters: &[Json]) -> String {
 
 fn codec_words(codec: &Json) -> String {
     let Some(object) = codec.as_object() else { return codec.to_string() };
-    let id = object.get("id").and_then(Json::as_str).unwrap_or("?");
-    let mut words = id.to_owned();
-    for (key, value) in object.iter().filter(|(key, _)| *key != "id") {
+    // Version 2 has the parameters beside the name, version 3 in an object of their own.
+    let name = if object.contains_key("id") { "id" } else { "name" };
+    let parameters = object.get("configuration").and_then(Json::as_object).filter(|_| name == "name");
+    let mut words = object.get(name).and_then(Json::as_str).unwrap_or("?").to_owned();
+    for (key, value) in parameters.unwrap_or(object).iter().filter(|(key, _)| *key != name) {
         match value {
             Json::String(text) => words.push_str(&format!(" {key}={text}")),
             other => words.push_str(&format!(" {key}={other}")),
@@ -110,6 +112,8 @@ mod tests {
     fn codecs_are_told_in_few_words() {
         let filters = [json!({"id": "shuffle", "elementsize": 4}), json!({"id": "blosc", "cname": "lz4"})];
         assert_eq!(codecs_words(&filters), "shuffle elementsize=4 | blosc cname=lz4");
+        let zstd = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
+        assert_eq!(codecs_words(&[zstd, json!({"name": "crc32c"})]), "zstd level=3 checksum=false | crc32c");
         assert_eq!(codecs_words(&[]), "-");
     }
 }

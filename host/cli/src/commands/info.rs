@@ -204,6 +204,7 @@ impl<'a> Survey<'a> {
                     "dimensions": variable.dimensions.iter().map(ToString::to_string).collect::<Vec<_>>(),
                     "shape": hierarchy.shape_of(variable),
                     "chunks": variable.chunk_shape,
+                    "shards": variable.sharding.as_ref().map(|sharding| &sharding.shape),
                     "codecs": variable.filters,
                     "raw_bytes": (!variable.dtype.is_variable_length()).then(|| raw_len(hierarchy, variable)),
                     "stored_bytes": size.map(|size| size.bytes),
@@ -239,7 +240,8 @@ fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, C
     let mut size = Size { chunks: 0, bytes: 0 };
     for entry in &listing.entries {
         let key = entry.key.as_key();
-        if entry.kind == EntryKind::Object && !key.name().starts_with('.') {
+        let is_document = key.name().starts_with('.') || key.name() == "zarr.json";
+        if entry.kind == EntryKind::Object && !is_document {
             size.chunks += 1;
             size.bytes += store.len(key).map_err(&failed)?.unwrap_or(0);
         }
@@ -260,9 +262,14 @@ fn type_words(variable: &Variable) -> String {
     }
 }
 
+/// The lengths of a chunk, and those of the shard around it.
 fn chunks_words(variable: &Variable) -> String {
-    let lengths: Vec<String> = variable.chunk_shape.iter().map(u64::to_string).collect();
-    if lengths.is_empty() { "1".to_owned() } else { lengths.join(" x ") }
+    let joined = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
+    match &variable.sharding {
+        _ if variable.chunk_shape.is_empty() => "1".to_owned(),
+        Some(sharding) => format!("{} in {}", joined(&variable.chunk_shape), joined(&sharding.shape)),
+        None => joined(&variable.chunk_shape),
+    }
 }
 
 fn join(group: &str, name: &str) -> String {

@@ -1,7 +1,7 @@
 use std::fs;
 
 use ncz_test_support::unpack;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bench::{ncz, ocean};
 
@@ -47,6 +47,32 @@ fn the_json_has_the_same() {
     assert_eq!(salinity["dtype"], json!(">f4"));
     assert_eq!(salinity["dimensions"], json!(["/model/depth", "/lat", "/lon"]));
     assert_eq!(salinity["stored_chunks"], json!(12));
+}
+
+#[test]
+fn version_3_is_shown_with_its_codecs_and_shards() {
+    let source = unpack("zarr-python/v3-sharded.zip").unwrap();
+    let path = source.path().to_str().unwrap();
+    let run = ncz(["info", "--sizes", path]);
+    assert!(!run.stdout.contains("name="), "{}", run.stdout);
+    let info = ncz(["info", "--sizes", "--json", path]).json();
+    let variables = info["variables"].as_array().unwrap();
+    let named = |path: &str| variables.iter().find(|variable| variable["path"] == path).unwrap();
+    let (v, n) = (named("/v"), named("/sub/n"));
+    // As the archive lists them; their zarr.json are no chunks.
+    assert_eq!((&v["stored_chunks"], &v["stored_bytes"]), (&json!(4), &json!(7074)));
+    assert_eq!((&n["stored_chunks"], &n["stored_bytes"]), (&json!(3), &json!(12)));
+    assert_eq!(n["shards"], json!(null));
+    let document: Value =
+        serde_json::from_slice(&fs::read(source.path().join("v/zarr.json")).unwrap()).unwrap();
+    assert_eq!(v["shards"], document["chunk_grid"]["configuration"]["chunk_shape"]);
+    assert_eq!(v["chunks"], document["codecs"][0]["configuration"]["chunk_shape"]);
+    let lengths = |list: &Value| {
+        let lengths: Vec<String> = list.as_array().unwrap().iter().map(Value::to_string).collect();
+        lengths.join(" x ")
+    };
+    let wanted = format!("{} in {}", lengths(&v["chunks"]), lengths(&v["shards"]));
+    assert!(run.stdout.contains(&wanted), "{wanted}\n{}", run.stdout);
 }
 
 #[test]
