@@ -82,6 +82,14 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<DataError>,
     },
+    /// The values of a variable cannot be had.
+    #[error("cannot print all values of {}; -h prints the header, -v VAR,VAR what can be read", path.display())]
+    Unprintable {
+        /// The dataset.
+        path: PathBuf,
+        /// Why.
+        source: Box<DataError>,
+    },
     /// The store of a dataset could not be opened or read.
     #[error("cannot read {}", path.display())]
     Store {

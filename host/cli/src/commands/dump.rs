@@ -70,8 +70,9 @@ pub(crate) fn run(
             ));
             continue;
         }
-        let source = Source::of(&dataset, variable);
-        sources.push((&variable.path, source.map_err(CliError::dataset(&place.path))?));
+        let source = Source::of(&dataset, variable)
+            .map_err(|source| CliError::Unprintable { path: place.path.clone(), source: Box::new(source) })?;
+        sources.push((&variable.path, source));
     }
     let mut sources = sources.into_iter();
     cdl::dump(out, hierarchy, &cdl_options, &mut |variable, writer| {
