@@ -54,6 +54,8 @@ pub struct CopyOptions {
     pub verify: bool,
     /// Whether to write consolidated metadata.
     pub consolidated: bool,
+    /// Whether to leave `_ARRAY_DIMENSIONS` out, which version 2 has for xarray (netCDF's mode `noxarray`).
+    pub noxarray: bool,
 }
 
 /// Follows a copy, on any of its threads.
@@ -291,7 +293,13 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
         if let Some(dtype) = one_byte_dtype(variable) {
             variable.dtype = dtype;
         }
+        if options.noxarray
+            && let Some(zattrs) = &mut variable.documents.zattrs
+        {
+            Arc::make_mut(zattrs).shift_remove("_ARRAY_DIMENSIONS");
+        }
     }
+    hierarchy.xarray &= !options.noxarray;
     Ok(hierarchy)
 }
 

@@ -153,24 +153,30 @@ impl Place {
     /// # Errors
     /// There is no dataset; it can be read in several ways; its root metadata are damaged.
     pub fn open(&self, access: Access, session: Session) -> Result<Dataset, PlaceError> {
-        let read = ReadOptions {
-            consolidated: if self.mode.consolidated {
-                ConsolidatedPolicy::Only
-            } else {
-                ConsolidatedPolicy::Compare
-            },
-            pure: self.mode.metadata == Some(Metadata::Zarr),
-            version: self.mode.version,
-            nczarr3: self.mode.new_format() == Some(Format::Nczarr3),
-            ..ReadOptions::default()
-        };
         let path = || self.path.clone();
-        Dataset::open(self.open_store(access)?, session, &read).map_err(|error| match error {
+        let opened = Dataset::open(self.open_store(access)?, session, &self.read_options());
+        opened.map_err(|error| match error {
             DataError::Metadata(source @ NczarrError::Ambiguous { .. }) => {
                 PlaceError::Ambiguous { path: path(), source }
             }
             source => PlaceError::Dataset { path: path(), source: Box::new(source) },
         })
+    }
+
+    /// How the mode asks to read metadata.
+    #[must_use]
+    pub fn read_options(&self) -> ReadOptions {
+        let consolidated = match self.mode.consolidated {
+            true => ConsolidatedPolicy::Only,
+            false => ConsolidatedPolicy::Compare,
+        };
+        ReadOptions {
+            consolidated,
+            pure: self.mode.metadata == Some(Metadata::Zarr),
+            version: self.mode.version,
+            nczarr3: self.mode.new_format() == Some(Format::Nczarr3),
+            ..ReadOptions::default()
+        }
     }
 
     /// What a new dataset here is stored in: as the mode says, else a zip file if the path ends in `.zip`.

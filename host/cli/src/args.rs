@@ -82,7 +82,7 @@ pub(crate) struct Verbosity {
 
 /// Copy a dataset, with other codecs or chunks.
 ///
-/// Reads Zarr version 2 and every generation of NCZarr. The target appears when it is complete, or not at all.
+/// Reads Zarr version 2 and 3 and every generation of NCZarr, in directories and zip files. The target appears when it is complete, or not at all.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -98,9 +98,9 @@ Codecs:
   Try one with: ncz codec 'shuffle|zstd,3'"
 )]
 pub(crate) struct Copy {
-    /// The dataset to copy: a directory, or file://DIR#mode=nczarr
+    /// The dataset to copy: a directory or a zip file, or file://DIR#mode=nczarr
     pub(crate) source: String,
-    /// The new dataset
+    /// The new dataset; a zip file if its name ends in .zip
     pub(crate) target: String,
     /// Codecs for some variables: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (as nccopy; repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]
@@ -120,10 +120,10 @@ pub(crate) struct Copy {
     /// Chunk lengths: DIM/LEN,DIM/LEN, VARIABLE:LEN,LEN, or / for one chunk (as nccopy; repeatable)
     #[arg(short, long = "chunks", value_name = "SPEC", help_heading = "Layout")]
     pub(crate) chunks: Vec<String>,
-    /// Metadata of the copy, NCZarr (which Zarr readers read too) or Zarr 2 alone; as the source unless given
+    /// Metadata of the copy; as the source unless given
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
-    /// Write consolidated metadata (.zmetadata)
+    /// Write consolidated metadata (.zmetadata, or in the root's zarr.json)
     #[arg(long, help_heading = "Layout")]
     pub(crate) consolidated: bool,
     /// Replace the target if it is a dataset

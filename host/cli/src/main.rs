@@ -15,6 +15,7 @@ mod path;
 mod progress;
 mod suggest;
 mod talk;
+mod target;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! `ncz copy`: a dataset with other codecs or chunks.
 
 mod plan;
-mod summary;
+pub(super) mod summary;
 
 use std::error::Error;
 use std::io::Write;
@@ -9,20 +9,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncz::copy::{CopyError, CopyOptions, copy};
-use ncz::nczarr::Format;
 use ncz::place::{Place, Storage};
 use ncz::registry::Registry;
 use ncz::store::{Store, StoreError};
 
 use self::plan::{Plan, Requests};
 use self::summary::Summary;
-use crate::args::{Copy, FormatArg};
+use crate::args::Copy;
 use crate::dataset::{open, session};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::Style;
 use crate::progress::{Bar, Interrupt};
 use crate::talk::Talk;
+use crate::target::Target;
 
 /// What is at the target after a failure.
 const UNCHANGED: &str = "the target is as it was before";
@@ -40,7 +40,6 @@ pub(crate) fn run(
     let requests = Requests::parse(options)?;
     let source = Place::parse(&options.source)?;
     let target = Place::parse(&options.target)?;
-    let format = format(options, &target)?;
     check_apart(&source.path, &target.path)?;
     check_ending(&target)?;
 
@@ -48,12 +47,10 @@ pub(crate) fn run(
     for warning in &dataset.hierarchy().warnings {
         talk.warn(&warning.to_string());
     }
-    let mut plan = Plan::make(&requests, &dataset, &source, format)?;
-    plan.notes.extend(plan::changes(
-        dataset.hierarchy(),
-        format,
-        options.consolidated || target.mode.consolidated,
-    ));
+    let mut wanted = Target::of(&target.mode, options.format, dataset.hierarchy().format)?;
+    wanted.consolidated |= options.consolidated;
+    let mut plan = Plan::make(&requests, &dataset, &source, wanted.format)?;
+    plan.notes.extend(wanted.changes(dataset.hierarchy()));
     for note in &plan.notes {
         talk.note(note);
     }
@@ -61,12 +58,7 @@ pub(crate) fn run(
     let interrupt = Interrupt::watch()?;
     let store = create(&target, options.overwrite)?;
     let bar = Bar::new(options.verbosity.quiet, interrupt);
-    let copy_options = CopyOptions {
-        variables: plan.variables,
-        format,
-        verify: options.verify,
-        consolidated: options.consolidated || target.mode.consolidated,
-    };
+    let copy_options = CopyOptions { variables: plan.variables, verify: options.verify, ..wanted.options() };
     let result = copy(&dataset, store, &copy_options, &bar);
     bar.clear();
     let copied = result.map_err(|error| match error {
@@ -90,23 +82,6 @@ pub(crate) fn run(
         out.write_all(summary.to_text(style).as_bytes())?;
     }
     Ok(Exit::Good)
-}
-
-/// The format that was asked for, by option or by the mode of the target.
-fn format(options: &Copy, target: &Place) -> Result<Option<Format>, CliError> {
-    let by_option = options.format.map(|format| match format {
-        FormatArg::Nczarr => Format::NCZARR,
-        FormatArg::Zarr => Format::Zarr2,
-        FormatArg::Zarr3 => Format::Zarr3,
-        FormatArg::Nczarr3 => Format::Nczarr3,
-    });
-    match (by_option, target.mode.new_format()) {
-        (Some(option), Some(mode)) if option != mode => Err(CliError::Usage(
-            "--format and the mode behind # of the target ask for different formats; give one of them"
-                .to_owned(),
-        )),
-        (option, mode) => Ok(option.or(mode)),
-    }
 }
 
 /// Refuses a target whose name promises another file than is made.

@@ -6,16 +6,15 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
-use ncz::copy::{CopyError, CopyOptions, copy};
-use ncz::nczarr::metadata::ReadOptions;
+use ncz::copy::{CopyError, copy};
 use ncz::nczarr::{Consolidated, Dataset, Session};
-use ncz::place::Metadata;
 use ncz::registry::Registry;
 use ncz::repair::{self, Choices, RepairError};
 use ncz::store::{Access, StoreError};
 use ncz::verify::{Finding, Report, Severity, VerifyError, VerifyOptions, verify};
 
 use self::told::Told;
+use super::copy::summary::left_out;
 use crate::args::Verify;
 use crate::dataset::{open, session, unknown_variable};
 use crate::error::{CliError, with_causes};
@@ -25,6 +24,7 @@ use crate::output::Style;
 use crate::path::Place;
 use crate::progress::{Bar, Interrupt};
 use crate::talk::Talk;
+use crate::target::Target;
 
 /// What was done when the user stopped it.
 const NOTHING: &str = "nothing was changed";
@@ -43,7 +43,7 @@ pub(crate) fn run(
     let session = session(registry, options.threads, options.shuffle_size)?;
     let bar = Bar::new(options.verbosity.quiet, Interrupt::watch()?);
     let told = match &options.repair_to {
-        Some(target) => mended_copy(options, &place, &Place::parse(target)?, session, &bar)?,
+        Some(target) => mended_copy(options, &place, &Place::parse(target)?, session, &bar, talk)?,
         None if options.repair => in_place(options, &place, session, &bar, talk)?,
         None => checked(options, &place, session, &bar)?,
     };
@@ -68,8 +68,8 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
         Err(error) => {
             // What keeps it from opening may be a fault that is known.
             let store = place.open_store(Access::Read)?;
-            let findings =
-                repair::survey(&*store, &Choices::default()).map_err(CliError::dataset(&place.path))?;
+            let choices = Choices { read: place.read_options(), ..Choices::default() };
+            let findings = repair::survey(&*store, &choices).map_err(CliError::dataset(&place.path))?;
             let told_why = findings.iter().any(|finding| finding.severity == Severity::Error);
             return match told_why {
                 true => Ok(Told::closed(&place.path, findings, with_causes(&error))),
@@ -125,10 +125,16 @@ fn mended_copy(
     target: &Place,
     session: Session,
     bar: &Bar,
+    talk: Talk,
 ) -> Result<Told, CliError> {
     let plan = planned(options, place, place.open_store(Access::Read)?, &session, bar)?;
-    let source = Dataset::open(plan.view(), session.clone(), &read_options(place))
+    let source = Dataset::open(plan.view(), session.clone(), &place.read_options())
         .map_err(CliError::dataset(&place.path))?;
+    let mut wanted = Target::of(&target.mode, None, source.hierarchy().format)?;
+    wanted.consolidated |= source.hierarchy().consolidated != Consolidated::Absent;
+    for note in wanted.changes(source.hierarchy()) {
+        talk.note(&note);
+    }
     let store = target.create_store(false).map_err(|source| CliError::Target {
         path: target.path.clone(),
         hint: match &source {
@@ -137,12 +143,9 @@ fn mended_copy(
         },
         source: Box::new(source),
     })?;
-    let format = target.mode.new_format();
-    let consolidated = source.hierarchy().consolidated != Consolidated::Absent || target.mode.consolidated;
-    let copy_options = CopyOptions { format, consolidated, ..CopyOptions::default() };
-    let copied = copy(&source, store, &copy_options, bar);
+    let copied = copy(&source, store, &wanted.options(), bar);
     bar.clear();
-    copied.map_err(|error| match error {
+    let copied = copied.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted("there is no copy"),
         source => CliError::Copy {
             source_path: place.path.clone(),
@@ -151,6 +154,9 @@ fn mended_copy(
             source: Box::new(source),
         },
     })?;
+    if let Some(note) = left_out(&copied.left_out) {
+        talk.note(&note);
+    }
     let copy = open(target, session)?;
     let report = verified(target, &copy, &VerifyOptions::default(), bar, MENDED)?;
     Ok(Told::new(&place.path, report).after(&plan, Some(&target.path)))
@@ -165,14 +171,10 @@ fn planned(
 ) -> Result<repair::Plan, CliError> {
     let byte_orders =
         options.byte_order.iter().map(|choice| (full_path(&choice.variable), choice.order)).collect();
-    let choices = Choices { shuffle: session.shuffle, byte_orders, read: read_options(place) };
+    let choices = Choices { shuffle: session.shuffle, byte_orders, read: place.read_options() };
     let plan = repair::plan(store, session, &choices, bar);
     bar.clear();
     plan.map_err(|error| failed(place, error))
-}
-
-fn read_options(place: &Place) -> ReadOptions {
-    ReadOptions { pure: place.mode.metadata == Some(Metadata::Zarr), ..ReadOptions::default() }
 }
 
 fn verified(

@@ -405,7 +405,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
         r#"attribute "none" of / becomes text: netCDF has no type for null"#,
         r#"attribute "big" of / becomes text: netCDF has no type for 99999999999999999999"#,
         "/v: stored in order C, because netcdf-c reads order F as if it were C",
-        "/b: netCDF has no type |b1; netcdf-c will not open the copy",
+        "netCDF has no such types; netcdf-c will not open the copy: /b (|b1)",
     ]);
     assert_eq!(nczarr.stderr.matches("becomes text").count(), 2, "{}", nczarr.stderr);
     assert_eq!(chunk(), b"abde");
@@ -415,6 +415,66 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
     let ocean = place.copy(&ocean(), &["--format", "zarr", "--overwrite", "--json"]).ends(0);
     let wanted = json!(["pure Zarr cannot say that a dimension is unlimited: /time"]);
     assert_eq!(ocean.json()["notes"], wanted);
+}
+
+#[test]
+fn what_pure_zarr_has_no_place_for_is_said() {
+    for (name, wanted) in [
+        ("types", "numbers become int or double in: /:a_byte (byte), /:a_short (short), /:a_float (float), "),
+        ("types", "pure Zarr has no char; strings of one byte are: /c\n"),
+        ("groups", "pure Zarr cannot say that a dimension is unlimited: /time, /g1/g2/obs\n"),
+    ] {
+        let source = unpack(format!("netcdf-c-4.10.2/nczarr/{name}.zip")).unwrap();
+        for format in ["zarr", "zarr3"] {
+            Place::new().copy(source.path(), &["--format", format]).ends(0).says(&[wanted]);
+        }
+        let same = Place::new().copy(source.path(), &[]).ends(0);
+        assert!(!same.stderr.contains("note:"), "{}", same.stderr);
+    }
+    let pure = unpack("netcdf-c-4.10.2/zarr/types.zip").unwrap();
+    let wanted = "strings of one byte (>S1) are char in NCZarr: /c\n";
+    Place::new().copy(pure.path(), &["--format", "nczarr"]).ends(0).says(&[wanted]);
+
+    let alone = tempfile::tempdir().unwrap();
+    let write = |file: &str, text: &str| fs::write(alone.path().join(file), text).unwrap();
+    write(".zgroup", r#"{"zarr_format": 2}"#);
+    let group = json!({"dimensions": {"spare": 3}, "arrays": [], "groups": []});
+    let superblock = json!({"version": "2.0.0", "format": "NETCDF4"});
+    write(".zattrs", &json!({"_nczarr_superblock": superblock, "_nczarr_group": group}).to_string());
+    let wanted = "pure Zarr has no dimensions without variables; the copy lacks: /spare\n";
+    Place::new().copy(alone.path(), &["--format", "zarr"]).ends(0).says(&[wanted]);
+}
+
+#[test]
+fn the_mode_of_the_target_is_heeded_or_refused() {
+    let place = Place::new();
+    let to = |mode: &str| format!("{}#mode={mode}", place.target().display());
+    let copy = |source: &Path, mode: &str, options: &[&str]| {
+        let target = to(mode);
+        let paths = ["copy", source.to_str().unwrap(), &target, "--overwrite"];
+        ncz(paths.iter().chain(options))
+    };
+    let names = |file: &str| {
+        let zattrs: Value = serde_json::from_slice(&fs::read(place.target().join(file)).unwrap()).unwrap();
+        zattrs.get("_ARRAY_DIMENSIONS").cloned()
+    };
+    copy(&ocean(), "nczarr,noxarray", &["--verify"]).ends(0);
+    for file in ["lat/.zattrs", "model/salinity/.zattrs"] {
+        assert_eq!(names(file), None, "{file}");
+    }
+    assert_same_data(&ocean(), &place.target());
+    copy(&ocean(), "nczarr", &[]).ends(0);
+    assert_eq!(names("lat/.zattrs"), Some(json!(["lat"])));
+    copy(&ocean(), "zarr,noxarray", &[]).ends(0).says(&["no names of dimensions"]);
+    copy(&ocean(), "zarr,v3,noxarray", &[]).ends(2).says(&["noxarray", "leave it out"]);
+
+    let version3 = unpack("zarr-python/v3-zstd.zip").unwrap();
+    copy(version3.path(), "v2", &["--verify"]).ends(0);
+    assert!(place.target().join(".zarray").exists() || place.target().join(".zgroup").exists());
+    for (mode, format) in [("v2", "zarr3"), ("v3", "zarr"), ("zarr", "nczarr"), ("nczarr", "zarr3")] {
+        copy(version3.path(), mode, &["--format", format]).ends(2).says(&["different formats"]);
+    }
+    copy(version3.path(), "v3", &["--format", "nczarr3"]).ends(0);
 }
 
 #[test]

@@ -87,6 +87,36 @@ fn a_mended_copy_leaves_the_dataset_as_it_is() {
 }
 
 #[test]
+fn what_a_mended_copy_has_otherwise_or_not_at_all_is_said() {
+    let (folder, path) = sea();
+    fs::write(path.join("README"), "x").unwrap();
+    let to = |name: &str| folder.path().join(name).display().to_string();
+    run(&path, &["--repair-to", &format!("{}#mode=zarr", to("pure.zarr"))])
+        .ends(0)
+        .says(&["cannot say that a dimension is unlimited: /time", "lead there: README"]);
+    run(&path, &["--repair-to", &format!("{}#mode=nczarr,noxarray", to("nox.zarr"))]).ends(0);
+    let zattrs = fs::read_to_string(folder.path().join("nox.zarr/lat/.zattrs")).unwrap();
+    assert!(!zattrs.contains("_ARRAY_DIMENSIONS"), "{zattrs}");
+    run(&path, &["--repair-to", &format!("{}#mode=v3,noxarray", to("v3.zarr"))]).ends(2).says(&["noxarray"]);
+    assert!(!folder.path().join("v3.zarr").exists());
+}
+
+#[test]
+fn repairing_reads_the_version_that_the_mode_names() {
+    let (_folder, path) = sea();
+    fs::write(path.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
+    let chosen = format!("{}#mode=v2", path.display());
+    let told = ncz(["verify", &path.display().to_string()]).ends(3);
+    let told = told.says(&["#mode=v2"]);
+    assert_eq!(told.stdout, "");
+    let told = ncz(["verify", &chosen, "--repair", "--dry-run"]);
+    assert!(told.stdout.contains("would mend /air_temperature"), "{}", told.stdout);
+    ncz(["verify", &chosen, "--repair"]);
+    let mended = ncz(["verify", &chosen, "--json"]).stdout;
+    assert!(!mended.contains("shuffle-size-zero"), "{mended}");
+}
+
+#[test]
 fn old_generations_become_new_ones_in_a_copy_only() {
     let source = unpack("netcdf-c-4.9.0/nczarr/simple.zip").unwrap();
     let told = run(source.path(), &["--repair", "--dry-run"]);

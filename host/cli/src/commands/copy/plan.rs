@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use ncz::codec::Dialect;
 use ncz::copy::{Codecs, VariablePlan};
-use ncz::nczarr::{Consolidated, DataError, Dataset, Format, Hierarchy, Kind, Order, Variable};
+use ncz::nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
 use ncz::registry::Registry;
 use ncz::registry::chain::Stage;
 use ncz::registry::spec::ChainSpec;
-use serde_json::Value as Json;
 
 use crate::args::Copy;
 use crate::chunk_spec::{self, ChunkRequest, Shape};
@@ -209,64 +208,6 @@ impl Plan {
             Ok(_) => Ok(Codecs::Spec(spec.clone())),
         }
     }
-}
-
-/// What becomes otherwise in a copy of this format, or what its readers should know.
-pub(super) fn changes(hierarchy: &Hierarchy, format: Option<Format>, consolidated: bool) -> Vec<String> {
-    let to_nczarr = format.unwrap_or(hierarchy.format).is_nczarr();
-    let mut notes = Vec::new();
-    if to_nczarr && !hierarchy.format.is_nczarr() {
-        let of_groups = hierarchy.groups().map(|group| (&group.path, &group.attributes));
-        let of_variables = hierarchy.variables().map(|variable| (&variable.path, &variable.attributes));
-        for (path, attributes) in of_groups.chain(of_variables) {
-            let lost = |json: &Json| json.is_number() || json.is_null();
-            let texts = attributes.iter().filter(|attribute| attribute.is_json_text());
-            for attribute in texts.filter(|attribute| attribute.json.as_ref().is_some_and(lost)) {
-                let value = attribute.value.as_text().unwrap_or_default();
-                let name = &attribute.name;
-                notes.push(format!(
-                    "attribute {name:?} of {path} becomes text: netCDF has no type for {value}"
-                ));
-            }
-        }
-    }
-    let foreign: Vec<&Variable> =
-        hierarchy.variables().filter(|variable| to_nczarr && variable.nc_type.is_none()).collect();
-    if let Some(first) = foreign.first() {
-        let paths: Vec<&str> = foreign.iter().map(|variable| variable.path.as_str()).collect();
-        let paths = paths.join(", ");
-        notes.push(format!("{paths}: netCDF has no type {}; netcdf-c will not open the copy", first.dtype));
-    }
-    if !to_nczarr && hierarchy.format.is_nczarr() {
-        let dimensions = hierarchy.groups().flat_map(|group| {
-            let prefix = group.path.trim_end_matches('/');
-            let unlimited = group.dimensions.iter().filter(|dimension| dimension.unlimited);
-            unlimited.map(move |dimension| format!("{prefix}/{}", dimension.name))
-        });
-        let unlimited: Vec<String> = dimensions.collect();
-        if !unlimited.is_empty() {
-            notes.push(format!(
-                "pure Zarr cannot say that a dimension is unlimited: {}",
-                unlimited.join(", ")
-            ));
-        }
-    }
-    let columns: Vec<&str> = hierarchy
-        .variables()
-        .filter(|variable| variable.order == Order::F && variable.shape.len() > 1)
-        .map(|variable| variable.path.as_str())
-        .collect();
-    if !columns.is_empty() {
-        let what = match to_nczarr {
-            true => "stored in order C, because netcdf-c reads order F as if it were C",
-            false => "kept in order F, which netcdf-c reads as if it were C; --format nczarr stores order C",
-        };
-        notes.push(format!("{}: {what}", columns.join(", ")));
-    }
-    if hierarchy.consolidated != Consolidated::Absent && !consolidated {
-        notes.push("the copy has no consolidated metadata; --consolidated writes them".to_owned());
-    }
-    notes
 }
 
 /// The facts on which chunks depend.

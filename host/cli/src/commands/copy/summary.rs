@@ -136,7 +136,7 @@ impl<'a> Summary<'a> {
 }
 
 /// What is said of things in the source that are no part of the dataset.
-pub(super) fn left_out(left_out: &LeftOut) -> Option<String> {
+pub(crate) fn left_out(left_out: &LeftOut) -> Option<String> {
     const SHOWN: usize = 5;
     let more = left_out.keys.len().saturating_sub(SHOWN) as u64 + left_out.more;
     let mut text = left_out.keys.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
