@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Case;
 
-/// The input that runs at this moment. It stays where a run ends without its own doing, for instance when the stack is
+/// The input that runs at this moment, if asked for. It stays where the process dies, for instance when the stack is
 /// exhausted, and is then part of the corpus.
 const RUNNING: &str = "running";
 

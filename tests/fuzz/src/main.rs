@@ -25,6 +25,10 @@ struct Options {
     /// Keep also the first inputs of which something new was told, up to this many.
     #[arg(long, value_name = "N", default_value_t = 0)]
     keep_new: usize,
+    /// Write each input to the corpus while it runs. Where a run ended the process, the same seed with this finds
+    /// the input.
+    #[arg(long)]
+    note: bool,
     /// Run this file of a corpus alone.
     #[arg(long, value_name = "FILE")]
     replay: Option<std::path::PathBuf>,
@@ -58,10 +62,11 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
             good &= told.is_ok();
             continue;
         }
+        println!("{name}: seed {seed}");
         let time = Some(Duration::from_secs(options.seconds));
-        let report = runner.run(Plan { seed, cases: options.cases, time, note: true })?;
+        let report = runner.run(Plan { seed, cases: options.cases, time, note: options.note })?;
         let (cases, new, failures) = (report.cases, report.new.len(), report.failures.len());
-        println!("{name}: {cases} inputs from seed {seed}, {new} told something new, {failures} failed");
+        println!("{name}: {cases} inputs, {new} told something new, {failures} failed");
         let corpus = Corpus::of(name);
         for failure in &report.failures {
             println!("{}:\n{}\n", corpus.keep(&failure.case)?.display(), failure.message);

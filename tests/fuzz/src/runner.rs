@@ -36,7 +36,7 @@ pub struct Plan {
     pub cases: u64,
     /// The most time.
     pub time: Option<Duration>,
-    /// Whether the input that runs is kept in the corpus until it has run, for those that end the process.
+    /// Whether the input that runs is kept in the corpus until it has run, to find one that ends the process.
     pub note: bool,
 }
 
@@ -157,12 +157,12 @@ thread_local! {
 
 /// A text without what stands in quotes and without numbers, so that two of a kind are alike.
 fn outline(text: &str) -> String {
-    let mut quoted = false;
+    let (mut quoted, mut escaped) = (false, false);
     let mut out = String::new();
     for character in text.chars().take(4000) {
         match character {
-            '"' => quoted = !quoted,
-            _ if quoted => {}
+            '"' if !escaped => quoted = !quoted,
+            _ if quoted => escaped = character == '\\' && !escaped,
             '0'..='9' if out.ends_with('#') => {}
             '0'..='9' => out.push('#'),
             other => out.push(other),

@@ -85,6 +85,11 @@ impl Target for Codecs {
         mutate::json::mutate(&mut case.bytes, &other.bytes, rng);
     }
 
+    fn most_memory(&self) -> usize {
+        // Of bzip2, the hungriest, 32 contexts for each variable.
+        2 << 30
+    }
+
     fn run(&mut self, case: &Case) -> String {
         let v3 = case.context == ZARR_V3;
         let dialect = if v3 { Dialect::ZarrV3 } else { Dialect::Numcodecs };
