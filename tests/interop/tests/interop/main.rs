@@ -34,5 +34,7 @@ mod quantize;
 mod types;
 // Datasets that one program made and others let grow.
 mod growing;
+// Every dataset of the fixtures, in both storages.
+mod all_data;
 // Every type with every codec, with every peer in both directions.
 mod matrix;
