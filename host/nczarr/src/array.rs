@@ -194,8 +194,8 @@ impl Array {
         }
     }
 
-    /// Writes a hyperslab from `data`, in C order, with all threads. Chunks that it covers in part are
-    /// read, changed and written; do not write the same chunk from two calls at the same time.
+    /// Writes a hyperslab from `data`, in C order, with all threads. Chunks, and shards, that it covers in part are
+    /// read, changed and written; do not write the same one from two calls at the same time.
     ///
     /// Native elements are quantized if the variable's attributes say so ([`Quantize`](crate::Quantize)); stored
     /// ones are written as they are.

@@ -1,8 +1,7 @@
 //! Writing sharded arrays: a shard is written as a whole.
 //!
 //! Chunks that a write does not touch keep their stored bytes. They lie in C order, so that the same data make the
-//! same shard. Chunks beyond the end of the array, and those that were missing and are not written, are missing. A
-//! thread holds the old shard and the new one.
+//! same shard. Those that were missing and are not written are missing. A thread holds the old shard and the new one.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
