@@ -1,6 +1,6 @@
 //! What is said on standard error besides errors: notes, warnings, and the trace of `-v`.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use tracing::level_filters::LevelFilter;
 
@@ -48,7 +48,8 @@ impl Talk {
 
     fn say(self, kind: &str, text: &str) {
         if !self.quiet {
-            eprintln!("{kind} {text}");
+            // A reader that went away is no reason to stop.
+            let _ = writeln!(io::stderr(), "{kind} {text}");
         }
     }
 }
