@@ -18,6 +18,8 @@ use crate::spec::{SpecError, format_spec_text, stored_codec_json};
 
 /// The most bytes that a decoded chunk may have: 4 GiB.
 pub const MAX_CHUNK_BYTES: usize = 4 << 30;
+/// The most codecs of a chain, as in HDF5 (`H5Z_MAX_NFILTERS`): each takes memory for its context.
+pub const MAX_STAGES: usize = 32;
 /// The most bytes that may lie between two stages: some encoders make a chunk longer.
 const MAX_STAGE_BYTES: usize = 2 * MAX_CHUNK_BYTES;
 
@@ -119,6 +121,10 @@ impl FilterChain {
             origin: stage.origin.clone(),
             source,
         };
+        if let Some(stage) = stages.get(MAX_STAGES) {
+            let text = format!("a chain of {} codecs exceeds the limit of {MAX_STAGES}", stages.len());
+            return Err(fail(MAX_STAGES, stage, CodecError::unsupported(text)));
+        }
         for (index, stage) in stages.iter().enumerate() {
             let bound = stage.config.bind(&input, env).map_err(|source| fail(index, stage, source))?;
             let size = input.size().map_err(|source| fail(index, stage, source))?;
@@ -646,6 +652,16 @@ mod tests {
         assert_eq!((error.stage, error.operation), (1, Operation::Bind));
         assert!(error.source.to_string().contains("exceeds the limit"), "{}", error.source);
         assert!(FilterChain::bind(&[stage(4), stage(1 << 30)], &env(100)).is_ok());
+    }
+
+    #[test]
+    fn a_chain_of_too_many_codecs_is_refused() {
+        chain(&vec![add(1, 0); MAX_STAGES]);
+        let stage =
+            Stage { info: Add::INFO, config: Arc::new(add(1, 0)), origin: "test".into(), notes: vec![] };
+        let error = FilterChain::bind(&vec![stage; MAX_STAGES + 1], &env(10)).unwrap_err();
+        assert_eq!((error.stage, error.operation), (MAX_STAGES, Operation::Bind));
+        assert!(error.source.to_string().contains("33 codecs"), "{}", error.source);
     }
 
     #[test]

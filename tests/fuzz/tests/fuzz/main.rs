@@ -49,10 +49,10 @@ macro_rules! targets {
 
 targets! {
     json 3000,
-    metadata_v2 1000,
-    metadata_v3 1000,
-    consolidated 500,
-    attributes 1000,
+    metadata_v2 600,
+    metadata_v3 600,
+    consolidated 400,
+    attributes 600,
     codec_json 1000,
     spec_text 5000,
     place 5000,
