@@ -27,12 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(folder) => folder,
         Err(_) => tempfile::tempdir()?,
     };
-    let session = Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::for_this_machine()?);
+    let session =
+        Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::for_this_machine()?);
     println!("{variables} variables, median of {ROUNDS}, milliseconds");
     println!("{:<10} {:>14} {:>10} {:>20}", "format", "consolidated", "documents", "documents, compared");
-    for (name, format) in
-        [("NCZarr", Format::NCZARR), ("Zarr 2", Format::Zarr2), ("Zarr 3", Format::Zarr3)]
-    {
+    for (name, format) in [("NCZarr", Format::NCZARR), ("Zarr 2", Format::Zarr2), ("Zarr 3", Format::Zarr3)] {
         let path = folder.path().join(name);
         make(&path, format, variables, &session)?;
         let time = |consolidated| -> Result<f64, Box<dyn Error>> {

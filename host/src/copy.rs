@@ -149,6 +149,15 @@ pub enum CopyError {
         /// The path of the group around it.
         group: String,
     },
+    /// The store holds an array or a group of the other version of Zarr than the dataset around it.
+    #[error(
+        "the copy would lack {key:?}, which is of the other version of Zarr than the dataset around it; copy it by its own \
+         path, and the rest after moving it away"
+    )]
+    OtherVersion {
+        /// The key in the store.
+        key: String,
+    },
     /// A plan names a variable that does not exist.
     #[error("there is no variable {path:?} in the dataset")]
     NoSuchVariable {
@@ -257,7 +266,7 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
             change_format(source, variable, format)?;
         }
         if was.is_v3() != format.is_v3() {
-            version::change(variable, format);
+            version::change(variable, was, format)?;
         }
         if format.is_nczarr() {
             // netcdf-c reads every chunk as row-major, whatever its metadata say.
@@ -299,7 +308,7 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
             Arc::make_mut(zattrs).shift_remove("_ARRAY_DIMENSIONS");
         }
     }
-    hierarchy.xarray &= !options.noxarray;
+    hierarchy.xarray = !options.noxarray;
     Ok(hierarchy)
 }
 

@@ -227,7 +227,9 @@ fn check_scheme(scheme: &str) -> Result<(), String> {
         "s3" | "gs3" => "S3",
         "http" | "https" => "HTTP",
         _ => {
-            return Err(format!("{scheme:?} is no kind of place that ncz knows; give a path, or file://PATH"));
+            return Err(format!(
+                "{scheme:?} is no kind of place that ncz knows; give a path, or file://PATH"
+            ));
         }
     };
     Err(format!("reading and writing through {what} is not built yet; copy the dataset to a directory first"))

@@ -111,7 +111,9 @@ pub enum DataError {
         key: String,
     },
     /// The change is of something that cannot change once it is in the dataset.
-    #[error("{path:?} is in the dataset already: its {what} cannot be changed; copy the dataset to change it")]
+    #[error(
+        "{path:?} is in the dataset already: its {what} cannot be changed; copy the dataset to change it"
+    )]
     LateDefinition {
         /// The path of the group, dimension or variable.
         path: String,

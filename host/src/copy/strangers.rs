@@ -33,7 +33,8 @@ const NAMES: usize = 100;
 /// Looks for what the copy will not have.
 ///
 /// # Errors
-/// [`CopyError::Unlisted`] for an array or a group that NCZarr metadata do not list.
+/// [`CopyError::Unlisted`] for an array or a group that NCZarr metadata do not list, [`CopyError::OtherVersion`] for one
+/// of the other version of Zarr.
 pub(super) fn left_out(source: &Dataset) -> Result<LeftOut, CopyError> {
     let mut left_out = LeftOut::default();
     let store = &**source.store();
@@ -63,15 +64,16 @@ fn beside_members(
     let mut members: BTreeSet<&str> = group.groups.iter().map(|child| child.name.as_str()).collect();
     members.extend(group.variables.iter().map(|variable| variable.name.as_str()));
     let is_directory = |entry: &Entry| entry.kind == EntryKind::Directory;
-    if source.hierarchy().format.is_nczarr() {
-        for entry in listing.entries.iter().filter(|entry| is_directory(entry)) {
-            let key = entry.key.as_str();
-            for document in [".zarray", ".zgroup", "zarr.json"] {
-                let Ok(document) = KeyBuf::parse(format!("{key}/{document}")) else { continue };
-                let is_member = members.contains(entry.key.as_key().name());
-                if !is_member && store.exists(document.as_key()).map_err(|error| failed(store, error))? {
-                    return Err(CopyError::Unlisted { key: key.to_owned(), group: group.path.clone() });
-                }
+    let is_stranger = |entry: &&Entry| is_directory(entry) && !members.contains(entry.key.as_key().name());
+    for entry in listing.entries.iter().filter(is_stranger) {
+        let key = entry.key.as_str().to_owned();
+        for document in [".zarray", ".zgroup", "zarr.json"] {
+            let Ok(document) = KeyBuf::parse(format!("{key}/{document}")) else { continue };
+            if store.exists(document.as_key()).map_err(|error| failed(store, error))? {
+                return Err(match source.hierarchy().format.is_nczarr() {
+                    true => CopyError::Unlisted { key, group: group.path.clone() },
+                    false => CopyError::OtherVersion { key },
+                });
             }
         }
     }

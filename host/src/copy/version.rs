@@ -1,11 +1,22 @@
 //! What changes on the way between Zarr versions 2 and 3.
 
-use ncz_nczarr::{DataError, Dataset, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable};
+use ncz_nczarr::{
+    Attribute, DataError, Dataset, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable,
+    from_xarray_fill, xarray_fill,
+};
 use ncz_registry::spec::ChainSpec;
 use serde_json::Value as Json;
 
 /// Gives a variable what the other version writes for the same data.
-pub(super) fn change(variable: &mut Variable, format: Format) {
+///
+/// # Errors
+/// An attribute that cannot be set.
+pub(super) fn change(variable: &mut Variable, was: Format, format: Format) -> Result<(), DataError> {
+    match (was, format) {
+        (_, Format::Zarr3) => mark_missing(variable, was)?,
+        (Format::Zarr3, _) => unmark_missing(variable)?,
+        _ => {}
+    }
     if format.is_v3() {
         variable.key_encoding = KeyEncoding::Default;
         variable.separator = Separator::Slash;
@@ -18,6 +29,39 @@ pub(super) fn change(variable: &mut Variable, format: Format) {
             variable.order = Order::C;
         }
     }
+    Ok(())
+}
+
+const FILL: &str = "_FillValue";
+
+/// The fill value of version 2 means a missing value to xarray and to netCDF; in version 3 the attribute does. A
+/// default of netCDF is none of the user's.
+fn mark_missing(variable: &mut Variable, was: Format) -> Result<(), DataError> {
+    let Some(nc_type) = variable.nc_type else { return Ok(()) };
+    let value = match (variable.attribute(FILL), &variable.fill) {
+        (Some(attribute), _) => Some(attribute.value.clone()),
+        (None, Some(fill)) if was.is_nczarr() && fill.is_default(nc_type, &variable.dtype) => None,
+        (None, Some(fill)) => fill.value(nc_type, &variable.dtype),
+        (None, None) => None,
+    };
+    if let Some(spelled) = value.as_ref().and_then(xarray_fill) {
+        variable.set_attribute(Attribute::new(FILL, spelled))?;
+    }
+    Ok(())
+}
+
+/// Version 3 has a fill value in any case; without the attribute, zeros mean no missing value.
+fn unmark_missing(variable: &mut Variable) -> Result<(), DataError> {
+    let Some(nc_type) = variable.nc_type else { return Ok(()) };
+    let spelled = variable.attribute(FILL).map(|attribute| from_xarray_fill(&attribute.value, nc_type));
+    match spelled {
+        Some(Some(value)) => variable.set_attribute(Attribute::new(FILL, value))?,
+        Some(None) => {}
+        None => {
+            variable.fill = variable.fill.take().filter(|fill| fill.bytes().iter().any(|&byte| byte != 0))
+        }
+    }
+    Ok(())
 }
 
 /// The codecs of a variable of `source` as the other version names them.

@@ -94,7 +94,8 @@ fn a_copy_in_version_3_holds_the_same_data() {
     let ocean = ocean().to_str().unwrap().to_owned();
     for (name, format) in [("v3.zarr", "zarr3"), ("v3.zip", "zarr3"), ("draft.zarr", "nczarr3")] {
         ncz(["copy", &ocean, &target(name), "--format", format, "--verify"]).ends(0);
-        ncz(["copy", &target(name), &target(&format!("{name}.v2")), "--format", "nczarr", "--verify"]).ends(0);
+        ncz(["copy", &target(name), &target(&format!("{name}.v2")), "--format", "nczarr", "--verify"])
+            .ends(0);
     }
     let draft = ncz(["info".to_owned(), format!("{}#mode=nczarr,v3", target("draft.zarr"))]).ends(0);
     assert!(draft.stdout.contains("experimental"), "{}", draft.stdout);

@@ -266,19 +266,18 @@ fn arrays(group: &Group) -> Json {
     names.into_iter().collect()
 }
 
-/// `_ARRAY_DIMENSIONS`: for a variable that was read, if it was there; for a new one, if the dataset has it.
+/// `_ARRAY_DIMENSIONS`: if the dataset has it, or the variable had it when it was read.
 fn xarray_names(hierarchy: &Hierarchy, variable: &Variable, nczarr: bool) -> Option<Json> {
     let old = variable.documents.zattrs.as_deref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
-    let was_read = variable.documents.zarray.is_some();
-    let wanted = if was_read { old.is_some() } else { hierarchy.xarray };
-    if !wanted {
+    if !hierarchy.xarray && old.is_none() {
         return None;
     }
     if variable.scalar == Some(ScalarForm::Rank1) {
         return Some(json!(["_scalar_"]));
     }
     // Names that had to be qualified stand in the documents of pure Zarr as they were.
-    if let Some(old) = old.filter(|_| !nczarr) {
+    let fits = |old: &&Json| old.as_array().is_some_and(|names| names.len() == variable.shape.len());
+    if let Some(old) = old.filter(|_| !nczarr).filter(fits) {
         return Some(old.clone());
     }
     let anonymous = |reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.anonymous);
