@@ -266,7 +266,7 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
             change_format(source, variable, format)?;
         }
         if was.is_v3() != format.is_v3() {
-            version::change(variable, was, format)?;
+            version::change(source, variable, format)?;
         }
         if format.is_nczarr() {
             // netcdf-c reads every chunk as row-major, whatever its metadata say.

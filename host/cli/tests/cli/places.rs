@@ -1,5 +1,7 @@
 use std::fs;
 
+use ncz_test_support::unpack;
+
 use crate::bench::{ncz, ocean};
 
 #[test]
@@ -141,4 +143,36 @@ fn damaged_metadata_of_the_root_are_an_error_and_those_of_a_variable_are_not() {
         .ends(3)
         .says(&["would lack a variable", "/t"]);
     assert_eq!(fs::read_dir(beside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_array_of_the_other_version_is_no_stranger_to_pass_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("mixed.zarr");
+    fs::create_dir_all(root.join("v")).unwrap();
+    fs::write(root.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    fs::write(root.join("v/zarr.json"), r#"{"zarr_format": 3, "node_type": "array"}"#).unwrap();
+    let target = folder.path().join("copy.zarr");
+    ncz(["copy", root.to_str().unwrap(), target.to_str().unwrap()])
+        .ends(3)
+        .says(&["would lack \"v\"", "other version of Zarr"]);
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_scalar_of_nczarr_has_no_dimension_in_a_copy_for_zarr() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("copy.zarr");
+    let source = unpack("netcdf-c-4.10.2/nczarr/scalars.zip").unwrap();
+    ncz(["copy", source.path().to_str().unwrap(), target.to_str().unwrap(), "--format", "zarr"]).ends(0);
+    let mut scalars = 0;
+    for entry in fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(zarray) = fs::read_to_string(entry.join(".zarray")) else { continue };
+        if zarray.contains(r#""shape": []"#) {
+            let zattrs = fs::read_to_string(entry.join(".zattrs")).unwrap();
+            assert!(zattrs.contains(r#""_ARRAY_DIMENSIONS": []"#), "{zattrs}");
+            scalars += 1;
+        }
+    }
+    assert!(scalars > 0);
 }

@@ -49,11 +49,9 @@ def encoding():
     }
 
 
-def opened(path, form, masked):
+def opened(path, form):
     store = zarr.storage.ZipStore(path, mode="r") if path.endswith("zip") else path
-    found = xarray.open_zarr(store, consolidated="one" in form, zarr_format=int(form[1]), mask_and_scale=masked).load()
-    for variable in found.variables.values() if not masked else []:
-        variable.attrs.pop("_FillValue", None)
+    found = xarray.open_zarr(store, consolidated="one" in form, zarr_format=int(form[1])).load()
     return found
 
 
@@ -74,14 +72,12 @@ def check(folder):
                 continue
             # The form that the copy has is in front of that of its source.
             target = name.split("-", 1)[1]
-            # What it takes for missing is `fill_value` in version 2 and the attribute `_FillValue` in version 3.
-            masked = target[:2] == form[:2]
             try:
-                wanted = opened(os.path.join(folder, form), form, masked)
-                found = opened(os.path.join(folder, name), target, masked)
+                wanted = opened(os.path.join(folder, form), form)
+                found = opened(os.path.join(folder, name), target)
                 xarray.testing.assert_identical(found, wanted)
                 for variable in wanted.variables:
-                    for key in ["scale_factor", "add_offset", "units", "calendar", *(["_FillValue"] if masked else [])]:
+                    for key in ["scale_factor", "add_offset", "units", "calendar", "_FillValue"]:
                         ours, theirs = (data[variable].encoding.get(key) for data in [found, wanted])
                         if not (ours == theirs or (ours != ours and theirs != theirs)):
                             print(f"{name}: {variable}: {key} is {ours!r}, not {theirs!r}")
