@@ -208,7 +208,7 @@ pub fn copy(
         return Err(CopyError::Unreadable { source: lost.error() });
     }
     let left_out = strangers::left_out(source)?;
-    let hierarchy = plan(source, options)?;
+    let hierarchy = plan(source, options, progress)?;
     let session = source.session().clone();
     let target = Dataset::create(target, hierarchy, session, options.consolidated)?;
 
@@ -236,7 +236,7 @@ pub fn copy(
 }
 
 /// The metadata of the copy.
-fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError> {
+fn plan(source: &Dataset, options: &CopyOptions, progress: &dyn Progress) -> Result<Hierarchy, CopyError> {
     let mut hierarchy = source.hierarchy().clone();
     hierarchy.format = options.format.unwrap_or(match hierarchy.format {
         Format::Nczarr(_) => Format::NCZARR,
@@ -260,7 +260,7 @@ fn plan(source: &Dataset, options: &CopyOptions) -> Result<Hierarchy, CopyError>
     for original in source.hierarchy().variables() {
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
-        strings::fix_length(source, original, variable, format)?;
+        strings::fix_length(source, original, variable, format, progress)?;
         let was = source.hierarchy().format;
         if (was.is_nczarr(), was.is_v3()) != (format.is_nczarr(), format.is_v3()) {
             change_format(source, variable, format)?;

@@ -1,10 +1,10 @@
 //! The way of variables whose strings are of any length.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use ncz_nczarr::{
-    Array, Blocks, ByteOrder, DataError, Dataset, Dtype, FillText, FillValue, Format, Kind, Pool, Slab,
-    StringArray, Strings, Value, Variable,
+    Array, ByteOrder, DataError, Dataset, Dtype, FillText, FillValue, Format, Kind, Pool, Slab, StringArray,
+    Strings, Value, Variable,
 };
 use ncz_registry::spec::ChainSpec;
 
@@ -14,9 +14,6 @@ use super::{CopyError, Progress, VariableSummary};
 
 /// What a string is thought to take in memory.
 const STRING_BYTES: u64 = 64;
-
-/// Bytes of strings, as far as they are known, to look at at a time.
-const SCAN_BYTES: u64 = 8 << 20;
 
 /// A variable on its way, whatever its elements are.
 #[derive(Debug)]
@@ -168,15 +165,20 @@ impl<'a> StringRoute<'a> {
 
     /// The part of the stored array in a tile.
     fn slab(&self, index: &[u64]) -> Slab {
-        let start: Vec<u64> = index.iter().zip(&self.tile).map(|(i, tile)| i * tile).collect();
-        let lens = self.source.stored_shape().iter().zip(&self.tile).zip(&start);
-        let count: Vec<u64> = lens.map(|((len, tile), start)| (*tile).min(len - start)).collect();
-        Slab::new(start, count)
+        slab_of(index, &self.tile, self.source.stored_shape())
     }
 
     fn tile_len(&self) -> u64 {
         self.tile.iter().fold(1, |product, len| product.saturating_mul(*len))
     }
+}
+
+/// The part of an array of this shape in a tile.
+fn slab_of(index: &[u64], tile: &[u64], shape: &[u64]) -> Slab {
+    let start: Vec<u64> = index.iter().zip(tile).map(|(i, tile)| i * tile).collect();
+    let lens = shape.iter().zip(tile).zip(&start);
+    let count: Vec<u64> = lens.map(|((len, tile), start)| (*tile).min(len - start)).collect();
+    Slab::new(start, count)
 }
 
 /// What moving one tile did.
@@ -193,22 +195,32 @@ pub(super) fn fix_length(
     original: &Variable,
     planned: &mut Variable,
     format: Format,
-) -> Result<(), DataError> {
+    progress: &dyn Progress,
+) -> Result<(), CopyError> {
     if original.dtype.kind() != Kind::VlenText || !format.is_nczarr() {
         return Ok(());
     }
     let refused = |reason: String| DataError::Unsupported { variable: original.path.clone(), reason };
     let strings = source.strings(&original.path)?;
     let fill = original.fill.as_ref().map_or(&[][..], FillValue::bytes);
-    let mut longest = length(fill).ok_or_else(|| refused(nul("its fill value")))?;
-    for slab in Blocks::new(strings.stored_shape(), strings.chunk_shape(), STRING_BYTES, SCAN_BYTES) {
-        let read: Strings = strings.read(&slab)?;
-        for (number, string) in read.iter().enumerate() {
-            let len = length(string).ok_or_else(|| refused(nul(&format!("string {number} of {slab:?}"))))?;
-            longest = longest.max(len);
-        }
-    }
-    planned.dtype = Dtype::string(longest);
+    let longest = AtomicUsize::new(length(fill).ok_or_else(|| refused(nul("its fill value")))?);
+    let (stand_in, tile) = (stand_in(source, original)?, &original.chunk_shape);
+    let tiles = Tiles::all(&stand_in, &original.shape, tile)?.existing(&stand_in, &**source.store(), tile)?;
+    for_each(
+        &source.session().pool,
+        tiles.len(),
+        || (),
+        |(), position| {
+            let slab = slab_of(&tiles.index(position), tile, strings.stored_shape());
+            for (number, string) in strings.read_serial(&slab)?.iter().flat_map(Strings::iter).enumerate() {
+                let what = || format!("string {number} from {:?} on", slab.start());
+                let len = length(string).ok_or_else(|| refused(nul(&what())))?;
+                longest.fetch_max(len, Ordering::Relaxed);
+            }
+            advance(progress, 0)
+        },
+    )?;
+    planned.dtype = Dtype::string(longest.into_inner());
     planned.nc_type = planned.dtype.nc_type(true);
     if original.fill.is_some() {
         let value = Value::String(vec![fill.to_vec()]);
