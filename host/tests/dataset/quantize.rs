@@ -20,7 +20,9 @@ fn bytes(values: &[f32]) -> Vec<u8> {
 
 /// Two dimensions, `v` with chunks that do not divide them.
 fn hierarchy(order: Order, byte_order: ByteOrder, attribute: Attribute) -> Hierarchy {
-    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    // NCZarr has no other order than C.
+    let format = if order == Order::C { Format::NCZARR } else { Format::Zarr2 };
+    let mut hierarchy = Hierarchy::new(format);
     hierarchy.add_dimension("/", "y", 5, false).unwrap();
     hierarchy.add_dimension("/", "x", 7, false).unwrap();
     let new = NewVariable::new("v", NcType::Float)

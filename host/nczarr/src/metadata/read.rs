@@ -70,6 +70,9 @@ struct Reader<'a> {
     generation: Option<Generation>,
 }
 
+/// The key of a document that could not be had, and why.
+type Faulty = (String, super::loader::LoadError);
+
 /// What a group's documents say about it.
 struct GroupParts {
     documents: GroupDocuments,
@@ -318,26 +321,16 @@ impl Reader<'_> {
     }
 
     /// `.nczvar`, which some versions of the code call `.nczarray`.
-    fn objects_info(
-        &mut self,
-        path: &str,
-    ) -> Result<Option<Arc<Map<String, Json>>>, (String, super::loader::LoadError)> {
+    fn objects_info(&mut self, path: &str) -> Result<Option<Arc<Map<String, Json>>>, Faulty> {
         self.first_of(path, [".nczvar", ".nczarray"])
     }
 
     /// `.nczattr`, which some versions of the code call `.nczattrs`.
-    fn objects_types(
-        &mut self,
-        path: &str,
-    ) -> Result<Option<Arc<Map<String, Json>>>, (String, super::loader::LoadError)> {
+    fn objects_types(&mut self, path: &str) -> Result<Option<Arc<Map<String, Json>>>, Faulty> {
         self.first_of(path, [".nczattr", ".nczattrs"])
     }
 
-    fn first_of(
-        &mut self,
-        path: &str,
-        names: [&str; 2],
-    ) -> Result<Option<Arc<Map<String, Json>>>, (String, super::loader::LoadError)> {
+    fn first_of(&mut self, path: &str, names: [&str; 2]) -> Result<Option<Arc<Map<String, Json>>>, Faulty> {
         for name in names {
             let key = document_key(path, name);
             match self.loader.object(&key) {
