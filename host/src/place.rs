@@ -21,10 +21,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz_nczarr::{DataError, Dataset, Format, NczarrError, Session};
+use ncz_nczarr::{DataError, Dataset, Format, NczarrError, Session, limits};
 use ncz_store::{
-    Access, CreateOptions, FilePermissions, FileStore, Key, Store, StoreError, StoreExt, ZipLayout, ZipStore,
+    Access, CreateOptions, Depth, Entry, EntryKind, FilePermissions, FileStore, Key, Prefix, Store,
+    StoreError, StoreExt, ZipLayout, ZipStore,
 };
+
+use crate::copy::strangers::DOCUMENTS;
 
 pub use self::found::Storage;
 pub use self::mode::{Metadata, Mode};
@@ -189,12 +192,13 @@ impl Place {
     /// Makes the store of a new dataset; it becomes visible when it is published.
     ///
     /// # Errors
-    /// Something is there: anything at all, or with `overwrite` anything but a dataset in the same storage.
+    /// Something is there: anything at all, or with `overwrite` anything but a dataset in the same storage without
+    /// other files beside it.
     /// A value of `NC_DEFAULT_CREATE_PERMS` or `NC_DEFAULT_DIR_PERMS` in the environment that is no number.
     pub fn create_store(&self, overwrite: bool) -> Result<Arc<dyn Store>, StoreError> {
         let mut options = CreateOptions::new().permissions(FilePermissions::default().from_environment()?);
         if overwrite {
-            options = options.replace_if(is_dataset);
+            options = options.replace_if(may_be_replaced);
         }
         Ok(match self.new_storage() {
             Storage::Directory => Arc::new(FileStore::create(&self.path, options)?),
@@ -219,6 +223,29 @@ pub fn is_dataset(store: &dyn Store) -> Result<bool, StoreError> {
         }
     }
     Ok(false)
+}
+
+/// Whether a store holds a dataset and nothing beside it that would be lost with it.
+fn may_be_replaced(store: &dyn Store) -> Result<bool, StoreError> {
+    if !is_dataset(store)? {
+        return Ok(false);
+    }
+    let root = store.list(Prefix::ROOT, Depth::One, limits::CHILDREN)?;
+    let is_stranger = |entry: &&Entry| {
+        let name = entry.key.as_str();
+        // The chunks of an array at the root begin with a digit.
+        let belongs = DOCUMENTS.contains(&name)
+            || name == ".DS_Store"
+            || name.starts_with(|c: char| c.is_ascii_digit());
+        entry.kind == EntryKind::Object && !belongs
+    };
+    match root.entries.iter().find(is_stranger) {
+        None => Ok(true),
+        Some(_) => Err(StoreError::NotADataset {
+            place: store.to_string(),
+            reason: "holds other files beside the dataset",
+        }),
+    }
 }
 
 fn check_scheme(scheme: &str) -> Result<(), String> {

@@ -29,6 +29,17 @@ pub enum NczarrError {
         v2: &'static str,
     },
 
+    /// The dataset is of the other version of Zarr than was asked for.
+    #[error(
+        "version {wanted} of Zarr was asked for, but {found:?} makes this a dataset of the other version; do not ask for one"
+    )]
+    OtherVersion {
+        /// What was asked for.
+        wanted: u8,
+        /// The document that was found.
+        found: &'static str,
+    },
+
     /// A document says a version of Zarr that is not the one of its name.
     #[error(
         "{key:?} says Zarr format {version}; read are format 2 in .zgroup and .zarray and format 3 in zarr.json"
@@ -223,6 +234,7 @@ impl NczarrError {
         match self {
             Self::NotADataset => -143,
             Self::Ambiguous { .. }
+            | Self::OtherVersion { .. }
             | Self::FormatVersion { .. }
             | Self::Document { .. }
             | Self::Metadata { .. } => -144,

@@ -43,7 +43,13 @@ pub(super) fn storage(path: &Path) -> Result<Storage, PlaceError> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return refuse("does not exist; check the path".to_owned());
+            let fragment = path.to_string_lossy().contains('#');
+            let hint = if fragment {
+                format!(", and what stands behind #: mode= with {}", super::mode::KNOWN)
+            } else {
+                String::new()
+            };
+            return refuse(format!("does not exist; check the path{hint}"));
         }
         Err(source) => return Err(look(source)),
     };

@@ -43,7 +43,7 @@ const NOT_BUILT: [(&str, &str); 6] = [
     ("zmap", "raw keys"),
 ];
 
-const KNOWN: &str = "nczarr, zarr, xarray, noxarray, file, zip, consolidated, v2, v3";
+pub(super) const KNOWN: &str = "nczarr, zarr, xarray, noxarray, file, zip, consolidated, v2, v3";
 
 impl Mode {
     /// Whether the text behind a `#` is meant as mode, and not part of a file's name.

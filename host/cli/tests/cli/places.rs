@@ -176,3 +176,27 @@ fn a_scalar_of_nczarr_has_no_dimension_in_a_copy_for_zarr() {
     }
     assert!(scalars > 0);
 }
+
+#[test]
+fn a_mode_that_does_not_fit_is_named() {
+    let path = ocean().to_str().unwrap().to_owned();
+    ncz(["info".to_owned(), format!("{path}#mode=v3")]).ends(3).says(&["version 3", ".zgroup"]);
+    ncz(["info".to_owned(), format!("{path}#foo=bar")]).ends(3).says(&["behind #", "nczarr, zarr"]);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
+    ncz(["info".to_owned(), format!("{}#mode=v2", folder.path().display())])
+        .ends(3)
+        .says(&["version 2", "zarr.json"]);
+}
+
+#[test]
+fn a_dataset_with_other_files_beside_it_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("copy.nczarr");
+    let copy = || ncz(["copy", ocean().to_str().unwrap(), target.to_str().unwrap(), "--overwrite"]);
+    copy().ends(0);
+    copy().ends(0);
+    fs::write(target.join("notes.txt"), "mine").unwrap();
+    copy().ends(3).says(&["copy.nczarr", "holds other files beside the dataset"]);
+    assert_eq!(fs::read_to_string(target.join("notes.txt")).unwrap(), "mine");
+}

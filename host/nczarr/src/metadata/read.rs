@@ -35,6 +35,10 @@ pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, 
             return v3::read(loader, node, options);
         }
         if options.version == Some(ZarrVersion::V3) {
+            refuse_both(&mut loader).map_err(|error| match error {
+                NczarrError::Ambiguous { v2 } => NczarrError::OtherVersion { wanted: 3, found: v2 },
+                error => error,
+            })?;
             return Err(NczarrError::NotADataset);
         }
     }
@@ -117,7 +121,11 @@ impl Reader<'_> {
             || has(zgroup.as_deref(), "_NCZARR_SUPERBLOCK");
         let nczarr = if options.pure || told { None } else { self.loader.required(".nczarr")? };
         if zgroup.is_none() && zattrs.is_none() && nczarr.is_none() {
-            return Err(NczarrError::NotADataset);
+            let is_v3 = self.loader.object(v3::DOCUMENT).is_ok_and(|found| found.is_some());
+            return Err(match is_v3 {
+                true => NczarrError::OtherVersion { wanted: 2, found: v3::DOCUMENT },
+                false => NczarrError::NotADataset,
+            });
         }
         if let Some(zgroup) = &zgroup {
             group_version(".zgroup", zgroup)?;

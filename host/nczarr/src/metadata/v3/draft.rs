@@ -56,7 +56,7 @@ pub(super) fn is_draft(
         at: "/".to_owned(),
         text: format!(
             "its NCZarr metadata of version {version} are not looked at, and it is read as pure Zarr; they follow a \
-             draft, which the experimental option nczarr3 reads"
+             draft, which the mode nczarr,v3 reads (experimental)"
         ),
     });
     Ok(false)
