@@ -53,7 +53,7 @@ fn without_the_switch_the_draft_is_pure_zarr_and_a_warning_names_the_switch() {
     let hierarchy = Memory::folder("nczarr-v3-draft").read();
     assert_eq!(hierarchy.format, Format::Zarr3);
     assert_eq!(hierarchy.warnings.len(), 1);
-    assert!(hierarchy.warnings[0].text.contains("nczarr3"), "{:?}", hierarchy.warnings);
+    assert!(hierarchy.warnings[0].text.contains("nczarr,v3"), "{:?}", hierarchy.warnings);
     let letters = hierarchy.variable("letters").unwrap();
     assert_eq!((letters.nc_type, letters.dimensions[0].name.as_str()), (Some(NcType::UByte), "time"));
     assert_eq!(hierarchy.variable("words").unwrap().dtype.kind(), Kind::Other);

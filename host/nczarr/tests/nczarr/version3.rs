@@ -362,7 +362,7 @@ fn a_root_of_both_versions_is_refused_until_one_is_chosen() {
     let only3 = Memory::of(&[("zarr.json", GROUP)]);
     let version = Some(ZarrVersion::V2);
     let error = ncz_nczarr::metadata::read(&only3, &ReadOptions { version, ..ReadOptions::default() });
-    assert!(matches!(error, Err(NczarrError::NotADataset)));
+    assert!(matches!(error, Err(NczarrError::OtherVersion { wanted: 2, found: "zarr.json" })));
 }
 
 #[test]
