@@ -11,6 +11,8 @@ mod filter_call;
 mod foreign;
 mod lz4;
 mod native;
+#[cfg(feature = "probe")]
+pub mod probe;
 mod record;
 
 use std::ffi::{CStr, c_void};

@@ -96,6 +96,34 @@ impl NativeCodec {
         &self.0.library
     }
 
+    /// Makes a configuration of text as it is.
+    pub(super) fn parse_text(
+        &self,
+        dialect: Dialect,
+        text: &[u8],
+        notes: &mut Vec<String>,
+    ) -> Result<Arc<dyn CodecConfig>> {
+        let Shared { table, number, .. } = &*self.0;
+        let mut handle = std::ptr::null_mut();
+        let remarks = text_of(|sink, error| {
+            // SAFETY: the table's contract; `self` keeps the function.
+            unsafe {
+                (table.config_from_json)(
+                    *number,
+                    wire::dialect_number(dialect),
+                    text.as_ptr().cast(),
+                    text.len(),
+                    sink,
+                    &raw mut handle,
+                    error,
+                )
+            }
+        })?;
+        let config = NativeConfig::new(&self.0, handle)?;
+        notes.extend(String::from_utf8_lossy(&remarks).lines().map(str::to_owned));
+        Ok(Arc::new(config))
+    }
+
     fn new(library: &Arc<Library>, table: Table, number: u32) -> Result<Self, RecordError> {
         let bad = |error: CodecError| RecordError::BadTable(format!("codec number {number}: {error}"));
         let text = text_of(|sink, error| {
@@ -181,26 +209,7 @@ impl CodecType for NativeCodec {
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
     ) -> Result<Arc<dyn CodecConfig>> {
-        let Shared { table, number, .. } = &*self.0;
-        let text = Value::Object(config.clone()).to_string();
-        let mut handle = std::ptr::null_mut();
-        let remarks = text_of(|sink, error| {
-            // SAFETY: the table's contract; `self` keeps the function.
-            unsafe {
-                (table.config_from_json)(
-                    *number,
-                    wire::dialect_number(dialect),
-                    text.as_ptr().cast(),
-                    text.len(),
-                    sink,
-                    &raw mut handle,
-                    error,
-                )
-            }
-        })?;
-        let config = NativeConfig::new(&self.0, handle)?;
-        notes.extend(String::from_utf8_lossy(&remarks).lines().map(str::to_owned));
-        Ok(Arc::new(config))
+        self.parse_text(dialect, Value::Object(config.clone()).to_string().as_bytes(), notes)
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>> {

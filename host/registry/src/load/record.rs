@@ -166,6 +166,16 @@ impl CodecHalf {
         self.record.has_modify_parameters
     }
 
+    #[cfg(feature = "probe")]
+    pub(super) fn to_hdf5(&self) -> nczarr::CodecToHdf5 {
+        self.record.codec_to_hdf5
+    }
+
+    #[cfg(feature = "probe")]
+    pub(super) fn from_hdf5(&self) -> nczarr::Hdf5ToCodec {
+        self.record.hdf5_to_codec
+    }
+
     /// The visible parameters for a configuration, which is JSON without the codec's id.
     ///
     /// # Errors

@@ -1,0 +1,110 @@
+//! Calls of a codec half and of a native codec with text and words as they are.
+
+use std::ffi::{c_char, c_int};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use ncz_codec::{CodecConfig, Dialect, Result};
+
+use super::Guarded;
+use crate::load::NativeCodec;
+use crate::load::record::{CodecHalf, Malloced, usable_size};
+
+/// More words than this are not looked at.
+const WORDS_MAX: usize = 1 << 20;
+
+/// What `NCZ_codec_to_hdf5` answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WordsAnswer {
+    /// A netcdf error number; 0 is good.
+    pub code: c_int,
+    /// How many words it says it gives.
+    pub count: usize,
+    /// How many bytes the block of the words holds; 0 if there is none.
+    pub holds: usize,
+    /// The words, as far as the block holds them.
+    pub words: Vec<u32>,
+}
+
+/// What `NCZ_hdf5_to_codec` answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonAnswer {
+    /// A netcdf error number; 0 is good.
+    pub code: c_int,
+    /// The bytes of the text up to its end mark, or all that the block holds; none if there is no block.
+    pub text: Option<Vec<u8>>,
+    /// Whether an end mark was found within the block.
+    pub ends: bool,
+}
+
+impl CodecHalf {
+    /// Gives the text, which ends at a page that nobody may touch, to `NCZ_codec_to_hdf5`.
+    ///
+    /// # Errors
+    /// There is no memory for the text, or it has a zero byte in it.
+    pub fn probe_words(&self, text: &[u8]) -> io::Result<WordsAnswer> {
+        if text.contains(&0) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in a C string"));
+        }
+        let mut whole = text.to_vec();
+        whole.push(0);
+        let text = Guarded::read_only(&whole)?;
+        self.library().initialize();
+        let (mut count, mut words) = (0, std::ptr::null_mut());
+        // SAFETY: called as netcdf-c calls it, with a C string and two places.
+        let code =
+            unsafe { (self.to_hdf5())(text.as_slice().as_ptr().cast(), &raw mut count, &raw mut words) };
+        let words = Malloced(NonNull::new(words.cast()));
+        let holds = words.0.map_or(0, usable_size);
+        let kept = count.min(holds / 4).min(WORDS_MAX);
+        let words = match words.0 {
+            Some(start) => {
+                let start = start.cast::<u32>().as_ptr();
+                // SAFETY: the block holds at least that many words, as its allocator says.
+                (0..kept).map(|i| unsafe { start.add(i).read_unaligned() }).collect()
+            }
+            None => Vec::new(),
+        };
+        Ok(WordsAnswer { code, count, holds, words })
+    }
+
+    /// Gives words, which end at a page that nobody may touch, to `NCZ_hdf5_to_codec`.
+    ///
+    /// # Errors
+    /// There is no memory for the words.
+    pub fn probe_json(&self, words: &[u32]) -> io::Result<JsonAnswer> {
+        let given =
+            Guarded::read_only(&words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>())?;
+        self.library().initialize();
+        let mut text: *mut c_char = std::ptr::null_mut();
+        // SAFETY: called as netcdf-c calls it.
+        let code =
+            unsafe { (self.from_hdf5())(words.len(), given.as_slice().as_ptr().cast(), &raw mut text) };
+        let text = Malloced(NonNull::new(text.cast()));
+        let Some(start) = text.0 else { return Ok(JsonAnswer { code, text: None, ends: false }) };
+        let room = usable_size(start);
+        // SAFETY: the block has that size; bytes are read one by one, up to the end of the text.
+        let bytes = (0..room).map(|i| unsafe { start.as_ptr().cast::<u8>().add(i).read() });
+        let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        Ok(JsonAnswer { code, ends: bytes.len() < room, text: Some(bytes) })
+    }
+}
+
+impl NativeCodec {
+    /// Gives text that need not be JSON to the plugin; it ends at a page that nobody may touch.
+    ///
+    /// # Errors
+    /// What the plugin says of it; a lack of memory is `unsupported`.
+    pub fn probe_text(
+        &self,
+        dialect: Dialect,
+        text: &[u8],
+        notes: &mut Vec<String>,
+    ) -> Result<Arc<dyn CodecConfig>> {
+        let text = Guarded::read_only(text).map_err(|error| {
+            ncz_codec::CodecError::unsupported(format!("no memory for the text: {error}"))
+        })?;
+        self.parse_text(dialect, text.as_slice(), notes)
+    }
+}

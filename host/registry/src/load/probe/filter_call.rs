@@ -1,0 +1,185 @@
+//! One call of a filter function, and all that can be told of it afterwards.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr::NonNull;
+use std::{fmt, io};
+
+use ncz_codec::abi::hdf5;
+
+use super::allocator::{self, Host};
+use crate::load::record::usable_size;
+use crate::load::{Hdf5Half, Library};
+
+/// Bytes behind the buffer that nobody may write to.
+const CANARY: usize = 256;
+
+/// A call of a filter function, before it is made.
+#[derive(Debug, Clone, Copy)]
+pub struct FilterCall<'a> {
+    /// The flags: 0 encodes, 0x0100 decodes.
+    pub flags: u32,
+    /// `cd_values`. They end at a page that nobody may touch.
+    pub params: &'a [u32],
+    /// The bytes that count.
+    pub input: &'a [u8],
+    /// `*buf_size`: at least as long as the input. The bytes between hold `filler`.
+    pub capacity: usize,
+    /// What stands behind the input, up to `*buf_size` and beyond.
+    pub filler: u8,
+    /// Whose memory the buffer is.
+    pub host: Host,
+    /// Whether calls of other threads may run meanwhile, which HDF5 never does.
+    pub concurrent: bool,
+}
+
+/// What came of a call. The buffer that the filter left is freed with it, as the host would.
+#[derive(Debug)]
+pub struct FilterAnswer {
+    /// What the filter returned: the length of its result, 0 for a failure.
+    pub returned: usize,
+    /// `*buf_size` afterwards.
+    pub buf_size: usize,
+    /// How many bytes the block that it left can hold; 0 if `*buf` is null.
+    pub holds: usize,
+    /// Whether `*buf` is another block than before.
+    pub replaced: bool,
+    /// How many bytes behind the *given* buffer were changed; told only where the buffer is still that one.
+    pub beyond: Option<usize>,
+    block: Block,
+}
+
+/// A block that was given back.
+struct Block(Option<NonNull<c_void>>, Host);
+
+impl<'a> FilterCall<'a> {
+    /// A call with a buffer as large as the input, of malloc's, alone.
+    pub fn new(flags: u32, params: &'a [u32], input: &'a [u8]) -> Self {
+        let capacity = input.len();
+        Self { flags, params, input, capacity, filler: 0, host: Host::Malloc, concurrent: false }
+    }
+
+    /// A call that encodes.
+    pub fn encode(params: &'a [u32], input: &'a [u8]) -> Self {
+        Self::new(0, params, input)
+    }
+
+    /// A call that decodes.
+    pub fn decode(params: &'a [u32], input: &'a [u8]) -> Self {
+        Self::new(hdf5::FLAG_REVERSE, params, input)
+    }
+}
+
+impl FilterAnswer {
+    /// The result: so many bytes as were returned, or all that the block holds if that is less.
+    pub fn bytes(&self) -> &[u8] {
+        match self.block.0 {
+            // SAFETY: the block holds that many bytes, as its allocator says; those that the filter did not
+            // write are indeterminate but there, and plain bytes.
+            Some(start) => unsafe {
+                std::slice::from_raw_parts(start.cast().as_ptr(), self.returned.min(self.holds))
+            },
+            None => &[],
+        }
+    }
+
+    /// Whether `*buf` is null now.
+    pub fn lost(&self) -> bool {
+        self.block.0.is_none()
+    }
+
+    /// Whether the filter failed, or left less than it claims: hosts take nothing from such an answer.
+    pub fn failed(&self) -> bool {
+        self.returned == 0 || self.returned > self.holds
+    }
+}
+
+impl Hdf5Half {
+    /// Makes a call.
+    ///
+    /// # Errors
+    /// There is no memory for the buffer.
+    pub fn probe(&self, call: &FilterCall<'_>) -> io::Result<FilterAnswer> {
+        let params = super::Guarded::read_only(
+            &call.params.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>(),
+        )?;
+        let capacity = call.capacity.max(call.input.len());
+        let room = capacity.checked_add(CANARY).ok_or(io::ErrorKind::OutOfMemory)?;
+        let given = match call.host {
+            // SAFETY: any size is allowed.
+            Host::Malloc => unsafe { libc::malloc(room) },
+            Host::Marked => allocator::allocate(room, false),
+        };
+        let given = NonNull::new(given).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: the block is fresh and has that much room.
+        unsafe {
+            let bytes = given.cast::<u8>().as_ptr();
+            bytes.copy_from_nonoverlapping(call.input.as_ptr(), call.input.len());
+            bytes.add(call.input.len()).write_bytes(call.filler, room - call.input.len());
+        }
+        let (mut block, mut size) = (given.as_ptr(), capacity);
+        let filter = self.filter();
+        let flags: c_uint = call.flags;
+        self.library().initialize();
+        let returned = {
+            let _calls = (!call.concurrent).then(|| self.library().one_call());
+            // SAFETY: called as HDF5 calls it, with words and a block that are there. What a filter does that
+            // breaks the rules is what this is for; the process can be spared.
+            unsafe {
+                filter(
+                    flags,
+                    call.params.len(),
+                    params.as_slice().as_ptr().cast(),
+                    call.input.len(),
+                    &raw mut size,
+                    &raw mut block,
+                )
+            }
+        };
+        let left = NonNull::new(block);
+        let replaced = left != Some(given);
+        let holds = left.map_or(0, |start| match call.host {
+            Host::Malloc => usable_size(start),
+            Host::Marked => allocator::held(start).unwrap_or(0),
+        });
+        // A block that was made larger or smaller in place is another one.
+        let untouched = !replaced && size == capacity && holds >= room;
+        let beyond = untouched.then(|| {
+            // SAFETY: the block is still the one that was given, and holds `room` bytes.
+            let behind =
+                unsafe { std::slice::from_raw_parts(given.cast::<u8>().as_ptr().add(capacity), CANARY) };
+            behind.iter().filter(|&&byte| byte != call.filler).count()
+        });
+        let holds = if untouched { capacity } else { holds };
+        Ok(FilterAnswer { returned, buf_size: size, holds, replaced, beyond, block: Block(left, call.host) })
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let Some(start) = self.0 else { return };
+        // SAFETY: the block that the filter left to us, not used any more. If it is none of the allocator's,
+        // that is the plugin's fault, and shows here.
+        unsafe {
+            match self.1 {
+                Host::Malloc => libc::free(start.as_ptr()),
+                Host::Marked => allocator::free(start.as_ptr()),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Library {
+    /// Asks the library for its records anew, as a host does that did not keep them.
+    pub fn asked_again(self: &std::sync::Arc<Self>) -> [Option<String>; 3] {
+        let hdf5 = self.take_hdf5().map(|record| format!("{record:?}"));
+        let codec = self.take_codec().map(|record| format!("{record:?}"));
+        let native = self.take_native().map(|table| format!("{:?}", table.map(|_| "a table")));
+        [hdf5, codec, native]
+    }
+}

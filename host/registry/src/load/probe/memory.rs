@@ -1,0 +1,124 @@
+//! Memory that traps: pages that nobody may touch on both sides.
+
+use std::io;
+use std::ptr::NonNull;
+
+/// Bytes whose end (and, for whole pages, whose start) borders on a page that nobody may touch.
+///
+/// A read or write behind the end is a `SIGSEGV` at once.
+#[derive(Debug)]
+pub struct Guarded {
+    start: NonNull<u8>,
+    mapped: usize,
+    data: NonNull<u8>,
+    len: usize,
+}
+
+impl Guarded {
+    /// `len` bytes of zero that end where the guard page begins.
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub fn zeroed(len: usize) -> io::Result<Self> {
+        let page = page_size();
+        let room = len.div_ceil(page).max(1).checked_mul(page);
+        let mapped = room.and_then(|room| room.checked_add(2 * page)).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a new private mapping at an address of the system's choice.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                mapped,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let Some(start) = NonNull::new(start.cast::<u8>()) else {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        };
+        // SAFETY: the mapping has `room` bytes between its first and its last page, so all lies inside.
+        let data = unsafe { start.add(mapped - page - len) };
+        let guarded = Self { start, mapped, data, len };
+        guarded.protect(libc::PROT_READ | libc::PROT_WRITE)?;
+        Ok(guarded)
+    }
+
+    /// A copy of `bytes` that can only be read.
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub fn read_only(bytes: &[u8]) -> io::Result<Self> {
+        let mut guarded = Self::zeroed(bytes.len())?;
+        guarded.as_mut_slice().copy_from_slice(bytes);
+        guarded.protect(libc::PROT_READ)?;
+        Ok(guarded)
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: `len` bytes of the mapping, readable since it was made, and borrowed with `self`.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len) }
+    }
+
+    /// The bytes, to be written to. Those of [`Guarded::read_only`] trap on a write.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as in `as_slice`; `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
+    }
+
+    /// Sets what may be done with all pages but the guards.
+    fn protect(&self, how: i32) -> io::Result<()> {
+        let page = page_size();
+        // SAFETY: the pages between the first and the last of our own mapping.
+        let failed =
+            unsafe { libc::mprotect(self.start.add(page).as_ptr().cast(), self.mapped - 2 * page, how) };
+        if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and nobody holds a borrow of it.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped) };
+    }
+}
+
+// SAFETY: plain memory that belongs to the value alone.
+unsafe impl Send for Guarded {}
+// SAFETY: shared borrows only read.
+unsafe impl Sync for Guarded {}
+
+/// How many bytes of malloc's are in use in this process; none where the C library does not tell.
+pub fn heap_in_use() -> Option<usize> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        // SAFETY: only reads the allocator's books.
+        let info = unsafe { libc::mallinfo2() };
+        Some(info.uordblks + info.hblkhd)
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    None
+}
+
+fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_end_at_the_guard() {
+        for len in [0, 1, 4095, 4096, 10_000] {
+            let guarded = Guarded::zeroed(len).unwrap();
+            let end = guarded.as_slice().as_ptr() as usize + len;
+            assert_eq!((guarded.as_slice().len(), end % page_size()), (len, 0));
+        }
+        assert_eq!(Guarded::read_only(b"abc").unwrap().as_slice(), b"abc");
+    }
+}

@@ -1,0 +1,6 @@
+//! Streams that other programs wrote.
+
+use crate::check::Check;
+
+/// The checks of this group.
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,6 @@
+//! What a host makes of the library.
+
+use crate::check::Check;
+
+/// The checks of this group.
+pub(super) const CHECKS: &[Check] = &[];
