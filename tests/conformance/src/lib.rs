@@ -8,6 +8,7 @@ pub mod check;
 pub mod coding;
 pub mod outcome;
 pub mod profile;
+pub mod results;
 pub mod sample;
 pub mod subject;
 pub mod trial;

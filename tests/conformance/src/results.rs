@@ -1,0 +1,163 @@
+//! What came of a run: the values that every report prints.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use crate::check::{Check, Target};
+use crate::outcome::{Outcome, Verdict};
+use crate::trial::Settings;
+
+/// One run of the runner over libraries.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The version of the runner.
+    pub version: &'static str,
+    /// What it was asked for; the level and the seed are in here.
+    pub settings: Settings,
+    /// The command that does it again, with the same random numbers.
+    pub replay: String,
+    /// When it began.
+    pub started: SystemTime,
+    /// How long it took.
+    pub took: Duration,
+    /// Where it ran.
+    pub machine: Machine,
+    /// The libraries, in the order they were given.
+    pub libraries: Vec<LibraryResult>,
+}
+
+/// The machine of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// The system and its release, such as `Linux 6.1.0`.
+    pub system: String,
+    /// The architecture, such as `x86_64`.
+    pub architecture: &'static str,
+    /// How many threads run at a time.
+    pub cpus: usize,
+    /// The version of the C library, such as `glibc 2.36`, where it tells one.
+    pub c_library: Option<String>,
+}
+
+/// What came of one library.
+#[derive(Debug, Clone)]
+pub struct LibraryResult {
+    /// Where it lies, as it was given.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When its file was last changed.
+    pub modified: Option<SystemTime>,
+    /// The CRC-32 of the file: two reports speak of the same library.
+    pub crc32: u32,
+    /// What it offers; only [`Target::Library`] if it cannot be opened.
+    pub targets: Vec<TargetFacts>,
+    /// What came of each check of each target, in the order of checks, then of targets.
+    pub results: Vec<CheckResult>,
+}
+
+/// One part of a library, and what it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// The part.
+    pub target: Target,
+    /// Pairs of a name and a value for people, such as `name`, `Zstandard`.
+    pub facts: Vec<(String, String)>,
+}
+
+/// What came of one check of one target.
+#[derive(Debug, Clone)]
+pub struct CheckResult {
+    /// The check.
+    pub check: &'static Check,
+    /// What it was run on.
+    pub target: Target,
+    /// The verdict, what was seen, figures.
+    pub outcome: Outcome,
+    /// How long its process ran.
+    pub took: Duration,
+    /// What it did when it crashed or hung.
+    pub step: Option<String>,
+    /// The end of what its process wrote to stdout; empty mostly.
+    pub stdout: String,
+    /// The end of what its process wrote to stderr; empty mostly.
+    pub stderr: String,
+    /// The command that runs this check again with the same random numbers.
+    pub replay: String,
+}
+
+/// How many results there are of each verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts([usize; Verdict::ALL.len()]);
+
+impl Run {
+    /// The counts of all libraries together.
+    pub fn counts(&self) -> Counts {
+        Counts::of(self.libraries.iter().flat_map(|library| &library.results))
+    }
+
+    /// Whether any library is unfit.
+    pub fn is_unfit(&self) -> bool {
+        self.libraries.iter().any(LibraryResult::is_unfit)
+    }
+}
+
+impl LibraryResult {
+    /// How many results there are of each verdict.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.results)
+    }
+
+    /// Whether a rule is broken.
+    pub fn is_unfit(&self) -> bool {
+        self.results.iter().any(|result| result.outcome.verdict.is_bad())
+    }
+
+    /// The verdict on the library, such as `fit at level 5` or `unfit: 2 failed, 1 crashed`.
+    pub fn verdict(&self, level: u8) -> String {
+        let counts = self.counts();
+        let found: Vec<_> = Verdict::ALL
+            .into_iter()
+            .filter(|verdict| verdict.is_bad() && counts.number(*verdict) > 0)
+            .map(|verdict| format!("{} {verdict}", counts.number(verdict)))
+            .collect();
+        match (found.is_empty(), counts.number(Verdict::Warned)) {
+            (false, _) => format!("unfit: {}", found.join(", ")),
+            (true, 0) => format!("fit at level {level}"),
+            (true, warned) => format!("fit at level {level}, {warned} warned"),
+        }
+    }
+}
+
+impl Counts {
+    /// Counts these results.
+    pub fn of<'a>(results: impl IntoIterator<Item = &'a CheckResult>) -> Self {
+        let mut counts = Self::default();
+        for result in results {
+            counts.0[result.outcome.verdict as usize] += 1;
+        }
+        counts
+    }
+
+    /// How many have this verdict.
+    pub fn number(&self, verdict: Verdict) -> usize {
+        self.0[verdict as usize]
+    }
+
+    /// How many there are.
+    pub fn all(&self) -> usize {
+        self.0.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_kept_apart_by_verdict() {
+        for (index, verdict) in Verdict::ALL.into_iter().enumerate() {
+            assert_eq!(verdict as usize, index);
+        }
+    }
+}
