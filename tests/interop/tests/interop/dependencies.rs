@@ -13,6 +13,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz-nczarr" => set(&["ncz-codec", "ncz-registry", "ncz-store"]),
         "ncz" => &set(&["ncz-codec", "ncz-registry", "ncz-store", "ncz-nczarr"]) | plugins,
         "ncz-cli" => set(&["ncz"]),
+        "ncz-bad-plugins" => set(&["ncz-codec"]),
         "ncz-conform" => set(&["ncz-codec", "ncz-registry"]),
         "ncz-interop" | "ncz-fuzz" => set(&["ncz", "ncz-test-support"]),
         plugin if plugins.contains(plugin) => set(&["ncz-codec"]),

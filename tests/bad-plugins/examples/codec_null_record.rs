@@ -1,0 +1,6 @@
+//! Has no codec record where its entry function must give one: netcdf-c crashes.
+use ncz_bad_plugins::abi::nczarr::Codec;
+use ncz_bad_plugins::{FILTER, entry, plugin};
+
+plugin!(hdf5: FILTER);
+entry!(NCZ_get_codec_info -> *const Codec, std::ptr::null());

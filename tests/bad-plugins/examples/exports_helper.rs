@@ -1,0 +1,5 @@
+//! Exports a function of its own that is no entry point.
+use ncz_bad_plugins::{CODEC, FILTER, entry, plugin};
+
+entry!(tiny_version -> i32, 1);
+plugin!(hdf5: FILTER, codec: CODEC);

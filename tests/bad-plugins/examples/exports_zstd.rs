@@ -1,0 +1,6 @@
+//! Exports a name of a codec library, as a plugin does that was linked with a static one: another plugin's
+//! own copy may be called in its place.
+use ncz_bad_plugins::{CODEC, FILTER, entry, plugin};
+
+entry!(ZSTD_compress -> usize, 0);
+plugin!(hdf5: FILTER, codec: CODEC);

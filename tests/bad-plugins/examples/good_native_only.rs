@@ -1,0 +1,4 @@
+//! Breaks no rule: for ncz alone.
+use ncz_bad_plugins::{plugin, table};
+
+plugin!(native: table());

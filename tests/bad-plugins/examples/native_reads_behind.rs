@@ -1,0 +1,18 @@
+//! Its native face reads one byte behind the stream.
+use ncz_bad_plugins::abi::native::Plugin;
+use ncz_bad_plugins::{Native, Transcoder, plugin, table, transcoder};
+
+struct Looks;
+
+impl Transcoder for Looks {
+    fn run(call: Native) -> i32 {
+        if call.input_len > 0 {
+            // SAFETY: none: nothing says that there is another byte. That is the fault.
+            let next = unsafe { call.input.add(call.input_len).read_volatile() };
+            std::hint::black_box(next);
+        }
+        call.decode()
+    }
+}
+
+plugin!(native: Plugin { decode: transcoder::<Looks>(), ..table() });

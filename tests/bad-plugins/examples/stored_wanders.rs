@@ -1,0 +1,15 @@
+//! What it stores is not what it would store if it were given that: copies of a dataset differ each time.
+use ncz_bad_plugins::{Tiny, Twist, Twisted, plugin, twisted};
+use ncz_codec::{Bound, Repr};
+
+#[derive(Debug, Clone, Copy)]
+struct Wanders;
+
+impl Twist for Wanders {
+    fn bind(bound: &mut Bound<Twisted<Self>>, _: &Repr) {
+        let Tiny { step } = bound.stored.0;
+        bound.stored.0 = Tiny { step: step % 255 + 1 };
+    }
+}
+
+plugin!(native: twisted::<Wanders>());

@@ -1,0 +1,200 @@
+//! The codec: bytes behind a mask that depends on one parameter, with a length and a checksum before them.
+//!
+//! A stream is `tiny`, the length and the CRC-32 of the content (little-endian words), and the masked bytes.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Env, ErrorKind, Repr, Result, Size,
+    params,
+};
+use serde_json::{Map, Value};
+
+/// The filter id: one that The HDF Group gives to nobody.
+pub const ID: u32 = 40_200;
+/// The name in all dialects.
+pub const NAME: &CStr = c"ncz_tiny";
+/// What a stream begins with.
+pub const MAGIC: [u8; 4] = *b"tiny";
+/// The bytes before the content.
+pub const HEAD: usize = 12;
+
+/// The configuration of the codec, and its coder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tiny {
+    /// Makes the mask; 1 to 255.
+    pub step: u8,
+}
+
+impl Default for Tiny {
+    fn default() -> Self {
+        Self { step: 1 }
+    }
+}
+
+impl Codec for Tiny {
+    const INFO: CodecInfo = CodecInfo {
+        name: Cow::Borrowed("ncz_tiny"),
+        summary: Cow::Borrowed("bytes behind a mask, for tests of plugins"),
+        filter_id: Some(ID),
+        numcodecs: Cow::Borrowed(&[Cow::Borrowed("ncz_tiny")]),
+        zarr_v3: Cow::Borrowed(&[Cow::Borrowed("ncz_tiny")]),
+        has_working_params: false,
+        has_checksum: true,
+    };
+
+    type Coder = Self;
+
+    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
+        let mut reader = ConfigReader::new(dialect, config);
+        let step = reader.integer("step", 1, 1..=255)?;
+        reader.finish(notes)?;
+        Ok(Self { step: step as u8 })
+    }
+
+    fn to_json(&self, _: Dialect) -> Result<Map<String, Value>> {
+        Ok(Map::from_iter([("step".to_owned(), Value::from(self.step))]))
+    }
+
+    fn from_params(words: &[u32]) -> Result<Self> {
+        params::check_count("ncz_tiny", words, 0, 1)?;
+        match params::word_or(words, 0, 1) {
+            step @ 1..=255 => Ok(Self { step: step as u8 }),
+            step => Err(CodecError::config("cd_values[0]", format!("{step} is not within 1 to 255"))),
+        }
+    }
+
+    fn to_params(&self) -> Result<Vec<u32>> {
+        Ok(vec![self.step.into()])
+    }
+
+    fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
+        let size = input.size()?.bound().and_then(|len| len.checked_add(HEAD));
+        Ok(Bound {
+            stored: *self,
+            working: self.to_params()?,
+            output: Repr::Bytes { size: size.map_or(Size::Unknown, Size::AtMost) },
+            coder: *self,
+        })
+    }
+
+    fn coder(working: &[u32]) -> Result<Self> {
+        Self::from_params(working)
+    }
+}
+
+impl Coder for Tiny {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn max_encoded_len(&self, len: usize) -> Option<usize> {
+        len.checked_add(HEAD)
+    }
+
+    fn encode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let len = u32::try_from(input.len())
+            .map_err(|_| CodecError::unsupported(format!("{} bytes at once", input.len())))?;
+        let need = input.len() + HEAD;
+        let output = output.get_mut(..need).ok_or_else(|| CodecError::output_full(Some(need)))?;
+        let (head, content) = output.split_at_mut(HEAD);
+        head[..4].copy_from_slice(&MAGIC);
+        head[4..8].copy_from_slice(&len.to_le_bytes());
+        head[8..].copy_from_slice(&crc32fast::hash(input).to_le_bytes());
+        content.copy_from_slice(input);
+        self.mask(content);
+        Ok(need)
+    }
+
+    fn decode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let (len, sum) = head(input)?;
+        let content = &input[HEAD..];
+        if content.len() < len {
+            return Err(CodecError::truncated(format!("{} of {len} bytes are there", content.len())));
+        }
+        if content.len() > len {
+            return Err(CodecError::trailing(content.len() - len));
+        }
+        let output = output.get_mut(..len).ok_or_else(|| CodecError::output_full(Some(len)))?;
+        output.copy_from_slice(content);
+        self.mask(output);
+        if crc32fast::hash(output) != sum {
+            return Err(CodecError::new(ErrorKind::Checksum, "of the content"));
+        }
+        Ok(len)
+    }
+
+    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
+        // No more than the stream can hold, so that nobody takes memory for a lie.
+        Ok(Some(head(input)?.0.min(input.len() - HEAD)))
+    }
+}
+
+impl Tiny {
+    /// Masks bytes, or takes the mask away.
+    pub fn mask(&self, bytes: &mut [u8]) {
+        let mut mask = 0_u8;
+        for byte in bytes {
+            mask = mask.wrapping_add(self.step);
+            *byte ^= mask;
+        }
+    }
+
+    /// The stream of `bytes`; empty if there is none.
+    pub fn encoded(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut stream = vec![0; bytes.len() + HEAD];
+        match self.encode(&mut (), bytes, &mut stream) {
+            Ok(len) => stream.truncate(len),
+            Err(_) => stream.clear(),
+        }
+        stream
+    }
+
+    /// The content of `stream`, if it is whole.
+    pub fn decoded(&self, stream: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; stream.len().checked_sub(HEAD)?];
+        let len = self.decode(&mut (), stream, &mut bytes).ok()?;
+        bytes.truncate(len);
+        Some(bytes)
+    }
+}
+
+/// The length and the checksum that a stream states.
+///
+/// # Errors
+/// It has no whole head, or another magic.
+pub fn head(stream: &[u8]) -> Result<(usize, u32)> {
+    let Some(head) = stream.get(..HEAD) else {
+        return Err(CodecError::truncated(format!("{} bytes are less than a head", stream.len())));
+    };
+    if head[..4] != MAGIC {
+        return Err(CodecError::corrupt("this is no stream of ncz_tiny"));
+    }
+    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    Ok((word(4) as usize, word(8)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_come_back_and_no_damage_passes() {
+        let bytes: Vec<u8> = (0..300_u32).map(|i| (i * i) as u8).collect();
+        for step in [1, 7, 255] {
+            let tiny = Tiny { step };
+            let stream = tiny.encoded(&bytes);
+            assert_eq!(tiny.decoded(&stream).unwrap(), bytes);
+            assert!(Tiny { step: step ^ 2 }.decoded(&stream).is_none());
+            for at in 0..stream.len() {
+                assert!(tiny.decoded(&stream[..at]).is_none());
+                let mut flipped = stream.clone();
+                flipped[at] ^= 1 << (at % 8);
+                assert!(tiny.decoded(&flipped).is_none(), "{at}");
+            }
+            assert!(tiny.decoded(&[&stream[..], &[0]].concat()).is_none());
+        }
+        assert_eq!(Tiny::default().decoded(&Tiny::default().encoded(&[])).unwrap(), []);
+    }
+}
