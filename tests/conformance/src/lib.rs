@@ -6,6 +6,7 @@
 pub mod cases;
 pub mod check;
 pub mod coding;
+pub mod mutation;
 pub mod outcome;
 pub mod profile;
 pub mod results;

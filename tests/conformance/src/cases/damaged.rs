@@ -1,6 +1,147 @@
 //! Streams that are cut, changed or made up.
+//!
+//! A host that reads files of others meets all of them. Errors are good answers, and so is a result of another
+//! length than the chunk's, which hosts see. What nobody can see is wrong data of the right length.
 
-use crate::check::Check;
+mod material;
+mod tally;
+
+use crate::check::{Check, Scope};
+use crate::mutation::{Mutator, Sort};
+use crate::outcome::Ending;
+use crate::trial::Trial;
+
+use material::Material;
+use tally::Tally;
 
 /// The checks of this group.
-pub(super) const CHECKS: &[Check] = &[];
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "damaged.truncated",
+        level: 1,
+        scope: Scope::Coding,
+        about: "a stream whose end is missing is an error, never a chunk of the right length",
+        run: truncated,
+    },
+    Check {
+        id: "damaged.extended",
+        level: 2,
+        scope: Scope::Coding,
+        about: "bytes behind a stream are an error; of an HDF5 filter the right data will do",
+        run: extended,
+    },
+    Check {
+        id: "damaged.flipped",
+        level: 1,
+        scope: Scope::Coding,
+        about: "flipped bits end no process, hang nothing and take no memory; a codec with a checksum sees them",
+        run: flipped,
+    },
+    Check {
+        id: "damaged.spliced",
+        level: 3,
+        scope: Scope::Coding,
+        about: "a stream that goes on as another one ends no process, hangs nothing and takes no memory",
+        run: |trial| run(trial, Sort::Spliced).map(drop),
+    },
+    Check {
+        id: "damaged.random",
+        level: 2,
+        scope: Scope::Coding,
+        about: "random bytes end no process, hang nothing and take no memory",
+        run: |trial| run(trial, Sort::Random).map(drop),
+    },
+    Check {
+        id: "damaged.lengths",
+        level: 2,
+        scope: Scope::Coding,
+        about: "huge lengths in a stream's head end no process, hang nothing and take no memory",
+        run: |trial| run(trial, Sort::Lengths).map(drop),
+    },
+];
+
+fn truncated(trial: &mut Trial) -> Result<(), Ending> {
+    let tally = run(trial, Sort::Truncated)?;
+    if let Some(wrong) = &tally.wrong.first {
+        return Err(Ending::failed(format!(
+            "{} of {} truncated streams give wrong data of the right length without an error, {wrong} for one",
+            tally.wrong.count, tally.streams
+        )));
+    }
+    if let Some(same) = &tally.same.first {
+        trial.warn(format!(
+            "{} of {} truncated streams are taken without an error, though their data are right, {same} for one",
+            tally.same.count, tally.streams
+        ));
+    }
+    Ok(())
+}
+
+fn extended(trial: &mut Trial) -> Result<(), Ending> {
+    let is_native = trial.native().is_ok();
+    let tally = run(trial, Sort::Extended)?;
+    if let Some(wrong) = &tally.wrong.first {
+        return Err(Ending::failed(format!(
+            "{} of {} streams with bytes behind them give wrong data of the right length, {wrong} for one",
+            tally.wrong.count, tally.streams
+        )));
+    }
+    match &tally.same.first {
+        Some(same) if is_native => Err(Ending::failed(format!(
+            "{} of {} streams with bytes behind them are taken without the error that the native interface asks for, {same} for one",
+            tally.same.count, tally.streams
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn flipped(trial: &mut Trial) -> Result<(), Ending> {
+    let has_checksum = has_checksum(trial)?;
+    let tally = run(trial, Sort::Flipped)?;
+    match &tally.wrong.first {
+        Some(wrong) if has_checksum => Err(Ending::failed(format!(
+            "the codec says that it has a checksum, and takes {} of {} damaged streams for good ones of the right length, {wrong} for one",
+            tally.wrong.count, tally.streams
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the codec says that damage is always seen.
+fn has_checksum(trial: &Trial) -> Result<bool, Ending> {
+    use ncz_codec::CodecType;
+
+    let codec = match trial.native() {
+        Ok(codec) => Some(codec),
+        Err(_) => trial.subject()?.native_of(trial.hdf5()?.id()),
+    };
+    Ok(codec.is_some_and(|codec| codec.info().has_checksum))
+}
+
+/// Decodes all damaged streams of that sort.
+fn run(trial: &mut Trial, sort: Sort) -> Result<Tally, Ending> {
+    let mut material = Material::new(trial)?;
+    let seed = trial.rng().u64(..);
+    let count = trial.settings().mutations.unwrap_or_else(|| trial.times(30).max(100));
+    let kinds = material.streams.len();
+    let mut tally = Tally::new();
+    for index in 0..count {
+        let (kind, number) = (index % kinds, index / kinds);
+        let stream = &material.streams[kind];
+        let mutator =
+            Mutator { sort, seed, count: count.div_ceil(kinds), stream: &stream.stream, other: &stream.other };
+        let mutation = mutator.make(number);
+        let name = format!("{sort} stream {index} of {} ({})", stream.name, mutation.what);
+        trial.step(&name);
+        if mutation.bytes == stream.stream {
+            tally.unchanged += 1;
+            continue;
+        }
+        // A native decoder gets a little more room now and then, to show results that are too long.
+        let more = if index % 2 == 0 { 0 } else { 64 };
+        let decoded = material.decode(kind, &mutation.bytes, more)?;
+        tally.add(&name, &decoded, material.streams[kind].cost)?;
+    }
+    tally.tell(trial);
+    Ok(tally)
+}
