@@ -232,13 +232,19 @@ pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> R
     if !tables.exports.is_plugin() {
         return Err(Unsuitable::NoEntry { lacking: tables.exports.lacking() });
     }
-    let search = needed::Search { library: path, rpath: &tables.rpath, runpath: tables.runpath.as_deref() };
-    let find = |name: String| Needed { found: finder.find(&name, &search, target), name };
     Ok(Symbols {
-        needed: tables.needed.into_iter().map(find).collect(),
+        needed: tables.find_needed(path, finder, target),
         exports: tables.exports,
         undefined_h5: tables.undefined_h5,
     })
+}
+
+/// The libraries that the one at `path` needs, in its order; it need not be a plugin.
+///
+/// # Errors
+/// The file is no library of this machine; the error says why.
+pub fn needed(path: &Path, finder: &mut LibraryFinder) -> Result<Vec<Needed>, Unsuitable> {
+    Ok(tables(path, Target::host())?.find_needed(path, finder, Target::host()))
 }
 
 /// What the file at `path` exports itself, whatever its dependencies export.
@@ -271,6 +277,17 @@ struct Tables {
     /// The newer kind, which comes after it and switches the older kind off.
     runpath: Option<Vec<String>>,
     undefined_h5: Vec<String>,
+}
+
+impl Tables {
+    /// The needed libraries of the library at `path`, whose tables these are.
+    fn find_needed(&self, path: &Path, finder: &mut LibraryFinder, target: Target) -> Vec<Needed> {
+        let search = needed::Search { library: path, rpath: &self.rpath, runpath: self.runpath.as_deref() };
+        self.needed
+            .iter()
+            .map(|name| Needed { found: finder.find(name, &search, target), name: name.clone() })
+            .collect()
+    }
 }
 
 impl Target {

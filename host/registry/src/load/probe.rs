@@ -7,8 +7,14 @@ mod allocator;
 mod codec_call;
 mod filter_call;
 mod memory;
+mod process;
+mod raw_record;
 
 pub use allocator::{BlockFault, Host, allocate, free, resize};
 pub use codec_call::{JsonAnswer, WordsAnswer};
 pub use filter_call::{FilterAnswer, FilterCall};
-pub use memory::{Guarded, heap_in_use};
+pub use memory::{Guarded, fill_fresh_memory, heap_in_use};
+#[cfg(unix)]
+pub use process::{Disposition, dispositions};
+pub use process::{flush_output, locale};
+pub use raw_record::{RawCodec, RawCodecFields, RawDefaults, RawFilter, RawFilterFields, RawPlugin};

@@ -22,9 +22,11 @@ pub struct FilterCall<'a> {
     pub params: &'a [u32],
     /// The bytes that count.
     pub input: &'a [u8],
-    /// `*buf_size`: at least as long as the input. The bytes between hold `filler`.
+    /// `*buf_size`: at least as long as the input.
     pub capacity: usize,
-    /// What stands behind the input, up to `*buf_size` and beyond.
+    /// What stands behind the input, as far as there is room up to `*buf_size` and a little beyond.
+    pub behind: &'a [u8],
+    /// What stands behind that.
     pub filler: u8,
     /// Whose memory the buffer is.
     pub host: Host,
@@ -55,7 +57,16 @@ impl<'a> FilterCall<'a> {
     /// A call with a buffer as large as the input, of malloc's, alone.
     pub fn new(flags: u32, params: &'a [u32], input: &'a [u8]) -> Self {
         let capacity = input.len();
-        Self { flags, params, input, capacity, filler: 0, host: Host::Malloc, concurrent: false }
+        Self {
+            flags,
+            params,
+            input,
+            capacity,
+            behind: &[],
+            filler: 0,
+            host: Host::Malloc,
+            concurrent: false,
+        }
     }
 
     /// A call that encodes.
@@ -67,16 +78,26 @@ impl<'a> FilterCall<'a> {
     pub fn decode(params: &'a [u32], input: &'a [u8]) -> Self {
         Self::new(hdf5::FLAG_REVERSE, params, input)
     }
+
+    /// The byte that stands `place` bytes behind the input.
+    fn byte_behind(&self, place: usize) -> u8 {
+        self.behind.get(place).copied().unwrap_or(self.filler)
+    }
 }
 
 impl FilterAnswer {
     /// The result: so many bytes as were returned, or all that the block holds if that is less.
     pub fn bytes(&self) -> &[u8] {
+        self.left(self.returned)
+    }
+
+    /// The first `len` bytes of the block that is there now, or all that it holds if that is less.
+    pub fn left(&self, len: usize) -> &[u8] {
         match self.block.0 {
             // SAFETY: the block holds that many bytes, as its allocator says; those that the filter did not
             // write are indeterminate but there, and plain bytes.
             Some(start) => unsafe {
-                std::slice::from_raw_parts(start.cast().as_ptr(), self.returned.min(self.holds))
+                std::slice::from_raw_parts(start.cast().as_ptr(), len.min(self.holds))
             },
             None => &[],
         }
@@ -114,7 +135,10 @@ impl Hdf5Half {
         unsafe {
             let bytes = given.cast::<u8>().as_ptr();
             bytes.copy_from_nonoverlapping(call.input.as_ptr(), call.input.len());
-            bytes.add(call.input.len()).write_bytes(call.filler, room - call.input.len());
+            let rest = room - call.input.len();
+            let behind = call.behind.len().min(rest);
+            bytes.add(call.input.len()).copy_from_nonoverlapping(call.behind.as_ptr(), behind);
+            bytes.add(call.input.len() + behind).write_bytes(call.filler, rest - behind);
         }
         let (mut block, mut size) = (given.as_ptr(), capacity);
         let filter = self.filter();
@@ -147,7 +171,8 @@ impl Hdf5Half {
             // SAFETY: the block is still the one that was given, and holds `room` bytes.
             let behind =
                 unsafe { std::slice::from_raw_parts(given.cast::<u8>().as_ptr().add(capacity), CANARY) };
-            behind.iter().filter(|&&byte| byte != call.filler).count()
+            let first = capacity - call.input.len();
+            (first..).zip(behind).filter(|&(place, &byte)| byte != call.byte_behind(place)).count()
         });
         let holds = if untouched { capacity } else { holds };
         Ok(FilterAnswer { returned, buf_size: size, holds, replaced, beyond, block: Block(left, call.host) })

@@ -104,6 +104,18 @@ pub fn heap_in_use() -> Option<usize> {
     None
 }
 
+/// Makes fresh memory of malloc's hold (the complement of) `byte` from now on, where the C library can: who reads
+/// what was never written then gets other bytes than with another filling. 0 ends it.
+pub fn fill_fresh_memory(byte: u8) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: only sets a number in the allocator's books.
+    unsafe {
+        libc::mallopt(libc::M_PERTURB, byte.into());
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = byte;
+}
+
 fn page_size() -> usize {
     rustix::param::page_size()
 }
