@@ -2,8 +2,8 @@
 //!
 //! Every call passes one guard: a panic becomes an error, an error becomes what the caller takes as
 //! failure (0 from a filter, a negative number from `set_local`, a netcdf error number from a codec
-//! function, a status with details in the native table). With `NCZ_LOG=1` in the environment, each
-//! failure is a line on stderr.
+//! function, a status with details in the native table). With `NCZ_LOG=error` in the environment each
+//! failure is a line on stderr, with `NCZ_LOG=trace` each call; `NCZ_LOG_FILE` names a file instead.
 #![expect(unsafe_code, reason = "the boundary to C")]
 
 pub mod hdf5_face;
@@ -14,9 +14,11 @@ pub mod root_module;
 mod caller;
 mod guard;
 mod hdf5_library;
+mod log;
 mod macros;
 mod names;
 mod netcdf_library;
+mod show;
 
 #[doc(hidden)]
 pub use abi_stable::library::LibHeader;

@@ -8,6 +8,8 @@
 
 #[path = "faces/hdf5.rs"]
 mod hdf5;
+#[path = "faces/log.rs"]
+mod log;
 #[path = "faces/nczarr.rs"]
 mod nczarr;
 #[path = "faces/rle.rs"]

@@ -29,6 +29,23 @@ pub(super) fn calling_allocator() -> Allocator {
     calling(|known| known.allocator).unwrap_or(Allocator::LIBC)
 }
 
+/// The file name of the library or program that calls, for messages; opens nothing.
+pub(super) fn calling_name() -> Option<String> {
+    let own = base_of(calling_image as *mut c_void)?;
+    let mut name = None;
+    backtrace::trace(|frame| match information(frame.ip()) {
+        Some(info) if info.dli_fbase as usize == own => true,
+        Some(info) => {
+            // SAFETY: dladdr's name is a C string of the loader.
+            let file = unsafe { CStr::from_ptr(info.dli_fname) };
+            name = Some(file.to_string_lossy().into_owned());
+            false
+        }
+        None => false,
+    });
+    name
+}
+
 impl Image {
     /// The address of the function `name` if this very image defines it.
     pub(super) fn function(self, name: &CStr) -> Option<*mut c_void> {
@@ -155,6 +172,7 @@ mod tests {
         assert_ne!(Some(image.base), base_of(calling_image as *mut c_void));
         assert!(image.function(c"H5open").is_none());
         assert_eq!(calling_image(), Some(image));
+        assert!(calling_name().unwrap().contains("libc"), "{:?}", calling_name());
         // A symbol of the image is found, one of its dependencies is not.
         assert!(image.function(c"malloc").is_some());
         assert!(image.function(c"_dl_catch_exception_of_nobody").is_none());

@@ -1,26 +1,24 @@
 //! The one guard around every call from C: no panic leaves it, every failure can be traced.
 
 use std::any::Any;
-use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::OnceLock;
 
+use super::log::Trace;
 use crate::error::{CodecError, ErrorKind, Result};
 
-/// The environment variable that, set and not empty or `0`, makes failures appear on stderr.
-const LOG_VARIABLE: &str = "NCZ_LOG";
-
-/// Runs `body` for the call `call` of `codec`; a panic becomes [`ErrorKind::Panicked`].
-pub(super) fn guard<T>(codec: &str, call: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs `body` for the call `call` of `codec`; a panic becomes [`ErrorKind::Panicked`]. What the body
+/// tells the [`Trace`] is printed if the user wants it.
+pub(super) fn guard<T>(
+    codec: &'static str,
+    call: &str,
+    body: impl FnOnce(&mut Trace) -> Result<T>,
+) -> Result<T> {
+    let mut trace = Trace::begin(codec);
     // Unwind safety: what a body can leave half done is per-call state, or state that the faces throw
     // away after a panic.
-    let result = panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(panicked(payload)));
-    if let Err(error) = &result
-        && is_logging()
-    {
-        // A closed stderr is no reason to fail otherwise.
-        let _ = writeln!(std::io::stderr(), "ncz: codec {codec}: {call}: {error}");
-    }
+    let result = panic::catch_unwind(AssertUnwindSafe(|| body(&mut trace)))
+        .unwrap_or_else(|payload| Err(panicked(payload)));
+    trace.end(call, result.as_ref().err());
     result
 }
 
@@ -40,12 +38,6 @@ fn panicked(payload: Box<dyn Any + Send>) -> CodecError {
     CodecError::new(ErrorKind::Panicked, text)
 }
 
-fn is_logging() -> bool {
-    static LOGGING: OnceLock<bool> = OnceLock::new();
-    *LOGGING
-        .get_or_init(|| std::env::var_os(LOG_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,9 +52,9 @@ mod tests {
 
     #[test]
     fn no_payload_gets_out() {
-        let error = guard("test", "call", || -> Result<()> { panic!("at {}", 7) }).unwrap_err();
+        let error = guard("test", "call", |_| -> Result<()> { panic!("at {}", 7) }).unwrap_err();
         assert_eq!((error.kind(), error.detail()), (&ErrorKind::Panicked, "at 7"));
-        let error = guard("test", "call", || -> Result<()> { panic::panic_any(Bomb) }).unwrap_err();
+        let error = guard("test", "call", |_| -> Result<()> { panic::panic_any(Bomb) }).unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Panicked);
     }
 }

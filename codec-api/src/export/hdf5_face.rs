@@ -10,6 +10,7 @@ use super::caller;
 use super::guard::guard;
 use super::hdf5_library::Library;
 use super::names;
+use super::show::{Type, Words};
 use crate::abi::hdf5::{self as abi, Class2, Hid};
 use crate::buffer::{Allocator, CBuffer};
 use crate::codec::{Codec, CodecInfo, Coder};
@@ -26,13 +27,22 @@ const SPARE_MAX: usize = 64 << 20;
 const PARAMS_MAX: usize = 1 << 16;
 
 /// What `H5PLget_plugin_type` returns.
-pub const fn plugin_type() -> c_int {
-    abi::PLUGIN_TYPE_FILTER
+pub fn plugin_type<C: Codec>() -> c_int {
+    guard(&Face::<C>::INFO.name, "H5PLget_plugin_type", |trace| {
+        trace.answer(format_args!("{}", abi::PLUGIN_TYPE_FILTER));
+        Ok(abi::PLUGIN_TYPE_FILTER)
+    })
+    .unwrap_or(-1)
 }
 
 /// What `H5PLget_plugin_info` returns: the record of `C`, which lives as long as the library.
 pub fn plugin_info<C: Codec>() -> *const c_void {
-    std::ptr::from_ref(const { &Face::<C>::RECORD }).cast()
+    let record: &'static Class2 = const { &Face::<C>::RECORD };
+    let _ = guard(&Face::<C>::INFO.name, "H5PLget_plugin_info", |trace| {
+        trace.answer(format_args!("filter {}", record.id));
+        Ok(())
+    });
+    std::ptr::from_ref(record).cast()
 }
 
 struct Face<C>(PhantomData<C>);
@@ -69,7 +79,7 @@ pub unsafe extern "C" fn filter<C: Codec>(
 ) -> usize {
     let decode = flags & abi::FLAG_REVERSE != 0;
     let call = if decode { "decode" } else { "encode" };
-    guard(&Face::<C>::INFO.name, call, || {
+    guard(&Face::<C>::INFO.name, call, |trace| {
         if cd_nelmts > PARAMS_MAX || (cd_values.is_null() && cd_nelmts != 0) {
             return Err(CodecError::config("cd_values", format!("{cd_nelmts} words at {cd_values:p}")));
         }
@@ -78,11 +88,17 @@ pub unsafe extern "C" fn filter<C: Codec>(
             // SAFETY: not null, and the caller promises that many words.
             _ => unsafe { slice::from_raw_parts(cd_values, cd_nelmts) },
         };
+        trace.given(format_args!("flags=0x{flags:x} cd_values={} nbytes={nbytes}", Words(words)));
         // SAFETY: the caller promises what `ChunkBuffer` asks for.
         let mut chunk = unsafe { ChunkBuffer::new(nbytes, buf_size, buf) }?;
-        with_ready::<C, _>(words, |ready, spare| {
+        trace.given(format_args!(" buf_size={}", *chunk.block_size));
+        let block = *chunk.block;
+        let len = with_ready::<C, _>(words, |ready, spare| {
             if decode { ready.decode(&mut chunk, spare) } else { ready.encode(&mut chunk, spare) }
-        })
+        })?;
+        let place = if block == *chunk.block { "" } else { ", another block" };
+        trace.answer(format_args!("{len} bytes, buf_size={}{place}", *chunk.block_size));
+        Ok(len)
     })
     // 0 is failure; an error code in this place would pass as a length.
     .unwrap_or(0)
@@ -93,18 +109,21 @@ pub unsafe extern "C" fn filter<C: Codec>(
 /// # Safety
 /// As HDF5 calls it: the identifiers belong to the libhdf5 that calls.
 pub unsafe extern "C" fn set_local<C: Codec>(dcpl: Hid, datatype: Hid, _space: Hid) -> c_int {
-    let result = guard(&Face::<C>::INFO.name, "set_local", || {
+    let result = guard(&Face::<C>::INFO.name, "set_local", |trace| {
         let id = Face::<C>::RECORD.id;
         // SAFETY: called from libhdf5 with its own identifiers, says our caller.
         let library = unsafe { Library::calling() }?;
         let (flags, given) = library.filter(dcpl, id)?;
+        trace.given(format_args!("flags=0x{flags:x} cd_values={}", Words(&given)));
         let (dtype, elements) = library.dtype(datatype)?;
         let mut shape = library.chunk(dcpl)?;
         // An array datatype is more of the same elements.
         shape.extend(elements);
+        trace.given(format_args!(" dtype={} chunk={shape:?}", Type(&dtype)));
         // The space that HDF5 passes has the chunk's shape; the array's own is not known here.
         let env = Env { dtype, array_shape: shape.clone(), chunk_shape: shape, container: Container::Hdf5 };
         let bound = C::from_params(&given)?.bind(&env.chunk(), &env)?;
+        trace.answer(format_args!("cd_values={}", Words(&bound.working)));
         library.modify_filter(dcpl, id, flags, &bound.working)
     });
     if result.is_ok() { 0 } else { -1 }

@@ -1,10 +1,17 @@
 //! The macro that makes a library a plugin.
 
-/// Makes the crate, a `cdylib`, a plugin for the codec: its entry symbols appear.
+/// Makes the crate, a `cdylib`, a plugin for a codec: entry symbols appear, of the faces that are asked
+/// for and no others.
 ///
-/// `export!(Zstd)` gives the codec all three faces; it needs an HDF5 filter id and a numcodecs id, and
-/// does not compile without. `export!(native: Lz4, Delta)` gives any number of codecs the native face
-/// only.
+/// | form | for | symbols |
+/// | --- | --- | --- |
+/// | `export!(Zstd)` | HDF5, netcdf-c and ncz | all below |
+/// | `export!(hdf5: Zstd)` | HDF5: a filter without a numcodecs id, or whose codec half another library has | `H5PLget_plugin_type`, `H5PLget_plugin_info`, `H5Z_plugin_type`, `H5Z_get_plugin_info` |
+/// | `export!(nczarr: Zstd)` | netcdf-c: the codec half of a filter that another library has | `NCZ_get_codec_info` |
+/// | `export!(native: Lz4, Delta)` | ncz alone: codecs without an HDF5 id, any number of them | `ncz_codec_plugin`, `abi_stable`'s root module |
+///
+/// The first three need an HDF5 filter id, the first and the third a numcodecs id; they do not compile
+/// without. The codec half alone runs no chunk: its codec's `encode` and `decode` are never called.
 ///
 /// ```ignore
 /// //! The zstd codec as a plugin for HDF5, netcdf-c and ncz.
@@ -33,14 +40,12 @@ macro_rules! export {
                 $crate::export::root_module::header::<Codecs>();
         };
     };
-    ($codec:ty) => {
-        $crate::export!(native: $codec);
-
+    (hdf5: $codec:ty) => {
         const _: () = {
             #[allow(unsafe_code, non_snake_case, reason = "an entry symbol")]
             #[unsafe(no_mangle)]
             extern "C" fn H5PLget_plugin_type() -> ::std::ffi::c_int {
-                $crate::export::hdf5_face::plugin_type()
+                $crate::export::hdf5_face::plugin_type::<$codec>()
             }
 
             #[allow(unsafe_code, non_snake_case, reason = "an entry symbol")]
@@ -52,7 +57,7 @@ macro_rules! export {
             #[allow(unsafe_code, non_snake_case, reason = "an entry symbol")]
             #[unsafe(no_mangle)]
             extern "C" fn H5Z_plugin_type() -> ::std::ffi::c_int {
-                $crate::export::hdf5_face::plugin_type()
+                $crate::export::hdf5_face::plugin_type::<$codec>()
             }
 
             #[allow(unsafe_code, non_snake_case, reason = "an entry symbol")]
@@ -60,12 +65,20 @@ macro_rules! export {
             extern "C" fn H5Z_get_plugin_info() -> *const ::std::ffi::c_void {
                 $crate::export::hdf5_face::plugin_info::<$codec>()
             }
-
+        };
+    };
+    (nczarr: $codec:ty) => {
+        const _: () = {
             #[allow(unsafe_code, non_snake_case, reason = "an entry symbol")]
             #[unsafe(no_mangle)]
             extern "C" fn NCZ_get_codec_info() -> *const ::std::ffi::c_void {
                 $crate::export::nczarr_face::codec_info::<$codec>()
             }
         };
+    };
+    ($codec:ty) => {
+        $crate::export!(native: $codec);
+        $crate::export!(hdf5: $codec);
+        $crate::export!(nczarr: $codec);
     };
 }

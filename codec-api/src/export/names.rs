@@ -36,7 +36,7 @@ pub(super) const fn filter_id(info: &CodecInfo) -> u32 {
         // 65535 is legal in HDF5; netcdf-c fails on it.
         Some(id) if id >= 1 && id <= 65534 => id,
         Some(_) => panic!("an HDF5 filter id of a plugin is 1 to 65534"),
-        None => panic!("this codec has no HDF5 filter id: write `export!(native: ..)`"),
+        None => panic!("this codec has no HDF5 filter id: give it one, or write `export!(native: ..)`"),
     }
 }
 
@@ -46,7 +46,10 @@ pub(super) const fn numcodecs_id(info: &CodecInfo) -> &str {
         Cow::Borrowed(list) => *list,
         Cow::Owned(_) => panic!("names in `CodecInfo` of a plugin are literals"),
     };
-    assert!(!list.is_empty(), "this codec has no numcodecs id: write `export!(native: ..)`");
+    assert!(
+        !list.is_empty(),
+        "this codec has no numcodecs id: give it one, or write `export!(hdf5: ..)` or `export!(native: ..)`"
+    );
     text(&list[0])
 }
 

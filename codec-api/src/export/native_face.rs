@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::guard::guard;
+use super::log::Trace;
+use super::show::{Json, Stage, Type, Words};
 use crate::abi::native::{
     API_VERSION, Coder, Config, ErrorOut, NO_LENGTH, Plugin, Scratch as RawScratch, Sink, status,
 };
@@ -20,6 +22,13 @@ pub trait CodecList: 'static {
 
 /// The table for the codecs of `L`, which lives as long as the library.
 pub fn plugin<L: CodecList>() -> *const Plugin {
+    let _ = guard(NOBODY, "ncz_codec_plugin", |trace| {
+        for codec in L::CODECS {
+            trace.answer(format_args!("{} ", codec.info().name));
+        }
+        trace.answer(format_args!("of API version 0x{API_VERSION:x}"));
+        Ok(())
+    });
     const { &Face::<L>::TABLE }
 }
 
@@ -48,11 +57,21 @@ impl<L: CodecList> Face<L> {
     };
 }
 
-// What the opaque handles point to. Each is a box, made here and freed here.
-type ConfigBox = Arc<dyn CodecConfig>;
-type CoderBox = Arc<dyn AnyCoder>;
+/// The codec of a call that names none.
+const NOBODY: &str = "plugin";
 
-struct ScratchBox {
+// What the opaque handles point to. Each is a box, made here and freed here.
+type ConfigBox = Held<Arc<dyn CodecConfig>>;
+type CoderBox = Held<Arc<dyn AnyCoder>>;
+type ScratchBox = Held<Torn>;
+
+struct Held<T> {
+    /// The codec's name, for the log.
+    codec: &'static str,
+    value: T,
+}
+
+struct Torn {
     scratch: Scratch,
     /// Set while a coder writes to the scratch; a panic leaves it set, and the next call starts afresh.
     is_torn: bool,
@@ -61,7 +80,11 @@ struct ScratchBox {
 unsafe extern "C" fn describe<L: CodecList>(number: u32, out: *const Sink, error: *mut ErrorOut) -> i32 {
     // SAFETY: the table's contract: the pointers are null or valid during the call.
     unsafe {
-        answer(error, "describe", || write(out, &wire::info_to_json(codec::<L>(number)?.info()).to_string()))
+        answer(error, "describe", |trace| {
+            let text = wire::info_to_json(codec::<L>(number, trace)?.info()).to_string();
+            trace.answer(format_args!("{}", Json(text.as_bytes())));
+            write(out, &text)
+        })
     }
 }
 
@@ -76,15 +99,19 @@ unsafe extern "C" fn config_from_json<L: CodecList>(
 ) -> i32 {
     // SAFETY: the table's contract: the pointers are null or valid during the call.
     unsafe {
-        answer(error, "config_from_json", || {
-            let map = wire::parse_object(bytes(json.cast(), json_len)?)?;
+        answer(error, "config_from_json", |trace| {
+            let codec = codec::<L>(number, trace)?;
+            let json = bytes(json.cast(), json_len)?;
+            trace.given(format_args!("dialect={dialect} {}", Json(json)));
+            let map = wire::parse_object(json)?;
             let mut remarks = Vec::new();
-            let made = codec::<L>(number)?.parse_json(wire::dialect_of(dialect)?, &map, &mut remarks)?;
+            let value = codec.parse_json(wire::dialect_of(dialect)?, &map, &mut remarks)?;
+            trace.answer(format_args!("a configuration, notes={remarks:?}"));
             for remark in remarks {
                 write(notes, &remark.replace('\n', " "))?;
                 write(notes, "\n")?;
             }
-            give(config, made)
+            give(config, Held { codec: &codec.info().name, value })
         })
     }
 }
@@ -98,8 +125,13 @@ unsafe extern "C" fn config_from_params<L: CodecList>(
 ) -> i32 {
     // SAFETY: the table's contract: the pointers are null or valid during the call.
     unsafe {
-        answer(error, "config_from_params", || {
-            give(config, codec::<L>(number)?.parse_params(words(params, count)?)?)
+        answer(error, "config_from_params", |trace| {
+            let codec = codec::<L>(number, trace)?;
+            let words = words(params, count)?;
+            trace.given(format_args!("{}", Words(words)));
+            let value = codec.parse_params(words)?;
+            trace.answer(format_args!("a configuration"));
+            give(config, Held { codec: &codec.info().name, value })
         })
     }
 }
@@ -112,9 +144,14 @@ unsafe extern "C" fn config_to_json(
 ) -> i32 {
     // SAFETY: the table's contract: a handle of ours, and pointers that are null or valid during the call.
     unsafe {
-        answer(error, "config_to_json", || {
-            let map = handle::<ConfigBox, _>(config)?.to_json(wire::dialect_of(dialect)?)?;
-            write(out, &serde_json::Value::Object(map).to_string())
+        answer(error, "config_to_json", |trace| {
+            let config = handle::<ConfigBox, _>(config)?;
+            trace.of(config.codec);
+            trace.given(format_args!("dialect={dialect}"));
+            let map = config.value.to_json(wire::dialect_of(dialect)?)?;
+            let text = serde_json::Value::Object(map).to_string();
+            trace.answer(format_args!("{}", Json(text.as_bytes())));
+            write(out, &text)
         })
     }
 }
@@ -122,8 +159,11 @@ unsafe extern "C" fn config_to_json(
 unsafe extern "C" fn config_to_params(config: *const Config, out: *const Sink, error: *mut ErrorOut) -> i32 {
     // SAFETY: the table's contract: a handle of ours, and pointers that are null or valid during the call.
     unsafe {
-        answer(error, "config_to_params", || {
-            let words = handle::<ConfigBox, _>(config)?.to_params()?;
+        answer(error, "config_to_params", |trace| {
+            let config = handle::<ConfigBox, _>(config)?;
+            trace.of(config.codec);
+            let words = config.value.to_params()?;
+            trace.answer(format_args!("{}", Words(&words)));
             write(out, &serde_json::Value::from(words).to_string())
         })
     }
@@ -131,7 +171,7 @@ unsafe extern "C" fn config_to_params(config: *const Config, out: *const Sink, e
 
 unsafe extern "C" fn config_free(config: *mut Config) {
     // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
-    unsafe { drop_box::<ConfigBox, _>(config, "config_free") }
+    unsafe { drop_box::<Arc<dyn CodecConfig>, _>(config, "config_free") }
 }
 
 unsafe extern "C" fn bind(
@@ -145,15 +185,27 @@ unsafe extern "C" fn bind(
 ) -> i32 {
     // SAFETY: the table's contract: a handle of ours, and pointers that are null or valid during the call.
     unsafe {
-        answer(error, "bind", || {
+        answer(error, "bind", |trace| {
+            let config = handle::<ConfigBox, _>(config)?;
+            let codec = config.codec;
+            trace.of(codec);
             if stored.is_null() || coder.is_null() {
                 return Err(no_place());
             }
             let (input, env) = wire::request_from_json(bytes(request.cast(), request_len)?)?;
-            let bound = handle::<ConfigBox, _>(config)?.bind(&input, &env)?;
+            trace.given(format_args!(
+                "input={} dtype={} chunk={:?} array={:?} container={:?}",
+                Stage(&input),
+                Type(&env.dtype),
+                env.chunk_shape,
+                env.array_shape,
+                env.container
+            ));
+            let bound = config.value.bind(&input, &env)?;
+            trace.answer(format_args!("working={} output={}", Words(&bound.working), Stage(&bound.output)));
             write(response, &wire::response_to_json(&bound.working, &bound.output).to_string())?;
-            give(stored, bound.stored)?;
-            give(coder, bound.coder)
+            give(stored, Held { codec, value: bound.stored })?;
+            give(coder, Held { codec, value: bound.coder })
         })
     }
 }
@@ -167,13 +219,20 @@ unsafe extern "C" fn coder_from_params<L: CodecList>(
 ) -> i32 {
     // SAFETY: the table's contract: the pointers are null or valid during the call.
     unsafe {
-        answer(error, "coder_from_params", || give(coder, codec::<L>(number)?.coder(words(params, count)?)?))
+        answer(error, "coder_from_params", |trace| {
+            let codec = codec::<L>(number, trace)?;
+            let words = words(params, count)?;
+            trace.given(format_args!("{}", Words(words)));
+            let value = codec.coder(words)?;
+            trace.answer(format_args!("a coder"));
+            give(coder, Held { codec: &codec.info().name, value })
+        })
     }
 }
 
 unsafe extern "C" fn coder_free(coder: *mut Coder) {
     // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
-    unsafe { drop_box::<CoderBox, _>(coder, "coder_free") }
+    unsafe { drop_box::<Arc<dyn AnyCoder>, _>(coder, "coder_free") }
 }
 
 unsafe extern "C" fn scratch_new(
@@ -183,21 +242,30 @@ unsafe extern "C" fn scratch_new(
 ) -> i32 {
     // SAFETY: the table's contract: a handle of ours, and pointers that are null or valid during the call.
     unsafe {
-        answer(error, "scratch_new", || {
-            give(scratch, ScratchBox { scratch: handle::<CoderBox, _>(coder)?.scratch(), is_torn: false })
+        answer(error, "scratch_new", |trace| {
+            let coder = handle::<CoderBox, _>(coder)?;
+            trace.of(coder.codec);
+            let value = Torn { scratch: coder.value.scratch(), is_torn: false };
+            trace.answer(format_args!("a scratch"));
+            give(scratch, ScratchBox { codec: coder.codec, value })
         })
     }
 }
 
 unsafe extern "C" fn scratch_free(scratch: *mut RawScratch) {
     // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
-    unsafe { drop_box::<ScratchBox, _>(scratch, "scratch_free") }
+    unsafe { drop_box::<Torn, _>(scratch, "scratch_free") }
 }
 
 unsafe extern "C" fn max_encoded_len(coder: *const Coder, len: usize) -> usize {
-    guard("native", "max_encoded_len", || {
+    guard(NOBODY, "max_encoded_len", |trace| {
         // SAFETY: the table's contract: a handle of ours.
-        Ok(unsafe { handle::<CoderBox, _>(coder) }?.max_encoded_len(len))
+        let coder = unsafe { handle::<CoderBox, _>(coder) }?;
+        trace.of(coder.codec);
+        trace.given(format_args!("input={len}"));
+        let most = coder.value.max_encoded_len(len);
+        trace.answer(format_args!("{most:?} bytes"));
+        Ok(most)
     })
     .ok()
     .flatten()
@@ -217,9 +285,10 @@ unsafe extern "C" fn encode(
     // SAFETY: the table's contract: handles of ours, the scratch for this call alone; input and output
     // are apart and as long as said.
     unsafe {
-        answer(error, "encode", || {
+        answer(error, "encode", |trace| {
+            trace.given(format_args!("input={input_len} output={output_capacity}"));
             let (input, output) = (bytes(input, input_len)?, bytes_mut(output, output_capacity)?);
-            run(coder, scratch, written, |coder, scratch| coder.encode(scratch, input, output))
+            run(coder, scratch, written, trace, |coder, scratch| coder.encode(scratch, input, output))
         })
     }
 }
@@ -236,9 +305,10 @@ unsafe extern "C" fn decode(
 ) -> i32 {
     // SAFETY: as for `encode`.
     unsafe {
-        answer(error, "decode", || {
+        answer(error, "decode", |trace| {
+            trace.given(format_args!("input={input_len} output={output_capacity}"));
             let (input, output) = (bytes(input, input_len)?, bytes_mut(output, output_capacity)?);
-            run(coder, scratch, written, |coder, scratch| coder.decode(scratch, input, output))
+            run(coder, scratch, written, trace, |coder, scratch| coder.decode(scratch, input, output))
         })
     }
 }
@@ -252,9 +322,13 @@ unsafe extern "C" fn decoded_len(
 ) -> i32 {
     // SAFETY: the table's contract: a handle of ours, and pointers that are null or valid during the call.
     unsafe {
-        answer(error, "decoded_len", || {
+        answer(error, "decoded_len", |trace| {
             let len = len.as_mut().ok_or_else(no_place)?;
-            let stated = handle::<CoderBox, _>(coder)?.decoded_len(bytes(input, input_len)?)?;
+            let coder = handle::<CoderBox, _>(coder)?;
+            trace.of(coder.codec);
+            trace.given(format_args!("input={input_len}"));
+            let stated = coder.value.decoded_len(bytes(input, input_len)?)?;
+            trace.answer(format_args!("{stated:?} bytes"));
             *len = stated.unwrap_or(NO_LENGTH);
             Ok(())
         })
@@ -267,34 +341,41 @@ unsafe fn run(
     coder: *const Coder,
     scratch: *mut RawScratch,
     written: *mut usize,
+    trace: &mut Trace,
     body: impl FnOnce(&dyn AnyCoder, &mut Scratch) -> Result<usize>,
 ) -> Result<()> {
     // SAFETY: the caller promises it.
     let (coder, scratch, written) =
         unsafe { (handle::<CoderBox, _>(coder)?, scratch.cast::<ScratchBox>().as_mut(), written.as_mut()) };
-    let scratch = scratch.ok_or_else(|| CodecError::unsupported("called without a scratch"))?;
+    trace.of(coder.codec);
+    let coder = coder.value.as_ref();
+    let scratch = &mut scratch.ok_or_else(|| CodecError::unsupported("called without a scratch"))?.value;
     let written = written.ok_or_else(no_place)?;
     if scratch.is_torn {
         scratch.scratch = coder.scratch();
     }
     scratch.is_torn = true;
-    let result = body(coder.as_ref(), &mut scratch.scratch);
+    let result = body(coder, &mut scratch.scratch);
     scratch.is_torn = false;
     *written = result?;
+    trace.answer(format_args!("{written} bytes"));
     Ok(())
 }
 
-fn codec<L: CodecList>(number: u32) -> Result<&'static dyn CodecType> {
+fn codec<L: CodecList>(number: u32, trace: &mut Trace) -> Result<&'static dyn CodecType> {
     let codec = L::CODECS.get(number as usize).copied();
-    codec.ok_or_else(|| CodecError::unsupported(format!("this plugin has no codec number {number}")))
+    let missing = || CodecError::unsupported(format!("this plugin has no codec number {number}"));
+    let codec = codec.ok_or_else(missing)?;
+    trace.of(&codec.info().name);
+    Ok(codec)
 }
 
 /// Runs `body` under the guard and turns the outcome into a status with details.
 ///
 /// # Safety
 /// `error` is null or can be written to, and its text buffer is as large as it says.
-unsafe fn answer(error: *mut ErrorOut, call: &str, body: impl FnOnce() -> Result<()>) -> i32 {
-    let Err(failure) = guard("native", call, body) else { return status::OK };
+unsafe fn answer(error: *mut ErrorOut, call: &str, body: impl FnOnce(&mut Trace) -> Result<()>) -> i32 {
+    let Err(failure) = guard(NOBODY, call, body) else { return status::OK };
     let (number, first, second) = wire::error_numbers(failure.kind());
     // SAFETY: the caller promises it.
     if let Some(error) = unsafe { error.as_mut() } {
@@ -354,13 +435,16 @@ unsafe fn handle<'a, T, H>(handle: *const H) -> Result<&'a T> {
 }
 
 /// # Safety
-/// The handle is null or was made by [`give`] of a `T`, and nobody uses it any more.
+/// The handle is null or was made by [`give`] of a [`Held`] `T`, and nobody uses it any more.
 unsafe fn drop_box<T, H>(handle: *mut H, call: &str) {
-    let _ = guard("native", call, || {
+    let _ = guard(NOBODY, call, |trace| {
         if !handle.is_null() {
             // SAFETY: the caller promises it.
-            drop(unsafe { Box::from_raw(handle.cast::<T>()) });
+            let held = unsafe { Box::from_raw(handle.cast::<Held<T>>()) };
+            trace.of(held.codec);
+            drop(held);
         }
+        trace.answer(format_args!("freed"));
         Ok(())
     });
 }

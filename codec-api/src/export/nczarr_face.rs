@@ -7,8 +7,10 @@ use std::slice;
 use serde_json::Value;
 
 use super::guard::guard;
+use super::log::Trace;
 use super::names;
 use super::netcdf_library::Library;
+use super::show::{Json, Stage, Words};
 use crate::abi::nczarr::{self as abi, error};
 use crate::buffer::{Allocator, CBuffer};
 use crate::codec::{Codec, CodecInfo, Dialect};
@@ -20,7 +22,12 @@ const PARAMS_MAX: usize = 1 << 16;
 
 /// What `NCZ_get_codec_info` returns: the record of `C`, which lives as long as the library.
 pub fn codec_info<C: Codec>() -> *const c_void {
-    std::ptr::from_ref(const { &Face::<C>::RECORD }).cast()
+    let record: &'static abi::Codec = const { &Face::<C>::RECORD };
+    let _ = guard(&Face::<C>::INFO.name, "NCZ_get_codec_info", |trace| {
+        trace.answer(format_args!("codec for filter {}", record.hdf5id));
+        Ok(())
+    });
+    std::ptr::from_ref(record).cast()
 }
 
 struct Face<C>(PhantomData<C>);
@@ -50,15 +57,18 @@ pub unsafe extern "C" fn codec_to_hdf5<C: Codec>(
     count: *mut usize,
     params: *mut *mut c_uint,
 ) -> c_int {
-    answer(&Face::<C>::INFO.name, "NCZ_codec_to_hdf5", || {
+    answer(&Face::<C>::INFO.name, "NCZ_codec_to_hdf5", |trace| {
         // SAFETY: the caller promises places that are null or can be written to.
         let (count, params) = unsafe { places(count, params) }?;
         if json.is_null() {
             return Err(CodecError::unsupported("called without JSON"));
         }
         // SAFETY: not null, and the caller promises a C string.
-        let config = parse::<C>(unsafe { CStr::from_ptr(json) }.to_bytes())?;
-        let (start, len) = malloc_words(&config.to_params()?)?;
+        let json = unsafe { CStr::from_ptr(json) }.to_bytes();
+        trace.given(format_args!("{}", Json(json)));
+        let words = parse::<C>(json)?.to_params()?;
+        trace.answer(format_args!("{}", Words(&words)));
+        let (start, len) = malloc_words(&words)?;
         (*params, *count) = (start, len);
         Ok(())
     })
@@ -73,11 +83,13 @@ pub unsafe extern "C" fn hdf5_to_codec<C: Codec>(
     params: *const c_uint,
     json: *mut *mut c_char,
 ) -> c_int {
-    answer(&Face::<C>::INFO.name, "NCZ_hdf5_to_codec", || {
+    answer(&Face::<C>::INFO.name, "NCZ_hdf5_to_codec", |trace| {
         // SAFETY: the caller promises words and a place.
         let (words, json) = unsafe { (words(params, count)?, json.as_mut()) };
         let json = json.ok_or_else(|| CodecError::unsupported("called without a place for JSON"))?;
+        trace.given(format_args!("{}", Words(words)));
         let mut text = print::<C>(&C::from_params(words)?)?;
+        trace.answer(format_args!("{}", Json(&text)));
         text.push(0);
         let (start, _) = CBuffer::copy_of(&text, Allocator::LIBC)?.into_raw();
         *json = start.as_ptr().cast();
@@ -101,17 +113,20 @@ pub unsafe extern "C" fn modify_parameters<C: Codec>(
     working_count: *mut usize,
     working: *mut *mut c_uint,
 ) -> c_int {
-    answer(&Face::<C>::INFO.name, "NCZ_modify_parameters", || {
+    answer(&Face::<C>::INFO.name, "NCZ_modify_parameters", |trace| {
         // SAFETY: the caller promises places that are null or can be written to.
         let (visible_count, visible) = unsafe { places(visible_count, visible) }?;
         // SAFETY: as above.
         let (working_count, working) = unsafe { places(working_count, working) }?;
         // SAFETY: the caller promises as many words.
         let given = unsafe { words(*visible, *visible_count) }?;
+        trace.given(format_args!("ncid={ncid} varid={varid} visible={}", Words(given)));
         // SAFETY: called from libnetcdf with its own identifiers, says our caller.
         let env = unsafe { Library::calling() }?.env(ncid, varid)?;
+        trace.given(format_args!(" chunk={} array={:?}", Stage(&env.chunk()), env.array_shape));
         let bound = C::from_params(given)?.bind(&env.chunk(), &env)?;
         let stored = bound.stored.to_params()?;
+        trace.answer(format_args!("visible={} working={}", Words(&stored), Words(&bound.working)));
         // All memory first, so that a failure changes nothing.
         let new_visible = if stored == given { None } else { Some(malloc_words(&stored)?) };
         let new_working = malloc_words(&bound.working)?;
@@ -153,7 +168,7 @@ fn print<C: Codec>(config: &C) -> Result<Vec<u8>> {
 }
 
 /// Runs `body` under the guard and turns the outcome into a netcdf error number.
-fn answer(codec: &str, call: &str, body: impl FnOnce() -> Result<()>) -> c_int {
+fn answer(codec: &'static str, call: &str, body: impl FnOnce(&mut Trace) -> Result<()>) -> c_int {
     match guard(codec, call, body) {
         Ok(()) => error::NOERR,
         Err(error) => match error.kind() {
@@ -210,7 +225,7 @@ mod tests {
 
     #[test]
     fn no_failure_is_answered_with_success() {
-        let plugin = |code| answer("test", "call", || Err(CodecError::new(ErrorKind::Plugin { code }, "")));
+        let plugin = |code| answer("test", "call", |_| Err(CodecError::new(ErrorKind::Plugin { code }, "")));
         assert_eq!(plugin(-33), -33);
         assert_eq!(plugin(0), error::EFILTER);
         assert_eq!(plugin(1 << 40), error::EFILTER);
