@@ -31,13 +31,6 @@ pub enum Host {
 pub struct BlockFault;
 
 impl Host {
-    /// Whether this program exports an `H5allocate_memory` that plugins find, as libhdf5 does.
-    pub fn is_offered() -> bool {
-        // SAFETY: only looks for the name.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"H5allocate_memory".as_ptr()) };
-        !found.is_null()
-    }
-
     /// Makes [`allocate`], [`resize`] and [`free`] work as this host has it, from now on.
     pub fn assume(self) {
         MARKED.store(self == Self::Marked, Ordering::SeqCst);
