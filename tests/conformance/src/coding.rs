@@ -1,5 +1,7 @@
 //! A codec with its parameters, through one of its faces.
 
+mod find;
+
 use std::sync::Arc;
 
 use ncz_codec::{AnyCoder, CodecError, Scratch};

@@ -1,0 +1,267 @@
+//! Where the parameters of a codec come from.
+
+use std::sync::Arc;
+
+use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Kind};
+use ncz_registry::load::probe::Host;
+use ncz_registry::load::{Hdf5Half, NativeCodec};
+use serde_json::{Map, Value};
+
+use super::{Coding, Way};
+use crate::check::Target;
+use crate::outcome::Ending;
+use crate::profile::{self, Fidelity, ParameterSet};
+use crate::sample::{Content, Sample};
+use crate::trial::Trial;
+
+/// More parameter sets of a codec are not tried.
+const SETS_MAX: usize = 16;
+
+impl Trial {
+    /// The codec that is looked at, ready for chunks like `sample`: with its ordinary parameters first, then others
+    /// that are worth a try.
+    ///
+    /// # Errors
+    /// `Skipped` if it takes no such chunks, or its parameters are not known here.
+    pub fn codings(&self, sample: &Sample) -> Result<Vec<Coding>, Ending> {
+        self.some_codings(sample, SETS_MAX)
+    }
+
+    /// The first of [`Trial::codings`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn coding(&self, sample: &Sample) -> Result<Coding, Ending> {
+        let first = self.some_codings(sample, 1)?.into_iter().next();
+        first.ok_or_else(|| Ending::skipped("there are no parameters for it"))
+    }
+
+    /// A chunk of about `len` bytes that the codec takes, and the codec with its ordinary parameters: of `<f4` in two
+    /// dimensions, or else of what it does take.
+    ///
+    /// # Errors
+    /// `Skipped` if it takes none, or its parameters are not known here.
+    pub fn usual(&self, len: usize, content: Content) -> Result<(Sample, Coding), Ending> {
+        const COLUMNS: u64 = 64;
+        let dtypes = [
+            Dtype::little(Kind::Float, 4),
+            Dtype::little(Kind::UInt, 1),
+            Dtype::little(Kind::UInt, 2),
+            Dtype::little(Kind::Int, 4),
+        ];
+        let mut first = None;
+        for dtype in dtypes {
+            let elements = (len / dtype.size).max(1) as u64;
+            let shapes =
+                [vec![elements / COLUMNS, COLUMNS], vec![elements], vec![elements / COLUMNS / 4, COLUMNS, 4]];
+            for shape in shapes.into_iter().filter(|shape| shape.iter().all(|&len| len > 0)) {
+                // What a codec takes depends on type and shape alone.
+                let bare = Sample { dtype, shape, content, bytes: Vec::new() };
+                match self.coding(&bare) {
+                    Ok(coding) => return Ok((Sample::new(dtype, &bare.shape, content, 1), coding)),
+                    Err(ending) => _ = first.get_or_insert(ending),
+                }
+            }
+        }
+        Err(first.unwrap_or_else(|| Ending::skipped("there are no parameters for it")))
+    }
+
+    fn some_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
+        let codings = match self.target() {
+            Target::Hdf5(_) => self.filter_codings(sample, most)?,
+            Target::Native(_) => self.native_codings(sample, most)?,
+            other => return Err(Ending::skipped(format!("{other} encodes nothing"))),
+        };
+        Ok(codings.into_iter().take(most).collect())
+    }
+
+    fn filter_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
+        let half = self.hdf5()?;
+        if !half.encodes() || !half.decodes() {
+            return Err(Ending::skipped("the filter says of itself that it does not do both directions"));
+        }
+        let sets = self.parameter_sets(half, sample, most)?;
+        let coding = |set: ParameterSet| Coding {
+            name: format!("cd_values {:?}", set.working),
+            way: Way::Filter(half.clone(), set.working),
+            fidelity: self.fidelity(Some(half.id()), set.fidelity),
+            concurrent: false,
+            host: Host::Malloc,
+        };
+        Ok(sets.into_iter().map(coding).collect())
+    }
+
+    /// Where working parameters of a filter come from, the surest first.
+    fn parameter_sets(
+        &self,
+        half: &Hdf5Half,
+        sample: &Sample,
+        most: usize,
+    ) -> Result<Vec<ParameterSet>, Ending> {
+        let id = half.id();
+        let exact = |given: Vec<u32>, working| ParameterSet { working, given, fidelity: Fidelity::Exact };
+        let known = profile::of(id, sample.dtype, &sample.shape);
+        if let Some((_, words)) = self.settings().params.iter().find(|(of, _)| *of == id) {
+            let known = known.and_then(Result::ok).unwrap_or_default().into_iter();
+            let same = known.into_iter().find(|set| set.working == *words);
+            return Ok(vec![same.unwrap_or_else(|| exact(words.clone(), words.clone()))]);
+        }
+        let subject = self.subject()?;
+        if let Some(codec) = subject.native_of(id) {
+            let stages = stages(codec, sample, Container::Hdf5, most)?;
+            let set = |stage: BoundStage| exact(stage.stored.to_params().unwrap_or_default(), stage.working);
+            return Ok(stages.into_iter().map(|(_, stage)| set(stage)).collect());
+        }
+        if let Some(known) = known {
+            return known.map_err(|why| not_for(sample, why.0));
+        }
+        if half.has_set_local() {
+            return Err(Ending::skipped(format!(
+                "its working parameters come from set_local, which needs libhdf5; give them with --params {id}=.."
+            )));
+        }
+        let default = subject.codec_of(id).filter(|codec| !codec.has_modify_parameters());
+        let words = default.and_then(|codec| codec.to_params(&Map::new()).ok()).unwrap_or_default();
+        Ok(vec![exact(words.clone(), words)])
+    }
+
+    fn native_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
+        let codec = self.native()?;
+        let fidelity = self.fidelity(codec.info().filter_id, Fidelity::Exact);
+        let coding = |(name, stage): (String, BoundStage)| Coding {
+            name,
+            way: Way::Native(stage.coder),
+            fidelity,
+            concurrent: true,
+            host: Host::Malloc,
+        };
+        let stages = stages(codec, sample, Container::NczarrV2, most)?;
+        Ok(stages.into_iter().map(coding).collect())
+    }
+
+    fn fidelity(&self, id: Option<u32>, known: Fidelity) -> Fidelity {
+        match id.is_some_and(|id| self.settings().lossy.contains(&id)) {
+            true => Fidelity::Lossy,
+            false => known,
+        }
+    }
+}
+
+/// Up to `most` configurations of a native codec, bound to chunks like `sample`, each with its name.
+fn stages(
+    codec: &NativeCodec,
+    sample: &Sample,
+    container: Container,
+    most: usize,
+) -> Result<Vec<(String, BoundStage)>, Ending> {
+    let (repr, env) = (sample.repr(), sample.env(container));
+    let mut stages: Vec<(String, BoundStage)> = Vec::new();
+    let mut refusal = None;
+    for config in Configs::new(codec, sample) {
+        match config.bind(&repr, &env) {
+            Ok(stage) => {
+                let name = name_of(&*config, &stage);
+                // Two ways to say the same are one.
+                if stages.iter().all(|(known, other)| *known != name || other.working != stage.working) {
+                    stages.push((name, stage));
+                }
+            }
+            Err(error) => _ = refusal.get_or_insert(error),
+        }
+        if stages.len() >= most {
+            break;
+        }
+    }
+    match (stages.is_empty(), refusal) {
+        (true, Some(error)) => Err(not_for(sample, error.to_string())),
+        (true, None) => {
+            Err(Ending::skipped("it has no default configuration, and 0 to 9 are no parameters of it"))
+        }
+        (false, _) => Ok(stages),
+    }
+}
+
+/// Configurations of a native codec that are worth a try, the ordinary one first, made as they are asked for.
+struct Configs<'a> {
+    codec: &'a NativeCodec,
+    tries: std::vec::IntoIter<Try>,
+    default: Option<Map<String, Value>>,
+    is_varied: bool,
+}
+
+/// A way to a configuration.
+enum Try {
+    Json(Dialect, Map<String, Value>),
+    Words(Vec<u32>),
+}
+
+impl<'a> Configs<'a> {
+    fn new(codec: &'a NativeCodec, sample: &Sample) -> Self {
+        let mut tries = vec![Try::Json(Dialect::Numcodecs, Map::new())];
+        tries.push(Try::Json(Dialect::ZarrV3, Map::new()));
+        tries.push(Try::Words(Vec::new()));
+        let id = codec.info().filter_id;
+        let known = id.and_then(|id| profile::of(id, sample.dtype, &sample.shape)?.ok());
+        tries.extend(known.into_iter().flatten().map(|set| Try::Words(set.given)));
+        tries.extend((0..=9).map(|word| Try::Words(vec![word])));
+        Self { codec, tries: tries.into_iter(), default: None, is_varied: false }
+    }
+
+    /// The default configuration with one of its numbers or flags changed.
+    fn vary(&self) -> Vec<Try> {
+        let mut tries = Vec::new();
+        for (key, value) in self.default.iter().flatten() {
+            let others: Vec<Value> = match value {
+                Value::Bool(flag) => vec![Value::Bool(!flag)],
+                Value::Number(_) => [0, 1, 2, 4, 9].map(Value::from).to_vec(),
+                _ => Vec::new(),
+            };
+            for other in others.into_iter().filter(|other| other != value) {
+                let mut varied = self.default.clone().unwrap_or_default();
+                varied.insert(key.clone(), other);
+                tries.push(Try::Json(Dialect::Numcodecs, varied));
+            }
+        }
+        tries
+    }
+}
+
+impl Iterator for Configs<'_> {
+    type Item = Arc<dyn CodecConfig>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let Some(next) = self.tries.next() else {
+                if self.is_varied {
+                    return None;
+                }
+                self.is_varied = true;
+                self.tries = self.vary().into_iter();
+                continue;
+            };
+            let config = match next {
+                Try::Json(dialect, json) => self.codec.parse_json(dialect, &json, &mut Vec::new()),
+                Try::Words(words) => self.codec.parse_params(&words),
+            };
+            // What it refuses is no configuration of it.
+            let Ok(config) = config else { continue };
+            if self.default.is_none() {
+                self.default = config.to_json(Dialect::Numcodecs).ok();
+            }
+            return Some(config);
+        }
+    }
+}
+
+/// A configuration in words, such as `{"level":3}`.
+fn name_of(config: &dyn CodecConfig, stage: &BoundStage) -> String {
+    let json = config.to_json(Dialect::Numcodecs).or_else(|_| config.to_json(Dialect::ZarrV3));
+    match json {
+        Ok(json) => Value::Object(json).to_string(),
+        Err(_) => format!("parameters {:?}", stage.working),
+    }
+}
+
+fn not_for(sample: &Sample, why: String) -> Ending {
+    Ending::skipped(format!("not for {}: {why}", sample.name()))
+}
