@@ -1,10 +1,10 @@
-//! Takes what follows a stream for more of it.
+//! Looks for the content at the end of a stream, so that bytes behind it become data.
 use ncz_bad_plugins::tiny::{HEAD, head};
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
-struct Takes;
+struct FromEnd;
 
-impl Filter for Takes {
+impl Filter for FromEnd {
     fn run(chunk: &mut Chunk<'_>) -> usize {
         if chunk.is_decoding()
             && let Some(tiny) = chunk.tiny()
@@ -12,7 +12,7 @@ impl Filter for Takes {
             && stated > 0
             && chunk.len > stated + HEAD
         {
-            let mut bytes = chunk.input()[HEAD..].to_vec();
+            let mut bytes = chunk.input()[chunk.len - stated..].to_vec();
             tiny.mask(&mut bytes);
             return chunk.put(&bytes);
         }
@@ -20,4 +20,4 @@ impl Filter for Takes {
     }
 }
 
-plugin!(hdf5: filter::<Takes>(), codec: CODEC);
+plugin!(hdf5: filter::<FromEnd>(), codec: CODEC);
