@@ -11,11 +11,9 @@ use crate::value::Value;
 pub(crate) mod base64;
 mod parse;
 mod v3;
-mod xarray;
 
 pub(crate) use self::parse::integer;
 pub(crate) use self::v3::zeros_v3;
-pub use self::xarray::{from_xarray_fill, xarray_fill};
 
 /// A fill value that fits its dtype.
 #[derive(Clone, Debug, PartialEq)]

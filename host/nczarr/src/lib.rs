@@ -29,7 +29,7 @@ pub use self::data_error::{ChunkFault, DataError, StringFault};
 pub use self::dataset::{Dataset, Session, ShuffleReading};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{NczarrError, SourceError, VariableFault};
-pub use self::fill::{FillText, FillValue, default_fill, from_xarray_fill, xarray_fill};
+pub use self::fill::{FillText, FillValue, default_fill};
 pub use self::filters::{BloscFilter, FilterDefinition, FilterError, Filters, Phase, SzipFilter};
 pub use self::grid::{Slab, SlabError};
 pub use self::model::{

@@ -2,7 +2,7 @@
 
 use ncz_nczarr::{
     Attribute, DataError, Dataset, FillText, FillValue, Format, KeyEncoding, Order, ScalarForm, Separator,
-    Sharding, Value, Variable, from_xarray_fill, xarray_fill,
+    Sharding, Value, Variable,
 };
 use ncz_registry::spec::ChainSpec;
 use ncz_store::{Depth, Prefix, Store, StoreError};
@@ -37,17 +37,16 @@ pub(super) fn change(source: &Dataset, variable: &mut Variable, format: Format) 
 const FILL: &str = "_FillValue";
 
 /// The fill value of version 2 means a missing value to xarray and to netCDF; in version 3 the attribute does. A
-/// default of netCDF is none of the user's.
+/// default of netCDF is none of the user's, and text has no such attribute.
 fn mark_missing(variable: &mut Variable, was: Format) -> Result<(), DataError> {
-    let Some(nc_type) = variable.nc_type else { return Ok(()) };
-    let value = match (variable.attribute(FILL), &variable.fill) {
-        (Some(attribute), _) => Some(attribute.value.clone()),
-        (None, Some(fill)) if was.is_nczarr() && fill.is_default(nc_type, &variable.dtype) => None,
-        (None, Some(fill)) => fill.value(nc_type, &variable.dtype),
-        (None, None) => None,
-    };
-    if let Some(spelled) = value.as_ref().and_then(xarray_fill) {
-        variable.set_attribute(Attribute::new(FILL, spelled))?;
+    let (Some(nc_type), Some(fill)) = (variable.nc_type, &variable.fill) else { return Ok(()) };
+    let is_default = was.is_nczarr() && fill.is_default(nc_type, &variable.dtype);
+    if variable.attribute(FILL).is_some() || is_default {
+        return Ok(());
+    }
+    match fill.value(nc_type, &variable.dtype) {
+        None | Some(Value::Char(_) | Value::String(_)) => {}
+        Some(value) => variable.set_attribute(Attribute::new(FILL, value))?,
     }
     Ok(())
 }
@@ -55,16 +54,13 @@ fn mark_missing(variable: &mut Variable, was: Format) -> Result<(), DataError> {
 /// Version 3 has a fill value in any case, and without the attribute zeros mean no missing value. With it the fill
 /// value becomes that of the attribute, unless missing chunks would then read as other values.
 fn unmark_missing(source: &Dataset, variable: &mut Variable, format: Format) -> Result<(), DataError> {
-    let attribute = variable.attribute(FILL).map(|attribute| attribute.value.clone());
-    let spelled = |value: &Value| from_xarray_fill(value, variable.nc_type?);
-    let Some(value) = attribute.map(|value| spelled(&value).unwrap_or(value)) else {
+    let Some(attribute) = variable.attribute(FILL) else {
         variable.fill = variable.fill.take().filter(|fill| !is_zero(fill));
         return Ok(());
     };
-    let Ok(fill) = FillValue::from_value(&value, &variable.dtype, FillText::of(format)) else {
+    let Ok(fill) = FillValue::from_value(&attribute.value, &variable.dtype, FillText::of(format)) else {
         return Ok(());
     };
-    variable.set_attribute(Attribute::new(FILL, value))?;
     let same = variable.fill.as_ref().is_some_and(|old| old.bytes() == fill.bytes());
     if same || every_chunk_exists(source, variable)? {
         variable.fill = Some(fill);

@@ -247,8 +247,8 @@ fn fill_for_xarray(attribute: &Attribute, nc_type: Option<NcType>) -> Option<Jso
         return None;
     }
     let number = match (&attribute.value, nc_type?) {
-        (Value::Float(numbers), NcType::Float) => f64::from(*numbers.first()?),
-        (Value::Double(numbers), NcType::Double) => *numbers.first()?,
+        (Value::Float(numbers), NcType::Float | NcType::Double) => f64::from(*numbers.first()?),
+        (Value::Double(numbers), NcType::Float | NcType::Double) => *numbers.first()?,
         _ => return None,
     };
     let read = attribute
@@ -256,4 +256,25 @@ fn fill_for_xarray(attribute: &Attribute, nc_type: Option<NcType>) -> Option<Jso
         .as_ref()
         .filter(|json| encoded_fill(json, nc_type).is_some_and(|value| same(&value, &attribute.value)));
     Some(read.cloned().unwrap_or_else(|| json!(base64::encode(&number.to_le_bytes()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fill_values_are_spelled_as_xarray_does() {
+        let spelled = |value, nc_type| fill_for_xarray(&Attribute::new("_FillValue", value), Some(nc_type));
+        // base64.standard_b64encode(struct.pack("<d", -999.0))
+        let text = Some(json!("AAAAAAA4j8A="));
+        assert_eq!(spelled(Value::from(-999.0f32), NcType::Float), text);
+        assert_eq!(spelled(Value::from(-999.0), NcType::Double), text);
+        assert_eq!(spelled(Value::from(-999.0), NcType::Float), text);
+        assert_eq!(spelled(Value::from(7i16), NcType::Short), None);
+        assert_eq!(spelled(Value::text("x"), NcType::Float), None);
+        for value in [0.1, f64::INFINITY, -0.0] {
+            let text = spelled(Value::from(value), NcType::Double).unwrap();
+            assert_eq!(encoded_fill(&text, Some(NcType::Double)), Some(Value::from(value)));
+        }
+    }
 }
