@@ -77,6 +77,25 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
+/// The shared libraries that are examples of a package of the workspace, by the names of the examples, built in the
+/// profile of the running test.
+///
+/// They lie where cargo puts them, beside other files. Another build writes to them only if their sources changed.
+///
+/// # Errors
+///
+/// [`Error::Failed`] with the compiler's messages if the build fails.
+pub fn build_examples(package: &str) -> Result<BTreeMap<String, PathBuf>, Error> {
+    let messages = cargo_build(["-p", package, "--examples"].map(OsString::from))?;
+    let examples = messages.iter().filter(|message| message["target"]["kind"][0] == "example");
+    let library = |message: &Value| {
+        let files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
+        let file = files.into_iter().find(|name| name.ends_with(DLL_SUFFIX))?;
+        Some((message["target"]["name"].as_str()?.to_owned(), PathBuf::from(file)))
+    };
+    Ok(examples.filter_map(library).collect())
+}
+
 /// `<target>/test-plugins/<profile>`: a lock file, a record of the last test run, and one folder for each build.
 struct PluginFolders {
     root: PathBuf,
@@ -242,6 +261,12 @@ mod tests {
         assert!(built >= 7, "{built} libraries in {folder:?}");
         assert_eq!(plugin("zstd").unwrap().parent(), Some(folder.as_path()));
         assert!(plugin("nothing").is_err());
+    }
+
+    #[test]
+    fn examples_are_built_and_named() {
+        let libraries = build_examples("ncz-codec").unwrap();
+        assert!(libraries["rle"].is_file(), "{libraries:?}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! * [`fixtures`], [`unpack`], [`chunks`], [`arrays`]: data that other programs wrote.
 //! * [`python`]: netCDF4, zarr-python, h5py, hdf5plugin and tensorstore in an environment that is made on first use.
-//! * [`build_plugins`], [`plugin`], [`build_binary`]: our own shared libraries and programs, built by cargo in the
-//!   profile of the running test.
+//! * [`build_plugins`], [`plugin`], [`build_examples`], [`build_binary`]: our own shared libraries and programs,
+//!   built by cargo in the profile of the running test.
 //! * [`program`]: tools of the system, such as `h5dump`.
 //!
 //! What a machine lacks is a [`Skip`]: it prints one line that names the remedy, and under CI (`CI` set) it panics,
@@ -24,7 +24,7 @@ mod skip;
 mod workspace;
 
 pub use arrays::{NamedArray, arrays};
-pub use build::{build_binary, build_plugins, plugin};
+pub use build::{build_binary, build_examples, build_plugins, plugin};
 pub use chunks::{ChunkCase, Filter, chunks};
 pub use error::Error;
 pub use fixtures::{fixtures, unpack};
