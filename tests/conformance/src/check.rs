@@ -63,6 +63,20 @@ impl Check {
 }
 
 impl Scope {
+    /// Its name in lists.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Library => "library",
+            Self::Coding => "hdf5, native",
+            Self::Hdf5 => "hdf5",
+            Self::Codec => "nczarr",
+            Self::Native => "native",
+            Self::Json => "nczarr, native",
+            Self::Each => "each",
+        }
+    }
+
     /// Whether a check of this scope runs on the target.
     pub fn has(self, target: &Target) -> bool {
         match target {

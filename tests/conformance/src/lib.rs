@@ -1,11 +1,14 @@
 //! Tells whether a codec plugin is fit: for HDF5, for netcdf-c, for ncz.
 //!
 //! Each check of a library runs in a process of its own, so that a plugin that crashes or hangs is a line of the
-//! report. The program is `ncz-conform`; a crate's own tests reach the same through [`test_main`].
+//! report. The program is `ncz-conform`; other programs run the same with [`Conformance`].
 
 pub mod cases;
 pub mod check;
+pub mod clock;
 pub mod coding;
+pub mod error;
+pub mod exit;
 pub mod mutation;
 pub mod outcome;
 pub mod profile;
@@ -13,3 +16,19 @@ pub mod results;
 pub mod sample;
 pub mod subject;
 pub mod trial;
+pub mod worker;
+
+mod conformance;
+mod job;
+mod libraries;
+mod machine;
+mod plan;
+mod process;
+mod replay;
+mod signals;
+mod strays;
+mod verdict;
+mod watchdog;
+
+pub use conformance::{Conformance, Watcher};
+pub use plan::Selection;

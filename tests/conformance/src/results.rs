@@ -24,6 +24,8 @@ pub struct Run {
     pub machine: Machine,
     /// The libraries, in the order they were given.
     pub libraries: Vec<LibraryResult>,
+    /// Faults of the runner itself, one line each; empty but for bugs. Their checks are among the skipped ones.
+    pub bugs: Vec<String>,
 }
 
 /// The machine of a run.
@@ -76,7 +78,7 @@ pub struct CheckResult {
     pub outcome: Outcome,
     /// How long its process ran.
     pub took: Duration,
-    /// What it did when it crashed or hung.
+    /// What it did when it crashed or hung; the message says that too.
     pub step: Option<String>,
     /// The end of what its process wrote to stdout; empty mostly.
     pub stdout: String,

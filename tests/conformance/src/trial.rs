@@ -3,19 +3,18 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use fastrand::Rng;
-use ncz_codec::{CodecType, Container};
-use ncz_registry::load::probe::Host;
+use ncz_codec::CodecType;
 use ncz_registry::load::{CodecHalf, Hdf5Half, NativeCodec};
 use serde_json::{Map, Value};
 
 use crate::check::{Check, Target};
-use crate::coding::{Coding, Way};
+use crate::error::chain;
 use crate::outcome::{Ending, Outcome, Verdict};
-use crate::profile::{self, Fidelity, ParameterSet};
-use crate::sample::Sample;
 use crate::subject::Subject;
+use crate::worker;
 
 /// What a run is asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +43,14 @@ impl Default for Settings {
 pub trait Progress {
     /// Called before each step that may crash or hang.
     fn step(&mut self, what: &str);
+
+    /// The step that was told last may use so much processor time. Whoever can, ends the process when it uses more.
+    fn watch(&mut self, limit: Duration) {
+        let _ = limit;
+    }
+
+    /// The step is over.
+    fn rest(&mut self) {}
 }
 
 /// One check on one target, from the inside.
@@ -128,6 +135,24 @@ impl Trial {
         self.progress.step(&what.to_string());
     }
 
+    /// Does one step that may use `limit` of processor time, all threads together. Where it uses more, the process
+    /// ends and the verdict is [`Verdict::Hung`].
+    ///
+    /// [`cpu_time`](crate::clock::cpu_time) measures what a limit is made from.
+    pub fn limited<R>(&mut self, limit: Duration, what: impl Display, action: impl FnOnce() -> R) -> R {
+        self.step(what);
+        self.progress.watch(limit);
+        let result = action();
+        self.progress.rest();
+        result
+    }
+
+    /// Whether plugins find functions of this program under the names of libhdf5's allocator; if not,
+    /// [`Host::Marked`](ncz_registry::load::probe::Host::Marked) makes no difference to them.
+    pub fn has_exported_allocator(&self) -> bool {
+        worker::has_exported_allocator()
+    }
+
     /// Notes that some host or some data will have trouble.
     pub fn warn(&mut self, message: impl Into<String>) {
         self.warnings.push(message.into());
@@ -187,115 +212,9 @@ impl Trial {
         }
     }
 
-    /// The codec that is looked at, ready for chunks like `sample`: with its ordinary parameters first, then others
-    /// that are worth a try.
-    ///
-    /// # Errors
-    /// `Skipped` if it takes no such chunks, or its parameters are not known here.
-    pub fn codings(&self, sample: &Sample) -> Result<Vec<Coding>, Ending> {
-        match &self.target {
-            Target::Hdf5(_) => self.filter_codings(sample),
-            Target::Native(_) => self.native_codings(sample),
-            _ => Err(self.gone()),
-        }
-    }
-
-    /// The first of [`Trial::codings`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn coding(&self, sample: &Sample) -> Result<Coding, Ending> {
-        self.codings(sample)?
-            .into_iter()
-            .next()
-            .ok_or_else(|| Ending::skipped("there are no parameters for it"))
-    }
-
-    fn filter_codings(&self, sample: &Sample) -> Result<Vec<Coding>, Ending> {
-        let half = self.hdf5()?;
-        let sets = self.parameter_sets(half, sample)?;
-        Ok(sets
-            .into_iter()
-            .map(|set| Coding {
-                name: format!("cd_values {:?}", set.working),
-                way: Way::Filter(half.clone(), set.working),
-                fidelity: self.fidelity(half.id(), set.fidelity),
-                concurrent: false,
-                host: Host::Malloc,
-            })
-            .collect())
-    }
-
-    /// Where working parameters of a filter come from, the surest first.
-    fn parameter_sets(&self, half: &Hdf5Half, sample: &Sample) -> Result<Vec<ParameterSet>, Ending> {
-        let id = half.id();
-        let exact = |given: Vec<u32>, working| ParameterSet { working, given, fidelity: Fidelity::Exact };
-        if let Some((_, words)) = self.settings.params.iter().find(|(of, _)| *of == id) {
-            return Ok(vec![exact(words.clone(), words.clone())]);
-        }
-        let subject = self.subject()?;
-        if let Some(codec) = subject.native_of(id) {
-            let config = codec
-                .parse_params(&[])
-                .or_else(|_| codec.parse_json(ncz_codec::Dialect::Numcodecs, &Map::new(), &mut Vec::new()))
-                .map_err(|error| Ending::skipped(format!("the native codec has no default: {error}")))?;
-            let bound = config
-                .bind(&sample.repr(), &sample.env(Container::Hdf5))
-                .map_err(|error| Ending::skipped(format!("not for {}: {error}", sample.name())))?;
-            let given = bound.stored.to_params().unwrap_or_default();
-            return Ok(vec![exact(given, bound.working)]);
-        }
-        if let Some(known) = profile::of(id, sample.dtype, &sample.shape) {
-            return known.map_err(|why| Ending::skipped(format!("not for {}: {}", sample.name(), why.0)));
-        }
-        if half.has_set_local() {
-            return Err(Ending::skipped(format!(
-                "its working parameters come from set_local, which needs libhdf5; give them with --params {id}=.."
-            )));
-        }
-        let default = subject.codec_of(id).filter(|codec| !codec.has_modify_parameters());
-        let words = default.and_then(|codec| codec.to_params(&Map::new()).ok()).unwrap_or_default();
-        Ok(vec![exact(words.clone(), words)])
-    }
-
-    fn native_codings(&self, sample: &Sample) -> Result<Vec<Coding>, Ending> {
-        let codec = self.native()?;
-        let config = codec
-            .parse_json(ncz_codec::Dialect::Numcodecs, &Map::new(), &mut Vec::new())
-            .or_else(|_| codec.parse_params(&[]))
-            .map_err(|error| Ending::skipped(format!("it has no default configuration: {error}")))?;
-        let bound = config
-            .bind(&sample.repr(), &sample.env(Container::NczarrV2))
-            .map_err(|error| Ending::skipped(format!("not for {}: {error}", sample.name())))?;
-        let fidelity =
-            codec.info().filter_id.map_or(Fidelity::Exact, |id| self.fidelity(id, Fidelity::Exact));
-        Ok(vec![Coding {
-            name: "its defaults".to_owned(),
-            way: Way::Native(bound.coder),
-            fidelity,
-            concurrent: true,
-            host: Host::Malloc,
-        }])
-    }
-
-    fn fidelity(&self, id: u32, known: Fidelity) -> Fidelity {
-        if self.settings.lossy.contains(&id) { Fidelity::Lossy } else { known }
-    }
-
     fn gone(&self) -> Ending {
         Ending::skipped(format!("the library has no {}", self.target))
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 /// A seed that differs for each text.

@@ -1,0 +1,91 @@
+//! Why a run could not be made.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run could not be made. What is wrong with a library is no error but a result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A library or a folder that cannot be looked at.
+    #[error("{} cannot be read", path.display())]
+    Unreadable {
+        /// Where it should lie.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A folder without plugins.
+    #[error("{} holds no file with the name of a plugin ({pattern}); name the files themselves", path.display())]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+        /// The names that count.
+        pattern: &'static str,
+    },
+    /// A pattern of `--include` or `--exclude` that fits no check.
+    #[error("no check is called {pattern:?}; {}", near.as_ref().map_or_else(
+        || "ncz-conform --list --level 10 shows them all".to_owned(),
+        |near| format!("did you mean {near}?")
+    ))]
+    NothingMatches {
+        /// The pattern.
+        pattern: String,
+        /// A check with a name like that.
+        near: Option<&'static str>,
+    },
+    /// What was included was excluded too, or begins at a higher level.
+    #[error("no check is left at level {level}{}", begins.map_or_else(
+        || "; leave out an --exclude or a --target".to_owned(),
+        |(id, at)| format!(": {id} begins at level {at}; add --level {at}")
+    ))]
+    NothingChosen {
+        /// The level of the run.
+        level: u8,
+        /// A check that was asked for, and its level.
+        begins: Option<(&'static str, u8)>,
+    },
+    /// The program that should run checks does not answer to it.
+    #[error(
+        "this program does not run checks; call ncz_conform::worker::run_if_asked() first thing in its main"
+    )]
+    NoWorker,
+    /// A worker process cannot be started.
+    #[error("a process for a check cannot be started from {}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The temporary folder of a run cannot be used.
+    #[error("the temporary folder {} cannot be used; TMPDIR names another", path.display())]
+    Temporary {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A report cannot be written.
+    #[error("the report {} cannot be written", path.display())]
+    Report {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Somebody wanted the run to end.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// An error with its causes.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

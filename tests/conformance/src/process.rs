@@ -1,0 +1,172 @@
+//! The outside of a worker: starting one, waiting for it, and leaving nothing of it behind.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::error::Error;
+use crate::job::{Answer, Job, TOKEN};
+use crate::strays;
+
+/// Variables with these beginnings change what libraries do; a check gets none of them.
+const CLEANED: [&str; 4] = ["NCZ_", "BLOSC_", "HDF5_", "H5Z_"];
+/// How much is kept of what a worker prints.
+const TAIL: u64 = 4 << 10;
+
+/// How a worker ended, and what it left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) took: Duration,
+    pub(crate) step: Option<String>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// How many other processes it left behind.
+    pub(crate) strays: usize,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// With that exit code.
+    Code(i32),
+    /// By that signal.
+    Signal(i32),
+    /// It was killed because its time was over.
+    TimeOut,
+}
+
+/// What all workers of a run have in common.
+#[derive(Debug)]
+pub(crate) struct Workers<'a> {
+    pub(crate) program: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) timeout: Duration,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl Workers<'_> {
+    /// Runs a job to its end. Nothing of it is left afterwards, neither process nor file.
+    ///
+    /// # Errors
+    /// The system gives no process or no files, or the run was interrupted.
+    pub(crate) fn run(&self, mut job: Job) -> Result<Ended, Error> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let token = format!(
+            "{}-{}-{:x}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed),
+            fastrand::u64(..)
+        );
+        job.folder = self.folder.join(&token);
+        let temporary = |source| Error::Temporary { path: self.folder.clone(), source };
+        fs::create_dir_all(job.work_folder()).map_err(temporary)?;
+        let stdout = File::create_new(job.stdout_file()).map_err(temporary)?;
+        let stderr = File::create_new(job.stderr_file()).map_err(temporary)?;
+        let start_error = |source| Error::Start { program: self.program.clone(), source };
+        let start = Instant::now();
+        let mut child = command(&self.program, &job, &token)
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .map_err(start_error)?;
+        let how = self.wait(&child, start);
+        let took = start.elapsed();
+        let (status, strays) = bury(&mut child, &token).map_err(start_error)?;
+        let ended = Ended {
+            how: match how {
+                Some(how) => how,
+                None => how_of(status),
+            },
+            answer: job.read(),
+            took,
+            step: fs::read(job.step_file()).ok().and_then(|bytes| first_line(&bytes)),
+            stdout: tail(&job.stdout_file()),
+            stderr: tail(&job.stderr_file()),
+            strays,
+        };
+        // What cannot be removed now goes with the folder of the run.
+        let _ = fs::remove_dir_all(&job.folder);
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(ended) }
+    }
+
+    /// Waits until the worker has ended; it is not reaped, so that its id stays its own. `TimeOut` where it is still
+    /// there when its time is over, and when the run is to stop.
+    fn wait(&self, child: &Child, start: Instant) -> Option<How> {
+        let mut pause = Duration::from_micros(500);
+        loop {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            match waitid(WaitId::Pid(pid(child)), options) {
+                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                // An error: somebody else reaps our children. There is nothing to wait for then.
+                Ok(Some(_)) | Err(_) => return None,
+            }
+            let elapsed = start.elapsed();
+            if elapsed > self.timeout || self.stop.load(Ordering::Relaxed) {
+                return Some(How::TimeOut);
+            }
+            thread::sleep(pause);
+            pause = (elapsed / 20).clamp(Duration::from_micros(500), Duration::from_millis(20));
+        }
+    }
+}
+
+/// The command that does a job, in a process group of its own.
+fn command(program: &Path, job: &Job, token: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(job.arguments()).current_dir(job.work_folder()).stdin(Stdio::null()).process_group(0);
+    for (name, _) in std::env::vars_os() {
+        if CLEANED.iter().any(|start| name.as_encoded_bytes().starts_with(start.as_bytes())) {
+            command.env_remove(name);
+        }
+    }
+    command.env(TOKEN, token);
+    command
+}
+
+/// Kills what is left of a worker and all that it started, and reaps it: its status, and how many others there were.
+fn bury(child: &mut Child, token: &str) -> io::Result<(ExitStatus, usize)> {
+    let group = pid(child);
+    // The worker is not reaped yet, so that no other group can have this number.
+    let _ = kill_process_group(group, Signal::KILL);
+    let status = child.wait()?;
+    Ok((status, strays::reap_group(group) + strays::kill(token)))
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_child(child)
+}
+
+fn how_of(status: ExitStatus) -> How {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => How::Code(code),
+        (None, signal) => How::Signal(signal.unwrap_or_default()),
+    }
+}
+
+fn first_line(bytes: &[u8]) -> Option<String> {
+    let line = bytes.split(|byte| *byte == b'\n').next().filter(|line| !line.is_empty())?;
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
+/// The end of a file of text.
+fn tail(path: &Path) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let len = file.metadata()?.len();
+        file.seek(SeekFrom::Start(len.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    // No file: the plugin removed it, and with it what it printed.
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+}

@@ -1,0 +1,79 @@
+//! Processes that a plugin started and left behind.
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+/// Makes orphans of workers children of this process, so that it can reap them; where that is unknown, the system's
+/// first process does.
+pub(crate) fn adopt() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// Reaps what was killed of a worker's process group: how many there were.
+pub(crate) fn reap_group(group: Pid) -> usize {
+    let mut killed = 0;
+    loop {
+        match waitid(WaitId::Pgid(Some(group)), WaitIdOptions::EXITED) {
+            Ok(Some(status)) => killed += usize::from(status.killed()),
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(None) | Err(_) => return killed,
+        }
+    }
+}
+
+/// Kills and reaps all processes with this token that left the worker's process group: how many there were.
+#[cfg(target_os = "linux")]
+pub(crate) fn kill(token: &str) -> usize {
+    use rustix::process::{Signal, kill_process};
+
+    let mut killed = 0;
+    // Children of those that are killed come to us only then.
+    loop {
+        let strays: Vec<Pid> = linux::children().into_iter().filter(|pid| linux::has(*pid, token)).collect();
+        if strays.is_empty() {
+            return killed;
+        }
+        for pid in strays {
+            let _ = kill_process(pid, Signal::KILL);
+            while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED), Err(rustix::io::Errno::INTR)) {}
+            killed += 1;
+        }
+    }
+}
+
+/// Unknown on this system: there is no telling whose child a process was.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn kill(_token: &str) -> usize {
+    0
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+
+    use rustix::process::Pid;
+
+    use crate::job::TOKEN;
+
+    /// The children of all threads of this process.
+    pub(super) fn children() -> Vec<Pid> {
+        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        threads
+            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+            .flat_map(|list| list.split_ascii_whitespace().filter_map(pid).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// Whether a process, or one that it was forked from, was started with this token.
+    pub(super) fn has(pid: Pid, token: &str) -> bool {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let wanted = format!("{TOKEN}={token}");
+        environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+    }
+
+    fn pid(text: &str) -> Option<Pid> {
+        Pid::from_raw(text.parse().ok()?)
+    }
+}

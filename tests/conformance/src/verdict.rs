@@ -1,0 +1,136 @@
+//! From the end of a worker to a verdict.
+
+use std::time::Duration;
+
+use crate::check::{Check, Target};
+use crate::job::Answer;
+use crate::outcome::{Outcome, Verdict};
+use crate::process::{Ended, How};
+use crate::results::{CheckResult, TargetFacts};
+use crate::signals;
+
+/// What came of looking at a library.
+#[derive(Debug)]
+pub(crate) enum Inspected {
+    /// It offers this.
+    Opened(Vec<TargetFacts>),
+    /// It cannot be opened, or its entry functions do not come back; and what it was at.
+    Broken(Outcome, Option<String>),
+}
+
+pub(crate) fn of_inspection(mut ended: Ended, timeout: Duration) -> Inspected {
+    ended.step = Some("opening the library and asking what it offers".to_owned());
+    match ended.answer.take() {
+        // One that crashes only when the process ends offers what it said; each check will tell.
+        Some(Answer::Targets(targets)) => Inspected::Opened(targets),
+        Some(Answer::Closed(why)) => Inspected::Broken(Outcome::new(Verdict::Failed, why), None),
+        Some(Answer::Bug(what)) => Inspected::Broken(Outcome::new(Verdict::Failed, bug_text(&what)), None),
+        Some(Answer::Outcome(outcome)) => Inspected::Broken(outcome, ended.step),
+        None => Inspected::Broken(without_answer(&ended, timeout), ended.step),
+    }
+}
+
+/// The result of a check, and the fault of the runner if there was one.
+pub(crate) fn of_check(
+    check: &'static Check,
+    target: Target,
+    mut ended: Ended,
+    timeout: Duration,
+    replay: String,
+) -> (CheckResult, Option<String>) {
+    let mut bug = None;
+    let mut outcome = match ended.answer.take() {
+        Some(Answer::Outcome(outcome)) => after_answer(outcome, &ended, timeout),
+        None => without_answer(&ended, timeout),
+        Some(other) => {
+            let what = match other {
+                Answer::Bug(what) => what,
+                _ => "the worker answered another question".to_owned(),
+            };
+            bug = Some(format!("{} of {target}: {what}; again with: {replay}", check.id));
+            Outcome::new(Verdict::Skipped, bug_text(&what))
+        }
+    };
+    if ended.strays > 0 {
+        let note = format!("processes left behind, which were killed: {}", ended.strays);
+        outcome.verdict = outcome.verdict.max(Verdict::Warned);
+        add(&mut outcome.message, &note);
+    }
+    let step = ended.step.filter(|_| matches!(outcome.verdict, Verdict::Crashed | Verdict::Hung));
+    let result = CheckResult {
+        check,
+        target,
+        outcome,
+        took: ended.took,
+        step,
+        stdout: ended.stdout,
+        stderr: ended.stderr,
+        replay,
+    };
+    (result, bug)
+}
+
+/// The result of a check that was not run.
+pub(crate) fn skipped(check: &'static Check, target: Target, why: &str, replay: String) -> CheckResult {
+    CheckResult {
+        check,
+        target,
+        outcome: Outcome::new(Verdict::Skipped, why),
+        took: Duration::ZERO,
+        step: None,
+        stdout: String::new(),
+        stderr: String::new(),
+        replay,
+    }
+}
+
+/// A worker that answered: its exit code says nothing, but its end may.
+fn after_answer(mut outcome: Outcome, ended: &Ended, timeout: Duration) -> Outcome {
+    let (verdict, note) = match ended.how {
+        // It ended itself to get out of a hung call.
+        How::Signal(_) if outcome.verdict == Verdict::Hung => return outcome,
+        How::Code(_) => return outcome,
+        How::Signal(signal) => (
+            Verdict::Crashed,
+            format!("when the process ended (exit handlers, destructors): {}", signals::name(signal)),
+        ),
+        How::TimeOut => (
+            Verdict::Hung,
+            format!(
+                "the process does not end (exit handlers, destructors): killed after {}",
+                seconds(timeout)
+            ),
+        ),
+    };
+    // A rule that was seen broken is the clearer finding.
+    if !outcome.verdict.is_bad() {
+        outcome.verdict = verdict;
+    }
+    add(&mut outcome.message, &note);
+    outcome
+}
+
+fn without_answer(ended: &Ended, timeout: Duration) -> Outcome {
+    let step = ended.step.as_deref().unwrap_or("the process started");
+    let (verdict, how) = match ended.how {
+        How::TimeOut => (Verdict::Hung, format!("not done after {}, and killed", seconds(timeout))),
+        How::Signal(signal) => (Verdict::Crashed, signals::name(signal)),
+        How::Code(code) => (Verdict::Crashed, format!("it ended the process with exit code {code}")),
+    };
+    Outcome::new(verdict, format!("{how}, while: {step}"))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+fn bug_text(what: &str) -> String {
+    format!("a bug in ncz-conform: {what}")
+}
+
+fn add(message: &mut String, note: &str) {
+    if !message.is_empty() {
+        message.push('\n');
+    }
+    message.push_str(note);
+}
