@@ -5,10 +5,10 @@ use ncz_bad_plugins::abi::hdf5::Class2;
 use ncz_bad_plugins::{CODEC, FILTER, entry, plugin};
 
 const OTHER: Class2 = Class2 { name: c"ncz_tiny, asked again".as_ptr(), ..FILTER };
-static WAS_ASKED: AtomicBool = AtomicBool::new(false);
+static IS_SECOND: AtomicBool = AtomicBool::new(false);
 
 entry!(H5PLget_plugin_type -> i32, 0);
 entry!(H5PLget_plugin_info -> *const Class2, {
-    if WAS_ASKED.swap(true, Ordering::Relaxed) { const { &OTHER } } else { const { &FILTER } }
+    if IS_SECOND.fetch_xor(true, Ordering::Relaxed) { const { &OTHER } } else { const { &FILTER } }
 });
 plugin!(codec: CODEC);

@@ -5,7 +5,9 @@ struct Divides;
 
 impl Filter for Divides {
     fn run(chunk: &mut Chunk<'_>) -> usize {
-        std::hint::black_box(1000 / chunk.len);
+        if !chunk.is_decoding() {
+            std::hint::black_box(1000 / chunk.len);
+        }
         chunk.good()
     }
 }

@@ -7,7 +7,7 @@ struct Differs;
 
 impl Twist for Differs {
     fn bind(bound: &mut Bound<Twisted<Self>>, _: &Repr) {
-        bound.coder = Self::coder(bound.coder);
+        bound.coder.tiny = Self::coder(bound.coder.tiny);
     }
 
     fn coder(good: Tiny) -> Tiny {

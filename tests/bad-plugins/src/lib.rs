@@ -33,5 +33,7 @@ pub use ncz_codec::abi;
 
 pub use codec_half::{CODEC, Json, Words, codec, good_json, put_text};
 pub use filter::{Chunk, FILTER, Filter, filter};
-pub use native::{Native, TABLE_SIZE, Transcoder, Twist, Twisted, table, table_of, transcoder, twisted};
+pub use native::{
+    Native, TABLE_SIZE, Transcoder, Twist, Twisted, TwistedCoder, table, table_of, transcoder, twisted,
+};
 pub use tiny::{ID, NAME, Tiny};

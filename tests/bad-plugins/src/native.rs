@@ -49,10 +49,41 @@ pub struct Twisted<T>(
     PhantomData<T>,
 );
 
+/// The coder of [`Twisted`].
+#[derive(Debug, Clone, Copy)]
+pub struct TwistedCoder {
+    /// What it encodes and decodes with.
+    pub tiny: Tiny,
+    /// How many bytes at the end of a chunk are lost.
+    pub lost: usize,
+}
+
+impl ncz_codec::Coder for TwistedCoder {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn max_encoded_len(&self, len: usize) -> Option<usize> {
+        self.tiny.max_encoded_len(len)
+    }
+
+    fn encode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+        self.tiny.encode(&mut (), &input[..input.len().saturating_sub(self.lost)], output)
+    }
+
+    fn decode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+        self.tiny.decode(&mut (), input, output)
+    }
+
+    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
+        self.tiny.decoded_len(input)
+    }
+}
+
 impl<T: Twist> Codec for Twisted<T> {
     const INFO: CodecInfo = Tiny::INFO;
 
-    type Coder = Tiny;
+    type Coder = TwistedCoder;
 
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         Ok(Self(Tiny::from_json(dialect, config, notes)?, PhantomData))
@@ -72,13 +103,14 @@ impl<T: Twist> Codec for Twisted<T> {
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let Bound { working, output, coder, .. } = self.0.bind(input, env)?;
+        let coder = TwistedCoder { tiny: coder, lost: 0 };
         let mut bound = Bound { stored: *self, working, output, coder };
         T::bind(&mut bound, input);
         Ok(bound)
     }
 
-    fn coder(working: &[u32]) -> Result<Tiny> {
-        Ok(T::coder(<Tiny as Codec>::coder(working)?))
+    fn coder(working: &[u32]) -> Result<TwistedCoder> {
+        Ok(TwistedCoder { tiny: T::coder(<Tiny as Codec>::coder(working)?), lost: 0 })
     }
 }
 

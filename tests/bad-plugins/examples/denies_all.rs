@@ -1,0 +1,5 @@
+//! Its record says that it neither encodes nor decodes, but it does both.
+use ncz_bad_plugins::abi::hdf5::Class2;
+use ncz_bad_plugins::{CODEC, FILTER, plugin};
+
+plugin!(hdf5: Class2 { encoder_present: 0, decoder_present: 0, ..FILTER }, codec: CODEC);
