@@ -1,0 +1,215 @@
+//! Chunks that are encoded and decoded, and what came back.
+
+use std::collections::BTreeSet;
+
+use ncz_codec::{ByteOrder, Kind};
+
+use crate::coding::{Coding, Way};
+use crate::outcome::Ending;
+use crate::profile::Fidelity;
+use crate::sample::{Content, Sample, dtype_name};
+use crate::trial::Trial;
+
+/// So many refused chunks are named in a message.
+const NAMED_MAX: usize = 4;
+
+/// Chunks that are encoded and decoded, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Trips {
+    /// How many came back.
+    pub(super) taken: usize,
+    /// The types of chunks that came back.
+    pub(super) dtypes: BTreeSet<String>,
+    must_take: bool,
+    refused: Vec<String>,
+    not_for: Option<Ending>,
+    is_filter_alone: bool,
+}
+
+impl Trips {
+    /// No chunks so far.
+    ///
+    /// # Errors
+    /// The library cannot be opened.
+    pub(super) fn new(trial: &Trial) -> Result<Self, Ending> {
+        trial.subject()?;
+        Ok(Self::default())
+    }
+
+    /// One chunk at least has to be taken.
+    pub(super) fn must_take(&mut self) {
+        self.must_take = true;
+    }
+
+    /// The codec for chunks like `sample`; nothing if it is not for them.
+    ///
+    /// # Errors
+    /// The library cannot be opened.
+    pub(super) fn codings(&mut self, trial: &Trial, sample: &Sample) -> Result<Option<Vec<Coding>>, Ending> {
+        self.or_note(trial.codings(sample))
+    }
+
+    /// Encodes and decodes the chunk with the ordinary parameters. Whether the codec is for such chunks.
+    ///
+    /// # Errors
+    /// It does not come back.
+    pub(super) fn run_first(&mut self, trial: &mut Trial, sample: &Sample) -> Result<bool, Ending> {
+        let Some(coding) = self.or_note(trial.coding(sample))? else { return Ok(false) };
+        self.run(trial, sample, &coding)?;
+        Ok(true)
+    }
+
+    /// Encodes and decodes the chunk.
+    ///
+    /// # Errors
+    /// It does not come back.
+    pub(super) fn run(&mut self, trial: &mut Trial, sample: &Sample, coding: &Coding) -> Result<(), Ending> {
+        let what = || format!("{} with {}", sample.name(), coding.name);
+        trial.step(format_args!("encoding {}", what()));
+        let stream = match coding.encode(&sample.bytes) {
+            Ok(stream) => stream,
+            Err(error) => {
+                self.is_filter_alone =
+                    matches!(coding.way, Way::Filter(..)) && !super::has_codec_half(trial, coding)?;
+                self.refused.push(format!("{} ({error})", what()));
+                return Ok(());
+            }
+        };
+        trial.step(format_args!("decoding the stream of {} bytes of {}", stream.len(), what()));
+        let chunk = coding.decode(&stream, sample.bytes.len()).map_err(|error| {
+            Ending::failed(format!("the codec's own stream of {} is refused: {error}", what()))
+        })?;
+        if let Some(how) = difference(sample, &chunk, coding.fidelity) {
+            return Err(Ending::failed(format!("{} comes back otherwise: {how}", what())));
+        }
+        self.taken += 1;
+        self.dtypes.insert(dtype_name(sample.dtype));
+        Ok(())
+    }
+
+    /// Says of all chunks together what came of them.
+    ///
+    /// # Errors
+    /// Chunks were refused that must not be; or the codec was for none.
+    pub(super) fn end(self, trial: &mut Trial) -> Result<(), Ending> {
+        if self.refused.is_empty() {
+            return match self.not_for {
+                Some(ending) if self.taken == 0 => Err(ending),
+                _ => Ok(()),
+            };
+        }
+        let named = self.refused[..self.refused.len().min(NAMED_MAX)].join("; ");
+        let more = if self.refused.len() > NAMED_MAX { "; .." } else { "" };
+        let text = format!(
+            "{} of {} chunks are refused: {named}{more}",
+            self.refused.len(),
+            self.refused.len() + self.taken
+        );
+        match (self.is_filter_alone, self.must_take && self.taken == 0) {
+            (true, false) => trial.warn(format!(
+                "{text}. HDF5 stores such chunks as they are if the filter is optional, else the write fails"
+            )),
+            (true, true) => return Err(Ending::failed(text)),
+            (false, _) => return Err(Ending::failed(format!("{text}. netcdf-c and Zarr cannot write them"))),
+        }
+        Ok(())
+    }
+
+    /// Notes why the codec is not for a chunk; other endings go on.
+    fn or_note<T>(&mut self, found: Result<T, Ending>) -> Result<Option<T>, Ending> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(ending @ Ending::Skipped(_)) => {
+                self.not_for.get_or_insert(ending);
+                Ok(None)
+            }
+            Err(ending) => Err(ending),
+        }
+    }
+}
+
+/// How a chunk differs from what was encoded.
+pub(super) fn difference(sample: &Sample, chunk: &[u8], fidelity: Fidelity) -> Option<String> {
+    let want = &sample.bytes;
+    if chunk.len() != want.len() {
+        return Some(format!("{} bytes of {}", chunk.len(), want.len()));
+    }
+    match fidelity {
+        Fidelity::Exact => first_difference(want, chunk),
+        Fidelity::Lossy => far_off(sample, chunk),
+    }
+}
+
+/// The first byte in which two byte strings of one length differ.
+pub(super) fn first_difference(want: &[u8], got: &[u8]) -> Option<String> {
+    if want == got {
+        return None;
+    }
+    let at = want.iter().zip(got).position(|(want, got)| want != got)?;
+    let count = want.iter().zip(got).filter(|(want, got)| want != got).count();
+    Some(format!(
+        "byte {at} is {:#04x}, not {:#04x}; {count} of {} bytes differ",
+        got[at],
+        want[at],
+        want.len()
+    ))
+}
+
+/// The first value that is far from the one encoded, for smooth fields of numbers in this machine's order: no
+/// tolerance that anybody sets is a twentieth of the whole range.
+fn far_off(sample: &Sample, chunk: &[u8]) -> Option<String> {
+    let size = sample.dtype.size;
+    let is_number = matches!(sample.dtype.kind, Kind::Int | Kind::UInt | Kind::Float) && size != 2;
+    let is_native = size == 1 || (sample.dtype.order == ByteOrder::Little) == cfg!(target_endian = "little");
+    if sample.content != Content::Smooth || !is_number || !is_native {
+        return None;
+    }
+    let numbers = |bytes: &[u8]| -> Vec<f64> {
+        bytes.chunks_exact(size).map(|element| number(sample.dtype.kind, element)).collect()
+    };
+    let (want, got) = (numbers(&sample.bytes), numbers(chunk));
+    let (least, most) =
+        want.iter().fold((f64::MAX, f64::MIN), |(least, most), &value| (least.min(value), most.max(value)));
+    let tolerance = (most - least) / 20.0 + least.abs().max(most.abs()) / 100.0;
+    let at = want.iter().zip(&got).position(|(want, got)| (want - got).abs() > tolerance || got.is_nan())?;
+    Some(format!("value {at} is {}, far from {}", got[at], want[at]))
+}
+
+/// A number in this machine's byte order.
+fn number(kind: Kind, element: &[u8]) -> f64 {
+    fn array<const N: usize>(element: &[u8]) -> [u8; N] {
+        std::array::from_fn(|place| element.get(place).copied().unwrap_or_default())
+    }
+    match (kind, element.len()) {
+        (Kind::Float, 4) => f32::from_ne_bytes(array(element)).into(),
+        (Kind::Float, _) => f64::from_ne_bytes(array(element)),
+        (Kind::Int, 1) => i8::from_ne_bytes(array(element)).into(),
+        (Kind::Int, 4) => i32::from_ne_bytes(array(element)).into(),
+        (Kind::Int, _) => i64::from_ne_bytes(array(element)) as f64,
+        (_, 1) => u8::from_ne_bytes(array(element)).into(),
+        (_, 4) => u32::from_ne_bytes(array(element)).into(),
+        _ => u64::from_ne_bytes(array(element)) as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncz_codec::Dtype;
+
+    #[test]
+    fn values_may_be_near_and_not_far() {
+        let sample = Sample::new(Dtype::little(Kind::Float, 4), &[100], Content::Smooth, 1);
+        let with = |change: f32| -> Vec<u8> {
+            let values = sample.bytes.chunks_exact(4);
+            values
+                .flat_map(|b| (f32::from_le_bytes([b[0], b[1], b[2], b[3]]) + change).to_le_bytes())
+                .collect()
+        };
+        assert_eq!(difference(&sample, &with(0.01), Fidelity::Lossy), None);
+        assert!(difference(&sample, &with(0.01), Fidelity::Exact).is_some());
+        let far = difference(&sample, &with(200.0), Fidelity::Lossy);
+        assert!(far.clone().is_some_and(|far| far.starts_with("value 0 is 12")), "{far:?}");
+        assert!(difference(&sample, &sample.bytes[4..], Fidelity::Lossy).is_some());
+    }
+}
