@@ -1,0 +1,76 @@
+//! What a filter says of itself, against what it does.
+
+use ncz_codec::{Dtype, Kind};
+
+use crate::coding::{Coding, Refused};
+use crate::outcome::Ending;
+use crate::sample::{Content, Sample};
+use crate::trial::Trial;
+
+pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
+    let half = trial.hdf5()?;
+    let (encodes, decodes, id) = (half.encodes(), half.decodes(), half.id());
+    trial.figure("encoder_present", encodes);
+    trial.figure("decoder_present", decodes);
+    if !encodes && !decodes {
+        return Err(Ending::failed("says that it neither encodes nor decodes: HDF5 does not use it"));
+    }
+    let (coding, sample) = first_coding(trial)?;
+    trial.step(format!("encoding {} with {}", sample.name(), coding.name));
+    let stream = coding.encode(&sample.bytes);
+    match (&stream, encodes) {
+        (Err(refused), true) => {
+            return Err(Ending::failed(format!(
+                "encoder_present is set, but encoding {} fails: {refused}; a filter that only reads leaves it 0",
+                sample.name()
+            )));
+        }
+        (Ok(_), false) => {
+            trial.warn("encoder_present is 0, so HDF5 does not let it write, but it encodes");
+        }
+        _ => {}
+    }
+    let decoded = match stream {
+        Ok(stream) => {
+            trial.step(format!("decoding {} with {}", sample.name(), coding.name));
+            coding.decode(&stream, sample.bytes.len())
+        }
+        // A filter that only reads needs the stream of another program.
+        Err(_) => stored(trial, id)?,
+    };
+    match (decoded, decodes) {
+        (Err(refused), true) => {
+            Err(Ending::failed(format!("decoder_present is set, but decoding fails: {refused}")))
+        }
+        (Ok(_), false) => {
+            trial.warn("decoder_present is 0, so hosts that ask do not let it read, but it decodes");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first sort of chunk that the filter has parameters for.
+fn first_coding(trial: &Trial) -> Result<(Coding, Sample), Ending> {
+    let dtypes = [Dtype::little(Kind::Float, 4), Dtype::little(Kind::UInt, 2), Dtype::little(Kind::UInt, 1)];
+    let mut last = Ending::skipped("there are no parameters for it");
+    for dtype in dtypes {
+        let sample = Sample::new(dtype, &[64, 48], Content::Smooth, 1);
+        match trial.coding(&sample) {
+            Ok(coding) => return Ok((coding, sample)),
+            Err(ending) => last = ending,
+        }
+    }
+    Err(last)
+}
+
+/// Decodes a stored stream.
+fn stored(trial: &mut Trial, id: u32) -> Result<Result<Vec<u8>, Refused>, Ending> {
+    let cases = super::super::interop::cases_of(id)?;
+    let Some(case) = cases.first() else {
+        return Err(Ending::skipped("there is no stream of it to decode"));
+    };
+    trial.step(format!("decoding the stored stream {}", case.name));
+    let coding = case.filter_coding(trial)?;
+    Ok(coding.decode(&case.encoded, case.raw.len()))
+}
