@@ -128,19 +128,25 @@ fn run(trial: &mut Trial, sort: Sort) -> Result<Tally, Ending> {
     for index in 0..count {
         let (kind, number) = (index % kinds, index / kinds);
         let stream = &material.streams[kind];
-        let mutator =
-            Mutator { sort, seed, count: count.div_ceil(kinds), stream: &stream.stream, other: &stream.other };
+        let mutator = Mutator {
+            sort,
+            seed,
+            count: count.div_ceil(kinds),
+            stream: &stream.stream,
+            other: &stream.other,
+        };
         let mutation = mutator.make(number);
         let name = format!("{sort} stream {index} of {} ({})", stream.name, mutation.what);
-        trial.step(&name);
         if mutation.bytes == stream.stream {
             tally.unchanged += 1;
             continue;
         }
         // A native decoder gets a little more room now and then, to show results that are too long.
         let more = if index % 2 == 0 { 0 } else { 64 };
-        let decoded = material.decode(kind, &mutation.bytes, more)?;
-        tally.add(&name, &decoded, material.streams[kind].cost)?;
+        let clean = stream.cost;
+        let decoded =
+            trial.limited(tally::limit(clean), &name, || material.decode(kind, &mutation.bytes, more))?;
+        tally.add(&name, &decoded, clean)?;
     }
     tally.tell(trial);
     Ok(tally)

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ncz_codec::{Dtype, Kind, Scratch};
 use ncz_registry::load::probe::{FilterCall, Guarded};
-use rustix::time::{ClockId, clock_gettime};
 
+use crate::clock::cpu_time;
 use crate::coding::{Coding, Way, taken};
 use crate::outcome::Ending;
 use crate::sample::{Content, Sample};
@@ -125,11 +125,11 @@ impl Material {
                 // Where a stream is cut, what stands behind it is not what was cut off.
                 let filler = !bytes.last().copied().unwrap_or_default();
                 let call = FilterCall { filler, host: coding.host, ..FilterCall::decode(working, bytes) };
-                let start = processor_time();
+                let start = cpu_time();
                 let answer = half
                     .probe(&call)
                     .map_err(|error| Ending::skipped(format!("no memory for the call: {error}")))?;
-                let cost = processor_time().saturating_sub(start);
+                let cost = cpu_time().saturating_sub(start);
                 let result = taken(&answer).map_or(Data::Refused, |data| Data::of(data, clean));
                 Ok(Decoded { result, cost })
             }
@@ -142,12 +142,12 @@ impl Material {
                 let output = self.output.as_mut_slice();
                 let at = output.len().saturating_sub(clean.len() + more);
                 let output = &mut output[at..];
-                let start = processor_time();
+                let start = cpu_time();
                 // Hosts ask this of damaged streams too.
                 let _ = coder.decoded_len(input);
                 let scratch = scratch.get_or_insert_with(|| coder.scratch());
                 let written = coder.decode(scratch, input, output);
-                let cost = processor_time().saturating_sub(start);
+                let cost = cpu_time().saturating_sub(start);
                 let result = match written {
                     Ok(len) if len <= output.len() => Data::of(&output[..len], clean),
                     _ => Data::Refused,
@@ -216,10 +216,4 @@ fn chunk(dtype: Dtype, shape: &[u64], content: Content, seed: u64) -> Sample {
         sample.bytes.iter_mut().skip(dtype.size - 1).step_by(dtype.size).for_each(|byte| *byte &= 0xbf);
     }
     sample
-}
-
-/// The processor time that all threads of this process have taken.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }

@@ -70,7 +70,7 @@ impl Tally {
         seen.count += 1;
         seen.first.get_or_insert_with(|| name.to_owned());
         self.slowest = self.slowest.max(decoded.cost.as_secs_f64() / clean.max(SHORTEST).as_secs_f64());
-        if decoded.cost > clean * TIMES_MAX + MORE {
+        if decoded.cost > limit(clean) {
             return Err(Ending::failed(format!(
                 "{name} took {:.1} s of processor time, the good stream {:.6} s",
                 decoded.cost.as_secs_f64(),
@@ -107,6 +107,11 @@ impl Tally {
             trial.figure("memory MiB", most.saturating_sub(self.memory) >> 20);
         }
     }
+}
+
+/// The processor time that a damaged stream may take, where the good one takes `clean`.
+pub(super) fn limit(clean: Duration) -> Duration {
+    clean * TIMES_MAX + MORE
 }
 
 /// The most memory in bytes that this process ever had in use; none where the system does not tell.

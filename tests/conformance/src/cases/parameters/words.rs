@@ -1,0 +1,271 @@
+//! Parameter words: none, too many, any.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use ncz_codec::{AnyCoder, CodecType, Container, Dtype, Kind};
+use ncz_registry::load::{Hdf5Half, NativeCodec};
+
+use crate::check::Target;
+use crate::coding::{Coding, Way};
+use crate::outcome::Ending;
+use crate::profile::Fidelity;
+use crate::sample::{Content, Sample};
+use crate::trial::Trial;
+
+use super::json::{JsonFace, shown, sound};
+
+/// What a small chunk may take of processor time, there and back.
+const LIMIT: Duration = Duration::from_secs(10);
+/// More words than any filter of HDF5 or netcdf-c has.
+const TOO_MANY: [usize; 2] = [40, 1000];
+
+/// What words are tried on.
+enum Subject {
+    Filter { half: Hdf5Half, chunk: Chunk },
+    Native { codec: NativeCodec, chunk: Chunk },
+    Json(JsonFace),
+}
+
+/// A small chunk, and good words for it where they are known.
+struct Chunk {
+    sample: Sample,
+    working: Vec<u32>,
+    fidelity: Fidelity,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    tried: usize,
+    refused: usize,
+}
+
+pub(super) fn none(trial: &mut Trial) -> Result<(), Ending> {
+    let mut counts = Counts::default();
+    for subject in Subject::all(trial)? {
+        subject.run(trial, &[], &mut counts)?;
+    }
+    counts.tell(trial);
+    Ok(())
+}
+
+pub(super) fn too_many(trial: &mut Trial) -> Result<(), Ending> {
+    let mut counts = Counts::default();
+    for subject in Subject::all(trial)? {
+        for most in TOO_MANY {
+            let mut zeros = subject.good().to_vec();
+            zeros.resize(most.max(zeros.len() + 1), 0);
+            let mut any = subject.good().to_vec();
+            any.resize_with(zeros.len(), || trial.rng().u32(..));
+            subject.run(trial, &zeros, &mut counts)?;
+            subject.run(trial, &any, &mut counts)?;
+        }
+    }
+    counts.tell(trial);
+    Ok(())
+}
+
+pub(super) fn out_of_range(trial: &mut Trial) -> Result<(), Ending> {
+    let mut counts = Counts::default();
+    let times = trial.times(60).max(100);
+    for subject in Subject::all(trial)? {
+        for _ in 0..times {
+            let words = any_words(subject.good(), trial.rng());
+            subject.run(trial, &words, &mut counts)?;
+        }
+    }
+    counts.tell(trial);
+    Ok(())
+}
+
+/// Words of which one or all are anything; `good` ones are at hand or not.
+fn any_words(good: &[u32], rng: &mut Rng) -> Vec<u32> {
+    if good.is_empty() || rng.u8(..3) == 0 {
+        let count = rng.usize(..=good.len().max(8));
+        return (0..count).map(|_| any_word(rng)).collect();
+    }
+    let mut words = good.to_vec();
+    for _ in 0..rng.usize(1..3) {
+        let at = rng.usize(..words.len());
+        words[at] = any_word(rng);
+    }
+    match rng.u8(..4) {
+        0 => words.truncate(rng.usize(..words.len())),
+        1 => words.push(any_word(rng)),
+        _ => {}
+    }
+    words
+}
+
+fn any_word(rng: &mut Rng) -> u32 {
+    const EDGES: [u32; 10] =
+        [0, 1, 255, 256, 65_536, i32::MAX as u32, 1 << 31, u32::MAX - 9, u32::MAX - 1, u32::MAX];
+    match rng.u8(..4) {
+        0 => rng.u32(..),
+        1 => EDGES[rng.usize(..EDGES.len())],
+        _ => rng.u32(..40),
+    }
+}
+
+impl Subject {
+    fn all(trial: &mut Trial) -> Result<Vec<Self>, Ending> {
+        match trial.target() {
+            Target::Hdf5(_) => {
+                let (half, chunk) = (trial.hdf5()?.clone(), Chunk::new(trial));
+                Ok(vec![Self::Filter { half, chunk }])
+            }
+            Target::Native(_) => {
+                let (codec, chunk) = (trial.native()?.clone(), Chunk::new(trial));
+                Ok(vec![Self::Native { codec, chunk }])
+            }
+            _ => Ok(JsonFace::all(trial)?.into_iter().map(Self::Json).collect()),
+        }
+    }
+
+    fn good(&self) -> &[u32] {
+        match self {
+            Self::Filter { chunk, .. } | Self::Native { chunk, .. } => &chunk.working,
+            Self::Json(_) => &[],
+        }
+    }
+
+    /// Tries words.
+    fn run(&self, trial: &mut Trial, words: &[u32], counts: &mut Counts) -> Result<(), Ending> {
+        counts.tried += 1;
+        let name = match words {
+            [first, .., last] if words.len() > 64 => format!("{} words, {first} .. {last}", words.len()),
+            _ => format!("words {words:?}"),
+        };
+        let worked = trial.limited(LIMIT, &name, || match self {
+            Self::Filter { half, chunk } => chunk.filter(half, words, &name),
+            Self::Native { codec, chunk } => chunk.native(codec, words, &name),
+            Self::Json(face) => json(face, words, &name),
+        })?;
+        counts.refused += usize::from(!worked);
+        Ok(())
+    }
+}
+
+impl Chunk {
+    /// Of the first type that the codec is known to take; if none is known, of ordinary numbers.
+    fn new(trial: &mut Trial) -> Self {
+        let types = [(Kind::Float, 4), (Kind::UInt, 1), (Kind::UInt, 2), (Kind::Int, 4), (Kind::Float, 8)];
+        let samples =
+            types.map(|(kind, size)| Sample::new(Dtype::little(kind, size), &[16, 16], Content::Smooth, 1));
+        for sample in &samples {
+            let Ok(coding) = trial.coding(sample) else { continue };
+            let working = match &coding.way {
+                Way::Filter(_, working) => working.clone(),
+                Way::Native(_) => native_words(trial, sample),
+            };
+            return Self { sample: sample.clone(), working, fidelity: coding.fidelity };
+        }
+        let [sample, ..] = samples;
+        Self { sample, working: Vec::new(), fidelity: Fidelity::Exact }
+    }
+
+    /// Encodes and decodes with the words as `cd_values`; whether it worked.
+    fn filter(&self, half: &Hdf5Half, words: &[u32], name: &str) -> Result<bool, Ending> {
+        let coding = Coding {
+            name: name.to_owned(),
+            way: Way::Filter(half.clone(), words.to_vec()),
+            fidelity: self.fidelity,
+            concurrent: false,
+            host: ncz_registry::load::probe::Host::Malloc,
+        };
+        let Ok(stream) = coding.encode(&self.sample.bytes) else { return Ok(false) };
+        let chunk = coding.decode(&stream, self.sample.bytes.len());
+        self.compare(chunk.as_deref().map_err(ToString::to_string), name)?;
+        Ok(true)
+    }
+
+    /// Takes the words as given ones and as working ones; whether either worked.
+    fn native(&self, codec: &NativeCodec, words: &[u32], name: &str) -> Result<bool, Ending> {
+        let mut worked = false;
+        if let Ok(config) = sound(codec.parse_params(words))? {
+            let _ = sound(config.to_params())?;
+            for dialect in [ncz_codec::Dialect::Numcodecs, ncz_codec::Dialect::ZarrV3] {
+                let _ = sound(config.to_json(dialect))?;
+            }
+            for container in [Container::Hdf5, Container::NczarrV2, Container::ZarrV3] {
+                if let Ok(bound) = sound(config.bind(&self.sample.repr(), &self.sample.env(container)))? {
+                    worked |= self.coder(&*bound.coder, &format!("given {name}"))?;
+                }
+            }
+        }
+        if let Ok(coder) = sound(codec.coder(words))? {
+            worked |= self.coder(&*coder, &format!("working {name}"))?;
+        }
+        Ok(worked)
+    }
+
+    fn coder(&self, coder: &dyn AnyCoder, name: &str) -> Result<bool, Ending> {
+        let input = &self.sample.bytes;
+        let Some(most) = coder.max_encoded_len(input.len()) else { return Ok(false) };
+        if most > 1 << 30 {
+            return Err(Ending::failed(format!("{name}: {} bytes may become {most}", input.len())));
+        }
+        let mut scratch = coder.scratch();
+        let mut stream = vec![0; most];
+        let Ok(len) = sound(coder.encode(&mut scratch, input, &mut stream))? else { return Ok(false) };
+        let mut chunk = vec![0; input.len()];
+        let decoded = sound(coder.decode(&mut scratch, &stream[..len], &mut chunk))?;
+        self.compare(decoded.map(|len| &chunk[..len]).map_err(|error| error.to_string()), name)?;
+        Ok(true)
+    }
+
+    /// What was encoded without an error must come back.
+    fn compare(&self, chunk: Result<&[u8], String>, name: &str) -> Result<(), Ending> {
+        let want = &self.sample.bytes;
+        let of = self.sample.name();
+        match chunk {
+            Err(error) => Err(Ending::failed(format!(
+                "with {name} it encodes a chunk of {of} and does not decode it: {error}"
+            ))),
+            Ok(chunk) if chunk.len() != want.len() => Err(Ending::failed(format!(
+                "with {name} a chunk of {of} comes back with {} of {} bytes",
+                chunk.len(),
+                want.len()
+            ))),
+            Ok(chunk) if self.fidelity == Fidelity::Exact && chunk != want => {
+                Err(Ending::failed(format!("with {name} a chunk of {of} comes back with other values")))
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+impl Counts {
+    fn tell(&self, trial: &mut Trial) {
+        trial.figure("tried", self.tried);
+        trial.figure("refused", self.refused);
+    }
+}
+
+/// The working words of a native codec's defaults.
+fn native_words(trial: &Trial, sample: &Sample) -> Vec<u32> {
+    let bound = trial.native().ok().and_then(|codec| {
+        let config = codec.parse_params(&[]).ok()?;
+        config.bind(&sample.repr(), &sample.env(Container::Hdf5)).ok()
+    });
+    bound.map(|bound| bound.working).unwrap_or_default()
+}
+
+/// Words to JSON; what is written is taken and means the same. Whether they were taken.
+fn json(face: &JsonFace, words: &[u32], name: &str) -> Result<bool, Ending> {
+    let Ok(first) = face.of_words(words)? else { return Ok(false) };
+    let Some(config) = &first.json else { return Ok(true) };
+    match face.take_config(config)? {
+        Ok(again) if again.json == first.json => Ok(true),
+        Ok(again) => Err(Ending::failed(format!(
+            "for {name} it writes {}, and given that {}",
+            shown(&first.text),
+            shown(&again.text)
+        ))),
+        Err(refusal) => Err(Ending::failed(format!(
+            "for {name} it writes {}, which it refuses to read: {}",
+            shown(&first.text),
+            refusal.why
+        ))),
+    }
+}
