@@ -1,5 +1,8 @@
 use ncz_codec::{CodecError, Coder, Result};
 
+/// A stream begins with the length of the data, in 8 bytes, so that a cut or extended one is seen.
+const HEAD: usize = 8;
+
 /// Takes differences of bytes, and sums them up again.
 #[derive(Debug, Clone, Copy)]
 pub struct Delta8Coder {
@@ -19,33 +22,46 @@ impl Coder for Delta8Coder {
     fn scratch(&self) {}
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        Some(len)
+        len.checked_add(HEAD)
     }
 
     fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let output = exactly(input, output)?;
-        output.copy_from_slice(input);
-        for (byte, before) in output.iter_mut().skip(self.distance).zip(input) {
+        let output = first(output, HEAD + input.len())?;
+        output[..HEAD].copy_from_slice(&(input.len() as u64).to_le_bytes());
+        output[HEAD..].copy_from_slice(input);
+        for (byte, before) in output[HEAD..].iter_mut().skip(self.distance).zip(input) {
             *byte = byte.wrapping_sub(*before);
         }
-        Ok(input.len())
+        Ok(output.len())
     }
 
     fn decode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let output = exactly(input, output)?;
-        output.copy_from_slice(input);
+        let differences = body(input)?;
+        let output = first(output, differences.len())?;
+        output.copy_from_slice(differences);
         for at in self.distance..output.len() {
             output[at] = output[at].wrapping_add(output[at - self.distance]);
         }
-        Ok(input.len())
+        Ok(output.len())
     }
 
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
-        Ok(Some(input.len()))
+        Ok(Some(body(input)?.len()))
     }
 }
 
-/// The part of `output` that is as long as `input`. Never more than `output`: what comes from files is not trusted.
-fn exactly<'a>(input: &[u8], output: &'a mut [u8]) -> Result<&'a mut [u8]> {
-    output.get_mut(..input.len()).ok_or_else(|| CodecError::output_full(Some(input.len())))
+/// What follows the head, if it is as long as the head says. Streams come from files: nothing in them is trusted.
+fn body(stream: &[u8]) -> Result<&[u8]> {
+    let cut = || CodecError::truncated(format!("{} bytes", stream.len()));
+    let (head, body) = stream.split_first_chunk::<HEAD>().ok_or_else(cut)?;
+    match usize::try_from(u64::from_le_bytes(*head)) {
+        Ok(len) if len == body.len() => Ok(body),
+        Ok(len) if len < body.len() => Err(CodecError::trailing(body.len() - len)),
+        _ => Err(cut()),
+    }
+}
+
+/// The first `len` bytes of `output`: never more than it has.
+fn first(output: &mut [u8], len: usize) -> Result<&mut [u8]> {
+    output.get_mut(..len).ok_or_else(|| CodecError::output_full(Some(len)))
 }

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 
-use ncz_codec::{Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Repr, Result, params};
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Env, Repr, Result, Size, params,
+};
 use serde_json::{Map, Value, json};
 
 use crate::codec::Delta8Coder;
@@ -67,12 +69,18 @@ impl Codec for Delta8 {
     }
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
-        Ok(Bound {
-            stored: *self,
-            working: self.to_params()?,
-            output: Repr::Bytes { size: input.size()? },
-            coder: Delta8Coder::new(self.distance),
-        })
+        let coder = Delta8Coder::new(self.distance);
+        let most = |len| {
+            let too_long = || CodecError::unsupported(format!("a chunk of {len} bytes"));
+            coder.max_encoded_len(len).ok_or_else(too_long)
+        };
+        // What leaves the codec for what enters it.
+        let size = match input.size()? {
+            Size::Exact(len) => Size::Exact(most(len)?),
+            Size::AtMost(len) => Size::AtMost(most(len)?),
+            Size::Unknown => Size::Unknown,
+        };
+        Ok(Bound { stored: *self, working: self.to_params()?, output: Repr::Bytes { size }, coder })
     }
 
     fn coder(working: &[u32]) -> Result<Delta8Coder> {

@@ -60,11 +60,16 @@ fn an_unknown_key_is_a_note_in_v2_and_an_error_in_v3() {
 }
 
 #[test]
-fn a_chunk_keeps_its_size() {
+fn a_chunk_gets_8_bytes_longer() {
     let dtype = Dtype::little(Kind::Float, 4);
     let env = Env { dtype, array_shape: vec![100], chunk_shape: vec![10], container: Container::NczarrV2 };
     let delta = Delta8::new(4).unwrap();
+    for (before, after) in [(Size::AtMost(5), Size::AtMost(13)), (Size::Unknown, Size::Unknown)] {
+        let bound = delta.bind(&Repr::Bytes { size: before }, &env).unwrap();
+        assert_eq!(bound.output, Repr::Bytes { size: after });
+    }
+    assert!(delta.bind(&Repr::Bytes { size: Size::Exact(usize::MAX) }, &env).is_err());
     let bound = delta.bind(&env.chunk(), &env).unwrap();
     assert_eq!((bound.stored, bound.working), (delta, vec![4]));
-    assert_eq!(bound.output, Repr::Bytes { size: Size::Exact(40) });
+    assert_eq!(bound.output, Repr::Bytes { size: Size::Exact(48) });
 }

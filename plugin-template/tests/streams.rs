@@ -30,6 +30,7 @@ fn stored_streams_stay_readable() {
         (2, [10, 12, 15, 15, 0, 255], [10, 12, 5, 3, 241, 240]),
         (9, [10, 12, 15, 15, 0, 255], [10, 12, 15, 15, 0, 255]),
     ] {
+        let stream = [&[6, 0, 0, 0, 0, 0, 0, 0], &stream[..]].concat();
         assert_eq!(encode(coder(distance), &data), stream);
         assert_eq!(decode(coder(distance), &stream, data.len()).as_deref(), Ok(&data[..]));
     }
@@ -50,7 +51,26 @@ fn data_of_every_length_come_back() {
 }
 
 #[test]
-fn a_stream_that_is_too_long_is_refused() {
-    let error = decode(coder(1), &[0; 10], 9).unwrap_err();
-    assert_eq!(*error.kind(), ErrorKind::OutputFull { need: Some(10) });
+fn a_cut_or_extended_stream_is_refused() {
+    let mut stream = encode(coder(1), &[7; 100]);
+    for len in 0..stream.len() {
+        let error = decode(coder(1), &stream[..len], 200).unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Truncated, "{len}");
+        assert!(coder(1).decoded_len(&stream[..len]).is_err());
+    }
+    stream.extend([0; 3]);
+    assert_eq!(*decode(coder(1), &stream, 200).unwrap_err().kind(), ErrorKind::Trailing { extra: 3 });
+    let endless = [0xff; 100];
+    assert_eq!(*decode(coder(1), &endless, 200).unwrap_err().kind(), ErrorKind::Truncated);
+}
+
+#[test]
+fn an_output_that_is_too_small_is_not_written_to() {
+    let stream = encode(coder(1), &[7; 10]);
+    for capacity in 0..10 {
+        let error = decode(coder(1), &stream, capacity).unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::OutputFull { need: Some(10) });
+    }
+    let error = coder(1).encode(&mut (), &[7; 10], &mut [0; 17]).unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::OutputFull { need: Some(18) });
 }
