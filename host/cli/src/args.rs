@@ -1,5 +1,6 @@
 //! The command line: commands, options and their help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Codec(Codec),
     Plugins(Plugins),
+    Conform(Conform),
 }
 
 /// Where plugins come from. These options go with every command.
@@ -435,6 +437,19 @@ pub(crate) struct PluginsPath {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
+}
+
+/// Tell whether codec plugins are fit; starts the program ncz-conform, whose options these are.
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    help_template = TEMPLATE,
+    before_help = "Example: ncz conform libh5zstd.so --level 10\n         ncz conform --help"
+)]
+pub(crate) struct Conform {
+    /// Plugins, and options of ncz-conform
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One module for each command.
 
 pub(crate) mod codec;
+pub(crate) mod conform;
 pub(crate) mod copy;
 pub(crate) mod dump;
 pub(crate) mod info;

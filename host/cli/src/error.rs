@@ -165,6 +165,20 @@ pub(crate) enum CliError {
     /// The threads could not be started.
     #[error("cannot start the threads; try --threads 1")]
     Threads(#[from] PoolError),
+    /// A program that belongs to this one is not installed.
+    #[error(
+        "the program {0} is neither beside ncz nor on PATH; \
+        in the source tree of ncz: cargo install --path tests/conformance"
+    )]
+    NoSibling(&'static str),
+    /// A program that belongs to this one does not start.
+    #[error("cannot start {}", program.display())]
+    Sibling {
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// The handler for Ctrl-C could not be set.
     #[error("cannot watch for Ctrl-C")]
     Signal(#[from] ctrlc::Error),

@@ -56,6 +56,7 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
         Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, talk)?,
         Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
         Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,
+        Command::Conform(options) => commands::conform::run(options)?,
     };
     out.flush()?;
     Ok(exit)
@@ -82,6 +83,8 @@ impl Command {
             Self::Info(options) => &options.verbosity,
             Self::Verify(options) => &options.verbosity,
             Self::Codec(options) => &options.verbosity,
+            // Its options are those of another program.
+            Self::Conform(_) => return (0, false),
             // Its -v is that of ncdump.
             Self::Dump(options) => return (options.verbose, false),
             Self::Plugins(options) => match &options.action {

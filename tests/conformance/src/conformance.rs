@@ -184,6 +184,15 @@ impl Conformance {
         Ok(Prepared { conformance: self.clone(), folder, program, plans })
     }
 
+    /// The same run over other paths.
+    pub(crate) fn map_libraries(
+        mut self,
+        place: impl Fn(PathBuf) -> Result<PathBuf, Error>,
+    ) -> Result<Self, Error> {
+        self.libraries = self.libraries.into_iter().map(place).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
     fn begin(&self) -> Result<(tempfile::TempDir, PathBuf), Error> {
         if self.program.is_none() && !worker::is_ready() {
             return Err(Error::NoWorker);

@@ -34,6 +34,25 @@ pub enum Error {
         /// A check with a name like that.
         near: Option<&'static str>,
     },
+    /// A library of a crate under test that cargo has not built.
+    #[error(
+        "there is no {file} beside this test: {name} needs crate-type = [\"cdylib\", \"rlib\"] in the [lib] of its \
+        Cargo.toml, or is named by a path"
+    )]
+    NotBuilt {
+        /// The crate.
+        name: String,
+        /// The file that was looked for.
+        file: String,
+    },
+    /// A variable of the environment that should hold a number.
+    #[error("the variable {name} is {value:?}, which is no number")]
+    Variable {
+        /// The variable.
+        name: &'static str,
+        /// What it holds.
+        value: String,
+    },
     /// What was included was excluded too, or begins at a higher level.
     #[error("no check is left at level {level}{}", begins.map_or_else(
         || "; leave out an --exclude or a --target".to_owned(),

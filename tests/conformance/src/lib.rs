@@ -1,7 +1,8 @@
 //! Tells whether a codec plugin is fit: for HDF5, for netcdf-c, for ncz.
 //!
 //! Each check of a library runs in a process of its own, so that a plugin that crashes or hangs is a line of the
-//! report. The program is `ncz-conform`; other programs run the same with [`Conformance`].
+//! report. The program is `ncz-conform`; other programs run the same with [`Conformance`], and
+//! tests of a crate with [`test_main`].
 
 pub mod cases;
 pub mod check;
@@ -27,8 +28,10 @@ mod process;
 mod replay;
 mod signals;
 mod strays;
+mod testing;
 mod verdict;
 mod watchdog;
 
 pub use conformance::{Conformance, Watcher};
 pub use plan::Selection;
+pub use testing::test_main;

@@ -66,7 +66,9 @@ mod tests {
     #[test]
     fn a_step_that_uses_too_much_is_bitten_and_one_that_sleeps_is_not() {
         let (sender, bites) = mpsc::channel();
-        let dog = Watchdog::start(move |limit| drop(sender.send(limit)));
+        let dog = Watchdog::start(move |limit| {
+            let _ = sender.send(limit);
+        });
         let limit = Duration::from_secs(20);
         dog.watch(limit);
         assert!(bites.recv_timeout(Duration::from_millis(200)).is_err());
