@@ -12,14 +12,18 @@ use crate::load::{Hdf5Half, Library};
 
 /// Bytes behind the buffer that nobody may write to.
 const CANARY: usize = 256;
+/// Words behind `cd_values`, where there are any.
+const WORDS_BEHIND: usize = 32;
 
 /// A call of a filter function, before it is made.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterCall<'a> {
     /// The flags: 0 encodes, 0x0100 decodes.
     pub flags: u32,
-    /// `cd_values`. They end at a page that nobody may touch.
+    /// `cd_values`.
     pub params: &'a [u32],
+    /// What stands behind them.
+    pub params_end: ParamsEnd,
     /// The bytes that count.
     pub input: &'a [u8],
     /// `*buf_size`: at least as long as the input.
@@ -32,6 +36,15 @@ pub struct FilterCall<'a> {
     pub host: Host,
     /// Whether calls of other threads may run meanwhile, which HDF5 never does.
     pub concurrent: bool,
+}
+
+/// What stands behind `cd_values`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamsEnd {
+    /// A page that nobody may touch.
+    Trap,
+    /// More words, all the same: filters are known that read words which they were not given.
+    Words(u32),
 }
 
 /// What came of a call. The buffer that the filter left is freed with it, as the host would.
@@ -60,6 +73,7 @@ impl<'a> FilterCall<'a> {
         Self {
             flags,
             params,
+            params_end: ParamsEnd::Trap,
             input,
             capacity,
             behind: &[],
@@ -96,9 +110,7 @@ impl FilterAnswer {
         match self.block.0 {
             // SAFETY: the block holds that many bytes, as its allocator says; those that the filter did not
             // write are indeterminate but there, and plain bytes.
-            Some(start) => unsafe {
-                std::slice::from_raw_parts(start.cast().as_ptr(), len.min(self.holds))
-            },
+            Some(start) => unsafe { std::slice::from_raw_parts(start.cast().as_ptr(), len.min(self.holds)) },
             None => &[],
         }
     }
@@ -120,8 +132,12 @@ impl Hdf5Half {
     /// # Errors
     /// There is no memory for the buffer.
     pub fn probe(&self, call: &FilterCall<'_>) -> io::Result<FilterAnswer> {
+        let mut params = call.params.to_vec();
+        if let ParamsEnd::Words(word) = call.params_end {
+            params.resize(params.len() + WORDS_BEHIND, word);
+        }
         let params = super::Guarded::read_only(
-            &call.params.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>(),
+            &params.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>(),
         )?;
         let capacity = call.capacity.max(call.input.len());
         let room = capacity.checked_add(CANARY).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -204,7 +220,7 @@ impl Library {
     pub fn asked_again(self: &std::sync::Arc<Self>) -> [Option<String>; 3] {
         let hdf5 = self.take_hdf5().map(|record| format!("{record:?}"));
         let codec = self.take_codec().map(|record| format!("{record:?}"));
-        let native = self.take_native().map(|table| format!("{:?}", table.map(|_| "a table")));
+        let native = self.take_native().map(|table| format!("{table:?}"));
         [hdf5, codec, native]
     }
 }
