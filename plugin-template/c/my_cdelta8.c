@@ -128,7 +128,9 @@ static int libc_release(void *block) {
 static allocator allocator_of(void *caller) {
     allocator found = {libc_allocate, libc_release};
     Dl_info library, owner;
-    void *handle = dladdr(caller, &library) ? dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (!dladdr(caller, &library)) return found;
+    void *handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) handle = dlopen(NULL, RTLD_LAZY); /* the program itself is not found by its name */
     if (!handle) return found;
     void *allocate = dlsym(handle, "H5allocate_memory"), *release = dlsym(handle, "H5free_memory");
     /* dlsym looks into the libraries that a library needs too */
@@ -424,9 +426,9 @@ static int hdf5_to_codec(size_t count, const unsigned *words, char **json) {
     if (!json) return NC_EINVAL;
     int32_t status = distance_of_words(count, words, &distance, NULL);
     if (status) return nczarr_status(status);
-    char *made = malloc(64);
+    char *made = malloc(48);
     if (!made) return NC_ENOMEM;
-    snprintf(made, 64, "{\"id\": \"" NAME "\", \"distance\": %u}", distance);
+    snprintf(made, 48, "{\"id\": \"" NAME "\", \"distance\": %u}", distance);
     *json = made;
     return 0;
 }
