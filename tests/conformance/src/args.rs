@@ -1,12 +1,14 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
 use clap::builder::styling::{AnsiColor, Styles};
 use ncz_conform::Conformance;
 use ncz_conform::check::Target;
+use ncz_conform::report;
+use ncz_conform::results::Run;
 use ncz_conform::trial::Settings;
 
 /// Help that starts with an example, before the description.
@@ -78,6 +80,18 @@ pub(crate) struct Cli {
     /// The newest glibc that a plugin may need
     #[arg(long, value_name = "VERSION", default_value = "2.31", help_heading = "How it is run", value_parser = glibc)]
     pub(crate) glibc: (u32, u32),
+    /// Write a report for programs; - writes it to standard output, and nothing else goes there
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a report for build servers, in JUnit's XML
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a report for a browser: one page that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write a table of the libraries and of what was found, in Markdown
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    pub(crate) markdown: Option<PathBuf>,
     /// Take warnings for findings
     #[arg(long, help_heading = "Reports")]
     pub(crate) strict: bool,
@@ -89,7 +103,26 @@ pub(crate) struct Cli {
     pub(crate) quiet: bool,
 }
 
+/// What makes the text of a report.
+pub(crate) type Render = fn(&Run) -> String;
+
 impl Cli {
+    /// The reports that are asked for.
+    pub(crate) fn reports(&self) -> impl Iterator<Item = (&Path, Render)> {
+        let all: [(&Option<PathBuf>, Render); 4] = [
+            (&self.json, report::json::render),
+            (&self.junit, report::junit::render),
+            (&self.html, report::html::render),
+            (&self.markdown, report::markdown::render),
+        ];
+        all.into_iter().filter_map(|(path, render)| Some((path.as_deref()?, render)))
+    }
+
+    /// Whether a report goes to standard output.
+    pub(crate) fn reports_to_stdout(&self) -> bool {
+        self.reports().any(|(path, _)| path == Path::new("-"))
+    }
+
     /// The run that is asked for.
     pub(crate) fn conformance(&self, seed: u64) -> Conformance {
         let mut run = Conformance::of_all(&self.libraries).settings(Settings {

@@ -13,6 +13,7 @@ pub mod exit;
 pub mod mutation;
 pub mod outcome;
 pub mod profile;
+pub mod report;
 pub mod results;
 pub mod sample;
 pub mod subject;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz_conform::Watcher;
 use ncz_conform::outcome::Verdict;
+use ncz_conform::report::text::visible;
 use ncz_conform::results::CheckResult;
 
 /// Lines on standard output for what is worth one, and on a terminal how far it is.
@@ -20,6 +21,8 @@ pub(crate) struct Live {
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Talk {
+    /// Nothing: a report goes to standard output.
+    Silent,
     /// Findings.
     Quiet,
     /// What did not pass.
@@ -36,7 +39,7 @@ struct Shown {
 }
 
 impl Live {
-    /// `to_stdout` is false where a report goes to standard output: then nothing else does.
+    /// Says that much.
     pub(crate) fn new(talk: Talk) -> Self {
         Self {
             talk,
@@ -55,6 +58,7 @@ impl Live {
 
     fn is_shown(&self, verdict: Verdict) -> bool {
         match self.talk {
+            Talk::Silent => false,
             Talk::Quiet => verdict.is_bad(),
             Talk::Normal => !matches!(verdict, Verdict::Passed | Verdict::Skipped),
             Talk::Verbose => true,
@@ -74,7 +78,7 @@ impl Watcher for Live {
             self.clear();
             let mut text = String::new();
             if shown.library.as_deref() != Some(library) {
-                text = format!("{}\n", library.display());
+                text = format!("{}\n", visible(&library.to_string_lossy()));
                 shown.library = Some(library.to_owned());
             }
             text.push_str(&lines(result, self.talk == Talk::Verbose));
@@ -83,7 +87,12 @@ impl Watcher for Live {
         }
         if self.bar {
             let all = self.checks.load(Ordering::Relaxed);
-            eprint!("\r\x1b[K{}/{all} {} {}", shown.done, result.check.id, result.target);
+            eprint!(
+                "\r\x1b[K{}/{all} {} {}",
+                shown.done,
+                result.check.id,
+                visible(&result.target.to_string())
+            );
         }
     }
 }
@@ -91,8 +100,9 @@ impl Watcher for Live {
 /// A result, for people.
 fn lines(result: &CheckResult, all: bool) -> String {
     let CheckResult { check, target, outcome, took, .. } = result;
+    let target = visible(&target.to_string());
     let mut text = format!("  {:8} {:28} {target}  {:.2} s\n", outcome.verdict, check.id, took.as_secs_f64());
-    let mut add = |line: &str| text.push_str(&format!("           {line}\n"));
+    let mut add = |line: &str| text.push_str(&format!("           {}\n", visible(line)));
     outcome.message.lines().for_each(&mut add);
     if all {
         for (name, value) in &outcome.figures {

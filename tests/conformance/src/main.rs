@@ -5,7 +5,9 @@ mod args;
 mod list;
 mod live;
 
+use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +16,8 @@ use clap::Parser;
 use ncz_conform::Selection;
 use ncz_conform::error::{Error, chain};
 use ncz_conform::exit::Exit;
-use ncz_conform::outcome::Verdict;
-use ncz_conform::results::Run;
-use ncz_conform::worker;
+use ncz_conform::report::text::{self, Style};
+use ncz_conform::{report, worker};
 
 use crate::args::Cli;
 use crate::live::{Live, Talk};
@@ -65,11 +66,17 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
     let seed = cli.seed.unwrap_or_else(|| fastrand::u32(..).into());
     let conformance = cli.conformance(seed);
     stop_on_signals(conformance.stop_flag());
-    let talk = match (cli.quiet, cli.verbose) {
-        (true, _) => Talk::Quiet,
-        (_, true) => Talk::Verbose,
+    let talk = match (cli.reports_to_stdout(), cli.quiet, cli.verbose) {
+        (true, ..) => Talk::Silent,
+        (_, true, _) => Talk::Quiet,
+        (.., true) => Talk::Verbose,
         _ => Talk::Normal,
     };
+    if cli.reports().filter(|(path, _)| *path == Path::new("-")).count() > 1 {
+        eprintln!("error: only one report can go to standard output");
+        return Ok(Exit::Usage);
+    }
+    cli.reports().try_for_each(|(path, _)| report::check(path))?;
     let live = Live::new(talk);
     let run = conformance.run_watched(&live);
     live.clear();
@@ -77,9 +84,11 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
     for bug in &run.bugs {
         eprintln!("error: a bug in ncz-conform: {bug}");
     }
-    if talk != Talk::Quiet {
-        print!("{}", summary(&run));
+    if matches!(talk, Talk::Normal | Talk::Verbose) {
+        // A closed pipe: whoever read has seen enough, and the exit code is what is left to tell.
+        let _ = write!(std::io::stdout(), "\n{}", text::render(&run, Style::of_stdout()));
     }
+    cli.reports().try_for_each(|(path, render)| report::save(path, &render(&run)))?;
     Ok(Exit::of_run(&run, cli.strict))
 }
 
@@ -91,20 +100,4 @@ fn stop_on_signals(stop: Arc<AtomicBool>) {
             std::process::exit(Exit::Interrupted as i32);
         }
     });
-}
-
-fn summary(run: &Run) -> String {
-    let mut text = format!(
-        "{:>7}{:>8}{:>7}{:>7}{:>5}{:>8}\n",
-        "passed", "skipped", "warned", "failed", "hung", "crashed"
-    );
-    for library in &run.libraries {
-        let counts = library.counts();
-        for (verdict, width) in Verdict::ALL.into_iter().zip([7, 8, 7, 7, 5, 8]) {
-            text.push_str(&format!("{:>width$}", counts.number(verdict)));
-        }
-        text.push_str(&format!("  {}: {}\n", library.path.display(), library.verdict(run.settings.level)));
-    }
-    text.push_str(&format!("{:.1} s, seed {}\n", run.took.as_secs_f64(), run.settings.seed));
-    text
 }

@@ -1,0 +1,79 @@
+//! Reports of a run: for the terminal, for programs, for build servers, for a browser, for a page of documentation.
+//!
+//! A plugin chooses much of what is printed here: its name, its messages, what it writes to stderr. Each report
+//! escapes all of it in its own way.
+
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod text;
+
+mod escape;
+mod format;
+mod package;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// Writes a report to a file, whole or not at all, or to standard output if the path is `-`.
+///
+/// # Errors
+/// [`Error::Report`]: the folder is not there or not to be written to, or the disk is full.
+pub fn save(path: &Path, report: &str) -> Result<(), Error> {
+    let written = if path == Path::new("-") {
+        io::stdout().lock().write_all(report.as_bytes())
+    } else {
+        replace(path, report)
+    };
+    written.map_err(|source| Error::Report { path: path.to_owned(), source })
+}
+
+/// Looks before a long run whether a report could be written there.
+///
+/// # Errors
+/// [`Error::Report`]: there is no such folder, or a folder is there in place of a file.
+pub fn check(path: &Path) -> Result<(), Error> {
+    let refused = |source: io::Error| Err(Error::Report { path: path.to_owned(), source });
+    if path == Path::new("-") {
+        return Ok(());
+    }
+    if path.is_dir() {
+        return refused(io::ErrorKind::IsADirectory.into());
+    }
+    match folder(path).metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => refused(io::ErrorKind::NotADirectory.into()),
+        Err(error) => refused(error),
+    }
+}
+
+fn replace(path: &Path, report: &str) -> io::Result<()> {
+    // A device or a pipe is written to; in its place no file can be put.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(path, report);
+    }
+    // A link stays one: what it leads to is replaced.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut file = tempfile::Builder::new()
+        .prefix(".ncz-conform-")
+        .permissions(readable())
+        .tempfile_in(folder(&path))?;
+    file.write_all(report.as_bytes())?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What a new file has, less what the umask takes.
+fn readable() -> std::fs::Permissions {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::PermissionsExt::from_mode(0o666)
+    }
+}

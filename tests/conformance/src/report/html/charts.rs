@@ -1,0 +1,124 @@
+//! Bars: how many checks ended how, and how fast codecs are.
+
+use std::fmt::Write;
+
+use super::super::escape::markup;
+use super::{name, told};
+use crate::outcome::Verdict;
+use crate::results::{CheckResult, Counts, LibraryResult, Run};
+
+/// The length of a bar in units of its drawing, which is stretched to the page.
+const LONG: f64 = 1000.0;
+
+pub(super) fn shares(page: &mut String, run: &Run) {
+    page.push_str(
+        "<section aria-labelledby=\"shares\">\n<h2 id=\"shares\">Shares of verdicts</h2>\n<div class=\"chart\">\n",
+    );
+    for (index, library) in run.libraries.iter().enumerate() {
+        let counts = library.counts();
+        let text = told(counts);
+        let _ = writeln!(
+            page,
+            "<div class=\"bar\"><span>{}</span>{}<span>{text}</span></div>",
+            name(run, index),
+            stacked(counts, &text)
+        );
+    }
+    page.push_str("</div>\n</section>\n");
+}
+
+fn stacked(counts: Counts, text: &str) -> String {
+    let mut bar = open(text);
+    let mut from = 0.0;
+    for verdict in Verdict::ALL {
+        let long = LONG * counts.number(verdict) as f64 / counts.all().max(1) as f64;
+        if long > 0.0 {
+            let _ = write!(
+                bar,
+                "<rect class=\"{verdict}\" x=\"{from:.1}\" y=\"0\" width=\"{long:.1}\" height=\"10\"/>"
+            );
+        }
+        from += long;
+    }
+    bar + "</svg>"
+}
+
+/// One measured speed.
+struct Speed {
+    library: usize,
+    target: String,
+    /// `encode` or `decode`.
+    way: &'static str,
+    /// What the figure says beside its unit and the way.
+    of: String,
+    rate: f64,
+}
+
+pub(super) fn speeds(page: &mut String, run: &Run) {
+    let speeds: Vec<Speed> =
+        run.libraries.iter().enumerate().flat_map(|(index, library)| of_library(index, library)).collect();
+    let most = speeds.iter().map(|speed| speed.rate).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return;
+    }
+    page.push_str(
+        "<section aria-labelledby=\"speed\">\n<h2 id=\"speed\">Speed</h2>\n\
+         <p>Megabytes of plain data in a second on one thread; measured, not judged.</p>\n<div class=\"chart\">\n",
+    );
+    let mut last = None;
+    for speed in &speeds {
+        if last != Some(speed.library) {
+            let _ = writeln!(page, "<h3>{}</h3>", name(run, speed.library));
+            last = Some(speed.library);
+        }
+        let label = format!("{} {} {}", speed.target, speed.way, speed.of);
+        let rate = rate(speed.rate);
+        let _ = writeln!(
+            page,
+            "<div class=\"bar\"><span>{}</span>{}<rect class=\"{}\" x=\"0\" y=\"0\" width=\"{:.1}\" \
+             height=\"10\"/></svg><span>{rate}</span></div>",
+            markup(label.trim_end()),
+            open(&rate),
+            speed.way,
+            LONG * speed.rate / most,
+        );
+    }
+    page.push_str("</div>\n</section>\n");
+}
+
+/// The figures in MB/s of the group `speed`: of a part first one way, then the other.
+fn of_library(index: usize, library: &LibraryResult) -> Vec<Speed> {
+    let mut speeds: Vec<Speed> =
+        library.results.iter().flat_map(|result| of_result(index, result).collect::<Vec<_>>()).collect();
+    let order: Vec<String> = library.targets.iter().map(|facts| facts.target.to_string()).collect();
+    speeds.sort_by_key(|speed| {
+        (order.iter().position(|target| *target == speed.target), speed.of.clone(), speed.way == "decode")
+    });
+    speeds
+}
+
+fn of_result(library: usize, result: &CheckResult) -> impl Iterator<Item = Speed> {
+    let way = match result.check.id {
+        "speed.encode" => Some("encode"),
+        "speed.decode" => Some("decode"),
+        _ => None,
+    };
+    way.into_iter().flat_map(move |way| {
+        result.outcome.figures.iter().filter_map(move |(name, value)| {
+            let name = name.strip_suffix("MB/s")?.trim();
+            let rate = value.as_f64().filter(|rate| rate.is_finite() && *rate > 0.0)?;
+            let of = name.strip_prefix(way).unwrap_or(name).trim().to_owned();
+            Some(Speed { library, target: result.target.to_string(), way, of, rate })
+        })
+    })
+}
+
+fn rate(rate: f64) -> String {
+    if rate < 10.0 { format!("{rate:.1} MB/s") } else { format!("{rate:.0} MB/s") }
+}
+
+fn open(label: &str) -> String {
+    format!(
+        "<svg viewBox=\"0 0 {LONG} 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}\">"
+    )
+}
