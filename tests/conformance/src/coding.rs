@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ncz_codec::{AnyCoder, CodecError, Scratch};
 use ncz_registry::load::Hdf5Half;
-use ncz_registry::load::probe::{FilterAnswer, FilterCall, Host};
+use ncz_registry::load::probe::{FilterAnswer, FilterCall, Host, ParamsEnd};
 
 use crate::profile::Fidelity;
 
@@ -91,7 +91,9 @@ impl Coding {
     }
 
     fn filter(&self, half: &Hdf5Half, call: FilterCall<'_>) -> Result<Vec<u8>, Refused> {
-        let call = FilterCall { concurrent: self.concurrent, host: self.host, ..call };
+        // Whether a filter reads words that it is not given is asked by one check, and harms no other.
+        let params_end = ParamsEnd::Words(0);
+        let call = FilterCall { concurrent: self.concurrent, host: self.host, params_end, ..call };
         let answer = half.probe(&call).map_err(|error| Refused::Memory(error.to_string()))?;
         taken(&answer).map(<[u8]>::to_vec)
     }

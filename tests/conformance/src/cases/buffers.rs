@@ -53,6 +53,13 @@ pub(super) const CHECKS: &[Check] = &[
         run: native::beyond_input,
     },
     Check {
+        id: "buffers.beyond-parameters",
+        level: 2,
+        scope: Scope::Hdf5,
+        about: "no cd_values are read that were not given",
+        run: filter::beyond_parameters,
+    },
+    Check {
         id: "buffers.input-kept",
         level: 2,
         scope: Scope::Native,

@@ -12,7 +12,7 @@ use crate::outcome::Ending;
 use crate::sample::{Content, Sample, dtypes};
 use crate::trial::Trial;
 
-use trips::Trips;
+use trips::{Judge, Trips};
 
 const F4: Dtype = Dtype::little(Kind::Float, 4);
 const U1: Dtype = Dtype::little(Kind::UInt, 1);
@@ -85,7 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn one(trial: &mut Trial) -> Result<(), Ending> {
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::Each)?;
     let shapes: &[&[u64]] = if trial.level() >= 3 { &[&[1], &[1, 1], &[1, 1, 1]] } else { &[&[1]] };
     for dtype in dtypes() {
         for shape in shapes {
@@ -100,7 +100,7 @@ fn every_dtype(trial: &mut Trial) -> Result<(), Ending> {
     let all: [(u8, &[u64]); 5] =
         [(1, &[64, 48]), (3, &[1000]), (3, &[4, 5, 6]), (5, &[3, 4, 5, 6]), (5, &[2, 3, 1, 5, 4])];
     let contents = [(1, Content::Smooth), (2, Content::Runs), (4, Content::Zeros)];
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::EachType)?;
     for dtype in dtypes() {
         for (_, shape) in all.iter().filter(|(from, _)| level >= *from) {
             for (_, content) in contents.iter().filter(|(from, _)| level >= *from) {
@@ -109,12 +109,11 @@ fn every_dtype(trial: &mut Trial) -> Result<(), Ending> {
         }
     }
     trial.figure("dtypes", trips.dtypes.len());
-    trips.must_take();
     trips.end(trial)
 }
 
 fn incompressible(trial: &mut Trial) -> Result<(), Ending> {
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::Each)?;
     let shapes: &[&[u64]] = &[&[4], &[17], &[1000], &[64, 48], &[16, 40, 30]];
     for dtype in [U1, F4, Dtype::little(Kind::UInt, 2), Dtype::little(Kind::Float, 8)] {
         for (seed, shape) in shapes.iter().enumerate() {
@@ -137,7 +136,7 @@ fn odd(trial: &mut Trial) -> Result<(), Ending> {
         types.extend([Dtype::little(Kind::Opaque, 3), Dtype::little(Kind::Opaque, 5)]);
         types.extend([Dtype::little(Kind::UInt, 2), Dtype::big(Kind::Float, 8)]);
     }
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::None)?;
     for dtype in types {
         for &len in &lengths {
             // Two dimensions for those that take no fewer.
@@ -199,14 +198,13 @@ fn large(trial: &mut Trial) -> Result<(), Ending> {
         *rows *= mib as u64;
     }
     trial.figure("MiB", mib);
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::EachType)?;
     trips.run_first(trial, &Sample { shape, bytes, ..tile })?;
-    trips.must_take();
     trips.end(trial)
 }
 
 fn parameters(trial: &mut Trial) -> Result<(), Ending> {
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::None)?;
     let mut sets = 0;
     for (dtype, shape) in [(F4, [64, 48]), (U1, [100, 30]), (Dtype::little(Kind::Int, 2), [33, 65])] {
         for content in [Content::Smooth, Content::Runs, Content::Noise] {
@@ -223,7 +221,7 @@ fn parameters(trial: &mut Trial) -> Result<(), Ending> {
 }
 
 fn random(trial: &mut Trial) -> Result<(), Ending> {
-    let mut trips = Trips::new(trial)?;
+    let mut trips = Trips::new(trial, Judge::None)?;
     for _ in 0..trial.times(40).min(1500) {
         let sample = random_sample(trial.rng());
         if let Some(codings) = trips.codings(trial, &sample)? {

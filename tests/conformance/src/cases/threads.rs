@@ -77,7 +77,11 @@ impl Work {
             .map_err(|error| format!("encoding {} fails: {error}", what()))?;
         if self.stream.as_ref().is_some_and(|alone| *alone != stream) {
             let right = self.coding.decode(&stream, self.sample.bytes.len());
-            let readable = if right.as_ref() == Ok(&self.chunk) { "which decodes rightly" } else { "which decodes wrongly" };
+            let readable = if right.as_ref() == Ok(&self.chunk) {
+                "which decodes rightly"
+            } else {
+                "which decodes wrongly"
+            };
             return Err(format!("encoding {} gives another stream, {readable}", what()));
         }
         let chunk = self
@@ -175,7 +179,11 @@ fn conversions(trial: &mut Trial) -> Result<(), Ending> {
             let (calls, wrong) = at_a_time(|thread, number| {
                 let which = (thread + number) % texts.len();
                 let now = convert(half, &texts[which]);
-                if now == alone[which] { Ok(()) } else { Err(format!("{}: {now:?}, not {:?}", texts[which], alone[which])) }
+                if now == alone[which] {
+                    Ok(())
+                } else {
+                    Err(format!("{}: {now:?}, not {:?}", texts[which], alone[which]))
+                }
             });
             (calls, wrong, false)
         }
@@ -220,9 +228,16 @@ fn convert(half: &CodecHalf, text: &str) -> Option<(i32, Vec<u32>, i32, Option<V
 
 /// Configurations from JSON and from a word, bound, as text.
 fn configure(codec: &NativeCodec, word: u32) -> Vec<String> {
-    let sample = Sample { dtype: Dtype::little(Kind::Float, 4), shape: vec![8, 8], content: Content::Zeros, bytes: Vec::new() };
-    let level: Map<String, Value> =
-        [("level", word), ("clevel", word)].map(|(key, value)| (key.to_owned(), value.into())).into_iter().collect();
+    let sample = Sample {
+        dtype: Dtype::little(Kind::Float, 4),
+        shape: vec![8, 8],
+        content: Content::Zeros,
+        bytes: Vec::new(),
+    };
+    let level: Map<String, Value> = [("level", word), ("clevel", word)]
+        .map(|(key, value)| (key.to_owned(), value.into()))
+        .into_iter()
+        .collect();
     let by_json = codec.parse_json(Dialect::Numcodecs, &level, &mut Vec::new());
     [by_json, codec.parse_params(&[word])]
         .into_iter()

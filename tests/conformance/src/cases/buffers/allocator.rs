@@ -27,7 +27,7 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
     for (len, content) in contents() {
         let filter = Filter::usual(trial, len, content)?;
         for direction in DIRECTIONS {
-            let Some(input) = filter.input(direction)? else { continue };
+            let Some(input) = filter.input(trial, direction)? else { continue };
             let want = filter.make(&filter.call(direction, &input))?;
             if want.failed() {
                 continue;
@@ -68,7 +68,8 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
 /// Whether the library has a use for the host's allocator: the name among those it needs, or, without a function of
 /// that name of its own, in its data.
 fn looks_for_allocator(trial: &Trial) -> Result<bool, Ending> {
-    let unreadable = |error: &dyn std::fmt::Display| Ending::failed(format!("the file cannot be read: {error}"));
+    let unreadable =
+        |error: &dyn std::fmt::Display| Ending::failed(format!("the file cannot be read: {error}"));
     let bytes = std::fs::read(trial.path()).map_err(|error| unreadable(&error))?;
     let file = object::File::parse(&*bytes).map_err(|error| unreadable(&error))?;
     let mut symbols = file.dynamic_symbols().filter(|symbol| symbol.name() == Ok(ALLOCATE));

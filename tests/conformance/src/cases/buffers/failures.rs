@@ -17,17 +17,22 @@ struct Provocation {
 
 /// Calls that most filters refuse, the harmless ones first: streams that are none, and chunks that do
 /// not shrink.
-fn provocations(filter: &Filter) -> Result<Vec<Provocation>, Ending> {
+fn provocations(trial: &mut Trial, filter: &Filter) -> Result<Vec<Provocation>, Ending> {
     let garbage = Sample::new(filter.sample.dtype, &[100], Content::Noise, 7).bytes;
     let mut all = Vec::new();
     let mut push = |what: &str, direction, input: Vec<u8>| {
         all.push(Provocation { what: what.to_owned(), direction, input });
     };
     push("decoding random bytes", Direction::Decode, garbage);
-    if let Some(mut stream) = filter.stream()? {
-        let head = stream.len().min(24);
-        stream[..head].fill(0xff);
-        push("decoding a stream whose head is overwritten", Direction::Decode, stream);
+    if let Some(stream) = filter.stream(trial)? {
+        let (head, middle) = (stream.len().min(24), stream.len() / 2);
+        let mut damaged = stream.clone();
+        damaged[..head].fill(0xff);
+        push("decoding a stream whose head is overwritten", Direction::Decode, damaged);
+        let mut damaged = stream;
+        let rest = damaged.len() - middle;
+        damaged[middle..middle + rest / 2].iter_mut().for_each(|byte| *byte ^= 0x5a);
+        push("decoding a stream whose middle is overwritten", Direction::Decode, damaged);
     }
     let chunk = &filter.sample;
     let noise = Sample::new(chunk.dtype, &chunk.shape, Content::Noise, 3).bytes;
@@ -36,9 +41,9 @@ fn provocations(filter: &Filter) -> Result<Vec<Provocation>, Ending> {
 }
 
 /// Calls that damage less hardy filters; only where nothing else makes one fail.
-fn harsh(filter: &Filter) -> Result<Vec<Provocation>, Ending> {
+fn harsh(trial: &mut Trial, filter: &Filter) -> Result<Vec<Provocation>, Ending> {
     let mut all = Vec::new();
-    if let Some(mut stream) = filter.stream()? {
+    if let Some(mut stream) = filter.stream(trial)? {
         stream.truncate(stream.len() / 2);
         all.push(Provocation {
             what: "decoding half a stream".to_owned(),
@@ -52,9 +57,11 @@ fn harsh(filter: &Filter) -> Result<Vec<Provocation>, Ending> {
 /// Makes the calls that may fail; those that did.
 fn failures(trial: &mut Trial) -> Result<Vec<(Provocation, FilterAnswer)>, Ending> {
     let filter = Filter::usual(trial, 12_288, Content::Smooth)?;
-    let mut failed = make(trial, &filter, provocations(&filter)?)?;
+    let all = provocations(trial, &filter)?;
+    let mut failed = make(trial, &filter, all)?;
     if failed.is_empty() {
-        failed = make(trial, &filter, harsh(&filter)?)?;
+        let more = harsh(trial, &filter)?;
+        failed = make(trial, &filter, more)?;
     }
     trial.figure("failures", failed.len());
     match failed.is_empty() {
@@ -87,7 +94,11 @@ pub(super) fn value(trial: &mut Trial) -> Result<(), Ending> {
             continue;
         }
         let signed = answer.returned as isize;
-        let value = if signed < 0 { format!("{} (as a signed number {signed})", answer.returned) } else { signed.to_string() };
+        let value = if signed < 0 {
+            format!("{} (as a signed number {signed})", answer.returned)
+        } else {
+            signed.to_string()
+        };
         findings.push(format!("{} fails with {value}", provocation.what));
     }
     match findings.is_empty() {

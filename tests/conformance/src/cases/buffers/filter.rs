@@ -1,7 +1,7 @@
 //! Raw calls of a filter function and what every answer has to keep.
 
 use ncz_registry::load::Hdf5Half;
-use ncz_registry::load::probe::{FilterAnswer, FilterCall};
+use ncz_registry::load::probe::{FilterAnswer, FilterCall, ParamsEnd};
 
 use crate::coding::{Coding, Way};
 use crate::outcome::Ending;
@@ -42,10 +42,11 @@ impl Filter {
 
     /// A call that is still to be made.
     pub(super) fn call<'a>(&'a self, direction: Direction, input: &'a [u8]) -> FilterCall<'a> {
-        match direction {
+        let call = match direction {
             Direction::Encode => FilterCall::encode(&self.words, input),
             Direction::Decode => FilterCall::decode(&self.words, input),
-        }
+        };
+        FilterCall { params_end: ParamsEnd::Words(0), ..call }
     }
 
     /// Makes a call.
@@ -54,16 +55,17 @@ impl Filter {
     }
 
     /// The chunk's stream; nothing where it is refused.
-    pub(super) fn stream(&self) -> Result<Option<Vec<u8>>, Ending> {
+    pub(super) fn stream(&self, trial: &mut Trial) -> Result<Option<Vec<u8>>, Ending> {
+        trial.step(format_args!("encoding {}", self.sample.name()));
         let answer = self.make(&self.call(Direction::Encode, &self.sample.bytes))?;
         Ok((!answer.failed()).then(|| answer.bytes().to_vec()))
     }
 
     /// The chunk, or its stream, for a call in that direction; nothing where it is refused.
-    pub(super) fn input(&self, direction: Direction) -> Result<Option<Vec<u8>>, Ending> {
+    pub(super) fn input(&self, trial: &mut Trial, direction: Direction) -> Result<Option<Vec<u8>>, Ending> {
         match direction {
             Direction::Encode => Ok(Some(self.sample.bytes.clone())),
-            Direction::Decode => self.stream(),
+            Direction::Decode => self.stream(trial),
         }
     }
 }
@@ -89,8 +91,8 @@ pub(super) fn size(trial: &mut Trial) -> Result<(), Ending> {
     for (len, content) in contents() {
         let filter = Filter::usual(trial, len, content)?;
         for direction in DIRECTIONS {
+            let Some(input) = filter.input(trial, direction)? else { continue };
             trial.step(format_args!("{} {}", direction.verb(), filter.sample.name()));
-            let Some(input) = filter.input(direction)? else { continue };
             let answer = filter.make(&filter.call(direction, &input))?;
             if answer.returned == 0 || answer.lost() || answer.returned > isize::MAX as usize {
                 continue;
@@ -129,7 +131,8 @@ pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
     for (len, content) in contents() {
         let filter = Filter::usual(trial, len, content)?;
         for direction in DIRECTIONS {
-            let Some(input) = filter.input(direction)? else { continue };
+            let Some(input) = filter.input(trial, direction)? else { continue };
+            trial.step(format_args!("{} {}", direction.verb(), filter.sample.name()));
             let plain = filter.call(direction, &input);
             let want = filter.make(&plain)?;
             for capacity in [input.len() + 1, input.len() + 4096, 3 * input.len() + 77] {
@@ -160,6 +163,32 @@ pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
                     )));
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn beyond_parameters(trial: &mut Trial) -> Result<(), Ending> {
+    let (sample, _) = trial.usual(12_288, Content::Smooth)?;
+    for coding in trial.codings(&sample)? {
+        let Some(filter) = Filter::of(&coding, sample.clone()) else { continue };
+        for direction in DIRECTIONS {
+            let Some(input) = filter.input(trial, direction)? else { continue };
+            let what = format!("{} {} with {}", direction.verb(), sample.name(), coding.name);
+            trial.step(&what);
+            let plain = filter.call(direction, &input);
+            let want = filter.make(&plain)?;
+            for word in [1, u32::MAX] {
+                trial.step(format_args!("{what} and words of {word} behind them"));
+                let answer = filter.make(&FilterCall { params_end: ParamsEnd::Words(word), ..plain })?;
+                if answer.failed() != want.failed() || answer.bytes() != want.bytes() {
+                    return Err(Ending::failed(format!(
+                        "{what}: the result is another when words of {word} stand behind them than when zeros do"
+                    )));
+                }
+            }
+            trial.step(format_args!("{what}, which end at a page that traps"));
+            filter.make(&FilterCall { params_end: ParamsEnd::Trap, ..plain })?;
         }
     }
     Ok(())

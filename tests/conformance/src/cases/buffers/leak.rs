@@ -16,8 +16,8 @@ use crate::trial::Trial;
 const ROUNDS: usize = 6;
 const WARM_UP: usize = 3;
 /// The fewest calls in a round, and the longest that a round takes at will.
-const CALLS_MIN: usize = 20;
-const ROUND: Duration = Duration::from_millis(30);
+const CALLS_MIN: usize = 8;
+const ROUND: Duration = Duration::from_millis(15);
 
 pub(super) fn leak(trial: &mut Trial) -> Result<(), Ending> {
     if probe::heap_in_use().is_none() {
@@ -35,7 +35,7 @@ pub(super) fn leak(trial: &mut Trial) -> Result<(), Ending> {
 
 fn chunks(trial: &mut Trial) -> Result<(), Ending> {
     let (sample, coding) = trial.usual(4096, Content::Smooth)?;
-    let (large, _) = trial.usual(200_000, Content::Runs)?;
+    let (large, _) = trial.usual(66_000, Content::Runs)?;
     trial.step(format_args!("encoding {}", sample.name()));
     let stream = coding
         .encode(&sample.bytes)
@@ -71,7 +71,8 @@ fn configurations(trial: &mut Trial) -> Result<(), Ending> {
     let (sample, _) = trial.usual(4096, Content::Smooth)?;
     let codec = trial.native()?.clone();
     let (repr, env) = (sample.repr(), sample.env(Container::NczarrV2));
-    let bad: Map<String, Value> = [("nobody knows this".to_owned(), Value::from("x".repeat(500)))].into_iter().collect();
+    let bad: Map<String, Value> =
+        [("nobody knows this".to_owned(), Value::from("x".repeat(500)))].into_iter().collect();
     repeat(trial, "making configurations, coders and scratches", || {
         let by_json = codec.parse_json(Dialect::Numcodecs, &Map::new(), &mut Vec::new());
         for config in [by_json, codec.parse_params(&[]), codec.parse_params(&[5])].into_iter().flatten() {
@@ -118,7 +119,8 @@ fn repeat(trial: &mut Trial, what: &str, mut calls: impl FnMut()) -> Result<(), 
         calls();
     }
     let each = began.elapsed() / CALLS_MIN as u32;
-    let count = (ROUND.as_nanos() / each.as_nanos().max(1)).clamp(CALLS_MIN as u128, trial.times(200) as u128 + 20) as usize;
+    let count = (ROUND.as_nanos() / each.as_nanos().max(1))
+        .clamp(CALLS_MIN as u128, trial.times(200) as u128 + 20) as usize;
     let mut sizes = Vec::with_capacity(ROUNDS + 1);
     for round in 0..WARM_UP + ROUNDS {
         for _ in 0..count {
@@ -137,4 +139,3 @@ fn repeat(trial: &mut Trial, what: &str, mut calls: impl FnMut()) -> Result<(), 
     }
     Ok(())
 }
-

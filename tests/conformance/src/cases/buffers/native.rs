@@ -97,7 +97,7 @@ pub(super) fn beyond_output(trial: &mut Trial) -> Result<(), Ending> {
 fn filter_beyond_output(trial: &mut Trial, len: usize, content: Content) -> Result<(), Ending> {
     let filter = Filter::usual(trial, len, content)?;
     for direction in DIRECTIONS {
-        let Some(input) = filter.input(direction)? else { continue };
+        let Some(input) = filter.input(trial, direction)? else { continue };
         for more in [0, 1, 100, 3 * input.len()] {
             let capacity = input.len() + more;
             let what = format!(
@@ -152,13 +152,15 @@ fn cuts(trial: &mut Trial, len: usize) -> Vec<usize> {
 
 /// The same call with other bytes behind the input has the same outcome.
 fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending> {
-    let Some(stream) = filter.stream()? else { return Err(Ending::skipped("no chunk was taken")) };
+    let Some(stream) = filter.stream(trial)? else { return Err(Ending::skipped("no chunk was taken")) };
     let mut unsteady = false;
     for len in cuts(trial, stream.len()).into_iter().filter(|&len| len > 0) {
         let (input, behind) = stream.split_at(len);
         let what = match behind.is_empty() {
             true => format!("decoding the stream of {}", filter.sample.name()),
-            false => format!("decoding {len} of {} bytes of the stream of {}", stream.len(), filter.sample.name()),
+            false => {
+                format!("decoding {len} of {} bytes of the stream of {}", stream.len(), filter.sample.name())
+            }
         };
         trial.step(&what);
         let plain = filter.call(Direction::Decode, input);
@@ -197,7 +199,8 @@ pub(super) fn input_kept(trial: &mut Trial) -> Result<(), Ending> {
     for (len, content) in contents() {
         let native = Native::usual(trial, len, content)?;
         for direction in DIRECTIONS {
-            let mut input = Guarded::zeroed(native.input(direction).len()).map_err(|error| no_memory(&error))?;
+            let mut input =
+                Guarded::zeroed(native.input(direction).len()).map_err(|error| no_memory(&error))?;
             input.as_mut_slice().copy_from_slice(native.input(direction));
             let mut output = Guarded::zeroed(native.room(direction)?).map_err(|error| no_memory(&error))?;
             trial.step(format_args!("{} {}", direction.verb(), native.sample.name()));

@@ -10,20 +10,37 @@ use crate::profile::Fidelity;
 use crate::sample::{Content, Sample, dtype_name};
 use crate::trial::Trial;
 
-/// So many refused chunks are named in a message.
-const NAMED_MAX: usize = 4;
-
 /// Chunks that are encoded and decoded, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Trips {
     /// How many came back.
     pub(super) taken: usize,
     /// The types of chunks that came back.
     pub(super) dtypes: BTreeSet<String>,
-    must_take: bool,
-    refused: Vec<String>,
+    judge: Judge,
+    refused: Vec<Refusal>,
     not_for: Option<Ending>,
     is_filter_alone: bool,
+}
+
+/// What to make of chunks that a filter alone refuses. HDF5 stores a chunk as it is if the filter is optional;
+/// where a filter has a codec half, or is none, data cannot be written, and each refusal counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judge {
+    /// They are what is asked for.
+    Each,
+    /// They are asked for elsewhere; but some chunk of each type has to be taken.
+    EachType,
+    /// They are asked for elsewhere.
+    None,
+}
+
+/// A chunk that was refused.
+#[derive(Debug)]
+struct Refusal {
+    dtype: String,
+    what: String,
+    error: String,
 }
 
 impl Trips {
@@ -31,14 +48,10 @@ impl Trips {
     ///
     /// # Errors
     /// The library cannot be opened.
-    pub(super) fn new(trial: &Trial) -> Result<Self, Ending> {
+    pub(super) fn new(trial: &Trial, judge: Judge) -> Result<Self, Ending> {
         trial.subject()?;
-        Ok(Self::default())
-    }
-
-    /// One chunk at least has to be taken.
-    pub(super) fn must_take(&mut self) {
-        self.must_take = true;
+        let (refused, dtypes) = (Vec::new(), BTreeSet::new());
+        Ok(Self { taken: 0, dtypes, judge, refused, not_for: None, is_filter_alone: false })
     }
 
     /// The codec for chunks like `sample`; nothing if it is not for them.
@@ -71,7 +84,8 @@ impl Trips {
             Err(error) => {
                 self.is_filter_alone =
                     matches!(coding.way, Way::Filter(..)) && !super::has_codec_half(trial, coding)?;
-                self.refused.push(format!("{} ({error})", what()));
+                let (dtype, error) = (dtype_name(sample.dtype), error.to_string());
+                self.refused.push(Refusal { dtype, what: what(), error });
                 return Ok(());
             }
         };
@@ -98,19 +112,29 @@ impl Trips {
                 _ => Ok(()),
             };
         }
-        let named = self.refused[..self.refused.len().min(NAMED_MAX)].join("; ");
-        let more = if self.refused.len() > NAMED_MAX { "; .." } else { "" };
-        let text = format!(
-            "{} of {} chunks are refused: {named}{more}",
-            self.refused.len(),
-            self.refused.len() + self.taken
-        );
-        match (self.is_filter_alone, self.must_take && self.taken == 0) {
-            (true, false) => trial.warn(format!(
-                "{text}. HDF5 stores such chunks as they are if the filter is optional, else the write fails"
+        let text = |first: &Refusal| {
+            let (count, all) = (self.refused.len(), self.refused.len() + self.taken);
+            format!("{count} of {all} chunks are refused: {}: {}", first.what, first.error)
+        };
+        let Some(first) = self.refused.first() else { return Ok(()) };
+        if !self.is_filter_alone {
+            return Err(Ending::failed(format!("{}. netcdf-c and Zarr cannot write them", text(first))));
+        }
+        let never = self.refused.iter().find(|refusal| !self.dtypes.contains(&refusal.dtype));
+        trial.figure("refused", self.refused.len());
+        match (self.judge, never) {
+            (Judge::EachType, _) if self.taken == 0 => return Err(Ending::failed(text(first))),
+            (Judge::Each, _) => trial.warn(format!(
+                "{}. HDF5 stores such chunks as they are if the filter is optional, else the write fails",
+                text(first)
             )),
-            (true, true) => return Err(Ending::failed(text)),
-            (false, _) => return Err(Ending::failed(format!("{text}. netcdf-c and Zarr cannot write them"))),
+            (Judge::EachType, Some(never)) => {
+                trial.warn(format!(
+                    "every chunk of {} is refused: {}: {}",
+                    never.dtype, never.what, never.error
+                ));
+            }
+            _ => {}
         }
         Ok(())
     }
