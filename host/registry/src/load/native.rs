@@ -26,7 +26,7 @@ const CODECS_MAX: u32 = 4096;
 pub struct NativeCodec(Arc<Shared>);
 
 /// The functions of a plugin's table, none of them null.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Table {
     codec_count: u32,
     describe: abi::Describe,
