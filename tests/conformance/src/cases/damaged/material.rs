@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ncz_codec::{Dtype, Kind, Scratch};
-use ncz_registry::load::probe::{FilterCall, Guarded};
+use ncz_registry::load::probe::{FilterCall, Guarded, ParamsEnd};
 
 use crate::clock::cpu_time;
 use crate::coding::{Coding, Way, taken};
@@ -124,7 +124,9 @@ impl Material {
             Way::Filter(half, working) => {
                 // Where a stream is cut, what stands behind it is not what was cut off.
                 let filler = !bytes.last().copied().unwrap_or_default();
-                let call = FilterCall { filler, host: coding.host, ..FilterCall::decode(working, bytes) };
+                let params_end = ParamsEnd::Words(0);
+                let host = coding.host;
+                let call = FilterCall { filler, host, params_end, ..FilterCall::decode(working, bytes) };
                 let start = cpu_time();
                 let answer = half
                     .probe(&call)

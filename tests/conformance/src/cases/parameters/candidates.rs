@@ -7,27 +7,28 @@ use crate::outcome::Ending;
 use crate::profile;
 use crate::trial::Trial;
 
-use super::json::{JsonFace, Taken};
+use super::json::{JsonFace, Refusal, Taken};
 use super::numcodecs;
 
 /// Configurations that the face takes, the most ordinary one first, each once.
+///
+/// No parameters at all are tried only where nothing better is known: what a codec makes of them is the business of
+/// two checks, and no reason for all others to crash.
 ///
 /// # Errors
 /// `Skipped` if there is none; `Failed` if an answer cannot be used.
 pub(super) fn taken(trial: &mut Trial, face: &JsonFace) -> Result<Vec<Taken>, Ending> {
     let mut all: Vec<Taken> = Vec::new();
-    let mut add = |taken: Taken| {
-        if !all.iter().any(|other| other.is(&taken)) {
-            all.push(taken);
-        }
-    };
-    for config in configs(face) {
-        trial.step(format!("{face}: JSON {}", Value::Object(config.clone())));
-        face.take_config(&config)?.into_iter().for_each(&mut add);
+    let examples = numcodecs::known(&face.names()).filter(|_| !face.is_v3());
+    for config in examples.into_iter().flat_map(|keys| keys.examples()) {
+        try_config(trial, face, &config, &mut all)?;
     }
     for words in words(trial, face) {
-        trial.step(format!("{face}: words {words:?}"));
-        face.of_words(&words)?.into_iter().for_each(&mut add);
+        try_words(trial, face, &words, &mut all)?;
+    }
+    if all.is_empty() || matches!(face, JsonFace::Native(..)) {
+        try_config(trial, face, &Map::new(), &mut all)?;
+        try_words(trial, face, &[], &mut all)?;
     }
     match all.is_empty() {
         true => Err(Ending::skipped(format!("{face}: no configuration is known that it takes"))),
@@ -47,24 +48,38 @@ pub(super) fn ordinary(trial: &mut Trial, face: &JsonFace) -> Result<(Taken, Map
     found.ok_or_else(|| Ending::skipped(format!("{face}: it writes no JSON for what it takes")))
 }
 
-fn configs(face: &JsonFace) -> Vec<Map<String, Value>> {
-    let mut configs = Vec::new();
-    if !face.is_v3() {
-        configs.extend(numcodecs::known(&face.names()).into_iter().flat_map(|keys| keys.examples()));
+fn try_config(
+    trial: &mut Trial,
+    face: &JsonFace,
+    config: &Map<String, Value>,
+    all: &mut Vec<Taken>,
+) -> Result<(), Ending> {
+    trial.step(format!("{face}: JSON {}", Value::Object(config.clone())));
+    add(all, face.take_config(config)?);
+    Ok(())
+}
+
+fn try_words(trial: &mut Trial, face: &JsonFace, words: &[u32], all: &mut Vec<Taken>) -> Result<(), Ending> {
+    trial.step(format!("{face}: words {words:?}"));
+    add(all, face.of_words(words)?);
+    Ok(())
+}
+
+fn add(all: &mut Vec<Taken>, taken: Result<Taken, Refusal>) {
+    if let Ok(taken) = taken
+        && !all.iter().any(|other| other.is(&taken))
+    {
+        all.push(taken);
     }
-    configs.push(Map::new());
-    configs
 }
 
 /// Words as users give them, for a filter that is known.
 fn words(trial: &Trial, face: &JsonFace) -> Vec<Vec<u32>> {
-    let mut words = vec![Vec::new()];
-    let Some(id) = face.filter_id() else { return words };
+    let Some(id) = face.filter_id() else { return Vec::new() };
     let given = trial.settings().params.iter().filter(|(of, _)| *of == id).map(|(_, words)| words.clone());
-    words.extend(given);
-    let known = profile::of(id, Dtype::little(Kind::Float, 4), &[16, 16]);
-    if let Some(Ok(sets)) = known {
-        words.extend(sets.into_iter().map(|set| set.given));
+    let mut words: Vec<Vec<u32>> = given.collect();
+    if let Some(Ok(sets)) = profile::of(id, Dtype::little(Kind::Float, 4), &[16, 16]) {
+        words.extend(sets.into_iter().map(|set| set.given).filter(|given| !given.is_empty()));
     }
     words
 }
