@@ -38,27 +38,31 @@ pub(super) const CHECKS: &[Check] = &[
 /// # Errors
 /// This program's own data are broken.
 pub(super) fn cases_of(id: u32) -> Result<Vec<Stream>, Ending> {
-    streams::of_filter(id).map_err(|error| Ending::skipped(format!("the stored streams are broken: {error}")))
+    streams::of_filter(id).map_err(broken)
+}
+
+fn broken(error: streams::BrokenFixture) -> Ending {
+    Ending::skipped(format!("the stored streams are broken: {error}"))
 }
 
 /// The stored streams for the target.
 fn streams_for(trial: &Trial) -> Result<Vec<Stream>, Ending> {
-    let (id, names) = match trial.target() {
-        Target::Hdf5(id) => (Some(*id), Vec::new()),
+    let mut all = Vec::new();
+    let mut names = Vec::new();
+    let id = match trial.target() {
+        Target::Hdf5(id) => Some(*id),
         Target::Native(_) => {
             let info = trial.native()?.info();
-            (info.filter_id, info.numcodecs.to_vec())
+            all.extend(streams::of_numcodecs(&info.numcodecs).map_err(broken)?);
+            all.extend(streams::of_zarr_v3(&info.zarr_v3).map_err(broken)?);
+            names.extend(info.numcodecs.iter().chain(info.zarr_v3.iter()).map(ToString::to_string));
+            info.filter_id
         }
-        _ => (None, Vec::new()),
+        _ => None,
     };
-    let mut all = match id {
-        Some(id) => cases_of(id)?,
-        None => Vec::new(),
-    };
-    let of_numcodecs = streams::of_numcodecs(&names);
-    all.extend(
-        of_numcodecs.map_err(|error| Ending::skipped(format!("the stored streams are broken: {error}")))?,
-    );
+    if let Some(id) = id {
+        all.splice(0..0, cases_of(id)?);
+    }
     if all.is_empty() {
         let what = id.map_or_else(|| names.join(", "), |id| format!("filter {id}"));
         return Err(Ending::skipped(format!("there are no stored streams of {what}")));
@@ -92,16 +96,20 @@ impl Stream {
             Parameters::Words(words) => {
                 (format!("working words {words:?}"), codec.coder(words).map_err(refused)?)
             }
-            Parameters::Json(config) => {
-                let parsed =
-                    codec.parse_json(Dialect::Numcodecs, config, &mut Vec::new()).map_err(refused)?;
+            Parameters::Json(dialect, config) => {
+                // numcodecs speaks of Zarr v2.
+                let container = match dialect {
+                    Dialect::ZarrV3 => Container::ZarrV3,
+                    Dialect::Numcodecs => Container::ZarrV2,
+                };
+                let parsed = codec.parse_json(*dialect, config, &mut Vec::new()).map_err(refused)?;
                 let sample = Sample {
                     dtype: self.dtype,
                     shape: self.shape.clone(),
                     content: Content::Smooth,
                     bytes: self.raw.clone(),
                 };
-                let bound = parsed.bind(&sample.repr(), &sample.env(Container::NczarrV2)).map_err(refused)?;
+                let bound = parsed.bind(&sample.repr(), &sample.env(container)).map_err(refused)?;
                 (Value::Object(config.clone()).to_string(), bound.coder)
             }
         };

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use ncz_registry::search_path::Platform;
 use ncz_registry::symbols::{LibraryFinder, Unsuitable, inspect, names};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::{Check, Scope};
+use crate::clock::cpu_time;
 use crate::outcome::Ending;
 use crate::trial::Trial;
 use image::Image;
@@ -178,11 +178,19 @@ fn load(trial: &mut Trial) -> Result<(), Ending> {
     trial.subject().map(|_| ())
 }
 
-fn load_time(trial: &mut Trial) -> Result<(), Ending> {
+/// Opens the library for a check of another matter than whether it opens.
+fn open(trial: &mut Trial) -> Result<(), Ending> {
     trial.step("opening the library");
-    let before = processor_time();
-    trial.subject()?;
-    let took = processor_time().saturating_sub(before);
+    trial
+        .subject()
+        .map(|_| ())
+        .map_err(|_| Ending::skipped("the library does not open; library.load tells why"))
+}
+
+fn load_time(trial: &mut Trial) -> Result<(), Ending> {
+    let before = cpu_time();
+    open(trial)?;
+    let took = cpu_time().saturating_sub(before);
     trial.figure("load ms", (took.as_secs_f64() * 1e4).round() / 10.0);
     if took > LOAD_MAX {
         trial.warn(format!(
@@ -192,13 +200,6 @@ fn load_time(trial: &mut Trial) -> Result<(), Ending> {
         ));
     }
     Ok(())
-}
-
-/// What this process has used so far.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    // The clock begins at 0 with the process, so neither part is negative.
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn image_of(trial: &Trial) -> Result<Image, Ending> {
@@ -211,12 +212,11 @@ fn quiet(trial: &mut Trial) -> Result<(), Ending> {
             "standard output and error are no files here, so nobody can tell what was written",
         ));
     };
-    trial.step("opening the library");
-    trial.subject()?;
+    open(trial)?;
     let loading = marks.written();
     let calls = good_calls::make(trial)?;
-    let marks_then = marks;
-    let calling = if loading == Written::default() { marks_then.written() } else { Written::default() };
+    // What was written when loading is told once.
+    let calling = if loading == Written::default() { marks.written() } else { Written::default() };
     trial.figure("good calls", calls);
     for (written, when) in [(loading, "when loaded"), (calling, "in good calls")] {
         if let Some(text) = written.output {
@@ -259,8 +259,7 @@ fn baseline(trial: &mut Trial) -> Result<(), Ending> {
 fn hygiene(trial: &mut Trial) -> Result<(), Ending> {
     // What the runner opens at first use, such as its own executable, is open by now or does not stay open.
     let fresh = State::now();
-    trial.step("opening the library");
-    trial.subject()?;
+    open(trial)?;
     trial.step("calculating after loading");
     let loaded = State::now();
     let changes = fresh.changes(&loaded, Parts::All);

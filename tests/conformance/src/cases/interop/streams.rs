@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use ncz_codec::{Dtype, Kind};
+use ncz_codec::{Dialect, Dtype, Kind};
 use serde_json::{Map, Value};
 use zip::ZipArchive;
 
@@ -40,6 +40,8 @@ const NUMCODECS: [Array; 14] = arrays![
     "v2-zstd-negative",
 ];
 
+const ZARR_V3: [Array; 5] = arrays!["v3-blosc", "v3-blosc-bit", "v3-crc32c", "v3-gzip", "v3-zstd"];
+
 /// What one entry may unpack to.
 const ENTRY_MAX: u64 = 16 << 20;
 
@@ -64,8 +66,8 @@ pub(in crate::cases) struct Stream {
 pub(in crate::cases) enum Parameters {
     /// Working `cd_values`.
     Words(Vec<u32>),
-    /// The configuration of numcodecs, without its id.
-    Json(Map<String, Value>),
+    /// The configuration in JSON, without the codec's name.
+    Json(Dialect, Map<String, Value>),
 }
 
 /// The stored streams cannot be read, which is a fault of this program.
@@ -147,9 +149,57 @@ pub(in crate::cases) fn of_numcodecs(names: &[impl AsRef<str>]) -> Result<Vec<St
             writer: "numcodecs",
             dtype,
             shape: chunk,
-            parameters: Parameters::Json(config),
+            parameters: Parameters::Json(Dialect::Numcodecs, config),
             lossy: false,
             encoded: entry(&mut archive, &format!("v/{key}"))?,
+            raw,
+        });
+    }
+    Ok(found)
+}
+
+/// Chunks of Zarr v3 whose last codec has one of these names.
+pub(in crate::cases) fn of_zarr_v3(names: &[impl AsRef<str>]) -> Result<Vec<Stream>> {
+    let mut found = Vec::new();
+    for (name, store, values) in ZARR_V3 {
+        let mut archive = ZipArchive::new(Cursor::new(store))?;
+        let array: Value = serde_json::from_slice(&entry(&mut archive, "v/zarr.json")?)?;
+        let broken = || BrokenFixture::Shape(name.to_owned());
+        let codecs = array["codecs"].as_array().ok_or_else(broken)?;
+        let last = codecs.last().ok_or_else(broken)?;
+        let Some(codec) =
+            last["name"].as_str().filter(|codec| names.iter().any(|name| name.as_ref() == *codec))
+        else {
+            continue;
+        };
+        let encoded = entry(&mut archive, "v/c/0/0")?;
+        let shape = lengths(&array["shape"]).ok_or_else(broken)?;
+        let chunk = lengths(&array["chunk_grid"]["configuration"]["chunk_shape"]).ok_or_else(broken)?;
+        let is_float = array["data_type"] == "float32" && codecs[0]["configuration"]["endian"] == "little";
+        let (dtype, chunk, raw) = match &codecs[..] {
+            [_, _] if is_float => {
+                let values = entry(&mut ZipArchive::new(Cursor::new(values))?, "v.npy")?;
+                let raw = first_chunk(&values, 4, &shape, &chunk).ok_or_else(broken)?;
+                (Dtype::little(Kind::Float, 4), chunk, raw)
+            }
+            // The checksum stands behind what it is of: the stream of the codec before.
+            [.., _] if codec == "crc32c" => {
+                let raw = encoded.get(..encoded.len().saturating_sub(4)).ok_or_else(broken)?.to_vec();
+                (Dtype::little(Kind::UInt, 1), vec![raw.len() as u64], raw)
+            }
+            _ => continue,
+        };
+        found.push(Stream {
+            name: name.to_owned(),
+            writer: "zarr-python",
+            dtype,
+            shape: chunk,
+            parameters: Parameters::Json(
+                Dialect::ZarrV3,
+                last["configuration"].as_object().cloned().unwrap_or_default(),
+            ),
+            lossy: false,
+            encoded,
             raw,
         });
     }
@@ -229,6 +279,12 @@ mod tests {
         let [gzip] = &names("gzip")[..] else { panic!("one stream of gzip") };
         assert_eq!((gzip.shape.as_slice(), gzip.raw.len()), ([20, 15].as_slice(), 1200));
         assert_eq!(gzip.encoded[..2], [0x1f, 0x8b]);
+        let names = |id: &str| of_zarr_v3(&[id]).unwrap();
+        assert_eq!([names("blosc").len(), names("gzip").len(), names("zstd").len()], [2, 1, 1]);
+        assert_eq!(names("gzip")[0].raw.len(), 1200);
+        let [checksum] = &names("crc32c")[..] else { panic!("one stream of crc32c") };
+        assert_eq!(checksum.raw.len() + 4, checksum.encoded.len());
+        let names = |id: &str| of_numcodecs(&[id]).unwrap();
         // fletcher32 leaves the values as they are and puts its sum behind them.
         let [fletcher] = &names("fletcher32")[..] else { panic!("one stream of fletcher32") };
         assert_eq!(fletcher.encoded[..1200], fletcher.raw);

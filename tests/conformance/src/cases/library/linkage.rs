@@ -23,9 +23,10 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     let image = Image::read(&path).map_err(|error| Ending::skipped(error.to_string()))?;
     trial.figure("needs", needed.iter().map(|needed| needed.name.clone()).collect::<Vec<_>>());
 
+    // Libraries of other systems than ELF's are not always files.
     let missing: Vec<&str> =
         needed.iter().filter(|needed| needed.found.is_none()).map(|needed| needed.name.as_str()).collect();
-    if !missing.is_empty() {
+    if !missing.is_empty() && image.elf.is_some() {
         return Err(Ending::failed(format!(
             "needs {}, which the loader does not find; link such libraries statically, or ship them beside the plugin and \
              link with -Wl,-rpath,'$ORIGIN'",

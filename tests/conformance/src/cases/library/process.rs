@@ -7,6 +7,11 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use ncz_registry::load::probe;
+#[cfg(unix)]
+use rustix::process::Signal;
+
+#[cfg(unix)]
+use crate::signals;
 
 /// The state of a process that a library has no business with.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +87,7 @@ impl State {
         #[cfg(unix)]
         for (before, now) in self.dispositions.iter().zip(&later.dispositions) {
             if before != now {
-                changes.push(format!("signal {} has another handler", now.signal));
+                changes.push(format!("{} has another handler", signal_name(now.signal)));
             }
         }
         if parts == Parts::All {
@@ -130,6 +135,26 @@ impl State {
                 "the smallest numbers are flushed to zero; do not link with -ffast-math or -Ofast"
             }
             _ => "another rounding",
+        }
+    }
+}
+
+/// A signal's name, such as `SIGUSR1`.
+#[cfg(unix)]
+fn signal_name(number: i32) -> String {
+    let further = [
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::CHILD, "SIGCHLD"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::CONT, "SIGCONT"),
+        (Signal::WINCH, "SIGWINCH"),
+    ];
+    match further.into_iter().find(|(signal, _)| signal.as_raw() == number) {
+        Some((_, name)) => name.to_owned(),
+        None => {
+            let name = signals::name(number);
+            name.split_once(',').map_or(name.clone(), |(name, _)| name.to_owned())
         }
     }
 }
@@ -204,6 +229,13 @@ fn files() -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signals_have_names() {
+        assert_eq!(signal_name(Signal::USR1.as_raw()), "SIGUSR1");
+        assert_eq!(signal_name(Signal::SEGV.as_raw()), "SIGSEGV");
+        assert_eq!(signal_name(60), "signal 60");
+    }
 
     // One test: others of this process would open files and start threads meanwhile.
     #[test]

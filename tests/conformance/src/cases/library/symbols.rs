@@ -11,8 +11,8 @@ const SHOWN: usize = 6;
 
 /// Names of widely used libraries: a prefix, or with a blank at its end a whole name.
 const LIBRARIES: &[(&str, &[&str])] = &[
-    ("libhdf5", &["H5"]),
-    ("libnetcdf", &["nc_", "NC_", "ncaux_"]),
+    ("HDF5 or its filters", &["H5"]),
+    ("netcdf-c", &["nc_", "NC_", "ncaux_"]),
     ("zstd", &["ZSTD_", "ZDICT_", "HUF_", "FSE_"]),
     ("xxHash", &["XXH32", "XXH64", "XXH3_", "XXH128"]),
     ("LZ4", &["LZ4_", "LZ4F_", "LZ4HC_"]),
@@ -40,7 +40,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("libdeflate", &["libdeflate_"]),
     ("bzip2", &["BZ2_"]),
     ("xz", &["lzma_"]),
-    ("c-blosc", &["blosc_", "blosclz_"]),
+    ("c-blosc or its filters", &["blosc_", "blosclz_"]),
     ("c-blosc2", &["blosc1_", "blosc2_", "b2nd_"]),
     ("bitshuffle", &["bshuf_", "bitshuf_"]),
     ("snappy", &["snappy_"]),
@@ -80,16 +80,11 @@ pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
     trial.figure("beside entry points", others.len());
     let taken: Vec<(&str, &str)> = others.iter().filter_map(|name| Some((*name, owner(name)?))).collect();
     if !taken.is_empty() {
-        let mut owners: Vec<&str> = taken.iter().map(|(_, owner)| *owner).collect();
-        owners.sort_unstable();
-        owners.dedup();
-        let names: Vec<&str> = taken.iter().map(|(name, _)| *name).collect();
         return Err(Ending::failed(format!(
-            "exports {} of {}: {}; netcdf-c loads plugins into the global scope, where other libraries then call these in \
-             place of their own, or the plugin calls theirs; {REMEDY}",
+            "exports {} that other libraries have too: {}; where plugins share one scope, as in netcdf-c, these libraries \
+             call the plugin's in place of their own, or the plugin calls theirs; {REMEDY}",
             count(taken.len(), "name"),
-            owners.join(", "),
-            some(&names),
+            by_owner(&taken),
         )));
     }
     if !image.unique.is_empty() {
@@ -114,6 +109,19 @@ pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
 const REMEDY: &str =
     "export the entry points alone (a version script, or -fvisibility=hidden and -Wl,--exclude-libs,ALL)";
 
+/// The first two names of each library.
+fn by_owner(taken: &[(&str, &str)]) -> String {
+    let mut owners: Vec<&str> = taken.iter().map(|(_, owner)| *owner).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    let of = |owner: &str| {
+        let names: Vec<&str> = taken.iter().filter(|(_, of)| *of == owner).map(|(name, _)| *name).collect();
+        let more = if names.len() > 2 { " .." } else { "" };
+        format!("{}{more} ({owner})", names.iter().take(2).copied().collect::<Vec<_>>().join(", "))
+    };
+    owners.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
 /// The first few names, and that there are more.
 pub(super) fn some(names: &[&str]) -> String {
     let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
@@ -133,9 +141,15 @@ mod tests {
         assert_eq!(owner("ZSTD_compress"), Some("zstd"));
         assert_eq!(owner("compress2"), Some("zlib"));
         assert_eq!(owner("compress_chunk"), None);
-        assert_eq!(owner("H5Z_ZSTD"), Some("libhdf5"));
+        assert_eq!(owner("H5Z_ZSTD"), Some("HDF5 or its filters"));
         assert_eq!(owner("H5"), None);
         assert!(names::ALL.iter().all(|name| is_entry(name)) && !is_entry("H5PLget_plugin_types"));
+    }
+
+    #[test]
+    fn each_library_is_shown_with_two_names() {
+        let taken = [("BZ2_a", "bzip2"), ("ZSTD_a", "zstd"), ("ZSTD_b", "zstd"), ("ZSTD_c", "zstd")];
+        assert_eq!(by_owner(&taken), "BZ2_a (bzip2), ZSTD_a, ZSTD_b .. (zstd)");
     }
 
     #[test]

@@ -32,7 +32,10 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     let in_words = |text: &str| text.replace(&folder.path().display().to_string(), "..");
     let notes: Vec<String> = file.notes.iter().map(|note| in_words(note)).collect();
     match file.verdict {
-        Verdict::Refused | Verdict::Ignored => {
+        Verdict::Ignored => {
+            return Err(Ending::skipped(format!("{}; library.file tells more", in_words(&file.reason))));
+        }
+        Verdict::Refused => {
             let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
             return Err(Ending::failed(format!(
                 "ncz finds it {}: {}{notes}",
@@ -125,7 +128,8 @@ impl Use {
                 Some("netcdf-c does not use it in NCZarr: there is no NCZ_get_codec_info with this id")
             }
             (true, false, false) => Some(
-                "it serves HDF5 alone: without NCZ_get_codec_info it has no JSON, so no Zarr or NCZarr dataset can name it",
+                "it serves HDF5 alone: without NCZ_get_codec_info it has no JSON, so netcdf-c does not use it in NCZarr, and ncz \
+                 only with JSON of its own for this filter",
             ),
             (false, ..) => Some(
                 "it serves nobody alone: it has no HDF5 filter (H5PLget_plugin_type and H5PLget_plugin_info) and no native \

@@ -1,11 +1,17 @@
 //! What a filter says of itself, against what it does.
 
 use ncz_codec::{Dtype, Kind};
+use ncz_registry::load::Hdf5Half;
+use ncz_registry::load::probe::Host;
 
-use crate::coding::{Coding, Refused};
+use crate::coding::{Coding, Refused, Way};
 use crate::outcome::Ending;
+use crate::profile::{self, Fidelity};
 use crate::sample::{Content, Sample};
 use crate::trial::Trial;
+
+/// The length of the chunk that is tried.
+const LEN: usize = 12 << 10;
 
 pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     let half = trial.hdf5()?;
@@ -50,18 +56,47 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     }
 }
 
-/// The first sort of chunk that the filter has parameters for.
+/// The first sort of chunk that the filter has parameters for, whatever it says of itself.
 fn first_coding(trial: &Trial) -> Result<(Coding, Sample), Ending> {
-    let dtypes = [Dtype::little(Kind::Float, 4), Dtype::little(Kind::UInt, 2), Dtype::little(Kind::UInt, 1)];
+    let half = trial.hdf5()?;
+    if half.encodes() && half.decodes() {
+        let (sample, coding) = trial.usual(LEN, Content::Smooth)?;
+        return Ok((coding, sample));
+    }
     let mut last = Ending::skipped("there are no parameters for it");
-    for dtype in dtypes {
+    for dtype in [Dtype::little(Kind::Float, 4), Dtype::little(Kind::UInt, 1)] {
         let sample = Sample::new(dtype, &[64, 48], Content::Smooth, 1);
-        match trial.coding(&sample) {
-            Ok(coding) => return Ok((coding, sample)),
+        match words(trial, half, &sample) {
+            Ok(words) => {
+                let name = format!("cd_values {words:?}");
+                let way = Way::Filter(half.clone(), words);
+                let coding =
+                    Coding { way, name, fidelity: Fidelity::Lossy, concurrent: false, host: Host::Malloc };
+                return Ok((coding, sample));
+            }
             Err(ending) => last = ending,
         }
     }
     Err(last)
+}
+
+/// Working parameters for a filter that says that it does one direction only.
+fn words(trial: &Trial, half: &Hdf5Half, sample: &Sample) -> Result<Vec<u32>, Ending> {
+    let id = half.id();
+    if let Some((_, words)) = trial.settings().params.iter().find(|(of, _)| *of == id) {
+        return Ok(words.clone());
+    }
+    match profile::of(id, sample.dtype, &sample.shape) {
+        Some(Ok(sets)) => {
+            let first = sets.into_iter().next();
+            first.map(|set| set.working).ok_or_else(|| Ending::skipped("there are no parameters for it"))
+        }
+        Some(Err(why)) => Err(Ending::skipped(format!("not for {}: {}", sample.name(), why.0))),
+        None if half.has_set_local() => Err(Ending::skipped(format!(
+            "its working parameters come from set_local, which needs libhdf5; give them with --params {id}=.."
+        ))),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Decodes a stored stream.

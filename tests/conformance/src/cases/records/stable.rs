@@ -21,17 +21,19 @@ struct Answers {
     hdf5: Option<RawPlugin>,
     codec: Option<Option<RawCodec>>,
     defaults: Option<RawDefaults>,
-    native: Vec<CodecInfo>,
+    /// The functions of the native table, and what the codecs say of themselves.
+    native: (Option<String>, Vec<CodecInfo>),
 }
 
 impl Answers {
     fn of(library: &Arc<Library>) -> Self {
-        let native = library.native().unwrap_or_default();
+        let codecs = library.native().unwrap_or_default();
+        let [_, _, table] = library.asked_again();
         Self {
             hdf5: library.raw_hdf5(),
             codec: library.raw_codec(),
             defaults: library.raw_defaults(),
-            native: native.iter().map(|codec| codec.info().clone()).collect(),
+            native: (table, codecs.iter().map(|codec| codec.info().clone()).collect()),
         }
     }
 
@@ -56,7 +58,7 @@ impl Answers {
             ("HDF5 record", self.hdf5 != other.hdf5),
             ("codec record", self.codec != other.codec),
             ("list of codecs", self.defaults != other.defaults),
-            ("native description", self.native != other.native),
+            ("native table or description", self.native != other.native),
         ];
         parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
@@ -112,7 +114,7 @@ mod tests {
             hdf5: None,
             codec: Some(Some(RawCodec { address, version, fields: None })),
             defaults: None,
-            native: Vec::new(),
+            native: (None, Vec::new()),
         };
         let mut moved = Vec::new();
         assert_eq!(compare(&answers(1, 1), &answers(1, 1), "again", &mut moved), Ok(()));
