@@ -86,13 +86,14 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// The check whose id, or whose part behind the dot, is most like the text.
+/// The id or group that is most like the text, or the id whose part behind the dot is.
 fn nearest(text: &str) -> Option<&'static str> {
-    let distance = |id: &str| {
-        let rule = id.split_once('.').map_or(id, |(_, rule)| rule);
-        strsim::damerau_levenshtein(text, id).min(strsim::damerau_levenshtein(text, rule))
-    };
-    let near = cases::all().map(|check| (distance(check.id), check.id)).min()?;
+    let distance = |name: &str| strsim::damerau_levenshtein(text, name);
+    let names = cases::all().flat_map(|check| {
+        let (group, rule) = check.id.split_once('.').unwrap_or((check.id, check.id));
+        [(distance(check.id), check.id), (distance(rule), check.id), (distance(group), group)]
+    });
+    let near = names.min()?;
     (near.0 <= text.len() / 3).then_some(near.1)
 }
 
@@ -117,6 +118,8 @@ mod tests {
         assert_eq!(select("library.load").unwrap().len(), 1);
         let error = select("library.laod").unwrap_err().to_string();
         assert!(error.contains("did you mean library.load?"), "{error}");
+        let error = select("librarry").unwrap_err().to_string();
+        assert!(error.contains("did you mean library?"), "{error}");
         let error = select("qqqq").unwrap_err().to_string();
         assert!(error.contains("--list"), "{error}");
         let nothing = Selection { exclude: vec!["*".to_owned()], ..Selection::default() }.checks(10);

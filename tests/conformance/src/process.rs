@@ -1,5 +1,6 @@
 //! The outside of a worker: starting one, waiting for it, and leaving nothing of it behind.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -73,7 +74,8 @@ impl Workers<'_> {
         let stderr = File::create_new(job.stderr_file()).map_err(temporary)?;
         let start_error = |source| Error::Start { program: self.program.clone(), source };
         let start = Instant::now();
-        let mut child = command(&self.program, &job, &token)
+        let variables = std::env::vars_os().map(|(name, _)| name);
+        let mut child = command(&self.program, &job, &token, variables)
             .stdout(stdout)
             .stderr(stderr)
             .spawn()
@@ -120,10 +122,10 @@ impl Workers<'_> {
 }
 
 /// The command that does a job, in a process group of its own.
-fn command(program: &Path, job: &Job, token: &str) -> Command {
+fn command(program: &Path, job: &Job, token: &str, variables: impl IntoIterator<Item = OsString>) -> Command {
     let mut command = Command::new(program);
     command.args(job.arguments()).current_dir(job.work_folder()).stdin(Stdio::null()).process_group(0);
-    for (name, _) in std::env::vars_os() {
+    for name in variables {
         if CLEANED.iter().any(|start| name.as_encoded_bytes().starts_with(start.as_bytes())) {
             command.env_remove(name);
         }
@@ -169,4 +171,44 @@ fn tail(path: &Path) -> String {
     };
     // No file: the plugin removed it, and with it what it printed.
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Task;
+    use crate::trial::Settings;
+
+    #[test]
+    fn the_end_of_long_output_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        assert_eq!(tail(&path), "");
+        fs::write(&path, "x".repeat(10_000) + "end").unwrap();
+        let kept = tail(&path);
+        assert!(kept.len() == 4096 && kept.ends_with("xend"), "{}", kept.len());
+    }
+
+    #[test]
+    fn a_step_is_the_first_line_of_its_file() {
+        assert_eq!(first_line(b"new\nrest of an older one\n").as_deref(), Some("new"));
+        assert_eq!(first_line(b""), None);
+    }
+
+    #[test]
+    fn variables_that_change_what_libraries_do_are_not_passed_on() {
+        let job = Job {
+            folder: "/f".into(),
+            library: "/l".into(),
+            task: Task::Inspect,
+            settings: Settings::default(),
+        };
+        let names = ["HDF5_PLUGIN_PATH", "BLOSC_NTHREADS", "NCZ_LOG", "PATH", "MY_HDF5_"];
+        let command = command(Path::new("p"), &job, "t", names.map(Into::into));
+        let changed: Vec<_> = command.get_envs().collect();
+        let removed = |name: &str| changed.iter().any(|(key, value)| *key == name && value.is_none());
+        assert_eq!(names.map(removed), [true, true, true, false, false]);
+        assert!(changed.contains(&(TOKEN.as_ref(), Some("t".as_ref()))));
+        assert_eq!(command.get_current_dir(), Some(Path::new("/f/work")));
+    }
 }

@@ -77,3 +77,39 @@ mod linux {
         Pid::from_raw(text.parse().ok()?)
     }
 }
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::job::TOKEN;
+
+    #[test]
+    fn a_process_that_left_the_group_is_known_by_its_token() {
+        adopt();
+        // Both in sessions of their own, and the second a child of the first.
+        let leave = "setsid sh -c 'sleep 300 & wait' >/dev/null 2>&1 & setsid sleep 300 >/dev/null 2>&1 &";
+        for token in ["one", "other"] {
+            let status = Command::new("sh").args(["-c", leave]).env(TOKEN, token).status().unwrap();
+            assert!(status.success());
+        }
+        // `setsid` and the inner shell take a moment to start what they start.
+        let sleeps = |token| sleeping().into_iter().filter(|pid| linux::has(*pid, token)).count();
+        while sleeps("one") + sleeps("other") < 4 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_eq!(kill("nobody"), 0);
+        assert_eq!(kill("one"), 3);
+        assert_eq!(kill("one"), 0);
+        assert_eq!(kill("other"), 3);
+    }
+
+    fn sleeping() -> Vec<Pid> {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        all.filter(|entry| std::fs::read(entry.path().join("comm")).is_ok_and(|name| name == b"sleep\n"))
+            .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+            .collect()
+    }
+}
