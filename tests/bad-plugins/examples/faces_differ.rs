@@ -11,7 +11,7 @@ impl Twist for Differs {
     }
 
     fn coder(good: Tiny) -> Tiny {
-        Tiny { step: good.step % 255 + 1 }
+        Tiny { level: good.level % 255 + 1 }
     }
 }
 

@@ -7,8 +7,7 @@ impl Filter for Frees {
     fn run(chunk: &mut Chunk<'_>) -> usize {
         let len = chunk.good();
         if len == 0 {
-            // SAFETY: none: the caller goes on to use the block. That is the fault.
-            unsafe { libc::free(*chunk.block) };
+            chunk.free();
         }
         len
     }

@@ -7,8 +7,8 @@ impl Filter for Takes {
     fn run(chunk: &mut Chunk<'_>) -> usize {
         let len = chunk.good();
         if len == 0 {
-            // SAFETY: the block is the caller's, of malloc, and gets replaced by nothing.
-            unsafe { libc::free(std::mem::replace(chunk.block, std::ptr::null_mut())) };
+            chunk.free();
+            *chunk.block = std::ptr::null_mut();
         }
         len
     }

@@ -10,7 +10,7 @@ struct Last;
 impl Json for Last {
     fn to_json(words: &[u32], json: &mut *mut c_char) -> c_int {
         match Tiny::from_params(words) {
-            Ok(Tiny { step }) => put_text(&format!("{{\"step\": {step}, \"id\": \"ncz_tiny\"}}"), json),
+            Ok(Tiny { level }) => put_text(&format!("{{\"level\": {level}, \"id\": \"ncz_tiny\"}}"), json),
             Err(_) => error::EINVAL,
         }
     }

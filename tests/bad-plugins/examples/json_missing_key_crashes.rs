@@ -1,4 +1,4 @@
-//! Relies on the key `step` in its JSON.
+//! Relies on the key `level` in its JSON.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Words, codec, plugin};
@@ -10,7 +10,7 @@ impl Json for Relies {
     fn to_words(json: &CStr, words: &mut Words<'_>) -> c_int {
         if let Ok(Value::Object(map)) = serde_json::from_slice(json.to_bytes()) {
             // panics, which ends the process
-            std::hint::black_box(&map["step"]);
+            std::hint::black_box(&map["level"]);
         }
         words.good(json)
     }

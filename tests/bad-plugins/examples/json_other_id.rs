@@ -10,7 +10,7 @@ struct Other;
 impl Json for Other {
     fn to_json(words: &[u32], json: &mut *mut c_char) -> c_int {
         match Tiny::from_params(words) {
-            Ok(Tiny { step }) => put_text(&format!("{{\"id\": \"tiny\", \"step\": {step}}}"), json),
+            Ok(Tiny { level }) => put_text(&format!("{{\"id\": \"tiny\", \"level\": {level}}}"), json),
             Err(_) => error::EINVAL,
         }
     }

@@ -10,7 +10,7 @@ struct Strict;
 impl Json for Strict {
     fn to_words(json: &CStr, words: &mut Words<'_>) -> c_int {
         match serde_json::from_slice(json.to_bytes()) {
-            Ok(Value::Object(map)) if map.keys().any(|key| key != "id" && key != "step") => error::EINVAL,
+            Ok(Value::Object(map)) if map.keys().any(|key| key != "id" && key != "level") => error::EINVAL,
             _ => words.good(json),
         }
     }

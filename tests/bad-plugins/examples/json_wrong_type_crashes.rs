@@ -1,4 +1,4 @@
-//! Relies on a number behind the key `step`.
+//! Relies on a number behind the key `level`.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Words, codec, plugin};
@@ -9,8 +9,8 @@ struct Relies;
 impl Json for Relies {
     fn to_words(json: &CStr, words: &mut Words<'_>) -> c_int {
         if let Ok(Value::Object(map)) = serde_json::from_slice(json.to_bytes())
-            && let Some(step) = map.get("step")
-            && !step.is_number()
+            && let Some(level) = map.get("level")
+            && !level.is_number()
         {
             std::process::abort();
         }

@@ -1,4 +1,4 @@
-//! Takes 1 for a `step` that is no number.
+//! Takes 1 for a `level` that is no number.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Words, codec, plugin};
@@ -9,7 +9,7 @@ struct Takes;
 impl Json for Takes {
     fn to_words(json: &CStr, words: &mut Words<'_>) -> c_int {
         match serde_json::from_slice::<Value>(json.to_bytes()) {
-            Ok(Value::Object(map)) if map.get("step").is_some_and(|step| !step.is_number()) => {
+            Ok(Value::Object(map)) if map.get("level").is_some_and(|level| !level.is_number()) => {
                 words.put(&[1])
             }
             _ => words.good(json),

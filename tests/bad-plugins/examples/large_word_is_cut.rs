@@ -11,7 +11,7 @@ impl Filter for Cuts {
             return chunk.good_with(&[255]);
         }
         let mut bytes = chunk.input().get(HEAD..).unwrap_or_default().to_vec();
-        Tiny { step: (word % 255) as u8 }.mask(&mut bytes);
+        Tiny { level: (word % 255) as u8 }.mask(&mut bytes);
         chunk.put(&bytes)
     }
 }

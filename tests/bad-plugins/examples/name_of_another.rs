@@ -17,7 +17,7 @@ impl Json for Lzf {
 
     fn to_json(words: &[u32], json: &mut *mut c_char) -> c_int {
         match Tiny::from_params(words) {
-            Ok(Tiny { step }) => put_text(&format!("{{\"id\": \"lzf\", \"step\": {step}}}"), json),
+            Ok(Tiny { level }) => put_text(&format!("{{\"id\": \"lzf\", \"level\": {level}}}"), json),
             Err(_) => error::EINVAL,
         }
     }

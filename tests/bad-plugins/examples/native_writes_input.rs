@@ -1,18 +1,20 @@
-//! Its native face marks a stream as read, in the caller's memory.
+//! Its native face turns the caller's input around while it works, and back.
 use ncz_bad_plugins::abi::native::Plugin;
 use ncz_bad_plugins::{Native, Transcoder, plugin, table, transcoder};
 
-struct Marks;
+struct Turns;
 
-impl Transcoder for Marks {
+impl Transcoder for Turns {
     fn run(call: Native) -> i32 {
-        let status = call.encode();
-        if call.input_len > 0 {
-            // SAFETY: none: the input is for reading. That is the fault.
-            unsafe { call.input.cast_mut().write_volatile(!call.input.read()) };
+        let input = call.input.cast_mut();
+        for _ in 0..2 {
+            if call.input_len > 0 {
+                // SAFETY: none: the input is for reading. That is the fault.
+                unsafe { input.write_volatile(!input.read_volatile()) };
+            }
         }
-        status
+        call.encode()
     }
 }
 
-plugin!(native: Plugin { encode: transcoder::<Marks>(), ..table() });
+plugin!(native: Plugin { encode: transcoder::<Turns>(), ..table() });

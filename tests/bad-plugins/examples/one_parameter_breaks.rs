@@ -1,16 +1,17 @@
-//! With one of its 255 parameters the data come back wrong.
-use ncz_bad_plugins::{CODEC, Chunk, Filter, Tiny, filter, plugin};
+//! With one of its 255 parameters larger chunks lose a byte.
+use ncz_bad_plugins::{Tiny, Twist, Twisted, plugin, twisted};
+use ncz_codec::{Bound, Repr};
 
+#[derive(Debug, Clone, Copy)]
 struct Breaks;
 
-impl Filter for Breaks {
-    fn run(chunk: &mut Chunk<'_>) -> usize {
-        let len = chunk.good();
-        if chunk.is_decoding() && chunk.tiny() == Some(Tiny { step: 255 }) && len > 0 {
-            chunk.output_mut(len)[0] ^= 1;
+impl Twist for Breaks {
+    fn bind(bound: &mut Bound<Twisted<Self>>, input: &Repr) {
+        if let Repr::Array { shape, .. } = input {
+            let is_large = shape.iter().product::<u64>() > 256;
+            bound.coder.lost = usize::from(is_large && bound.stored.0 == Tiny { level: 4 });
         }
-        len
     }
 }
 
-plugin!(hdf5: filter::<Breaks>(), codec: CODEC);
+plugin!(native: twisted::<Breaks>());

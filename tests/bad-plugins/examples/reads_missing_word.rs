@@ -6,8 +6,8 @@ struct Reads;
 impl Filter for Reads {
     fn run(chunk: &mut Chunk<'_>) -> usize {
         // SAFETY: none: there may be no word. That is the fault.
-        let step = unsafe { chunk.words.read_volatile() };
-        if chunk.word_count == 0 { chunk.good_with(&[step.clamp(1, 255)]) } else { chunk.good() }
+        let level = unsafe { chunk.words.read_volatile() };
+        if chunk.word_count == 0 { chunk.good_with(&[level.clamp(1, 255)]) } else { chunk.good() }
     }
 }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use ncz_bad_plugins::abi::nczarr::error;
 use ncz_bad_plugins::{FILTER, Json, Words, codec, good_json, plugin};
 
-static STEP: AtomicU32 = AtomicU32::new(1);
+static LEVEL: AtomicU32 = AtomicU32::new(1);
 
-fn passed_on(step: u32) -> u32 {
-    STEP.store(step, Ordering::Relaxed);
+fn passed_on(level: u32) -> u32 {
+    LEVEL.store(level, Ordering::Relaxed);
     std::thread::sleep(Duration::from_micros(50));
-    STEP.load(Ordering::Relaxed)
+    LEVEL.load(Ordering::Relaxed)
 }
 
 struct Shares;

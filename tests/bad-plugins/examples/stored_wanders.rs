@@ -7,8 +7,8 @@ struct Wanders;
 
 impl Twist for Wanders {
     fn bind(bound: &mut Bound<Twisted<Self>>, _: &Repr) {
-        let Tiny { step } = bound.stored.0;
-        bound.stored.0 = Tiny { step: step % 255 + 1 };
+        let Tiny { level } = bound.stored.0;
+        bound.stored.0 = Tiny { level: level % 255 + 1 };
     }
 }
 

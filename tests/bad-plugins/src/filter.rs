@@ -1,9 +1,10 @@
 //! The HDF5 half: a filter's record and function, with a hook for the fault.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{CStr, c_uint, c_void};
 use std::slice;
 
 use ncz_codec::abi::hdf5::{CLASS_VERSION, Class2, FLAG_REVERSE};
+use ncz_codec::buffer::{Allocator, CBuffer};
 use ncz_codec::export::hdf5_face;
 
 use crate::tiny::{ID, NAME, Tiny};
@@ -109,23 +110,44 @@ impl Chunk<'_> {
         &mut self.block_mut()[..len]
     }
 
-    /// Replaces the block by one of malloc's with `bytes`; their number.
+    /// Replaces the block by one of the caller's allocator with `bytes`; their number.
     pub fn put(&mut self, bytes: &[u8]) -> usize {
         if bytes.is_empty() {
             return 0;
         }
-        // SAFETY: any size is allowed; the result is checked.
-        let new = unsafe { libc::malloc(bytes.len()) };
-        if new.is_null() {
-            return 0;
-        }
-        // SAFETY: the new block is large enough; the old one is the caller's, of malloc, and replaced.
-        unsafe {
-            new.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            libc::free(std::mem::replace(self.block, new));
-        }
-        *self.block_size = bytes.len();
+        let Ok(new) = CBuffer::copy_of(bytes, allocator()) else { return 0 };
+        let (start, size) = new.into_raw();
+        self.free();
+        (*self.block, *self.block_size) = (start.as_ptr().cast(), size);
         bytes.len()
+    }
+
+    /// Gives the block back to the caller's allocator, but leaves its address where it is.
+    pub fn free(&mut self) {
+        // SAFETY: the block is the caller's, of that allocator; who calls this puts another one into its place, or
+        // commits a fault.
+        unsafe { allocator().free(*self.block) };
+    }
+}
+
+/// The program's own allocator of chunks if it exports one, as one does that checks its memory; else malloc.
+fn allocator() -> Allocator {
+    // SAFETY: looks a name up in the whole program.
+    let function = |name: &CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    let names = [c"H5allocate_memory", c"H5resize_memory", c"H5free_memory"];
+    let [allocate, resize, free] = names.map(function);
+    if allocate.is_null() || resize.is_null() || free.is_null() {
+        return Allocator::LIBC;
+    }
+    // SAFETY: the functions have these types under these names, and the program is not unloaded.
+    unsafe {
+        Allocator::hdf5(
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(usize, i32) -> *mut c_void>(allocate),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>(
+                resize,
+            ),
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void)>(free),
+        )
     }
 }
 

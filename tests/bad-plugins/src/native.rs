@@ -56,6 +56,8 @@ pub struct TwistedCoder {
     pub tiny: Tiny,
     /// How many bytes at the end of a chunk are lost.
     pub lost: usize,
+    /// What it does with `tiny` before it encodes.
+    pub before: fn(Tiny) -> Tiny,
 }
 
 impl ncz_codec::Coder for TwistedCoder {
@@ -68,7 +70,8 @@ impl ncz_codec::Coder for TwistedCoder {
     }
 
     fn encode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        self.tiny.encode(&mut (), &input[..input.len().saturating_sub(self.lost)], output)
+        let tiny = (self.before)(self.tiny);
+        tiny.encode(&mut (), &input[..input.len().saturating_sub(self.lost)], output)
     }
 
     fn decode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
@@ -103,14 +106,14 @@ impl<T: Twist> Codec for Twisted<T> {
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let Bound { working, output, coder, .. } = self.0.bind(input, env)?;
-        let coder = TwistedCoder { tiny: coder, lost: 0 };
+        let coder = TwistedCoder { tiny: coder, lost: 0, before: |tiny| tiny };
         let mut bound = Bound { stored: *self, working, output, coder };
         T::bind(&mut bound, input);
         Ok(bound)
     }
 
     fn coder(working: &[u32]) -> Result<TwistedCoder> {
-        Ok(TwistedCoder { tiny: T::coder(<Tiny as Codec>::coder(working)?), lost: 0 })
+        Ok(TwistedCoder { tiny: T::coder(<Tiny as Codec>::coder(working)?), lost: 0, before: |tiny| tiny })
     }
 }
 

@@ -24,12 +24,12 @@ pub const HEAD: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tiny {
     /// Makes the mask; 1 to 255.
-    pub step: u8,
+    pub level: u8,
 }
 
 impl Default for Tiny {
     fn default() -> Self {
-        Self { step: 1 }
+        Self { level: 1 }
     }
 }
 
@@ -48,25 +48,25 @@ impl Codec for Tiny {
 
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
-        let step = reader.integer("step", 1, 1..=255)?;
+        let level = reader.integer("level", 1, 1..=255)?;
         reader.finish(notes)?;
-        Ok(Self { step: step as u8 })
+        Ok(Self { level: level as u8 })
     }
 
     fn to_json(&self, _: Dialect) -> Result<Map<String, Value>> {
-        Ok(Map::from_iter([("step".to_owned(), Value::from(self.step))]))
+        Ok(Map::from_iter([("level".to_owned(), Value::from(self.level))]))
     }
 
     fn from_params(words: &[u32]) -> Result<Self> {
         params::check_count("ncz_tiny", words, 0, 1)?;
         match params::word_or(words, 0, 1) {
-            step @ 1..=255 => Ok(Self { step: step as u8 }),
-            step => Err(CodecError::config("cd_values[0]", format!("{step} is not within 1 to 255"))),
+            level @ 1..=255 => Ok(Self { level: level as u8 }),
+            level => Err(CodecError::config("cd_values[0]", format!("{level} is not within 1 to 255"))),
         }
     }
 
     fn to_params(&self) -> Result<Vec<u32>> {
-        Ok(vec![self.step.into()])
+        Ok(vec![self.level.into()])
     }
 
     fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
@@ -136,7 +136,7 @@ impl Tiny {
     pub fn mask(&self, bytes: &mut [u8]) {
         let mut mask = 0_u8;
         for byte in bytes {
-            mask = mask.wrapping_add(self.step);
+            mask = mask.wrapping_add(self.level);
             *byte ^= mask;
         }
     }
@@ -182,11 +182,11 @@ mod tests {
     #[test]
     fn streams_come_back_and_no_damage_passes() {
         let bytes: Vec<u8> = (0..300_u32).map(|i| (i * i) as u8).collect();
-        for step in [1, 7, 255] {
-            let tiny = Tiny { step };
+        for level in [1, 7, 255] {
+            let tiny = Tiny { level };
             let stream = tiny.encoded(&bytes);
             assert_eq!(tiny.decoded(&stream).unwrap(), bytes);
-            assert!(Tiny { step: step ^ 2 }.decoded(&stream).is_none());
+            assert!(Tiny { level: level ^ 2 }.decoded(&stream).is_none());
             for at in 0..stream.len() {
                 assert!(tiny.decoded(&stream[..at]).is_none());
                 let mut flipped = stream.clone();
