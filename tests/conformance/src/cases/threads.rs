@@ -209,7 +209,7 @@ fn conversions(trial: &mut Trial) -> Result<(), Ending> {
 }
 
 /// JSON with the keys of all codecs that netcdf-c knows: others pass over what they do not know.
-fn texts(codec_id: &str) -> Vec<String> {
+pub(super) fn texts(codec_id: &str) -> Vec<String> {
     let text = |level: u32| {
         format!(
             "{{\"id\": \"{codec_id}\", \"level\": {level}, \"clevel\": {level}, \"cname\": \"lz4\", \"shuffle\": 1, \

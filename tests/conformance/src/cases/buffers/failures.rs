@@ -1,5 +1,6 @@
 //! What a filter function that fails leaves behind.
 
+use ncz_codec::{Dtype, Kind};
 use ncz_registry::load::probe::FilterAnswer;
 
 use crate::outcome::Ending;
@@ -25,14 +26,17 @@ fn provocations(trial: &mut Trial, filter: &Filter) -> Result<Vec<Provocation>, 
     };
     push("decoding random bytes", Direction::Decode, garbage);
     if let Some(stream) = filter.stream(trial)? {
-        let (head, middle) = (stream.len().min(24), stream.len() / 2);
+        let head = stream.len().min(24);
         let mut damaged = stream.clone();
         damaged[..head].fill(0xff);
         push("decoding a stream whose head is overwritten", Direction::Decode, damaged);
+        let keep = stream.len().min(16);
         let mut damaged = stream;
-        let rest = damaged.len() - middle;
-        damaged[middle..middle + rest / 2].iter_mut().for_each(|byte| *byte ^= 0x5a);
-        push("decoding a stream whose middle is overwritten", Direction::Decode, damaged);
+        let noise =
+            Sample::new(Dtype::little(Kind::UInt, 1), &[(damaged.len() - keep) as u64], Content::Noise, 11)
+                .bytes;
+        damaged[keep..].copy_from_slice(&noise);
+        push("decoding random bytes behind the head of a stream", Direction::Decode, damaged);
     }
     let chunk = &filter.sample;
     let noise = Sample::new(chunk.dtype, &chunk.shape, Content::Noise, 3).bytes;
@@ -111,13 +115,18 @@ pub(super) fn value(trial: &mut Trial) -> Result<(), Ending> {
 }
 
 pub(super) fn buffer(trial: &mut Trial) -> Result<(), Ending> {
-    for (provocation, answer) in failures(trial)? {
+    let mut all = failures(trial)?;
+    // What is lost in a write is worse.
+    all.sort_by_key(|(provocation, _)| provocation.direction == Direction::Decode);
+    for (provocation, answer) in all {
         let what = &provocation.what;
         let len = provocation.input.len();
         if answer.lost() {
-            return Err(Ending::failed(format!(
-                "{what} fails and leaves a null *buf: the bytes are gone that HDF5 stores when an optional filter fails"
-            )));
+            let harm = match provocation.direction {
+                Direction::Encode => "the bytes are gone that HDF5 stores when an optional filter fails",
+                Direction::Decode => "the host cannot free what it gave",
+            };
+            return Err(Ending::failed(format!("{what} fails and leaves a null *buf: {harm}")));
         }
         if answer.buf_size > answer.holds {
             return Err(Ending::failed(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ncz_codec::{ByteOrder, Kind};
 
-use crate::coding::{Coding, Way};
+use crate::coding::{Coding, Refused, Way};
 use crate::outcome::Ending;
 use crate::profile::Fidelity;
 use crate::sample::{Content, Sample, dtype_name};
@@ -41,6 +41,8 @@ struct Refusal {
     dtype: String,
     what: String,
     error: String,
+    /// As HDF5 knows a failure.
+    is_plain: bool,
 }
 
 impl Trips {
@@ -84,8 +86,9 @@ impl Trips {
             Err(error) => {
                 self.is_filter_alone =
                     matches!(coding.way, Way::Filter(..)) && !super::has_codec_half(trial, coding)?;
+                let is_plain = matches!(error, Refused::Filter { returned: 0, .. });
                 let (dtype, error) = (dtype_name(sample.dtype), error.to_string());
-                self.refused.push(Refusal { dtype, what: what(), error });
+                self.refused.push(Refusal { dtype, what: what(), error, is_plain });
                 return Ok(());
             }
         };
@@ -124,10 +127,15 @@ impl Trips {
         trial.figure("refused", self.refused.len());
         match (self.judge, never) {
             (Judge::EachType, _) if self.taken == 0 => return Err(Ending::failed(text(first))),
-            (Judge::Each, _) => trial.warn(format!(
-                "{}. HDF5 stores such chunks as they are if the filter is optional, else the write fails",
-                text(first)
-            )),
+            (Judge::Each, _) => {
+                let then = match first.is_plain {
+                    true => {
+                        "HDF5 stores such chunks as they are if the filter is optional, else the write fails"
+                    }
+                    false => "HDF5 does not take that for a failure",
+                };
+                trial.warn(format!("{}. {then}", text(first)));
+            }
             (Judge::EachType, Some(never)) => {
                 trial.warn(format!(
                     "every chunk of {} is refused: {}: {}",
