@@ -11,7 +11,7 @@ const SHOWN: usize = 6;
 
 /// Names of widely used libraries: a prefix, or with a blank at its end a whole name.
 const LIBRARIES: &[(&str, &[&str])] = &[
-    ("HDF5 or its filters", &["H5"]),
+    ("libhdf5", &["H5"]),
     ("netcdf-c", &["nc_", "NC_", "ncaux_"]),
     ("zstd", &["ZSTD_", "ZDICT_", "HUF_", "FSE_"]),
     ("xxHash", &["XXH32", "XXH64", "XXH3_", "XXH128"]),
@@ -40,7 +40,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("libdeflate", &["libdeflate_"]),
     ("bzip2", &["BZ2_"]),
     ("xz", &["lzma_"]),
-    ("c-blosc or its filters", &["blosc_", "blosclz_"]),
+    ("c-blosc", &["blosc_", "blosclz_"]),
     ("c-blosc2", &["blosc1_", "blosc2_", "b2nd_"]),
     ("bitshuffle", &["bshuf_", "bitshuf_"]),
     ("snappy", &["snappy_"]),
@@ -57,20 +57,31 @@ fn is_entry(name: &str) -> bool {
     names::ALL.contains(&name)
 }
 
+/// The filters whose records libhdf5 exports itself.
+const OF_HDF5: [&str; 6] = ["DEFLATE", "SHUFFLE", "FLETCHER32", "SZIP", "NBIT", "SCALEOFFSET"];
+
+/// Whether only builds of the same filter have such a name: the record, or the filter function.
+fn is_of_the_filter(name: &str) -> bool {
+    let is_record = name.strip_prefix("H5Z_").is_some_and(|filter| {
+        filter.starts_with(|c: char| c.is_ascii_uppercase()) && !OF_HDF5.contains(&filter)
+    });
+    is_record || name.ends_with("_H5Filter") || ["blosc_filter", "blosc_set_local"].contains(&name)
+}
+
 /// The well-known library that has a function of this name.
 fn owner(name: &str) -> Option<&'static str> {
+    if is_of_the_filter(name) {
+        return None;
+    }
     let owns = |pattern: &&str| match pattern.strip_suffix(' ') {
         Some(whole) => name == whole,
-        // `H5open`, `H5Z_ZSTD`; not somebody's `H5` or `H52`.
+        // `H5open`, `H5_checksum_crc`; not somebody's `H5` or `H52`.
         None if *pattern == "H5" => name
             .strip_prefix("H5")
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')),
         None => name.starts_with(pattern),
     };
-    LIBRARIES
-        .iter()
-        .find(|(_, patterns)| patterns.iter().any(|pattern| owns(pattern)))
-        .map(|(library, _)| *library)
+    LIBRARIES.iter().find(|(_, patterns)| patterns.iter().any(owns)).map(|(library, _)| *library)
 }
 
 /// Sorts what is exported and says what is wrong with it.
@@ -141,7 +152,11 @@ mod tests {
         assert_eq!(owner("ZSTD_compress"), Some("zstd"));
         assert_eq!(owner("compress2"), Some("zlib"));
         assert_eq!(owner("compress_chunk"), None);
-        assert_eq!(owner("H5Z_ZSTD"), Some("HDF5 or its filters"));
+        assert_eq!(owner("H5Tget_size"), Some("libhdf5"));
+        assert_eq!(owner("H5Z_SHUFFLE"), Some("libhdf5"));
+        assert_eq!(owner("H5Z_ZSTD"), None);
+        assert_eq!(owner("blosc_H5Filter"), None);
+        assert_eq!(owner("blosc_compress"), Some("c-blosc"));
         assert_eq!(owner("H5"), None);
         assert!(names::ALL.iter().all(|name| is_entry(name)) && !is_entry("H5PLget_plugin_types"));
     }
