@@ -80,17 +80,17 @@ pub(crate) struct Cli {
     /// The newest glibc that a plugin may need
     #[arg(long, value_name = "VERSION", default_value = "2.31", help_heading = "How it is run", value_parser = glibc)]
     pub(crate) glibc: (u32, u32),
-    /// Write a report for programs; - writes it to standard output, and nothing else goes there
+    /// Write a report for programs, with --list the list; - writes it to standard output, and nothing else goes there
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     pub(crate) json: Option<PathBuf>,
     /// Write a report for build servers, in JUnit's XML
-    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    #[arg(long, value_name = "FILE", help_heading = "Reports", conflicts_with = "list")]
     pub(crate) junit: Option<PathBuf>,
     /// Write a report for a browser: one page that needs nothing else
-    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    #[arg(long, value_name = "FILE", help_heading = "Reports", conflicts_with = "list")]
     pub(crate) html: Option<PathBuf>,
     /// Write a table of the libraries and of what was found, in Markdown
-    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    #[arg(long, value_name = "FILE", help_heading = "Reports", conflicts_with = "list")]
     pub(crate) markdown: Option<PathBuf>,
     /// Take warnings for findings
     #[arg(long, help_heading = "Reports")]

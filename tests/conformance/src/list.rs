@@ -1,6 +1,10 @@
-//! The checks, for people.
+//! The checks, for people and for programs.
 
 use ncz_conform::check::Check;
+use serde_json::{Value, json};
+
+/// The version of the JSON form; it changes when a key changes its meaning or goes.
+const SCHEMA: u32 = 1;
 
 /// A line a check.
 pub(crate) fn text(checks: &[&Check]) -> String {
@@ -16,4 +20,11 @@ pub(crate) fn text(checks: &[&Check]) -> String {
         ));
     }
     text
+}
+
+/// The checks as JSON.
+pub(crate) fn json(checks: &[&Check]) -> String {
+    let check = |check: &&Check| json!({"id": check.id, "level": check.level, "scope": check.scope.word(), "about": check.about});
+    let checks: Vec<Value> = checks.iter().map(check).collect();
+    format!("{:#}\n", json!({"schema": SCHEMA, "checks": checks}))
 }

@@ -59,7 +59,12 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
             exclude: cli.exclude.clone(),
             targets: cli.target.clone(),
         };
-        print!("{}", list::text(&selection.checks(cli.level)?));
+        let checks = selection.checks(cli.level)?;
+        match &cli.json {
+            Some(path) => report::save(path, &list::json(&checks))?,
+            // A closed pipe, as of `| head`: whoever read has seen enough.
+            None => drop(std::io::stdout().write_all(list::text(&checks).as_bytes())),
+        }
         return Ok(Exit::Fit);
     }
     // Short enough to be typed again.
