@@ -115,7 +115,7 @@ const fn sign(verdict: Verdict) -> &'static str {
         Verdict::Skipped => "–",
         Verdict::Warned => "!",
         Verdict::Failed => "✗",
-        Verdict::Hung => "⧖",
+        Verdict::Hung => "∞",
         Verdict::Crashed => "☠",
     }
 }

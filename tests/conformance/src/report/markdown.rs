@@ -101,13 +101,13 @@ fn findings(library: &LibraryResult) -> String {
             continue;
         }
         let words = words(library, result);
-        let part = result.target.to_string();
+        let part = Some(&result.target).filter(|target| **target != Target::Library).map(Target::to_string);
         let same = |(of, id, said, _): &&mut (Verdict, &str, String, Vec<String>)| {
             (*of, *id, &*said) == (verdict, result.check.id, &words)
         };
         match found.iter_mut().find(same) {
-            Some((_, _, _, parts)) => parts.push(part),
-            None => found.push((verdict, result.check.id, words, vec![part])),
+            Some((_, _, _, parts)) => parts.extend(part),
+            None => found.push((verdict, result.check.id, words, Vec::from_iter(part))),
         }
     }
     found.sort_by_key(|(verdict, ..)| std::cmp::Reverse(*verdict));
@@ -117,7 +117,8 @@ fn findings(library: &LibraryResult) -> String {
             let _ = write!(of, " and {} more", parts.len() - PARTS);
         }
         let words = if words.is_empty() { words } else { format!(": {}", cell(&words)) };
-        format!("**{verdict}** `{id}` of {}{words}", cell(&of))
+        let of = if of.is_empty() { of } else { format!(" of {}", cell(&of)) };
+        format!("**{verdict}** `{id}`{of}{words}")
     });
     told.collect::<Vec<_>>().join("<br>")
 }
