@@ -12,7 +12,7 @@ use super::candidates;
 use super::json::{JsonFace, Refusal, Taken, shown};
 
 /// What reading a megabyte of JSON may take of processor time.
-const LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(10);
 const LONG: usize = 1 << 20;
 const DEEP: usize = 10_000;
 /// A key that no codec has.

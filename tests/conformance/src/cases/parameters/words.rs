@@ -67,7 +67,7 @@ pub(super) fn too_many(trial: &mut Trial) -> Result<(), Ending> {
 
 pub(super) fn out_of_range(trial: &mut Trial) -> Result<(), Ending> {
     let mut counts = Counts::default();
-    let times = trial.times(60).max(100);
+    let times = trial.times(15).max(100);
     for subject in Subject::all(trial)? {
         for _ in 0..times {
             let words = any_words(subject.good(), trial.rng());
@@ -133,7 +133,7 @@ impl Subject {
     fn run(&self, trial: &mut Trial, words: &[u32], counts: &mut Counts) -> Result<(), Ending> {
         counts.tried += 1;
         let name = match words {
-            [first, .., last] if words.len() > 64 => format!("{} words, {first} .. {last}", words.len()),
+            [first, .., last] if words.len() > 20 => format!("{} words, {first} .. {last}", words.len()),
             _ => format!("words {words:?}"),
         };
         let worked = trial.limited(LIMIT, &name, || match self {
