@@ -23,6 +23,7 @@ pub fn program(name: &str) -> Result<PathBuf, Skip> {
 fn debian_package(program: &str) -> Option<&'static str> {
     Some(match program {
         "h5dump" | "h5repack" | "h5ls" | "h5diff" => "hdf5-tools",
+        "nm" | "objdump" => "binutils",
         "ncdump" | "ncgen" | "nccopy" => "netcdf-bin",
         "gcc" | "cc" => "gcc",
         "g++" | "c++" => "g++",

@@ -26,6 +26,8 @@ mod copy;
 mod bad_input;
 // The plugin template, copied out of the tree.
 mod template;
+// Our shared libraries in programs that know nothing of us.
+mod third_party;
 // The filter functions, call by call against netcdf-c's.
 mod filter_api;
 // Quantized values, bit by bit against netcdf-c's.
