@@ -6,6 +6,8 @@
 mod bench;
 /// `ncz codec`: a chain in all its spellings.
 mod codec;
+/// `ncz conform`: the sibling program that it starts.
+mod conform;
 /// `ncz copy`: what is written, and what is refused.
 mod copy;
 /// `ncz dump` against ncdump.
