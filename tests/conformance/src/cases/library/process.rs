@@ -139,7 +139,7 @@ impl State {
     }
 }
 
-/// A signal's name, such as `SIGUSR1`.
+/// A signal with its name, such as `SIGUSR1 (signal 10)`.
 #[cfg(unix)]
 fn signal_name(number: i32) -> String {
     let further = [
@@ -150,13 +150,11 @@ fn signal_name(number: i32) -> String {
         (Signal::CONT, "SIGCONT"),
         (Signal::WINCH, "SIGWINCH"),
     ];
-    match further.into_iter().find(|(signal, _)| signal.as_raw() == number) {
-        Some((_, name)) => name.to_owned(),
-        None => {
-            let name = signals::name(number);
-            name.split_once(',').map_or(name.clone(), |(name, _)| name.to_owned())
-        }
-    }
+    let known = further.into_iter().find(|(signal, _)| signal.as_raw() == number);
+    let name = known.map_or_else(|| signals::name(number), |(_, name)| name.to_owned());
+    // What a signal mostly means does not matter here.
+    let name = name.split(',').next().unwrap_or_default();
+    if name.starts_with("SIG") { format!("{name} (signal {number})") } else { name.to_owned() }
 }
 
 /// Results that depend on the modes of the floating-point unit.
@@ -232,8 +230,8 @@ mod tests {
 
     #[test]
     fn signals_have_names() {
-        assert_eq!(signal_name(Signal::USR1.as_raw()), "SIGUSR1");
-        assert_eq!(signal_name(Signal::SEGV.as_raw()), "SIGSEGV");
+        assert!(signal_name(Signal::USR1.as_raw()).starts_with("SIGUSR1 (signal "));
+        assert!(signal_name(Signal::SEGV.as_raw()).starts_with("SIGSEGV (signal "));
         assert_eq!(signal_name(60), "signal 60");
     }
 
