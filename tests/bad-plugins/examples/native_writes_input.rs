@@ -1,20 +1,18 @@
-//! Its native face turns the caller's input around while it works, and back.
+//! Its native face marks a stream as read, in the caller's memory.
 use ncz_bad_plugins::abi::native::Plugin;
 use ncz_bad_plugins::{Native, Transcoder, plugin, table, transcoder};
 
-struct Turns;
+struct Marks;
 
-impl Transcoder for Turns {
+impl Transcoder for Marks {
     fn run(call: Native) -> i32 {
-        let input = call.input.cast_mut();
-        for _ in 0..2 {
-            if call.input_len > 0 {
-                // SAFETY: none: the input is for reading. That is the fault.
-                unsafe { input.write_volatile(!input.read_volatile()) };
-            }
+        let status = call.decode();
+        if call.input_len > 0 {
+            // SAFETY: none: the input is for reading. That is the fault.
+            unsafe { call.input.cast_mut().write_volatile(!call.input.read()) };
         }
-        call.encode()
+        status
     }
 }
 
-plugin!(native: Plugin { encode: transcoder::<Turns>(), ..table() });
+plugin!(native: Plugin { decode: transcoder::<Marks>(), ..table() });
