@@ -28,11 +28,12 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
         let filter = Filter::usual(trial, len, content)?;
         for direction in DIRECTIONS {
             let Some(input) = filter.input(trial, direction)? else { continue };
-            let want = filter.make(&filter.call(direction, &input))?;
+            let what = format!("{} {}", direction.verb(), filter.sample.name());
+            trial.step(&what);
+            let Some(want) = filter.steady(&filter.call(direction, &input))? else { continue };
             if want.failed() {
                 continue;
             }
-            let what = format!("{} {}", direction.verb(), filter.sample.name());
             trial.step(format_args!("{what}, in blocks of the host's own"));
             Host::Marked.assume();
             let call = FilterCall { host: Host::Marked, ..filter.call(direction, &input) };
@@ -49,16 +50,15 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
             } else {
                 None
             };
+            match answer.holds {
+                // The block is nobody's.
+                0 => std::mem::forget(answer),
+                _ => drop(answer),
+            }
+            Host::Malloc.assume();
             if let Some(finding) = finding {
-                // The block is leaked: it is nobody's.
-                if answer.holds == 0 {
-                    std::mem::forget(answer);
-                }
-                Host::Malloc.assume();
                 return Err(Ending::failed(format!("{what}: the filter {finding}")));
             }
-            drop(answer);
-            Host::Malloc.assume();
         }
     }
     trial.figure("blocks replaced", replaced);

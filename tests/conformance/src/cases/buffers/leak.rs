@@ -60,9 +60,8 @@ fn chunks(trial: &mut Trial) -> Result<(), Ending> {
     })?;
     if let Way::Native(_) = coding.way {
         let half = stream.len() / 2;
-        repeat(trial, "decoding half a stream, and into too little room", || {
+        repeat(trial, "decoding half a stream", || {
             let _ = coding.decode(&stream[..half], sample.bytes.len());
-            let _ = coding.decode(&stream, sample.bytes.len() / 2);
         })?;
     }
     Ok(())
