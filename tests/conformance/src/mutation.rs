@@ -70,7 +70,7 @@ impl Mutator<'_> {
             Sort::Flipped => self.flipped(&mut rng),
             Sort::Spliced => self.spliced(&mut rng),
             Sort::Random => self.random(&mut rng),
-            Sort::Lengths => self.lengths(&mut rng),
+            Sort::Lengths => self.lengths(index, &mut rng),
         }
     }
 
@@ -158,7 +158,10 @@ impl Mutator<'_> {
         Mutation { bytes, what: format!("{good} good bytes, then {len} random ones") }
     }
 
-    fn lengths(&self, rng: &mut Rng) -> Mutation {
+    /// First the usual words at the usual places, then any.
+    fn lengths(&self, index: usize, rng: &mut Rng) -> Mutation {
+        const PLACES: [usize; 4] = [0, 4, 8, 12];
+        const USUAL: [(usize, u64); 3] = [(4, 0x7fff_ffff), (4, 0x4000_0000), (8, 0x7fff_ffff_ffff_ffff)];
         const WORDS: [u64; 10] = [
             0,
             1,
@@ -172,14 +175,21 @@ impl Mutator<'_> {
             u64::MAX,
         ];
         let mut bytes = self.stream.to_vec();
-        let width = [1, 2, 4, 4, 8, 8][rng.usize(..6)].min(bytes.len());
-        let at = rng.usize(..=bytes.len().min(LENGTHS_HEAD).saturating_sub(width));
-        let word = match rng.u8(..4) {
-            // Numbers of a size that a careless decoder would still take memory for.
-            0 => rng.u64(..) >> rng.u32(24..40),
-            _ => WORDS[rng.usize(..WORDS.len())],
+        let (place, rest) = (index % PLACES.len(), index / PLACES.len());
+        let (width, at, word, big) = match USUAL.get(rest / 2) {
+            Some(&(width, word)) => (width, PLACES[place], word, rest % 2 == 1),
+            None => {
+                let width = [1, 2, 4, 4, 8, 8][rng.usize(..6)];
+                let word = match rng.u8(..4) {
+                    // Numbers of a size that a careless decoder would still take memory for.
+                    0 => rng.u64(..) >> rng.u32(24..40),
+                    _ => WORDS[rng.usize(..WORDS.len())],
+                };
+                (width, rng.usize(..=LENGTHS_HEAD - width), word, rng.bool())
+            }
         };
-        let big = rng.bool();
+        let width = width.min(bytes.len());
+        let at = at.min(bytes.len() - width);
         let written = if big { word.to_be_bytes() } else { word.to_le_bytes() };
         let written = if big { &written[8 - width..] } else { &written[..width] };
         bytes[at..at + width].copy_from_slice(written);
