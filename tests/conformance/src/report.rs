@@ -13,7 +13,9 @@ mod escape;
 mod format;
 mod package;
 
+use std::fs::Permissions;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::error::Error;
@@ -68,12 +70,4 @@ fn replace(path: &Path, report: &str) -> io::Result<()> {
 
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// What a new file has, less what the umask takes.
-fn readable() -> std::fs::Permissions {
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::PermissionsExt::from_mode(0o666)
-    }
 }

@@ -1,6 +1,6 @@
 //! Reports of a made-up run whose libraries choose the worst names and messages, read by the parsers of others.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests stand outside test functions")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

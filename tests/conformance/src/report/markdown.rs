@@ -103,7 +103,7 @@ fn findings(library: &LibraryResult) -> String {
         let words = words(library, result);
         let part = Some(&result.target).filter(|target| **target != Target::Library).map(Target::to_string);
         let same = |(of, id, said, _): &&mut (Verdict, &str, String, Vec<String>)| {
-            (*of, *id, &*said) == (verdict, result.check.id, &words)
+            (*of, *id) == (verdict, result.check.id) && *said == words
         };
         match found.iter_mut().find(same) {
             Some((_, _, _, parts)) => parts.extend(part),
