@@ -59,9 +59,10 @@ fn replace(path: &Path, report: &str) -> io::Result<()> {
     }
     // A link stays one: what it leads to is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // What a new file has, less what the umask takes.
     let mut file = tempfile::Builder::new()
         .prefix(".ncz-conform-")
-        .permissions(readable())
+        .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder(&path))?;
     file.write_all(report.as_bytes())?;
     file.persist(&path)?;
