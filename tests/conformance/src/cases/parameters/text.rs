@@ -115,14 +115,14 @@ pub(super) fn long_json(trial: &mut Trial) -> Result<(), Ending> {
         let text = face.text_of(&json);
         let blanks = [vec![b' '; LONG], text.clone(), vec![b'\n'; LONG]].concat();
         same_or_refused(trial, &face, &blanks, "a megabyte of blanks", &good)?;
-        let keys = (0..LONG / 16).map(|number| (format!("{UNKNOWN}{number}"), number.into()));
+        let keys = (0..LONG / 32).map(|number| (format!("{UNKNOWN}{number}"), Value::from("value")));
         let mut many = json.clone();
         many.extend(keys);
         let values = [
             ("a string of a megabyte", Value::from("x".repeat(LONG))),
-            ("an array of a megabyte", Value::from(vec![0; LONG / 2])),
+            ("an array of a megabyte", Value::from(vec![1_000_000_000_000_000_u64; LONG / 17])),
         ];
-        same_or_refused(trial, &face, &face.text_of(&many), "a megabyte of keys", &good)?;
+        same_or_refused(trial, &face, &face.text_of(&many), "a megabyte of keys and values", &good)?;
         for (what, value) in values {
             let mut longer = json.clone();
             longer.insert(UNKNOWN.to_owned(), value.clone());

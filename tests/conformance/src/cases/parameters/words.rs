@@ -67,7 +67,7 @@ pub(super) fn too_many(trial: &mut Trial) -> Result<(), Ending> {
 
 pub(super) fn out_of_range(trial: &mut Trial) -> Result<(), Ending> {
     let mut counts = Counts::default();
-    let times = trial.times(15).max(100);
+    let times = trial.times(15).clamp(100, 400);
     for subject in Subject::all(trial)? {
         for _ in 0..times {
             let words = any_words(subject.good(), trial.rng());
