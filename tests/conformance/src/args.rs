@@ -78,7 +78,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "N", help_heading = "How it is run")]
     pub(crate) mutations: Option<usize>,
     /// The newest glibc that a plugin may need
-    #[arg(long, value_name = "VERSION", default_value = "2.31", help_heading = "How it is run", value_parser = glibc)]
+    #[arg(long, value_name = "VERSION", default_value = "2.34", help_heading = "How it is run", value_parser = glibc)]
     pub(crate) glibc: (u32, u32),
     /// Write a report for programs, with --list the list; - writes it to standard output, and nothing else goes there
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
@@ -163,7 +163,7 @@ fn glibc(text: &str) -> Result<(u32, u32), String> {
         let (major, minor) = text.split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
     };
-    parse().ok_or_else(|| "a version is wanted, such as 2.31".to_owned())
+    parse().ok_or_else(|| "a version is wanted, such as 2.34".to_owned())
 }
 
 #[cfg(test)]

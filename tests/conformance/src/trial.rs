@@ -35,7 +35,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { level: 5, seed: 0, params: Vec::new(), lossy: Vec::new(), mutations: None, glibc: (2, 31) }
+        Self { level: 5, seed: 0, params: Vec::new(), lossy: Vec::new(), mutations: None, glibc: (2, 34) }
     }
 }
 
