@@ -188,13 +188,13 @@ fn large(trial: &mut Trial) -> Result<(), Ending> {
         9.. => 64,
     };
     let (tile, _) = trial.usual(TILE, Content::Smooth)?;
-    // Every fourth tile is a smooth field, the others are one value throughout: some codecs need a second for a few
-    // tiles of a field.
+    // Every fourth tile is a smooth field, the others are one byte throughout: some codecs need a second for a few
+    // tiles of a field, and longer for a pattern.
     let mut bytes = Vec::with_capacity(mib * tile.bytes.len());
     for number in 0..mib {
         match number % 4 {
             0 => bytes.extend(tile.bytes.iter().map(|byte| byte ^ number as u8)),
-            _ => bytes.extend(tile.bytes[..tile.dtype.size].iter().cycle().take(tile.bytes.len())),
+            _ => bytes.resize(bytes.len() + tile.bytes.len(), number as u8),
         }
     }
     let mut shape = tile.shape.clone();

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ncz_codec::{CodecType, Container, Dialect, Dtype, Kind};
+use ncz_registry::load::probe::{JsonAnswer, WordsAnswer};
 use ncz_registry::load::{CodecHalf, NativeCodec};
 use serde_json::{Map, Value};
 
@@ -219,11 +220,15 @@ pub(super) fn texts(codec_id: &str) -> Vec<String> {
     (1..=9).map(text).collect()
 }
 
-/// From JSON to words and back: codes, words and text.
-fn convert(half: &CodecHalf, text: &str) -> Option<(i32, Vec<u32>, i32, Option<Vec<u8>>)> {
+/// The answers to one text.
+type Answers = (WordsAnswer, JsonAnswer);
+
+/// From JSON to words and back.
+fn convert(half: &CodecHalf, text: &str) -> Option<Answers> {
     let words = half.probe_words(text.as_bytes()).ok()?;
     let json = half.probe_json(&words.words).ok()?;
-    Some((words.code, words.words, json.code, json.text))
+    // How large a block is is the allocator's affair.
+    Some((WordsAnswer { holds: 0, ..words }, json))
 }
 
 /// Configurations from JSON and from a word, bound, as text.
