@@ -169,7 +169,7 @@ fn the_caller_tells_right_from_wrong_and_loads_no_damaged_library() {
     let Ok(callers) = Callers::build() else { return };
     let mut jobs = stored(1);
     let zlib = plugin("deflate").unwrap();
-    let mut fault = |jobs: &[Job], library: &Path| {
+    let fault = |jobs: &[Job], library: &Path| {
         let file = callers.write(jobs);
         let output = ncz_test_support::run(&mut callers.command(PAIRS[0], library, &file, 1), LIMIT).unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", output.text());
