@@ -199,13 +199,13 @@ fn good_plugins_break_no_rule() {
 }
 
 /// The outcome of one check of a file that is made of the good plugin by a change of its bytes.
-fn outcome_of_changed(check: &str, change: fn(&mut Vec<u8>)) -> Outcome {
+fn outcome_of_changed(check: &str, level: u8, change: fn(&mut Vec<u8>)) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let changed = folder.path().join("libchanged.so");
     let mut bytes = std::fs::read(&build_examples("ncz-bad-plugins").unwrap()["good_hdf5_only"]).unwrap();
     change(&mut bytes);
     std::fs::write(&changed, bytes).unwrap();
-    let result = conform(&changed, 3, TIMEOUTS[0]);
+    let result = conform(&changed, level, TIMEOUTS[0]);
     let others =
         result.results.iter().filter(|found| found.check.id != check && found.check.id != "library.load");
     for other in others {
@@ -225,14 +225,14 @@ fn changed_files_get_exactly_their_verdicts() {
         let header = (0..count).map(|i| headers + i * 0x38).find(|&at| bytes[at..at + 4] == GNU_STACK);
         bytes[header.unwrap() + 4] |= 1;
     };
-    let cases: [(&str, &str, fn(&mut Vec<u8>)); 4] = [
-        ("library.stack", "executable stack", executable_stack),
-        ("library.file", "not a shared library", |bytes| *bytes = b"a text".to_vec()),
-        ("library.file", "another machine", |bytes| bytes[0x12] = 0xf3),
-        ("library.file", "damaged", |bytes| bytes.truncate(2000)),
+    let cases: [(&str, u8, &str, fn(&mut Vec<u8>)); 4] = [
+        ("library.stack", 3, "executable stack", executable_stack),
+        ("library.file", 1, "not a shared library", |bytes| *bytes = b"a text".to_vec()),
+        ("library.file", 1, "another machine", |bytes| bytes[0x12] = 0xf3),
+        ("library.file", 1, "damaged", |bytes| bytes.truncate(2000)),
     ];
-    for (check, words, change) in cases {
-        let outcome = outcome_of_changed(check, change);
+    for (check, level, words, change) in cases {
+        let outcome = outcome_of_changed(check, level, change);
         assert_eq!(outcome.verdict, Verdict::Failed, "{check}: {outcome:?}");
         assert!(outcome.message.contains(words), "{words}: {outcome:?}");
     }
