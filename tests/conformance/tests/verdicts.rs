@@ -1,4 +1,5 @@
 //! The runner's verdicts on plugins that each break one rule: what `tests/bad-plugins/VERDICTS.md` says of them.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -218,6 +219,9 @@ fn outcome_of_changed(check: &str, level: u8, change: fn(&mut Vec<u8>)) -> Outco
 #[test]
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 fn changed_files_get_exactly_their_verdicts() {
+    /// The check, a level at which it runs, words of its message, and the change.
+    type Case = (&'static str, u8, &'static str, fn(&mut Vec<u8>));
+
     let executable_stack = |bytes: &mut Vec<u8>| {
         const GNU_STACK: [u8; 4] = 0x6474_e551_u32.to_le_bytes();
         let headers = u64::from_le_bytes(bytes[0x20..0x28].try_into().unwrap()) as usize;
@@ -225,7 +229,7 @@ fn changed_files_get_exactly_their_verdicts() {
         let header = (0..count).map(|i| headers + i * 0x38).find(|&at| bytes[at..at + 4] == GNU_STACK);
         bytes[header.unwrap() + 4] |= 1;
     };
-    let cases: [(&str, u8, &str, fn(&mut Vec<u8>)); 4] = [
+    let cases: [Case; 4] = [
         ("library.stack", 3, "executable stack", executable_stack),
         ("library.file", 1, "not a shared library", |bytes| *bytes = b"a text".to_vec()),
         ("library.file", 1, "another machine", |bytes| bytes[0x12] = 0xf3),
