@@ -75,8 +75,8 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "ID", help_heading = "How it is run")]
     pub(crate) lossy: Vec<u32>,
     /// Damaged streams of each sort, in place of what the level says
-    #[arg(long, value_name = "N", help_heading = "How it is run")]
-    pub(crate) mutations: Option<usize>,
+    #[arg(long, value_name = "N", help_heading = "How it is run", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) mutations: Option<u32>,
     /// The newest glibc that a plugin may need
     #[arg(long, value_name = "VERSION", default_value = "2.34", help_heading = "How it is run", value_parser = glibc)]
     pub(crate) glibc: (u32, u32),
@@ -130,7 +130,7 @@ impl Cli {
             seed,
             params: self.params.clone(),
             lossy: self.lossy.clone(),
-            mutations: self.mutations,
+            mutations: self.mutations.map(|number| number as usize),
             glibc: self.glibc,
         });
         run = self.include.iter().fold(run, Conformance::include);

@@ -14,7 +14,7 @@ use crate::libraries::{self, LibraryFile};
 use crate::plan::{self, LOAD, Selection};
 use crate::process::Workers;
 use crate::replay;
-use crate::results::{CheckResult, LibraryResult, Machine, Run, TargetFacts};
+use crate::results::{CheckResult, LibraryResult, Machine, Run};
 use crate::trial::Settings;
 use crate::verdict::{self, Inspected};
 use crate::{strays, worker};
@@ -159,14 +159,9 @@ impl Conformance {
     /// As [`Conformance::run`].
     pub fn run_watched(&self, watcher: &dyn Watcher) -> Result<Run, Error> {
         let (started, start) = (SystemTime::now(), Instant::now());
-        let checks = self.selection.checks(self.settings.level)?;
-        let files = libraries::all(&self.libraries)?;
         let (folder, program) = self.begin()?;
         let workers = self.workers(&folder, program);
-        let inspected = in_parallel(self.threads(), &files, |file| self.inspect(&workers, file))?;
-        let libraries: Vec<_> = files.into_iter().zip(inspected).collect();
-        let plans: Vec<_> =
-            libraries.iter().flat_map(|(file, found)| self.plan(&checks, file, found)).collect();
+        let (libraries, plans) = self.look(&workers)?;
         watcher.begins(plans.len());
         let results = self.run_all(&workers, &plans, watcher)?;
         Ok(self.report(libraries, &plans, results, started, start))
@@ -174,13 +169,8 @@ impl Conformance {
 
     /// What the libraries offer and which checks would run on what, for those who run them one by one.
     pub(crate) fn prepare(&self) -> Result<Prepared, Error> {
-        let checks = self.selection.checks(self.settings.level)?;
-        let files = libraries::all(&self.libraries)?;
         let (folder, program) = self.begin()?;
-        let workers = self.workers(&folder, program.clone());
-        let inspected = in_parallel(self.threads(), &files, |file| self.inspect(&workers, file))?;
-        let libraries = files.into_iter().zip(inspected);
-        let plans = libraries.flat_map(|(file, found)| self.plan(&checks, &file, &found)).collect();
+        let (_, plans) = self.look(&self.workers(&folder, program.clone()))?;
         Ok(Prepared { conformance: self.clone(), folder, program, plans })
     }
 
@@ -223,6 +213,28 @@ impl Conformance {
 
     fn threads(&self) -> usize {
         self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// Asks the libraries what they offer, and makes the plans.
+    fn look(&self, workers: &Workers<'_>) -> Result<(Vec<(LibraryFile, Inspected)>, Vec<Planned>), Error> {
+        let checks = self.selection.checks(self.settings.level)?;
+        let files = libraries::all(&self.libraries)?;
+        let inspected = in_parallel(self.threads(), &files, |file| self.inspect(workers, file))?;
+        let libraries: Vec<_> = files.into_iter().zip(inspected).collect();
+        let plans: Vec<_> =
+            libraries.iter().flat_map(|(file, found)| self.plan(&checks, file, found)).collect();
+        // Nothing that was looked at is no reason to call a library fit.
+        if plans.is_empty() {
+            let mut offered = Vec::new();
+            for facts in libraries.iter().flat_map(|(_, found)| found.targets()) {
+                let target = facts.target.to_string();
+                if !offered.contains(&target) {
+                    offered.push(target);
+                }
+            }
+            return Err(Error::NothingToRun { offered });
+        }
+        Ok((libraries, plans))
     }
 
     fn inspect(&self, workers: &Workers<'_>, file: &LibraryFile) -> Result<Inspected, Error> {
@@ -338,16 +350,12 @@ impl Conformance {
             }
         }
         let libraries = libraries.into_iter().zip(of_libraries).map(|((file, found), results)| {
-            let none = || vec![TargetFacts { target: Target::Library, facts: Vec::new() }];
             LibraryResult {
                 path: file.path,
                 size: file.size,
                 modified: file.modified,
                 crc32: file.crc32,
-                targets: match found {
-                    Inspected::Opened(targets) => targets,
-                    Inspected::Broken(..) => none(),
-                },
+                targets: found.targets(),
                 results,
             }
         });

@@ -64,6 +64,15 @@ pub enum Error {
         /// A check that was asked for, and its level.
         begins: Option<(&'static str, u8)>,
     },
+    /// The chosen checks are for parts that no library has.
+    #[error(
+        "none of the chosen checks is for what is there ({}); leave out a --target or an --include",
+        offered.join(", ")
+    )]
+    NothingToRun {
+        /// The parts of the libraries.
+        offered: Vec<String>,
+    },
     /// The program that should run checks does not answer to it.
     #[error(
         "this program does not run checks; call ncz_conform::worker::run_if_asked() first thing in its main"

@@ -39,9 +39,10 @@ impl Exit {
     /// The end of a run that could not be made.
     pub fn of_error(error: &Error) -> Self {
         match error {
-            Error::NothingMatches { .. } | Error::NothingChosen { .. } | Error::Variable { .. } => {
-                Self::Usage
-            }
+            Error::NothingMatches { .. }
+            | Error::NothingChosen { .. }
+            | Error::NothingToRun { .. }
+            | Error::Variable { .. } => Self::Usage,
             Error::Interrupted => Self::Interrupted,
             Error::NoWorker => Self::Bug,
             _ => Self::NotDone,

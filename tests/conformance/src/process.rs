@@ -145,8 +145,9 @@ fn command(program: &Path, job: &Job, token: &str, variables: impl IntoIterator<
 /// Kills what is left of a worker and all that it started, and reaps it: its status, and how many others there were.
 fn bury(child: &mut Child, token: &str) -> io::Result<(ExitStatus, usize)> {
     let group = pid(child);
-    // The worker is not reaped yet, so that no other group can have this number.
+    // The worker is not reaped yet, so that no other group can have this number; it may have left the group.
     let _ = kill_process_group(group, Signal::KILL);
+    let _ = child.kill();
     let status = child.wait()?;
     Ok((status, strays::reap_group(group) + strays::kill(token)))
 }

@@ -115,9 +115,12 @@ impl LibraryResult {
         self.results.iter().any(|result| result.outcome.verdict.is_bad())
     }
 
-    /// The verdict on the library, such as `fit at level 5` or `unfit: 2 failed, 1 crashed`.
+    /// The verdict on the library, such as `fit at level 5`, `unfit: 2 failed, 1 crashed` or `nothing was checked`.
     pub fn verdict(&self, level: u8) -> String {
         let counts = self.counts();
+        if counts.all() == counts.number(Verdict::Skipped) {
+            return "nothing was checked".to_owned();
+        }
         let found: Vec<_> = Verdict::ALL
             .into_iter()
             .filter(|verdict| verdict.is_bad() && counts.number(*verdict) > 0)

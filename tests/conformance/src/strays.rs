@@ -36,7 +36,10 @@ pub(crate) fn kill(token: &str) -> usize {
             return killed;
         }
         for pid in strays {
-            let _ = kill_process(pid, Signal::KILL);
+            // One that cannot be killed, of another user, is not waited for.
+            if kill_process(pid, Signal::KILL).is_err() {
+                return killed;
+            }
             while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED), Err(rustix::io::Errno::INTR)) {}
             killed += 1;
         }

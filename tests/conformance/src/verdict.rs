@@ -18,6 +18,16 @@ pub(crate) enum Inspected {
     Broken(Outcome, Option<String>),
 }
 
+impl Inspected {
+    /// The parts of the library, as far as they are known.
+    pub(crate) fn targets(&self) -> Vec<TargetFacts> {
+        match self {
+            Self::Opened(targets) => targets.clone(),
+            Self::Broken(..) => vec![TargetFacts { target: Target::Library, facts: Vec::new() }],
+        }
+    }
+}
+
 pub(crate) fn of_inspection(mut ended: Ended, timeout: Duration) -> Inspected {
     ended.step = Some("opening the library and asking what it offers".to_owned());
     match ended.answer.take() {

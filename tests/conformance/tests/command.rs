@@ -64,6 +64,8 @@ fn what_is_asked_for_wrongly_ends_with_2_and_the_remedy() {
         ("--include library.laod", "did you mean library.load?"),
         ("--exclude nonsense-of-mine", "--list"),
         ("--include threads.conversions --level 1", "begins at level 5; add --level 5"),
+        ("--include library.load --target native:none", "what is there (library, hdf5:"),
+        ("--include damaged --mutations 0", "1.."),
         ("--level 11", "1..=10"),
         ("--params x", "32015=3"),
         ("--target filter", "hdf5:32015"),

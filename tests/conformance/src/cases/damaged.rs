@@ -149,5 +149,8 @@ fn run(trial: &mut Trial, sort: Sort) -> Result<Tally, Ending> {
         tally.add(&name, &decoded, clean)?;
     }
     tally.tell(trial);
-    Ok(tally)
+    match tally.streams {
+        0 => Err(Ending::skipped("no stream was damaged")),
+        _ => Ok(tally),
+    }
 }

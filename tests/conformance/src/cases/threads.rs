@@ -3,6 +3,7 @@
 //! HDF5 and netcdf-c call filters one after the other; this program calls native codecs on all cores. What goes wrong
 //! in a filter alone is therefore a warning: for programs that run filters themselves.
 
+use std::panic::resume_unwind;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -162,7 +163,8 @@ fn at_a_time(work: impl Fn(usize, usize) -> Result<(), String> + Sync) -> (usize
     let one = &one;
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || one(thread))).collect();
-        let done = threads.into_iter().filter_map(|thread| thread.join().ok());
+        // A panic is a bug of this program, and not a thread in which nothing went wrong.
+        let done = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         done.fold((0, Vec::new()), |(calls, mut wrong), (more, worse)| {
             wrong.extend(worse);
             (calls + more, wrong)

@@ -12,8 +12,9 @@ static MARKED: AtomicBool = AtomicBool::new(false);
 static STRANGERS: AtomicUsize = AtomicUsize::new(0);
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 const MARK: u64 = 0x6e63_7a20_626c_6f63;
-/// Before a marked block stand its mark and its length; a multiple of malloc's alignment.
-const HEAD: usize = 32;
+/// Before a marked block stand its mark and its length: as many bytes as malloc aligns to, and no more than it keeps
+/// before a block of its own, so that looking for them before a block of malloc's stays in memory.
+const HEAD: usize = 16;
 
 /// As which host a filter is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -125,8 +126,8 @@ pub unsafe fn free(block: *mut c_void) {
 
 /// The length of a marked block.
 pub(super) fn held(block: NonNull<c_void>) -> Result<usize, BlockFault> {
-    // SAFETY: before any block of malloc's, and of ours, lie words of malloc's books, which can be read; the
-    // address is aligned as malloc's are, or it is none of ours.
+    // SAFETY: before any block of glibc's malloc, and of ours, lie two words that can be read, at any alignment. A
+    // pointer to something else is the plugin's fault, and may end this process, which can be spared.
     unsafe {
         let head = block.cast::<u8>().sub(HEAD);
         if head.cast::<u64>().read_unaligned() != MARK {
