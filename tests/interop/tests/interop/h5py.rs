@@ -69,7 +69,7 @@ fn a_cut_chunk_is_an_error_and_our_code_says_so() {
     let trace = String::from_utf8_lossy(&output.stderr);
     for (id, name) in [("32001", "blosc"), ("307", "bzip2"), ("32015", "zstd")] {
         assert_eq!(printed[id], "an error", "{name}");
-        assert!(trace.contains(&format!("ncz: codec {name}: ")), "{name} did not run: {trace}");
+        assert!(trace.contains(&format!("ncz: {name}: decode")), "{name} did not run: {trace}");
     }
 }
 

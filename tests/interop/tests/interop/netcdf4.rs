@@ -139,7 +139,7 @@ fn a_cut_chunk_is_an_error_and_our_code_says_so() {
             assert_eq!(verdict, "differs");
         } else {
             assert!(verdict.contains("Error"), "{variable}: {verdict}");
-            assert!(trace.contains(&format!("ncz: codec {plugin}: ")), "{plugin} did not run: {trace}");
+            assert!(trace.contains(&format!("ncz: {plugin}: decode")), "{plugin} did not run: {trace}");
         }
     }
 }
