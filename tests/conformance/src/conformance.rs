@@ -255,6 +255,7 @@ impl Conformance {
             path: file.path.clone(),
             absolute: file.absolute.clone(),
             broken: None,
+            bug: None,
         };
         match found {
             Inspected::Opened(targets) => {
@@ -280,6 +281,14 @@ impl Conformance {
                         plan.broken = Some((outcome.clone(), step.clone()));
                     }
                     plan
+                })
+                .collect()
+            }
+            Inspected::Bug(what) => {
+                let load = crate::cases::by_id(LOAD).into_iter();
+                load.map(|load| Planned {
+                    bug: Some(what.clone()),
+                    ..planned(load, Target::Library, Some(verdict::bug_text(what)))
                 })
                 .collect()
             }
@@ -317,7 +326,9 @@ impl Conformance {
     fn run_one(&self, workers: &Workers<'_>, plan: &Planned) -> Result<(CheckResult, Option<String>), Error> {
         let replay = replay::of_check(&plan.path, &self.settings, plan.check.id, &plan.target);
         if let Some(why) = &plan.skip {
-            return Ok((verdict::skipped(plan.check, plan.target.clone(), why, replay), None));
+            let bug =
+                plan.bug.as_ref().map(|what| verdict::bug_line(plan.check, &plan.target, what, &replay));
+            return Ok((verdict::skipped(plan.check, plan.target.clone(), why, replay), bug));
         }
         let task = Task::Check(plan.check.id.to_owned(), plan.target.clone());
         let ended = workers.run(self.job(plan.absolute.clone(), task))?;
@@ -349,16 +360,15 @@ impl Conformance {
                 of_library.push(result);
             }
         }
-        let libraries = libraries.into_iter().zip(of_libraries).map(|((file, found), results)| {
-            LibraryResult {
+        let libraries =
+            libraries.into_iter().zip(of_libraries).map(|((file, found), results)| LibraryResult {
                 path: file.path,
                 size: file.size,
                 modified: file.modified,
                 crc32: file.crc32,
                 targets: found.targets(),
                 results,
-            }
-        });
+            });
         Run {
             version: env!("CARGO_PKG_VERSION"),
             replay: replay::of_run(&self.libraries, &self.settings, &self.selection),
@@ -383,6 +393,8 @@ pub(crate) struct Planned {
     skip: Option<String>,
     /// What came of looking at the library, if the check is to answer for that.
     broken: Option<(crate::outcome::Outcome, Option<String>)>,
+    /// A fault of the runner that was met when the library was looked at.
+    bug: Option<String>,
 }
 
 impl Planned {

@@ -52,7 +52,7 @@ impl Live {
     /// Takes the line that tells how far it is off the terminal.
     pub(crate) fn clear(&self) {
         if self.bar {
-            eprint!("\r\x1b[K");
+            progress("");
         }
     }
 
@@ -78,7 +78,7 @@ impl Watcher for Live {
             self.clear();
             let mut text = String::new();
             if shown.library.as_deref() != Some(library) {
-                text = format!("{}\n", visible(&library.to_string_lossy()));
+                text = format!("{}\n", visible(&library.to_string_lossy()).replace('\n', " "));
                 shown.library = Some(library.to_owned());
             }
             text.push_str(&lines(result, self.talk == Talk::Verbose));
@@ -87,14 +87,16 @@ impl Watcher for Live {
         }
         if self.bar {
             let all = self.checks.load(Ordering::Relaxed);
-            eprint!(
-                "\r\x1b[K{}/{all} {} {}",
-                shown.done,
-                result.check.id,
-                visible(&result.target.to_string())
-            );
+            let target = visible(&result.target.to_string());
+            progress(&format!("{}/{all} {} {target}", shown.done, result.check.id));
         }
     }
+}
+
+/// Puts a text in place of the line that tells how far it is.
+fn progress(text: &str) {
+    // A terminal that is gone is no reason to end.
+    let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
 }
 
 /// A result, for people.

@@ -16,7 +16,7 @@ use clap::Parser;
 use ncz_conform::Selection;
 use ncz_conform::error::{Error, chain};
 use ncz_conform::exit::Exit;
-use ncz_conform::report::text::{self, Style};
+use ncz_conform::report::text::{self, Style, visible};
 use ncz_conform::{report, worker};
 
 use crate::args::Cli;
@@ -34,9 +34,11 @@ fn main() -> ExitCode {
             return if error.use_stderr() { Exit::Usage } else { Exit::Fit }.into();
         }
     };
+    // Ignored, as some programs hand it on, it would hide how workers end.
+    ncz_registry::load::probe::keep_children();
     // The panic itself is told by the standard hook.
     let exit = panic::catch_unwind(AssertUnwindSafe(|| run(&cli))).unwrap_or_else(|_| {
-        eprintln!("error: this is a bug in ncz-conform {}; please report it", env!("CARGO_PKG_VERSION"));
+        tell(&format!("this is a bug in ncz-conform {}; please report it", env!("CARGO_PKG_VERSION")));
         Exit::Bug
     });
     exit.into()
@@ -46,7 +48,7 @@ fn run(cli: &Cli) -> Exit {
     match try_run(cli) {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("error: {}", chain(&error));
+            tell(&chain(&error));
             Exit::of_error(&error)
         }
     }
@@ -78,7 +80,7 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
         _ => Talk::Normal,
     };
     if cli.reports().filter(|(path, _)| *path == Path::new("-")).count() > 1 {
-        eprintln!("error: only one report can go to standard output");
+        tell("only one report can go to standard output");
         return Ok(Exit::Usage);
     }
     cli.reports().try_for_each(|(path, _)| report::check(path))?;
@@ -87,7 +89,7 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
     live.clear();
     let run = run?;
     for bug in &run.bugs {
-        eprintln!("error: a bug in ncz-conform: {bug}");
+        tell(&format!("a bug in ncz-conform: {bug}"));
     }
     if matches!(talk, Talk::Normal | Talk::Verbose) {
         // A closed pipe: whoever read has seen enough, and the exit code is what is left to tell.
@@ -95,6 +97,11 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
     }
     cli.reports().try_for_each(|(path, render)| report::save(path, &render(&run)))?;
     Ok(Exit::of_run(&run, cli.strict))
+}
+
+/// Says what went wrong. Where nobody listens, the exit code is what is left to tell.
+fn tell(error: &str) {
+    let _ = writeln!(std::io::stderr(), "error: {}", visible(error));
 }
 
 /// Ends the run at Ctrl-C and at a polite request to end; at the second one the program ends where it is.

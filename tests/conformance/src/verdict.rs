@@ -16,6 +16,8 @@ pub(crate) enum Inspected {
     Opened(Vec<TargetFacts>),
     /// It cannot be opened, or its entry functions do not come back; and what it was at.
     Broken(Outcome, Option<String>),
+    /// A fault of the runner.
+    Bug(String),
 }
 
 impl Inspected {
@@ -23,7 +25,9 @@ impl Inspected {
     pub(crate) fn targets(&self) -> Vec<TargetFacts> {
         match self {
             Self::Opened(targets) => targets.clone(),
-            Self::Broken(..) => vec![TargetFacts { target: Target::Library, facts: Vec::new() }],
+            Self::Broken(..) | Self::Bug(_) => {
+                vec![TargetFacts { target: Target::Library, facts: Vec::new() }]
+            }
         }
     }
 }
@@ -34,7 +38,7 @@ pub(crate) fn of_inspection(mut ended: Ended, timeout: Duration) -> Inspected {
         // One that crashes only when the process ends offers what it said; each check will tell.
         Some(Answer::Targets(targets)) => Inspected::Opened(targets),
         Some(Answer::Closed(why)) => Inspected::Broken(Outcome::new(Verdict::Failed, why), None),
-        Some(Answer::Bug(what)) => Inspected::Broken(Outcome::new(Verdict::Failed, bug_text(&what)), None),
+        Some(Answer::Bug(what)) => Inspected::Bug(what),
         Some(Answer::Outcome(outcome)) => Inspected::Broken(outcome, ended.step),
         None => Inspected::Broken(without_answer(&ended, timeout), ended.step),
     }
@@ -57,7 +61,7 @@ pub(crate) fn of_check(
                 Answer::Bug(what) => what,
                 _ => "the worker answered another question".to_owned(),
             };
-            bug = Some(format!("{} of {target}: {what}; again with: {replay}", check.id));
+            bug = Some(bug_line(check, &target, &what, &replay));
             Outcome::new(Verdict::Skipped, bug_text(&what))
         }
     };
@@ -134,8 +138,14 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-fn bug_text(what: &str) -> String {
+/// What stands in place of a finding where the runner failed.
+pub(crate) fn bug_text(what: &str) -> String {
     format!("a bug in ncz-conform: {what}")
+}
+
+/// A fault of the runner, and how it is met again.
+pub(crate) fn bug_line(check: &Check, target: &Target, what: &str, replay: &str) -> String {
+    format!("{} of {target}: {what}; again with: {replay}", check.id)
 }
 
 fn add(message: &mut String, note: &str) {

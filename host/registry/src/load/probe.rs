@@ -15,6 +15,6 @@ pub use codec_call::{JsonAnswer, WordsAnswer};
 pub use filter_call::{FilterAnswer, FilterCall, ParamsEnd};
 pub use memory::{Guarded, fill_fresh_memory, heap_in_use};
 #[cfg(unix)]
-pub use process::{Disposition, dispositions};
+pub use process::{Disposition, dispositions, keep_children};
 pub use process::{flush_output, locale};
 pub use raw_record::{RawCodec, RawCodecFields, RawDefaults, RawFilter, RawFilterFields, RawPlugin};

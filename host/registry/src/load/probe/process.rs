@@ -45,6 +45,14 @@ pub fn locale() -> Option<String> {
     }
 }
 
+/// Makes the system keep the end of children until they are asked for, as it does unless whoever started this process
+/// had it otherwise.
+#[cfg(unix)]
+pub fn keep_children() {
+    // SAFETY: sets the default; no handler of this program is lost.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// Writes what the C library keeps back of its output streams, such as the text of `printf`.
 pub fn flush_output() {
     // SAFETY: null stands for all streams.
