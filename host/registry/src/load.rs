@@ -326,6 +326,8 @@ fn loader_text(error: &libloading::Error) -> String {
 fn reason(error: &LibraryError) -> String {
     match error {
         LibraryError::InvalidAbiHeader(_) => "it is not of this version of abi_stable".to_owned(),
+        // Its text shows both layouts in full.
+        LibraryError::AbiInstability(_) => "its functions are laid out in another way".to_owned(),
         error => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
     }
 }

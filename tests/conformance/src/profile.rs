@@ -137,7 +137,8 @@ mod tests {
         let nine = [0, 1_062_232_653, 3_539_053_052, 0, 0, 0, 0, 0, 0];
         let with_nine = |head: &[u32]| [head, &nine].concat();
         let reversible = |third, fourth| vec![268_456_208, 91_252_346, third, fourth];
-        let cases: &[(u32, &[u32], Dtype, &[u64], Vec<u32>)] = &[
+        type Case<'a> = (u32, &'a [u32], Dtype, &'a [u64], Vec<u32>);
+        let cases: &[Case<'_>] = &[
             (4, &[4, 8], F4, &[64, 48], vec![12, 8, 32, 48]),
             (4, &[32, 16], big(Kind::Float, 4), &[64, 48], vec![48, 16, 32, 48]),
             (4, &[4, 8], f8, &[64, 48], vec![12, 8, 64, 48]),

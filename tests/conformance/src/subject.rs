@@ -1,5 +1,6 @@
 //! An opened library and what it offers.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +45,12 @@ impl Subject {
         let hdf5 = self.hdf5().map(|half| Target::Hdf5(half.id()));
         let codecs = self.codecs().map(|half| Target::Codec(half.codec_id().to_owned()));
         let native = self.native().iter().map(|codec| Target::Native(codec.info().name.to_string()));
-        [Target::Library].into_iter().chain(hdf5).chain(codecs).chain(native).collect()
+        let mut targets: Vec<_> =
+            [Target::Library].into_iter().chain(hdf5).chain(codecs).chain(native).collect();
+        // A library may give one codec by both of its entries.
+        let mut seen = HashSet::new();
+        targets.retain(|target| seen.insert(target.clone()));
+        targets
     }
 
     /// The HDF5 filter, if its record is good.

@@ -167,12 +167,12 @@ impl CodecHalf {
     }
 
     #[cfg(feature = "probe")]
-    pub(super) fn to_hdf5(&self) -> nczarr::CodecToHdf5 {
+    pub(super) fn to_words_function(&self) -> nczarr::CodecToHdf5 {
         self.record.codec_to_hdf5
     }
 
     #[cfg(feature = "probe")]
-    pub(super) fn from_hdf5(&self) -> nczarr::Hdf5ToCodec {
+    pub(super) fn to_json_function(&self) -> nczarr::Hdf5ToCodec {
         self.record.hdf5_to_codec
     }
 

@@ -53,8 +53,9 @@ impl CodecHalf {
         self.library().initialize();
         let (mut count, mut words) = (0, std::ptr::null_mut());
         // SAFETY: called as netcdf-c calls it, with a C string and two places.
-        let code =
-            unsafe { (self.to_hdf5())(text.as_slice().as_ptr().cast(), &raw mut count, &raw mut words) };
+        let code = unsafe {
+            (self.to_words_function())(text.as_slice().as_ptr().cast(), &raw mut count, &raw mut words)
+        };
         let words = Malloced(NonNull::new(words.cast()));
         let holds = words.0.map_or(0, usable_size);
         let kept = count.min(holds / 4).min(WORDS_MAX);
@@ -79,8 +80,9 @@ impl CodecHalf {
         self.library().initialize();
         let mut text: *mut c_char = std::ptr::null_mut();
         // SAFETY: called as netcdf-c calls it.
-        let code =
-            unsafe { (self.from_hdf5())(words.len(), given.as_slice().as_ptr().cast(), &raw mut text) };
+        let code = unsafe {
+            (self.to_json_function())(words.len(), given.as_slice().as_ptr().cast(), &raw mut text)
+        };
         let text = Malloced(NonNull::new(text.cast()));
         let Some(start) = text.0 else { return Ok(JsonAnswer { code, text: None, ends: false }) };
         let room = usable_size(start);
