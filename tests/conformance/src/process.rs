@@ -130,7 +130,8 @@ fn command(program: &Path, job: &Job, token: &str, variables: impl IntoIterator<
             command.env_remove(name);
         }
     }
-    command.env(TOKEN, token);
+    // What a check or a plugin leaves among temporary files goes with the job.
+    command.env(TOKEN, token).env("TMPDIR", job.work_folder());
     // Blocks that glibc's malloc keeps for a thread count as in use, and would pass for a leak.
     let tunables = std::env::var_os("GLIBC_TUNABLES").filter(|tunables| !tunables.is_empty());
     let mut tunables = tunables.map_or_else(OsString::new, |mut tunables| {

@@ -36,7 +36,7 @@ pub fn save(path: &Path, report: &str) -> Result<(), Error> {
 /// Looks before a long run whether a report could be written there.
 ///
 /// # Errors
-/// [`Error::Report`]: there is no such folder, or a folder is there in place of a file.
+/// [`Error::Report`]: there is no such folder, it takes no files, or a folder is there in place of a file.
 pub fn check(path: &Path) -> Result<(), Error> {
     let refused = |source: io::Error| Err(Error::Report { path: path.to_owned(), source });
     if path == Path::new("-") {
@@ -45,16 +45,21 @@ pub fn check(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return refused(io::ErrorKind::IsADirectory.into());
     }
-    match folder(path).metadata() {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => refused(io::ErrorKind::NotADirectory.into()),
-        Err(error) => refused(error),
+    if is_special(path) {
+        return Ok(());
     }
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // What is made here is gone at once.
+    tempfile::tempfile_in(folder(&path)).map(drop).or_else(refused)
+}
+
+/// Whether it is a device or a pipe, which is written to: in its place no file can be put.
+fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 fn replace(path: &Path, report: &str) -> io::Result<()> {
-    // A device or a pipe is written to; in its place no file can be put.
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+    if is_special(path) {
         return std::fs::write(path, report);
     }
     // A link stays one: what it leads to is replaced.

@@ -164,7 +164,8 @@ fn at_a_time(work: impl Fn(usize, usize) -> Result<(), String> + Sync) -> (usize
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || one(thread))).collect();
         // A panic is a bug of this program, and not a thread in which nothing went wrong.
-        let done = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let done =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         done.fold((0, Vec::new()), |(calls, mut wrong), (more, worse)| {
             wrong.extend(worse);
             (calls + more, wrong)
