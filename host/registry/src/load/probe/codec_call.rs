@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ncz_codec::{CodecConfig, Dialect, Result};
 
-use super::Guarded;
+use super::memory::ReadOnly;
 use crate::load::NativeCodec;
 use crate::load::record::{CodecHalf, Malloced, usable_size};
 
@@ -49,7 +49,7 @@ impl CodecHalf {
         }
         let mut whole = text.to_vec();
         whole.push(0);
-        let text = Guarded::read_only(&whole)?;
+        let text = ReadOnly::new(&whole)?;
         self.library().initialize();
         let (mut count, mut words) = (0, std::ptr::null_mut());
         // SAFETY: called as netcdf-c calls it, with a C string and two places.
@@ -75,8 +75,7 @@ impl CodecHalf {
     /// # Errors
     /// There is no memory for the words.
     pub fn probe_json(&self, words: &[u32]) -> io::Result<JsonAnswer> {
-        let given =
-            Guarded::read_only(&words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>())?;
+        let given = ReadOnly::of_words(words)?;
         self.library().initialize();
         let mut text: *mut c_char = std::ptr::null_mut();
         // SAFETY: called as netcdf-c calls it.
@@ -104,7 +103,7 @@ impl NativeCodec {
         text: &[u8],
         notes: &mut Vec<String>,
     ) -> Result<Arc<dyn CodecConfig>> {
-        let text = Guarded::read_only(text).map_err(|error| {
+        let text = ReadOnly::new(text).map_err(|error| {
             ncz_codec::CodecError::unsupported(format!("no memory for the text: {error}"))
         })?;
         self.parse_text(dialect, text.as_slice(), notes)

@@ -7,6 +7,7 @@ use std::{fmt, io};
 use ncz_codec::abi::hdf5;
 
 use super::allocator::{self, Host};
+use super::memory::ReadOnly;
 use crate::load::record::usable_size;
 use crate::load::{Hdf5Half, Library};
 
@@ -136,9 +137,7 @@ impl Hdf5Half {
         if let ParamsEnd::Words(word) = call.params_end {
             params.resize(params.len() + WORDS_BEHIND, word);
         }
-        let params = super::Guarded::read_only(
-            &params.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>(),
-        )?;
+        let params = ReadOnly::of_words(&params)?;
         let capacity = call.capacity.max(call.input.len());
         let room = capacity.checked_add(CANARY).ok_or(io::ErrorKind::OutOfMemory)?;
         let given = match call.host {

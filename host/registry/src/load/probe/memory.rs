@@ -14,6 +14,10 @@ pub struct Guarded {
     len: usize,
 }
 
+/// [`Guarded`] bytes on which a write traps too.
+#[derive(Debug)]
+pub(super) struct ReadOnly(Guarded);
+
 impl Guarded {
     /// `len` bytes of zero that end where the guard page begins.
     ///
@@ -47,24 +51,13 @@ impl Guarded {
         Ok(guarded)
     }
 
-    /// A copy of `bytes` that can only be read.
-    ///
-    /// # Errors
-    /// The system has no memory for it.
-    pub fn read_only(bytes: &[u8]) -> io::Result<Self> {
-        let mut guarded = Self::zeroed(bytes.len())?;
-        guarded.as_mut_slice().copy_from_slice(bytes);
-        guarded.protect(libc::PROT_READ)?;
-        Ok(guarded)
-    }
-
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `len` bytes of the mapping, readable since it was made, and borrowed with `self`.
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.len) }
     }
 
-    /// The bytes, to be written to. Those of [`Guarded::read_only`] trap on a write.
+    /// The bytes, to be written to.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`; `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
@@ -77,6 +70,32 @@ impl Guarded {
         let failed =
             unsafe { libc::mprotect(self.start.add(page).as_ptr().cast(), self.mapped - 2 * page, how) };
         if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl ReadOnly {
+    /// A copy of `bytes` that can only be read.
+    ///
+    /// # Errors
+    /// The system has no memory for it.
+    pub(super) fn new(bytes: &[u8]) -> io::Result<Self> {
+        let mut guarded = Guarded::zeroed(bytes.len())?;
+        guarded.as_mut_slice().copy_from_slice(bytes);
+        guarded.protect(libc::PROT_READ)?;
+        Ok(Self(guarded))
+    }
+
+    /// Words as bytes.
+    ///
+    /// # Errors
+    /// As [`ReadOnly::new`].
+    pub(super) fn of_words(words: &[u32]) -> io::Result<Self> {
+        Self::new(&words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>())
+    }
+
+    /// The bytes.
+    pub(super) fn as_slice(&self) -> &[u8] {
+        self.0.as_slice()
     }
 }
 
@@ -131,6 +150,6 @@ mod tests {
             let end = guarded.as_slice().as_ptr() as usize + len;
             assert_eq!((guarded.as_slice().len(), end % page_size()), (len, 0));
         }
-        assert_eq!(Guarded::read_only(b"abc").unwrap().as_slice(), b"abc");
+        assert_eq!(ReadOnly::new(b"abc").unwrap().as_slice(), b"abc");
     }
 }
