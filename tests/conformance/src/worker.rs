@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::process;
@@ -90,7 +90,8 @@ fn run(job: &Job) -> ! {
     if getpid() == own
         && let Err(error) = job.write(&answer)
     {
-        eprintln!("error: the result cannot be written: {error}");
+        // Where the disk is full, this cannot be written either.
+        let _ = writeln!(io::stderr(), "error: the result cannot be written: {error}");
     }
     process::exit(0);
 }
