@@ -31,8 +31,11 @@ pub(super) struct Tally {
     pub(super) wrong: Seen,
     /// Those with the right data.
     pub(super) same: Seen,
+    /// Those with too few data.
+    pub(super) short: Seen,
+    /// Whether good streams are as long as their chunks, so that a cut one is a good one of fewer data.
+    pub(super) keeps_lengths: bool,
     refused: Seen,
-    short: Seen,
     long: Seen,
     /// The longest time, as a multiple of the good stream's.
     slowest: f64,
