@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define NAME "my-cdelta8"
-#define FILTER_ID 32802 /* 32768 to 65535 are for tests; The HDF Group registers others */
+#define FILTER_ID 32802 /* 32768 to 65534 are for tests; The HDF Group registers others */
 
 /* ---- Errors ---------------------------------------------------------------------------------------------------- */
 

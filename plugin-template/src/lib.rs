@@ -1,7 +1,7 @@
 //! The my-delta8 codec: each byte as the difference to the one `distance` bytes before it.
 //!
 //! # Names
-//! HDF5 filter 32801 (32768 to 65535 are for tests; ask The HDF Group for one of your own), numcodecs id `my-delta8`,
+//! HDF5 filter 32801 (32768 to 65534 are for tests; ask The HDF Group for one of your own), numcodecs id `my-delta8`,
 //! Zarr v3 name `example.my-delta8`.
 //!
 //! # Parameters
