@@ -216,7 +216,7 @@ impl Conformance {
     }
 
     /// Asks the libraries what they offer, and makes the plans.
-    fn look(&self, workers: &Workers<'_>) -> Result<(Vec<(LibraryFile, Inspected)>, Vec<Planned>), Error> {
+    fn look(&self, workers: &Workers<'_>) -> Result<Looked, Error> {
         let checks = self.selection.checks(self.settings.level)?;
         let files = libraries::all(&self.libraries)?;
         let inspected = in_parallel(self.threads(), &files, |file| self.inspect(workers, file))?;
@@ -381,6 +381,9 @@ impl Conformance {
         }
     }
 }
+
+/// The libraries with what came of looking at them, and what runs on them.
+type Looked = (Vec<(LibraryFile, Inspected)>, Vec<Planned>);
 
 /// One check of one target of one library.
 #[derive(Debug, Clone)]
