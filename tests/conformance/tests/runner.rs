@@ -143,6 +143,46 @@ fn a_process_that_a_plugin_leaves_behind_is_told_and_killed() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_plugin_that_leaves_the_group_of_its_worker_is_hung_and_killed() {
+    let leaves = library("leaves_group");
+    let found =
+        run(&conformance(&leaves).level(2).include("roundtrip.empty").timeout(Duration::from_secs(1)));
+    let empty = result(&found, "roundtrip.empty");
+    assert_eq!(empty.outcome.verdict, Verdict::Hung, "{empty:?}");
+    assert!(empty.outcome.message.contains("not done after 1 s, and killed"), "{empty:?}");
+    let left = processes_with(&leaves.to_string_lossy());
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn checks_that_could_make_no_good_call_do_not_pass() {
+    let mut looked = Vec::new();
+    for (name, ids) in [
+        (
+            "refuses_all",
+            &[
+                "buffers.size",
+                "buffers.capacity",
+                "buffers.allocator",
+                "buffers.beyond-output",
+                "buffers.beyond-parameters",
+                "roundtrip.deterministic",
+            ][..],
+        ),
+        ("json_strict_keys", &["threads.conversions"]),
+    ] {
+        let conformance = ids.iter().fold(conformance(&library(name)).level(5), |run, id| run.include(*id));
+        for found in run(&conformance).results {
+            assert_eq!(found.outcome.verdict, Verdict::Skipped, "{found:?}");
+            assert!(found.outcome.message.starts_with("nothing could be looked at: "), "{found:?}");
+            looked.push(found.check.id);
+        }
+    }
+    assert_eq!(looked.len(), 7, "{looked:?}");
+}
+
+#[test]
 fn ctrl_c_leaves_neither_worker_nor_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut runner = Command::new(PROGRAM)

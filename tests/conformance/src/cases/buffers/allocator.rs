@@ -7,7 +7,7 @@ use ncz_registry::load::probe::{FilterCall, Host};
 use crate::outcome::Ending;
 use crate::trial::Trial;
 
-use super::filter::{DIRECTIONS, Filter, contents};
+use super::filter::{DIRECTIONS, Filter, contents, nothing_taken};
 
 /// The function of libhdf5 that gives memory.
 const ALLOCATE: &str = "H5allocate_memory";
@@ -23,7 +23,7 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
         );
         return Ok(());
     }
-    let mut replaced = 0;
+    let (mut looked, mut replaced) = (0, 0);
     for (len, content) in contents() {
         let filter = Filter::usual(trial, len, content)?;
         for direction in DIRECTIONS {
@@ -34,6 +34,7 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
             if want.failed() {
                 continue;
             }
+            looked += 1;
             trial.step(format_args!("{what}, in blocks of the host's own"));
             Host::Marked.assume();
             let call = FilterCall { host: Host::Marked, ..filter.call(direction, &input) };
@@ -60,6 +61,9 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
                 return Err(Ending::failed(format!("{what}: the filter {finding}")));
             }
         }
+    }
+    if looked == 0 {
+        return Err(nothing_taken());
     }
     trial.figure("blocks replaced", replaced);
     Ok(())

@@ -91,6 +91,11 @@ pub(super) fn contents() -> [(usize, Content); 4] {
     [(12_288, Content::Smooth), (65_536, Content::Zeros), (4096, Content::Noise), (64, Content::Noise)]
 }
 
+/// No call came to a result that could be looked at.
+pub(super) fn nothing_taken() -> Ending {
+    Ending::skipped("nothing could be looked at: every chunk is refused, or gives another result each time")
+}
+
 pub(super) fn size(trial: &mut Trial) -> Result<(), Ending> {
     let mut looked = 0;
     let mut findings = Vec::new();
@@ -124,7 +129,7 @@ pub(super) fn size(trial: &mut Trial) -> Result<(), Ending> {
         }
     }
     match (looked, findings.is_empty()) {
-        (0, _) => Err(Ending::skipped("no chunk was taken")),
+        (0, _) => Err(nothing_taken()),
         (_, true) => Ok(()),
         (_, false) => Err(Ending::failed(format!(
             "{}. The next filter of a pipeline, and HDF5 itself, go by *buf_size",
@@ -134,6 +139,7 @@ pub(super) fn size(trial: &mut Trial) -> Result<(), Ending> {
 }
 
 pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
+    let mut looked = 0;
     for (len, content) in contents() {
         let filter = Filter::usual(trial, len, content)?;
         for direction in DIRECTIONS {
@@ -141,6 +147,7 @@ pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
             trial.step(format_args!("{} {}", direction.verb(), filter.sample.name()));
             let plain = filter.call(direction, &input);
             let Some(want) = filter.steady(&plain)? else { continue };
+            looked += usize::from(!want.failed());
             for capacity in [input.len() + 1, input.len() + 4096, 3 * input.len() + 77] {
                 let what = format!(
                     "{} {} in a buffer of {capacity} bytes, {} of them valid",
@@ -171,10 +178,11 @@ pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
             }
         }
     }
-    Ok(())
+    if looked == 0 { Err(nothing_taken()) } else { Ok(()) }
 }
 
 pub(super) fn beyond_parameters(trial: &mut Trial) -> Result<(), Ending> {
+    let mut looked = 0;
     let (sample, _) = trial.usual(12_288, Content::Smooth)?;
     for coding in trial.codings(&sample)? {
         let Some(filter) = Filter::of(&coding, sample.clone()) else { continue };
@@ -184,6 +192,7 @@ pub(super) fn beyond_parameters(trial: &mut Trial) -> Result<(), Ending> {
             trial.step(&what);
             let plain = filter.call(direction, &input);
             let Some(want) = filter.steady(&plain)? else { continue };
+            looked += usize::from(!want.failed());
             for word in [1, u32::MAX] {
                 trial.step(format_args!("{what} and words of {word} behind them"));
                 let answer = filter.make(&FilterCall { params_end: ParamsEnd::Words(word), ..plain })?;
@@ -200,5 +209,5 @@ pub(super) fn beyond_parameters(trial: &mut Trial) -> Result<(), Ending> {
             filter.make(&FilterCall { params: &[], params_end: ParamsEnd::Trap, ..plain })?;
         }
     }
-    Ok(())
+    if looked == 0 { Err(nothing_taken()) } else { Ok(()) }
 }

@@ -12,7 +12,7 @@ use crate::outcome::Ending;
 use crate::sample::{Content, Sample};
 use crate::trial::Trial;
 
-use super::filter::{DIRECTIONS, Direction, Filter, contents};
+use super::filter::{DIRECTIONS, Direction, Filter, contents, nothing_taken};
 
 /// A native coder, a chunk and its stream.
 struct Native {
@@ -71,9 +71,10 @@ fn no_memory(error: &io::Error) -> Ending {
 
 pub(super) fn beyond_output(trial: &mut Trial) -> Result<(), Ending> {
     let is_filter = trial.hdf5().is_ok();
+    let mut looked = 0;
     for (len, content) in contents() {
         if is_filter {
-            filter_beyond_output(trial, len, content)?;
+            looked += filter_beyond_output(trial, len, content)?;
             continue;
         }
         let native = Native::usual(trial, len, content)?;
@@ -87,14 +88,16 @@ pub(super) fn beyond_output(trial: &mut Trial) -> Result<(), Ending> {
                     native.sample.name()
                 ));
                 let mut output = Guarded::zeroed(room).map_err(|error| no_memory(&error))?;
-                let _ = native.run(direction, native.input(direction), &mut output);
+                looked += usize::from(native.run(direction, native.input(direction), &mut output).is_ok());
             }
         }
     }
-    Ok(())
+    if looked == 0 { Err(nothing_taken()) } else { Ok(()) }
 }
 
-fn filter_beyond_output(trial: &mut Trial, len: usize, content: Content) -> Result<(), Ending> {
+/// How many calls worked.
+fn filter_beyond_output(trial: &mut Trial, len: usize, content: Content) -> Result<usize, Ending> {
+    let mut looked = 0;
     let filter = Filter::usual(trial, len, content)?;
     for direction in DIRECTIONS {
         let Some(input) = filter.input(trial, direction)? else { continue };
@@ -108,12 +111,14 @@ fn filter_beyond_output(trial: &mut Trial, len: usize, content: Content) -> Resu
             );
             trial.step(&what);
             let call = FilterCall { capacity, filler: 0xa5, ..filter.call(direction, &input) };
-            if let Some(changed @ 1..) = filter.make(&call)?.beyond {
+            let answer = filter.make(&call)?;
+            looked += usize::from(!answer.failed());
+            if let Some(changed @ 1..) = answer.beyond {
                 return Err(Ending::failed(format!("{what}: {changed} bytes behind its end are changed")));
             }
         }
     }
-    Ok(())
+    Ok(looked)
 }
 
 pub(super) fn beyond_input(trial: &mut Trial) -> Result<(), Ending> {
