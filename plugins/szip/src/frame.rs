@@ -42,7 +42,8 @@ mod tests {
 
     #[test]
     fn a_length_that_no_such_stream_has_is_refused() {
-        let chunk = |declared: u32, stream: usize| [declared.to_le_bytes().to_vec(), vec![0; stream]].concat();
+        let chunk =
+            |declared: u32, stream: usize| [declared.to_le_bytes().to_vec(), vec![0; stream]].concat();
         assert_eq!(split_frame(&chunk(u32::MAX, 28), usize::MAX).unwrap_err(), SzError::Truncated);
         assert_eq!(split_frame(&chunk(1, 0), usize::MAX).unwrap_err(), SzError::Truncated);
         assert_eq!(split_frame(&chunk(0, 0), usize::MAX).unwrap(), (0, &[][..]));
