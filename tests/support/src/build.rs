@@ -86,8 +86,15 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
 ///
 /// [`Error::Failed`] with the compiler's messages if the build fails.
 pub fn build_examples(package: &str) -> Result<BTreeMap<String, PathBuf>, Error> {
-    let messages = cargo_build(["-p", package, "--examples"].map(OsString::from))?;
-    let examples = messages.iter().filter(|message| message["target"]["kind"][0] == "example");
+    // Of the whole workspace, as tests are built: for one package alone cargo may choose other features, and builds
+    // much anew.
+    let messages = cargo_build(["--workspace", "--examples"].map(OsString::from))?;
+    let is_wanted = |message: &Value| {
+        let id = message["package_id"].as_str().unwrap_or_default();
+        message["target"]["kind"][0] == "example"
+            && (id.contains(&format!("#{package}@")) || id.contains(&format!("/{package}#")))
+    };
+    let examples = messages.iter().filter(|message| is_wanted(message));
     let library = |message: &Value| {
         let files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
         let file = files.into_iter().find(|name| name.ends_with(DLL_SUFFIX))?;

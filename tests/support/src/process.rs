@@ -1,3 +1,4 @@
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::process::{Command, ExitStatus, Stdio};
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::Error;
 
 /// What a program printed, and how it ended.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Output {
     /// How it ended.
     pub status: ExitStatus,
@@ -14,6 +15,13 @@ pub struct Output {
     pub stdout: Vec<u8>,
     /// All of its standard error.
     pub stderr: Vec<u8>,
+}
+
+impl fmt::Debug for Output {
+    /// The streams as text: this is what a failed test shows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.status, self.text())
+    }
 }
 
 impl Output {
