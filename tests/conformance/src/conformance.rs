@@ -221,6 +221,7 @@ impl Conformance {
         let files = libraries::all(&self.libraries)?;
         let inspected = in_parallel(self.threads(), &files, |file| self.inspect(workers, file))?;
         let libraries: Vec<_> = files.into_iter().zip(inspected).collect();
+        self.check_ids(&libraries)?;
         let plans: Vec<_> =
             libraries.iter().flat_map(|(file, found)| self.plan(&checks, file, found)).collect();
         // Nothing that was looked at is no reason to call a library fit.
@@ -235,6 +236,24 @@ impl Conformance {
             return Err(Error::NothingToRun { offered });
         }
         Ok((libraries, plans))
+    }
+
+    /// Refuses settings for filters that no library has, which would change nothing.
+    fn check_ids(&self, libraries: &[(LibraryFile, Inspected)]) -> Result<(), Error> {
+        // What a library offers that does not open is unknown.
+        let Some(all) = libraries.iter().map(|(_, found)| found.filter_ids()).collect::<Option<Vec<_>>>()
+        else {
+            return Ok(());
+        };
+        let mut offered = all.concat();
+        offered.sort_unstable();
+        offered.dedup();
+        let params = self.settings.params.iter().map(|(id, _)| ("--params", *id));
+        let mut asked = params.chain(self.settings.lossy.iter().map(|id| ("--lossy", *id)));
+        match asked.find(|(_, id)| !offered.contains(id)) {
+            Some((option, id)) => Err(Error::NoSuchFilter { option, id, offered }),
+            None => Ok(()),
+        }
     }
 
     fn inspect(&self, workers: &Workers<'_>, file: &LibraryFile) -> Result<Inspected, Error> {
@@ -254,6 +273,7 @@ impl Conformance {
             skip,
             path: file.path.clone(),
             absolute: file.absolute.clone(),
+            ids: found.filter_ids(),
             broken: None,
             bug: None,
         };
@@ -324,7 +344,13 @@ impl Conformance {
 
     /// Runs one plan; a fault of the runner comes beside the result.
     fn run_one(&self, workers: &Workers<'_>, plan: &Planned) -> Result<(CheckResult, Option<String>), Error> {
-        let replay = replay::of_check(&plan.path, &self.settings, plan.check.id, &plan.target);
+        let mut settings = self.settings.clone();
+        if let Some(ids) = &plan.ids {
+            // The check is run again without the other libraries, and an option for a filter of those is refused then.
+            settings.params.retain(|(id, _)| ids.contains(id));
+            settings.lossy.retain(|id| ids.contains(id));
+        }
+        let replay = replay::of_check(&plan.path, &settings, plan.check.id, &plan.target);
         if let Some(why) = &plan.skip {
             let bug =
                 plan.bug.as_ref().map(|what| verdict::bug_line(plan.check, &plan.target, what, &replay));
@@ -392,6 +418,8 @@ pub(crate) struct Planned {
     pub(crate) target: Target,
     path: PathBuf,
     absolute: PathBuf,
+    /// The filter ids of the library, if they are known.
+    ids: Option<Vec<u32>>,
     /// Why it is not run.
     skip: Option<String>,
     /// What came of looking at the library, if the check is to answer for that.

@@ -73,6 +73,22 @@ pub enum Error {
         /// The parts of the libraries.
         offered: Vec<String>,
     },
+    /// An option for a filter that no library has.
+    #[error(
+        "no library has anything of filter {id}, for which {option} is given; {}",
+        match offered.as_slice() {
+            [] => "none has a filter id".to_owned(),
+            ids => format!("there are {}", ids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+        }
+    )]
+    NoSuchFilter {
+        /// The option, `--params` or `--lossy`.
+        option: &'static str,
+        /// The id it is given for.
+        id: u32,
+        /// The ids that are there.
+        offered: Vec<u32>,
+    },
     /// The program that should run checks does not answer to it.
     #[error(
         "this program does not run checks; call ncz_conform::worker::run_if_asked() first thing in its main"

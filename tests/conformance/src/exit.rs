@@ -42,6 +42,7 @@ impl Exit {
             Error::NothingMatches { .. }
             | Error::NothingChosen { .. }
             | Error::NothingToRun { .. }
+            | Error::NoSuchFilter { .. }
             | Error::Variable { .. } => Self::Usage,
             Error::Interrupted => Self::Interrupted,
             Error::NoWorker => Self::Bug,

@@ -134,6 +134,19 @@ impl LibraryResult {
     }
 }
 
+impl TargetFacts {
+    /// The name of the fact that tells the filter of a codec.
+    pub(crate) const FILTER_ID: &'static str = "filter id";
+
+    /// The filter id of the part, if it has one.
+    pub fn filter_id(&self) -> Option<u32> {
+        match self.target {
+            Target::Hdf5(id) => Some(id),
+            _ => self.facts.iter().find(|(name, _)| name == Self::FILTER_ID)?.1.parse().ok(),
+        }
+    }
+}
+
 impl Counts {
     /// Counts these results.
     pub fn of<'a>(results: impl IntoIterator<Item = &'a CheckResult>) -> Self {

@@ -30,6 +30,14 @@ impl Inspected {
             }
         }
     }
+
+    /// The filter ids of its parts; nothing where they are unknown.
+    pub(crate) fn filter_ids(&self) -> Option<Vec<u32>> {
+        match self {
+            Self::Opened(targets) => Some(targets.iter().filter_map(TargetFacts::filter_id).collect()),
+            Self::Broken(..) | Self::Bug(_) => None,
+        }
+    }
 }
 
 pub(crate) fn of_inspection(mut ended: Ended, timeout: Duration) -> Inspected {

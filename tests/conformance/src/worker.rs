@@ -140,13 +140,15 @@ fn targets(subject: &Subject) -> Vec<TargetFacts> {
         }),
         Target::Codec(name) => {
             let half = subject.codecs().find(|half| half.codec_id() == name);
-            half.map_or_else(Vec::new, |half| vec![fact("filter id", half.filter_id().to_string())])
+            half.map_or_else(Vec::new, |half| {
+                vec![fact(TargetFacts::FILTER_ID, half.filter_id().to_string())]
+            })
         }
         Target::Native(name) => {
             let codec = subject.native().iter().find(|codec| codec.info().name == *name);
             codec.map_or_else(Vec::new, |codec| {
                 let info = codec.info();
-                let id = info.filter_id.map(|id| fact("filter id", id.to_string()));
+                let id = info.filter_id.map(|id| fact(TargetFacts::FILTER_ID, id.to_string()));
                 let numcodecs =
                     (!info.numcodecs.is_empty()).then(|| fact("numcodecs", info.numcodecs.join(", ")));
                 let zarr = (!info.zarr_v3.is_empty()).then(|| fact("Zarr v3", info.zarr_v3.join(", ")));

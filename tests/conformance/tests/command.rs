@@ -68,6 +68,11 @@ fn what_is_asked_for_wrongly_ends_with_2_and_the_remedy() {
         ("--include damaged --mutations 0", "1.."),
         ("--level 11", "1..=10"),
         ("--params x", "32015=3"),
+        (
+            "--include library.load --params 40201=1",
+            "filter 40201, for which --params is given; there are 40200",
+        ),
+        ("--include library.load --lossy 40201", "filter 40201, for which --lossy is given; there are 40200"),
         ("--target filter", "hdf5:32015"),
         ("--timeout 0", "seconds"),
         ("--nonsense", "--help"),
@@ -77,6 +82,25 @@ fn what_is_asked_for_wrongly_ends_with_2_and_the_remedy() {
         assert!(error.contains(remedy), "{line}: {error}");
     }
     assert_eq!(conform([""; 0]).0, 2);
+}
+
+#[test]
+fn options_for_a_filter_are_for_the_libraries_that_have_it() {
+    let [good, other] = ["name_of_another", "id_last"].map(library);
+    let options =
+        "--level 2 --include records.hdf5-id --include pairing.name --params 65535=1 --lossy 40200 --json -";
+    let arguments = [good.as_os_str(), other.as_os_str()].into_iter();
+    let (code, out, error) = conform(arguments.chain(words(options).into_iter().map(OsStr::new)));
+    assert!(code < 2, "{code}: {error}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    for (index, given, not) in [(0, "--lossy 40200", "--params"), (1, "--params 65535=1", "--lossy")] {
+        let replay = report["libraries"][index]["results"][0]["replay"].as_str().unwrap();
+        // Other options would be refused beside this library alone.
+        assert!(replay.contains(given) && !replay.contains(not), "{replay}");
+    }
+    // One that does not open may have any filter.
+    let (code, _, error) = on(&library("load_crashes"), "--include library.load --level 1 --params 40201=1");
+    assert_eq!(code, 1, "{error}");
 }
 
 #[test]
