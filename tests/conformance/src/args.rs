@@ -36,7 +36,7 @@ const STYLES: Styles = Styles::styled()
     after_help = "\
 CHECK is an id (buffers.size), a group (damaged), the beginning of an id, or a pattern (*.random).
 
-Exit codes: 0 every library is fit, 1 findings (failed, crashed, hung; with --strict also warned), 2 usage,
+Exit codes: 0 no library is unfit, 1 findings (failed, crashed, hung; with --strict also warned), 2 usage,
 3 could not be done, 70 a bug in ncz-conform, 130 interrupted.",
     arg_required_else_help = true
 )]

@@ -10,7 +10,7 @@ use crate::results::Run;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Every library is fit.
+    /// No library is unfit.
     Fit = 0,
     /// A check failed, crashed or hung, or warned under `--strict`.
     Findings = 1,

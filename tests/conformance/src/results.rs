@@ -88,6 +88,17 @@ pub struct CheckResult {
     pub replay: String,
 }
 
+/// Whether a library is fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fitness {
+    /// No rule is broken, as far as checks ran.
+    Fit,
+    /// A rule is broken.
+    Unfit,
+    /// All checks were skipped, so that nothing can be said.
+    Unchecked,
+}
+
 /// How many results there are of each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts([usize; Verdict::ALL.len()]);
@@ -96,6 +107,25 @@ impl Run {
     /// The counts of all libraries together.
     pub fn counts(&self) -> Counts {
         Counts::of(self.libraries.iter().flat_map(|library| &library.results))
+    }
+
+    /// Whether the libraries are fit: unfit if any is, fit if any is and none is unfit.
+    pub fn fitness(&self) -> Fitness {
+        let all = || self.libraries.iter().map(LibraryResult::fitness);
+        [Fitness::Unfit, Fitness::Fit]
+            .into_iter()
+            .find(|fitness| all().any(|of| of == *fitness))
+            .unwrap_or(Fitness::Unchecked)
+    }
+
+    /// How many libraries are fit, unfit, and unchecked, in words, such as `3 fit, 1 unfit`.
+    pub(crate) fn tally(&self) -> String {
+        let number = |fitness| self.libraries.iter().filter(|library| library.fitness() == fitness).count();
+        let mut told = format!("{} fit, {} unfit", number(Fitness::Fit), number(Fitness::Unfit));
+        if let unchecked @ 1.. = number(Fitness::Unchecked) {
+            told.push_str(&format!(", {unchecked} unchecked"));
+        }
+        told
     }
 
     /// Whether any library is unfit.
@@ -115,11 +145,28 @@ impl LibraryResult {
         self.results.iter().any(|result| result.outcome.verdict.is_bad())
     }
 
-    /// The verdict on the library, such as `fit at level 5`, `unfit: 2 failed, 1 crashed` or `nothing was checked`.
+    /// Whether it is fit.
+    pub fn fitness(&self) -> Fitness {
+        let counts = self.counts();
+        if self.is_unfit() {
+            Fitness::Unfit
+        } else if counts.all() == counts.number(Verdict::Skipped) {
+            Fitness::Unchecked
+        } else {
+            Fitness::Fit
+        }
+    }
+
+    /// The verdict on the library, such as `fit at level 5`, `unfit: 2 failed, 1 crashed` or `unchecked: all 3 checks
+    /// were skipped`.
     pub fn verdict(&self, level: u8) -> String {
         let counts = self.counts();
-        if counts.all() == counts.number(Verdict::Skipped) {
-            return "nothing was checked".to_owned();
+        if self.fitness() == Fitness::Unchecked {
+            return match counts.all() {
+                0 => "unchecked: no check is for it".to_owned(),
+                1 => "unchecked: its only check was skipped".to_owned(),
+                all => format!("unchecked: all {all} checks were skipped"),
+            };
         }
         let found: Vec<_> = Verdict::ALL
             .into_iter()
@@ -143,6 +190,26 @@ impl TargetFacts {
         match self.target {
             Target::Hdf5(id) => Some(id),
             _ => self.facts.iter().find(|(name, _)| name == Self::FILTER_ID)?.1.parse().ok(),
+        }
+    }
+}
+
+impl Fitness {
+    /// Its name in reports.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fit => "fit",
+            Self::Unfit => "unfit",
+            Self::Unchecked => "unchecked",
+        }
+    }
+
+    /// The verdict that looks like it.
+    pub(crate) const fn looks_like(self) -> Verdict {
+        match self {
+            Self::Fit => Verdict::Passed,
+            Self::Unfit => Verdict::Failed,
+            Self::Unchecked => Verdict::Skipped,
         }
     }
 }

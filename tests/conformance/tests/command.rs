@@ -137,7 +137,7 @@ fn help_starts_with_examples_and_tells_the_exit_codes() {
     let (code, out, _) = conform(["--help"]);
     assert_eq!(code, 0);
     assert!(out.starts_with("Example: ncz-conform "), "{out}");
-    assert!(out.contains("Exit codes: 0 every library is fit"), "{out}");
+    assert!(out.contains("Exit codes: 0 no library is unfit"), "{out}");
     // The mark of workers is no option.
     assert!(!out.contains("ncz-conform-worker"), "{out}");
     assert_eq!(conform(["ncz-conform-worker"]).0, 2);

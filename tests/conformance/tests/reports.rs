@@ -106,6 +106,33 @@ fn run(hostile: &str) -> Run {
     run_of(vec![good, bad])
 }
 
+#[test]
+fn a_library_whose_checks_were_all_skipped_is_unchecked_in_every_report() {
+    let skipped = || LibraryResult {
+        results: vec![result("roundtrip.one", Target::Hdf5(1), Verdict::Skipped, "no parameters")],
+        ..run("x").libraries.remove(0)
+    };
+    let alone = run_of(vec![skipped()]);
+    let json = json::value(&alone);
+    assert_eq!(
+        (&json["verdict"], &json["libraries"][0]["verdict"]),
+        (&"unchecked".into(), &"unchecked".into())
+    );
+    assert_eq!(json["libraries"][0]["summary"], "unchecked: its only check was skipped");
+    for text in [text::render(&alone, Style::default()), html::render(&alone)] {
+        assert!(text.contains("unchecked: its only check was skipped") && !text.contains("fit at"), "{text}");
+    }
+    assert!(html::render(&alone).contains("<p class=\"banner skipped\">libgood.so is unchecked: "));
+
+    let mut three = run("x");
+    three.libraries.push(skipped());
+    assert_eq!(json::value(&three)["verdict"], "unfit");
+    let told = "3 libraries: 1 fit, 1 unfit, 1 unchecked";
+    assert!(text::render(&three, Style::default()).contains(told) && html::render(&three).contains(told));
+    three.libraries.remove(1);
+    assert_eq!(json::value(&three)["verdict"], "fit");
+}
+
 /// What Python's parsers find in the page and in JUnit's XML.
 fn read(run: &Run) -> Option<Value> {
     let python = ncz_test_support::python().ok()?;

@@ -22,7 +22,7 @@ const SCRIPT_HASH: &str = "5z1yG/f/ZLlFIP8fGEZxe1PjeIibvbppzfGB/Vt2xWQ=";
 /// The page.
 pub fn render(run: &Run) -> String {
     let verdict = overall(run);
-    let class = if run.is_unfit() { "failed" } else { "passed" };
+    let class = run.fitness().looks_like();
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
@@ -54,11 +54,8 @@ fn overall(run: &Run) -> String {
             format!("{} is {}", name.to_string_lossy(), library.verdict(level))
         }
         libraries => {
-            let unfit = libraries.iter().filter(|library| library.is_unfit()).count();
-            format!(
-                "{} fit, {unfit} unfit at level {level}",
-                format::number(libraries.len() - unfit, "library", "libraries")
-            )
+            let libraries = format::number(libraries.len(), "library", "libraries");
+            format!("{libraries}: {} at level {level}", run.tally())
         }
     }
 }

@@ -30,7 +30,7 @@ pub fn value(run: &Run) -> Value {
         },
         "settings": settings(run),
         "replay": run.replay,
-        "verdict": fitness(run.is_unfit()),
+        "verdict": run.fitness().word(),
         "counts": counts(run.counts()),
         "bugs": run.bugs,
         "libraries": libraries,
@@ -60,7 +60,7 @@ fn library(library: &LibraryResult, level: u8) -> Value {
         "size": library.size,
         "modified": library.modified.map(format::utc),
         "crc32": format!("{:08x}", library.crc32),
-        "verdict": fitness(library.is_unfit()),
+        "verdict": library.fitness().word(),
         "summary": library.verdict(level),
         "counts": counts(library.counts()),
         "targets": targets,
@@ -89,10 +89,6 @@ fn result(result: &CheckResult) -> Value {
         "stderr": result.stderr,
         "replay": result.replay,
     })
-}
-
-fn fitness(is_unfit: bool) -> &'static str {
-    if is_unfit { "unfit" } else { "fit" }
 }
 
 fn counts(counts: Counts) -> Map<String, Value> {

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use super::escape::{self, line};
 use super::format;
 use crate::outcome::Verdict;
-use crate::results::{CheckResult, Counts, LibraryResult, Run};
+use crate::results::{CheckResult, Counts, Fitness, LibraryResult, Run};
 
 /// How text is laid out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,14 +61,17 @@ pub fn render(run: &Run, style: Style) -> String {
         of_library(&mut text, library, run.settings.level, style);
         text.push('\n');
     }
-    let unfit = run.libraries.iter().filter(|library| library.is_unfit()).count();
     if let many @ 2.. = run.libraries.len() {
-        let verdict = if unfit == 0 { Verdict::Passed } else { Verdict::Failed };
-        let told = format!("{many} libraries: {} fit, {unfit} unfit", many - unfit);
-        let _ = writeln!(text, "{}; {}", style.paint(verdict, &told), counts(run.counts(), Style::default()));
+        let told = format!("{many} libraries: {}", run.tally());
+        let _ = writeln!(
+            text,
+            "{}; {}",
+            style.paint(run.fitness().looks_like(), &told),
+            counts(run.counts(), Style::default())
+        );
     }
     let _ = writeln!(text, "{}, seed {}", format::seconds(run.took), run.settings.seed);
-    if unfit > 0 {
+    if run.is_unfit() {
         let _ = writeln!(text, "again: {}", line(&run.replay));
     }
     for bug in &run.bugs {
@@ -102,10 +105,9 @@ fn of_library(text: &mut String, library: &LibraryResult, level: u8, style: Styl
         let _ = writeln!(text, "{}", row.trim_end());
     }
     let warned = library.counts().number(Verdict::Warned) > 0;
-    let verdict = match (library.is_unfit(), warned) {
-        (true, _) => Verdict::Failed,
-        (false, true) => Verdict::Warned,
-        (false, false) => Verdict::Passed,
+    let verdict = match library.fitness() {
+        Fitness::Fit if warned => Verdict::Warned,
+        fitness => fitness.looks_like(),
     };
     let _ = writeln!(text, "  {}", counts(library.counts(), style));
     let _ = writeln!(text, "  {}", style.paint(verdict, &library.verdict(level)));

@@ -33,7 +33,7 @@ fn filter(page: &mut String, run: &Run) {
 }
 
 fn section(page: &mut String, run: &Run, index: usize, library: &LibraryResult) {
-    let class = if library.is_unfit() { "failed" } else { "passed" };
+    let class = library.fitness().looks_like();
     let _ = writeln!(
         page,
         "<section class=\"library\" aria-labelledby=\"library-{index}\">\n<h2 id=\"library-{index}\">{}</h2>\n\
