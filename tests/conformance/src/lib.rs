@@ -35,4 +35,5 @@ mod watchdog;
 
 pub use conformance::{Conformance, Watcher};
 pub use plan::Selection;
+pub use strays::{has_no_children, kill_children};
 pub use testing::test_main;

@@ -36,11 +36,20 @@ fn main() -> ExitCode {
     };
     // Ignored, as some programs hand it on, it would hide how workers end.
     ncz_registry::load::probe::keep_children();
+    let is_first_parent = ncz_conform::has_no_children();
     // The panic itself is told by the standard hook.
-    let exit = panic::catch_unwind(AssertUnwindSafe(|| run(&cli))).unwrap_or_else(|_| {
+    let mut exit = panic::catch_unwind(AssertUnwindSafe(|| run(&cli))).unwrap_or_else(|_| {
         tell(&format!("this is a bug in ncz-conform {}; please report it", env!("CARGO_PKG_VERSION")));
         Exit::Bug
     });
+    // Which check they are from is unknown; elsewhere they are a warning.
+    if is_first_parent && let left @ 1.. = ncz_conform::kill_children() {
+        let text = "processes that plugins left behind without their environment, killed at the end";
+        let _ = writeln!(std::io::stderr(), "warning: {text}: {left}");
+        if cli.strict && exit == Exit::Fit {
+            exit = Exit::Findings;
+        }
+    }
     exit.into()
 }
 

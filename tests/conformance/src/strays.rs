@@ -26,12 +26,17 @@ pub(crate) fn reap_group(group: Pid) -> usize {
 /// Kills and reaps all processes with this token that left the worker's process group: how many there were.
 #[cfg(target_os = "linux")]
 pub(crate) fn kill(token: &str) -> usize {
+    kill_where(|pid| linux::has(pid, token))
+}
+
+#[cfg(target_os = "linux")]
+fn kill_where(is_wanted: impl Fn(Pid) -> bool) -> usize {
     use rustix::process::{Signal, kill_process};
 
     let mut killed = 0;
     // Children of those that are killed come to us only then.
     loop {
-        let strays: Vec<Pid> = linux::children().into_iter().filter(|pid| linux::has(*pid, token)).collect();
+        let strays: Vec<Pid> = linux::children().into_iter().filter(|pid| is_wanted(*pid)).collect();
         if strays.is_empty() {
             return killed;
         }
@@ -44,6 +49,34 @@ pub(crate) fn kill(token: &str) -> usize {
             killed += 1;
         }
     }
+}
+
+/// Whether this process has no children, as a program that was just started. One that took the place of a shell has
+/// the children of that.
+#[cfg(target_os = "linux")]
+pub fn has_no_children() -> bool {
+    linux::children().is_empty()
+}
+
+/// Kills and reaps all children of this process, and what becomes its child by that: how many there were.
+///
+/// For the end of a program that had no children when it began: what is there then was left behind by plugins, threw
+/// away the environment by which it would be known, and became a child of this process as its next living parent.
+#[cfg(target_os = "linux")]
+pub fn kill_children() -> usize {
+    kill_where(|_| true)
+}
+
+/// Unknown on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn has_no_children() -> bool {
+    false
+}
+
+/// Unknown on this system: there is no telling whose child a process was.
+#[cfg(not(target_os = "linux"))]
+pub fn kill_children() -> usize {
+    0
 }
 
 /// Unknown on this system: there is no telling whose child a process was.

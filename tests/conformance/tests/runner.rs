@@ -155,6 +155,50 @@ fn a_plugin_that_leaves_the_group_of_its_worker_is_hung_and_killed() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// A library that starts a daemon on opening, in a session of its own and without environment; it waits until that
+/// has begun.
+#[cfg(target_os = "linux")]
+const STARTS_DAEMON: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((constructor)) static void start(void) {
+    int ends[2];
+    char c, *empty[] = {0};
+    if (pipe2(ends, O_CLOEXEC)) return;
+    pid_t first = fork();
+    if (first == 0) {
+        setsid();
+        if (fork() == 0) execle("/bin/sleep", "sleep", SECONDS, (char *)0, empty);
+        _exit(0);
+    }
+    close(ends[1]);
+    waitpid(first, 0, 0);
+    while (read(ends[0], &c, 1) > 0) {}
+}
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_daemon_without_group_and_environment_is_killed_at_the_end_of_the_program() {
+    let Ok(compiler) = ncz_test_support::program("cc") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [source, library] = ["daemon.c", "libdaemon.so"].map(|name| folder.path().join(name));
+    std::fs::write(&source, STARTS_DAEMON).unwrap();
+    // A number that no other process sleeps for.
+    let seconds = format!("600.{}", std::process::id());
+    let mut compile = Command::new(compiler);
+    compile.args(["-shared", "-fPIC", &format!("-DSECONDS=\"{seconds}\""), "-o"]).arg(&library).arg(&source);
+    ncz_test_support::run(&mut compile, LONG).unwrap().success("cc").unwrap();
+    let output =
+        Command::new(PROGRAM).arg(&library).args(["--level", "1", "--include", "library"]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("left behind without their environment, killed at the end: "), "{error}");
+    assert_eq!(processes_with(&seconds), Vec::<String>::new());
+}
+
 #[test]
 fn checks_that_could_make_no_good_call_do_not_pass() {
     let mut looked = Vec::new();
