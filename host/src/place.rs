@@ -15,6 +15,7 @@
 //! ```
 
 mod found;
+mod location;
 mod mode;
 
 use std::path::{Path, PathBuf};
@@ -30,13 +31,14 @@ use ncz_store::{
 use crate::copy::strangers::DOCUMENTS;
 
 pub use self::found::Storage;
+pub use self::location::Location;
 pub use self::mode::{Metadata, Mode};
 
 /// A dataset as somebody named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The directory or the zip file.
-    pub path: PathBuf,
+    /// Where it is.
+    pub location: Location,
     /// What the words behind `#` ask for.
     pub mode: Mode,
 }
@@ -54,42 +56,42 @@ pub enum PlaceError {
         reason: String,
     },
     /// There is no dataset at the path.
-    #[error("{} {reason}", path.display())]
+    #[error("{place} {reason}")]
     NotADataset {
-        /// The path.
-        path: PathBuf,
+        /// The place.
+        place: Location,
         /// What is there instead and what to do, as the rest of a sentence.
         reason: String,
     },
     /// The path cannot be looked at.
-    #[error("cannot look at {}", path.display())]
+    #[error("cannot look at {place}")]
     Look {
-        /// The path.
-        path: PathBuf,
+        /// The place.
+        place: Location,
         /// What the system says.
         source: std::io::Error,
     },
     /// The store could not be opened.
-    #[error("cannot open {}", path.display())]
+    #[error("cannot open {place}")]
     Store {
-        /// The path.
-        path: PathBuf,
+        /// The place.
+        place: Location,
         /// Why.
         source: Box<StoreError>,
     },
     /// There are two datasets at the path.
-    #[error("say which one to read: {0}#mode=v2 or {0}#mode=v3", path.display())]
+    #[error("say which one to read: {place}#mode=v2 or {place}#mode=v3")]
     Ambiguous {
-        /// The path.
-        path: PathBuf,
+        /// The place.
+        place: Location,
         /// What makes it two.
         source: NczarrError,
     },
     /// The dataset could not be read.
-    #[error("cannot read the dataset in {}", path.display())]
+    #[error("cannot read the dataset in {place}")]
     Dataset {
-        /// The path.
-        path: PathBuf,
+        /// The place.
+        place: Location,
         /// Why.
         source: Box<DataError>,
     },
@@ -118,7 +120,10 @@ impl Place {
         if path.is_empty() {
             return Err(wrong("it names no path; give the directory or zip file of a dataset".to_owned()));
         }
-        Ok(Self { path: PathBuf::from(path), mode: Mode::parse(fragment).map_err(wrong)? })
+        Ok(Self {
+            location: Location::Path(PathBuf::from(path)),
+            mode: Mode::parse(fragment).map_err(wrong)?,
+        })
     }
 
     /// What stores the dataset that is there.
@@ -126,10 +131,11 @@ impl Place {
     /// # Errors
     /// Nothing is there, or something that is no Zarr dataset, or the mode asks for another storage.
     pub fn storage(&self) -> Result<Storage, PlaceError> {
-        let found = found::storage(&self.path)?;
+        let Location::Path(path) = &self.location;
+        let found = found::storage(path)?;
         match self.mode.storage {
             Some(wanted) if wanted != found => Err(PlaceError::NotADataset {
-                path: self.path.clone(),
+                place: self.location.clone(),
                 reason: format!("is {found}, but the mode behind # says {}", wanted.mode_word()),
             }),
             _ => Ok(found),
@@ -141,12 +147,11 @@ impl Place {
     /// # Errors
     /// As [`storage`](Self::storage), and the failures of the place.
     pub fn open_store(&self, access: Access) -> Result<Arc<dyn Store>, PlaceError> {
-        let error = |source| PlaceError::Store { path: self.path.clone(), source: Box::new(source) };
+        let error = |source| PlaceError::Store { place: self.location.clone(), source: Box::new(source) };
+        let Location::Path(path) = &self.location;
         Ok(match self.storage()? {
-            Storage::Directory => Arc::new(FileStore::open(&self.path, access).map_err(error)?),
-            Storage::Zip => {
-                Arc::new(ZipStore::open(&self.path, access, ZipLayout::Automatic).map_err(error)?)
-            }
+            Storage::Directory => Arc::new(FileStore::open(path, access).map_err(error)?),
+            Storage::Zip => Arc::new(ZipStore::open(path, access, ZipLayout::Automatic).map_err(error)?),
         })
     }
 
@@ -156,13 +161,13 @@ impl Place {
     /// # Errors
     /// There is no dataset; it can be read in several ways; its root metadata are damaged.
     pub fn open(&self, access: Access, session: Session) -> Result<Dataset, PlaceError> {
-        let path = || self.path.clone();
+        let place = || self.location.clone();
         let opened = Dataset::open(self.open_store(access)?, session, &self.read_options());
         opened.map_err(|error| match error {
             DataError::Metadata(source @ NczarrError::Ambiguous { .. }) => {
-                PlaceError::Ambiguous { path: path(), source }
+                PlaceError::Ambiguous { place: place(), source }
             }
-            source => PlaceError::Dataset { path: path(), source: Box::new(source) },
+            source => PlaceError::Dataset { place: place(), source: Box::new(source) },
         })
     }
 
@@ -185,7 +190,9 @@ impl Place {
     /// What a new dataset here is stored in: as the mode says, else a zip file if the path ends in `.zip`.
     #[must_use]
     pub fn new_storage(&self) -> Storage {
-        let is_zip = self.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+        let path = self.location.path();
+        let ending = path.and_then(Path::extension);
+        let is_zip = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
         self.mode.storage.unwrap_or(if is_zip { Storage::Zip } else { Storage::Directory })
     }
 
@@ -200,9 +207,10 @@ impl Place {
         if overwrite {
             options = options.replace_if(may_be_replaced);
         }
+        let Location::Path(path) = &self.location;
         Ok(match self.new_storage() {
-            Storage::Directory => Arc::new(FileStore::create(&self.path, options)?),
-            Storage::Zip => Arc::new(ZipStore::create(&self.path, options, ZipLayout::Flat)?),
+            Storage::Directory => Arc::new(FileStore::create(path, options)?),
+            Storage::Zip => Arc::new(ZipStore::create(path, options, ZipLayout::Flat)?),
         })
     }
 }
@@ -268,7 +276,7 @@ mod tests {
 
     fn parsed(text: &str) -> (String, Mode) {
         let place = Place::parse(text).unwrap();
-        (place.path.display().to_string(), place.mode)
+        (place.location.to_string(), place.mode)
     }
 
     fn words(fragment: &str) -> Mode {

@@ -44,7 +44,7 @@ pub(crate) fn unknown_variable(place: &Place, hierarchy: &Hierarchy, name: &str,
     let paths = readable.chain(hierarchy.unreadable().map(|lost| lost.path.as_str()));
     CliError::UnknownVariable {
         name: name.to_owned(),
-        dataset: place.path.display().to_string(),
+        dataset: place.location.to_string(),
         known: format!("{}{hint}", suggest::known(&full_path(name), paths)),
     }
 }

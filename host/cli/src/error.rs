@@ -2,11 +2,11 @@
 
 use std::error::Error;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ncz::copy::CopyError;
 use ncz::nczarr::{DataError, PoolError};
-use ncz::place::PlaceError;
+use ncz::place::{Location, PlaceError};
 use ncz::registry::spec::SpecError;
 use ncz::repair::RepairError;
 use ncz::store::StoreError;
@@ -75,64 +75,64 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// A dataset could not be read.
-    #[error("cannot read the dataset in {}", path.display())]
+    #[error("cannot read the dataset in {place}")]
     Dataset {
-        /// The path.
-        path: PathBuf,
+        /// Where it is.
+        place: Location,
         /// Why.
         source: Box<DataError>,
     },
     /// The values of a variable cannot be had.
-    #[error("cannot print all values of {}; -h prints the header, -v VAR,VAR what can be read", path.display())]
+    #[error("cannot print all values of {place}; -h prints the header, -v VAR,VAR what can be read")]
     Unprintable {
         /// The dataset.
-        path: PathBuf,
+        place: Location,
         /// Why.
         source: Box<DataError>,
     },
     /// The store of a dataset could not be opened or read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {place}")]
     Store {
-        /// The path.
-        path: PathBuf,
+        /// Where it is.
+        place: Location,
         /// Why.
         source: Box<StoreError>,
     },
     /// The target could not be made.
-    #[error("cannot write to {}{hint}", path.display())]
+    #[error("cannot write to {place}{hint}")]
     Target {
-        /// The path.
-        path: PathBuf,
+        /// Where it is.
+        place: Location,
         /// The option that would help, if one does.
         hint: &'static str,
         /// Why.
         source: Box<StoreError>,
     },
     /// The copy failed.
-    #[error("cannot copy {} to {}; {state}", source_path.display(), target.display())]
+    #[error("cannot copy {from} to {target}; {state}")]
     Copy {
         /// What was to be copied.
-        source_path: PathBuf,
+        from: Location,
         /// Where it was to go.
-        target: PathBuf,
+        target: Location,
         /// What there is at the target now.
         state: &'static str,
         /// Why.
         source: Box<CopyError>,
     },
     /// A dataset was not verified to its end.
-    #[error("cannot verify {}", path.display())]
+    #[error("cannot verify {place}")]
     Verify {
         /// The dataset.
-        path: PathBuf,
+        place: Location,
         /// Why.
         source: Box<VerifyError>,
     },
     /// A dataset was not repaired.
-    #[error("cannot repair {}", path.display())]
+    #[error("cannot repair {place}")]
     Repair {
         /// The dataset.
-        path: PathBuf,
+        place: Location,
         /// Why.
         source: Box<RepairError>,
     },
@@ -191,16 +191,16 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// What to make of an error of the dataset at a path.
-    pub(crate) fn dataset(path: &Path) -> impl Fn(DataError) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Dataset { path: path.clone(), source: Box::new(source) }
+    /// What to make of an error of the dataset at a place.
+    pub(crate) fn dataset(place: &Location) -> impl Fn(DataError) -> Self {
+        let place = place.clone();
+        move |source| Self::Dataset { place: place.clone(), source: Box::new(source) }
     }
 
-    /// What to make of an error of the store at a path.
-    pub(crate) fn store(path: &Path) -> impl Fn(StoreError) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Store { path: path.clone(), source: Box::new(source) }
+    /// What to make of an error of the store at a place.
+    pub(crate) fn store(place: &Location) -> impl Fn(StoreError) -> Self {
+        let place = place.clone();
+        move |source| Self::Store { place: place.clone(), source: Box::new(source) }
     }
 
     /// The exit code that says what kind of failure it is.

@@ -38,8 +38,8 @@ impl fmt::Display for Storage {
 
 /// What is at a path, or what there is instead of a dataset.
 pub(super) fn storage(path: &Path) -> Result<Storage, PlaceError> {
-    let refuse = |reason: String| Err(PlaceError::NotADataset { path: path.to_owned(), reason });
-    let look = |source| PlaceError::Look { path: path.to_owned(), source };
+    let refuse = |reason: String| Err(PlaceError::NotADataset { place: path.into(), reason });
+    let look = |source| PlaceError::Look { place: path.into(), source };
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -77,7 +77,7 @@ pub(super) fn storage(path: &Path) -> Result<Storage, PlaceError> {
 
 /// Names of datasets right below a directory, a few of them.
 fn datasets_inside(path: &Path, has_mark: &dyn Fn(&Path) -> bool) -> Result<Vec<String>, PlaceError> {
-    let look = |source| PlaceError::Look { path: path.to_owned(), source };
+    let look = |source| PlaceError::Look { place: path.into(), source };
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path).map_err(look)?.take(1000) {
         let entry = entry.map_err(look)?.path();

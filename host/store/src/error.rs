@@ -246,6 +246,58 @@ pub enum StoreError {
         /// The permissions that the owner needs.
         least: u32,
     },
+    /// A service refuses whoever asks: no credentials, wrong ones, expired ones, or no right to do this.
+    #[error("access to {at} is denied: {reason}")]
+    Denied {
+        /// What was to be accessed.
+        at: Location,
+        /// What the service said, and the remedy.
+        reason: String,
+    },
+    /// A service could not be reached, or failed, as often as it was tried.
+    #[error("could not {action} {at} ({tries}): {reason}")]
+    Service {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What it was tried on.
+        at: Location,
+        /// How often, in words: `tried once`, `tried 5 times in 12 s`.
+        tries: String,
+        /// What happened last, and the remedy where there is one.
+        reason: String,
+        /// What led to it.
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// A place that cannot do this at all, such as an HTTP server that is asked for a list.
+    #[error("{place} cannot {what}: {remedy}")]
+    Unsupported {
+        /// The store.
+        place: String,
+        /// What it cannot, as a verb.
+        what: &'static str,
+        /// What to do instead.
+        remedy: String,
+    },
+    /// Too long a key for the place.
+    #[error(
+        "the key of {at} has {len} bytes with the prefix of the dataset, {most} are the most there: choose a shorter place or shorter names"
+    )]
+    KeyTooLong {
+        /// The object.
+        at: Location,
+        /// The bytes of the whole key.
+        len: usize,
+        /// The most that the place takes.
+        most: usize,
+    },
+    /// How a place is to be reached makes no sense.
+    #[error("{place}: {reason}")]
+    InvalidOptions {
+        /// The place.
+        place: String,
+        /// What is wrong, and what can be given instead.
+        reason: String,
+    },
     /// A text is no key.
     #[error("invalid key")]
     InvalidKey(#[from] KeyError),
@@ -275,26 +327,31 @@ impl StoreError {
     #[must_use]
     pub fn netcdf_code(&self) -> i32 {
         match self {
-            Self::InvalidKey(_) | Self::InvalidPermissions { .. } => -36, // NC_EINVAL
-            Self::ReadOnly { .. } => -37,                                 // NC_EPERM
-            Self::OutOfRange { .. } => -57,                               // NC_EEDGE
-            Self::OutOfMemory { .. } => -61,                              // NC_ENOMEM
+            Self::InvalidKey(_)
+            | Self::InvalidPermissions { .. }
+            | Self::InvalidOptions { .. }
+            | Self::KeyTooLong { .. }
+            | Self::Unsupported { .. } => -36, // NC_EINVAL
+            Self::ReadOnly { .. } => -37,    // NC_EPERM
+            Self::Service { .. } => -138,    // NC_ES3
+            Self::OutOfRange { .. } => -57,  // NC_EEDGE
+            Self::OutOfMemory { .. } => -61, // NC_ENOMEM
             Self::NoSpace { .. }
             | Self::Changed { .. }
             | Self::NotAnObject { .. }
             | Self::Checksum { .. }
             | Self::Io { .. } => -68, // NC_EIO
-            Self::PermissionDenied { .. } => -78,                         // NC_EAUTH
-            Self::NotRemoved { .. } => -91,                               // NC_ECANTREMOVE
+            Self::PermissionDenied { .. } | Self::Denied { .. } => -78, // NC_EAUTH
+            Self::NotRemoved { .. } => -91,  // NC_ECANTREMOVE
             Self::TooLarge { .. }
             | Self::TooManyEntries { .. }
             | Self::BadArchive { .. }
             | Self::AmbiguousPrefix { .. }
             | Self::BadEntry { .. } => -137, // NC_ENCZARR
-            Self::EmptyArchive { .. } | Self::NoContent { .. } => -139,   // NC_EEMPTY
+            Self::EmptyArchive { .. } | Self::NoContent { .. } => -139, // NC_EEMPTY
             Self::AlreadyExists { .. } | Self::KeyConflict { .. } => -140, // NC_EOBJECT
             Self::NotFound { .. } | Self::Gone { .. } | Self::NoObject { .. } => -141, // NC_ENOOBJECT
-            Self::NotADataset { .. } => -143,                             // NC_ENOTZARR
+            Self::NotADataset { .. } => -143, // NC_ENOTZARR
         }
     }
 

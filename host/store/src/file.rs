@@ -210,6 +210,8 @@ impl Store for FileStore {
             atomic_publish: true,
             deferred_writes: false,
             local: true,
+            key_conflicts: true,
+            in_flight: 0,
         }
     }
 

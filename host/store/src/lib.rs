@@ -26,11 +26,17 @@
 mod error;
 mod file;
 mod home;
+#[cfg(feature = "http")]
+pub mod http;
 mod key;
 mod listing;
 mod memory;
 mod names;
 mod options;
+#[cfg(feature = "remote")]
+pub mod remote;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod store;
 mod sys;
 pub mod testing;

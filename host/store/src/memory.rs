@@ -73,6 +73,8 @@ impl Store for MemoryStore {
             atomic_publish: false,
             deferred_writes: false,
             local: true,
+            key_conflicts: true,
+            in_flight: 0,
         }
     }
 

@@ -163,6 +163,12 @@ pub struct Capabilities {
     pub deferred_writes: bool,
     /// A request takes microseconds, not a network round trip.
     pub local: bool,
+    /// Two content keys of which one is a prefix of the other are refused ([`StoreError::KeyConflict`]). Where
+    /// they are not, looking for one would cost a request or two a write, and the place keeps both.
+    pub key_conflicts: bool,
+    /// How many requests to keep waiting at the same time, so that their latency is paid once; 0 and 1 mean that
+    /// one after the other is best.
+    pub in_flight: usize,
 }
 
 /// The part of an object to read.

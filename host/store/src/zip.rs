@@ -213,6 +213,8 @@ impl Store for ZipStore {
             atomic_publish: true,
             deferred_writes: writable,
             local: true,
+            key_conflicts: true,
+            in_flight: 0,
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncz::copy::{CopyError, CopyOptions, copy};
-use ncz::place::{Place, Storage};
+use ncz::place::{Location, Place, Storage};
 use ncz::registry::Registry;
 use ncz::store::{Store, StoreError};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(
     let requests = Requests::parse(options)?;
     let source = Place::parse(&options.source)?;
     let target = Place::parse(&options.target)?;
-    check_apart(&source.path, &target.path)?;
+    check_apart(&source.location, &target.location)?;
     check_ending(&target)?;
 
     let dataset = open(&source, session(registry, options.threads, options.shuffle_size)?)?;
@@ -64,8 +64,8 @@ pub(crate) fn run(
     let copied = result.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted(UNCHANGED),
         source_error => CliError::Copy {
-            source_path: source.path.clone(),
-            target: target.path.clone(),
+            from: source.location.clone(),
+            target: target.location.clone(),
             state: if is_in_place(&source_error) { IN_PLACE } else { UNCHANGED },
             source: Box::new(source_error),
         },
@@ -75,7 +75,8 @@ pub(crate) fn run(
         talk.note(&note);
         plan.notes.push(note);
     }
-    let summary = Summary::new(&source.path, &target.path, &dataset, &copied, options.verify, &plan.notes);
+    let summary =
+        Summary::new(&source.location, &target.location, &dataset, &copied, options.verify, &plan.notes);
     if options.json {
         writeln!(out, "{:#}", summary.to_json())?;
     } else if !options.verbosity.quiet {
@@ -86,7 +87,7 @@ pub(crate) fn run(
 
 /// Refuses a target whose name promises another file than is made.
 fn check_ending(target: &Place) -> Result<(), CliError> {
-    let path = &target.path;
+    let Some(path) = target.location.path() else { return Ok(()) };
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let is_directory = target.new_storage() == Storage::Directory;
     match ending.as_ref().and_then(|ending| ending.to_str()) {
@@ -103,7 +104,8 @@ fn check_ending(target: &Place) -> Result<(), CliError> {
 }
 
 /// Refuses a target inside the source, and a source inside the target.
-fn check_apart(source: &Path, target: &Path) -> Result<(), CliError> {
+fn check_apart(source: &Location, target: &Location) -> Result<(), CliError> {
+    let (Some(source), Some(target)) = (source.path(), target.path()) else { return Ok(()) };
     // What does not exist is told of where it is opened.
     let Ok(from) = source.canonicalize() else { return Ok(()) };
     let parent = match target.parent() {
@@ -147,7 +149,7 @@ fn create(target: &Place, overwrite: bool) -> Result<Arc<dyn Store>, CliError> {
             StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
             _ => "",
         };
-        CliError::Target { path: target.path.clone(), hint, source: Box::new(source) }
+        CliError::Target { place: target.location.clone(), hint, source: Box::new(source) }
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ncz::codec::Dialect;
 use ncz::nczarr::cdl::{self, CdlOptions, DataWriter};
 use ncz::nczarr::{Array, Blocks, DataError, Dataset, Elements, NcType, Shown, StringArray, Value, Variable};
+use ncz::place::Location;
 use ncz::registry::Registry;
 use ncz::registry::spec::{ChainSpec, format_spec_text};
 
@@ -45,7 +46,7 @@ pub(crate) fn run(
         findings = true;
     }
 
-    let name = options.name.clone().unwrap_or_else(|| name_of(&place.path));
+    let name = options.name.clone().unwrap_or_else(|| name_of(&place.location));
     let values_of = |variable: &Variable| wanted.as_ref().is_none_or(|paths| paths.contains(&variable.path));
     let filters = |variable: &Variable| filter_text(&dataset, variable, options.all_filters);
     let mut cdl_options = CdlOptions::new(&name);
@@ -70,15 +71,17 @@ pub(crate) fn run(
             ));
             continue;
         }
-        let source = Source::of(&dataset, variable)
-            .map_err(|source| CliError::Unprintable { path: place.path.clone(), source: Box::new(source) })?;
+        let source = Source::of(&dataset, variable).map_err(|source| CliError::Unprintable {
+            place: place.location.clone(),
+            source: Box::new(source),
+        })?;
         sources.push((&variable.path, source));
     }
     let mut sources = sources.into_iter();
     cdl::dump(out, hierarchy, &cdl_options, &mut |variable, writer| {
         // Variables without values are not asked for.
         match sources.find(|(path, _)| **path == variable.path) {
-            Some((_, source)) => source.write(variable, writer, &place.path),
+            Some((_, source)) => source.write(variable, writer, &place.location),
             None => Ok(()),
         }
     })?;
@@ -95,7 +98,7 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
     for name in options.variables.iter().flat_map(|list| list.split(',')) {
         let path = full_path(name);
         if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path == path) {
-            return Err(CliError::dataset(&place.path)(lost.error().into()));
+            return Err(CliError::dataset(&place.location)(lost.error().into()));
         }
         // A bare name means every variable of that name, as in ncdump.
         let named =
@@ -126,8 +129,13 @@ impl Source {
     }
 
     /// Reads and prints the values block by block.
-    fn write(&self, variable: &Variable, writer: &mut DataWriter<'_>, path: &Path) -> Result<(), CliError> {
-        let failed = CliError::dataset(path);
+    fn write(
+        &self,
+        variable: &Variable,
+        writer: &mut DataWriter<'_>,
+        place: &Location,
+    ) -> Result<(), CliError> {
+        let failed = CliError::dataset(place);
         let mut buffer = Vec::new();
         for slab in self.blocks() {
             let values = match self {
@@ -184,8 +192,9 @@ fn filter_text(dataset: &Dataset, variable: &Variable, all: bool) -> Option<Stri
 }
 
 /// The name of a dataset: that of its directory without what is behind the last point.
-fn name_of(path: &Path) -> String {
-    let full = path.canonicalize();
-    let path = full.as_deref().unwrap_or(path);
-    path.file_stem().map_or_else(|| "dataset".to_owned(), |stem| stem.to_string_lossy().into_owned())
+fn name_of(location: &Location) -> String {
+    let full = location.path().and_then(|path| path.canonicalize().ok());
+    let name = full.map_or_else(|| location.file_name(), |path| Location::Path(path).file_name());
+    let stem = name.as_deref().map(Path::new).and_then(Path::file_stem);
+    stem.map_or_else(|| "dataset".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }

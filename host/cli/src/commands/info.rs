@@ -92,11 +92,8 @@ impl<'a> Survey<'a> {
 
     fn to_text(&self, style: Style) -> String {
         let hierarchy = self.dataset.hierarchy();
-        let mut text = format!(
-            "{}: {}\n",
-            style.bold(&self.place.path.display().to_string()),
-            format_words(hierarchy.format)
-        );
+        let mut text =
+            format!("{}: {}\n", style.bold(&self.place.location.to_string()), format_words(hierarchy.format));
         if let Some(properties) = &hierarchy.nc_properties {
             text.push_str(&format!("  written by {properties}\n"));
         }
@@ -214,7 +211,7 @@ impl<'a> Survey<'a> {
             .collect();
         json!({
             "schema": SCHEMA,
-            "path": self.place.path.display().to_string(),
+            "path": self.place.location.to_string(),
             "format": format_words(hierarchy.format),
             "nczarr": hierarchy.format.is_nczarr(),
             "written_by": hierarchy.nc_properties,
@@ -230,7 +227,7 @@ impl<'a> Survey<'a> {
 /// Adds up the chunks of a variable: every object below its key but the metadata.
 fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, CliError> {
     let store: &dyn Store = &**dataset.store();
-    let failed = CliError::store(&place.path);
+    let failed = CliError::store(&place.location);
     let prefix = if variable.key.is_empty() {
         Prefix::ROOT
     } else {

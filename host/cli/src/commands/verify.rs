@@ -69,10 +69,10 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
             // What keeps it from opening may be a fault that is known.
             let store = place.open_store(Access::Read)?;
             let choices = Choices { read: place.read_options(), ..Choices::default() };
-            let findings = repair::survey(&*store, &choices).map_err(CliError::dataset(&place.path))?;
+            let findings = repair::survey(&*store, &choices).map_err(CliError::dataset(&place.location))?;
             let told_why = findings.iter().any(|finding| finding.severity == Severity::Error);
             return match told_why {
-                true => Ok(Told::closed(&place.path, findings, with_causes(&error))),
+                true => Ok(Told::closed(&place.location, findings, with_causes(&error))),
                 false => Err(error),
             };
         }
@@ -91,7 +91,7 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
     let variables = (!variables.is_empty()).then_some(variables);
     let report =
         verified(place, &dataset, &VerifyOptions { variables, ..VerifyOptions::default() }, bar, NOTHING)?;
-    Ok(Told::new(&place.path, report))
+    Ok(Told::new(&place.location, report))
 }
 
 /// Mends the dataset itself.
@@ -107,15 +107,15 @@ fn in_place(
     let plan = planned(options, place, store, &session, bar)?;
     if options.dry_run {
         talk.note("this is what would be done; nothing was changed");
-        return Ok(Told::planned(&place.path, &plan));
+        return Ok(Told::planned(&place.location, &plan));
     }
     plan.apply().map_err(|error| failed(place, error))?;
     if let Some(error) = &plan.closed {
-        return Ok(Told::closed(&place.path, plan.left.clone(), with_causes(error)).after(&plan, None));
+        return Ok(Told::closed(&place.location, plan.left.clone(), with_causes(error)).after(&plan, None));
     }
     let mended = open(place, session)?;
     let report = verified(place, &mended, &VerifyOptions::default(), bar, MENDED)?;
-    Ok(Told::new(&place.path, report).after(&plan, None))
+    Ok(Told::new(&place.location, report).after(&plan, None))
 }
 
 /// Writes a mended copy.
@@ -129,14 +129,14 @@ fn mended_copy(
 ) -> Result<Told, CliError> {
     let plan = planned(options, place, place.open_store(Access::Read)?, &session, bar)?;
     let source = Dataset::open(plan.view(), session.clone(), &place.read_options())
-        .map_err(CliError::dataset(&place.path))?;
+        .map_err(CliError::dataset(&place.location))?;
     let mut wanted = Target::of(&target.mode, None, source.hierarchy().format)?;
     wanted.consolidated |= source.hierarchy().consolidated != Consolidated::Absent;
     for note in wanted.changes(source.hierarchy()) {
         talk.note(&note);
     }
     let store = target.create_store(false).map_err(|source| CliError::Target {
-        path: target.path.clone(),
+        place: target.location.clone(),
         hint: match &source {
             StoreError::AlreadyExists { .. } => "; a mended copy replaces nothing",
             _ => "",
@@ -148,8 +148,8 @@ fn mended_copy(
     let copied = copied.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted("there is no copy"),
         source => CliError::Copy {
-            source_path: place.path.clone(),
-            target: target.path.clone(),
+            from: place.location.clone(),
+            target: target.location.clone(),
             state: "there is no copy",
             source: Box::new(source),
         },
@@ -159,7 +159,7 @@ fn mended_copy(
     }
     let copy = open(target, session)?;
     let report = verified(target, &copy, &VerifyOptions::default(), bar, MENDED)?;
-    Ok(Told::new(&place.path, report).after(&plan, Some(&target.path)))
+    Ok(Told::new(&place.location, report).after(&plan, Some(&target.location)))
 }
 
 fn planned(
@@ -188,7 +188,7 @@ fn verified(
     bar.clear();
     report.map_err(|error| match error {
         VerifyError::Stopped => CliError::Interrupted(state),
-        source => CliError::Verify { path: place.path.clone(), source: Box::new(source) },
+        source => CliError::Verify { place: place.location.clone(), source: Box::new(source) },
     })
 }
 
@@ -196,7 +196,7 @@ fn failed(place: &Place, error: RepairError) -> CliError {
     match error {
         RepairError::Verify(VerifyError::Stopped) => CliError::Interrupted(NOTHING),
         RepairError::NoChoice { .. } => CliError::Usage(error.to_string()),
-        source => CliError::Repair { path: place.path.clone(), source: Box::new(source) },
+        source => CliError::Repair { place: place.location.clone(), source: Box::new(source) },
     }
 }
 

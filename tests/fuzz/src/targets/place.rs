@@ -59,7 +59,7 @@ impl Target for Places {
             Ok(place) => place,
             Err(error) => return explained(&error),
         };
-        let path = place.path.to_str().expect("the text was UTF-8");
+        let path = place.location.path().and_then(std::path::Path::to_str).expect("the text was UTF-8");
         assert!(text.contains(path), "{path:?} is no part of {text:?}");
         let storage = place.new_storage();
         assert!(place.mode.storage.is_none_or(|wanted| wanted == storage));

@@ -8,7 +8,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     match package {
-        "ncz-codec" | "ncz-store" | "ncz-test-support" => set(&[]),
+        "ncz-codec" | "ncz-store" | "ncz-test-servers" | "ncz-test-support" => set(&[]),
         "ncz-registry" => set(&["ncz-codec"]),
         "ncz-nczarr" => set(&["ncz-codec", "ncz-registry", "ncz-store"]),
         "ncz" => &set(&["ncz-codec", "ncz-registry", "ncz-store", "ncz-nczarr"]) | plugins,
@@ -16,6 +16,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz-bad-plugins" => set(&["ncz-codec"]),
         "ncz-conform" => set(&["ncz-codec", "ncz-registry"]),
         "ncz-interop" | "ncz-fuzz" => set(&["ncz", "ncz-test-support"]),
+        "ncz-remote-tests" => set(&["ncz", "ncz-test-servers", "ncz-test-support"]),
         plugin if plugins.contains(plugin) => set(&["ncz-codec"]),
         library => {
             let codec = library.strip_suffix("-plugin").filter(|name| plugins.contains(*name));

@@ -98,7 +98,7 @@ impl Requests {
         match chunk_spec::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
             Some((name, _)) => Err(CliError::UnknownDimension {
                 name: name.to_owned(),
-                dataset: place.path.display().to_string(),
+                dataset: place.location.to_string(),
                 known: crate::suggest::known(name, dimensions.iter().map(String::as_str)),
             }),
             None => Ok(()),

@@ -1,11 +1,11 @@
 //! What a copy did, for people and as JSON.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ncz::copy::{CopySummary, LeftOut};
 use ncz::nczarr::Dataset;
+use ncz::place::Location;
 use ncz::registry::Registry;
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ const ROWS: usize = 40;
 
 /// What a copy did.
 pub(super) struct Summary<'a> {
-    source: &'a Path,
-    target: &'a Path,
+    source: &'a Location,
+    target: &'a Location,
     copied: &'a CopySummary,
     registry: Arc<Registry>,
     threads: usize,
@@ -29,8 +29,8 @@ pub(super) struct Summary<'a> {
 
 impl<'a> Summary<'a> {
     pub(super) fn new(
-        source: &'a Path,
-        target: &'a Path,
+        source: &'a Location,
+        target: &'a Location,
         dataset: &Dataset,
         copied: &'a CopySummary,
         verified: bool,
@@ -67,7 +67,7 @@ impl<'a> Summary<'a> {
         let before = self.before().map_or_else(String::new, |before| format!(", {} before", bytes(before)));
         text.push_str(&format!(
             "{}: {} decoded, {} stored{before} ({}); {} in {} at {} with {}{}\n",
-            style.bold(&self.target.display().to_string()),
+            style.bold(&self.target.to_string()),
             bytes(self.decoded()),
             bytes(self.after()),
             ratio(self.decoded(), self.after()),
@@ -99,8 +99,8 @@ impl<'a> Summary<'a> {
             .collect();
         json!({
             "schema": SCHEMA,
-            "source": self.source.display().to_string(),
-            "target": self.target.display().to_string(),
+            "source": self.source.to_string(),
+            "target": self.target.to_string(),
             "verified": self.verified,
             "seconds": self.elapsed().as_secs_f64(),
             "threads": self.threads,

@@ -1,7 +1,6 @@
 //! What `ncz verify` prints.
 
-use std::path::{Path, PathBuf};
-
+use ncz::place::Location;
 use ncz::repair::{Plan, Step};
 use ncz::verify::{Finding, Remedy, Report, Severity, VariableReport};
 use serde_json::{Value as Json, json};
@@ -17,9 +16,9 @@ const NOTES: usize = 10;
 
 /// What there is to say.
 pub(super) struct Told {
-    path: PathBuf,
+    place: Location,
     /// The mended copy.
-    target: Option<PathBuf>,
+    target: Option<Location>,
     findings: Vec<Finding>,
     /// What was looked at; `None` where the dataset does not open, or nothing was done yet.
     report: Option<Report>,
@@ -31,30 +30,30 @@ pub(super) struct Told {
 }
 
 impl Told {
-    pub(super) fn new(path: &Path, report: Report) -> Self {
+    pub(super) fn new(place: &Location, report: Report) -> Self {
         let findings = report.findings.clone();
-        Self { report: Some(report), ..Self::of(path, findings) }
+        Self { report: Some(report), ..Self::of(place, findings) }
     }
 
     /// Of a dataset that does not open.
-    pub(super) fn closed(path: &Path, findings: Vec<Finding>, why: String) -> Self {
-        Self { closed: Some(why), ..Self::of(path, findings) }
+    pub(super) fn closed(place: &Location, findings: Vec<Finding>, why: String) -> Self {
+        Self { closed: Some(why), ..Self::of(place, findings) }
     }
 
     /// Of what would be done.
-    pub(super) fn planned(path: &Path, plan: &Plan) -> Self {
+    pub(super) fn planned(place: &Location, plan: &Plan) -> Self {
         let closed = plan.closed.as_ref().map(|error| crate::error::with_causes(error));
-        Self { steps: plan.steps.clone(), dry: true, closed, ..Self::of(path, plan.left.clone()) }
+        Self { steps: plan.steps.clone(), dry: true, closed, ..Self::of(place, plan.left.clone()) }
     }
 
     /// Adds what was done.
-    pub(super) fn after(self, plan: &Plan, target: Option<&Path>) -> Self {
-        Self { steps: plan.steps.clone(), target: target.map(Path::to_owned), ..self }
+    pub(super) fn after(self, plan: &Plan, target: Option<&Location>) -> Self {
+        Self { steps: plan.steps.clone(), target: target.cloned(), ..self }
     }
 
-    fn of(path: &Path, findings: Vec<Finding>) -> Self {
-        let path = path.to_owned();
-        Self { path, target: None, findings, report: None, closed: None, steps: Vec::new(), dry: false }
+    fn of(place: &Location, findings: Vec<Finding>) -> Self {
+        let place = place.clone();
+        Self { place, target: None, findings, report: None, closed: None, steps: Vec::new(), dry: false }
     }
 
     /// Whether nothing is left that somebody should look at. What would be done is not done.
@@ -112,7 +111,7 @@ impl Told {
         if let Some(why) = &self.closed {
             text.push_str(&format!("{} the dataset does not open: {why}\n", style.bad("error:")));
         }
-        let shown = self.target.as_ref().unwrap_or(&self.path).display();
+        let shown = self.target.as_ref().unwrap_or(&self.place);
         let verdict = match (self.count(Severity::Error), self.count(Severity::Warning)) {
             (0, 0) if self.is_sound() => style.good("good"),
             (0, 0) => style.warn("not good yet"),
@@ -180,8 +179,8 @@ impl Told {
         });
         json!({
             "schema": SCHEMA,
-            "dataset": self.path.display().to_string(),
-            "target": self.target.as_ref().map(|target| target.display().to_string()),
+            "dataset": self.place.to_string(),
+            "target": self.target.as_ref().map(|target| target.to_string()),
             "sound": self.is_sound(),
             "does_not_open": self.closed,
             "errors": self.count(Severity::Error),

@@ -1,0 +1,5 @@
+//! Datasets behind an HTTP or HTTPS server, for reading.
+
+mod config;
+
+pub use config::HttpConfig;

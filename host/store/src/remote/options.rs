@@ -1,0 +1,38 @@
+//! How patiently, and how much at a time, a service is asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a store asks its service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemoteOptions {
+    /// Requests at the same time, at least 1.
+    pub in_flight: usize,
+    /// Bytes of objects on their way at the same time, reading and writing; a single larger object goes alone.
+    pub bytes_in_flight: u64,
+    /// How often a request is tried, the first time included, at least 1. Pauses between grow, with jitter.
+    pub tries: u32,
+    /// How long to wait for a connection.
+    pub connect_timeout: Duration,
+    /// How long a request may give no byte before it counts as lost.
+    pub idle_timeout: Duration,
+    /// Certificates (PEM) of authorities to trust, besides those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// What to call this program to the service.
+    pub user_agent: Option<String>,
+}
+
+impl Default for RemoteOptions {
+    fn default() -> Self {
+        Self {
+            in_flight: 64,
+            bytes_in_flight: 256 << 20,
+            tries: 5,
+            connect_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(30),
+            ca_file: None,
+            user_agent: None,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Datasets in S3 and behind HTTP servers.
