@@ -79,8 +79,18 @@ pub enum ConsolidatedPolicy {
     Compare,
     /// Read consolidated metadata alone; if there are none, the documents.
     Only,
+    /// Read consolidated metadata where they can be used, else the documents. For stores where each document costs a
+    /// round trip.
+    Prefer,
     /// Do not look at them.
     Ignore,
+}
+
+impl ConsolidatedPolicy {
+    /// Whether consolidated metadata are used where there are any.
+    fn uses_them(self) -> bool {
+        matches!(self, Self::Only | Self::Prefer)
+    }
 }
 
 /// How to read the metadata of a dataset.

@@ -89,7 +89,7 @@ impl Reader<'_> {
     /// Chooses between the documents and `.zmetadata`; true for the latter. Where no document stands at the root,
     /// `.zmetadata` is all there is.
     fn start(&mut self, options: &ReadOptions) -> Result<bool, NczarrError> {
-        if options.consolidated != ConsolidatedPolicy::Only {
+        if !options.consolidated.uses_them() {
             for key in [".zgroup", ".zarray", ".zattrs", ".nczarr"] {
                 if self.loader.required(key)?.is_some() {
                     return Ok(false);

@@ -27,7 +27,7 @@ pub(in super::super) fn read(
     options: &ReadOptions,
 ) -> Result<Hierarchy, NczarrError> {
     let only =
-        options.consolidated == ConsolidatedPolicy::Only && read_only_consolidated(&mut loader, &node)?;
+        options.consolidated.uses_them() && read_only_consolidated(&mut loader, &node)?;
     let zattrs = node.get("attributes").and_then(Json::as_object);
     let nc_properties =
         zattrs.and_then(|zattrs| zattrs.get("_NCProperties")).and_then(Json::as_str).map(str::to_owned);
