@@ -1,7 +1,33 @@
 //! What stores behind a network share.
+//!
+//! A remote store keeps its settings and its client in a value that its requests share, and beside it an engine:
+//! a runtime of its own, which starts with the first request and ends with the store, and a limiter that all its
+//! requests pass. The callers' threads wait for their requests; `read_many` keeps many going for one thread.
 
+#[cfg(any(feature = "http", feature = "s3"))]
+mod body;
+#[cfg(any(feature = "http", feature = "s3"))]
+mod engine;
+#[cfg(any(feature = "http", feature = "s3"))]
+mod limiter;
 mod options;
+#[cfg(feature = "http")]
+mod retry;
+#[cfg(any(feature = "http", feature = "s3"))]
+mod runtime;
 mod secret;
+#[cfg(any(feature = "http", feature = "s3"))]
+mod tries;
 
+#[cfg(any(feature = "http", feature = "s3"))]
+pub(crate) use body::{Body, BodyFault};
+#[cfg(any(feature = "http", feature = "s3"))]
+pub(crate) use engine::{Engine, Job};
+#[cfg(any(feature = "http", feature = "s3"))]
+pub(crate) use limiter::{Limiter, Window};
 pub use options::RemoteOptions;
+#[cfg(feature = "http")]
+pub(crate) use retry::{Failure, Retry};
 pub use secret::Secret;
+#[cfg(any(feature = "http", feature = "s3"))]
+pub(crate) use tries::tried;

@@ -13,6 +13,8 @@ pub struct RemoteOptions {
     pub bytes_in_flight: u64,
     /// How often a request is tried, the first time included, at least 1. Pauses between grow, with jitter.
     pub tries: u32,
+    /// The longest pause before the second try; the bound doubles with each further one, up to 20 s.
+    pub first_pause: Duration,
     /// How long to wait for a connection.
     pub connect_timeout: Duration,
     /// How long a request may give no byte before it counts as lost.
@@ -29,6 +31,7 @@ impl Default for RemoteOptions {
             in_flight: 64,
             bytes_in_flight: 256 << 20,
             tries: 5,
+            first_pause: Duration::from_millis(200),
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(30),
             ca_file: None,

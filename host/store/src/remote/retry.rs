@@ -1,0 +1,164 @@
+//! Trying again, later and later.
+
+use std::error::Error;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+use super::options::RemoteOptions;
+use super::tries::tried;
+use crate::error::{Location, StoreError};
+
+/// The longest pause of our own choice.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// The longest pause that a service may ask for.
+const LONGEST_WISH: Duration = Duration::from_secs(60);
+
+/// Why one try gave nothing.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Another one would not either.
+    Final(StoreError),
+    /// Another one may.
+    Again {
+        /// What happened, and the remedy where there is one.
+        reason: String,
+        /// How long the service wants to be left alone.
+        wish: Option<Duration>,
+        /// What led to it.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+}
+
+impl Failure {
+    /// A failure that may pass.
+    pub(crate) fn again(reason: impl Into<String>) -> Self {
+        Self::Again { reason: reason.into(), wish: None, source: None }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Final(error)
+    }
+}
+
+/// The tries of one request.
+#[derive(Debug)]
+pub(crate) struct Retry {
+    most: u32,
+    first_pause: Duration,
+    begun: Instant,
+    failed: u32,
+}
+
+impl Retry {
+    pub(crate) fn new(options: &RemoteOptions) -> Self {
+        Self {
+            most: options.tries.max(1),
+            first_pause: options.first_pause,
+            begun: Instant::now(),
+            failed: 0,
+        }
+    }
+
+    /// The number of the try that is under way, from 1.
+    pub(crate) fn number(&self) -> u32 {
+        self.failed + 1
+    }
+
+    /// After a try that failed: the pause before the next, or the error if there is to be none.
+    ///
+    /// The pause is drawn evenly from nothing to a bound that doubles each time ("full jitter"), so that many clients
+    /// that failed together do not come back together. A service that wants to be left alone for longer is left alone
+    /// for at least that long; if it wants more than a minute, this gives up.
+    pub(crate) fn pause(
+        &mut self,
+        failure: Failure,
+        action: &'static str,
+        at: impl Fn() -> Location,
+    ) -> Result<Duration, StoreError> {
+        let (mut reason, wish, source) = match failure {
+            Failure::Final(error) => return Err(error),
+            Failure::Again { reason, wish, source } => (reason, wish, source),
+        };
+        self.failed += 1;
+        let wish = wish.unwrap_or_default();
+        if self.failed < self.most && wish <= LONGEST_WISH {
+            return Ok(wish.saturating_add(drawn(self.bound())));
+        }
+        if wish > LONGEST_WISH {
+            reason = format!("{reason}; the service wants to be left alone for {} s", wish.as_secs());
+        }
+        let tries = tried(self.failed, self.begun.elapsed());
+        Err(StoreError::Service { action, at: at(), tries, reason, source })
+    }
+
+    fn bound(&self) -> Duration {
+        let doubled = 1u32.checked_shl(self.failed.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.first_pause.saturating_mul(doubled).min(LONGEST_PAUSE)
+    }
+}
+
+/// Evenly from zero to `bound`.
+fn drawn(bound: Duration) -> Duration {
+    // a new RandomState is random, which is all that is needed here
+    let random = RandomState::new().hash_one(0u8) >> 11;
+    bound.mul_f64(random as f64 / (1u64 << 53) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retry(tries: u32) -> Retry {
+        Retry::new(&RemoteOptions {
+            tries,
+            first_pause: Duration::from_millis(100),
+            ..RemoteOptions::default()
+        })
+    }
+
+    #[test]
+    fn pauses_lie_below_a_bound_that_doubles_and_use_all_of_it() {
+        let at = || Location::store("test");
+        let mut longest = [Duration::ZERO; 12];
+        for _ in 0..400 {
+            let mut retry = retry(13);
+            for (n, longest) in longest.iter_mut().enumerate() {
+                let bound = Duration::from_millis(100 << n).min(LONGEST_PAUSE);
+                let pause = retry.pause(Failure::again("no"), "read", at).unwrap();
+                assert!(pause <= bound, "{n}: {pause:?}");
+                *longest = pause.max(*longest);
+            }
+            assert!(retry.pause(Failure::again("no"), "read", at).is_err());
+        }
+        for (n, longest) in longest.into_iter().enumerate() {
+            let bound = Duration::from_millis(100 << n).min(LONGEST_PAUSE);
+            assert!(longest > bound.mul_f64(0.9), "{n}: {longest:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_service_wishes_is_granted_up_to_a_minute() {
+        let at = || Location::store("test");
+        let wish = |seconds| Failure::Again {
+            reason: "503 Slow Down".to_owned(),
+            wish: Some(Duration::from_secs(seconds)),
+            source: None,
+        };
+        assert!(retry(2).pause(wish(60), "read", at).unwrap() >= Duration::from_secs(60));
+        let error = retry(2).pause(wish(61), "read", at).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "could not read test (tried once): 503 Slow Down; the service wants to be left alone for 61 s"
+        );
+    }
+
+    #[test]
+    fn a_final_failure_is_final() {
+        let at = || Location::store("test");
+        let error = retry(5).pause(StoreError::ReadOnly { at: at() }.into(), "read", at).unwrap_err();
+        assert!(matches!(error, StoreError::ReadOnly { .. }));
+    }
+}
