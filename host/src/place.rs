@@ -17,6 +17,7 @@
 mod found;
 mod location;
 mod mode;
+mod shown;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::copy::strangers::DOCUMENTS;
 pub use self::found::Storage;
 pub use self::location::Location;
 pub use self::mode::{Metadata, Mode};
+pub use self::shown::{Secrets, shown};
 
 /// A dataset as somebody named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +52,7 @@ pub enum PlaceError {
     /// The text names no place, or one that is not built.
     #[error("{text:?}: {reason}")]
     Text {
-        /// What was written.
+        /// What was written, without secrets.
         text: String,
         /// What is wrong, and what can be written instead.
         reason: String,
@@ -97,13 +99,20 @@ pub enum PlaceError {
     },
 }
 
+impl PlaceError {
+    /// What is wrong with a text that somebody typed. Neither keeps the secrets in it.
+    fn text(typed: &str, reason: &str) -> Self {
+        Self::Text { text: shown(typed), reason: Secrets::of_place(typed).hide(reason) }
+    }
+}
+
 impl Place {
     /// Reads a path or a `file:` URL, with `#mode=...` behind it or not.
     ///
     /// # Errors
     /// [`PlaceError::Text`] for a URL of another kind, and for words behind `#` that are not known.
     pub fn parse(text: &str) -> Result<Self, PlaceError> {
-        let wrong = |reason: String| PlaceError::Text { text: text.to_owned(), reason };
+        let wrong = |reason: String| PlaceError::text(text, &reason);
         let (path, fragment) = match text.split_once("://") {
             Some((scheme, rest)) => {
                 check_scheme(scheme).map_err(wrong)?;
