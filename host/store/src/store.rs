@@ -44,6 +44,30 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// The failures of the place.
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError>;
 
+    /// Reads the end of an object straight into `out`: its last bytes, as many as `out` has room for.
+    ///
+    /// The answer tells the true length of the object; one that is shorter than `out` fills only its
+    /// start. This default asks for the length first. Where a request is a round trip, a store does
+    /// both in one, as HTTP's suffix ranges do.
+    ///
+    /// # Errors
+    ///
+    /// The failures of the place; an object that is replaced again and again meanwhile.
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        for _ in 0..3 {
+            let Some(len) = self.len(key)? else { return Ok(None) };
+            let read = self.read_into(key, len.saturating_sub(out.len() as u64), out)?;
+            if read.is_none_or(|read| read.object_len == len) {
+                return Ok(read);
+            }
+        }
+        Err(StoreError::Io {
+            action: "read the end of",
+            at: Location::object(self, key),
+            source: std::io::Error::other("its length changes all the time; read it again when nobody writes"),
+        })
+    }
+
     /// The length of an object in bytes; `None` if it is missing.
     ///
     /// # Errors
@@ -318,6 +342,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
         (**self).read_into(key, offset, out)
+    }
+
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        (**self).read_end_into(key, out)
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
