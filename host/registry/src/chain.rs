@@ -210,6 +210,25 @@ impl FilterChain {
             .collect()
     }
 
+    /// Each codec for people: its stored words, its working words where these are others, and where it comes from:
+    /// `shuffle [4] (built-in) | szip [141, 32], runs with [141, 32, 32, 64] (built-in)`.
+    pub fn details(&self) -> impl fmt::Display {
+        fmt::from_fn(|f| {
+            for (index, Link { info, origin, bound, .. }) in self.links.iter().enumerate() {
+                let bar = if index == 0 { "" } else { " | " };
+                write!(f, "{bar}{}", info.name)?;
+                match bound.stored.to_params() {
+                    Ok(stored) if stored == bound.working => write!(f, " {stored:?}")?,
+                    Ok(stored) => write!(f, " {stored:?}, runs with {:?}", bound.working)?,
+                    // Words are HDF5's, and a codec need not have any.
+                    Err(_) => {}
+                }
+                write!(f, " ({origin})")?;
+            }
+            Ok(())
+        })
+    }
+
     /// Whether damage to a stored chunk is always noticed: some codec carries a checksum.
     pub fn has_checksum(&self) -> bool {
         self.links.iter().any(|link| link.info.has_checksum)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ncz_codec::{CodecInfo, CodecType};
 
@@ -59,6 +60,8 @@ pub struct Entry {
     codec: Held,
     origin: CodecOrigin,
     others: Vec<Other>,
+    /// Whether the trace has told of it.
+    pub(crate) told: AtomicBool,
 }
 
 /// Built-ins live for ever, others as long as someone holds them.
@@ -70,7 +73,7 @@ pub(crate) enum Held {
 
 impl Entry {
     pub(crate) fn new(codec: Held, origin: CodecOrigin, others: Vec<Other>) -> Self {
-        Self { codec, origin, others }
+        Self { codec, origin, others, told: AtomicBool::new(false) }
     }
 
     /// The codec.

@@ -19,6 +19,7 @@ mod entry;
 mod json_half;
 mod lent;
 mod missing;
+mod trace;
 
 pub use entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
 pub use error::NotFound;

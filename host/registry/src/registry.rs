@@ -6,6 +6,7 @@ mod system;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use ncz_codec::{CodecType, Dialect};
 
@@ -14,6 +15,7 @@ use crate::error::{NotFound, Wanted};
 use crate::pair::Prefer;
 use crate::report::Report;
 use crate::search_path::{Environment, PathRequest, SearchPath};
+use crate::trace;
 use crate::why::Why;
 use scan::{Rules, Scan};
 use system::System;
@@ -74,10 +76,10 @@ impl Registry {
         if self.builtins_first
             && let Some(entry) = self.known().by_id.get(&id)
         {
-            return Ok(entry.clone());
+            return Ok(self.chosen(entry.clone()));
         }
         let found = self.scan().by_id.get(&id).cloned();
-        found.ok_or_else(|| self.not_found(Wanted::Id(id)))
+        found.map(|entry| self.chosen(entry)).ok_or_else(|| self.not_found(Wanted::Id(id)))
     }
 
     /// The codec that a dialect calls `name`.
@@ -96,11 +98,12 @@ impl Registry {
     /// Nobody offers a codec of that name; the error names the places searched and the remedy.
     pub fn by_spelling(&self, dialect: Dialect, name: &str) -> Result<(Arc<Entry>, Dialect), NotFound> {
         if self.builtins_first
-            && let Some(found) = self.known().by_spelling(dialect, name)
+            && let Some((entry, spelling)) = self.known().by_spelling(dialect, name)
         {
-            return Ok(found);
+            return Ok((self.chosen(entry), spelling));
         }
         let found = self.scan().by_spelling(dialect, name);
+        let found = found.map(|(entry, spelling)| (self.chosen(entry), spelling));
         found.ok_or_else(|| self.not_found(Wanted::Name(dialect, name.to_owned())))
     }
 
@@ -112,10 +115,12 @@ impl Registry {
         if self.builtins_first
             && let Some(entry) = self.known().by_any_name(name)
         {
-            return Ok(entry);
+            return Ok(self.chosen(entry));
         }
         let found = self.scan().by_any_name(name);
-        found.ok_or_else(|| self.not_found(Wanted::Name(Dialect::Numcodecs, name.to_owned())))
+        found
+            .map(|entry| self.chosen(entry))
+            .ok_or_else(|| self.not_found(Wanted::Name(Dialect::Numcodecs, name.to_owned())))
     }
 
     /// Everything that was found. Searches, and opens libraries, if that is not done yet.
@@ -146,10 +151,17 @@ impl Registry {
 
     fn scan(&self) -> &Scan {
         self.scan.get_or_init(|| {
+            let start = Instant::now();
             let scan = Scan::run(self.rules(), &System);
-            scan.report.notes.iter().for_each(|note| tracing::info!("{note}"));
+            trace::searched(&scan.report, start.elapsed());
             scan
         })
+    }
+
+    /// A codec that is handed out.
+    fn chosen(&self, entry: Arc<Entry>) -> Arc<Entry> {
+        trace::chosen(&entry, self.prefer);
+        entry
     }
 
     fn rules(&self) -> Rules<'_> {
