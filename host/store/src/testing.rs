@@ -1,4 +1,4 @@
-//! Stores that wrap others: [`Counting`] what is asked of them, [`Faulty`] on command.
+//! Stores that wrap others: [`Counting`] what is asked of them, [`Faulty`] on command, [`Remote`] as if far away.
 //!
 //! They are for tests of what stands on a store: how many requests an operation costs, and what
 //! is left when any one of them fails.
@@ -15,6 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod remote;
+
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Location, StoreError};
 use crate::key::{Key, Prefix};
 use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
+
+pub use self::remote::Remote;
 
 /// What was asked of a [`Counting`] store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
