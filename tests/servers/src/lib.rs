@@ -1,1 +1,24 @@
 //! Servers for tests, in this process: they count, wait and fail on demand.
+//!
+//! * [`S3Server`]: an S3 service with its buckets in memory.
+//! * [`Control`]: what every server counts ([`Request`], [`Operation`]), and how it fails ([`Rule`], [`Fault`]); the
+//!   servers deref to it.
+//! * [`Authority`]: signs the certificates of servers that speak https.
+
+#![forbid(unsafe_code)]
+
+mod authority;
+mod body;
+mod connection;
+mod control;
+mod fault;
+mod folder;
+mod listener;
+mod operation;
+mod s3;
+
+pub use authority::Authority;
+pub use control::{Control, Request};
+pub use fault::{Fault, Refusal, Rule};
+pub use operation::Operation;
+pub use s3::{Credentials, Limits, S3Options, S3Server};
