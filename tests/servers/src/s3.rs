@@ -21,7 +21,6 @@ use crate::s3::memory::{Bucket, Headers, Memory, Object};
 use crate::s3::service::Service;
 use crate::{Authority, Refusal, folder};
 
-mod checksum;
 mod gate;
 mod listing;
 mod memory;

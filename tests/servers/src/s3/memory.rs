@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use s3s::dto::{Checksum, ETag, Metadata};
 
-use crate::s3::checksum::md5;
+use crate::checksum::md5;
 
 /// All buckets. Clones are views of the same.
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::dto::*;
 use s3s::{S3, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, TrailingHeaders, s3_error};
 
-use crate::s3::checksum::{etag_of_parts, verify, with_trailers};
+use crate::checksum::{etag_of_parts, verify, with_trailers};
 use crate::s3::listing::page;
 use crate::s3::memory::{Bucket, Buckets, Headers, Memory, Object, Upload};
 
