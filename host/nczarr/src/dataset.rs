@@ -4,25 +4,27 @@ mod change;
 mod documents;
 mod grow;
 mod room;
+mod source;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use ncz_codec::{CodecError, Dialect};
 use ncz_registry::Registry;
 use ncz_registry::chain::{ChainError, FilterChain, Operation};
 use ncz_registry::spec::{ChainSpec, StageSpec};
-use ncz_store::{Depth, Key, Prefix, Store, StoreError, StoreExt};
+use ncz_store::{Store, StoreError};
 use serde_json::Value as Json;
 
 use self::documents::Pending;
+use self::source::StoreDocuments;
 use crate::array::{Array, codec_env};
 use crate::data_error::DataError;
 use crate::dtype::{ByteOrder, NcType};
-use crate::error::SourceError;
-use crate::limits;
-use crate::metadata::{self, Documents, ReadOptions};
+use crate::metadata::{self, ReadOptions};
 use crate::model::{Format, Hierarchy, Variable, Warning};
 use crate::pool::Pool;
+use crate::trace;
 
 /// HDF5's number of shuffle.
 const SHUFFLE: u32 = 2;
@@ -94,6 +96,7 @@ impl Session {
         } else {
             FilterChain::bind(&stages, &env)
         };
+        let chain = chain.inspect(|chain| trace::bound(variable, chain));
         chain.map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
     }
 
@@ -127,9 +130,11 @@ impl Dataset {
     /// There is no dataset, its root metadata are damaged, or the store fails. A damaged variable is
     /// no error here; it is listed as unreadable.
     pub fn open(store: Arc<dyn Store>, session: Session, options: &ReadOptions) -> Result<Self, DataError> {
-        let mut hierarchy = metadata::read(&StoreDocuments(&*store), options)?;
+        let documents = trace::Opening::of(StoreDocuments { store: &*store, pool: &session.pool });
+        let mut hierarchy = metadata::read(&documents, options)?;
         let doubtful = doubtful_byte_orders(&hierarchy);
         hierarchy.warnings.extend(doubtful);
+        documents.done(&*store, &hierarchy);
         Ok(Self { store, hierarchy, session, pending: Pending::default() })
     }
 
@@ -156,8 +161,11 @@ impl Dataset {
     /// # Errors
     /// As [`flush`](Self::flush); a new dataset is not visible then.
     pub fn finish(mut self) -> Result<(), DataError> {
+        let start = Instant::now();
         self.flush()?;
-        self.store.publish().map_err(|source| self.store_error(source))
+        self.store.publish().map_err(|source| self.store_error(source))?;
+        trace::finished(&*self.store, &self.hierarchy, start.elapsed());
+        Ok(())
     }
 
     /// Groups, dimensions, variables and attributes.
@@ -337,19 +345,4 @@ fn with_true_sizes(spec: &ChainSpec) -> ChainSpec {
         other => other,
     });
     ChainSpec::new(stages.collect())
-}
-
-/// The documents of a store.
-struct StoreDocuments<'a>(&'a dyn Store);
-
-impl Documents for StoreDocuments<'_> {
-    fn document(&self, key: &str) -> Result<Option<Vec<u8>>, SourceError> {
-        Ok(self.0.read_vec(Key::parse(key)?, limits::document_bytes(key) as u64)?)
-    }
-
-    fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
-        let prefix = if prefix.is_empty() { Prefix::ROOT } else { Prefix::parse(prefix)? };
-        let listing = self.0.list(prefix, Depth::One, limits::CHILDREN)?;
-        Ok(listing.entries.into_iter().map(|entry| entry.key.as_key().name().to_owned()).collect())
-    }
 }

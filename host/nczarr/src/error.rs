@@ -80,6 +80,30 @@ pub enum NczarrError {
         source: SourceError,
     },
 
+    /// The store may not be asked for a document that may be there.
+    #[error(
+        "{key:?} may not be read. Where listing is not allowed, services say so of objects that do not exist, too: check the address, get the right to list, or consolidate the metadata"
+    )]
+    Denied {
+        /// The key.
+        key: String,
+        /// What the store says.
+        #[source]
+        source: SourceError,
+    },
+
+    /// What is in a group stands nowhere in the metadata, and the store cannot list it.
+    #[error(
+        "what is in the group {group:?} is not to be had: the dataset has no consolidated metadata, no metadata of NCZarr name it, and the store does not list its objects. Consolidate the metadata (zarr.consolidate_metadata, or ncz copy --consolidated), open the dataset through a service that lists (its S3 address), or give the address of one array in it"
+    )]
+    NotListed {
+        /// The path of the group.
+        group: String,
+        /// What the store says.
+        #[source]
+        source: SourceError,
+    },
+
     /// One variable cannot be read; the rest of the dataset can.
     #[error("variable {path:?} cannot be read")]
     Variable {
@@ -238,7 +262,8 @@ impl NczarrError {
             | Self::FormatVersion { .. }
             | Self::Document { .. }
             | Self::Metadata { .. } => -144,
-            Self::Read { .. } | Self::Output(_) => -68,
+            Self::Read { .. } | Self::Output(_) | Self::NotListed { .. } => -68,
+            Self::Denied { .. } => -78,
             Self::Variable { .. } => -137,
             Self::NotNetcdfType { .. } => -45,
             Self::NotFound { kind, .. } => match *kind {

@@ -17,9 +17,11 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use crate::error::SourceError;
 
+mod ahead;
 mod array;
 mod consolidated;
 mod dimensions;
@@ -44,7 +46,31 @@ pub trait Documents {
     /// # Errors
     /// Whatever the store says.
     fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError>;
+
+    /// The contents of many keys, each given to `each` with its place among `keys`, in any order. After a `Break` no
+    /// more are read. This default reads one after the other; where a request costs a round trip, keep them waiting
+    /// together.
+    fn documents(&self, keys: &[&str], each: &mut EachDocument<'_>) {
+        for (at, key) in keys.iter().enumerate() {
+            let flow = match self.document(key) {
+                Ok(found) => each(at, Ok(found.as_deref())),
+                Err(error) => each(at, Err(error)),
+            };
+            if flow.is_break() {
+                return;
+            }
+        }
+    }
+
+    /// What [`children`](Self::children) says of each prefix, in their order. This default asks one after the other.
+    fn all_children(&self, prefixes: &[&str]) -> Vec<Result<Vec<String>, SourceError>> {
+        prefixes.iter().map(|prefix| self.children(prefix)).collect()
+    }
 }
+
+/// What [`Documents::documents`] calls for each document: its place among the keys, and its content.
+pub type EachDocument<'a> =
+    dyn FnMut(usize, Result<Option<&[u8]>, SourceError>) -> ControlFlow<()> + Send + 'a;
 
 /// Documents in memory.
 impl Documents for BTreeMap<String, Vec<u8>> {

@@ -1,12 +1,15 @@
 //! Metadata on their way to the store: what changed, in an order in which a crash leaves a dataset.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ncz_store::{Depth, Key, Prefix, StoreError, StoreExt, WriteMode};
 use serde_json::{Map, Value as Json};
 
 use super::Dataset;
+use super::source::{together, whole_document};
 use crate::data_error::DataError;
 use crate::error::NczarrError;
 use crate::json;
@@ -18,6 +21,9 @@ use crate::model::{Consolidated, DimensionRef, GroupDocuments, VariableDocuments
 type Document = (String, Vec<u8>);
 
 type Object = Map<String, Json>;
+
+/// A document as it is now, and its key.
+type Changed = (String, Arc<Object>);
 
 /// Key of version 2's consolidated metadata.
 const CONSOLIDATED: &str = ".zmetadata";
@@ -48,6 +54,22 @@ pub(super) struct Pending {
     /// A dataset that is being made has no documents at its root yet.
     unfinished: bool,
     consolidate_new: bool,
+}
+
+/// The documents of one variable or group that are to be replaced, in this order.
+struct Plan {
+    path: String,
+    replaced: Vec<Replaced>,
+}
+
+/// A document that is to be replaced.
+#[derive(Clone)]
+struct Replaced {
+    key: String,
+    bytes: Vec<u8>,
+    /// What was read.
+    kept: Option<Arc<Object>>,
+    is_new: bool,
 }
 
 impl Pending {
@@ -143,8 +165,10 @@ impl Dataset {
         for path in groups {
             wanted.extend(metadata::group_documents(&self.hierarchy, self.hierarchy.group(path)?)?);
         }
-        for path in variables.iter().chain(groups) {
-            if let Some(key) = self.first_stranger(path.trim_matches('/'), &wanted)? {
+        let paths: Vec<&str> = variables.iter().chain(groups).map(|path| path.trim_matches('/')).collect();
+        let look = |path: &&str| self.first_stranger(path, &wanted);
+        for stranger in together(&*self.store, &self.session.pool, &paths, 0, look) {
+            if let Some(key) = stranger? {
                 return Err(self.in_the_way(key));
             }
         }
@@ -175,17 +199,17 @@ impl Dataset {
         let mut written = Vec::new();
         let waits =
             |path: &str, key: &str, pending: &Pending| pending.unfinished && (path == "/" || key.is_empty());
-        let variables: Vec<String> = self.pending.variables.iter().cloned().collect();
-        for path in &variables {
+        let mut plans = Vec::new();
+        for path in &self.pending.variables {
             let variable = self.hierarchy.variable(path)?;
             if waits(path, &variable.key, &self.pending) {
                 continue;
             }
             let documents = metadata::variable_documents(&self.hierarchy, variable)?;
-            let kept = (!self.pending.new.contains(path)).then(|| variable.documents.clone());
-            let changed =
-                self.replace_all(documents, |key| kept.as_ref().and_then(|kept| of_variable(kept, key)))?;
-            let documents = &mut self.hierarchy.variable_mut(path)?.documents;
+            plans.push(self.plan(path, documents, |key| of_variable(&variable.documents, key)));
+        }
+        for (path, changed) in self.replace_all(plans)? {
+            let documents = &mut self.hierarchy.variable_mut(&path)?.documents;
             changed
                 .iter()
                 .for_each(|(key, object)| *slot_of_variable(documents, key) = Some(Arc::clone(object)));
@@ -199,21 +223,25 @@ impl Dataset {
         if !written.is_empty() {
             self.sync()?;
         }
-        for path in &groups {
-            // In version 3 the root's document is also the consolidated one.
-            if waits(path, "-", &self.pending) || path == "/" && self.hierarchy.format.is_v3() {
-                continue;
+        // What is deeper is written before the lists that name it.
+        for level in groups.chunk_by(|one, other| depth(one) == depth(other)) {
+            let mut plans = Vec::new();
+            for path in level {
+                // In version 3 the root's document is also the consolidated one.
+                if waits(path, "-", &self.pending) || path == "/" && self.hierarchy.format.is_v3() {
+                    continue;
+                }
+                let group = self.hierarchy.group(path)?;
+                let documents = metadata::group_documents(&self.hierarchy, group)?;
+                plans.push(self.plan(path, documents, |key| of_group(&group.documents, key)));
             }
-            let group = self.hierarchy.group(path)?;
-            let documents = metadata::group_documents(&self.hierarchy, group)?;
-            let kept = (!self.pending.new.contains(path)).then(|| group.documents.clone());
-            let changed =
-                self.replace_all(documents, |key| kept.as_ref().and_then(|kept| of_group(kept, key)))?;
-            let documents = &mut self.hierarchy.group_mut(path)?.documents;
-            changed
-                .iter()
-                .for_each(|(key, object)| *slot_of_group(documents, key) = Some(Arc::clone(object)));
-            written.extend(changed);
+            for (path, changed) in self.replace_all(plans)? {
+                let documents = &mut self.hierarchy.group_mut(&path)?.documents;
+                changed
+                    .iter()
+                    .for_each(|(key, object)| *slot_of_group(documents, key) = Some(Arc::clone(object)));
+                written.extend(changed);
+            }
         }
         if !self.pending.unfinished {
             if !written.is_empty() {
@@ -245,35 +273,142 @@ impl Dataset {
         self.pending.wrote = false;
     }
 
-    /// Replaces those of an object's documents that changed, and gives them as they are now.
-    fn replace_all<'k>(
-        &mut self,
+    /// Which documents of a variable or group are to be replaced: those that changed.
+    fn plan<'k>(
+        &self,
+        path: &str,
         documents: Vec<Document>,
-        kept: impl Fn(&str) -> Option<&'k Object>,
-    ) -> Result<Vec<(String, Arc<Object>)>, DataError> {
-        let mut changed = Vec::new();
-        for (key, bytes) in documents {
-            if self.pending.before.get(&key) == Some(&bytes) {
-                continue;
-            }
-            self.replace(&key, &bytes, kept(&key))?;
-            if let Some(object) = object(&bytes) {
-                changed.push((key, object));
-            }
-        }
-        Ok(changed)
+        kept: impl Fn(&str) -> Option<&'k Arc<Object>>,
+    ) -> Plan {
+        let is_new = self.pending.new.contains(path);
+        let changed = documents.into_iter().filter(|(key, bytes)| self.pending.before.get(key) != Some(bytes));
+        let replaced = changed.map(|(key, bytes)| {
+            let kept = if is_new { None } else { kept(&key).cloned() };
+            Replaced { key, bytes, kept, is_new }
+        });
+        Plan { path: path.to_owned(), replaced: replaced.collect() }
     }
 
-    /// Replaces a document if the store has what was read, or already what is to be written.
-    fn replace(&mut self, key: &str, bytes: &[u8], kept: Option<&Object>) -> Result<(), DataError> {
-        let parsed = parse_key(key)?;
-        let stored = self.stored(parsed)?;
-        if stored.as_deref() == Some(bytes) {
+    /// Replaces documents, and gives them as they are now, by path. Those of one path follow each other, those of
+    /// several do not wait for each other.
+    fn replace_all(&mut self, plans: Vec<Plan>) -> Result<Vec<(String, Vec<Changed>)>, DataError> {
+        let mut waves: Vec<Vec<Replaced>> = Vec::new();
+        let mut written = Vec::with_capacity(plans.len());
+        for plan in plans {
+            let parsed = |replaced: &Replaced| Some((replaced.key.clone(), object(&replaced.bytes)?));
+            written.push((plan.path, plan.replaced.iter().filter_map(parsed).collect()));
+            for (at, replaced) in plan.replaced.into_iter().enumerate() {
+                match waves.get_mut(at) {
+                    Some(wave) => wave.push(replaced),
+                    None => waves.push(vec![replaced]),
+                }
+            }
+        }
+        self.replace(waves)?;
+        Ok(written)
+    }
+
+    /// Replaces documents, wave by wave, if the store has what was read, or already what is to be written. Whether it
+    /// has is seen before the first is written.
+    fn replace(&mut self, mut waves: Vec<Vec<Replaced>>) -> Result<(), DataError> {
+        // A place that refuses to replace what exists saves asking for a new document.
+        let capabilities = self.store.capabilities();
+        let may_create = capabilities.create_new && !capabilities.local;
+        let is_created =
+            |replaced: &&Replaced| replaced.is_new && !self.pending.ours.contains_key(&replaced.key);
+        let created: HashSet<String> = match may_create {
+            true => waves.iter().flatten().filter(is_created).map(|replaced| replaced.key.clone()).collect(),
+            false => HashSet::new(),
+        };
+        let creates = |replaced: &Replaced| created.contains(&replaced.key);
+        self.leave_out_same(&mut waves, |replaced| !creates(replaced))?;
+        for wave in waves {
+            for replaced in &wave {
+                self.pending.ours.insert(replaced.key.clone(), replaced.bytes.clone());
+            }
+            let others = self.write_together(&wave, creates)?;
+            let mut again = vec![others];
+            self.leave_out_same(&mut again, |_| true)?;
+            for wave in again {
+                self.write_together(&wave, |_| false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes documents, and gives those that were to be created, but exist.
+    fn write_together(
+        &self,
+        wave: &[Replaced],
+        creates: impl Fn(&Replaced) -> bool + Sync,
+    ) -> Result<Vec<Replaced>, DataError> {
+        let failed = AtomicBool::new(false);
+        let write = |replaced: &Replaced| {
+            if failed.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let mode = if creates(replaced) { WriteMode::CreateNew } else { WriteMode::Replace };
+            match self.store.write(parse_key(&replaced.key)?, &replaced.bytes, mode) {
+                Ok(()) => Ok(false),
+                Err(StoreError::AlreadyExists { .. }) if mode == WriteMode::CreateNew => Ok(true),
+                Err(source) => {
+                    failed.store(true, Ordering::Relaxed);
+                    Err(self.store_error(source))
+                }
+            }
+        };
+        let largest = wave.iter().map(|replaced| replaced.bytes.len() as u64).max().unwrap_or(0);
+        let mut exist = Vec::new();
+        let answers = together(&*self.store, &self.session.pool, wave, largest, write);
+        for (replaced, exists) in wave.iter().zip(answers) {
+            if exists? {
+                exist.push(replaced.clone());
+            }
+        }
+        Ok(exist)
+    }
+
+    /// Leaves out what the store has already, asking for all `asked` documents together.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`]: one is neither as it was read nor as it is to be.
+    fn leave_out_same(
+        &self,
+        waves: &mut [Vec<Replaced>],
+        asked: impl Fn(&Replaced) -> bool,
+    ) -> Result<(), DataError> {
+        let all: Vec<&Replaced> = waves.iter().flatten().filter(|replaced| asked(replaced)).collect();
+        if all.is_empty() {
             return Ok(());
         }
-        self.check_same(key, stored.as_deref(), kept)?;
-        self.pending.ours.insert(key.to_owned(), bytes.to_vec());
-        self.store.write(parsed, bytes, WriteMode::Replace).map_err(|source| self.store_error(source))
+        let mut requests = Vec::with_capacity(all.len());
+        for replaced in &all {
+            requests.push(whole_document(parse_key(&replaced.key)?));
+        }
+        let verdicts: Mutex<Result<HashSet<String>, DataError>> = Mutex::new(Ok(HashSet::new()));
+        self.store.read_many(&requests, &|at, stored| {
+            let Some(replaced) = all.get(at) else { return ControlFlow::Continue(()) };
+            let same = stored.map_err(|source| self.store_error(source)).and_then(|stored| {
+                if stored == Some(replaced.bytes.as_slice()) {
+                    return Ok(true);
+                }
+                self.check_same(&replaced.key, stored, replaced.kept.as_deref()).map(|()| false)
+            });
+            let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
+            match (&mut *verdicts, same) {
+                (Ok(have), Ok(true)) => {
+                    have.insert(replaced.key.clone());
+                }
+                (Ok(_), Err(error)) => *verdicts = Err(error),
+                _ => {}
+            }
+            if verdicts.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let have = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        for wave in waves {
+            wave.retain(|replaced| !have.contains(&replaced.key));
+        }
+        Ok(())
     }
 
     /// Whether the store has the lengths of a variable that were read, or written, last.
@@ -288,7 +423,7 @@ impl Dataset {
             prefix => format!("{prefix}/{name}"),
         };
         let stored = self.stored(parse_key(&key)?)?;
-        self.check_same(&key, stored.as_deref(), of_variable(&variable.documents, &key))
+        self.check_same(&key, stored.as_deref(), of_variable(&variable.documents, &key).map(|kept| &**kept))
     }
 
     /// Whether what is stored is what was read, or what was written by a change that failed later.
@@ -377,9 +512,10 @@ impl Dataset {
             let bare = !self.hierarchy.format.is_nczarr();
             (key, json::to_text_indented(&Json::Object(base), bare).into_bytes())
         };
-        self.replace(&key, &new, kept.as_deref())?;
+        let document = object(&new);
+        self.replace(vec![vec![Replaced { key, bytes: new, kept, is_new }]])?;
         self.pending.consolidate_new = false;
-        self.hierarchy.root.documents.zarr_json = object(&new);
+        self.hierarchy.root.documents.zarr_json = document;
         Ok(())
     }
 
@@ -464,11 +600,11 @@ fn name_of(key: &str) -> &str {
     key.rsplit('/').next().unwrap_or(key)
 }
 
-fn of_variable<'a>(documents: &'a VariableDocuments, key: &str) -> Option<&'a Object> {
+fn of_variable<'a>(documents: &'a VariableDocuments, key: &str) -> Option<&'a Arc<Object>> {
     match name_of(key) {
-        ".zarray" => documents.zarray.as_deref(),
-        ".zattrs" => documents.zattrs.as_deref(),
-        _ => documents.zarr_json.as_deref(),
+        ".zarray" => documents.zarray.as_ref(),
+        ".zattrs" => documents.zattrs.as_ref(),
+        _ => documents.zarr_json.as_ref(),
     }
 }
 
@@ -480,11 +616,11 @@ fn slot_of_variable<'a>(documents: &'a mut VariableDocuments, key: &str) -> &'a 
     }
 }
 
-fn of_group<'a>(documents: &'a GroupDocuments, key: &str) -> Option<&'a Object> {
+fn of_group<'a>(documents: &'a GroupDocuments, key: &str) -> Option<&'a Arc<Object>> {
     match name_of(key) {
-        ".zgroup" => documents.zgroup.as_deref(),
-        ".zattrs" => documents.zattrs.as_deref(),
-        _ => documents.zarr_json.as_deref(),
+        ".zgroup" => documents.zgroup.as_ref(),
+        ".zattrs" => documents.zattrs.as_ref(),
+        _ => documents.zarr_json.as_ref(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::loader::{Loader, Seen};
+use super::loader::{LoadError, Loader, Seen};
 use crate::error::NczarrError;
 use crate::model::Consolidated;
 
@@ -23,6 +23,67 @@ pub(super) fn documents(zmetadata: &Map<String, Json>) -> Result<Map<String, Jso
         Some(Json::Object(documents)) => Ok(documents.clone()),
         _ => Err(wrong("\"metadata\" is no object".to_owned())),
     }
+}
+
+/// Why those of NCZarr cannot be used, if they are older than what they are of: netcdf-c makes dimensions longer and adds
+/// variables without bringing them up to date. Compared are the documents that say so, at the cost of one request each:
+/// that of the root, which lists what is in it, and those of other groups with unlimited dimensions.
+pub(super) fn outdated(
+    loader: &mut Loader<'_>,
+    documents: &Map<String, Json>,
+) -> Result<Option<String>, NczarrError> {
+    let telling: Vec<&String> =
+        documents.iter().filter(|(key, document)| tells(key, document)).map(|(key, _)| key).collect();
+    loader.ask(telling.iter().copied());
+    let mut stale = Vec::new();
+    for key in telling {
+        let same = match loader.object(key) {
+            Ok(Some(document)) => {
+                documents.get(key).and_then(Json::as_object).is_some_and(|old| same_object(old, &document))
+            }
+            Ok(None) | Err(LoadError::Broken(_)) => false,
+            Err(LoadError::Store(NczarrError::Denied { .. })) => {
+                let text = format!("whether it is out of date is not known: {key:?} may not be read");
+                loader.warn(KEY, text);
+                true
+            }
+            Err(LoadError::Store(error)) => return Err(error),
+        };
+        if !same {
+            stale.push(key.clone());
+        }
+    }
+    Ok((!stale.is_empty()).then(|| out_of_date(&Compared::V2, &stale)))
+}
+
+/// Whether a document says how long NCZarr's dimensions are, and what is in the root.
+fn tells(key: &str, document: &Json) -> bool {
+    let Some(info) = ["_nczarr_group", "_NCZARR_GROUP"].iter().find_map(|name| document.get(name)) else {
+        return false;
+    };
+    let dimensions = info.get("dimensions").or_else(|| info.get("dims")).and_then(Json::as_object);
+    let grows = |dimension: &Json| dimension.get("unlimited").is_some();
+    matches!(key, ".zattrs" | ".zgroup")
+        || Compared::V2.holds(key) && dimensions.into_iter().flat_map(Map::values).any(grows)
+}
+
+/// Why `.zmetadata` is not used.
+pub(super) fn unusable(error: &NczarrError) -> String {
+    cannot_be_used(&Compared::V2, error)
+}
+
+pub(super) fn cannot_be_used(compared: &Compared, error: &NczarrError) -> String {
+    let subject = compared.subject();
+    format!("{subject} cannot be used ({error}); the documents themselves were read")
+}
+
+fn out_of_date(compared: &Compared, stale: &[String]) -> String {
+    let shown = stale.iter().take(3).map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ");
+    let more = if stale.len() > 3 { format!(" and {} more", stale.len() - 3) } else { String::new() };
+    let (subject, is_are) = (compared.subject(), compared.is_are());
+    format!(
+        "{subject} {is_are} out of date in {shown}{more}; the documents themselves were read, but programs that trust it read other values"
+    )
 }
 
 /// What consolidated metadata are compared with, and how they are called.
@@ -88,29 +149,20 @@ pub(super) fn differences(
     let consolidated = match consolidated {
         Ok(documents) => documents,
         Err(error) => {
-            let subject = compared.subject();
-            loader.warn(
-                compared.key(),
-                format!("{subject} cannot be used ({error}); the documents themselves were read"),
-            );
+            loader.warn(compared.key(), cannot_be_used(compared, &error));
             return Consolidated::Stale;
         }
     };
     // Documents that reading did not need are compared too: they may have vanished. One that cannot be had now
     // does not agree.
     let keys = consolidated.keys().filter(|key| compared.holds(key));
+    loader.ask(keys.clone());
     let mut stale: Vec<String> = keys.filter(|key| loader.object(key).is_err()).cloned().collect();
     stale.extend(differing(&consolidated, &loader.seen, compared));
     if stale.is_empty() {
         return Consolidated::Current;
     }
-    let shown = stale.iter().take(3).map(|key| format!("{key:?}")).collect::<Vec<_>>().join(", ");
-    let more = if stale.len() > 3 { format!(" and {} more", stale.len() - 3) } else { String::new() };
-    let (subject, is_are) = (compared.subject(), compared.is_are());
-    loader.warn(
-        compared.key(),
-        format!("{subject} {is_are} out of date in {shown}{more}; the documents themselves were read, but programs that trust it read other values"),
-    );
+    loader.warn(compared.key(), out_of_date(compared, &stale));
     Consolidated::Stale
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use serde_json::{Map, Value as Json};
 
+use super::ahead;
 use super::array::{self, ArrayParts};
 use super::consolidated;
 use super::dimensions::Scope;
@@ -27,23 +28,28 @@ use crate::model::{
 /// The store fails; there is no dataset, or one of each version of Zarr; a document of a *group* is broken.
 pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, NczarrError> {
     let mut loader = Loader::new(source);
+    loader.ask(first_documents(options));
     if options.version != Some(ZarrVersion::V2) {
-        if let Some(node) = loader.required(v3::DOCUMENT)? {
+        let node = loader.probe(v3::DOCUMENT).map_err(|error| error.of_dataset(v3::DOCUMENT))?;
+        if let Some(node) = node {
             if options.version.is_none() {
-                refuse_both(&mut loader)?;
+                // With version 3 consolidated, a document more may cost more than the dataset.
+                let all = options.consolidated != ConsolidatedPolicy::Prefer || !v3::is_consolidated(&node);
+                refuse_both(&mut loader, if all { &VERSION2 } else { &[consolidated::KEY] })?;
             }
             return v3::read(loader, node, options);
         }
         if options.version == Some(ZarrVersion::V3) {
-            refuse_both(&mut loader).map_err(|error| match error {
+            refuse_both(&mut loader, &VERSION2).map_err(|error| match error {
                 NczarrError::Ambiguous { v2 } => NczarrError::OtherVersion { wanted: 3, found: v2 },
                 error => error,
             })?;
-            return Err(NczarrError::NotADataset);
+            return Err(loader.nothing());
         }
     }
-    let mut reader = Reader { loader, scope: Scope::default(), generation: None };
-    let only = reader.start(options)?;
+    let mut reader =
+        Reader { loader, scope: Scope::default(), generation: None, consolidated: Consolidated::Absent };
+    reader.start(options)?;
     let (root, root_array) = reader.root(options)?;
     let nc_properties = root
         .documents
@@ -52,11 +58,10 @@ pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, 
         .and_then(|zattrs| zattrs.get("_NCProperties"))
         .and_then(Json::as_str)
         .map(str::to_owned);
-    let consolidated = match (only, options.consolidated) {
-        (true, _) => Consolidated::Only,
-        (false, ConsolidatedPolicy::Compare) => consolidated::compare(&mut reader.loader),
-        (false, _) => Consolidated::Absent,
-    };
+    if options.consolidated == ConsolidatedPolicy::Compare && reader.loader.reads_documents() {
+        reader.consolidated = consolidated::compare(&mut reader.loader);
+    }
+    let consolidated = reader.consolidated;
     let format = match reader.generation {
         Some(generation) => Format::Nczarr(generation),
         None => Format::Zarr2,
@@ -72,6 +77,7 @@ struct Reader<'a> {
     loader: Loader<'a>,
     scope: Scope,
     generation: Option<Generation>,
+    consolidated: Consolidated,
 }
 
 /// The key of a document that could not be had, and why.
@@ -86,45 +92,91 @@ struct GroupParts {
 }
 
 impl Reader<'_> {
-    /// Chooses between the documents and `.zmetadata`; true for the latter. Where no document stands at the root,
-    /// `.zmetadata` is all there is.
-    fn start(&mut self, options: &ReadOptions) -> Result<bool, NczarrError> {
-        if !options.consolidated.uses_them() {
-            for key in [".zgroup", ".zarray", ".zattrs", ".nczarr"] {
-                if self.loader.required(key)?.is_some() {
-                    return Ok(false);
+    /// Chooses between the documents and `.zmetadata`. Where no document stands at the root, `.zmetadata` is all
+    /// there is.
+    fn start(&mut self, options: &ReadOptions) -> Result<(), NczarrError> {
+        let mut unused = None;
+        if options.consolidated.uses_them() {
+            let prefer = options.consolidated == ConsolidatedPolicy::Prefer;
+            match self.zmetadata()? {
+                None => {}
+                Some(Ok(documents)) => {
+                    unused = if prefer { consolidated::outdated(&mut self.loader, &documents)? } else { None };
+                    if unused.is_none() {
+                        self.read_only_from(documents);
+                        return Ok(());
+                    }
                 }
+                Some(Err(error)) if prefer => unused = Some(consolidated::unusable(&error)),
+                Some(Err(error)) => return Err(error),
             }
-            if options.consolidated == ConsolidatedPolicy::Ignore {
-                return Ok(false);
+            if !prefer {
+                return Ok(());
             }
         }
-        let Some(zmetadata) = self.loader.required(consolidated::KEY)? else { return Ok(false) };
-        let documents = consolidated::documents(&zmetadata)?;
+        self.loader.ask([".zgroup", ".zattrs"]);
+        for key in [".zgroup", ".zarray", ".zattrs", ".nczarr"] {
+            if self.probed(key)?.is_some() {
+                if let Some(text) = unused {
+                    self.loader.warn(consolidated::KEY, text);
+                    self.consolidated = Consolidated::Stale;
+                }
+                return Ok(());
+            }
+        }
+        if options.consolidated != ConsolidatedPolicy::Ignore
+            && let Some(documents) = self.zmetadata()?
+        {
+            self.read_only_from(documents?);
+        }
+        Ok(())
+    }
+
+    /// The documents in `.zmetadata`, if they are to be had.
+    fn zmetadata(&mut self) -> Result<Option<Result<Map<String, Json>, NczarrError>>, NczarrError> {
+        match self.loader.probe(consolidated::KEY) {
+            Ok(zmetadata) => Ok(zmetadata.map(|zmetadata| consolidated::documents(&zmetadata))),
+            Err(LoadError::Store(error)) => Err(error),
+            Err(error) => Ok(Some(Err(error.of_dataset(consolidated::KEY)))),
+        }
+    }
+
+    fn read_only_from(&mut self, documents: Map<String, Json>) {
         self.loader.read_only_from(documents);
-        Ok(true)
+        self.consolidated = Consolidated::Only;
     }
 
     fn root(&mut self, options: &ReadOptions) -> Result<(Group, bool), NczarrError> {
-        let zgroup = self.loader.required(".zgroup")?;
-        let zarray = if zgroup.is_none() { self.loader.required(".zarray")? } else { None };
+        let zgroup = self.probed(".zgroup")?;
+        let zarray = if zgroup.is_none() { self.probed(".zarray")? } else { None };
         if let Some(zarray) = zarray {
             let name = options.root_array_name.clone().unwrap_or_else(|| "data".to_owned());
+            if self.loader.is_hidden(".zattrs") {
+                self.loader.warn(
+                    &join_path("/", &name),
+                    "its attributes, if it has any, are left out: the service says that .zattrs may not be read, as \
+                     services do of objects that do not exist where listing is not allowed",
+                );
+            }
             return self.root_array(&name, zarray).map(|group| (group, true));
         }
-        let zattrs = self.loader.required(".zattrs")?;
+        let zattrs = match zgroup {
+            Some(_) => self.loader.required(".zattrs")?,
+            None => self.probed(".zattrs")?,
+        };
         let has = |document: Option<&Map<String, Json>>, key| {
             document.is_some_and(|document| document.contains_key(key))
         };
         let told = has(zattrs.as_deref(), "_nczarr_superblock")
             || has(zgroup.as_deref(), "_nczarr_superblock")
             || has(zgroup.as_deref(), "_NCZARR_SUPERBLOCK");
-        let nczarr = if options.pure || told { None } else { self.loader.required(".nczarr")? };
+        let nczarr = if options.pure || told { None } else { self.probed(".nczarr")? };
         if zgroup.is_none() && zattrs.is_none() && nczarr.is_none() {
-            let is_v3 = self.loader.object(v3::DOCUMENT).is_ok_and(|found| found.is_some());
+            let is_v3 = options.version == Some(ZarrVersion::V2)
+                && self.loader.object(v3::DOCUMENT).is_ok_and(|found| found.is_some());
             return Err(match is_v3 {
                 true => NczarrError::OtherVersion { wanted: 2, found: v3::DOCUMENT },
-                false => NczarrError::NotADataset,
+                false => self.loader.nothing(),
             });
         }
         if let Some(zgroup) = &zgroup {
@@ -133,7 +185,13 @@ impl Reader<'_> {
         if !options.pure {
             self.generation = generation(zgroup.as_deref(), zattrs.as_deref(), nczarr.as_deref())?;
         }
+        ahead::version2(&mut self.loader, self.generation)?;
         self.group(String::new(), "/".to_owned(), 0).map(|group| (group, false))
+    }
+
+    /// A document of the root that need not be there.
+    fn probed(&mut self, key: &str) -> Result<Option<Arc<Map<String, Json>>>, NczarrError> {
+        self.loader.probe(key).map_err(|error| error.of_dataset(key))
     }
 
     fn root_array(&mut self, name: &str, zarray: Arc<Map<String, Json>>) -> Result<Group, NczarrError> {
@@ -229,23 +287,18 @@ impl Reader<'_> {
         info: Option<&Map<String, Json>>,
     ) -> Result<(Vec<String>, Vec<String>), NczarrError> {
         if let Some(info) = info {
-            let list = |new: &str, old: &str| -> IndexSet<String> {
-                let value = info.get(new).or_else(|| info.get(old));
-                let names = value.and_then(Json::as_array).into_iter().flatten();
-                names.filter_map(Json::as_str).map(str::to_owned).collect()
-            };
-            let groups: Vec<String> = list("groups", "groups").into_iter().collect();
+            let (arrays, groups) = inside(info);
             for name in &groups {
                 if let Some(reason) = names::key_fault(name) {
                     let reason = format!("the group name {name:?} cannot be part of a key: {reason}");
                     return Err(NczarrError::Metadata { key: document_key(path, ".zattrs"), reason });
                 }
             }
-            return Ok((list("arrays", "vars").into_iter().collect(), groups));
+            return Ok((arrays, groups));
         }
         let prefix = path.trim_matches('/').to_owned();
         let (mut arrays, mut groups) = (Vec::new(), Vec::new());
-        for name in self.loader.children(&prefix)? {
+        for name in self.loader.children(&prefix)?.into_iter().filter(|name| name != v3::DOCUMENT) {
             let child = join_path(path, &name);
             let key = document_key(&child, ".zarray");
             match self.loader.object(&key) {
@@ -253,9 +306,7 @@ impl Reader<'_> {
                 Ok(None) => {
                     if self.loader.required(&document_key(&child, ".zgroup"))?.is_some() {
                         groups.push(name);
-                    } else if name != v3::DOCUMENT
-                        && !matches!(self.loader.object(&document_key(&child, v3::DOCUMENT)), Ok(None))
-                    {
+                    } else if is_there(&mut self.loader, &document_key(&child, v3::DOCUMENT))? {
                         let text =
                             "it is of Zarr version 3 (zarr.json) inside a group of version 2; it is left out";
                         self.loader.warn(&child, text);
@@ -303,7 +354,12 @@ impl Reader<'_> {
         zarray: Arc<Map<String, Json>>,
     ) -> Result<Result<array::Parsed, VariableFault>, NczarrError> {
         let attributes_key = document_key(key, ".zattrs");
-        let zattrs = match self.loader.object(&attributes_key) {
+        let zattrs = match key {
+            // Whether it is hidden was looked at before.
+            "" => self.loader.probe(&attributes_key),
+            _ => self.loader.object(&attributes_key),
+        };
+        let zattrs = match zattrs {
             Ok(zattrs) => zattrs,
             Err(error) => return error.of_variable(&attributes_key).map(Err),
         };
@@ -363,17 +419,52 @@ fn names_for_xarray(hierarchy: &Hierarchy) -> bool {
     hierarchy.variables().next().is_none() || hierarchy.variables().any(named)
 }
 
-/// Refuses a root that has documents of version 2 beside its `zarr.json`.
-fn refuse_both(loader: &mut Loader<'_>) -> Result<(), NczarrError> {
-    for v2 in [".zgroup", ".zarray", consolidated::KEY] {
-        // One that is broken is there as well.
-        match loader.object(v2) {
-            Ok(None) => {}
-            Err(LoadError::Store(error)) => return Err(error),
-            Ok(Some(_)) | Err(LoadError::Broken(_)) => return Err(NczarrError::Ambiguous { v2 }),
+/// The documents that every reading begins with.
+fn first_documents(options: &ReadOptions) -> Vec<&'static str> {
+    let version2: &[&str] = match options.consolidated {
+        ConsolidatedPolicy::Only | ConsolidatedPolicy::Prefer => &[consolidated::KEY],
+        ConsolidatedPolicy::Compare => &[".zgroup", ".zattrs", consolidated::KEY],
+        ConsolidatedPolicy::Ignore => &[".zgroup", ".zattrs"],
+    };
+    match options.version {
+        Some(ZarrVersion::V2) => version2.to_vec(),
+        Some(ZarrVersion::V3) => vec![v3::DOCUMENT],
+        None => [&[v3::DOCUMENT], version2].concat(),
+    }
+}
+
+/// What makes a root one of version 2.
+const VERSION2: [&str; 3] = [".zgroup", ".zarray", consolidated::KEY];
+
+/// Refuses a root that has one of these documents of version 2 beside its `zarr.json`.
+fn refuse_both(loader: &mut Loader<'_>, version2: &[&'static str]) -> Result<(), NczarrError> {
+    loader.ask(version2.iter().copied());
+    for &v2 in version2 {
+        if is_there(loader, v2)? {
+            return Err(NczarrError::Ambiguous { v2 });
         }
     }
     Ok(())
+}
+
+/// Whether there is such a document; one that is broken is there as well.
+pub(super) fn is_there(loader: &mut Loader<'_>, key: &str) -> Result<bool, NczarrError> {
+    match loader.probe(key) {
+        Ok(found) => Ok(found.is_some()),
+        Err(LoadError::Broken(_)) => Ok(true),
+        Err(LoadError::Store(error)) => Err(error),
+    }
+}
+
+/// The names of the arrays and groups that NCZarr says are in a group, each once.
+pub(super) fn inside(info: &Map<String, Json>) -> (Vec<String>, Vec<String>) {
+    let list = |new: &str, old: &str| -> Vec<String> {
+        let value = info.get(new).or_else(|| info.get(old));
+        let names = value.and_then(Json::as_array).into_iter().flatten();
+        let names: IndexSet<String> = names.filter_map(Json::as_str).map(str::to_owned).collect();
+        names.into_iter().collect()
+    };
+    (list("arrays", "vars"), list("groups", "groups"))
 }
 
 /// Which generation of NCZarr the root's documents are; `None` for pure Zarr.
@@ -421,7 +512,7 @@ fn group_version(key: &str, zgroup: &Map<String, Json>) -> Result<(), NczarrErro
 }
 
 /// One of NCZarr's objects: in the attributes, else in the other document, in small or capital letters.
-fn nczarr_object<'a>(
+pub(super) fn nczarr_object<'a>(
     what: &str,
     zattrs: Option<&'a Map<String, Json>>,
     other: Option<&'a Map<String, Json>>,

@@ -35,8 +35,9 @@ mod draft;
 mod read;
 mod write;
 
-pub(super) use self::consolidated::same_meaning;
-pub(super) use self::read::read;
+pub(super) use self::consolidated::{is_consolidated, same_meaning};
+pub(super) use self::draft::named;
+pub(super) use self::read::{is_group, read};
 pub(super) use self::write::{consolidated_object, group_object, variable_object};
 
 /// The document of a group or array.

@@ -28,6 +28,11 @@ pub(super) fn documents(root: &Map<String, Json>) -> Option<Result<Map<String, J
     Some(Ok(keyed.map(|(path, node)| (document_key(path, DOCUMENT), node.clone())).collect()))
 }
 
+/// Whether a root consolidates what is in it in a way that can be used.
+pub(in super::super) fn is_consolidated(root: &Map<String, Json>) -> bool {
+    matches!(documents(root), Some(Ok(_)))
+}
+
 /// Whether two documents of a node mean the same: zarr-python consolidates what other programs wrote in its own words.
 pub(in super::super) fn same_meaning(left: &Map<String, Json>, right: &Map<String, Json>) -> bool {
     let empty = Map::new();

@@ -1,5 +1,6 @@
 //! The attributes of the NCZarr version 3 draft; [the module above](super) says what was decided about it.
 
+use indexmap::IndexSet;
 use serde_json::{Map, Value as Json, json};
 
 use crate::dtype::{Dtype, Kind, NcType};
@@ -65,6 +66,19 @@ pub(super) fn is_draft(
 /// NCZarr's object for a `group` or `array`.
 pub(super) fn info<'a>(what: &str, zattrs: Option<&'a Map<String, Json>>) -> Option<&'a Map<String, Json>> {
     zattrs?.get(if what == "group" { GROUP } else { ARRAY })?.as_object()
+}
+
+/// The names of the arrays and groups that a group's document lists; `None`: it lists none.
+pub(in super::super) fn named(node: &Map<String, Json>) -> Option<Vec<String>> {
+    let info = info("group", node.get("attributes").and_then(Json::as_object))?;
+    Some([list(info, "arrays"), list(info, "subgroups")].concat())
+}
+
+/// The names in one of the lists of a group's object, each once.
+pub(super) fn list(info: &Map<String, Json>, member: &str) -> Vec<String> {
+    let names = info.get(member).and_then(Json::as_array).into_iter().flatten();
+    let names: IndexSet<&str> = names.filter_map(Json::as_str).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// The type that an array stands for; the error is a note about an alias that its elements do not fit.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
+use super::super::ahead;
 use super::super::array::{Parsed, attributes};
 use super::super::consolidated::{self as compared, Compared};
 use super::super::dimensions::Scope;
 use super::super::loader::Loader;
+use super::super::read::is_there;
 use super::super::{ConsolidatedPolicy, ReadOptions};
 use super::array::{self, ArrayParts, attributes_of};
 use super::{CONSOLIDATED, DOCUMENT, consolidated, draft};
@@ -26,8 +28,21 @@ pub(in super::super) fn read(
     node: Arc<Map<String, Json>>,
     options: &ReadOptions,
 ) -> Result<Hierarchy, NczarrError> {
-    let only =
-        options.consolidated.uses_them() && read_only_consolidated(&mut loader, &node)?;
+    let mut consolidated = Consolidated::Absent;
+    if options.consolidated.uses_them() {
+        match consolidated::documents(&node) {
+            None => {}
+            Some(Ok(documents)) => {
+                loader.read_only_from(documents);
+                consolidated = Consolidated::Only;
+            }
+            Some(Err(error)) if options.consolidated == ConsolidatedPolicy::Prefer => {
+                loader.warn(DOCUMENT, compared::cannot_be_used(&Compared::V3, &error));
+                consolidated = Consolidated::Stale;
+            }
+            Some(Err(error)) => return Err(error),
+        }
+    }
     let zattrs = node.get("attributes").and_then(Json::as_object);
     let nc_properties =
         zattrs.and_then(|zattrs| zattrs.get("_NCProperties")).and_then(Json::as_str).map(str::to_owned);
@@ -35,16 +50,17 @@ pub(in super::super) fn read(
     let draft =
         !root_array && !options.pure && draft::is_draft(zattrs, options.nczarr3, &mut loader.warnings)?;
     let mut reader = Reader { loader, scope: Scope::default(), draft };
+    if !root_array {
+        ahead::version3(&mut reader.loader, draft)?;
+    }
     let root = if root_array {
         reader.root_array(options.root_array_name.as_deref().unwrap_or("data"), node)?
     } else {
         reader.group(String::new(), "/".to_owned(), node, 0)?
     };
-    let consolidated = match (only, options.consolidated) {
-        (true, _) => Consolidated::Only,
-        (false, ConsolidatedPolicy::Compare) => reader.compare(),
-        (false, _) => Consolidated::Absent,
-    };
+    if options.consolidated == ConsolidatedPolicy::Compare {
+        consolidated = reader.compare();
+    }
     let format = if draft { Format::Nczarr3 } else { Format::Zarr3 };
     let warnings = reader.loader.warnings;
     Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, xarray: true, warnings })
@@ -139,17 +155,8 @@ impl Reader<'_> {
         path: &str,
         info: &Map<String, Json>,
     ) -> Result<Vec<(String, Child)>, NczarrError> {
-        let list = |member: &str| {
-            let mut names: Vec<String> = Vec::new();
-            for name in info.get(member).and_then(Json::as_array).into_iter().flatten() {
-                names.extend(name.as_str().map(str::to_owned));
-            }
-            let mut seen = std::collections::BTreeSet::new();
-            names.retain(|name| seen.insert(name.clone()));
-            names
-        };
         let mut content = Vec::new();
-        for name in list("arrays") {
+        for name in draft::list(info, "arrays") {
             let child = match names::key_fault(&name) {
                 Some(reason) => Child::Broken(VariableFault::Name { reason }),
                 None => match self.child(path, &name)? {
@@ -165,7 +172,7 @@ impl Reader<'_> {
             };
             content.push((name, child));
         }
-        for name in list("subgroups") {
+        for name in draft::list(info, "subgroups") {
             if let Some(reason) = names::key_fault(&name) {
                 let reason = format!("the group name {name:?} cannot be part of a key: {reason}");
                 return Err(NczarrError::Metadata { key: key.to_owned(), reason });
@@ -217,7 +224,7 @@ impl Reader<'_> {
     /// Says so where version 2 has something that version 3 has not.
     fn other_version(&mut self, path: &str) -> Result<(), NczarrError> {
         for document in [".zarray", ".zgroup"] {
-            if !matches!(self.loader.object(&document_key(path, document)), Ok(None)) {
+            if is_there(&mut self.loader, &document_key(path, document))? {
                 let text = format!(
                     "it is of Zarr version 2 ({document}) inside a group of version 3; it is left out"
                 );
@@ -279,11 +286,9 @@ enum Child {
     Broken(VariableFault),
 }
 
-/// Reads from now on what the root has consolidated; false where there is nothing.
-fn read_only_consolidated(loader: &mut Loader<'_>, root: &Map<String, Json>) -> Result<bool, NczarrError> {
-    let Some(documents) = consolidated::documents(root) else { return Ok(false) };
-    loader.read_only_from(documents?);
-    Ok(true)
+/// Whether a node says that it is a group.
+pub(in super::super) fn is_group(node: &Map<String, Json>) -> bool {
+    node.get("node_type").and_then(Json::as_str) == Some("group")
 }
 
 fn kind(key: &str, node: &Map<String, Json>) -> Result<Kind, NczarrError> {
