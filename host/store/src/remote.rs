@@ -11,7 +11,7 @@ mod engine;
 #[cfg(any(feature = "http", feature = "s3"))]
 mod limiter;
 mod options;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "s3"))]
 mod retry;
 #[cfg(any(feature = "http", feature = "s3"))]
 mod runtime;
@@ -24,9 +24,9 @@ pub(crate) use body::{Body, BodyFault};
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use engine::{Engine, Job};
 #[cfg(any(feature = "http", feature = "s3"))]
-pub(crate) use limiter::{Limiter, Window};
+pub(crate) use limiter::{Limiter, Turn, Window};
 pub use options::RemoteOptions;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use retry::{Failure, Retry};
 pub use secret::Secret;
 #[cfg(any(feature = "http", feature = "s3"))]

@@ -1,9 +1,11 @@
 //! Trying again, later and later.
 
 use std::error::Error;
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
+use super::body::BodyFault;
 use super::options::RemoteOptions;
 use super::tries::tried;
 use crate::error::{Location, StoreError};
@@ -34,6 +36,24 @@ impl Failure {
     /// A failure that may pass.
     pub(crate) fn again(reason: impl Into<String>) -> Self {
         Self::Again { reason: reason.into(), wish: None, source: None }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Final(error) => error.fmt(f),
+            Self::Again { reason, .. } => f.write_str(reason),
+        }
+    }
+}
+
+impl From<BodyFault> for Failure {
+    fn from(fault: BodyFault) -> Self {
+        match fault {
+            BodyFault::Refused(error) => Self::Final(error),
+            BodyFault::Broken { reason } => Self::again(reason),
+        }
     }
 }
 

@@ -1,0 +1,232 @@
+//! Where the objects of a dataset are, without their secrets.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use url::Url;
+
+use super::config::HttpConfig;
+use crate::error::StoreError;
+use crate::key::Key;
+use crate::remote::Secret;
+
+/// All but what never needs it: a server that decodes `+` as a blank, or takes `;` for its own, gets neither.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The URL of a dataset, taken apart.
+#[derive(Debug)]
+pub(super) struct Address {
+    /// The URL without user, query and final slash.
+    base: String,
+    query: Option<Secret>,
+    user: Option<(String, Secret)>,
+}
+
+impl Address {
+    /// Takes the URL of a configuration apart.
+    pub(super) fn new(config: &HttpConfig) -> Result<Self, StoreError> {
+        let invalid = |reason: &str| StoreError::InvalidOptions {
+            place: shown(&config.url),
+            reason: reason.to_owned(),
+        };
+        let mut url = Url::parse(&config.url).map_err(|error| {
+            invalid(&format!("this is no URL ({error}): give http[s]://host[:port]/path"))
+        })?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(invalid("this is no URL of an HTTP server: give http[s]://host[:port]/path"));
+        }
+        if url.fragment().is_some() {
+            return Err(invalid("what stands after # is not for the server: give the URL without it"));
+        }
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let user = match (url.username(), url.password()) {
+            ("", None) => config.user.clone(),
+            (user, password) => Some((decoded(user), Secret::new(decoded(password.unwrap_or_default())))),
+        };
+        let query = url.query().filter(|query| !query.is_empty()).map(Secret::new);
+        // neither fails on a URL with a host
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_query(None);
+        Ok(Self { base: url.as_str().trim_end_matches('/').to_owned(), query, user })
+    }
+
+    /// The URL for messages.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// As whom to ask.
+    pub(super) fn user(&self) -> Option<&(String, Secret)> {
+        self.user.as_ref()
+    }
+
+    /// The URL of an object, with the query that goes with every request.
+    pub(super) fn of(&self, key: Key<'_>) -> Result<Url, StoreError> {
+        let mut text = self.base.clone();
+        for segment in key.segments() {
+            text.push('/');
+            text.extend(utf8_percent_encode(segment, ENCODED));
+        }
+        if let Some(query) = &self.query {
+            text.push('?');
+            text.push_str(query.reveal());
+        }
+        Url::parse(&text).map_err(|error| StoreError::InvalidOptions {
+            place: self.base.clone(),
+            reason: format!("the key {:?} makes no URL here ({error})", key.as_str()),
+        })
+    }
+}
+
+/// Where an answer sends a request on to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// There, with or without the credentials.
+    Follow {
+        /// The new address.
+        url: Url,
+        /// The credentials may go there.
+        trusted: bool,
+    },
+    /// To the same name with a slash: it is a directory, which a file server would show as a page.
+    Directory,
+    /// Nowhere; why not, and the remedy.
+    Refused(String),
+}
+
+/// What to do with a redirection. Credentials and the query's secrets never go to another server, nor does anything
+/// go from https to http.
+pub(super) fn next(from: &Url, location: &str) -> Next {
+    let Ok(mut url) = from.join(location) else {
+        return Next::Refused("the server sends requests on to something that is no URL".to_owned());
+    };
+    url.set_fragment(None);
+    let to = shown(url.as_str());
+    if !matches!(url.scheme(), "http" | "https") {
+        return Next::Refused(format!("the server sends requests on to {to}, which is no HTTP server"));
+    }
+    if from.scheme() == "https" && url.scheme() == "http" {
+        return Next::Refused(format!(
+            "the server sends requests on from https to {to}, where others could read them: they are not sent"
+        ));
+    }
+    let same_host = from.host() == url.host();
+    if same_host && url.path().strip_suffix('/') == Some(from.path()) {
+        return Next::Directory;
+    }
+    let same_port = from.port_or_known_default() == url.port_or_known_default();
+    let upgraded =
+        from.scheme() == "http" && url.scheme() == "https" && from.port().is_none() && url.port().is_none();
+    let trusted = same_host && ((same_port && from.scheme() == url.scheme()) || upgraded);
+    if !trusted {
+        let secret = |pair: &(_, std::borrow::Cow<'_, str>)| {
+            from.query_pairs().any(|ours| ours == *pair && !ours.1.is_empty())
+        };
+        let bare = from.query().is_some_and(|ours| url.query() == Some(ours));
+        if bare || url.query_pairs().any(|pair| secret(&pair)) {
+            return Next::Refused(format!(
+                "the server sends requests on to another server, {to}, with the secrets of the URL: if that is meant, give that server's URL itself"
+            ));
+        }
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+    }
+    Next::Follow { url, trusted }
+}
+
+/// A URL without user, password, query and fragment, whether or not it can be parsed.
+pub(super) fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let path = rest.get(authority.len()..).unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Result<Address, StoreError> {
+        Address::new(&HttpConfig::new(url))
+    }
+
+    fn key(text: &str) -> Key<'_> {
+        Key::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_key_becomes_the_path_of_a_url_and_the_query_stays() {
+        let at = address("http://me:s%40crt@host:81/a%20b/x.zarr/?token=1%2F2").unwrap();
+        assert_eq!(at.base(), "http://host:81/a%20b/x.zarr");
+        assert_eq!(at.user().unwrap().0, "me");
+        assert_eq!(at.user().unwrap().1.reveal(), "s@crt");
+        assert_eq!(at.of(key("t/0.0")).unwrap().as_str(), "http://host:81/a%20b/x.zarr/t/0.0?token=1%2F2");
+        let at = address("https://host").unwrap();
+        assert_eq!(at.of(key(".zgroup")).unwrap().as_str(), "https://host/.zgroup");
+        assert_eq!(
+            at.of(key("é a/50%/x+y/?#/%2e%2e/[1]")).unwrap().as_str(),
+            "https://host/%C3%A9%20a/50%25/x%2By/%3F%23/%252e%252e/%5B1%5D"
+        );
+    }
+
+    #[test]
+    fn what_is_no_url_of_a_server_is_refused_without_its_secrets() {
+        for url in [
+            "",
+            "data.zarr",
+            "s3://b/k",
+            "ftp://u:pass@h/x?pass",
+            "http://",
+            "http://me:pass@:80?pass",
+            "http://h/x#mode=pass",
+        ] {
+            let error = address(url).unwrap_err();
+            assert!(matches!(error, StoreError::InvalidOptions { .. }), "{url}: {error}");
+            assert!(!format!("{error} {error:?}").contains("pass"), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn redirections_keep_secrets_at_home() {
+        let follow = |from: &str, location: &str| next(&Url::parse(from).unwrap(), location);
+        let trusted = |from, location, url: &str, trusted| {
+            assert_eq!(follow(from, location), Next::Follow { url: Url::parse(url).unwrap(), trusted });
+        };
+        trusted("http://h/a/b", "/c", "http://h/c", true);
+        trusted("http://h/a/b", "http://h:80/c", "http://h/c", true);
+        trusted("http://h/a/b", "https://h/a/b", "https://h/a/b", true);
+        trusted("http://h:8080/a", "https://h/a", "https://h/a", false);
+        trusted("http://h/a", "http://h:81/a", "http://h:81/a", false);
+        trusted("https://h/a", "https://h2/a", "https://h2/a", false);
+        trusted("https://h/a?token=1", "https://h2/a?sig=2", "https://h2/a?sig=2", false);
+        trusted("https://h/a?token=1", "https://h/b?token=1", "https://h/b?token=1", true);
+        trusted("https://h/a", "https://me:pw@h2/a", "https://h2/a", false);
+        for (from, location) in [
+            ("https://h/a", "http://h/a"),
+            ("https://h/a?token=1", "https://h2/a?x=2&token=1"),
+            ("https://h/a?secret", "//h2/a?secret"),
+            ("http://h/a", "ftp://h/a"),
+            ("http://h/a", "http://"),
+        ] {
+            assert!(matches!(follow(from, location), Next::Refused(_)), "{from} {location}");
+        }
+        assert_eq!(follow("http://h/a?x=1", "/a/"), Next::Directory);
+        assert_eq!(follow("http://h/a", "http://h/a/?x=1"), Next::Directory);
+    }
+
+    #[test]
+    fn what_is_shown_has_no_secrets() {
+        for (url, want) in [
+            ("https://u:p@h:1/a/b?q=1#f", "https://h:1/a/b"),
+            ("http://u:p@x@h", "http://h"),
+            ("u:p@h/x?q", "h/x"),
+            ("http://h/a@b", "http://h/a@b"),
+        ] {
+            assert_eq!(shown(url), want);
+        }
+    }
+}

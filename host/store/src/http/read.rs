@@ -1,0 +1,417 @@
+//! Reads, tried again where that may help.
+
+use reqwest::Response;
+
+use super::exchange::{Part, Reply, Service, Wanted, drain};
+use super::log::Record;
+use crate::error::StoreError;
+use crate::key::Key;
+use crate::remote::{Body, BodyFault, Failure, Retry, Turn, Window};
+use crate::store::{ReadInto, ReadRange};
+
+/// Bytes before a range that are read in vain where a server gives no ranges; more only if the range is longer still.
+const READ_IN_VAIN: u64 = 64 << 20;
+
+/// No object is longer than this, and some servers stumble over larger numbers.
+const LARGEST_OFFSET: u64 = i64::MAX as u64;
+
+impl Service {
+    /// [`Store::read`](crate::Store::read), as a task.
+    pub(super) async fn read(
+        &self,
+        key: Key<'_>,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+        window: &mut Window,
+    ) -> Result<bool, StoreError> {
+        let mut retry = Retry::new(&self.options);
+        loop {
+            out.clear();
+            let mut attempt = self.attempt(key, window, &retry).await;
+            let failure = match attempt.read(range, max_len, out).await {
+                Ok(found) => return Ok(found),
+                Err(failure) => attempt.failed(failure),
+            };
+            out.clear();
+            self.pause(key, failure, &mut retry).await?;
+        }
+    }
+
+    /// [`Store::read_into`](crate::Store::read_into), as a task.
+    pub(super) async fn read_into(
+        &self,
+        key: Key<'_>,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<Option<ReadInto>, StoreError> {
+        let mut retry = Retry::new(&self.options);
+        loop {
+            let mut window = Window::none();
+            let mut attempt = self.attempt(key, &mut window, &retry).await;
+            let failure = match attempt.read_into(offset, out).await {
+                Ok(found) => return Ok(found),
+                Err(failure) => attempt.failed(failure),
+            };
+            self.pause(key, failure, &mut retry).await?;
+        }
+    }
+
+    /// [`Store::len`](crate::Store::len), as a task.
+    pub(super) async fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+        let mut retry = Retry::new(&self.options);
+        loop {
+            let mut window = Window::none();
+            let mut attempt = self.attempt(key, &mut window, &retry).await;
+            let failure = match attempt.len().await {
+                Ok(len) => return Ok(len),
+                Err(failure) => attempt.failed(failure),
+            };
+            self.pause(key, failure, &mut retry).await?;
+        }
+    }
+
+    async fn attempt<'a>(&'a self, key: Key<'a>, window: &'a mut Window, retry: &Retry) -> Attempt<'a> {
+        let turn = self.limiter.turn().await;
+        let record = Record::new(self.address.base(), key, retry.number());
+        Attempt { service: self, key, turn, window, record }
+    }
+
+    async fn pause(&self, key: Key<'_>, failure: Failure, retry: &mut Retry) -> Result<(), StoreError> {
+        let attempt = retry.number();
+        let why = failure.to_string();
+        let pause = retry.pause(failure, "read", || self.at(key))?;
+        Record::retried(self.address.base(), key, attempt, pause, &why);
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+}
+
+/// One try of a read. It holds its turn for all requests that it takes.
+struct Attempt<'a> {
+    service: &'a Service,
+    key: Key<'a>,
+    turn: Turn,
+    window: &'a mut Window,
+    record: Record<'a>,
+}
+
+impl Attempt<'_> {
+    async fn read(&mut self, range: ReadRange, max_len: u64, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        let wanted = match range {
+            ReadRange::All | ReadRange::From(0) => Wanted::All,
+            // no header asks for no bytes, and what is too long is not fetched to find that out
+            ReadRange::Bounded { len, .. } | ReadRange::Suffix(len) if len == 0 || len > max_len => {
+                return self.read_by_length(range, max_len, out).await;
+            }
+            ReadRange::From(offset) | ReadRange::Bounded { offset, .. } if offset > LARGEST_OFFSET => {
+                return self.read_by_length(range, max_len, out).await;
+            }
+            ReadRange::From(offset) => Wanted::From(offset),
+            ReadRange::Bounded { offset, len } => closed(offset, len),
+            ReadRange::Suffix(len) => return self.read_suffix(len, max_len, out).await,
+        };
+        let reply = self.service.get(self.key, wanted, &mut self.record).await?;
+        self.take(reply, range, max_len, out).await
+    }
+
+    /// Reads a range once the length of the object says where it lies.
+    async fn read_by_length(
+        &mut self,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        let Some(len) = self.len().await? else { return Ok(false) };
+        self.read_of(len, range, max_len, out).await
+    }
+
+    /// Reads a range of an object of `len` bytes.
+    async fn read_of(
+        &mut self,
+        len: u64,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        let place = range.checked(len, max_len, || self.service.at(self.key))?;
+        if place.is_empty() {
+            return Ok(true);
+        }
+        let len = place.end - place.start;
+        let reply = self.service.get(self.key, closed(place.start, len), &mut self.record).await?;
+        self.take(reply, ReadRange::Bounded { offset: place.start, len }, max_len, out).await
+    }
+
+    /// Many servers do not understand "the last bytes". Some ignore it and send everything, some send something
+    /// else, some refuse: those are asked for the bytes by their places.
+    async fn read_suffix(&mut self, len: u64, max_len: u64, out: &mut Vec<u8>) -> Result<bool, Failure> {
+        let range = ReadRange::Suffix(len);
+        let learned = &self.service.learned;
+        let no_ranges = learned.ranges() == Some(false);
+        if !learned.suffixes() && !no_ranges {
+            return self.read_by_length(range, max_len, out).await;
+        }
+        let total = match self.service.get(self.key, Wanted::Suffix(len), &mut self.record).await? {
+            Reply::Unsatisfiable(total) => total,
+            Reply::Whole(response, Some(total)) if total > len && !no_ranges => {
+                drop(response);
+                Some(total)
+            }
+            reply => return self.take(reply, range, max_len, out).await,
+        };
+        match total {
+            Some(total) if total < len => {
+                range.checked(total, max_len, || self.service.at(self.key))?;
+                Ok(true)
+            }
+            Some(total) => {
+                learned.has_no_suffixes();
+                self.read_of(total, range, max_len, out).await
+            }
+            None => {
+                learned.has_no_suffixes();
+                self.read_by_length(range, max_len, out).await
+            }
+        }
+    }
+
+    /// Takes what an answer has of a range.
+    async fn take(
+        &mut self,
+        reply: Reply,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Failure> {
+        match reply {
+            Reply::Missing => Ok(false),
+            Reply::Unsatisfiable(total) => {
+                let Some(total) = self.total(total).await? else { return Ok(false) };
+                let place = range.checked(total, max_len, || self.service.at(self.key))?;
+                if place.is_empty() { Ok(true) } else { Err(self.contradiction(total)) }
+            }
+            Reply::Part(Part { response, len, total }) => {
+                if let ReadRange::Bounded { len: want, .. } | ReadRange::Suffix(want) = range
+                    && len < want
+                {
+                    drop(response);
+                    let Some(total) = self.total(total).await? else { return Ok(false) };
+                    range.checked(total, max_len, || self.service.at(self.key))?;
+                    return Err(Failure::again("the server gave fewer bytes than asked for"));
+                }
+                let cut = Cut { skip: 0, take: Some(len), rest: false, open: false };
+                self.collect(response, cut, max_len, out).await?;
+                Ok(true)
+            }
+            Reply::Whole(response, total) => {
+                let cut = self.cut(range, total, max_len)?;
+                if let Some(seen) = self.collect(response, cut, max_len, out).await? {
+                    range.checked(seen, max_len, || self.service.at(self.key))?;
+                    return Err(Failure::again("the answer ended too early"));
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Where a range lies in a body that is a whole object.
+    fn cut(&self, range: ReadRange, total: Option<u64>, max_len: u64) -> Result<Cut, Failure> {
+        let cut = match (total, range) {
+            (Some(total), range) => {
+                let place = range.checked(total, max_len, || self.service.at(self.key))?;
+                let take = Some(place.end - place.start);
+                Cut { skip: place.start, take, rest: place.end < total, open: false }
+            }
+            (None, ReadRange::All) => Cut { skip: 0, take: None, rest: false, open: true },
+            (None, ReadRange::From(offset)) => Cut { skip: offset, take: None, rest: false, open: true },
+            (None, ReadRange::Bounded { offset, len }) => {
+                Cut { skip: offset, take: Some(len), rest: true, open: true }
+            }
+            (None, ReadRange::Suffix(_)) => {
+                return Err(self.service.refused(self.key, "the server has no ranges and tells no length"));
+            }
+        };
+        self.check_cut(cut)?;
+        Ok(cut)
+    }
+
+    /// Learns that a server has no ranges, and refuses to read too much for the sake of little.
+    fn check_cut(&self, cut: Cut) -> Result<(), Failure> {
+        if cut.skip > 0 || cut.rest {
+            self.service.learned.has_no_ranges();
+        }
+        if cut.skip > READ_IN_VAIN.max(cut.take.unwrap_or(0)) {
+            let reason = format!(
+                "the server has no ranges, and for bytes from offset {} all before them would have to be read: ask for a server with ranges, or copy the dataset to a disk first",
+                cut.skip
+            );
+            return Err(self.service.refused(self.key, reason));
+        }
+        Ok(())
+    }
+
+    /// Collects a body in a caller's buffer; says how long it was where it ended before the cut.
+    async fn collect(
+        &mut self,
+        response: Response,
+        cut: Cut,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, Failure> {
+        let at = self.service.at(self.key);
+        if let Some(len) = cut.take.filter(|take| *take > max_len) {
+            return Err(StoreError::TooLarge { at, len, limit: max_len }.into());
+        }
+        self.turn.room(cut.take.unwrap_or(max_len), self.window).await;
+        let mut body = Body::begin(out, cut.take, max_len, at)?;
+        let seen = self.receive(response, cut, &mut |bytes| body.push(bytes)).await?;
+        if seen.is_none() {
+            body.finish()?;
+        }
+        Ok(seen)
+    }
+
+    /// Passes the bytes of a cut on; says how long the body was where it ended before the cut and nothing had told its
+    /// length. What follows a cut is left unread.
+    async fn receive(
+        &mut self,
+        mut response: Response,
+        cut: Cut,
+        push: &mut (dyn FnMut(&[u8]) -> Result<(), BodyFault> + Send),
+    ) -> Result<Option<u64>, Failure> {
+        let (mut skip, mut seen) = (cut.skip, 0u64);
+        let end = cut.take.map(|take| cut.skip.saturating_add(take));
+        while !(cut.rest && end.is_some_and(|end| seen >= end)) {
+            let bytes = response.chunk().await.map_err(|error| self.service.broken(self.key, error))?;
+            let Some(bytes) = bytes else {
+                let short = seen < cut.skip || end.is_some_and(|end| seen < end);
+                return match (short, cut.open) {
+                    (false, _) => Ok(None),
+                    (true, true) => Ok(Some(seen)),
+                    (true, false) => Err(Failure::again("the answer ended too early")),
+                };
+            };
+            self.record.received(bytes.len());
+            let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(bytes.len());
+            skip -= skipped as u64;
+            let mut wanted = bytes.get(skipped..).unwrap_or_default();
+            if let Some(end) = end.filter(|_| cut.rest) {
+                let left = end.saturating_sub(seen + skipped as u64);
+                let left = usize::try_from(left).unwrap_or(usize::MAX).min(wanted.len());
+                wanted = wanted.get(..left).unwrap_or_default();
+            }
+            seen += bytes.len() as u64;
+            push(wanted)?;
+        }
+        Ok(None)
+    }
+
+    async fn read_into(&mut self, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, Failure> {
+        if out.is_empty() || offset > LARGEST_OFFSET {
+            let len = self.len().await?;
+            return Ok(len.map(|object_len| ReadInto { filled: 0, object_len }));
+        }
+        let room = out.len() as u64;
+        let (response, cut, total) =
+            match self.service.get(self.key, closed(offset, room), &mut self.record).await? {
+                Reply::Missing => return Ok(None),
+                Reply::Unsatisfiable(total) => {
+                    let Some(object_len) = self.total(total).await? else { return Ok(None) };
+                    if object_len > offset {
+                        return Err(self.contradiction(object_len));
+                    }
+                    return Ok(Some(ReadInto { filled: 0, object_len }));
+                }
+                Reply::Part(Part { response, len, total }) => {
+                    (response, Cut { skip: 0, take: Some(len), rest: false, open: false }, total)
+                }
+                Reply::Whole(response, total) => {
+                    let take = total.map_or(room, |total| room.min(total.saturating_sub(offset)));
+                    let rest = total.is_none_or(|total| offset.saturating_add(room) < total);
+                    let skip = total.map_or(offset, |total| offset.min(total));
+                    let cut = Cut { skip, take: Some(take), rest, open: total.is_none() };
+                    self.check_cut(cut)?;
+                    (response, cut, total)
+                }
+            };
+        self.turn.room(cut.take.unwrap_or(room), self.window).await;
+        let mut filled = 0;
+        let ended = self
+            .receive(response, cut, &mut |bytes| match out.get_mut(filled..filled + bytes.len()) {
+                Some(to) => {
+                    to.copy_from_slice(bytes);
+                    filled += bytes.len();
+                    Ok(())
+                }
+                None => Err(BodyFault::Broken { reason: "more bytes came than were promised".to_owned() }),
+            })
+            .await?;
+        let Some(object_len) = self.total(total.or(ended)).await? else { return Ok(None) };
+        if filled as u64 != room.min(object_len.saturating_sub(offset)) {
+            return Err(Failure::again("the server gave fewer bytes than asked for"));
+        }
+        Ok(Some(ReadInto { filled, object_len }))
+    }
+
+    /// A length that an answer told, or else the server when asked.
+    async fn total(&mut self, told: Option<u64>) -> Result<Option<u64>, Failure> {
+        match told {
+            Some(total) => Ok(Some(total)),
+            None => self.len().await,
+        }
+    }
+
+    async fn len(&mut self) -> Result<Option<u64>, Failure> {
+        let Self { service, key, record, .. } = self;
+        if service.learned.head() {
+            match service.head(*key, record).await {
+                Ok(len) => return Ok(len),
+                Err(Some(failure)) => return Err(failure),
+                Err(None) => service.learned.has_no_head(),
+            }
+        }
+        let total = match service.get(*key, Wanted::Closed(0, 0), record).await? {
+            Reply::Missing => return Ok(None),
+            Reply::Unsatisfiable(total) => total,
+            Reply::Part(Part { response, total, .. }) => {
+                drain(response).await;
+                total
+            }
+            Reply::Whole(_, total) => total,
+        };
+        match total {
+            Some(total) => Ok(Some(total)),
+            None => Err(service
+                .refused(*key, "the server tells the length of an object neither for HEAD nor with a range")),
+        }
+    }
+
+    fn contradiction(&self, total: u64) -> Failure {
+        let reason = format!("the server has no such bytes (416), though it says that there are {total}");
+        self.service.refused(self.key, reason)
+    }
+
+    fn failed(mut self, failure: Failure) -> Failure {
+        self.record.failed(&failure);
+        failure
+    }
+}
+
+/// The bytes of a body that are wanted.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// Bytes before them.
+    skip: u64,
+    /// How many they are, where that is known.
+    take: Option<u64>,
+    /// Others may follow.
+    rest: bool,
+    /// The length of the body was not told.
+    open: bool,
+}
+
+/// `len` bytes, at least one, from `offset`.
+fn closed(offset: u64, len: u64) -> Wanted {
+    Wanted::Closed(offset, offset.saturating_add(len - 1).min(LARGEST_OFFSET))
+}
