@@ -19,12 +19,13 @@ pub use worker::Worker;
 
 use key::Keys;
 use shard::Shards;
+use worker::Bench;
 
 use crate::data_error::{ChunkFault, DataError};
 use crate::dtype::{ByteOrder, Dtype, Kind};
 use crate::grid::{self, Slab, SlabError};
 use crate::model::{Format, Variable};
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 use crate::quantize::{QuantizeError, Quantizer};
 
 /// A variable whose codecs are bound: reads and writes its data.
@@ -52,6 +53,8 @@ pub struct Array {
     pool: Pool,
     /// Workers of earlier calls, so that later ones allocate nothing.
     idle: Mutex<Vec<Worker>>,
+    /// What lanes compute with, one at a time.
+    benches: Mutex<Vec<Bench>>,
 }
 
 /// The byte order of elements in the caller's buffer.
@@ -141,6 +144,7 @@ impl Array {
             quantizer: Quantizer::of(variable),
             pool,
             idle: Mutex::default(),
+            benches: Mutex::default(),
         })
     }
 
@@ -217,13 +221,52 @@ impl Array {
     /// A worker for the calls below: one for each thread, used again from call to call.
     #[must_use]
     pub fn worker(&self) -> Worker {
-        let spare = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| Worker::new(&self.chain))
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    /// Gives a worker back, so that its memory is used again.
+    /// Gives a worker back, so that its memory is used again. Of the many of a remote store's lanes few are kept.
     pub fn give_back(&self, worker: Worker) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pool::in_lane() || idle.len() < self.pool.threads() {
+            idle.push(worker);
+        }
+    }
+
+    /// Whether its chunks lie in a store where a request is a round trip, so that many are to wait at a time.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        self.store.capabilities().in_flight > 1
+    }
+
+    /// Runs what a worker computes, as [`pool::compute`] does. On a lane the worker has its codecs' contexts and its
+    /// decoded chunk only as long.
+    fn compute<T>(&self, worker: &mut Worker, work: impl FnOnce(&mut Worker) -> T) -> T {
+        pool::compute(|| {
+            if worker.equipped {
+                return work(worker);
+            }
+            let spare = self.benches.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            worker.bench = spare.unwrap_or_else(|| Bench { chain: self.chain.scratch(), chunk: Vec::new() });
+            worker.equipped = true;
+            let done = work(worker);
+            if pool::in_lane() {
+                worker.equipped = false;
+                let bench = std::mem::take(&mut worker.bench);
+                self.benches.lock().unwrap_or_else(PoisonError::into_inner).push(bench);
+            }
+            done
+        })
+    }
+
+    /// Runs `work` on the threads, or on lanes of which each holds `bytes` while it waits.
+    fn spread(&self, tasks: u64, bytes: u64, work: &(dyn Fn() + Sync)) {
+        self.pool.run_on(&[&*self.store], tasks, bytes, work);
+    }
+
+    /// Bytes of the stored array in a chunk, or shard, of this shape.
+    fn decoded_len(&self, shape: &[u64]) -> u64 {
+        let lens = shape.iter().zip(&self.stored_shape).map(|(len, stored)| (*len).min((*stored).max(1)));
+        lens.fold(self.dtype.size() as u64, u64::saturating_mul)
     }
 
     /// Reads a hyperslab as [`read`](Self::read) does, on the caller's thread alone. Says whether any

@@ -1,6 +1,7 @@
 //! Chunks one by one, and the objects of the store that hold them: a chunk each, or a shard of chunks.
 
 use super::shard::{self, Builder, Shards};
+use super::worker::Encoded;
 use super::{Array, Worker, Written, worker};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Slab, SlabError};
@@ -89,7 +90,7 @@ impl Array {
         if !self.load_chunk(worker, shards, index)? {
             return Ok(None);
         }
-        let decoded = worker::decode(self, &mut worker.chain, &worker.stored, out);
+        let decoded = self.decode_stored(worker, out);
         decoded.map_err(|fault| self.chunk_error(worker, shard::of_chunk(index, fault)))?;
         Ok(Some(worker.stored.len()))
     }
@@ -203,17 +204,16 @@ impl Array {
         self.check_index(index, &self.chunk_shape)?;
         self.check_len(out.len())?;
         let Some(shards) = &self.shards else {
-            let decoded = worker::decode(self, &mut worker.chain, &worker.stored, out);
-            decoded.map_err(|fault| self.chunk_error(worker, fault))?;
+            self.decode_stored(worker, out).map_err(|fault| self.chunk_error(worker, fault))?;
             return Ok(Some(worker.stored.len()));
         };
-        worker
-            .decode_shard(self, shards, shards.number(index), out)
+        self.compute(worker, |worker| worker.decode_shard(self, shards, shards.number(index), out))
             .map_err(|fault| self.chunk_error(worker, shard::of_chunk(index, fault)))
     }
 
     /// Encodes and writes a whole object. `next` is asked for each of its [chunks](Self::object_chunks) as it is
-    /// stored; `false`: there is no such chunk. An object without chunks is not written.
+    /// stored; `false`: there is no such chunk. An object without chunks is not written. `next` should not wait for a
+    /// remote store: nothing else may be decoded or encoded meanwhile.
     ///
     /// # Errors
     /// The array has no such object, `next` fails, a chunk cannot be encoded, or the object cannot be written.
@@ -225,26 +225,36 @@ impl Array {
     ) -> Result<Written, DataError> {
         self.check_index(index, self.object_shape())?;
         worker.set_key(self, index);
-        worker.reserve_chunk(self).map_err(|fault| self.chunk_error(worker, fault))?;
-        let mut chunk = std::mem::take(&mut worker.chunk);
-        let written = self.encode_chunks(worker, index, &mut chunk, next);
-        worker.chunk = chunk;
-        written
+        let (written, encoded) = self.compute(worker, |worker| {
+            worker.reserve_chunk(self).map_err(|fault| self.chunk_error(worker, fault))?;
+            let mut chunk = std::mem::take(&mut worker.bench.chunk);
+            let encoded = self.encode_chunks(worker, index, &mut chunk, next);
+            worker.bench.chunk = chunk;
+            encoded
+        })?;
+        let sent = match encoded {
+            _ if written.chunks == 0 => Ok(0),
+            Some(encoded) => worker.send(self, encoded, &[]),
+            None => worker.send_shard(self).map(|()| worker.shard_len()),
+        };
+        let bytes = sent.map_err(|fault| self.chunk_error(worker, fault))? as u64;
+        Ok(Written { bytes, ..written })
     }
 
+    /// Encodes the chunks of an object; `None`: into a shard. Says how many there are.
     fn encode_chunks(
         &self,
         worker: &mut Worker,
         index: &[u64],
         chunk: &mut [u8],
         next: &mut NextChunk<'_>,
-    ) -> Result<Written, DataError> {
+    ) -> Result<(Written, Option<Encoded>), DataError> {
         let Some(shards) = &self.shards else {
             if !next(index, chunk)? {
-                return Ok(Written::default());
+                return Ok((Written::default(), None));
             }
-            let bytes = worker.encode(self, chunk).map_err(|fault| self.chunk_error(worker, fault))? as u64;
-            return Ok(Written { chunks: 1, bytes });
+            let encoded = worker.pack(self, chunk).map_err(|fault| self.chunk_error(worker, fault))?;
+            return Ok((Written { chunks: 1, bytes: 0 }, Some(encoded)));
         };
         let key = worker.key().to_owned();
         let failed = |fault| self.object_error(&key, fault);
@@ -257,10 +267,10 @@ impl Array {
                 chunks += 1;
             }
         }
-        if chunks == 0 {
-            return Ok(Written::default());
+        if chunks > 0 {
+            builder.finish().map_err(failed)?;
         }
-        Ok(Written { chunks, bytes: builder.finish().map_err(failed)? as u64 })
+        Ok((Written { chunks, bytes: 0 }, None))
     }
 
     /// Writes an object as it is stored.
@@ -279,6 +289,11 @@ impl Array {
         worker.set_key(self, index);
         let removed = worker.parsed_key().and_then(|key| Ok(self.store.delete(key)?));
         removed.map(drop).map_err(|fault| self.chunk_error(worker, fault))
+    }
+
+    /// Decodes the chunk that was loaded.
+    fn decode_stored(&self, worker: &mut Worker, out: &mut [u8]) -> Result<(), ChunkFault> {
+        self.compute(worker, |worker| worker::decode(self, &mut worker.bench.chain, &worker.stored, out))
     }
 
     /// Reads the stored bytes of a chunk of a shard; `false`: there is none.
@@ -301,11 +316,15 @@ impl Array {
         worker.set_key(self, &shard);
         let change = || {
             let has_old = worker.load_shard(self, shards)?;
-            let mut builder = Builder::new(self, shards, &shard, has_old, worker)?;
-            builder.keep(shards.number(index))?;
-            add(&mut builder).map_err(|fault| shard::of_chunk(index, fault))?;
-            let len = builder.last_len();
-            builder.finish()?;
+            let len = self.compute(worker, |worker| {
+                let mut builder = Builder::new(self, shards, &shard, has_old, worker)?;
+                builder.keep(shards.number(index))?;
+                add(&mut builder).map_err(|fault| shard::of_chunk(index, fault))?;
+                let len = builder.last_len();
+                builder.finish()?;
+                Ok::<_, ChunkFault>(len)
+            })?;
+            worker.send_shard(self)?;
             Ok(len)
         };
         change().map_err(|fault| self.chunk_error(worker, fault))

@@ -269,21 +269,20 @@ impl Touched {
 impl Worker {
     /// Reads the index of the shard with the worker's key; `false`: there is no such shard.
     fn load_index(&mut self, array: &Array, shards: &Shards) -> Result<bool, ChunkFault> {
-        for _ in 0..2 {
-            let Some(len) = array.store.len(self.parsed_key()?)? else { return Ok(false) };
-            let (place, _) = shards.places(len)?;
-            resize(&mut self.shard.index, shards.index_len())?;
-            let key = ncz_store::Key::parse(&self.key)?;
-            let Some(read) = array.store.read_into(key, place.start, &mut self.shard.index)? else {
-                return Ok(false);
-            };
-            if read.object_len == len && read.filled == self.shard.index.len() {
-                shards.check(&self.shard.index)?;
-                self.shard.object_len = len;
-                return Ok(true);
-            }
+        resize(&mut self.shard.index, shards.index_len())?;
+        let (key, index) = (ncz_store::Key::parse(&self.key)?, &mut self.shard.index);
+        let read = match shards.at_end {
+            true => array.store.read_end_into(key, index)?,
+            false => array.store.read_into(key, 0, index)?,
+        };
+        let Some(read) = read else { return Ok(false) };
+        shards.places(read.object_len)?;
+        if read.filled != index.len() {
+            return Err(ShardFault::Changed.into());
         }
-        Err(ShardFault::Changed.into())
+        shards.check(index)?;
+        self.shard.object_len = read.object_len;
+        Ok(true)
     }
 
     /// Reads the whole shard with the worker's key; `false`: there is none.
@@ -362,7 +361,7 @@ impl Worker {
         let (index, len) = (&self.shard.index, self.shard.object_len);
         let Some(place) = shards.entry(index, number, len, &array.chain)? else { return Ok(None) };
         let stored = self.shard.object.get(place.start as usize..place.end as usize).unwrap_or_default();
-        super::worker::decode(array, &mut self.chain, stored, out)?;
+        super::worker::decode(array, &mut self.bench.chain, stored, out)?;
         Ok(Some(stored.len()))
     }
 }
@@ -373,7 +372,7 @@ fn check_len(chain: &FilterChain, len: u64) -> Result<(), ChunkFault> {
     if len <= most { Ok(()) } else { Err(ChunkFault::TooLong { got: len, most, chain: chain.to_string() }) }
 }
 
-fn resize(buffer: &mut Vec<u8>, len: usize) -> Result<(), ChunkFault> {
+pub(super) fn resize(buffer: &mut Vec<u8>, len: usize) -> Result<(), ChunkFault> {
     buffer.truncate(len);
     buffer.try_reserve(len - buffer.len()).map_err(|_| ChunkFault::Memory { len })?;
     buffer.resize(len, 0);

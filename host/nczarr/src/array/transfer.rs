@@ -1,22 +1,25 @@
-//! Moving hyperslabs: every thread takes the next chunk until none is left.
+//! Moving hyperslabs: every thread, or lane, takes the next chunk until none is left.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::region::{self, Region};
+use super::worker::Encoded;
 use super::{Array, Elements, Worker, Written};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Cover, Slab};
+use crate::pool;
 
 /// Reads a slab with all threads.
 pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8]) -> Result<(), DataError> {
     let cover = slab.cover(&array.chunk_shape);
     let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
+    let bytes = array.chain.chunk_len() as u64;
     if cover.is_sequential() {
         // Each chunk's part is the next run of `out`, so each thread gets runs of its own.
         let runs = Mutex::new((0, out));
-        return each_chunk(array, chunks, |worker| {
+        return each_chunk(array, chunks, bytes, |worker| {
             let Some(run) = next_run(array, &cover, chunks, &runs, worker) else { return Ok(false) };
             read_run(array, worker, elements, run)?;
             Ok(true)
@@ -25,15 +28,16 @@ pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8
     // Parts of different chunks interleave: decoding is done in parallel, only copying takes turns.
     let next = AtomicU64::new(0);
     let out = Mutex::new(out);
-    each_chunk(array, chunks, |worker| {
+    each_chunk(array, chunks, bytes, |worker| {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= chunks {
             return Ok(false);
         }
         cover.part(number, &mut worker.index, &mut worker.segments);
-        let found = decode_part(array, worker, elements)?;
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        scatter(array, worker, slab, elements, found, &mut out);
+        read_part(array, worker, elements, |worker, found| {
+            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+            scatter(array, worker, slab, elements, found, &mut out);
+        })?;
         Ok(true)
     })
 }
@@ -54,8 +58,9 @@ pub(super) fn read_serial(
         let result = if chunks == 1 {
             read_run(array, worker, elements, out)
         } else {
-            decode_part(array, worker, elements)
-                .inspect(|&found| scatter(array, worker, slab, elements, found, out))
+            read_part(array, worker, elements, |worker, found| {
+                scatter(array, worker, slab, elements, found, out);
+            })
         };
         any |= result.map_err(|fault| array.chunk_error(worker, fault))?;
     }
@@ -87,7 +92,7 @@ pub(super) fn write(array: &Array, slab: &Slab, elements: Elements, data: &[u8])
     let cover = slab.cover(&array.chunk_shape);
     let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
     let next = AtomicU64::new(0);
-    each_chunk(array, chunks, |worker| {
+    each_chunk(array, chunks, array.chain.chunk_len() as u64, |worker| {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= chunks {
             return Ok(false);
@@ -110,16 +115,17 @@ pub(super) fn chunk_count(array: &Array, cover: &Cover<'_>) -> Result<Option<u64
     }
 }
 
-/// Calls `step` on every thread until it says that nothing is left, or one fails. Of several errors
-/// the first one is reported.
+/// Calls `step` on every thread, or on lanes of which each holds `bytes`, until it says that nothing is left, or one
+/// fails. Of several errors the first one is reported.
 pub(super) fn each_chunk(
     array: &Array,
     chunks: u64,
+    bytes: u64,
     step: impl Fn(&mut Worker) -> Result<bool, ChunkFault> + Sync,
 ) -> Result<(), DataError> {
     let failure: Mutex<Option<DataError>> = Mutex::new(None);
     let failed = || failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-    array.pool.run(chunks, &|| {
+    array.spread(chunks, bytes, &|| {
         let mut worker = array.worker();
         while !failed() {
             match step(&mut worker) {
@@ -170,21 +176,20 @@ fn read_run(
     run: &mut [u8],
 ) -> Result<bool, ChunkFault> {
     if !takes_whole_chunk(array, worker) || !array.is_c_order() || run.len() != array.chain.chunk_len() {
-        let found = decode_part(array, worker, elements)?;
-        if !found {
-            region::fill(run, array.fill(elements));
-            return Ok(false);
-        }
-        worker.target.packed(&worker.segments, array.dtype.size());
-        copy_part(array, worker, elements, found, run);
-        return Ok(true);
+        return read_part(array, worker, elements, |worker, found| {
+            if !found {
+                return region::fill(run, array.fill(elements));
+            }
+            worker.target.packed(&worker.segments, array.dtype.size());
+            copy_part(array, worker, elements, found, run);
+        });
     }
     worker.set_own_key(array);
     let found = worker.decode(array, run)?;
     if !found {
         region::fill(run, array.fill(elements));
     } else if array.swaps(elements) {
-        region::swap_bytes(run, array.dtype.swap_unit());
+        pool::compute(|| region::swap_bytes(run, array.dtype.swap_unit()));
     }
     Ok(found)
 }
@@ -199,17 +204,25 @@ fn takes_whole_chunk(array: &Array, worker: &Worker) -> bool {
     })
 }
 
-/// Decodes the worker's chunk into its own buffer, in the caller's byte order; `false`: there is none.
-fn decode_part(array: &Array, worker: &mut Worker, elements: Elements) -> Result<bool, ChunkFault> {
-    if array.is_beyond(&worker.index, &array.chunk_shape) {
-        return Ok(false);
-    }
+/// Reads the worker's chunk into its own buffer, in the caller's byte order, and calls `put` with whether there is one.
+fn read_part(
+    array: &Array,
+    worker: &mut Worker,
+    elements: Elements,
+    put: impl FnOnce(&mut Worker, bool),
+) -> Result<bool, ChunkFault> {
     worker.set_own_key(array);
-    let found = worker.decode_own(array)?;
-    if found && array.swaps(elements) {
-        region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
-    }
-    Ok(found)
+    let found = !array.is_beyond(&worker.index, &array.chunk_shape) && worker.fetch(array)?;
+    array.compute(worker, |worker| {
+        if found {
+            worker.unpack(array)?;
+            if array.swaps(elements) {
+                region::swap_bytes(&mut worker.bench.chunk, array.dtype.swap_unit());
+            }
+        }
+        put(worker, found);
+        Ok(found)
+    })
 }
 
 /// Copies the worker's part to where it stands in the output of the whole slab.
@@ -242,7 +255,7 @@ fn copy_part(array: &Array, worker: &mut Worker, elements: Elements, found: bool
             worker.segments[d].len = stored_len(array, worker, d);
         }
         if worker.segments.iter().all(|segment| segment.len > 0) {
-            region::copy(&worker.segments, element, &worker.chunk, &worker.source, out, &worker.target);
+            region::copy(&worker.segments, element, &worker.bench.chunk, &worker.source, out, &worker.target);
         }
     }
 }
@@ -266,10 +279,22 @@ fn write_part(
     data: &[u8],
 ) -> Result<usize, ChunkFault> {
     worker.set_own_key(array);
-    match change_chunk(array, worker, slab, elements, data, |worker| worker.decode_own(array))? {
-        Some(run) => worker.encode(array, &data[run]),
-        None => worker.encode_own(array),
-    }
+    // What the slab does not take of the chunk stays as it is.
+    let has_old = !covers_stored_part(array, worker, &array.chunk_shape) && worker.fetch(array)?;
+    let encoded = array.compute(worker, |worker| {
+        let old = |worker: &mut Worker| {
+            if has_old {
+                worker.unpack(array)?;
+            }
+            Ok(has_old)
+        };
+        match change_chunk(array, worker, slab, elements, data, old)? {
+            Some(run) if array.chain.is_empty() => Ok(Encoded::Given(run)),
+            Some(run) => worker.pack(array, &data[run]),
+            None => worker.pack_own(array),
+        }
+    })?;
+    worker.send(array, encoded, data)
 }
 
 /// Makes the chunk that the worker's part is to be stored as: a run of `data`, or else the worker's own chunk.
@@ -297,26 +322,26 @@ pub(super) fn change_chunk(
         // Some elements stay as they are.
         if !decode_old(worker)? {
             worker.reserve_chunk(array)?;
-            region::fill(&mut worker.chunk, &array.fill);
+            region::fill(&mut worker.bench.chunk, &array.fill);
         }
     } else {
         worker.reserve_chunk(array)?;
-        region::fill(&mut worker.chunk, &array.fill);
+        region::fill(&mut worker.bench.chunk, &array.fill);
     }
     worker.target.in_chunk(&worker.segments, &array.chunk_shape, element, &array.axes);
     if array.swaps(elements) && !whole {
         // Kept elements are in the stored order already: turn round, change, turn back.
-        region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
+        region::swap_bytes(&mut worker.bench.chunk, array.dtype.swap_unit());
     }
-    region::copy(&worker.segments, element, data, &worker.source, &mut worker.chunk, &worker.target);
+    region::copy(&worker.segments, element, data, &worker.source, &mut worker.bench.chunk, &worker.target);
     if let Some(quantizer) = quantizer {
-        let chunk = &mut worker.chunk;
+        let chunk = &mut worker.bench.chunk;
         region::each_run(&worker.segments, element, &worker.source, &worker.target, &mut |s, t, run| {
             quantizer.apply((s / element) as u64, &mut chunk[t..t + run]);
         });
     }
     if array.swaps(elements) {
-        region::swap_bytes(&mut worker.chunk, array.dtype.swap_unit());
+        region::swap_bytes(&mut worker.bench.chunk, array.dtype.swap_unit());
     }
     Ok(None)
 }

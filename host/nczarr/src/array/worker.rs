@@ -1,24 +1,27 @@
 //! What one thread needs to move chunks between a store and memory.
 
-use ncz_registry::chain::{ChainScratch, FilterChain};
+use std::ops::Range;
+
+use ncz_registry::chain::ChainScratch;
 use ncz_store::{Key, ReadRange, StoreError, WriteMode};
 
 use super::Array;
 use super::region::Region;
-use super::shard::ShardBuffers;
+use super::shard::{self, ShardBuffers};
 use crate::data_error::ChunkFault;
 use crate::grid::Segment;
+use crate::pool;
 
 /// The buffers and codec contexts of one thread. Everything in it is used again from chunk to chunk,
 /// so that after the first ones nothing is allocated.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Worker {
-    pub(super) chain: ChainScratch,
+    pub(super) bench: Bench,
+    /// Whether `bench` is of the worker's array. On a lane it is so only while the lane computes.
+    pub(super) equipped: bool,
     pub(super) stored: Vec<u8>,
     /// Of the object that is worked on.
     pub(super) key: String,
-    /// A whole decoded chunk, where it cannot be decoded in place.
-    pub(super) chunk: Vec<u8>,
     pub(super) index: Vec<u64>,
     pub(super) segments: Vec<Segment>,
     pub(super) source: Region,
@@ -26,21 +29,25 @@ pub struct Worker {
     pub(super) shard: ShardBuffers,
 }
 
-impl Worker {
-    pub(super) fn new(chain: &FilterChain) -> Self {
-        Self {
-            chain: chain.scratch(),
-            stored: Vec::new(),
-            key: String::new(),
-            chunk: Vec::new(),
-            index: Vec::new(),
-            segments: Vec::new(),
-            source: Region::default(),
-            target: Region::default(),
-            shard: ShardBuffers::default(),
-        }
-    }
+/// What is needed to compute, not to wait: lanes share a few of them.
+#[derive(Debug, Default)]
+pub(super) struct Bench {
+    pub(super) chain: ChainScratch,
+    /// A whole decoded chunk, where it cannot be decoded in place.
+    pub(super) chunk: Vec<u8>,
+}
 
+/// A chunk that was encoded.
+pub(super) enum Encoded {
+    /// It is written; its length.
+    Written(usize),
+    /// It is in `stored`.
+    Stored,
+    /// It is this part of the caller's data.
+    Given(Range<usize>),
+}
+
+impl Worker {
     /// Makes the key of the object at `index`.
     pub(super) fn set_key(&mut self, array: &Array, index: &[u64]) {
         array.keys.write(&mut self.key, index);
@@ -61,11 +68,11 @@ impl Worker {
 
     /// Makes room for a decoded chunk.
     pub(super) fn reserve_chunk(&mut self, array: &Array) -> Result<(), ChunkFault> {
-        let len = array.chain.chunk_len();
-        if self.chunk.len() != len {
-            self.chunk.clear();
-            self.chunk.try_reserve_exact(len).map_err(|_| ChunkFault::Memory { len })?;
-            self.chunk.resize(len, 0);
+        let (chunk, len) = (&mut self.bench.chunk, array.chain.chunk_len());
+        if chunk.len() != len {
+            chunk.clear();
+            chunk.try_reserve_exact(len).map_err(|_| ChunkFault::Memory { len })?;
+            chunk.resize(len, 0);
         }
         Ok(())
     }
@@ -92,46 +99,94 @@ impl Worker {
     /// Reads and decodes the chunk into `out`; `false`: there is none.
     pub(super) fn decode(&mut self, array: &Array, out: &mut [u8]) -> Result<bool, ChunkFault> {
         if array.chain.is_empty() {
-            return match array.store.read_into(Key::parse(&self.key)?, 0, out)? {
-                None => Ok(false),
-                Some(read) if read.object_len == out.len() as u64 && read.filled == out.len() => Ok(true),
-                Some(read) => Err(ChunkFault::Length { want: out.len() as u64, got: read.object_len }),
-            };
+            return read_raw(array, &self.key, out);
         }
         if !self.load(array)? {
             return Ok(false);
         }
-        array.chain.decode(0, &mut self.chain, &self.stored, out)?;
+        array.compute(self, |worker| array.chain.decode(0, &mut worker.bench.chain, &worker.stored, out))?;
         Ok(true)
     }
 
-    /// Reads and decodes the chunk into the worker's own buffer; `false`: there is none.
-    pub(super) fn decode_own(&mut self, array: &Array) -> Result<bool, ChunkFault> {
+    /// Reads what [`unpack`](Self::unpack) decodes; `false`: there is no such chunk.
+    pub(super) fn fetch(&mut self, array: &Array) -> Result<bool, ChunkFault> {
+        if !array.chain.is_empty() {
+            return self.load(array);
+        }
+        shard::resize(&mut self.stored, array.chain.chunk_len())?;
+        read_raw(array, &self.key, &mut self.stored)
+    }
+
+    /// Decodes what was fetched into the worker's own chunk.
+    pub(super) fn unpack(&mut self, array: &Array) -> Result<(), ChunkFault> {
+        if array.chain.is_empty() {
+            std::mem::swap(&mut self.stored, &mut self.bench.chunk);
+            return Ok(());
+        }
         self.reserve_chunk(array)?;
-        let mut chunk = std::mem::take(&mut self.chunk);
-        let found = self.decode(array, &mut chunk);
-        self.chunk = chunk;
-        found
+        let Bench { chain, chunk } = &mut self.bench;
+        Ok(array.chain.decode(0, chain, &self.stored, chunk)?)
+    }
+
+    /// Encodes a chunk, for [`send`](Self::send). A lane keeps the result, so that others compute while it is
+    /// written; elsewhere it is written at once, which saves a copy.
+    pub(super) fn pack(&mut self, array: &Array, chunk: &[u8]) -> Result<Encoded, ChunkFault> {
+        let encoded = array.chain.encode(&mut self.bench.chain, chunk)?;
+        if !pool::in_lane() {
+            array.store.write(Key::parse(&self.key)?, encoded, WriteMode::Replace)?;
+            return Ok(Encoded::Written(encoded.len()));
+        }
+        self.stored.clear();
+        let len = encoded.len();
+        self.stored.try_reserve(len).map_err(|_| ChunkFault::Memory { len })?;
+        self.stored.extend_from_slice(encoded);
+        Ok(Encoded::Stored)
+    }
+
+    /// The same with the worker's own chunk.
+    pub(super) fn pack_own(&mut self, array: &Array) -> Result<Encoded, ChunkFault> {
+        if array.chain.is_empty() {
+            std::mem::swap(&mut self.stored, &mut self.bench.chunk);
+            return Ok(Encoded::Stored);
+        }
+        let chunk = std::mem::take(&mut self.bench.chunk);
+        let encoded = self.pack(array, &chunk);
+        self.bench.chunk = chunk;
+        encoded
+    }
+
+    /// Writes what was encoded, of the caller's `data`, as far as that is not done. Returns its length.
+    pub(super) fn send(&self, array: &Array, encoded: Encoded, data: &[u8]) -> Result<usize, ChunkFault> {
+        let stored = match encoded {
+            Encoded::Written(len) => return Ok(len),
+            Encoded::Stored => &self.stored,
+            Encoded::Given(run) => &data[run],
+        };
+        self.store(array, stored)?;
+        Ok(stored.len())
     }
 
     /// Encodes and writes a chunk; returns the stored length.
     pub(super) fn encode(&mut self, array: &Array, chunk: &[u8]) -> Result<usize, ChunkFault> {
-        let stored = array.chain.encode(&mut self.chain, chunk)?;
-        array.store.write(Key::parse(&self.key)?, stored, WriteMode::Replace)?;
-        Ok(stored.len())
-    }
-
-    /// Encodes and writes the worker's own buffer.
-    pub(super) fn encode_own(&mut self, array: &Array) -> Result<usize, ChunkFault> {
-        let chunk = std::mem::take(&mut self.chunk);
-        let written = self.encode(array, &chunk);
-        self.chunk = chunk;
-        written
+        let encoded = match array.chain.is_empty() {
+            true => Encoded::Given(0..chunk.len()),
+            false => array.compute(self, |worker| worker.pack(array, chunk))?,
+        };
+        self.send(array, encoded, chunk)
     }
 
     /// Writes stored bytes as they are.
-    pub(super) fn store(&mut self, array: &Array, stored: &[u8]) -> Result<(), ChunkFault> {
-        Ok(array.store.write(Key::parse(&self.key)?, stored, WriteMode::Replace)?)
+    pub(super) fn store(&self, array: &Array, stored: &[u8]) -> Result<(), ChunkFault> {
+        Ok(array.store.write(self.parsed_key()?, stored, WriteMode::Replace)?)
+    }
+}
+
+/// Reads a chunk that is stored as it is; `false`: there is none.
+fn read_raw(array: &Array, key: &str, out: &mut [u8]) -> Result<bool, ChunkFault> {
+    match array.store.read_into(Key::parse(key)?, 0, out)? {
+        None => Ok(false),
+        Some(read) if read.object_len == out.len() as u64 && read.filled == out.len() => Ok(true),
+        Some(read) => Err(ChunkFault::Length { want: out.len() as u64, got: read.object_len }),
     }
 }
 

@@ -6,7 +6,7 @@ use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
 use super::Strings;
-use super::chunks::Chunks;
+use super::chunks::{Chunks, Hands};
 use super::fixed::{self, Undecodable};
 use crate::array::{Array, Elements, Written};
 use crate::blocks::Blocks;
@@ -18,6 +18,9 @@ use crate::pool::Pool;
 
 /// Bytes of elements of a fixed length to hold at a time: they may be much longer than their strings.
 const BLOCK_BYTES: u64 = 8 << 20;
+
+/// The same where the chunks of a block are to be asked for at the same time.
+const REMOTE_BLOCK_BYTES: u64 = 64 << 20;
 
 /// A variable whose elements are strings and whose codecs are bound: `S` and `U` of a fixed length,
 /// `vlen-utf8` and `vlen-bytes`, version 3's `string` and `variable_length_bytes`.
@@ -128,6 +131,13 @@ impl StringArray {
         }
     }
 
+    fn is_remote(&self) -> bool {
+        match &self.kind {
+            StringKind::Fixed(array) => array.is_remote(),
+            StringKind::AnyLength(chunks) => chunks.is_remote(),
+        }
+    }
+
     /// Reads a hyperslab in C order, with all threads. Elements of chunks that do not exist read as the
     /// fill value, the empty string where there is none.
     ///
@@ -139,7 +149,7 @@ impl StringArray {
             StringKind::Fixed(array) => self.read_fixed(slab, elements, |block, out| {
                 array.read(block, Elements::Native, out).map(|()| true)
             }),
-            StringKind::AnyLength(chunks) => chunks.read(chunks.pool(), slab, elements),
+            StringKind::AnyLength(chunks) => chunks.read(Hands::All, slab, elements),
         }
         .map(|(strings, _)| strings)
     }
@@ -158,7 +168,7 @@ impl StringArray {
                     array.read_with(&mut worker, block, Elements::Native, out)
                 })?
             }
-            StringKind::AnyLength(chunks) => chunks.read(&Pool::serial(), slab, elements)?,
+            StringKind::AnyLength(chunks) => chunks.read(Hands::Caller, slab, elements)?,
         };
         Ok(found.then_some(strings))
     }
@@ -175,7 +185,7 @@ impl StringArray {
             StringKind::Fixed(array) => self.write_fixed(slab, &fitted, |block, elements| {
                 array.write(block, Elements::Native, elements).map(|()| Written::default())
             }),
-            StringKind::AnyLength(chunks) => chunks.write(chunks.pool(), slab, &fitted),
+            StringKind::AnyLength(chunks) => chunks.write(Hands::All, slab, &fitted),
         }
         .map(drop)
     }
@@ -194,7 +204,7 @@ impl StringArray {
                     array.write_with(&mut worker, block, Elements::Native, elements)
                 })
             }
-            StringKind::AnyLength(chunks) => chunks.write(&Pool::serial(), slab, &fitted),
+            StringKind::AnyLength(chunks) => chunks.write(Hands::Caller, slab, &fitted),
         }
     }
 
@@ -307,7 +317,8 @@ impl StringArray {
 
     /// The slab in pieces that follow each other.
     fn blocks(&self, slab: &Slab) -> impl Iterator<Item = Slab> {
-        let blocks = Blocks::new(slab.count(), &self.chunk_shape, self.dtype.size() as u64, BLOCK_BYTES);
+        let most = if self.is_remote() { REMOTE_BLOCK_BYTES } else { BLOCK_BYTES };
+        let blocks = Blocks::new(slab.count(), &self.chunk_shape, self.dtype.size() as u64, most);
         blocks.map(|block| {
             let starts = block.start().iter().zip(slab.start()).zip(slab.stride());
             let start: Vec<u64> = starts.map(|((nth, start), stride)| start + nth * stride).collect();

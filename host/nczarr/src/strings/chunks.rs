@@ -14,7 +14,7 @@ use crate::data_error::{ChunkFault, DataError};
 use crate::dtype::Kind;
 use crate::grid::{Cover, Segment, Slab};
 use crate::model::Variable;
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 
 /// The chunks of a variable whose strings are of any length.
 #[derive(Debug)]
@@ -34,6 +34,18 @@ pub(super) struct Chunks {
     pool: Pool,
     idle: Mutex<Vec<Lane>>,
 }
+
+/// Who does the work.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hands {
+    /// The caller's thread alone.
+    Caller,
+    /// All threads of the pool, or lanes.
+    All,
+}
+
+/// What a string is thought to take in memory.
+const STRING_BYTES: u64 = 64;
 
 /// What one thread works with.
 #[derive(Debug, Default)]
@@ -110,18 +122,19 @@ impl Chunks {
         &self.chain
     }
 
-    pub(super) fn pool(&self) -> &Pool {
-        &self.pool
+    /// Whether they lie in a store where a request is a round trip.
+    pub(super) fn is_remote(&self) -> bool {
+        self.store.capabilities().in_flight > 1
     }
 
     pub(super) fn stored_shape(&self) -> &[u64] {
         &self.stored_shape
     }
 
-    /// Reads a slab that was checked, of so many elements. Says whether any chunk of it exists.
+    /// Reads a slab that was checked, of so many elements, by these `hands`. Says whether any chunk of it exists.
     pub(super) fn read(
         &self,
-        pool: &Pool,
+        hands: Hands,
         slab: &Slab,
         elements: usize,
     ) -> Result<(Strings, bool), DataError> {
@@ -133,7 +146,7 @@ impl Chunks {
         }
         self.reserve(&mut strings, elements, 0)?;
         let parts = Mutex::new(Vec::new());
-        self.each_chunk(pool, count, |lane, number| {
+        self.each_chunk(hands, count, |lane, number| {
             cover.part(number, &mut lane.index, &mut lane.segments);
             let part = self.read_part(lane, number)?;
             parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
@@ -171,13 +184,13 @@ impl Chunks {
         Ok((strings, found))
     }
 
-    /// Writes a slab that was checked.
-    pub(super) fn write(&self, pool: &Pool, slab: &Slab, strings: &[&[u8]]) -> Result<Written, DataError> {
+    /// Writes a slab that was checked, by these `hands`.
+    pub(super) fn write(&self, hands: Hands, slab: &Slab, strings: &[&[u8]]) -> Result<Written, DataError> {
         let cover = slab.cover(&self.chunk_shape);
         let steps = row_major(slab.count());
         let chunks = self.count(&cover)?;
         let bytes = AtomicU64::new(0);
-        self.each_chunk(pool, chunks, |lane, number| {
+        self.each_chunk(hands, chunks, |lane, number| {
             cover.part(number, &mut lane.index, &mut lane.segments);
             let stored = self.write_part(lane, &steps, strings)?;
             bytes.fetch_add(stored as u64, Ordering::Relaxed);
@@ -213,7 +226,13 @@ impl Chunks {
     }
 
     fn read_part(&self, lane: &mut Lane, number: u64) -> Result<Part, ChunkFault> {
-        let found = self.decode(lane)?;
+        let stored = self.fetch(lane)?;
+        pool::compute(|| self.unpack_part(lane, number, stored.as_deref()))
+    }
+
+    /// What the lane's segments take of its chunk, which is decoded here; `None`: there is none.
+    fn unpack_part(&self, lane: &mut Lane, number: u64, stored: Option<&[u8]>) -> Result<Part, ChunkFault> {
+        let found = self.decode(lane, stored)?;
         let elements = lane.segments.iter().map(|segment| segment.len).product::<u64>() as usize;
         let mut strings = Strings::new();
         let memory = |_| ChunkFault::Memory { len: elements };
@@ -245,8 +264,22 @@ impl Chunks {
             }
         });
         let is_whole = from.iter().all(|from| matches!(from, From::New(_)));
-        let found = !is_whole && !self.covers_stored(lane) && self.decode(lane)?;
+        let old = if is_whole || self.covers_stored(lane) { None } else { self.fetch(lane)? };
         self.keys.write(&mut lane.key, &lane.index);
+        let stored = pool::compute(|| self.pack(lane, &from, strings, old.as_deref()))?;
+        self.save(&lane.key, &stored)?;
+        Ok(stored.len())
+    }
+
+    /// Makes the stored bytes of a chunk.
+    fn pack(
+        &self,
+        lane: &mut Lane,
+        from: &[From],
+        strings: &[&[u8]],
+        old: Option<&[u8]>,
+    ) -> Result<Vec<u8>, ChunkFault> {
+        let found = self.decode(lane, old)?;
         let element = |place: usize| match from[place] {
             From::New(at) => strings.get(at).copied().unwrap_or_default(),
             From::Old if found => lane.layout.string(&lane.chunk, place),
@@ -257,9 +290,14 @@ impl Chunks {
         let mut chunk = Vec::new();
         chunk.try_reserve_exact(len).map_err(|_| ChunkFault::Memory { len })?;
         layout::write(&mut chunk, self.elements, all());
-        let stored = self.chain.encode_bytes(&mut lane.scratch, &chunk)?;
-        self.save(&lane.key, stored)?;
-        Ok(stored.len())
+        if self.chain.is_empty() {
+            return Ok(chunk);
+        }
+        let encoded = self.chain.encode_bytes(&mut lane.scratch, &chunk)?;
+        let mut stored = Vec::new();
+        stored.try_reserve_exact(encoded.len()).map_err(|_| ChunkFault::Memory { len: encoded.len() })?;
+        stored.extend_from_slice(encoded);
+        Ok(stored)
     }
 
     /// Where an element of the lane's segments stands in its chunk; `None` beyond the stored array.
@@ -285,16 +323,21 @@ impl Chunks {
         })
     }
 
-    /// Reads, decodes and checks the lane's chunk; `false`: there is none.
-    fn decode(&self, lane: &mut Lane) -> Result<bool, ChunkFault> {
+    /// Reads the stored bytes of the lane's chunk; `None`: there is none.
+    fn fetch(&self, lane: &mut Lane) -> Result<Option<Vec<u8>>, ChunkFault> {
         let beyond = (0..lane.index.len())
             .any(|d| lane.index[d].saturating_mul(self.chunk_shape[d]) >= self.stored_shape[d]);
         if beyond {
-            return Ok(false);
+            return Ok(None);
         }
         self.keys.write(&mut lane.key, &lane.index);
-        let Some(stored) = self.load(&lane.key)? else { return Ok(false) };
-        self.chain.decode_bytes(&mut lane.scratch, &stored, MAX_CHUNK_BYTES, &mut lane.chunk)?;
+        self.load(&lane.key)
+    }
+
+    /// Decodes and checks the lane's chunk; `false`: there is none.
+    fn decode(&self, lane: &mut Lane, stored: Option<&[u8]>) -> Result<bool, ChunkFault> {
+        let Some(stored) = stored else { return Ok(false) };
+        self.chain.decode_bytes(&mut lane.scratch, stored, MAX_CHUNK_BYTES, &mut lane.chunk)?;
         lane.layout.parse(&lane.chunk, self.elements, self.is_text)?;
         Ok(true)
     }
@@ -321,16 +364,16 @@ impl Chunks {
         })
     }
 
-    /// Calls `step` for each of `count` chunks on all threads until one fails.
+    /// Calls `step` for each of `count` chunks until one fails.
     fn each_chunk(
         &self,
-        pool: &Pool,
+        hands: Hands,
         count: u64,
         step: impl Fn(&mut Lane, u64) -> Result<(), ChunkFault> + Sync,
     ) -> Result<(), DataError> {
         let next = AtomicU64::new(0);
         let failure: Mutex<Option<DataError>> = Mutex::new(None);
-        pool.run(count, &|| {
+        let work = || {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut lane = idle.unwrap_or_default();
             loop {
@@ -345,8 +388,19 @@ impl Chunks {
                     break;
                 }
             }
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
-        });
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if !pool::in_lane() || idle.len() < self.pool.threads() {
+                idle.push(lane);
+            }
+        };
+        match hands {
+            Hands::Caller => work(),
+            // The stored chunk and the decoded one.
+            Hands::All => {
+                let bytes = (self.elements as u64).saturating_mul(2 * STRING_BYTES);
+                self.pool.run_on(&[&*self.store], count, bytes, &work);
+            }
+        }
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
             Some(error) => Err(error),

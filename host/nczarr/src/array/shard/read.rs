@@ -3,7 +3,8 @@
 //! The index of each shard that a slab touches is read once, then the chunks that it wants: those that lie next to
 //! each other as one range. A small shard of which most is wanted is read as a whole instead, and so is every shard of
 //! a store that cannot read ranges. Threads take ranges; memory is bounded by a range, or such a shard, a thread,
-//! besides a list of the chunks of as many shards as there are threads.
+//! besides a list of the chunks of as many shards as there are threads. Where a request is a round trip, lanes take the
+//! place of threads, ranges are not made shorter than is worth one, and every small shard is read as a whole.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,6 +18,9 @@ use crate::grid::{Cover, Slab};
 
 /// Bytes of a range that holds several chunks, at most.
 const RUN_LEN: u64 = 4 << 20;
+
+/// Bytes of a range of which no shorter ones are made to share them among lanes.
+const SHORT_RUN: u64 = 1 << 20;
 
 /// Decoded bytes of a shard that is read as a whole, at most.
 const SMALL_SHARD: u64 = 8 << 20;
@@ -34,16 +38,17 @@ pub(in super::super) fn read(
 ) -> Result<(), DataError> {
     let cover = slab.cover(&shards.shape);
     let Some(total) = chunk_count(array, &cover)? else { return Ok(()) };
-    let threads = array.pool.threads() as u64;
+    let longest = RUN_LEN.max(array.chain.chunk_len() as u64);
+    let threads = array.pool.workers(&[&*array.store], u64::MAX, longest) as u64;
     let reader = Reader { array, shards, cover: &cover, elements, threads, total };
     let out = Mutex::new(out);
-    let batch = threads.max((PLANNED / shards.chunks.max(1)) as u64);
+    let batch = (array.pool.threads() as u64).max((PLANNED / shards.chunks.max(1)) as u64);
     let mut first = 0;
     while first < total {
         let end = total.min(first.saturating_add(batch));
         let tasks = Mutex::new(Vec::new());
         let next = AtomicU64::new(first);
-        each_chunk(array, end - first, |worker| {
+        each_chunk(array, end - first, shards.index_len() as u64, |worker| {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= end {
                 return Ok(false);
@@ -54,7 +59,8 @@ pub(in super::super) fn read(
         })?;
         let tasks = tasks.into_inner().unwrap_or_else(PoisonError::into_inner);
         let next = AtomicUsize::new(0);
-        each_chunk(array, tasks.len() as u64, |worker| {
+        let bytes = tasks.iter().map(|task| reader.bytes(task)).max().unwrap_or(0);
+        each_chunk(array, tasks.len() as u64, bytes, |worker| {
             let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(false) };
             reader.run(worker, task, &mut |worker, found| {
                 let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,6 +107,7 @@ struct Reader<'a> {
     /// The shards that the slab touches.
     cover: &'a Cover<'a>,
     elements: Elements,
+    /// How many work at the same time: threads, or lanes.
     threads: u64,
     /// How many shards are touched.
     total: u64,
@@ -184,15 +191,30 @@ impl Reader<'_> {
             .map(|((index, shard), (len, chunk))| (len - index * shard).min(*shard).div_ceil(*chunk))
             .product();
         let bytes = (array.chain.chunk_len() as u64).saturating_mul(present);
-        // With few shards, threads share the chunks of one.
-        bytes <= SMALL_SHARD && wanted * 4 >= present * 3 && self.total >= self.threads
+        // With few shards, threads share the chunks of one; a round trip more would cost more than that gains.
+        let shared = self.total < self.threads && !array.is_remote();
+        bytes <= SMALL_SHARD && wanted * 4 >= present * 3 && !shared
+    }
+
+    /// What a worker holds while it reads for a task.
+    fn bytes(&self, task: &Task) -> u64 {
+        match &task.work {
+            Work::Absent | Work::Missing(_) => 0,
+            Work::Whole => self.array.decoded_len(&self.shards.shape),
+            Work::Run { pieces, .. } => {
+                let ends = pieces.first().zip(pieces.last());
+                ends.map_or(0, |(first, last)| last.place.end.saturating_sub(first.place.start))
+            }
+        }
     }
 
     /// Puts chunks together that lie next to each other, in ranges small enough that each thread gets some.
     fn runs(&self, mut pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
         let len = |piece: &Piece| piece.place.end - piece.place.start;
         let all = pieces.iter().map(len).fold(0, u64::saturating_add);
-        let most = if self.total >= self.threads { RUN_LEN } else { RUN_LEN.min(all / self.threads) };
+        let short = if self.array.is_remote() { SHORT_RUN } else { 0 };
+        let share = all / self.threads;
+        let most = if self.total >= self.threads { RUN_LEN } else { RUN_LEN.min(share.max(short)) };
         pieces.sort_unstable_by_key(|piece| (piece.place.start, piece.part));
         let mut runs: Vec<Vec<Piece>> = Vec::new();
         let mut run_start = 0;
@@ -222,8 +244,30 @@ impl Reader<'_> {
     ) -> Result<(), ChunkFault> {
         let Self { array, shards, .. } = self;
         let touched = Touched::new(self.cover, task.shard);
-        let chunks = touched.slab.cover(&array.chunk_shape);
         array.keys.write(&mut worker.key, &touched.index);
+        let found = match &task.work {
+            Work::Absent | Work::Missing(_) => false,
+            Work::Whole => worker.load_shard(array, shards)?,
+            Work::Run { object_len, pieces } => {
+                let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(()) };
+                worker.shard.object_len = *object_len;
+                worker.read_range(array, first.place.start..last.place.end)?
+            }
+        };
+        array.compute(worker, |worker| self.place(worker, task, &touched, found, emit))
+    }
+
+    /// Decodes what was read for a task; `found`: it is what was planned.
+    fn place(
+        &self,
+        worker: &mut Worker,
+        task: &Task,
+        touched: &Touched,
+        found: bool,
+        emit: &mut dyn FnMut(&mut Worker, bool),
+    ) -> Result<(), ChunkFault> {
+        let Self { array, shards, .. } = self;
+        let chunks = touched.slab.cover(&array.chunk_shape);
         match &task.work {
             Work::Absent => self.absent(worker, task.shard, emit),
             Work::Missing(parts) => {
@@ -232,7 +276,7 @@ impl Reader<'_> {
                     emit(worker, false);
                 }
             }
-            Work::Whole if !worker.load_shard(array, shards)? => self.absent(worker, task.shard, emit),
+            Work::Whole if !found => self.absent(worker, task.shard, emit),
             Work::Whole => {
                 for part in 0..chunks.chunks().unwrap_or(0) {
                     let number = touched.part(&chunks, part, shards, worker);
@@ -245,23 +289,20 @@ impl Reader<'_> {
                     emit(worker, found);
                 }
             }
-            Work::Run { object_len, pieces } => {
-                let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(()) };
-                let start = first.place.start;
-                worker.shard.object_len = *object_len;
-                let same = worker.read_range(array, start..last.place.end)?;
+            Work::Run { pieces, .. } => {
+                let start = pieces.first().map_or(0, |piece| piece.place.start);
                 for Piece { part, place } in pieces {
                     let number = touched.part(&chunks, *part, shards, worker);
                     let mut place = (place.start - start) as usize..(place.end - start) as usize;
                     let mut fetch = |worker: &mut Worker, out: &mut [u8]| {
-                        if !same {
+                        if !found {
                             if !worker.load_chunk(array, shards, number)? {
                                 return Ok(false);
                             }
                             place = 0..worker.stored.len();
                         }
                         let stored = worker.stored.get(place.clone()).unwrap_or_default();
-                        super::super::worker::decode(array, &mut worker.chain, stored, out)?;
+                        super::super::worker::decode(array, &mut worker.bench.chain, stored, out)?;
                         Ok(true)
                     };
                     let found =
@@ -286,11 +327,11 @@ impl Reader<'_> {
         decode: impl FnOnce(&mut Worker, &mut [u8]) -> Result<bool, ChunkFault>,
     ) -> Result<bool, ChunkFault> {
         worker.reserve_chunk(self.array)?;
-        let mut chunk = std::mem::take(&mut worker.chunk);
+        let mut chunk = std::mem::take(&mut worker.bench.chunk);
         let found = decode(worker, &mut chunk);
-        worker.chunk = chunk;
+        worker.bench.chunk = chunk;
         if matches!(found, Ok(true)) && self.array.swaps(self.elements) {
-            region::swap_bytes(&mut worker.chunk, self.array.dtype.swap_unit());
+            region::swap_bytes(&mut worker.bench.chunk, self.array.dtype.swap_unit());
         }
         found
     }

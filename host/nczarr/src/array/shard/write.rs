@@ -6,9 +6,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz_store::WriteMode;
-
 use super::super::transfer::{change_chunk, chunk_count, covers_stored_part, each_chunk};
+use super::super::worker::Bench;
 use super::super::{Array, Elements, Worker, Written};
 use super::{CHECKSUM_LEN, MISSING, Shards, Touched, of_chunk};
 use crate::data_error::{ChunkFault, DataError};
@@ -26,7 +25,9 @@ pub(in super::super) fn write(
     let Some(total) = chunk_count(array, &cover)? else { return Ok(()) };
     let writer = Writer { array, shards, slab, cover: &cover, elements, data };
     let next = AtomicU64::new(0);
-    each_chunk(array, total, |worker| {
+    // The old shard and the new one.
+    let bytes = array.decoded_len(&shards.shape).saturating_mul(2);
+    each_chunk(array, total, bytes, |worker| {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= total {
             return Ok(false);
@@ -70,14 +71,23 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Writes the part of the slab that is in one shard.
     fn write(&self, worker: &mut Worker, shard: u64) -> Result<Written, ChunkFault> {
-        let Self { array, shards, slab, elements, data, .. } = *self;
+        let Self { array, shards, .. } = *self;
         let touched = Touched::new(self.cover, shard);
-        let chunks = touched.slab.cover(&array.chunk_shape);
-        let wanted = chunks.chunks().unwrap_or(0);
+        let wanted = touched.slab.cover(&array.chunk_shape).chunks().unwrap_or(0);
         array.keys.write(&mut worker.key, &touched.index);
         self.cover.part(shard, &mut worker.index, &mut worker.segments);
         let has_old =
             !covers_stored_part(array, worker, &shards.shape) && worker.load_shard(array, shards)?;
+        let bytes = array.compute(worker, |worker| self.build(worker, &touched, has_old))?;
+        worker.send_shard(array)?;
+        Ok(Written { chunks: wanted, bytes: bytes as u64 })
+    }
+
+    /// Makes the shard anew in the worker. Returns its length.
+    fn build(&self, worker: &mut Worker, touched: &Touched, has_old: bool) -> Result<usize, ChunkFault> {
+        let Self { array, shards, slab, elements, data, .. } = *self;
+        let chunks = touched.slab.cover(&array.chunk_shape);
+        let wanted = chunks.chunks().unwrap_or(0);
         let mut builder = Builder::new(array, shards, &touched.index, has_old, worker)?;
         for part in 0..wanted {
             let number = touched.part(&chunks, part, shards, builder.worker);
@@ -89,9 +99,9 @@ impl Writer<'_> {
                         return Ok(false);
                     }
                     worker.reserve_chunk(array)?;
-                    let mut chunk = std::mem::take(&mut worker.chunk);
+                    let mut chunk = std::mem::take(&mut worker.bench.chunk);
                     let found = worker.decode_shard(array, shards, number, &mut chunk);
-                    worker.chunk = chunk;
+                    worker.bench.chunk = chunk;
                     Ok(found?.is_some())
                 };
                 match change_chunk(array, builder.worker, slab, elements, data, old)? {
@@ -101,7 +111,7 @@ impl Writer<'_> {
             };
             append(&mut builder).map_err(|fault| of_chunk(&index, fault))?;
         }
-        Ok(Written { chunks: wanted, bytes: builder.finish()? as u64 })
+        builder.finish()
     }
 }
 
@@ -169,13 +179,13 @@ impl<'a> Builder<'a> {
 
     /// Adds the next chunk.
     pub(in super::super) fn encode(&mut self, chunk: &[u8]) -> Result<(), ChunkFault> {
-        let Worker { chain, shard, .. } = &mut *self.worker;
-        push(&mut shard.built, &mut shard.entries, self.array.chain.encode(chain, chunk)?)
+        let Worker { bench, shard, .. } = &mut *self.worker;
+        push(&mut shard.built, &mut shard.entries, self.array.chain.encode(&mut bench.chain, chunk)?)
     }
 
     /// Adds the worker's own chunk.
     pub(in super::super) fn encode_own(&mut self) -> Result<(), ChunkFault> {
-        let Worker { chain, shard, chunk, .. } = &mut *self.worker;
+        let Worker { bench: Bench { chain, chunk }, shard, .. } = &mut *self.worker;
         push(&mut shard.built, &mut shard.entries, self.array.chain.encode(chain, chunk)?)
     }
 
@@ -185,7 +195,7 @@ impl<'a> Builder<'a> {
         push(&mut shard.built, &mut shard.entries, stored)
     }
 
-    /// Keeps the remaining chunks, adds the index and writes the shard. Returns its length.
+    /// Keeps the remaining chunks and adds the index. Returns the length of the shard, which is to be sent.
     pub(in super::super) fn finish(mut self) -> Result<usize, ChunkFault> {
         self.keep(self.shards.chunks)?;
         let buffers = &mut self.worker.shard;
@@ -206,9 +216,19 @@ impl<'a> Builder<'a> {
         } else {
             buffers.built[..len].copy_from_slice(index);
         }
-        let key = ncz_store::Key::parse(&self.worker.key)?;
-        self.array.store.write(key, &buffers.built, WriteMode::Replace)?;
         Ok(buffers.built.len())
+    }
+}
+
+impl Worker {
+    /// Writes the shard that was made last.
+    pub(in super::super) fn send_shard(&self, array: &Array) -> Result<(), ChunkFault> {
+        self.store(array, &self.shard.built)
+    }
+
+    /// Its length.
+    pub(in super::super) fn shard_len(&self) -> usize {
+        self.shard.built.len()
     }
 }
 
