@@ -1,5 +1,211 @@
 //! Datasets in S3, and in what speaks its protocol.
+//!
+//! The object `a/b` of a dataset is the object `<prefix>/a/b` of a bucket. Each is replaced whole or not at all, as
+//! S3 does it; one above the size of a part comes in parts, which are thrown away if they cannot all be written.
+//!
+//! What a new dataset promises:
+//!
+//! * **Where nothing was**: it is written in place. The object `.ncz-unfinished` in it shuts out other writers of this
+//!   program, and is deleted by [`publish`](crate::Store::publish). Its makers write the documents of its root last, so
+//!   that nobody takes a part of it for a dataset. What is dropped unpublished deletes what it wrote.
+//! * **In the place of another one** ([`CreateOptions::replace_if`]): it is written beside it, below
+//!   `<prefix>.ncz-new-<random>`. Publishing it moves it in, inside the service: the old root's documents go first, the
+//!   new root's documents come last. At any moment the whole old or the whole new dataset is at one of the two
+//!   places. A failure before the first deletion leaves the old one as it was. One after it leaves the new one beside
+//!   its place, and the error says how to get it.
 
+mod client;
 mod config;
+mod copy;
+mod credentials;
+mod failure;
+mod gang;
+mod list;
+mod read;
+mod remove;
+mod shared;
+mod stage;
+mod write;
 
-pub use config::{Addressing, Checksums, Credentials, S3Config};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::client::Connection;
+pub use self::config::{Addressing, Checksums, Credentials, S3Config};
+use self::read::Part;
+use self::shared::Shared;
+use self::stage::Stage;
+use crate::error::{Location, StoreError};
+use crate::key::{Key, Prefix};
+use crate::options::{Access, CreateOptions};
+use crate::remote::{Engine, Window};
+use crate::store::{
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
+};
+
+/// A dataset in S3.
+///
+/// ```no_run
+/// use ncz_store::s3::{S3Config, S3Store};
+/// use ncz_store::{Access, Key, StoreExt};
+///
+/// let config = S3Config::new("bucket", "ocean/2024.zarr").with_endpoint("http://127.0.0.1:9000");
+/// let store = S3Store::open(config, Access::Read)?;
+/// let document = store.read_vec(Key::parse("zarr.json")?, 1 << 20)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct S3Store {
+    shared: Arc<Shared>,
+    engine: Engine,
+    access: Access,
+    /// What is left to do for a dataset that is not published.
+    stage: Mutex<Option<Stage>>,
+}
+
+impl S3Store {
+    /// Opens a dataset, without a request: whether there is one shows when it is read.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InvalidOptions`].
+    pub fn open(config: S3Config, access: Access) -> Result<Self, StoreError> {
+        let engine = Engine::new("ncz-s3", &config.remote);
+        let connection = Arc::new(Connection::new(&config)?);
+        let prefix = config.prefix.clone();
+        let shared = Arc::new(Shared { config, prefix, connection, limiter: engine.limiter().clone() });
+        Ok(Self { shared, engine, access, stage: Mutex::new(None) })
+    }
+
+    /// Begins a new dataset; see [the module](self) for what it promises.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::AlreadyExists`] if anything lies below the prefix and replacing was not asked for;
+    /// [`StoreError::NotADataset`] if it was and that is not a dataset; [`StoreError::InvalidOptions`], and the
+    /// failures of the service.
+    pub fn create(config: S3Config, options: CreateOptions) -> Result<Self, StoreError> {
+        stage::create(config, options)
+    }
+
+    fn block_on<T: Send>(
+        &self,
+        request: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.engine.block_on(|| Location::store(self), request)
+    }
+
+    fn writable(&self, key: Key<'_>) -> Result<(), StoreError> {
+        match self.access {
+            Access::ReadWrite => Ok(()),
+            Access::Read => Err(StoreError::ReadOnly { at: self.shared.at(key) }),
+        }
+    }
+}
+
+impl fmt::Display for S3Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
+    }
+}
+
+impl fmt::Debug for S3Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Store")
+            .field("config", &self.shared.config)
+            .field("prefix", &self.shared.prefix)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store for S3Store {
+    fn capabilities(&self) -> Capabilities {
+        let writable = self.access == Access::ReadWrite;
+        Capabilities {
+            writable,
+            create_new: writable,
+            if_version: false,
+            list: true,
+            ranges: true,
+            atomic_publish: false,
+            deferred_writes: false,
+            local: false,
+            key_conflicts: false,
+            in_flight: self.shared.config.remote.in_flight,
+        }
+    }
+
+    fn read(
+        &self,
+        key: Key<'_>,
+        range: ReadRange,
+        max_len: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        self.block_on(read::read(&self.shared, key, range, max_len, out, &mut Window::none()))
+    }
+
+    fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        self.block_on(read::read_into(&self.shared, key, Part::From(offset), out))
+    }
+
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        self.block_on(read::read_into(&self.shared, key, Part::End, out))
+    }
+
+    fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+        self.block_on(read::len(&self.shared, key))
+    }
+
+    fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {
+        let read = |mut job: crate::remote::Job| {
+            let shared = Arc::clone(&self.shared);
+            async move {
+                let key = job.key.as_key();
+                let found =
+                    read::read(&shared, key, job.range, job.max_len, &mut job.out, &mut job.window).await;
+                (job, found)
+            }
+        };
+        self.engine.read_many(requests, || Location::store(self), read, done);
+    }
+
+    fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
+        self.writable(key)?;
+        let name = self.shared.name(key)?;
+        if let Some(stage) = &mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner) {
+            stage.touches(key);
+        }
+        self.block_on(write::write(&self.shared, &name, self.shared.at(key), bytes, mode))
+    }
+
+    fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
+        self.writable(key)?;
+        let name = self.shared.name(key)?;
+        self.block_on(async {
+            if read::len(&self.shared, key).await?.is_none() {
+                return Ok(false);
+            }
+            remove::one(&self.shared, &name, self.shared.at(key)).await?;
+            Ok(true)
+        })
+    }
+
+    fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
+        self.block_on(list::list(&self.shared, prefix, depth, max_entries))
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn publish(&self) -> Result<(), StoreError> {
+        stage::publish(self)
+    }
+}
+
+impl Drop for S3Store {
+    fn drop(&mut self) {
+        stage::abandon(self);
+    }
+}

@@ -1,0 +1,132 @@
+//! As whom to ask, and in which region: what the environment, the profile files and the cloud say.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use aws_config::default_provider::credentials::DefaultCredentialsChain;
+use aws_config::profile::ProfileFileCredentialsProvider;
+use aws_config::profile::region::ProfileFileRegionProvider;
+use aws_config::provider_config::ProviderConfig;
+use aws_config::{imds, meta::region::ProvideRegion};
+use aws_credential_types::Credentials as Keys;
+use aws_credential_types::provider::error::CredentialsError;
+use aws_credential_types::provider::{self, ProvideCredentials, SharedCredentialsProvider, future};
+use aws_sdk_s3::config::{Region, SharedHttpClient};
+
+use super::config::{Credentials, S3Config};
+use super::failure::{Failure, Kind, chain};
+
+/// What S3 assumes where nothing says anything.
+const DEFAULT_REGION: &str = "us-east-1";
+
+/// How long to wait for the metadata service of a cloud; most machines have none.
+const CLOUD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// As whom to ask.
+pub(super) struct Identity {
+    /// `None`: as nobody.
+    pub(super) provider: Option<SharedCredentialsProvider>,
+    pub(super) region: Region,
+    /// Whose name stands for it in messages.
+    pub(super) who: String,
+}
+
+/// Finds out as whom to ask. It may read files, and ask the cloud that this machine is in.
+pub(super) async fn find(config: &S3Config, http: &SharedHttpClient) -> Result<Identity, Failure> {
+    let sources = ProviderConfig::without_region().with_http_client(http.clone());
+    let region = region(config, &sources).await;
+    let sources = sources.with_region(Some(region.clone()));
+    let (provider, who) = match &config.credentials {
+        Credentials::Anonymous => (None, "anonymously, as it was told to".to_owned()),
+        Credentials::Keys { id, secret, token } => {
+            let token = token.as_ref().map(|token| token.reveal().to_owned());
+            let keys = Keys::new(id, secret.reveal(), token, None, "ncz");
+            (Some(SharedCredentialsProvider::new(keys)), "with the keys that it was given".to_owned())
+        }
+        Credentials::Profile(name) => {
+            let provider =
+                ProfileFileCredentialsProvider::builder().profile_name(name).configure(&sources).build();
+            match provider.provide_credentials().await {
+                Ok(first) => (Some(known(first, provider)), format!("with the profile {name:?}")),
+                Err(error) => {
+                    let text = format!(
+                        "the profile {name:?} gives no credentials: {}; see ~/.aws/config and ~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE",
+                        chain(&error)
+                    );
+                    return Err(Failure::new(Kind::NoCredentials, text));
+                }
+            }
+        }
+        Credentials::Chain => in_the_chain(sources, region.clone()).await?,
+    };
+    Ok(Identity { provider, region, who })
+}
+
+async fn in_the_chain(
+    sources: ProviderConfig,
+    region: Region,
+) -> Result<(Option<SharedCredentialsProvider>, String), Failure> {
+    let cloud = imds::Client::builder()
+        .configure(&sources)
+        .max_attempts(2)
+        .connect_timeout(CLOUD_TIMEOUT)
+        .read_timeout(CLOUD_TIMEOUT)
+        .operation_timeout(2 * CLOUD_TIMEOUT)
+        .build();
+    let provider =
+        DefaultCredentialsChain::builder().configure(sources).region(region).imds_client(cloud).build().await;
+    match provider.provide_credentials().await {
+        Ok(first) => Ok((Some(known(first, provider)), "with the credentials of the environment".to_owned())),
+        Err(CredentialsError::CredentialsNotLoaded(_) | CredentialsError::ProviderTimedOut(_)) => {
+            let who = "anonymously, since no credentials were found (looked for in AWS_ACCESS_KEY_ID, profile files, AWS_WEB_IDENTITY_TOKEN_FILE, the container's and the machine's roles)";
+            Ok((None, who.to_owned()))
+        }
+        Err(error) => {
+            let text = format!("the credentials that are set up cannot be used: {}", chain(&error));
+            Err(Failure::new(Kind::NoCredentials, text))
+        }
+    }
+}
+
+async fn region(config: &S3Config, sources: &ProviderConfig) -> Region {
+    if let Some(region) = &config.region {
+        return Region::new(region.clone());
+    }
+    let environment = || {
+        let set = |name| std::env::var(name).ok().filter(|region| !region.is_empty());
+        Some(Region::new(set("AWS_REGION").or_else(|| set("AWS_DEFAULT_REGION"))?))
+    };
+    let file = ProfileFileRegionProvider::builder().configure(sources);
+    let found = match &config.credentials {
+        Credentials::Profile(name) => file.profile_name(name).build().region().await.or_else(environment),
+        Credentials::Chain => match environment() {
+            None => file.build().region().await,
+            set => set,
+        },
+        Credentials::Anonymous | Credentials::Keys { .. } => environment(),
+    };
+    found.unwrap_or(Region::from_static(DEFAULT_REGION))
+}
+
+/// A provider whose first answer is known already, so that nobody is asked twice.
+#[derive(Debug)]
+struct Known<P> {
+    first: Mutex<Option<Keys>>,
+    then: P,
+}
+
+fn known(first: Keys, then: impl ProvideCredentials + 'static) -> SharedCredentialsProvider {
+    SharedCredentialsProvider::new(Known { first: Mutex::new(Some(first)), then })
+}
+
+impl<P: ProvideCredentials> ProvideCredentials for Known<P> {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        match self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(first) => future::ProvideCredentials::ready(provider::Result::Ok(first)),
+            None => self.then.provide_credentials(),
+        }
+    }
+}

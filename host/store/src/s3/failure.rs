@@ -1,0 +1,219 @@
+//! What a request can end in, in the kinds that this store acts on.
+
+use std::error::Error;
+use std::time::Duration;
+
+use aws_sdk_s3::config::http::HttpResponse;
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+
+use crate::error::StoreError;
+use crate::remote::BodyFault;
+
+/// One request that did not give what was asked for.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) kind: Kind,
+    /// The service's own word for it, such as `NoSuchKey`.
+    pub(super) code: Option<String>,
+    pub(super) status: Option<u16>,
+    /// What happened, in the words of the service or of the network.
+    pub(super) text: String,
+    /// The region in which the bucket is, if the service told.
+    pub(super) region: Option<String>,
+    /// The length of the object, where a range lies outside it and the service told.
+    pub(super) object_len: Option<u64>,
+    /// How long the service wants to be left alone.
+    pub(super) wish: Option<Duration>,
+    /// The error to end with, where this store itself refused.
+    pub(super) refused: Option<StoreError>,
+}
+
+/// What is to be done about a [`Failure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// There is no such object.
+    Missing,
+    NoBucket,
+    /// The upload in parts is not known, or no longer.
+    NoUpload,
+    /// The object is there, and was not to be.
+    Exists,
+    /// Another request on the same object was in the way.
+    Conflict,
+    OutOfRange,
+    Denied,
+    /// The clocks differ.
+    Skewed,
+    /// The bucket is in another region.
+    Elsewhere,
+    /// The service asks to slow down; nothing was done.
+    Busy,
+    /// The service or the network failed; what was asked may have been done.
+    Broken,
+    /// The answer came, but not whole or not as it was sent.
+    Damaged,
+    /// There are credentials, but they cannot be had.
+    NoCredentials,
+    /// Nothing was sent, nor would it be a second time: a certificate that is not trusted.
+    NotSent,
+    /// The service does not want this request, and would not a second time.
+    Refused,
+}
+
+impl Kind {
+    /// Whether it may be better the next time.
+    pub(super) fn is_passing(self) -> bool {
+        matches!(self, Self::Conflict | Self::Busy | Self::Broken | Self::Damaged)
+    }
+}
+
+impl Failure {
+    /// A failure that no answer of the service tells of.
+    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            code: None,
+            status: None,
+            text: text.into(),
+            region: None,
+            object_len: None,
+            wish: None,
+            refused: None,
+        }
+    }
+
+    /// Sorts what the SDK says.
+    pub(super) fn of<E>(error: SdkError<E, HttpResponse>) -> Self
+    where
+        E: ProvideErrorMetadata + Error + Send + Sync + 'static,
+    {
+        match &error {
+            SdkError::ConstructionFailure(_) => Self::new(Kind::NotSent, chain(&error)),
+            SdkError::TimeoutError(_) => Self::new(Kind::Broken, "no answer in time"),
+            SdkError::DispatchFailure(failure) => {
+                let text = chain(&error);
+                let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+                if says(&["certificate", "UnknownIssuer"]) {
+                    let remedy = "give the file with the certificate of its authority, or SSL_CERT_FILE";
+                    return Self::new(Kind::NotSent, format!("{text}: {remedy}"));
+                }
+                if !failure.is_io() && !failure.is_timeout() && says(&["credentials", "identity"]) {
+                    return Self::new(Kind::NoCredentials, text);
+                }
+                Self::new(if failure.is_user() { Kind::NotSent } else { Kind::Broken }, text)
+            }
+            SdkError::ResponseError(answer) => Self::of_answer(answer.raw(), None, None, &error),
+            SdkError::ServiceError(answer) => {
+                Self::of_answer(answer.raw(), answer.err().code(), answer.err().message(), &error)
+            }
+            _ => Self::new(Kind::Refused, chain(&error)),
+        }
+    }
+
+    fn of_answer(
+        answer: &HttpResponse,
+        code: Option<&str>,
+        message: Option<&str>,
+        error: &(dyn Error + 'static),
+    ) -> Self {
+        let status = answer.status().as_u16();
+        let body =
+            answer.body().bytes().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        let element = |name: &str| element(body, name).map(str::to_owned);
+        let code = code.map(str::to_owned).or_else(|| element("Code"));
+        let kind = kind(status, code.as_deref(), body.is_empty());
+        let region =
+            answer.headers().get("x-amz-bucket-region").map(str::to_owned).or_else(|| element("Region"));
+        let object_len = answer
+            .headers()
+            .get("content-range")
+            .and_then(|range| range.rsplit_once('/')?.1.parse().ok())
+            .or_else(|| element("ActualObjectSize")?.parse().ok());
+        let message = message.map(str::to_owned).or_else(|| element("Message"));
+        let text = match (&code, message) {
+            (Some(code), Some(message)) => format!("{code} ({status}): {}", message.trim_end_matches('.')),
+            (Some(code), None) => format!("{code} ({status})"),
+            (None, _) if (200..300).contains(&status) => {
+                format!("an answer {status} that is none of S3's: {}", chain(error))
+            }
+            (None, Some(message)) => format!("answer {status}: {}", message.trim_end_matches('.')),
+            (None, None) => format!("answer {status}"),
+        };
+        let wish =
+            answer.headers().get("retry-after").and_then(|wish| wish.parse().ok()).map(Duration::from_secs);
+        Self { kind, code, status: Some(status), text, region, object_len, wish, refused: None }
+    }
+}
+
+impl From<StoreError> for Failure {
+    /// What this store itself refuses, whatever the service may say.
+    fn from(error: StoreError) -> Self {
+        Self { refused: Some(error), ..Self::new(Kind::Refused, "") }
+    }
+}
+
+impl From<BodyFault> for Failure {
+    fn from(fault: BodyFault) -> Self {
+        match fault {
+            BodyFault::Refused(error) => error.into(),
+            BodyFault::Broken { reason } => Self::new(Kind::Damaged, reason),
+        }
+    }
+}
+
+fn kind(status: u16, code: Option<&str>, empty: bool) -> Kind {
+    match code {
+        Some("NoSuchKey") => return Kind::Missing,
+        Some("NoSuchBucket") => return Kind::NoBucket,
+        Some("NoSuchUpload") => return Kind::NoUpload,
+        Some("PreconditionFailed") => return Kind::Exists,
+        Some("ConditionalRequestConflict" | "OperationAborted") => return Kind::Conflict,
+        Some("InvalidRange") => return Kind::OutOfRange,
+        Some("RequestTimeTooSkewed") => return Kind::Skewed,
+        Some("AuthorizationHeaderMalformed" | "PermanentRedirect" | "TemporaryRedirect" | "Redirect") => {
+            return Kind::Elsewhere;
+        }
+        Some(
+            "SlowDown" | "Throttling" | "ThrottlingException" | "TooManyRequests" | "RequestLimitExceeded",
+        ) => {
+            return Kind::Busy;
+        }
+        Some("InternalError" | "RequestTimeout" | "IncompleteBody" | "BadDigest") => return Kind::Broken,
+        Some("ExpiredToken" | "InvalidToken" | "TokenRefreshRequired") => return Kind::Denied,
+        _ => {}
+    }
+    match status {
+        // an answer without a body is one to HEAD; a 404 in other words than S3's comes from something else
+        404 if empty || code == Some("NotFound") => Kind::Missing,
+        301 | 302 | 307 | 308 => Kind::Elsewhere,
+        401 | 403 => Kind::Denied,
+        408 => Kind::Broken,
+        412 => Kind::Exists,
+        416 => Kind::OutOfRange,
+        429 | 503 => Kind::Busy,
+        501 | 505 => Kind::Refused,
+        500.. => Kind::Broken,
+        200..=299 => Kind::Damaged,
+        _ => Kind::Refused,
+    }
+}
+
+/// The text of an XML element; the SDK does not hand on those that only some errors have.
+fn element<'a>(body: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = body.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once("</")?.0.trim()).filter(|text| !text.is_empty())
+}
+
+/// An error with what led to it, without repetitions.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let more = source.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        next = source.source();
+    }
+    text
+}

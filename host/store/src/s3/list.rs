@@ -1,0 +1,215 @@
+//! Listing what is below a prefix.
+
+use std::collections::BTreeSet;
+
+use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
+use aws_sdk_s3::types::{EncodingType, Object};
+use percent_encoding::percent_decode_str;
+
+use super::failure::{Failure, Kind};
+use super::shared::{Shared, What};
+use crate::error::{Location, StoreError};
+use crate::key::{KeyBuf, KeyError, Prefix};
+use crate::store::{Depth, Entry, EntryKind, Listing};
+
+/// S3 gives no more names at a time.
+const PAGE: usize = 1000;
+
+/// Lists as [`Store::list`](crate::Store::list) promises.
+pub(super) async fn list(
+    shared: &Shared,
+    prefix: Prefix<'_>,
+    depth: Depth,
+    max_entries: usize,
+) -> Result<Listing, StoreError> {
+    let at = || Location::below(shared, prefix);
+    let start = shared.start(prefix);
+    let above = shared.start(Prefix::ROOT).len();
+    let delimiter = (depth == Depth::One).then_some("/");
+    let mut found = Found::default();
+    let mut pages = Pages::new(shared, start.clone(), delimiter, max_entries.saturating_add(1), at());
+    while let Some(page) = pages.next().await? {
+        for (name, _) in page.names {
+            if let (Some(key), Some(below)) = (name.get(above..), name.get(start.len()..)) {
+                found.object(key, above_len(&start, above), below);
+            }
+        }
+        for name in page.prefixes {
+            if let Some(key) = name.get(above..) {
+                found.directory(key.strip_suffix('/').unwrap_or(key));
+            }
+        }
+        if found.entries.len() + found.skipped.len() > max_entries {
+            return Err(StoreError::TooManyEntries { at: at(), limit: max_entries });
+        }
+    }
+    Ok(Listing { entries: found.entries.into_iter().collect(), skipped: found.skipped })
+}
+
+fn above_len(start: &str, above: usize) -> usize {
+    start.len() - above
+}
+
+#[derive(Default)]
+struct Found {
+    entries: BTreeSet<Entry>,
+    skipped: Vec<String>,
+}
+
+impl Found {
+    /// Takes an object, and the directories that lead to it. `prefix` bytes of the key are those of the prefix.
+    fn object(&mut self, key: &str, prefix: usize, below: &str) {
+        let (key, is_marker) = match key.strip_suffix('/') {
+            // an object that other programs make to show an empty folder
+            Some(folder) => (folder, true),
+            None => (key, false),
+        };
+        if below.is_empty()
+            || !self.fits(key, if is_marker { EntryKind::Directory } else { EntryKind::Object })
+        {
+            return;
+        }
+        for (at, _) in key.match_indices('/').filter(|(at, _)| *at > prefix) {
+            self.fits(key.get(..at).unwrap_or_default(), EntryKind::Directory);
+        }
+    }
+
+    fn directory(&mut self, key: &str) {
+        self.fits(key, EntryKind::Directory);
+    }
+
+    fn fits(&mut self, text: &str, kind: EntryKind) -> bool {
+        match KeyBuf::parse(text) {
+            Ok(key) => {
+                self.entries.insert(Entry { key, kind });
+                true
+            }
+            // our own temporary names are never shown
+            Err(KeyError::Reserved { .. }) => false,
+            Err(_) => {
+                self.skipped.push(text.to_owned());
+                false
+            }
+        }
+    }
+}
+
+/// The pages of a list, one request each.
+pub(super) struct Pages<'a> {
+    shared: &'a Shared,
+    start: String,
+    delimiter: Option<&'a str>,
+    at_most: usize,
+    at: Location,
+    next: Next,
+}
+
+enum Next {
+    First,
+    After(String),
+    None,
+}
+
+/// One page of a list.
+pub(super) struct Page {
+    /// The names of objects in the bucket, and their lengths.
+    pub(super) names: Vec<(String, u64)>,
+    /// What several names begin with, up to the delimiter.
+    pub(super) prefixes: Vec<String>,
+}
+
+impl<'a> Pages<'a> {
+    /// The names that begin with `start`, `at_most` on a page.
+    pub(super) fn new(
+        shared: &'a Shared,
+        start: String,
+        delimiter: Option<&'a str>,
+        at_most: usize,
+        at: Location,
+    ) -> Self {
+        Self { shared, start, delimiter, at_most: at_most.min(PAGE), at, next: Next::First }
+    }
+
+    /// The next page.
+    pub(super) async fn next(&mut self) -> Result<Option<Page>, StoreError> {
+        let after = match &self.next {
+            Next::First => None,
+            Next::After(token) => Some(token.clone()),
+            Next::None => return Ok(None),
+        };
+        let shared = self.shared;
+        let what =
+            What { method: "LIST", action: "list", name: &self.start, range: None, at: self.at.clone() };
+        let mut tries = shared.tries(what);
+        loop {
+            let turn = shared.limiter.turn().await;
+            let request = tries.client().await?.list_objects_v2().bucket(&shared.config.bucket);
+            let request = request
+                .set_prefix((!self.start.is_empty()).then(|| self.start.clone()))
+                .set_delimiter(self.delimiter.map(str::to_owned))
+                .set_continuation_token(after.clone())
+                .max_keys(i32::try_from(self.at_most).unwrap_or(i32::MAX))
+                .encoding_type(EncodingType::Url);
+            let failure =
+                match tries.send(0, request.send()).await.and_then(|page| page_of(&page, &self.start)) {
+                    Ok((page, next)) if next.is_none() || next != after => {
+                        tries.succeeded(0);
+                        self.next = next.map_or(Next::None, Next::After);
+                        return Ok(Some(page));
+                    }
+                    Ok(_) => Failure::new(
+                        Kind::Refused,
+                        "the list does not go on: the same continuation token came again",
+                    ),
+                    Err(failure) => failure,
+                };
+            drop(turn);
+            tries.again(failure).await?;
+        }
+    }
+
+    /// All names that are left.
+    pub(super) async fn names(mut self) -> Result<Vec<(String, u64)>, StoreError> {
+        let mut all = Vec::new();
+        while let Some(page) = self.next().await? {
+            all.extend(page.names);
+        }
+        Ok(all)
+    }
+}
+
+fn page_of(page: &ListObjectsV2Output, start: &str) -> Result<(Page, Option<String>), Failure> {
+    let encoded = page.encoding_type() == Some(&EncodingType::Url);
+    let name = |text: Option<&str>| {
+        let text = text.unwrap_or_default();
+        let name = if encoded { decoded(text)? } else { text.to_owned() };
+        if !name.starts_with(start) {
+            let text = format!("the list names {name:?}, which does not begin with {start:?}");
+            return Err(Failure::new(Kind::Refused, text));
+        }
+        Ok(name)
+    };
+    let object = |object: &Object| {
+        Ok((name(object.key())?, object.size().and_then(|len| len.try_into().ok()).unwrap_or(0)))
+    };
+    let names = page.contents().iter().map(object).collect::<Result<_, Failure>>()?;
+    let prefixes =
+        page.common_prefixes().iter().map(|common| name(common.prefix())).collect::<Result<_, _>>()?;
+    let next = match (page.is_truncated(), page.next_continuation_token()) {
+        (Some(true), None) => {
+            return Err(Failure::new(Kind::Refused, "the list goes on, but the answer does not say where"));
+        }
+        (Some(true), Some(token)) => Some(token.to_owned()),
+        _ => None,
+    };
+    Ok((Page { names, prefixes }, next))
+}
+
+/// A name as S3 writes it in a list: percent-encoded, with `+` for a space.
+fn decoded(text: &str) -> Result<String, Failure> {
+    let spaced = text.replace('+', " ");
+    match percent_decode_str(&spaced).decode_utf8() {
+        Ok(name) => Ok(name.into_owned()),
+        Err(_) => Err(Failure::new(Kind::Refused, format!("the list names {text:?}, which is not UTF-8"))),
+    }
+}

@@ -1,0 +1,402 @@
+//! Reading objects, and parts of them: one GET each.
+
+use std::ops::Range;
+
+use aws_sdk_s3::operation::get_object::GetObjectOutput;
+use aws_sdk_s3::primitives::ByteStream;
+
+use super::failure::{Failure, Kind, chain};
+use super::shared::{Shared, Tries, What};
+use crate::error::{Location, StoreError};
+use crate::key::Key;
+use crate::remote::{Body, Window};
+use crate::store::{ReadInto, ReadRange};
+
+/// Reads as [`Store::read`](crate::Store::read) promises.
+pub(super) async fn read(
+    shared: &Shared,
+    key: Key<'_>,
+    range: ReadRange,
+    max_len: u64,
+    out: &mut Vec<u8>,
+    window: &mut Window,
+) -> Result<bool, StoreError> {
+    out.clear();
+    let name = shared.name(key)?;
+    object(shared, &name, shared.at(key), range, max_len, out, window).await
+}
+
+/// Reads the object `name` of the bucket.
+pub(super) async fn object(
+    shared: &Shared,
+    name: &str,
+    place: Location,
+    range: ReadRange,
+    max_len: u64,
+    out: &mut Vec<u8>,
+    window: &mut Window,
+) -> Result<bool, StoreError> {
+    let at = || place.clone();
+    let Some(header) = header(range) else {
+        // no bytes are wanted, or more than any object has: its length says all
+        let Some(len) = len_of(shared, name, at()).await? else {
+            return Ok(false);
+        };
+        return match range.checked(len, max_len, at)? {
+            wanted if wanted.is_empty() => Ok(true),
+            wanted => Err(StoreError::OutOfMemory { at: at(), len: wanted.end - wanted.start }),
+        };
+    };
+    let mut tries = shared.tries(What { range: header.as_deref(), ..get(name, at()) });
+    loop {
+        let mut turn = shared.limiter.turn().await;
+        let failure = match open(shared, &mut tries, name, header.as_deref()).await? {
+            Ok(answer) => {
+                let taken = async {
+                    let wanted = answer.wanted(range, max_len, at)?;
+                    turn.room(wanted.as_ref().map_or(max_len, |wanted| wanted.end - wanted.start), window)
+                        .await;
+                    let promised = wanted.as_ref().map(|wanted| wanted.end - wanted.start);
+                    let mut body = Body::begin(out, promised, max_len, at())?;
+                    if let Err(failure) = answer.bytes(shared, wanted, |bytes| Ok(body.push(bytes)?)).await {
+                        return Err(match failure.refused {
+                            Some(error) => error.into(),
+                            None => body.broken(failure.text).into(),
+                        });
+                    }
+                    Ok(body.finish()?)
+                };
+                match taken.await {
+                    Ok(len) => {
+                        tries.succeeded(len);
+                        return Ok(true);
+                    }
+                    Err(failure) => failure,
+                }
+            }
+            Err(failure) if failure.kind == Kind::Missing => {
+                tries.ended(&failure);
+                return Ok(false);
+            }
+            Err(failure) if failure.kind == Kind::OutOfRange => {
+                tries.ended(&failure);
+                let len = match failure.object_len {
+                    Some(len) => Some(len),
+                    None => len_of(shared, name, at()).await?,
+                };
+                match len.map(|len| range.checked(len, max_len, at)) {
+                    None => return Ok(false),
+                    Some(Ok(wanted)) if wanted.is_empty() => return Ok(true),
+                    Some(Ok(_)) => changed(),
+                    Some(Err(error)) => error.into(),
+                }
+            }
+            Err(failure) => failure,
+        };
+        drop(turn);
+        tries.again(failure).await?;
+    }
+}
+
+/// Which bytes of an object a caller's slice is for.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    /// Those from here on.
+    From(u64),
+    /// The last ones.
+    End,
+}
+
+impl Part {
+    fn range(self, len: u64) -> ReadRange {
+        match self {
+            Self::From(offset) => ReadRange::Bounded { offset, len },
+            Self::End => ReadRange::Suffix(len),
+        }
+    }
+
+    /// The bytes of an object of which a slice of `len` has room.
+    fn of(self, object_len: u64, len: u64) -> Range<u64> {
+        match self {
+            Self::From(offset) => offset..object_len.min(offset.saturating_add(len)).max(offset),
+            Self::End => object_len.saturating_sub(len)..object_len,
+        }
+    }
+}
+
+/// Reads as [`Store::read_into`](crate::Store::read_into) and its sisters promise.
+pub(super) async fn read_into(
+    shared: &Shared,
+    key: Key<'_>,
+    part: Part,
+    out: &mut [u8],
+) -> Result<Option<ReadInto>, StoreError> {
+    let room = out.len() as u64;
+    let Some(header) = header(part.range(room)) else {
+        return Ok(len(shared, key).await?.map(|object_len| ReadInto { filled: 0, object_len }));
+    };
+    let name = shared.name(key)?;
+    let mut tries = shared.tries(What { range: header.as_deref(), ..get(&name, shared.at(key)) });
+    loop {
+        let mut turn = shared.limiter.turn().await;
+        let failure = match open(shared, &mut tries, &name, header.as_deref()).await? {
+            Ok(answer) => {
+                let taken = async {
+                    let object_len = answer.object_len()?;
+                    let wanted = part.of(object_len, room);
+                    let want = (wanted.end - wanted.start) as usize;
+                    turn.room(want as u64, &mut Window::none()).await;
+                    let mut filled = 0;
+                    let to = |bytes: &[u8]| {
+                        if let Some(room) = out.get_mut(filled..filled + bytes.len()) {
+                            room.copy_from_slice(bytes);
+                        }
+                        filled += bytes.len();
+                        Ok(())
+                    };
+                    answer.bytes(shared, Some(wanted), to).await?;
+                    if filled != want {
+                        return Err(short(want as u64, filled as u64));
+                    }
+                    Ok(ReadInto { filled, object_len })
+                };
+                match taken.await {
+                    Ok(found) => {
+                        tries.succeeded(found.filled as u64);
+                        return Ok(Some(found));
+                    }
+                    Err(failure) => failure,
+                }
+            }
+            Err(failure) if failure.kind == Kind::Missing => {
+                tries.ended(&failure);
+                return Ok(None);
+            }
+            Err(failure) if failure.kind == Kind::OutOfRange => {
+                tries.ended(&failure);
+                let len = match failure.object_len {
+                    Some(len) => Some(len),
+                    None => len(shared, key).await?,
+                };
+                match len {
+                    Some(object_len) if !part.of(object_len, room).is_empty() => changed(),
+                    found => return Ok(found.map(|object_len| ReadInto { filled: 0, object_len })),
+                }
+            }
+            Err(failure) => failure,
+        };
+        drop(turn);
+        tries.again(failure).await?;
+    }
+}
+
+/// The length of an object.
+pub(super) async fn len(shared: &Shared, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+    len_of(shared, &shared.name(key)?, shared.at(key)).await
+}
+
+async fn len_of(shared: &Shared, name: &str, at: Location) -> Result<Option<u64>, StoreError> {
+    let what = What { method: "HEAD", action: "look at", name, range: None, at };
+    let mut tries = shared.tries(what);
+    loop {
+        let turn = shared.limiter.turn().await;
+        let request = tries.client().await?.head_object().bucket(&shared.config.bucket).key(name);
+        let failure = match tries.send(0, request.send()).await {
+            Ok(found) => {
+                tries.succeeded(0);
+                match found.content_length().and_then(|len| u64::try_from(len).ok()) {
+                    Some(len) => return Ok(Some(len)),
+                    None => Failure::new(Kind::Refused, "the answer does not tell the length"),
+                }
+            }
+            Err(failure) if failure.kind == Kind::Missing => {
+                tries.ended(&failure);
+                return Ok(None);
+            }
+            // an answer to HEAD has no words; one to GET says what is wrong
+            Err(failure) if failure.code.is_none() && matches!(failure.status, Some(301 | 400 | 403)) => {
+                tries.ended(&failure);
+                match open(shared, &mut tries, name, Some("bytes=0-0")).await? {
+                    Ok(answer) => match answer.object_len() {
+                        Ok(len) => return Ok(Some(len)),
+                        Err(failure) => failure,
+                    },
+                    Err(failure) if failure.kind == Kind::Missing => return Ok(None),
+                    Err(failure) if failure.kind == Kind::OutOfRange => return Ok(Some(0)),
+                    Err(failure) => failure,
+                }
+            }
+            Err(failure) => failure,
+        };
+        drop(turn);
+        tries.again(failure).await?;
+    }
+}
+
+fn get(name: &str, at: Location) -> What<'_> {
+    What { method: "GET", action: "read", name, range: None, at }
+}
+
+/// The header for a range: `Some(None)` for none at all, `None` where no request can ask for it.
+fn header(range: ReadRange) -> Option<Option<String>> {
+    let sane = |n: u64| i64::try_from(n).ok();
+    match range {
+        ReadRange::All | ReadRange::From(0) => Some(None),
+        ReadRange::From(offset) => Some(Some(format!("bytes={}-", sane(offset)?))),
+        ReadRange::Bounded { offset, len } => {
+            let last = sane(offset.checked_add(len.checked_sub(1)?)?)?;
+            Some(Some(format!("bytes={offset}-{last}")))
+        }
+        ReadRange::Suffix(0) => None,
+        ReadRange::Suffix(len) => Some(Some(format!("bytes=-{}", sane(len)?))),
+    }
+}
+
+/// The beginning of an answer to GET.
+struct Answer {
+    body: ByteStream,
+    /// Which bytes of the object come; the end is not known of an answer without a length.
+    first: u64,
+    end: Option<u64>,
+    object_len: Option<u64>,
+}
+
+/// One try. The outer error ends all of them.
+async fn open(
+    shared: &Shared,
+    tries: &mut Tries<'_>,
+    name: &str,
+    header: Option<&str>,
+) -> Result<Result<Answer, Failure>, StoreError> {
+    let request = tries.client().await?.get_object().bucket(&shared.config.bucket).key(name);
+    let request = request.set_range(header.map(str::to_owned));
+    Ok(tries.send(0, request.send()).await.and_then(Answer::of))
+}
+
+impl Answer {
+    fn of(answer: GetObjectOutput) -> Result<Self, Failure> {
+        let promised = answer.content_length().and_then(|len| u64::try_from(len).ok());
+        let Some(range) = answer.content_range().map(str::to_owned) else {
+            return Ok(Self { body: answer.body, first: 0, end: promised, object_len: promised });
+        };
+        let parsed = content_range(&range).filter(|(bytes, _)| {
+            bytes.start < bytes.end && promised.is_none_or(|promised| promised == bytes.end - bytes.start)
+        });
+        let Some((bytes, object_len)) = parsed else {
+            return Err(Failure::new(
+                Kind::Damaged,
+                format!("the answer makes no sense: {range:?} in {promised:?} bytes"),
+            ));
+        };
+        Ok(Self { body: answer.body, first: bytes.start, end: Some(bytes.end), object_len })
+    }
+
+    fn object_len(&self) -> Result<u64, Failure> {
+        self.object_len
+            .ok_or_else(|| Failure::new(Kind::Refused, "the answer does not tell the length of the object"))
+    }
+
+    /// The bytes of the object to take; `None` for all, however many come.
+    fn wanted(
+        &self,
+        range: ReadRange,
+        max_len: u64,
+        at: impl Fn() -> Location,
+    ) -> Result<Option<Range<u64>>, Failure> {
+        if self.object_len.is_none() && header(range) == Some(None) {
+            return Ok(None);
+        }
+        Ok(Some(range.checked(self.object_len()?, max_len, at)?))
+    }
+
+    /// Hands on the wanted bytes as they come.
+    async fn bytes(
+        mut self,
+        shared: &Shared,
+        wanted: Option<Range<u64>>,
+        mut to: impl FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let wanted = wanted.unwrap_or(self.first..u64::MAX);
+        if self.first > wanted.start || self.end.is_some_and(|end| end < wanted.end) {
+            return Err(Failure::new(Kind::Damaged, "other bytes came than were asked for"));
+        }
+        // What is wanted to its end is read to its end, for the checksum is known only then.
+        let to_end = self.end.is_none_or(|end| end == wanted.end);
+        let mut position = self.first;
+        let patience = shared.config.remote.idle_timeout;
+        while to_end || position < wanted.end {
+            let next = tokio::time::timeout(patience, self.body.next()).await.map_err(|_| {
+                Failure::new(Kind::Damaged, format!("no byte came for {} s", patience.as_secs_f32()))
+            })?;
+            let Some(bytes) = next else {
+                return match self.end {
+                    Some(end) if to_end && end != position => {
+                        Err(short(end - self.first, position - self.first))
+                    }
+                    _ => Ok(()),
+                };
+            };
+            let bytes = bytes.map_err(|error| Failure::new(Kind::Damaged, chain(&error)))?;
+            let skip = wanted.start.saturating_sub(position).min(bytes.len() as u64) as usize;
+            let take = (wanted.end.saturating_sub(position)).min(bytes.len() as u64) as usize;
+            position += bytes.len() as u64;
+            if self.end.is_some_and(|end| position > end) {
+                return Err(Failure::new(Kind::Damaged, "more bytes came than were promised"));
+            }
+            to(bytes.get(skip..take).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+fn changed() -> Failure {
+    Failure::new(Kind::Damaged, "the object has changed meanwhile")
+}
+
+fn short(promised: u64, came: u64) -> Failure {
+    Failure::new(Kind::Damaged, format!("{promised} bytes were promised and {came} came"))
+}
+
+/// The bytes and, if it is told, the length of the object of `bytes 0-9/100`.
+fn content_range(text: &str) -> Option<(Range<u64>, Option<u64>)> {
+    let (bytes, len) = text.trim().strip_prefix("bytes")?.trim_start().split_once('/')?;
+    let (first, last) = bytes.split_once('-')?;
+    let end = last.trim().parse::<u64>().ok()?.checked_add(1)?;
+    let len = match len.trim() {
+        "*" => None,
+        len => Some(len.parse().ok()?),
+    };
+    Some((first.trim().parse().ok()?..end, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_asked_for_only_where_http_knows_them() {
+        let bounded = |offset, len| header(ReadRange::Bounded { offset, len });
+        assert_eq!(header(ReadRange::All), Some(None));
+        assert_eq!(header(ReadRange::From(0)), Some(None));
+        assert_eq!(header(ReadRange::From(7)), Some(Some("bytes=7-".to_owned())));
+        assert_eq!(bounded(0, 1), Some(Some("bytes=0-0".to_owned())));
+        assert_eq!(bounded(5, 3), Some(Some("bytes=5-7".to_owned())));
+        assert_eq!(header(ReadRange::Suffix(3)), Some(Some("bytes=-3".to_owned())));
+        for none in
+            [bounded(5, 0), bounded(u64::MAX, 2), bounded(u64::MAX - 1, 1), header(ReadRange::Suffix(0))]
+        {
+            assert_eq!(none, None);
+        }
+    }
+
+    #[test]
+    fn content_ranges_are_read_strictly() {
+        assert_eq!(content_range("bytes 0-9/100"), Some((0..10, Some(100))));
+        assert_eq!(content_range("bytes 5-5/*"), Some((5..6, None)));
+        for bad in
+            ["", "bytes */10", "0-9/10", "bytes 0-/10", "bytes 0-18446744073709551615/10", "bytes a-b/c"]
+        {
+            assert_eq!(content_range(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Deleting objects.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_sdk_s3::error::BuildError;
+use aws_sdk_s3::types::{Delete, ObjectIdentifier};
+
+use super::failure::{Failure, Kind};
+use super::gang::Gang;
+use super::shared::{LONG, Shared, What};
+use crate::error::{Location, StoreError};
+
+/// S3 deletes no more objects at a time.
+const BATCH: usize = 1000;
+
+/// How many such requests at a time.
+const BATCHES: usize = 4;
+
+/// Deletes one object, whether it exists or not.
+pub(super) async fn one(shared: &Shared, name: &str, at: Location) -> Result<(), StoreError> {
+    let mut tries = shared.tries(What { method: "DELETE", action: "delete", name, range: None, at });
+    loop {
+        let turn = shared.limiter.turn().await;
+        let request = tries.client().await?.delete_object().bucket(&shared.config.bucket).key(name);
+        let failure = match tries.send(0, request.send()).await {
+            Ok(_) => {
+                tries.succeeded(0);
+                return Ok(());
+            }
+            // some services say so of what S3 finds no fault with
+            Err(failure) if failure.kind == Kind::Missing => return Ok(()),
+            Err(failure) => failure,
+        };
+        drop(turn);
+        tries.again(failure).await?;
+    }
+}
+
+/// Deletes objects, many with a request.
+pub(super) async fn many(shared: &Shared, names: &[String]) -> Result<(), StoreError> {
+    let one_by_one = AtomicBool::new(false);
+    let mut gang = Gang::new(BATCHES);
+    for names in names.chunks(BATCH) {
+        gang.add(batch(shared, names, &one_by_one)).await?;
+    }
+    gang.rest().await.map(drop)
+}
+
+async fn batch(shared: &Shared, names: &[String], one_by_one: &AtomicBool) -> Result<(), StoreError> {
+    let Some(first) = names.first() else {
+        return Ok(());
+    };
+    let at = || Location::store(shared);
+    if names.len() > 1 && !one_by_one.load(Ordering::Relaxed) {
+        let what = What { method: "POST", action: "delete objects of", name: first, range: None, at: at() };
+        let mut tries = shared.tries(what);
+        loop {
+            let turn = shared.limiter.turn().await;
+            let delete = objects(names).map_err(|error| Failure::new(Kind::Refused, error.to_string()));
+            let client = tries.client().await?;
+            let answer = match delete {
+                Ok(delete) => {
+                    let request = client.delete_objects().bucket(&shared.config.bucket).delete(delete);
+                    tries.send(LONG, request.send()).await
+                }
+                Err(failure) => Err(failure),
+            };
+            let failure = match answer {
+                Ok(answer) => match answer.errors().first() {
+                    None => {
+                        tries.succeeded(0);
+                        return Ok(());
+                    }
+                    Some(error) => {
+                        let (code, text) =
+                            (error.code().unwrap_or_default(), error.message().unwrap_or_default());
+                        let (kind, text) =
+                            (Kind::Broken, format!("{:?}: {code}: {text}", error.key().unwrap_or_default()));
+                        let denied = code == "AccessDenied";
+                        Failure {
+                            code: Some(code.to_owned()),
+                            ..Failure::new(if denied { Kind::Denied } else { kind }, text)
+                        }
+                    }
+                },
+                // not every service that speaks S3 knows this request
+                Err(failure) if failure.kind == Kind::Refused => {
+                    tries.ended(&failure);
+                    one_by_one.store(true, Ordering::Relaxed);
+                    break;
+                }
+                Err(failure) => failure,
+            };
+            drop(turn);
+            tries.again(failure).await?;
+        }
+    }
+    let mut gang = Gang::new(shared.config.remote.in_flight);
+    for name in names {
+        gang.add(one(shared, name, at())).await?;
+    }
+    gang.rest().await.map(drop)
+}
+
+fn objects(names: &[String]) -> Result<Delete, BuildError> {
+    let all = names.iter().map(|name| ObjectIdentifier::builder().key(name).build());
+    Delete::builder().set_objects(Some(all.collect::<Result<_, _>>()?)).quiet(true).build()
+}

@@ -1,0 +1,280 @@
+//! Writing objects: one PUT each, or an upload in parts where that is too much for one.
+
+use std::hash::{BuildHasher, RandomState};
+
+use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPart};
+use bytes::Bytes;
+
+use super::client::LEAST_PART;
+use super::config::Checksums;
+use super::failure::{Failure, Kind};
+use super::gang::Gang;
+use super::shared::{LONG, Shared, What};
+use crate::error::{Location, StoreError};
+use crate::remote::Window;
+use crate::store::WriteMode;
+
+/// S3 takes no larger object.
+const MOST_BYTES: u64 = 5 << 40;
+
+/// S3 takes no more parts.
+const MOST_PARTS: u64 = 10_000;
+
+/// The user metadata by which a writer knows its own object again.
+const WRITER: &str = "ncz-writer";
+
+/// What S3 is given to understand "only if there is none".
+const NONE_MATCH: &str = "*";
+
+/// Writes the object `name` of the bucket.
+pub(super) async fn write(
+    shared: &Shared,
+    name: &str,
+    at: Location,
+    bytes: &[u8],
+    mode: WriteMode,
+) -> Result<(), StoreError> {
+    let len = bytes.len() as u64;
+    if len > MOST_BYTES {
+        return Err(StoreError::Unsupported {
+            place: shared.to_string(),
+            what: "hold an object of more than 5 TiB",
+            remedy: format!("write {at} in smaller chunks"),
+        });
+    }
+    let object = Object::new(shared, name, at, mode);
+    if len <= shared.config.part_size { object.put(bytes).await } else { object.in_parts(bytes).await }
+}
+
+/// An object that is being written.
+pub(super) struct Object<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) name: &'a str,
+    at: Location,
+    mode: WriteMode,
+    /// Goes with an object that must be new or comes in parts: whose it is, is not to be told from its bytes.
+    stamp: String,
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn new(shared: &'a Shared, name: &'a str, at: Location, mode: WriteMode) -> Self {
+        Self { shared, name, at, mode, stamp: stamp() }
+    }
+
+    async fn put(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        let Self { shared, name, .. } = *self;
+        let len = bytes.len() as u64;
+        let mut tries = shared.tries(self.what("PUT", "write"));
+        let mut body = None;
+        loop {
+            let mut turn = shared.limiter.turn().await;
+            turn.room(len, &mut Window::none()).await;
+            let body = body.get_or_insert_with(|| Bytes::copy_from_slice(bytes)).clone();
+            let mut request = tries.client().await?.put_object().bucket(&shared.config.bucket).key(name);
+            request = request.content_length(len as i64).body(body.into());
+            if self.is_new() {
+                request = request.if_none_match(NONE_MATCH).metadata(WRITER, &self.stamp);
+            }
+            let failure = match tries.send(len, request.send()).await {
+                Ok(_) => {
+                    tries.succeeded(len);
+                    return Ok(());
+                }
+                Err(failure) => failure,
+            };
+            drop(turn);
+            if failure.kind == Kind::Exists && tries.maybe_done && self.is_mine().await? {
+                return Ok(());
+            }
+            tries.again(failure).await?;
+        }
+    }
+
+    async fn in_parts(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        let upload = self.begin().await?;
+        let parts = self.parts(&upload, bytes).await;
+        self.end(&upload, parts).await
+    }
+
+    /// Makes the object of its parts, or leaves nothing of them.
+    pub(super) async fn end(
+        &self,
+        upload: &str,
+        parts: Result<Vec<CompletedPart>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let done = match parts {
+            Ok(parts) => self.complete(upload, parts).await,
+            Err(error) => Err(error),
+        };
+        if done.is_err() {
+            // parts that stay are paid for; whoever could be told has an error already
+            let _ = self.abort(upload).await;
+        }
+        done
+    }
+
+    /// Begins an upload in parts and gives its id.
+    pub(super) async fn begin(&self) -> Result<String, StoreError> {
+        let Self { shared, name, .. } = *self;
+        let mut tries = shared.tries(self.what("POST", "begin to write"));
+        loop {
+            let turn = shared.limiter.turn().await;
+            let mut request =
+                tries.client().await?.create_multipart_upload().bucket(&shared.config.bucket).key(name);
+            if shared.config.checksums == Checksums::WhenSupported {
+                request = request.checksum_algorithm(ChecksumAlgorithm::Crc32);
+            }
+            request = request.metadata(WRITER, &self.stamp);
+            let failure = match tries.send(0, request.send()).await {
+                Ok(begun) => match begun.upload_id {
+                    Some(upload) => {
+                        tries.succeeded(0);
+                        return Ok(upload);
+                    }
+                    None => Failure::new(Kind::Refused, "the answer gives no id for the upload"),
+                },
+                Err(failure) => failure,
+            };
+            drop(turn);
+            tries.again(failure).await?;
+        }
+    }
+
+    async fn parts(&self, upload: &str, bytes: &[u8]) -> Result<Vec<CompletedPart>, StoreError> {
+        let size = part_len(bytes.len() as u64, self.shared.config.part_size);
+        let mut gang = Gang::new(self.shared.config.remote.in_flight);
+        let mut done = Vec::new();
+        for (number, part) in (1..).zip(bytes.chunks(size as usize)) {
+            done.extend(gang.add(self.part(upload, number, part)).await?);
+        }
+        done.extend(gang.rest().await?);
+        done.sort_by_key(|part| part.part_number);
+        Ok(done)
+    }
+
+    async fn part(&self, upload: &str, number: i32, bytes: &[u8]) -> Result<CompletedPart, StoreError> {
+        let Self { shared, name, .. } = *self;
+        let len = bytes.len() as u64;
+        let mut tries = shared.tries(self.what("PUT", "write a part of"));
+        loop {
+            let mut turn = shared.limiter.turn().await;
+            turn.room(len, &mut Window::none()).await;
+            let request = tries.client().await?.upload_part().bucket(&shared.config.bucket).key(name);
+            let body = Bytes::copy_from_slice(bytes);
+            let request =
+                request.upload_id(upload).part_number(number).content_length(len as i64).body(body.into());
+            let failure = match tries.send(len, request.send()).await {
+                Ok(part) => {
+                    tries.succeeded(len);
+                    let done = CompletedPart::builder().part_number(number).set_e_tag(part.e_tag);
+                    return Ok(done.set_checksum_crc32(part.checksum_crc32).build());
+                }
+                Err(failure) => failure,
+            };
+            drop(turn);
+            tries.again(failure).await?;
+        }
+    }
+
+    async fn complete(&self, upload: &str, parts: Vec<CompletedPart>) -> Result<(), StoreError> {
+        let Self { shared, name, .. } = *self;
+        let parts = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
+        let mut tries = shared.tries(self.what("POST", "finish writing"));
+        loop {
+            let turn = shared.limiter.turn().await;
+            let request = tries.client().await?.complete_multipart_upload().bucket(&shared.config.bucket);
+            let mut request = request.key(name).upload_id(upload).multipart_upload(parts.clone());
+            if self.is_new() {
+                request = request.if_none_match(NONE_MATCH);
+            }
+            let failure = match tries.send(LONG, request.send()).await {
+                Ok(_) => {
+                    tries.succeeded(0);
+                    return Ok(());
+                }
+                Err(failure) => failure,
+            };
+            drop(turn);
+            // the upload is gone once it is finished: a try before may have done that
+            if matches!(failure.kind, Kind::Exists | Kind::NoUpload)
+                && tries.maybe_done
+                && self.is_mine().await?
+            {
+                return Ok(());
+            }
+            tries.again(failure).await?;
+        }
+    }
+
+    async fn abort(&self, upload: &str) -> Result<(), StoreError> {
+        let Self { shared, name, .. } = *self;
+        let mut tries = shared.tries(self.what("DELETE", "abort writing"));
+        loop {
+            let turn = shared.limiter.turn().await;
+            let request = tries.client().await?.abort_multipart_upload().bucket(&shared.config.bucket);
+            let failure = match tries.send(0, request.key(name).upload_id(upload).send()).await {
+                Ok(_) => return Ok(()),
+                Err(failure) if failure.kind == Kind::NoUpload => return Ok(()),
+                Err(failure) => failure,
+            };
+            drop(turn);
+            tries.again(failure).await?;
+        }
+    }
+
+    /// Asked where a lost answer leaves open who wrote the object.
+    async fn is_mine(&self) -> Result<bool, StoreError> {
+        let Self { shared, name, .. } = *self;
+        let mut tries = shared.tries(self.what("HEAD", "look at"));
+        loop {
+            let turn = shared.limiter.turn().await;
+            let request = tries.client().await?.head_object().bucket(&shared.config.bucket).key(name);
+            let failure = match tries.send(0, request.send()).await {
+                Ok(found) => {
+                    tries.succeeded(0);
+                    let stamp = found.metadata.as_ref().and_then(|metadata| metadata.get(WRITER));
+                    return Ok(stamp == Some(&self.stamp));
+                }
+                Err(failure) if failure.kind == Kind::Missing => return Ok(false),
+                Err(failure) => failure,
+            };
+            drop(turn);
+            tries.again(failure).await?;
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        self.mode == WriteMode::CreateNew
+    }
+
+    pub(super) fn what(&self, method: &'static str, action: &'static str) -> What<'_> {
+        What { method, action, name: self.name, range: None, at: self.at.clone() }
+    }
+}
+
+/// A text that nobody else has.
+pub(super) fn stamp() -> String {
+    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+}
+
+/// The length of the parts of an object: `at_most`, unless that makes too many of them.
+pub(super) fn part_len(len: u64, at_most: u64) -> u64 {
+    at_most.max(len.div_ceil(MOST_PARTS)).max(LEAST_PART)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_object_has_more_parts_than_s3_takes_and_no_part_more_bytes() {
+        for len in [LEAST_PART + 1, 5 << 30, MOST_BYTES - 1, MOST_BYTES] {
+            for at_most in [LEAST_PART, 1 << 30, super::super::client::MOST_AT_ONCE] {
+                let part = part_len(len, at_most);
+                assert!(len.div_ceil(part) <= MOST_PARTS, "{len} {at_most}");
+                assert!(part <= super::super::client::MOST_AT_ONCE, "{len} {at_most}");
+            }
+        }
+        assert_eq!(part_len(100 << 20, 8 << 20), 8 << 20);
+    }
+}
