@@ -20,6 +20,7 @@ mod pool;
 pub mod quantize;
 mod shown;
 mod strings;
+mod trace;
 mod value;
 
 pub use self::array::{Array, Elements, NextChunk, ShardFault, Worker, Written, codec_env};
@@ -37,7 +38,7 @@ pub use self::model::{
     NewFill, NewVariable, Order, ScalarForm, Separator, Sharding, Storage, Unreadable, Variable,
     VariableDocuments, Warning, default_chunks,
 };
-pub use self::pool::{Pool, PoolError};
+pub use self::pool::{IN_FLIGHT_BYTES, Pool, PoolError};
 pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
 pub use self::shown::Shown;
 pub use self::strings::{LayoutFault, StringArray, Strings};
