@@ -19,7 +19,8 @@ use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_store::Store;
 use serde_json::json;
 
-use strings::AnyRoute;
+use self::strings::AnyRoute;
+use crate::trace;
 
 /// The codecs of a variable in the copy.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -221,7 +222,10 @@ pub fn copy(
     progress.begin(Phase::Copy, total);
     let mut variables = Vec::new();
     for route in &routes {
-        variables.push(route.copy(progress)?);
+        let start = Instant::now();
+        let summary = route.copy(progress)?;
+        trace::copied(&summary, start.elapsed());
+        variables.push(summary);
     }
     let elapsed = started.elapsed();
     if options.verify {

@@ -11,12 +11,19 @@
 //!
 //! With the feature `builtin` (on by default) the codecs blosc, bzip2, crc32c, deflate, fletcher32,
 //! gzip, shuffle, szip and zstd are part of the program, and no plugin need be installed for them.
+//!
+//! What it does can be watched with [`tracing`](https://docs.rs/tracing): targets `ncz`, `ncz_registry`, `ncz_nczarr`
+//! and, for each request to a server, `ncz_store`. At `info` datasets that are opened and written, variables that are
+//! copied, plugins that are chosen, requests that are tried again; at `debug` each request and each chain of codecs.
+//! No event holds a secret. The library installs no subscriber, and makes no text unless one listens. A subscriber had
+//! better keep to these targets: those of HTTP and AWS libraries may tell signatures and tokens.
 
 #![forbid(unsafe_code)]
 
 pub mod copy;
 pub mod place;
 pub mod repair;
+mod trace;
 pub mod verify;
 
 pub use ncz_codec as codec;

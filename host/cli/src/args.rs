@@ -74,7 +74,7 @@ pub(crate) enum Prefer {
 /// How much to say.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Verbosity {
-    /// Say more on standard error: -v steps, -vv details, -vvv everything
+    /// Say more on standard error: -v datasets, plugins, retries; -vv requests, codecs; -vvv everything
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
     /// Print errors only

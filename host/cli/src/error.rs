@@ -16,6 +16,7 @@ use crate::chunk_spec::ChunkSpecError;
 use crate::exit::Exit;
 use crate::filter_spec::FilterSpecError;
 use crate::output::Style;
+use crate::secrets;
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -228,7 +229,7 @@ pub(crate) fn report(error: &CliError) {
         text.push_str(&format!("\n  {} {cause}", style.dim("because:")));
     }
     // Nobody is left to tell if this fails too.
-    let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
+    let _ = io::Write::write_all(&mut io::stderr(), format!("{}\n", secrets::hide(&text)).as_bytes());
 }
 
 /// An error with its causes, in one line.
@@ -238,7 +239,7 @@ pub(crate) fn with_causes(error: &dyn Error) -> String {
         text.push_str(": ");
         text.push_str(&cause);
     }
-    text
+    secrets::hide(&text)
 }
 
 /// The sources of an error, as texts; one that says what the one before said already is left out.

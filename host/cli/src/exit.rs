@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{CliError, report};
+use crate::secrets;
 
 /// How the program ended; a documented part of its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +47,10 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<Exit, CliError>) -> Exit {
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Ordering::Relaxed) {
             eprintln!(
-                "error: this is a bug in ncz {}: {info}\n  please report it, with the command line: {}",
+                "error: this is a bug in ncz {}: {}\n  please report it, with the command line: {}",
                 env!("CARGO_PKG_VERSION"),
-                std::env::args().collect::<Vec<_>>().join(" "),
+                secrets::hide(&info.to_string()),
+                secrets::command_line(),
             );
         }
     }));

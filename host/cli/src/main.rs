@@ -13,6 +13,7 @@ mod filter_spec;
 mod output;
 mod path;
 mod progress;
+mod secrets;
 mod suggest;
 mod talk;
 mod target;
@@ -36,11 +37,23 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version come this way too, and are no errors.
+            if error.use_stderr() {
+                return refuse(&error).into();
+            }
             let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Good }.into();
+            return Exit::Good.into();
         }
     };
     guarded(|| run(&cli)).into()
+}
+
+/// Says what is wrong with the command line, in plain letters if it holds a secret.
+fn refuse(error: &clap::Error) -> Exit {
+    let text = error.render().to_string();
+    let hidden = secrets::hide(&text);
+    // Nobody is left to tell if this fails.
+    let _ = if hidden == text { error.print() } else { io::stderr().write_all(hidden.as_bytes()) };
+    Exit::Usage
 }
 
 fn run(cli: &Cli) -> Result<Exit, CliError> {

@@ -41,8 +41,8 @@ impl Interrupt {
 }
 
 impl Bar {
-    pub(crate) fn new(quiet: bool, interrupt: Interrupt) -> Self {
-        let shown = !quiet && std::io::stderr().is_terminal();
+    pub(crate) fn new(wanted: bool, interrupt: Interrupt) -> Self {
+        let shown = wanted && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         const LINE: &str = "{msg} {wide_bar:.cyan/blue} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";

@@ -57,7 +57,7 @@ pub(crate) fn run(
 
     let interrupt = Interrupt::watch()?;
     let store = create(&target, options.overwrite)?;
-    let bar = Bar::new(options.verbosity.quiet, interrupt);
+    let bar = Bar::new(talk.shows_progress(), interrupt);
     let copy_options = CopyOptions { variables: plan.variables, verify: options.verify, ..wanted.options() };
     let result = copy(&dataset, store, &copy_options, &bar);
     bar.clear();

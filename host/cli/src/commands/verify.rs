@@ -41,7 +41,7 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     let place = Place::parse(&options.path)?;
     let session = session(registry, options.threads, options.shuffle_size)?;
-    let bar = Bar::new(options.verbosity.quiet, Interrupt::watch()?);
+    let bar = Bar::new(talk.shows_progress(), Interrupt::watch()?);
     let told = match &options.repair_to {
         Some(target) => mended_copy(options, &place, &Place::parse(target)?, session, &bar, talk)?,
         None if options.repair => in_place(options, &place, session, &bar, talk)?,
