@@ -1,4 +1,5 @@
-//! Where a dataset is: plain paths, the `file://...#mode=...` of netcdf-c, and what is found there.
+//! Where a dataset is: plain paths, URLs of files, S3 and HTTP servers with netcdf-c's words behind `#`, and what is
+//! found there.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -14,26 +15,40 @@
 //! # Ok::<(), ncz::place::PlaceError>(())
 //! ```
 
+#[cfg(any(feature = "s3", feature = "http"))]
+mod configured;
 mod found;
+mod fragment;
+mod http;
 mod location;
 mod mode;
+mod parse;
+#[cfg(feature = "s3")]
+mod profile;
+#[cfg(any(feature = "s3", feature = "http"))]
+mod rc;
+mod s3;
+mod secret;
 mod shown;
+mod stores;
+#[cfg(any(feature = "s3", feature = "http"))]
+mod surroundings;
+mod url;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz_nczarr::{DataError, Dataset, Format, NczarrError, Session, limits};
-use ncz_store::{
-    Access, CreateOptions, Depth, Entry, EntryKind, FilePermissions, FileStore, Key, Prefix, Store,
-    StoreError, StoreExt, ZipLayout, ZipStore,
-};
+use ncz_store::{Access, CreateOptions, Depth, Entry, EntryKind, Key, Prefix, Store, StoreError, StoreExt};
 
 use crate::copy::strangers::DOCUMENTS;
 
 pub use self::found::Storage;
+pub use self::http::HttpLocation;
 pub use self::location::Location;
 pub use self::mode::{Metadata, Mode};
+pub use self::s3::{Addressing, S3Location, S3Options, Service};
+pub use self::secret::Secret;
 pub use self::shown::{Secrets, shown};
 
 /// A dataset as somebody named it.
@@ -82,7 +97,7 @@ pub enum PlaceError {
         source: Box<StoreError>,
     },
     /// There are two datasets at the path.
-    #[error("say which one to read: {place}#mode=v2 or {place}#mode=v3")]
+    #[error("say which one to read: {place}#mode={}v2 or {place}#mode={}v3", place.mode_words(), place.mode_words())]
     Ambiguous {
         /// The place.
         place: Location,
@@ -107,41 +122,41 @@ impl PlaceError {
 }
 
 impl Place {
-    /// Reads a path or a `file:` URL, with `#mode=...` behind it or not.
+    /// Reads a path, or a URL of a file, of S3 or of an HTTP server, with `#mode=...` behind it or not. Nothing is
+    /// asked, of the environment neither.
+    ///
+    /// ```
+    /// use ncz::place::Place;
+    ///
+    /// for (text, shown) in [
+    ///     ("ocean.zip#mode=zarr", "ocean.zip"),
+    ///     ("s3://bucket/ocean.zarr", "s3://bucket/ocean.zarr"),
+    ///     ("https://bucket.s3.us-west-2.amazonaws.com/a", "https://s3.us-west-2.amazonaws.com/bucket/a"),
+    ///     ("http://127.0.0.1:9000/bucket/a#mode=s3", "http://127.0.0.1:9000/bucket/a"),
+    ///     ("https://me:password@example.org/a.zarr/", "https://example.org/a.zarr"),
+    /// ] {
+    ///     assert_eq!(Place::parse(text)?.location.to_string(), shown);
+    /// }
+    /// # Ok::<(), ncz::place::PlaceError>(())
+    /// ```
     ///
     /// # Errors
-    /// [`PlaceError::Text`] for a URL of another kind, and for words behind `#` that are not known.
+    /// [`PlaceError::Text`] for a URL of another kind, one that contradicts itself, and for words and keys behind `#`
+    /// that are not known.
     pub fn parse(text: &str) -> Result<Self, PlaceError> {
-        let wrong = |reason: String| PlaceError::text(text, &reason);
-        let (path, fragment) = match text.split_once("://") {
-            Some((scheme, rest)) => {
-                check_scheme(scheme).map_err(wrong)?;
-                rest.split_once('#').unwrap_or((rest, ""))
-            }
-            // A file may have such a name.
-            None => match text.rsplit_once('#') {
-                Some((path, fragment)) if Mode::is_fragment(fragment) && !Path::new(text).exists() => {
-                    (path, fragment)
-                }
-                _ => (text, ""),
-            },
-        };
-        if path.is_empty() {
-            return Err(wrong("it names no path; give the directory or zip file of a dataset".to_owned()));
-        }
-        Ok(Self {
-            location: Location::Path(PathBuf::from(path)),
-            mode: Mode::parse(fragment).map_err(wrong)?,
-        })
+        parse::parse(text).map_err(|reason| PlaceError::text(text, &reason))
     }
 
-    /// What stores the dataset that is there.
+    /// What stores the dataset that is there. Of a place in S3 and behind an HTTP server the place alone tells.
     ///
     /// # Errors
     /// Nothing is there, or something that is no Zarr dataset, or the mode asks for another storage.
     pub fn storage(&self) -> Result<Storage, PlaceError> {
-        let Location::Path(path) = &self.location;
-        let found = found::storage(path)?;
+        let found = match &self.location {
+            Location::Path(path) => found::storage(path)?,
+            Location::S3(_) => Storage::S3,
+            Location::Http(_) => Storage::Http,
+        };
         match self.mode.storage {
             Some(wanted) if wanted != found => Err(PlaceError::NotADataset {
                 place: self.location.clone(),
@@ -156,12 +171,14 @@ impl Place {
     /// # Errors
     /// As [`storage`](Self::storage), and the failures of the place.
     pub fn open_store(&self, access: Access) -> Result<Arc<dyn Store>, PlaceError> {
-        let error = |source| PlaceError::Store { place: self.location.clone(), source: Box::new(source) };
-        let Location::Path(path) = &self.location;
-        Ok(match self.storage()? {
-            Storage::Directory => Arc::new(FileStore::open(path, access).map_err(error)?),
-            Storage::Zip => Arc::new(ZipStore::open(path, access, ZipLayout::Automatic).map_err(error)?),
-        })
+        let store = stores::open(self, access)?;
+        if self.location.path().is_none() {
+            let error = |source| PlaceError::Store { place: self.location.clone(), source: Box::new(source) };
+            if !is_dataset(&*store).map_err(error)? {
+                return Err(stores::nothing(self, &*store));
+            }
+        }
+        Ok(store)
     }
 
     /// Opens the dataset that is there: infers storage, version and format, unless the mode says them. The draft of
@@ -171,21 +188,26 @@ impl Place {
     /// There is no dataset; it can be read in several ways; its root metadata are damaged.
     pub fn open(&self, access: Access, session: Session) -> Result<Dataset, PlaceError> {
         let place = || self.location.clone();
-        let opened = Dataset::open(self.open_store(access)?, session, &self.read_options());
-        opened.map_err(|error| match error {
+        let store = stores::open(self, access)?;
+        Dataset::open(Arc::clone(&store), session, &self.read_options()).map_err(|error| match error {
             DataError::Metadata(source @ NczarrError::Ambiguous { .. }) => {
                 PlaceError::Ambiguous { place: place(), source }
+            }
+            // Whether there is one was not asked before: that would be a request more for each that is opened.
+            DataError::Metadata(NczarrError::NotADataset) if self.location.path().is_none() => {
+                stores::nothing(self, &*store)
             }
             source => PlaceError::Dataset { place: place(), source: Box::new(source) },
         })
     }
 
-    /// How the mode asks to read metadata.
+    /// How the mode asks to read metadata. Where each document costs a round trip, consolidated ones are preferred.
     #[must_use]
     pub fn read_options(&self) -> ReadOptions {
-        let consolidated = match self.mode.consolidated {
-            true => ConsolidatedPolicy::Only,
-            false => ConsolidatedPolicy::Compare,
+        let consolidated = match (self.mode.consolidated, &self.location) {
+            (true, _) => ConsolidatedPolicy::Only,
+            (false, Location::Path(_)) => ConsolidatedPolicy::Compare,
+            (false, Location::S3(_) | Location::Http(_)) => ConsolidatedPolicy::Prefer,
         };
         ReadOptions {
             consolidated,
@@ -199,29 +221,51 @@ impl Place {
     /// What a new dataset here is stored in: as the mode says, else a zip file if the path ends in `.zip`.
     #[must_use]
     pub fn new_storage(&self) -> Storage {
-        let path = self.location.path();
-        let ending = path.and_then(Path::extension);
-        let is_zip = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
+        let path = match &self.location {
+            Location::Path(path) => path,
+            Location::S3(_) => return Storage::S3,
+            Location::Http(_) => return Storage::Http,
+        };
+        let is_zip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
         self.mode.storage.unwrap_or(if is_zip { Storage::Zip } else { Storage::Directory })
+    }
+
+    /// Whether a dataset can be made here at all, as far as the place alone tells; for asking before work is begun.
+    ///
+    /// # Errors
+    /// The place is an HTTP server, or one that this program was built without.
+    pub fn check_new(&self) -> Result<(), StoreError> {
+        stores::check_new(self)
     }
 
     /// Makes the store of a new dataset; it becomes visible when it is published.
     ///
     /// # Errors
     /// Something is there: anything at all, or with `overwrite` anything but a dataset in the same storage without
-    /// other files beside it.
+    /// other files beside it. The place is none to write to.
     /// A value of `NC_DEFAULT_CREATE_PERMS` or `NC_DEFAULT_DIR_PERMS` in the environment that is no number.
     pub fn create_store(&self, overwrite: bool) -> Result<Arc<dyn Store>, StoreError> {
-        let mut options = CreateOptions::new().permissions(FilePermissions::default().from_environment()?);
+        let mut options = CreateOptions::new();
         if overwrite {
             options = options.replace_if(may_be_replaced);
         }
-        let Location::Path(path) = &self.location;
-        Ok(match self.new_storage() {
-            Storage::Directory => Arc::new(FileStore::create(path, options)?),
-            Storage::Zip => Arc::new(ZipStore::create(path, options, ZipLayout::Flat)?),
-        })
+        stores::create(self, options)
     }
+
+    /// Whether one of two places lies inside the other one, so that writing there would change what is read.
+    #[must_use]
+    pub fn nests(&self, other: &Self) -> Option<Nesting> {
+        stores::nests(&self.location, &other.location)
+    }
+}
+
+/// How two places lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nesting {
+    /// The first lies inside the second.
+    Inside,
+    /// The second lies inside the first.
+    Around,
 }
 
 /// What makes a directory or an archive a dataset: one of these at its root.
@@ -265,20 +309,6 @@ fn may_be_replaced(store: &dyn Store) -> Result<bool, StoreError> {
     }
 }
 
-fn check_scheme(scheme: &str) -> Result<(), String> {
-    let what = match scheme.to_ascii_lowercase().as_str() {
-        "file" => return Ok(()),
-        "s3" | "gs3" => "S3",
-        "http" | "https" => "HTTP",
-        _ => {
-            return Err(format!(
-                "{scheme:?} is no kind of place that ncz knows; give a path, or file://PATH"
-            ));
-        }
-    };
-    Err(format!("reading and writing through {what} is not built yet; copy the dataset to a directory first"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,7 +319,7 @@ mod tests {
     }
 
     fn words(fragment: &str) -> Mode {
-        Mode::parse(fragment).unwrap()
+        fragment::Fragment::parse(fragment.split('&')).unwrap().mode
     }
 
     #[test]
@@ -304,10 +334,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_built_is_refused_by_name() {
+    fn what_is_not_built_or_not_known_is_refused_by_name() {
         for (text, want) in [
-            ("s3://bucket/x", "S3"),
-            ("https://example.org/x", "HTTP"),
             ("gopher://x", "gopher"),
             ("file://x#mode=nczarr,s3", "S3"),
             ("file://x#mode=bogus", "bogus"),
@@ -316,6 +344,167 @@ mod tests {
         ] {
             let error = Place::parse(text).unwrap_err().to_string();
             assert!(error.contains(want), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn modes_of_netcdf_mean_what_they_mean_there() {
+        // Each was tried with netcdf-c 4.10; capitals in the first word, which it refuses, are taken here.
+        for text in [
+            "file://a#mode=nczarr",
+            "file://a#mode=nczarr,FILE",
+            "file://a#MODE=nczarr",
+            "file://a#mode=nczarr&mode=file",
+            "[mode=nczarr,file]file://a",
+            "[mode=nczarr][mode=file]file://a",
+            "file://a#mode=NCZARR,file",
+            "file://a\\#mode=nczarr,file",
+        ] {
+            let place = Place::parse(text).unwrap();
+            assert_eq!(place.location.to_string(), "a", "{text}");
+            assert_eq!(place.mode.metadata, Some(Metadata::Nczarr), "{text}");
+            assert_eq!(place.new_storage(), Storage::Directory, "{text}");
+        }
+        for pure in ["zarr", "xarray", "zarr,xarray", "nczarr,xarray", "zarr,noxarray"] {
+            let mode = Place::parse(&format!("file://a#mode={pure}")).unwrap().mode;
+            assert_eq!(mode.metadata, Some(Metadata::Zarr), "{pure}");
+            assert_eq!(mode.noxarray, pure.ends_with("noxarray"), "{pure}");
+        }
+    }
+
+    #[test]
+    fn a_single_s3_is_nczarr_unless_another_word_says_more() {
+        let format = |text: &str| Place::parse(text).unwrap().mode.new_format();
+        assert_eq!(format("http://h/b/k#s3"), Some(Format::NCZARR));
+        assert_eq!(format("http://h/b/k#mode=s3"), None);
+        assert_eq!(format("s3://b/k"), None);
+        assert_eq!(format("http://h/b/k#s3&zarr"), Some(Format::Zarr2));
+        assert_eq!(format("http://h/b/k#s3&v3"), Some(Format::Zarr3));
+    }
+
+    #[test]
+    fn consolidated_metadata_are_preferred_where_documents_cost_round_trips() {
+        let policy = |text: &str| Place::parse(text).unwrap().read_options().consolidated;
+        assert_eq!(policy("a"), ConsolidatedPolicy::Compare);
+        assert_eq!(policy("s3://b/a"), ConsolidatedPolicy::Prefer);
+        assert_eq!(policy("http://h/a"), ConsolidatedPolicy::Prefer);
+        assert_eq!(policy("s3://b/a#consolidated"), ConsolidatedPolicy::Only);
+    }
+
+    #[test]
+    fn the_way_to_say_a_version_keeps_what_makes_it_s3() {
+        let place = |text: &str| Place::parse(text).unwrap().location;
+        let error = |text| PlaceError::Ambiguous { place: place(text), source: NczarrError::NotADataset };
+        assert!(error("a").to_string().ends_with("a#mode=v2 or a#mode=v3"));
+        let text = error("http://h/b/k#mode=s3").to_string();
+        assert!(text.ends_with("http://h/b/k#mode=s3,v2 or http://h/b/k#mode=s3,v3"), "{text}");
+    }
+
+    #[test]
+    fn places_inside_each_other_are_seen() {
+        let nests = |one: &str, other: &str| Place::parse(one).unwrap().nests(&Place::parse(other).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a").to_string_lossy().into_owned();
+        std::fs::create_dir(&path).unwrap();
+        assert_eq!(nests(&format!("{path}/b"), &path), Some(Nesting::Inside));
+        assert_eq!(nests(&path, &format!("{path}/b")), Some(Nesting::Around));
+        assert_eq!(nests(&path, &path), None);
+        assert_eq!(nests(&path, &format!("{path}b")), None);
+        assert_eq!(nests("http://h/a/b", "http://h/a"), Some(Nesting::Inside));
+        assert_eq!(nests("http://h/a", &path), None);
+    }
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn places_inside_each_other_are_seen_in_s3() {
+        let nests = |one: &str, other: &str| Place::parse(one).unwrap().nests(&Place::parse(other).unwrap());
+        let there = "http://h:9/b/a#mode=s3";
+        assert_eq!(nests("s3://b/a/c#aws.endpoint=http://h:9", there), Some(Nesting::Inside));
+        assert_eq!(nests(there, "s3://b/a/c#aws.endpoint=http://h:9"), Some(Nesting::Around));
+        assert_eq!(nests(there, "s3://b#aws.endpoint=http://h:9"), Some(Nesting::Inside));
+        assert_eq!(nests(there, "http://h:9/b/ab#mode=s3"), None);
+        assert_eq!(nests(there, "https://h:9/b/a/c#mode=s3"), None);
+        assert_eq!(nests(there, there), None);
+        let amazon = "https://b.s3.us-east-1.amazonaws.com/a";
+        assert_eq!(nests(amazon, "https://s3.amazonaws.com/b"), Some(Nesting::Inside));
+    }
+
+    mod made_up {
+        use proptest::prelude::*;
+
+        use super::super::*;
+
+        fn piece() -> impl Strategy<Value = String> {
+            let words = [
+                "#",
+                "\\",
+                "://",
+                "s3",
+                "gs3",
+                "http",
+                "https",
+                "file",
+                "mode=",
+                "&",
+                "=",
+                ",",
+                "/",
+                ":",
+                "@",
+                "?",
+                "[",
+                "]",
+                "%",
+                "%2",
+                "%41",
+                ".",
+                "s3.",
+                "amazonaws.com",
+                "us-east-1",
+                "aws.",
+                "endpoint",
+                "profile",
+                "aws.secret_access_key=",
+                "ä",
+                "\n",
+                "9000",
+                "zarr",
+            ];
+            prop_oneof![proptest::sample::select(words.to_vec()).prop_map(str::to_owned), "\\PC{0,3}"]
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+            #[test]
+            fn no_text_makes_it_panic(pieces in proptest::collection::vec(piece(), 0..12)) {
+                if let Ok(place) = Place::parse(&pieces.concat()) {
+                    let _ = (place.location.to_string(), place.location.file_name(), place.new_storage());
+                }
+            }
+
+            #[test]
+            fn secrets_are_never_shown(
+                secret in "[A-Za-z0-9+/]{8,40}",
+                head in prop::sample::select(vec![
+                    "s3://b/k#", "https://h/b/k#mode=s3&", "[zarr]s3://b/k#", "https://h/k#", "a/b#", "gs3://b/k#log&",
+                ]),
+                tail in "(&[a-z.]{1,8}(=[a-z]{1,4})?)?",
+            ) {
+                let user = percent_encoding::utf8_percent_encode(&secret, percent_encoding::NON_ALPHANUMERIC);
+                for text in [
+                    format!("{head}aws.access_key_id=me&AWS.SECRET_ACCESS_KEY={secret}{tail}"),
+                    format!("{head}aws.secret_access_key={secret}&aws.session_token={secret}{tail}"),
+                    format!("https://me:{user}@h/k#mode=zarr{tail}"),
+                    format!("https://h/k?sig={secret}#mode=zarr{tail}"),
+                ] {
+                    let shown = match Place::parse(&text) {
+                        Ok(place) => format!("{} {place:?}", place.location),
+                        Err(error) => format!("{error} {error:?}"),
+                    };
+                    prop_assert!(!shown.contains(&secret) && !shown.contains(&user.to_string()), "{shown}");
+                }
+            }
         }
     }
 

@@ -14,15 +14,21 @@ pub enum Storage {
     Directory,
     /// A zip file, one entry an object.
     Zip,
+    /// A bucket of S3, or of what speaks its protocol.
+    S3,
+    /// An HTTP server, for reading.
+    Http,
 }
 
 impl Storage {
-    /// The word of netCDF's mode.
+    /// The word of netCDF's mode; it has none for HTTP.
     #[must_use]
     pub fn mode_word(self) -> &'static str {
         match self {
             Self::Directory => "file",
             Self::Zip => "zip",
+            Self::S3 => "s3",
+            Self::Http => "http",
         }
     }
 }
@@ -32,6 +38,8 @@ impl fmt::Display for Storage {
         f.write_str(match self {
             Self::Directory => "a directory",
             Self::Zip => "a zip file",
+            Self::S3 => "in S3",
+            Self::Http => "behind an HTTP server",
         })
     }
 }

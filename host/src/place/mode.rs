@@ -4,12 +4,13 @@ use ncz_nczarr::Format;
 use ncz_nczarr::metadata::ZarrVersion;
 
 use super::Storage;
+use super::fragment::closest;
 
 /// What the words behind `#` ask for. What they do not say is inferred on reading.
 ///
 /// They are netCDF's mode words in any case: `nczarr`, `zarr`, `xarray` (pure Zarr), `noxarray` (no
-/// `_ARRAY_DIMENSIONS`), `file`, `zip`, `consolidated`, and `v2`, `v3` of the documents. A word may also stand
-/// alone: `#zarr` is `#mode=zarr`.
+/// `_ARRAY_DIMENSIONS`), `file`, `zip`, `s3`, `gs3`, `consolidated`, and `v2`, `v3` of the documents. A word may also
+/// stand alone: `#zarr` is `#mode=zarr`, and `#s3` is `#mode=s3,nczarr`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
     /// Which metadata.
@@ -34,45 +35,92 @@ pub enum Metadata {
 }
 
 /// What is known of things that are not built.
-const NOT_BUILT: [(&str, &str); 6] = [
-    ("s3", "S3"),
-    ("gs3", "Google's storage"),
-    ("bytes", "byte ranges over HTTP"),
+const NOT_BUILT: [(&str, &str); 7] = [
+    ("bytes", "byte ranges of one file"),
+    ("byterange", "byte ranges of one file"),
     ("dap2", "OPeNDAP"),
     ("dap4", "OPeNDAP"),
+    ("dods", "OPeNDAP"),
     ("zmap", "raw keys"),
+    ("netcdf-4", "netCDF-4 files"),
 ];
 
-pub(super) const KNOWN: &str = "nczarr, zarr, xarray, noxarray, file, zip, consolidated, v2, v3";
+const WORDS: [&str; 11] =
+    ["nczarr", "zarr", "xarray", "noxarray", "file", "zip", "s3", "gs3", "consolidated", "v2", "v3"];
 
-impl Mode {
-    /// Whether the text behind a `#` is meant as mode, and not part of a file's name.
-    pub(super) fn is_fragment(text: &str) -> bool {
-        text.split('&').all(|item| {
-            item.get(..5).is_some_and(|key| key.eq_ignore_ascii_case("mode="))
-                || Self::default().take(item).is_ok()
-        })
+pub(super) const KNOWN: &str = "nczarr, zarr, xarray, noxarray, file, zip, s3, gs3, consolidated, v2, v3";
+
+/// Whether a text is one of the words.
+pub(super) fn is_word(text: &str) -> bool {
+    WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// The words as they are read, one by one.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    mode: Mode,
+    /// A single `s3` means NCZarr, unless another word says something else.
+    is_nczarr_implied: bool,
+    /// `gs3`: S3's protocol, at Google.
+    pub(super) is_google: bool,
+}
+
+impl Words {
+    /// A word that stands alone, a macro in netcdf-c: `s3` is `mode=s3,nczarr`. (netcdf-c gives the mode only the first
+    /// of its values, so that its `#zarr` writes NCZarr; here it is what its documents say.)
+    pub(super) fn take_single(&mut self, word: &str) -> Result<(), String> {
+        self.is_nczarr_implied |= word.eq_ignore_ascii_case("s3") || word.eq_ignore_ascii_case("gs3");
+        self.take(word)
     }
 
-    /// Reads `mode=a,b&c`.
-    pub(super) fn parse(fragment: &str) -> Result<Self, String> {
-        let mut mode = Self::default();
-        for item in fragment.split('&').filter(|item| !item.is_empty()) {
-            match item.split_once('=') {
-                Some((key, words)) if key.eq_ignore_ascii_case("mode") => {
-                    for word in words.split(',') {
-                        mode.take(word)?;
+    /// A word of `mode=`.
+    pub(super) fn take(&mut self, word: &str) -> Result<(), String> {
+        let mode = &mut self.mode;
+        let word = word.trim().to_ascii_lowercase();
+        match word.as_str() {
+            // `nczarr,zarr` is pure Zarr in netcdf-c.
+            "nczarr" => mode.metadata = mode.metadata.or(Some(Metadata::Nczarr)),
+            "zarr" | "xarray" => mode.metadata = Some(Metadata::Zarr),
+            "noxarray" => mode.noxarray = true,
+            "consolidated" => mode.consolidated = true,
+            "file" => set(&mut mode.storage, Storage::Directory, &word)?,
+            "zip" => set(&mut mode.storage, Storage::Zip, &word)?,
+            "s3" => set(&mut mode.storage, Storage::S3, &word)?,
+            "gs3" => {
+                set(&mut mode.storage, Storage::S3, &word)?;
+                self.is_google = true;
+            }
+            "v2" => set(&mut mode.version, ZarrVersion::V2, &word)?,
+            "v3" => set(&mut mode.version, ZarrVersion::V3, &word)?,
+            _ => {
+                return Err(match NOT_BUILT.iter().find(|(known, _)| *known == word) {
+                    Some((_, what)) => {
+                        format!("mode word {word:?}: {what} is not built yet; known: {KNOWN}")
                     }
-                }
-                Some(_) => {
-                    return Err(format!("{item:?} is not known here; behind # may stand mode= with {KNOWN}"));
-                }
-                None => mode.take(item)?,
+                    None => match closest(&word, WORDS) {
+                        Some(close) => format!(
+                            "mode word {word:?} is not known here; did you mean {close:?}? known: {KNOWN}"
+                        ),
+                        None => format!("mode word {word:?} is not known here; known: {KNOWN}"),
+                    },
+                });
             }
         }
-        Ok(mode)
+        Ok(())
     }
 
+    /// What they say together.
+    pub(super) fn mode(&self) -> Mode {
+        let mut mode = self.mode;
+        // NCZarr over version 3 is an experiment, which nobody asks for by leaving something out.
+        if self.is_nczarr_implied && mode.version != Some(ZarrVersion::V3) {
+            mode.metadata = mode.metadata.or(Some(Metadata::Nczarr));
+        }
+        mode
+    }
+}
+
+impl Mode {
     /// The format that a new dataset gets; `None` if the words do not say.
     #[must_use]
     pub fn new_format(&self) -> Option<Format> {
@@ -83,30 +131,6 @@ impl Mode {
             (Some(Metadata::Zarr), _) => Some(Format::Zarr2),
             (None, _) => None,
         }
-    }
-
-    fn take(&mut self, word: &str) -> Result<(), String> {
-        let word = word.to_ascii_lowercase();
-        match word.as_str() {
-            // `nczarr,zarr` is pure Zarr in netcdf-c.
-            "nczarr" => self.metadata = self.metadata.or(Some(Metadata::Nczarr)),
-            "zarr" | "xarray" => self.metadata = Some(Metadata::Zarr),
-            "noxarray" => self.noxarray = true,
-            "consolidated" => self.consolidated = true,
-            "file" => set(&mut self.storage, Storage::Directory, &word)?,
-            "zip" => set(&mut self.storage, Storage::Zip, &word)?,
-            "v2" => set(&mut self.version, ZarrVersion::V2, &word)?,
-            "v3" => set(&mut self.version, ZarrVersion::V3, &word)?,
-            _ => {
-                return Err(match NOT_BUILT.iter().find(|(known, _)| *known == word) {
-                    Some((_, what)) => {
-                        format!("mode word {word:?}: {what} is not built yet; known: {KNOWN}")
-                    }
-                    None => format!("mode word {word:?} is not known here; known: {KNOWN}"),
-                });
-            }
-        }
-        Ok(())
     }
 }
 
@@ -122,17 +146,22 @@ fn set<T: Copy + PartialEq>(slot: &mut Option<T>, value: T, word: &str) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use super::super::fragment::Fragment;
     use super::*;
+
+    fn parse(text: &str) -> Result<Mode, String> {
+        Fragment::parse(text.split('&')).map(|fragment| fragment.mode)
+    }
 
     #[test]
     fn words_mean_what_the_documents_say() {
-        let metadata = |text: &str| Mode::parse(text).unwrap().metadata;
+        let metadata = |text: &str| parse(text).unwrap().metadata;
         assert_eq!(metadata("mode=nczarr"), Some(Metadata::Nczarr));
         for pure in ["mode=zarr", "mode=nczarr,zarr", "mode=zarr,nczarr", "mode=xarray", "zarr", "MODE=ZARR"]
         {
             assert_eq!(metadata(pure), Some(Metadata::Zarr), "{pure}");
         }
-        let mode = Mode::parse("mode=nczarr&mode=noxarray,zip,v2&consolidated").unwrap();
+        let mode = parse("mode=nczarr&mode=noxarray,zip,v2&consolidated").unwrap();
         assert_eq!(
             mode,
             Mode {
@@ -144,13 +173,13 @@ mod tests {
             }
         );
         for contradiction in ["mode=zip,file", "mode=v2,v3"] {
-            assert!(Mode::parse(contradiction).unwrap_err().contains("contradicts"), "{contradiction}");
+            assert!(parse(contradiction).unwrap_err().contains("contradicts"), "{contradiction}");
         }
     }
 
     #[test]
     fn the_format_of_a_new_dataset_follows() {
-        let format = |text: &str| Mode::parse(text).unwrap().new_format();
+        let format = |text: &str| parse(text).unwrap().new_format();
         assert_eq!(format("mode=nczarr"), Some(Format::NCZARR));
         assert_eq!(format("mode=zarr"), Some(Format::Zarr2));
         assert_eq!(format("mode=zarr,v3"), Some(Format::Zarr3));

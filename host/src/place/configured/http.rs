@@ -1,0 +1,89 @@
+//! The configuration of a dataset behind an HTTP server.
+
+use std::path::PathBuf;
+
+use ncz_store::StoreError;
+use ncz_store::http::HttpConfig;
+use ncz_store::remote::Secret;
+
+use super::super::HttpLocation;
+use super::super::surroundings::Surroundings;
+use super::{Asked, from_rc};
+
+/// All that there is to know before the first request.
+pub(in crate::place) fn http(
+    place: &HttpLocation,
+    around: &dyn Surroundings,
+) -> Result<HttpConfig, StoreError> {
+    configured(place, around)
+        .map_err(|reason| StoreError::InvalidOptions { place: place.to_string(), reason })
+}
+
+fn configured(place: &HttpLocation, around: &dyn Surroundings) -> Result<HttpConfig, String> {
+    let url = match &place.query {
+        Some(query) => format!("{}?{}", place.url, query.reveal()),
+        None => place.url.clone(),
+    };
+    let mut config = HttpConfig::new(url);
+    let (mut name, mut password, mut both, mut netrc) = (None, None, None, None);
+    let asked = Asked::of(&place.url);
+    config.remote = from_rc(&asked, around, |line| {
+        let value = line.value.reveal();
+        match line.key.as_str() {
+            _ if value.is_empty() => {}
+            "PROXY.SERVER" | "PROXY_SERVER" => config.proxy = Some(value.to_owned()),
+            "CREDENTIALS.USER" | "CREDENTIALS.USERNAME" => name = Some(value.to_owned()),
+            "CREDENTIALS.PASSWORD" => password = Some(Secret::new(value)),
+            "CREDENTIALS.USERPASSWORD" => {
+                let (user, password) = value
+                    .split_once(':')
+                    .ok_or_else(|| line.wrong("CREDENTIALS.USERPASSWORD is USER:PASSWORD"))?;
+                both = Some((user.to_owned(), Secret::new(password)));
+            }
+            "NETRC" => netrc = Some((line.clone(), PathBuf::from(value))),
+            key => return Ok(key.starts_with("AWS.")),
+        }
+        Ok(true)
+    })?;
+    let by_url = place.user.as_ref().map(|(user, password)| (user.clone(), Secret::new(password.reveal())));
+    let by_rc = match (name, password) {
+        (Some(name), password) => Some((name, password.unwrap_or_else(|| Secret::new("")))),
+        (None, _) => both,
+    };
+    config.user = by_url.or(by_rc);
+    if let (None, Some((line, path))) = (&config.user, netrc) {
+        let text =
+            around.file(&path).map_err(|error| line.wrong(format_args!("NETRC cannot be read: {error}")))?;
+        let text = text.ok_or_else(|| line.wrong("NETRC names a file that does not exist"))?;
+        config.user = of_netrc(&text, asked.host());
+    }
+    Ok(config)
+}
+
+/// The user of a host in a file of `machine HOST login USER password PASSWORD`, else that of `default`.
+fn of_netrc(text: &str, host: &str) -> Option<(String, Secret)> {
+    let mut words = text.split_whitespace();
+    let (mut is_ours, mut user, mut password) = (false, None, None);
+    while let Some(word) = words.next() {
+        match word {
+            "machine" | "default" => {
+                if is_ours && user.is_some() {
+                    break;
+                }
+                is_ours =
+                    word == "default" || words.next().is_some_and(|name| name.eq_ignore_ascii_case(host));
+                (user, password) = (None, None);
+            }
+            "login" if is_ours => user = words.next().map(str::to_owned),
+            "password" if is_ours => password = words.next().map(Secret::new),
+            "login" | "password" | "account" => {
+                words.next();
+            }
+            // The rest are macros of ftp.
+            "macdef" => break,
+            _ => {}
+        }
+    }
+    let user = user.filter(|_| is_ours)?;
+    Some((user, password.unwrap_or_else(|| Secret::new(""))))
+}

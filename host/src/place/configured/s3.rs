@@ -1,0 +1,170 @@
+//! The configuration of a dataset in S3.
+
+use ncz_store::StoreError;
+use ncz_store::remote::Secret;
+use ncz_store::s3::{Addressing, Checksums, Credentials, S3Config};
+
+use super::super::profile::Profile;
+use super::super::s3::{self, GOOGLE, S3Location, S3Options, Service};
+use super::super::surroundings::Surroundings;
+use super::{Asked, from_rc};
+
+/// The profile's name that means nobody, in netcdf-c and as people write it.
+const NOBODY: [&str; 2] = ["no", "none"];
+
+/// All that there is to know before the first request.
+///
+/// The URL comes first, then the rc files, then what the SDK's own chain finds; see the README for the order of each.
+pub(in crate::place) fn s3(place: &S3Location, around: &dyn Surroundings) -> Result<S3Config, StoreError> {
+    configured(place, around)
+        .map_err(|reason| StoreError::InvalidOptions { place: place.to_string(), reason })
+}
+
+fn configured(place: &S3Location, around: &dyn Surroundings) -> Result<S3Config, String> {
+    let by_url = &place.options;
+    let of_environment = environment_endpoint(around)?;
+    let host = match (&place.service, &of_environment) {
+        (Service::At(endpoint), _) | (Service::Unsaid, Some(endpoint)) => endpoint.clone(),
+        (Service::Unsaid | Service::Amazon, _) => "https://s3.amazonaws.com".to_owned(),
+    };
+    let mut by_rc = S3Options::default();
+    let asked = Asked::of(&format!("{host}/{}/{}", place.bucket, place.prefix));
+    let mut config = S3Config::new(&place.bucket, &place.prefix);
+    config.remote = from_rc(&asked, around, |line| {
+        let known = by_rc.take(&line.key, line.value.reveal()).map_err(|reason| line.wrong(reason))?;
+        if line.key == "PROXY.SERVER" || line.key == "PROXY_SERVER" {
+            tracing::warn!(
+                "{}",
+                line.wrong("a proxy for S3 is taken from HTTPS_PROXY alone, this one is not used")
+            );
+        }
+        Ok(known || line.key.starts_with("CREDENTIALS.") || line.key.starts_with("PROXY"))
+    })?;
+    if config.remote.ca_file.is_none() {
+        config.remote.ca_file = around.variable("AWS_CA_BUNDLE").map(Into::into);
+    }
+
+    let named = match credentials(by_url, &by_rc, around)? {
+        Some(found) => Some(found),
+        None => credentials(&by_rc, &S3Options::default(), around)?,
+    };
+    let (found, section) = named.unwrap_or((Credentials::Chain, None));
+    config.region = by_url.region.clone().or_else(|| place.region.clone()).or(by_rc.region);
+    if config.region.is_none()
+        && let Some(region) = section.as_ref().and_then(|section| section.value("region"))
+    {
+        config.region = Some(s3::region(region.reveal())?);
+    }
+    config.endpoint = match &place.service {
+        Service::At(endpoint) => Some(endpoint.clone()),
+        Service::Amazon => None,
+        Service::Unsaid => match by_rc.endpoint.or(of_environment) {
+            Some(endpoint) => Some(endpoint),
+            None => profile_endpoint(&found, section.as_ref(), around)?,
+        },
+    };
+    config.credentials = found;
+    config.addressing = match by_url.addressing.or(by_rc.addressing).or(place.addressing) {
+        Some(s3::Addressing::Virtual) => Addressing::Virtual,
+        Some(s3::Addressing::Path) | None => Addressing::Path,
+    };
+    let required = by_url.checksums_when_required.or(by_rc.checksums_when_required);
+    let required = required.or_else(|| {
+        let value = around.variable("AWS_REQUEST_CHECKSUM_CALCULATION")?;
+        Some(value.eq_ignore_ascii_case("when_required"))
+    });
+    // Google takes no checksums behind a body.
+    let is_google = config.endpoint.as_deref() == Some(GOOGLE);
+    config.checksums = match required.unwrap_or(is_google) {
+        true => Checksums::WhenRequired,
+        false => Checksums::WhenSupported,
+    };
+    Ok(config)
+}
+
+/// As whom to ask, if `options` say it, and the section of a file that they name. `others` may name that file.
+fn credentials(
+    options: &S3Options,
+    others: &S3Options,
+    around: &dyn Surroundings,
+) -> Result<Option<(Credentials, Option<Profile>)>, String> {
+    match (&options.access_key_id, &options.secret_access_key) {
+        (Some(id), Some(secret)) => {
+            let token = options.session_token.as_ref().map(|token| Secret::new(token.reveal()));
+            let keys = Credentials::Keys { id: id.clone(), secret: Secret::new(secret.reveal()), token };
+            return Ok(Some((keys, None)));
+        }
+        (Some(_), None) => return Err("aws.access_key_id needs aws.secret_access_key beside it".to_owned()),
+        (None, Some(_)) => return Err("aws.secret_access_key needs aws.access_key_id beside it".to_owned()),
+        (None, None) => {}
+    }
+    let file = options.config_file.as_ref().or(others.config_file.as_ref());
+    let name = match (&options.profile, &options.config_file) {
+        (Some(name), _) => name.clone(),
+        (None, Some(_)) => around.variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned()),
+        (None, None) => return Ok(None),
+    };
+    if NOBODY.contains(&name.to_ascii_lowercase().as_str()) {
+        return Ok(Some((Credentials::Anonymous, None)));
+    }
+    let Some(file) = file else { return Ok(Some((Credentials::Profile(name), None))) };
+    let section = Profile::in_file(&name, file, around)?;
+    let value = |key: &str| section.value(key).map(|value| Secret::new(value.reveal()));
+    match (section.value("aws_access_key_id"), value("aws_secret_access_key")) {
+        (Some(id), Some(secret)) => {
+            let (id, token) = (id.reveal().to_owned(), value("aws_session_token"));
+            Ok(Some((Credentials::Keys { id, secret, token }, Some(section))))
+        }
+        _ => Err(format!(
+            "the profile {name:?} in {} has no aws_access_key_id and aws_secret_access_key; for other kinds of \
+             credentials set AWS_CONFIG_FILE in the environment",
+            file.display()
+        )),
+    }
+}
+
+/// The service that `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` name.
+fn environment_endpoint(around: &dyn Surroundings) -> Result<Option<String>, String> {
+    if ignores_endpoints(around) {
+        return Ok(None);
+    }
+    for name in ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"] {
+        if let Some(value) = around.variable(name) {
+            return s3::endpoint(&value).map(Some).map_err(|reason| format!("{name}: {reason}"));
+        }
+    }
+    Ok(None)
+}
+
+/// The service that the profile names, which may be that of the environment or `default`.
+fn profile_endpoint(
+    found: &Credentials,
+    section: Option<&Profile>,
+    around: &dyn Surroundings,
+) -> Result<Option<String>, String> {
+    let usual;
+    let section = match (found, section) {
+        (_, Some(section)) => section,
+        (Credentials::Anonymous | Credentials::Keys { .. }, None) => return Ok(None),
+        _ if ignores_endpoints(around) => return Ok(None),
+        (Credentials::Profile(name), None) => {
+            usual = Profile::usual(name, around);
+            &usual
+        }
+        (Credentials::Chain, None) => {
+            let name = around.variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
+            usual = Profile::usual(&name, around);
+            &usual
+        }
+    };
+    match section.value("endpoint_url") {
+        Some(value) => s3::endpoint(value.reveal()).map(Some).map_err(|reason| format!("profile: {reason}")),
+        None => Ok(None),
+    }
+}
+
+fn ignores_endpoints(around: &dyn Surroundings) -> bool {
+    around
+        .variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
