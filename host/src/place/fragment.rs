@@ -21,11 +21,11 @@ const REFUSED: [(&str, &str); 2] = [
 impl Fragment {
     /// Whether a text is meant so, and not part of a file's name.
     pub(super) fn is_meant(text: &str) -> bool {
-        let known = |item: &str| match item.split_once('=') {
-            Some((key, _)) => key.eq_ignore_ascii_case("mode") || is_key(key),
-            None => mode::is_word(item),
+        let has_key = |item: &str| {
+            item.split_once('=').is_some_and(|(key, _)| key.eq_ignore_ascii_case("mode") || is_key(key))
         };
-        !text.is_empty() && text.split('&').all(known)
+        // A key tells, also with a slip beside it; words might be a name.
+        text.split('&').any(has_key) || (!text.is_empty() && text.split('&').all(mode::is_word))
     }
 
     /// Reads items such as `mode=zarr,s3`, `aws.profile=me` and `zarr`.

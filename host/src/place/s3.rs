@@ -107,7 +107,8 @@ impl S3Location {
                 );
             }
         };
-        if let (Service::Amazon, Some(said), Some(wanted)) = (&service, &found.region, &options.region)
+        if let (Service::Amazon, Some(said), Some(wanted)) =
+            (&service, found.region.as_deref(), options.region())
             && said != wanted
         {
             return Err(format!(

@@ -74,7 +74,8 @@ impl Secrets {
         for range in of_place(typed) {
             let secret = &typed[range];
             self.add(secret);
-            // Messages may name a part: the password alone, one value of the query.
+            // Messages may name a part: the password alone, what a reader took for the path, one value of the query.
+            secret.split([':', '/', '?', '#', '@']).for_each(|part| self.add(part));
             if let Some((_, password)) = secret.split_once(':') {
                 self.add(password);
             }
@@ -278,6 +279,11 @@ mod tests {
         let secrets = Secrets::of_place("https://me:s3cr3t@host/a?X-Amz-Signature=0123456789&v=12");
         assert_eq!(secrets.hide("no \"s3cr3t\" in 0123456789 of v=12, me"), "no \"***\" in *** of v=12, me");
         assert!(!format!("{secrets:?}").contains("s3cr3t"));
+        let odd = Secrets::of_place("https://me:pa/ss#word@host/a");
+        assert_eq!(
+            odd.hide("mode word \"word@host/a\" is not known"),
+            "mode *** \"***@host/a\" is not known"
+        );
         let none = Secrets::default();
         for (message, want) in [
             ("GET \"http://a:b@h/x?y=z\" failed", "GET \"http://***@h/x?***\" failed"),

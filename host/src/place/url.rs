@@ -49,7 +49,7 @@ impl Url {
             Some(ip) => ip.parse::<std::net::Ipv6Addr>().is_ok(),
             None => host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')),
         };
-        if !is_name || host.is_empty() {
+        if !is_name || host.split('.').any(str::is_empty) {
             return Err("it names no host: a name has letters, digits, dots and hyphens".to_owned());
         }
         if rest.chars().any(char::is_control) {

@@ -49,7 +49,8 @@ fn configured(place: &S3Location, around: &dyn Surroundings) -> Result<S3Config,
         None => credentials(&by_rc, &S3Options::default(), around)?,
     };
     let (found, section) = named.unwrap_or((Credentials::Chain, None));
-    config.region = by_url.region.clone().or_else(|| place.region.clone()).or(by_rc.region);
+    let region = by_url.region().or(place.region.as_deref()).or(by_rc.region());
+    config.region = region.map(str::to_owned);
     if config.region.is_none()
         && let Some(region) = section.as_ref().and_then(|section| section.value("region"))
     {

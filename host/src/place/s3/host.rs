@@ -40,7 +40,7 @@ pub(super) fn amazon(url: &Url) -> Option<Result<Found, String>> {
             (Some(*region), false)
         }
         ("s3-accelerate", [] | ["dualstack"]) => (None, false),
-        (old, []) => (old.strip_prefix("s3-"), true),
+        (old, []) if old.len() > "s3-".len() => (old.strip_prefix("s3-"), true),
         // What stands before is part of the host, as in vpce-1-2.s3.us-east-1.vpce.amazonaws.com.
         (_, after) => {
             return Some(Ok(Found::new(Service::At(url.origin(&host)), after.first().copied(), None)));

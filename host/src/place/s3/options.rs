@@ -12,6 +12,8 @@ pub struct S3Options {
     pub profile: Option<String>,
     /// `aws.region`.
     pub region: Option<String>,
+    /// `aws.default_region`: for where there is no `aws.region`.
+    pub default_region: Option<String>,
     /// `aws.endpoint`: `http[s]://host[:port]` of the service.
     pub endpoint: Option<String>,
     /// `aws.config_file`: where to look for the profile.
@@ -51,6 +53,12 @@ impl S3Options {
         "aws.request_checksum_calculation",
     ];
 
+    /// The region, the weaker key's where the other one is not there.
+    #[must_use]
+    pub fn region(&self) -> Option<&str> {
+        self.region.as_deref().or(self.default_region.as_deref())
+    }
+
     /// Takes the value of a key; false for a key that is not known.
     pub(in crate::place) fn take(&mut self, key: &str, value: &str) -> Result<bool, String> {
         let key = key.to_ascii_lowercase();
@@ -62,11 +70,7 @@ impl S3Options {
         match key.as_str() {
             "aws.profile" | "awsprofile" => once(&mut self.profile, text()?, &key)?,
             "aws.region" => once(&mut self.region, region(&text()?)?, &key)?,
-            // The weaker of the two, as with the environment's variables.
-            "aws.default_region" => {
-                let region = region(&text()?)?;
-                self.region.get_or_insert(region);
-            }
+            "aws.default_region" => once(&mut self.default_region, region(&text()?)?, &key)?,
             "aws.endpoint" | "aws.endpoint_url" => once(&mut self.endpoint, endpoint(&text()?)?, &key)?,
             "aws.config_file" => once(&mut self.config_file, PathBuf::from(text()?), &key)?,
             "aws.access_key_id" => once(&mut self.access_key_id, text()?, &key)?,
