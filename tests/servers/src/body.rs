@@ -38,7 +38,15 @@ impl Outgoing {
         if bytes.is_empty() {
             tracker.end();
         }
-        Self { left: bytes, piece: usize::MAX, pause: None, end: End::Whole, sleep: None, connection, tracker }
+        Self {
+            left: bytes,
+            piece: usize::MAX,
+            pause: None,
+            end: End::Whole,
+            sleep: None,
+            connection,
+            tracker,
+        }
     }
 
     /// Sends the first `length` bytes only, then ends so.
@@ -63,7 +71,10 @@ impl Body for Outgoing {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if let Some(sleep) = &mut self.sleep {
             ready!(sleep.as_mut().poll(cx));
             self.sleep = None;
@@ -96,6 +107,10 @@ impl Body for Outgoing {
 
     fn size_hint(&self) -> SizeHint {
         // an answer that is cut names its length in a header
-        if self.end == End::Whole { SizeHint::with_exact(self.left.len() as u64) } else { SizeHint::default() }
+        if self.end == End::Whole {
+            SizeHint::with_exact(self.left.len() as u64)
+        } else {
+            SizeHint::default()
+        }
     }
 }

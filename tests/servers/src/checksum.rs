@@ -60,7 +60,10 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    text.as_bytes().chunks(2).filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    text.as_bytes()
+        .chunks(2)
+        .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
 }
 
 /// Base 64 with padding.
@@ -68,7 +71,8 @@ pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let word = group.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        let word =
+            group.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
         for digit in 0..4 {
             let index = (word >> (18 - 6 * digit)) as usize & 63;
             text.push(if digit <= group.len() { char::from(DIGITS[index]) } else { '=' });
@@ -95,7 +99,10 @@ mod tests {
         let bytes = Bytes::from_static(b"123456789");
         let kept = verify(&bytes, Checksum::default(), None).unwrap();
         // the check value of CRC-64/NVME
-        assert_eq!(kept.checksum_crc64nvme.as_deref(), Some(base64(&0xae8b_1486_0a79_9888_u64.to_be_bytes()).as_str()));
+        assert_eq!(
+            kept.checksum_crc64nvme.as_deref(),
+            Some(base64(&0xae8b_1486_0a79_9888_u64.to_be_bytes()).as_str())
+        );
         let right = Checksum { checksum_crc32: Some("y/Q5Jg==".into()), ..Checksum::default() };
         assert!(verify(&bytes, right, None).is_ok());
         let wrong = Checksum { checksum_crc32: Some("y/Q5Jw==".into()), ..Checksum::default() };

@@ -35,7 +35,8 @@ impl Connection {
         S: HttpService<Incoming, ResBody = Outgoing, Error = Infallible> + Unpin,
         S::Future: Unpin,
     {
-        let mut connection = http1::Builder::new().header_read_timeout(None).serve_connection(TokioIo::new(io), service);
+        let mut connection =
+            http1::Builder::new().header_read_timeout(None).serve_connection(TokioIo::new(io), service);
         tokio::select! {
             biased;
             // clients leave as they like: in the middle of a body, too

@@ -105,14 +105,16 @@ impl Fault {
     /// 409 ConditionalRequestConflict, which S3 gives to writers that race for one key.
     #[must_use]
     pub fn conflict() -> Self {
-        let message = "The conditional request cannot succeed due to a conflicting operation against this resource.";
+        let message =
+            "The conditional request cannot succeed due to a conflicting operation against this resource.";
         Self::answer(409, "ConditionalRequestConflict", message)
     }
 
     /// 301 PermanentRedirect: the bucket is in `region`.
     #[must_use]
     pub fn moved_to(region: &str) -> Self {
-        let message = "The bucket you are attempting to access must be addressed using the specified endpoint.";
+        let message =
+            "The bucket you are attempting to access must be addressed using the specified endpoint.";
         let refusal = Refusal::new(301, "PermanentRedirect", message)
             .element("Endpoint", &format!("s3.{region}.amazonaws.com"))
             .header("x-amz-bucket-region", region);
@@ -175,7 +177,8 @@ impl Refusal {
     }
 
     pub(crate) fn wrong_region(region: &str) -> Self {
-        let message = format!("The authorization header is malformed; the region is wrong; expecting '{region}'");
+        let message =
+            format!("The authorization header is malformed; the region is wrong; expecting '{region}'");
         Self::new(400, "AuthorizationHeaderMalformed", &message)
             .element("Region", region)
             .header("x-amz-bucket-region", region)

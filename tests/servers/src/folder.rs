@@ -11,7 +11,8 @@ pub(crate) fn read(folder: &Path) -> io::Result<BTreeMap<String, Bytes>> {
     while let Some((folder, prefix)) = left.pop() {
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
-            let name = entry.file_name().into_string().map_err(|name| bad(&format!("not UTF-8: {name:?}")))?;
+            let name =
+                entry.file_name().into_string().map_err(|name| bad(&format!("not UTF-8: {name:?}")))?;
             let path = format!("{prefix}{name}");
             if entry.metadata()?.is_dir() {
                 left.push((entry.path(), format!("{path}/")));
@@ -24,7 +25,10 @@ pub(crate) fn read(folder: &Path) -> io::Result<BTreeMap<String, Bytes>> {
 }
 
 /// Writes files below a folder; a path that ends in a slash is a folder.
-pub(crate) fn write<'a>(folder: &Path, files: impl IntoIterator<Item = (&'a str, &'a Bytes)>) -> io::Result<()> {
+pub(crate) fn write<'a>(
+    folder: &Path,
+    files: impl IntoIterator<Item = (&'a str, &'a Bytes)>,
+) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (path, bytes) in files {
         let inside = Path::new(path).components().all(|component| matches!(component, Component::Normal(_)));

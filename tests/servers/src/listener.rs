@@ -76,7 +76,12 @@ impl Drop for Listener {
     }
 }
 
-async fn accept<B: Backend>(socket: TcpListener, tls: Option<TlsAcceptor>, control: Control, backend: Arc<B>) {
+async fn accept<B: Backend>(
+    socket: TcpListener,
+    tls: Option<TlsAcceptor>,
+    control: Control,
+    backend: Arc<B>,
+) {
     loop {
         let stream = match socket.accept().await {
             Ok((stream, _)) => stream,
@@ -96,8 +101,11 @@ async fn connect<B: Backend>(stream: TcpStream, tls: Option<TlsAcceptor>, contro
     let service = service_fn({
         let connection = Arc::clone(&connection);
         move |request| -> Answering<Response<Outgoing>> {
-            let (control, backend, connection) = (control.clone(), Arc::clone(&backend), Arc::clone(&connection));
-            Box::pin(async move { Ok::<_, Infallible>(handle(request, &control, &*backend, connection).await) })
+            let (control, backend, connection) =
+                (control.clone(), Arc::clone(&backend), Arc::clone(&connection));
+            Box::pin(
+                async move { Ok::<_, Infallible>(handle(request, &control, &*backend, connection).await) },
+            )
         }
     });
     match tls {
@@ -193,7 +201,9 @@ fn outgoing(
         bytes = Bytes::new();
     }
     match fault {
-        Some(Fault::WrongETag) => set(&mut parts.headers, ETAG.as_str(), Some("\"0123456789abcdef0123456789abcdef\"")),
+        Some(Fault::WrongETag) => {
+            set(&mut parts.headers, ETAG.as_str(), Some("\"0123456789abcdef0123456789abcdef\""))
+        }
         Some(Fault::Header(name, value)) => set(&mut parts.headers, name, value.as_deref()),
         Some(Fault::CorruptBody) => bytes = corrupted(&bytes),
         _ => {}

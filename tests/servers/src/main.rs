@@ -17,7 +17,9 @@ use ncz_test_servers::{Authority, Control, Credentials, HttpOptions, HttpServer,
 use serde_json::{Map, Value, json};
 
 #[derive(Parser)]
-#[command(about = "Starts a test server on 127.0.0.1, prints its endpoint as one line of JSON, runs until standard input ends")]
+#[command(
+    about = "Starts a test server on 127.0.0.1, prints its endpoint as one line of JSON, runs until standard input ends"
+)]
 struct Cli {
     #[command(subcommand)]
     server: Server,
@@ -96,7 +98,13 @@ fn run(server: Server) -> io::Result<()> {
         Server::S3 { common, key, secret, bucket, public, load } => {
             let credentials = Credentials::new(&key, &secret);
             let authority = common.authority()?;
-            let options = S3Options { port: common.port, credentials, buckets: bucket.clone(), authority, ..Default::default() };
+            let options = S3Options {
+                port: common.port,
+                credentials,
+                buckets: bucket.clone(),
+                authority,
+                ..Default::default()
+            };
             let server = S3Server::start(options)?;
             common.apply(&server);
             for name in bucket.iter().filter(|_| public) {
@@ -109,7 +117,8 @@ fn run(server: Server) -> io::Result<()> {
             serve(&server.endpoint(), &server, more)
         }
         Server::Http { common, folder } => {
-            let options = HttpOptions { port: common.port, authority: common.authority()?, ..Default::default() };
+            let options =
+                HttpOptions { port: common.port, authority: common.authority()?, ..Default::default() };
             let server = HttpServer::start(&folder, options)?;
             common.apply(&server);
             serve(&server.endpoint(), &server, json!({}))
@@ -127,7 +136,10 @@ fn serve(endpoint: &str, control: &Control, more: Value) -> io::Result<()> {
     writeln!(io::stdout(), "{}", Value::Object(line))?;
     io::stdout().flush()?;
     io::stdin().read_to_end(&mut Vec::new())?;
-    let counts: Map<String, Value> =
-        control.counts().into_iter().map(|(operation, count)| (operation.to_string(), count.into())).collect();
+    let counts: Map<String, Value> = control
+        .counts()
+        .into_iter()
+        .map(|(operation, count)| (operation.to_string(), count.into()))
+        .collect();
     writeln!(io::stdout(), "{}", json!({"requests": counts, "max_in_flight": control.max_in_flight()}))
 }

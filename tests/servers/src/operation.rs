@@ -97,7 +97,10 @@ pub(crate) fn bucket_of_host(host: &str) -> Option<&str> {
 /// The value of `name` in a query, decoded.
 pub(crate) fn query(parts: &Parts, name: &str) -> Option<String> {
     let pairs = parts.uri.query()?.split('&');
-    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).find(|(key, _)| *key == name).map(|(_, value)| decoded(value))
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| decoded(value))
 }
 
 fn decoded(text: &str) -> String {
@@ -111,7 +114,9 @@ fn s3_operation(parts: &Parts, bucket: bool, key: bool) -> Operation {
         (&Method::GET, false, _) => Operation::ListBuckets,
         (&Method::GET, true, false) if has("location") => Operation::GetBucketLocation,
         (&Method::GET, true, false) if has("uploads") => Operation::ListMultipartUploads,
-        (&Method::GET, true, false) if query(parts, "list-type").as_deref() == Some("2") => Operation::ListObjectsV2,
+        (&Method::GET, true, false) if query(parts, "list-type").as_deref() == Some("2") => {
+            Operation::ListObjectsV2
+        }
         (&Method::GET, true, false) => Operation::ListObjects,
         (&Method::GET, true, true) if has("uploadId") => Operation::ListParts,
         (&Method::GET, true, true) => Operation::GetObject,
@@ -137,7 +142,8 @@ mod tests {
     use super::*;
 
     fn target(method: &str, uri: &str, host: &str) -> Target {
-        let request = hyper::Request::builder().method(method).uri(uri).header("host", host).body(()).unwrap();
+        let request =
+            hyper::Request::builder().method(method).uri(uri).header("host", host).body(()).unwrap();
         Target::of_s3(&request.into_parts().0)
     }
 

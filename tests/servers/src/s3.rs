@@ -310,7 +310,9 @@ fn error_document(refusal: &Refusal) -> Response<Bytes> {
     *answer.status_mut() = hyper::StatusCode::from_u16(refusal.status).unwrap_or_default();
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
     for (name, value) in &refusal.headers {
-        if let (Ok(name), Ok(value)) = (hyper::header::HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+        if let (Ok(name), Ok(value)) =
+            (hyper::header::HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
+        {
             answer.headers_mut().insert(name, value);
         }
     }

@@ -18,8 +18,7 @@ use crate::listener::Backend;
 use crate::operation::{Target, query};
 
 /// What an application shows for every path.
-const START_PAGE: &str =
-    "<!doctype html>\n<html><head><title>Data portal</title></head><body><div id=\"app\"></div></body></html>\n";
+const START_PAGE: &str = "<!doctype html>\n<html><head><title>Data portal</title></head><body><div id=\"app\"></div></body></html>\n";
 
 /// Answers from files in memory.
 pub(crate) struct Files(pub(crate) Shared);
@@ -91,7 +90,10 @@ fn content(parts: &Parts, path: &str, file: Bytes, options: &HttpOptions) -> Res
     let etag = format!("\"{}\"", md5(&file));
     let given = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     if given("if-none-match").is_some_and(|condition| condition == "*" || condition == etag) {
-        return finish(Response::builder().status(StatusCode::NOT_MODIFIED).header("etag", etag), Bytes::new());
+        return finish(
+            Response::builder().status(StatusCode::NOT_MODIFIED).header("etag", etag),
+            Bytes::new(),
+        );
     }
     if given("if-match").is_some_and(|condition| condition != "*" && condition != etag) {
         return page(StatusCode::PRECONDITION_FAILED, "Precondition Failed");
@@ -118,13 +120,20 @@ fn content(parts: &Parts, path: &str, file: Bytes, options: &HttpOptions) -> Res
         None => finish(answer, file),
         Some(None) => {
             let total = format!("bytes */{}", file.len());
-            finish(answer.status(StatusCode::RANGE_NOT_SATISFIABLE).header("content-range", total), Bytes::new())
+            finish(
+                answer.status(StatusCode::RANGE_NOT_SATISFIABLE).header("content-range", total),
+                Bytes::new(),
+            )
         }
         Some(Some(range)) => {
             let shift = usize::from(options.ranges == Ranges::WrongContentRange);
             let named = format!("bytes {}-{}/{}", range.start + shift, range.end - 1 + shift, file.len());
             let answer = answer.status(StatusCode::PARTIAL_CONTENT);
-            let answer = if options.ranges == Ranges::NoContentRange { answer } else { answer.header("content-range", named) };
+            let answer = if options.ranges == Ranges::NoContentRange {
+                answer
+            } else {
+                answer.header("content-range", named)
+            };
             finish(answer, file.slice(range))
         }
     }

@@ -40,7 +40,10 @@ impl S3Access for Gate {
             }
             return Err(s3_error!(InvalidToken, "The provided token is malformed or otherwise invalid."));
         }
-        let reads = matches!(cx.s3_op().name(), "GetObject" | "HeadObject" | "HeadBucket" | "ListObjects" | "ListObjectsV2");
+        let reads = matches!(
+            cx.s3_op().name(),
+            "GetObject" | "HeadObject" | "HeadBucket" | "ListObjects" | "ListObjectsV2"
+        );
         let public = |name| self.memory.lock().buckets.get(name).is_none_or(|bucket| bucket.public);
         if reads && cx.s3_path().get_bucket_name().is_some_and(public) {
             return Ok(());

@@ -21,7 +21,7 @@ pub(crate) fn page<T>(
 ) -> Page {
     let mut page = Page::default();
     let mut last: Option<String> = None;
-    let start = after.filter(|after| *after > prefix).map_or(Bound::Included(prefix), Bound::Excluded);
+    let start = after.filter(|after| *after >= prefix).map_or(Bound::Included(prefix), Bound::Excluded);
     for key in objects.range::<str, _>((start, Bound::Unbounded)).map(|(key, _)| key) {
         let Some(rest) = key.strip_prefix(prefix) else { break };
         let folded = delimiter
@@ -82,7 +82,10 @@ mod tests {
     fn what_has_the_delimiter_is_one_entry() {
         let objects = keys(&["a", "a/1", "a/2", "a0", "b/c/1"]);
         let root = page(&objects, "", Some("/"), None, 10);
-        assert_eq!((root.keys, root.prefixes), (vec!["a".into(), "a0".into()], vec!["a/".into(), "b/".into()]));
+        assert_eq!(
+            (root.keys, root.prefixes),
+            (vec!["a".into(), "a0".into()], vec!["a/".into(), "b/".into()])
+        );
         let below = page(&objects, "a/", Some("/"), None, 10);
         assert_eq!(below.keys, ["a/1", "a/2"]);
     }

@@ -20,7 +20,9 @@ pub(crate) struct Service(pub(crate) Memory);
 
 impl Buckets {
     fn bucket(&mut self, name: &str) -> S3Result<&mut Bucket> {
-        self.buckets.get_mut(name).ok_or_else(|| s3_error!(NoSuchBucket, "The specified bucket does not exist"))
+        self.buckets
+            .get_mut(name)
+            .ok_or_else(|| s3_error!(NoSuchBucket, "The specified bucket does not exist"))
     }
 
     fn object(&mut self, bucket: &str, key: &str) -> S3Result<&Object> {
@@ -48,7 +50,10 @@ impl S3 for Service {
         Ok(S3Response::new(ListBucketsOutput { buckets, ..Default::default() }))
     }
 
-    async fn create_bucket(&self, req: S3Request<CreateBucketInput>) -> S3Result<S3Response<CreateBucketOutput>> {
+    async fn create_bucket(
+        &self,
+        req: S3Request<CreateBucketInput>,
+    ) -> S3Result<S3Response<CreateBucketOutput>> {
         let name = req.input.bucket;
         let mut all = self.0.lock();
         if all.buckets.contains_key(&name) {
@@ -72,7 +77,10 @@ impl S3 for Service {
         Ok(S3Response::new(GetBucketLocationOutput::default()))
     }
 
-    async fn delete_bucket(&self, req: S3Request<DeleteBucketInput>) -> S3Result<S3Response<DeleteBucketOutput>> {
+    async fn delete_bucket(
+        &self,
+        req: S3Request<DeleteBucketInput>,
+    ) -> S3Result<S3Response<DeleteBucketOutput>> {
         let mut all = self.0.lock();
         if !all.bucket(&req.input.bucket)?.objects.is_empty() {
             return Err(s3_error!(BucketNotEmpty, "The bucket you tried to delete is not empty"));
@@ -175,7 +183,10 @@ impl S3 for Service {
         Ok(S3Response::new(output))
     }
 
-    async fn delete_object(&self, req: S3Request<DeleteObjectInput>) -> S3Result<S3Response<DeleteObjectOutput>> {
+    async fn delete_object(
+        &self,
+        req: S3Request<DeleteObjectInput>,
+    ) -> S3Result<S3Response<DeleteObjectOutput>> {
         let mut all = self.0.lock();
         let bucket = all.bucket(&req.input.bucket)?;
         if req.input.if_match.is_some() {
@@ -185,7 +196,10 @@ impl S3 for Service {
         Ok(S3Response::with_status(DeleteObjectOutput::default(), hyper::StatusCode::NO_CONTENT))
     }
 
-    async fn delete_objects(&self, req: S3Request<DeleteObjectsInput>) -> S3Result<S3Response<DeleteObjectsOutput>> {
+    async fn delete_objects(
+        &self,
+        req: S3Request<DeleteObjectsInput>,
+    ) -> S3Result<S3Response<DeleteObjectsOutput>> {
         let delete = req.input.delete;
         if delete.objects.is_empty() || delete.objects.len() > PAGE {
             return Err(s3_error!(MalformedXML, "between 1 and 1000 keys can be deleted at once"));
@@ -202,7 +216,9 @@ impl S3 for Service {
     }
 
     async fn copy_object(&self, req: S3Request<CopyObjectInput>) -> S3Result<S3Response<CopyObjectOutput>> {
-        let header = |name| req.headers.get(name).and_then(|value| ETagCondition::parse_http_header(value.as_bytes()).ok());
+        let header = |name| {
+            req.headers.get(name).and_then(|value| ETagCondition::parse_http_header(value.as_bytes()).ok())
+        };
         let (if_match, if_none_match) = (header("if-match"), header("if-none-match"));
         let input = req.input;
         let (from_bucket, from_key) = source(&input.copy_source)?;
@@ -211,10 +227,13 @@ impl S3 for Service {
         let mut object = all.object(from_bucket, from_key)?.clone();
         may_copy(&object, input.copy_source_if_match.as_ref(), input.copy_source_if_none_match.as_ref())?;
         if object.bytes.len() as u64 > limit {
-            let message = "The specified copy source is larger than the maximum allowable size for a copy source";
+            let message =
+                "The specified copy source is larger than the maximum allowable size for a copy source";
             return Err(s3_error!(InvalidRequest, "{message}: {limit}"));
         }
-        let replaces = input.metadata_directive.is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE);
+        let replaces = input
+            .metadata_directive
+            .is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE);
         if replaces {
             object.headers = Headers {
                 content_type: input.content_type,
@@ -239,7 +258,10 @@ impl S3 for Service {
         Ok(S3Response::new(CopyObjectOutput { copy_object_result: Some(result), ..Default::default() }))
     }
 
-    async fn list_objects_v2(&self, req: S3Request<ListObjectsV2Input>) -> S3Result<S3Response<ListObjectsV2Output>> {
+    async fn list_objects_v2(
+        &self,
+        req: S3Request<ListObjectsV2Input>,
+    ) -> S3Result<S3Response<ListObjectsV2Output>> {
         let input = req.input;
         let token = input.continuation_token.as_deref().map(from_token).transpose()?;
         let listing = List {
@@ -270,7 +292,10 @@ impl S3 for Service {
         Ok(S3Response::new(output))
     }
 
-    async fn list_objects(&self, req: S3Request<ListObjectsInput>) -> S3Result<S3Response<ListObjectsOutput>> {
+    async fn list_objects(
+        &self,
+        req: S3Request<ListObjectsInput>,
+    ) -> S3Result<S3Response<ListObjectsOutput>> {
         let input = req.input;
         let listing = List {
             bucket: &input.bucket,
@@ -364,7 +389,8 @@ impl S3 for Service {
             Some(range) => {
                 let full = object.bytes.len() as u64;
                 let range = Range::parse(range).ok().and_then(|range| range.check(full).ok());
-                let range = range.ok_or_else(|| s3_error!(InvalidArgument, "the range is not in the source"))?;
+                let range =
+                    range.ok_or_else(|| s3_error!(InvalidArgument, "the range is not in the source"))?;
                 object.bytes.slice(index(range.start)..index(range.end))
             }
         };
@@ -421,7 +447,8 @@ impl S3 for Service {
         let prefix = input.prefix.clone().unwrap_or_default();
         let mut all = self.0.lock();
         let bucket = all.bucket(&input.bucket)?;
-        let mut uploads: Vec<_> = bucket.uploads.iter().filter(|(_, upload)| upload.key.starts_with(&prefix)).collect();
+        let mut uploads: Vec<_> =
+            bucket.uploads.iter().filter(|(_, upload)| upload.key.starts_with(&prefix)).collect();
         uploads.sort_by(|(a_id, a), (b_id, b)| (&a.key, a_id).cmp(&(&b.key, b_id)));
         let uploads = uploads.into_iter().map(|(id, upload)| MultipartUpload {
             key: Some(upload.key.clone()),
@@ -488,21 +515,27 @@ impl Service {
             return Ok((Vec::new(), Vec::new(), None));
         }
         let page = page(objects, list.prefix, list.delimiter, list.after, limit);
-        let contents = page.keys.iter().filter_map(|key| Some((key, objects.get(key)?))).map(|(key, object)| s3s::dto::Object {
-            key: Some(list.encode(key)),
-            size: i64::try_from(object.bytes.len()).ok(),
-            e_tag: Some(object.etag()),
-            last_modified: Some(object.modified.into()),
-            storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
-            ..Default::default()
-        });
+        let contents =
+            page.keys.iter().filter_map(|key| Some((key, objects.get(key)?))).map(|(key, object)| {
+                s3s::dto::Object {
+                    key: Some(list.encode(key)),
+                    size: i64::try_from(object.bytes.len()).ok(),
+                    e_tag: Some(object.etag()),
+                    last_modified: Some(object.modified.into()),
+                    storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
+                    ..Default::default()
+                }
+            });
         let prefixes = page.prefixes.iter().map(|prefix| CommonPrefix { prefix: Some(list.encode(prefix)) });
         Ok((contents.collect(), prefixes.collect(), page.next))
     }
 
     fn add_part(&self, bucket: &str, key: &str, id: &str, number: i32, part: Object) -> S3Result<()> {
         if !(1..=10_000).contains(&number) {
-            return Err(s3_error!(InvalidArgument, "Part number must be an integer between 1 and 10000, inclusive"));
+            return Err(s3_error!(
+                InvalidArgument,
+                "Part number must be an integer between 1 and 10000, inclusive"
+            ));
         }
         let mut all = self.0.lock();
         if part.bytes.len() as u64 > all.limits.put {
@@ -525,10 +558,16 @@ fn assembled(upload: &Upload, listed: &[CompletedPart], smallest: u64) -> S3Resu
     let mut etags = Vec::new();
     for (at, listed_part) in listed.iter().enumerate() {
         let part = listed_part.part_number.and_then(|number| upload.parts.get(&number));
-        let part = part.filter(|part| listed_part.e_tag.as_ref().is_none_or(|etag| etag.value() == part.etag));
-        let part = part.ok_or_else(|| s3_error!(InvalidPart, "One or more of the specified parts could not be found."))?;
+        let part =
+            part.filter(|part| listed_part.e_tag.as_ref().is_none_or(|etag| etag.value() == part.etag));
+        let part = part.ok_or_else(|| {
+            s3_error!(InvalidPart, "One or more of the specified parts could not be found.")
+        })?;
         if at + 1 < listed.len() && (part.bytes.len() as u64) < smallest {
-            return Err(s3_error!(EntityTooSmall, "Your proposed upload is smaller than the minimum allowed size"));
+            return Err(s3_error!(
+                EntityTooSmall,
+                "Your proposed upload is smaller than the minimum allowed size"
+            ));
         }
         bytes.extend_from_slice(&part.bytes);
         etags.push(part.etag.as_str());
