@@ -214,6 +214,9 @@ impl FilterChain {
     /// `shuffle [4] (built-in) | szip [141, 32], runs with [141, 32, 32, 64] (built-in)`.
     pub fn details(&self) -> impl fmt::Display {
         fmt::from_fn(|f| {
+            if self.is_empty() {
+                return f.write_str("none");
+            }
             for (index, Link { info, origin, bound, .. }) in self.links.iter().enumerate() {
                 let bar = if index == 0 { "" } else { " | " };
                 write!(f, "{bar}{}", info.name)?;

@@ -20,6 +20,10 @@ mod places;
 mod plugins;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
+/// No secret is seen, however much is said.
+mod secrets;
+/// What `-v`, `NCTRACING` and `NCLOGGING` show.
+mod trace;
 /// `ncz verify`: what is found, what is mended, and how it ends.
 mod verify;
 /// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.
