@@ -130,7 +130,7 @@ pub(super) fn nothing(place: &Place, store: &dyn Store) -> PlaceError {
     if listing.entries.is_empty() {
         return refuse("has nothing in it: no object's key begins so; check bucket and key".to_owned());
     }
-    let folders = listing.entries.iter().filter(|entry| entry.kind == EntryKind::Directory);
+    let folders = || listing.entries.iter().filter(|entry| entry.kind == EntryKind::Directory);
     let is_inside = |name: &&str| {
         MARKS.iter().any(|mark| {
             let key = format!("{name}/{mark}");
@@ -139,9 +139,16 @@ pub(super) fn nothing(place: &Place, store: &dyn Store) -> PlaceError {
     };
     // A few requests each; this is not the moment to be thorough.
     let inside: Vec<&str> =
-        folders.map(|entry| entry.key.as_str()).take(10).filter(is_inside).take(5).collect();
+        folders().map(|entry| entry.key.as_str()).take(10).filter(is_inside).take(5).collect();
     match inside.as_slice() {
-        [] => refuse(format!("is no Zarr dataset: there are objects, but none of {marks}")),
+        [] => {
+            let names: Vec<&str> = folders().map(|entry| entry.key.as_str()).take(5).collect();
+            let below = match names.as_slice() {
+                [] => String::new(),
+                names => format!("; look further down, in {}", names.join(", ")),
+            };
+            refuse(format!("is no Zarr dataset: there are objects, but none of {marks}{below}"))
+        }
         names => refuse(format!("is no dataset; there are some inside: {}", names.join(", "))),
     }
 }
