@@ -84,13 +84,20 @@ pub(crate) struct Verbosity {
 
 /// Copy a dataset, with other codecs or chunks.
 ///
-/// Reads Zarr version 2 and 3 and every generation of NCZarr, in directories and zip files. The target appears when it is complete, or not at all.
+/// Reads Zarr version 2 and 3 and every generation of NCZarr, in directories, zip files, S3 and behind HTTP servers. The target appears when it is complete, or not at all.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'\n         \
-        ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100",
+        ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100\n         \
+        ncz copy ocean.zarr s3://bucket/ocean.zarr",
     after_help = "\
+Places:
+  DIR, FILE.zip, s3://BUCKET/KEY, https://HOST/BUCKET/KEY#mode=s3 for other services than Amazon's, and
+  https://HOST/PATH for reading. Who asks S3, and where, say the variables and files of the AWS tools
+  (AWS_PROFILE, AWS_ENDPOINT_URL, ~/.aws) or what stands behind #: aws.profile=NAME (no: anonymously),
+  aws.region=NAME, aws.endpoint=URL, joined by &. In a shell such a place needs quotes.
+
 Codecs:
   FILTERS are joined by | in the order of encoding, each an HDF5 number or a name with its parameters:
   '2|1,6', 'zstd,3', 'shuffle|zstd,9'; the type tags of netCDF (3.5f, 7ub) may stand behind a parameter.
@@ -100,9 +107,9 @@ Codecs:
   Try one with: ncz codec 'shuffle|zstd,3'"
 )]
 pub(crate) struct Copy {
-    /// The dataset to copy: a directory or a zip file, or file://DIR#mode=nczarr
+    /// The dataset to copy: a directory, a zip file, or a URL (see Places)
     pub(crate) source: String,
-    /// The new dataset; a zip file if its name ends in .zip
+    /// The new dataset: a directory, a zip file if its name ends in .zip, or a URL of S3
     pub(crate) target: String,
     /// Codecs for some variables: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (as nccopy; repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]
@@ -128,7 +135,7 @@ pub(crate) struct Copy {
     /// Write consolidated metadata (.zmetadata, or in the root's zarr.json)
     #[arg(long, help_heading = "Layout")]
     pub(crate) consolidated: bool,
-    /// Replace the target if it is a dataset
+    /// Replace the target if it is a dataset. On this machine it changes in one step; in S3 the copy is made beside it and moved in
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Read the copy back and compare it with the source
@@ -172,7 +179,7 @@ pub(crate) enum ShuffleSize {
 #[derive(Debug, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz info in.zarr --sizes")]
 pub(crate) struct Info {
-    /// The dataset
+    /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
     /// Add up the stored bytes of each variable
     #[arg(long)]
@@ -195,7 +202,7 @@ pub(crate) struct Info {
     before_help = "Example: ncz dump -h in.zarr\n         ncz dump -v time,model/salinity in.zarr"
 )]
 pub(crate) struct Dump {
-    /// The dataset
+    /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
     /// The header only: no data
     #[arg(short = 'h', long)]
@@ -270,7 +277,7 @@ Repairing:
   programs refuse. Where only you can know it, an option is asked for. Everything else stays as it is."
 )]
 pub(crate) struct Verify {
-    /// The dataset
+    /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
     /// These variables only (names or paths, joined by commas)
     #[arg(long, value_name = "VAR,VAR", value_delimiter = ',', conflicts_with_all = ["repair", "repair_to"])]

@@ -5,11 +5,10 @@ pub(super) mod summary;
 
 use std::error::Error;
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use ncz::copy::{CopyError, CopyOptions, copy};
-use ncz::place::{Location, Place, Storage};
+use ncz::place::{Nesting, Place, Storage};
 use ncz::registry::Registry;
 use ncz::store::{Store, StoreError};
 
@@ -26,6 +25,10 @@ use crate::target::Target;
 
 /// What is at the target after a failure.
 const UNCHANGED: &str = "the target is as it was before";
+/// The same in S3, where objects of what was not finished may be left if the service cannot be reached any more.
+const NO_NEW_DATASET: &str = "there is no new dataset at the target, and one that was there is as it was";
+/// In S3, when the new dataset was on its way to its place. What has led to it says where it is.
+const BESIDE: &str = "the new dataset is whole, but not all of it is in its place yet";
 /// What is there after the one failure that can come behind the last step.
 const IN_PLACE: &str = "the copy is in place, but what it replaced is not yet gone";
 
@@ -40,8 +43,9 @@ pub(crate) fn run(
     let requests = Requests::parse(options)?;
     let source = Place::parse(&options.source)?;
     let target = Place::parse(&options.target)?;
-    check_apart(&source.location, &target.location)?;
+    check_apart(&source, &target)?;
     check_ending(&target)?;
+    target.check_new().map_err(|source| cannot_write(&target, source))?;
 
     let dataset = open(&source, session(registry, options.threads, options.shuffle_size)?)?;
     for warning in &dataset.hierarchy().warnings {
@@ -62,11 +66,11 @@ pub(crate) fn run(
     let result = copy(&dataset, store, &copy_options, &bar);
     bar.clear();
     let copied = result.map_err(|error| match error {
-        CopyError::Stopped => CliError::Interrupted(UNCHANGED),
+        CopyError::Stopped => CliError::Interrupted(unchanged(&target)),
         source_error => CliError::Copy {
             from: source.location.clone(),
             target: target.location.clone(),
-            state: if is_in_place(&source_error) { IN_PLACE } else { UNCHANGED },
+            state: state(&target, &source_error),
             source: Box::new(source_error),
         },
     })?;
@@ -87,7 +91,17 @@ pub(crate) fn run(
 
 /// Refuses a target whose name promises another file than is made.
 fn check_ending(target: &Place) -> Result<(), CliError> {
-    let Some(path) = target.location.path() else { return Ok(()) };
+    let Some(path) = target.location.path() else {
+        let name = target.location.file_name().unwrap_or_default().to_ascii_lowercase();
+        return match name.rsplit_once('.') {
+            Some((_, ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5"))) => Err(CliError::Usage(format!(
+                "{}: a dataset in S3 is one object for each chunk, and no .{ending} file; name it .nczarr or .zarr, or \
+                 make a zip file on this machine",
+                target.location
+            ))),
+            _ => Ok(()),
+        };
+    };
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let is_directory = target.new_storage() == Storage::Directory;
     match ending.as_ref().and_then(|ending| ending.to_str()) {
@@ -104,53 +118,55 @@ fn check_ending(target: &Place) -> Result<(), CliError> {
 }
 
 /// Refuses a target inside the source, and a source inside the target.
-fn check_apart(source: &Location, target: &Location) -> Result<(), CliError> {
-    let (Some(source), Some(target)) = (source.path(), target.path()) else { return Ok(()) };
-    // What does not exist is told of where it is opened.
-    let Ok(from) = source.canonicalize() else { return Ok(()) };
-    let parent = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+fn check_apart(source: &Place, target: &Place) -> Result<(), CliError> {
+    let (inner, outer) = match target.nests(source) {
+        None => return Ok(()),
+        Some(Nesting::Inside) => ("target", "source"),
+        Some(Nesting::Around) => ("source", "target"),
     };
-    let to = target.canonicalize().or_else(|_| {
-        parent
-            .canonicalize()
-            .map(|parent| target.file_name().map_or(parent.clone(), |name| parent.join(name)))
-    });
-    let Ok(to) = to else { return Ok(()) };
-    if from != to && (to.starts_with(&from) || from.starts_with(&to)) {
-        let (inner, outer) = if to.starts_with(&from) { ("target", "source") } else { ("source", "target") };
-        return Err(CliError::Usage(format!(
-            "the {inner} lies inside the {outer} ({} and {}); choose a target beside the source",
-            source.display(),
-            target.display()
-        )));
-    }
-    Ok(())
+    Err(CliError::Usage(format!(
+        "the {inner} lies inside the {outer} ({} and {}); choose a target beside the source",
+        source.location, target.location
+    )))
 }
 
-/// Whether only tidying up has failed.
-fn is_in_place(error: &CopyError) -> bool {
+fn unchanged(target: &Place) -> &'static str {
+    if target.new_storage() == Storage::S3 { NO_NEW_DATASET } else { UNCHANGED }
+}
+
+/// What is at the target after an error.
+fn state(target: &Place, error: &CopyError) -> &'static str {
+    match store_error(error) {
+        Some(StoreError::NotRemoved { .. }) => IN_PLACE,
+        Some(StoreError::Service { action: "publish", .. }) => BESIDE,
+        _ => unchanged(target),
+    }
+}
+
+/// The store's error among what has led to one.
+fn store_error(error: &CopyError) -> Option<&StoreError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         let direct = error.downcast_ref::<StoreError>();
-        let store_error = direct.or_else(|| error.downcast_ref::<Box<StoreError>>().map(|boxed| &**boxed));
-        if matches!(store_error, Some(StoreError::NotRemoved { .. })) {
-            return true;
+        let found = direct.or_else(|| error.downcast_ref::<Box<StoreError>>().map(|boxed| &**boxed));
+        if found.is_some() {
+            return found;
         }
         cause = error.source();
     }
-    false
+    None
 }
 
 fn create(target: &Place, overwrite: bool) -> Result<Arc<dyn Store>, CliError> {
-    target.create_store(overwrite).map_err(|source| {
-        let hint = match &source {
-            StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
-            _ => "",
-        };
-        CliError::Target { place: target.location.clone(), hint, source: Box::new(source) }
-    })
+    target.create_store(overwrite).map_err(|source| cannot_write(target, source))
+}
+
+pub(super) fn cannot_write(target: &Place, source: StoreError) -> CliError {
+    let hint = match &source {
+        StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
+        _ => "",
+    };
+    CliError::Target { place: target.location.clone(), hint, source: Box::new(source) }
 }
 
 #[cfg(test)]
@@ -164,8 +180,21 @@ mod tests {
     #[test]
     fn a_copy_that_is_in_place_is_not_called_undone() {
         let store_error = |source| CopyError::from(DataError::Store { store: "x".to_owned(), source });
-        let left = StoreError::NotRemoved { place: "x".to_owned(), source: io::Error::other("busy") };
-        assert!(is_in_place(&store_error(left)));
-        assert!(!is_in_place(&store_error(StoreError::Gone { store: "x".to_owned() })));
+        let left = || StoreError::NotRemoved { place: "x".to_owned(), source: io::Error::other("busy") };
+        let there = Place::parse("x").unwrap();
+        assert_eq!(state(&there, &store_error(left())), IN_PLACE);
+        let gone = || StoreError::Gone { store: "x".to_owned() };
+        assert_eq!(state(&there, &store_error(gone())), UNCHANGED);
+        let in_s3 = Place::parse("s3://bucket/x").unwrap();
+        assert_eq!(state(&in_s3, &store_error(gone())), NO_NEW_DATASET);
+        let service = |action| StoreError::Service {
+            action,
+            at: ncz::store::Location::store("x"),
+            tries: "tried once".to_owned(),
+            reason: "reset".to_owned(),
+            source: None,
+        };
+        assert_eq!(state(&in_s3, &store_error(service("publish"))), BESIDE);
+        assert_eq!(state(&in_s3, &store_error(service("write"))), NO_NEW_DATASET);
     }
 }

@@ -14,6 +14,7 @@ use ncz::store::{Access, StoreError};
 use ncz::verify::{Finding, Report, Severity, VerifyError, VerifyOptions, verify};
 
 use self::told::Told;
+use super::copy::cannot_write;
 use super::copy::summary::left_out;
 use crate::args::Verify;
 use crate::dataset::{open, session, unknown_variable};
@@ -127,6 +128,7 @@ fn mended_copy(
     bar: &Bar,
     talk: Talk,
 ) -> Result<Told, CliError> {
+    target.check_new().map_err(|source| cannot_write(target, source))?;
     let plan = planned(options, place, place.open_store(Access::Read)?, &session, bar)?;
     let source = Dataset::open(plan.view(), session.clone(), &place.read_options())
         .map_err(CliError::dataset(&place.location))?;

@@ -2,7 +2,7 @@ use std::fs;
 
 use ncz_test_support::unpack;
 
-use crate::bench::{ncz, ocean};
+use crate::bench::{command, ncz, ocean, run};
 
 #[test]
 fn a_path_that_does_not_exist_is_named() {
@@ -111,13 +111,37 @@ fn urls_are_read_where_they_mean_a_directory_and_refused_by_name_elsewhere() {
     let as_zarr = ncz(["info".to_owned(), url("zarr,file")]);
     assert!(as_zarr.stdout.contains("Zarr version 2"), "{}", as_zarr.stdout);
     for (place, wanted) in [
-        (url("nczarr,s3"), "S3 is not built yet"),
+        (url("nczarr,s3"), "a path is not in S3"),
         (url("bogus"), "mode word \"bogus\" is not known"),
-        ("s3://bucket/x".to_owned(), "S3 is not built yet"),
-        ("https://example.org/x".to_owned(), "HTTP is not built yet"),
+        (url("bytes"), "byte ranges of one file is not built yet"),
+        ("dods://example.org/x".to_owned(), "OPeNDAP is not built yet"),
+        ("gopher://x".to_owned(), "\"gopher\" is no kind of place"),
+        ("s3://bucket/x#aws.profil=me".to_owned(), "did you mean \"aws.profile\"?"),
+        ("s3://bucket/x#mode=zip".to_owned(), "a zip file is read and written on this machine only"),
+        ("s3://localhost:9000/x".to_owned(), "https://localhost:9000/BUCKET/KEY#mode=s3"),
     ] {
         ncz(["info".to_owned(), place]).ends(2).says(&[wanted]);
     }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_before_anything_is_read() {
+    let copy = |target: &str| ncz(["copy", "/nowhere/x.zarr", target]);
+    copy("https://localhost:1/x").ends(3).says(&["https://localhost:1/x cannot be written", "#mode=s3"]);
+    copy("s3://bucket/x.zip").ends(2).says(&["no .zip file", ".zarr"]);
+    ncz(["copy", "s3://bucket/a", "s3://bucket/a/b"]).ends(2).says(&["the target lies inside the source"]);
+    ncz(["verify", ocean().to_str().unwrap(), "--repair-to", "http://localhost:1/x"])
+        .ends(3)
+        .says(&["cannot be written"]);
+}
+
+#[test]
+fn an_rc_file_that_is_wrong_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let rc = folder.path().join(".ncrc");
+    fs::write(&rc, "# mine\nHTTP.SSL.VALIDATE=0\n").unwrap();
+    let run = run(command().args(["info", "s3://bucket/x"]).env("NCRCENV_RC", &rc)).ends(3);
+    run.says(&[&format!("{}:2: SSL.VALIDATE=0 would trust anybody", rc.display()), "SSL.CAINFO"]);
 }
 
 #[test]
