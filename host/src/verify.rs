@@ -37,7 +37,7 @@ use ncz_nczarr::{DataError, Dataset, Pool, Variable};
 pub(crate) use finding::with_causes;
 pub use finding::{Code, Finding, Remedy, Severity};
 
-use crate::copy::tasks::for_each;
+use crate::copy::tasks::{Crew, for_each};
 use crate::copy::{Phase, Progress};
 use variable::Check;
 
@@ -134,7 +134,8 @@ const SMALL: u64 = 4;
 /// Looks at the metadata of a dataset and decodes every stored chunk, on all threads of its session.
 ///
 /// Every chunk is visited, whatever is found before it. Memory is bounded by a chunk a thread, and by the list of
-/// the chunks' numbers.
+/// the chunks' numbers. On a remote store lanes take the place of threads, see [`Pool`]. Of a store that cannot list
+/// its keys a finding says what was not looked for.
 ///
 /// # Errors
 /// See [`VerifyError`]. What is wrong with the dataset is no error, but in the report.
@@ -153,6 +154,12 @@ pub fn verify(
     }
     let wanted = |path: &str| options.variables.as_ref().is_none_or(|paths| paths.contains(path));
     let mut findings = metadata::findings(dataset)?;
+    if !dataset.store().capabilities().list {
+        let reason = "the store does not list its keys: every chunk was asked for, but nobody looked for metadata that \
+                      readers take differently, for chunks outside of their arrays or under wrong keys, and for what \
+                      belongs to no variable";
+        findings.push(Finding::new(Severity::Note, Code::NotListed, reason));
+    }
     if options.variables.is_none() {
         findings.extend(beside::findings(dataset)?);
     }
@@ -207,8 +214,10 @@ fn chunks(
     let (few, many): (Vec<usize>, Vec<usize>) =
         (0..variables.len()).partition(|&at| variables.get(at).is_some_and(|variable| small(variable)));
     let serial = Pool::serial();
+    let largest = few.iter().filter_map(|&at| variables.get(at)).map(|variable| object_bytes(variable)).max();
+    let bytes = largest.unwrap_or(0).saturating_mul(2);
     for_each(
-        pool,
+        Crew { pool, stores: [&**dataset.store(); 2], bytes },
         few.len() as u64,
         || (),
         |(), position| match few.get(position as usize) {
@@ -240,7 +249,11 @@ fn object_count(variable: &Variable) -> u64 {
 
 /// Bytes of decoded data, if all objects exist; strings of any length count as bytes.
 fn expected(variable: &Variable) -> u64 {
+    object_bytes(variable).saturating_mul(object_count(variable))
+}
+
+/// Bytes of decoded data in an object.
+fn object_bytes(variable: &Variable) -> u64 {
     let element = variable.dtype.size().max(1) as u64;
-    let object = variable.object_shape().iter().fold(element, |product, len| product.saturating_mul(*len));
-    object.saturating_mul(object_count(variable))
+    variable.object_shape().iter().copied().fold(element, u64::saturating_mul)
 }

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ncz_nczarr::{Array, DataError, Dataset, Dtype, Elements, Slab, Variable, Worker, Written};
+use ncz_store::Store;
 
-use super::tasks::{Tiles, for_each};
+use super::tasks::{Crew, Tiles, for_each};
 use super::{CopyError, Progress, VariableSummary};
 
 /// A variable on its way.
@@ -13,7 +14,8 @@ use super::{CopyError, Progress, VariableSummary};
 pub(super) struct Route<'a> {
     source: Array,
     target: Array,
-    pool: &'a ncz_nczarr::Pool,
+    /// Who moves the tiles; each holds one as stored and as written, or decoded and as stored.
+    crew: Crew<'a>,
     way: Way,
     /// Lengths of the box that is moved at a time: an object of the store, or several where chunks change.
     tile: Vec<u64>,
@@ -29,6 +31,9 @@ enum Way {
     /// Other chunks.
     Rechunk,
 }
+
+/// Fails when the copy is to stop.
+type Stop<'a> = dyn Fn() -> Result<(), CopyError> + 'a;
 
 /// The buffers that one thread works with. They go when the variable is done, so that memory does not grow
 /// with the number of variables.
@@ -75,7 +80,11 @@ impl<'a> Route<'a> {
             }
         };
         let tiles = Tiles::all(&from, &original.shape, &tile)?.existing(&from, &**source.store(), &tile)?;
-        Ok(Self { source: from, target: to, pool: &source.session().pool, way, tile, tiles })
+        let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
+        let crew = Crew { pool: &source.session().pool, stores, bytes: 0 };
+        let route = Self { source: from, target: to, crew, way, tile, tiles };
+        let copies = if way == Way::Unchanged { 1 } else { 2 };
+        Ok(Self { crew: Crew { bytes: route.held_bytes().saturating_mul(copies), ..crew }, ..route })
     }
 
     /// Bytes of decoded data to move, at most.
@@ -88,16 +97,18 @@ impl<'a> Route<'a> {
         let after = AtomicU64::new(0);
         let chunks = AtomicU64::new(0);
         let decoded = AtomicU64::new(0);
+        // One that waits for a store may be told meanwhile to stop.
+        let stop = || advance(progress, 0);
         for_each(
-            self.pool,
+            self.crew,
             self.tiles.len(),
             || Lane::new(self),
             |lane, position| {
                 let index = self.tiles.index(position);
                 let moved = match self.way {
-                    Way::Unchanged => lane.pass(&index)?,
-                    Way::Recode => lane.recode(&index)?,
-                    Way::Rechunk => lane.rechunk(&self.slab(&index))?,
+                    Way::Unchanged => lane.pass(&index, &stop)?,
+                    Way::Recode => lane.recode(&index, &stop)?,
+                    Way::Rechunk => lane.rechunk(&self.slab(&index), &stop)?,
                 };
                 before.fetch_add(moved.before, Ordering::Relaxed);
                 after.fetch_add(moved.after, Ordering::Relaxed);
@@ -119,13 +130,15 @@ impl<'a> Route<'a> {
 
     /// Decodes both sides and compares.
     pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+        // Both sides decoded, and a chunk as stored.
+        let crew = Crew { bytes: self.held_bytes().saturating_mul(3), ..self.crew };
         for_each(
-            self.pool,
+            crew,
             self.tiles.len(),
             || Lane::new(self),
             |lane, position| {
                 let slab = self.slab(&self.tiles.index(position));
-                if !lane.agree(&slab)? {
+                if !lane.agree(&slab, &|| advance(progress, 0))? {
                     return Err(CopyError::Verify {
                         path: self.source.path().to_owned(),
                         start: slab.start().to_vec(),
@@ -142,6 +155,12 @@ impl<'a> Route<'a> {
         let lens = self.source.stored_shape().iter().zip(&self.tile).zip(&start);
         let count: Vec<u64> = lens.map(|((len, tile), start)| (*tile).min(len - start)).collect();
         Slab::new(start, count)
+    }
+
+    /// Bytes of the array in a tile.
+    fn held_bytes(&self) -> u64 {
+        let lens = self.tile.iter().zip(self.source.stored_shape()).map(|(tile, len)| (*tile).min(*len));
+        lens.fold(self.source.dtype().size() as u64, u64::saturating_mul)
     }
 
     fn tile_bytes(&self) -> u64 {
@@ -170,10 +189,11 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn pass(&mut self, index: &[u64]) -> Result<Moved, DataError> {
+    fn pass(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
         if !self.source.load_object(&mut self.reader, index)? {
             return Ok(Moved::default());
         }
+        stop()?;
         let chunks = self.source.loaded_chunks(&self.reader, index)?;
         let stored = self.source.loaded(&self.reader);
         self.target.write_object(&mut self.writer, index, stored)?;
@@ -182,16 +202,18 @@ impl<'a> Lane<'a> {
         Ok(Moved { before: len, after: len, decoded, chunks })
     }
 
-    fn recode(&mut self, index: &[u64]) -> Result<Moved, DataError> {
+    fn recode(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
         let Self { source, target, reader, writer, ours, .. } = self;
         let len = source.chain().chunk_len();
-        let loaded = source.is_sharded();
+        // While a chunk is encoded nobody waits for a remote store.
+        let loaded = source.is_sharded() || source.is_remote() && !target.is_sharded();
         let mut moved = Moved::default();
         if loaded {
             if !source.load_object(reader, index)? {
                 return Ok(moved);
             }
             moved.before = source.loaded(reader).len() as u64;
+            stop()?;
         }
         let mut read = |chunk: &[u64], out: &mut [u8]| -> Result<bool, DataError> {
             let stored = match loaded {
@@ -202,7 +224,7 @@ impl<'a> Lane<'a> {
             moved.before += stored.filter(|_| !loaded).unwrap_or(0) as u64;
             Ok(stored.is_some())
         };
-        let written = if target.is_sharded() || !loaded {
+        let written = if target.is_sharded() || !source.is_sharded() {
             target.encode_object(writer, index, &mut read)?
         } else {
             resize(ours, len, source)?;
@@ -218,21 +240,23 @@ impl<'a> Lane<'a> {
         Ok(Moved { after: written.bytes, chunks: written.chunks, ..moved })
     }
 
-    fn rechunk(&mut self, slab: &Slab) -> Result<Moved, DataError> {
+    fn rechunk(&mut self, slab: &Slab, stop: &Stop<'_>) -> Result<Moved, CopyError> {
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
         if !self.source.read_with(&mut self.reader, slab, Elements::Stored, &mut self.ours)? {
             return Ok(Moved::default());
         }
+        stop()?;
         let written = self.target.write_with(&mut self.writer, slab, Elements::Stored, &self.ours)?;
         Ok(Moved { before: 0, after: written.bytes, decoded: len as u64, chunks: written.chunks })
     }
 
-    fn agree(&mut self, slab: &Slab) -> Result<bool, DataError> {
+    fn agree(&mut self, slab: &Slab, stop: &Stop<'_>) -> Result<bool, CopyError> {
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
         resize(&mut self.theirs, len, self.target)?;
         self.source.read_with(&mut self.reader, slab, Elements::Stored, &mut self.ours)?;
+        stop()?;
         self.target.read_with(&mut self.writer, slab, Elements::Stored, &mut self.theirs)?;
         Ok(self.ours == self.theirs)
     }

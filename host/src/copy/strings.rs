@@ -7,9 +7,10 @@ use ncz_nczarr::{
     Strings, Value, Variable,
 };
 use ncz_registry::spec::ChainSpec;
+use ncz_store::Store;
 
 use super::route::{Route, advance, block};
-use super::tasks::{Tiles, for_each};
+use super::tasks::{Crew, Tiles, for_each};
 use super::{CopyError, Progress, VariableSummary};
 
 /// What a string is thought to take in memory.
@@ -64,7 +65,7 @@ impl<'a> AnyRoute<'a> {
 pub(super) struct StringRoute<'a> {
     source: StringArray,
     target: StringArray,
-    pool: &'a Pool,
+    crew: Crew<'a>,
     /// Whether stored bytes pass as they are.
     unchanged: bool,
     tile: Vec<u64>,
@@ -94,13 +95,15 @@ impl<'a> StringRoute<'a> {
         let stand_in = stand_in(source, original)?;
         let tiles =
             Tiles::all(&stand_in, &original.shape, &tile)?.existing(&stand_in, &**source.store(), &tile)?;
-        Ok(Self { source: from, target: to, pool: &source.session().pool, unchanged, tile, tiles })
+        let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
+        let crew = Crew { pool: &source.session().pool, stores, bytes: held_bytes(&tile) };
+        Ok(Self { source: from, target: to, crew, unchanged, tile, tiles })
     }
 
     fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
         let (decoded, stored, chunks) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         for_each(
-            self.pool,
+            self.crew,
             self.tiles.len(),
             || (),
             |(), position| {
@@ -127,7 +130,7 @@ impl<'a> StringRoute<'a> {
 
     fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
         for_each(
-            self.pool,
+            self.crew,
             self.tiles.len(),
             || (),
             |(), position| {
@@ -173,6 +176,11 @@ impl<'a> StringRoute<'a> {
     }
 }
 
+/// What the strings of a tile, on both sides, are thought to take.
+fn held_bytes(tile: &[u64]) -> u64 {
+    tile.iter().copied().fold(2 * STRING_BYTES, u64::saturating_mul)
+}
+
 /// The part of an array of this shape in a tile.
 fn slab_of(index: &[u64], tile: &[u64], shape: &[u64]) -> Slab {
     let start: Vec<u64> = index.iter().zip(tile).map(|(i, tile)| i * tile).collect();
@@ -207,7 +215,7 @@ pub(super) fn fix_length(
     let (stand_in, tile) = (stand_in(source, original)?, &original.chunk_shape);
     let tiles = Tiles::all(&stand_in, &original.shape, tile)?.existing(&stand_in, &**source.store(), tile)?;
     for_each(
-        &source.session().pool,
+        Crew { pool: &source.session().pool, stores: [&**source.store(); 2], bytes: held_bytes(tile) },
         tiles.len(),
         || (),
         |(), position| {

@@ -132,17 +132,26 @@ impl Tiles {
     }
 }
 
-/// Calls `step` for each of `count` positions on all threads, each thread with a state of its own, until
-/// one fails.
+/// Who works on the tiles of a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crew<'a> {
+    pub(crate) pool: &'a Pool,
+    /// What is read, and what is written: where one of them is remote, lanes take the place of threads.
+    pub(crate) stores: [&'a dyn Store; 2],
+    /// What one holds while it waits for a store.
+    pub(crate) bytes: u64,
+}
+
+/// Calls `step` for each of `count` positions, each thread or lane with a state of its own, until one fails.
 pub(crate) fn for_each<S, E: Send>(
-    pool: &Pool,
+    crew: Crew<'_>,
     count: u64,
     state: impl Fn() -> S + Sync,
     step: impl Fn(&mut S, u64) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let next = AtomicU64::new(0);
     let failure: Mutex<Option<E>> = Mutex::new(None);
-    pool.run(count, &|| {
+    crew.pool.run_on(&crew.stores, count, crew.bytes, &|| {
         let mut state = state();
         loop {
             let position = next.fetch_add(1, Ordering::Relaxed);

@@ -90,6 +90,8 @@ codes! {
     Unlisted = "unlisted",
     /// A name in the store that is no object.
     NoObject = "no-object",
+    /// A store that cannot list its keys, so that not all is looked for.
+    NotListed = "not-listed",
     /// A metadata document with the rest of an older one behind it.
     DocumentTail = "document-tail",
     /// A metadata document that is no JSON.

@@ -17,7 +17,7 @@ use super::padding::Layout;
 use super::places::Places;
 use super::{VariableReport, VerifyError, VerifyOptions};
 use crate::copy::Progress;
-use crate::copy::tasks::for_each;
+use crate::copy::tasks::{Crew, for_each};
 use crate::repair::sound_len;
 
 /// A variable whose chunks are about to be looked at.
@@ -88,8 +88,10 @@ impl<'a> Check<'a> {
         let found = Found::default();
         let chunk_len = self.array.chain().chunk_len() as u64;
         let object_len = product(self.array.object_shape(), self.array.dtype().size());
+        // An object as stored, and a chunk of it decoded.
+        let bytes = object_len.saturating_add(chunk_len);
         for_each(
-            pool,
+            Crew { pool, stores: [self.store; 2], bytes },
             self.places.tiles.len(),
             || Lane { worker: self.array.worker(), chunk: Vec::new() },
             |lane, position| {

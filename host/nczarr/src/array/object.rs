@@ -1,7 +1,6 @@
 //! Chunks one by one, and the objects of the store that hold them: a chunk each, or a shard of chunks.
 
 use super::shard::{self, Builder, Shards};
-use super::worker::Encoded;
 use super::{Array, Worker, Written, worker};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Slab, SlabError};
@@ -212,8 +211,8 @@ impl Array {
     }
 
     /// Encodes and writes a whole object. `next` is asked for each of its [chunks](Self::object_chunks) as it is
-    /// stored; `false`: there is no such chunk. An object without chunks is not written. `next` should not wait for a
-    /// remote store: nothing else may be decoded or encoded meanwhile.
+    /// stored; `false`: there is no such chunk. An object without chunks is not written. Where an object is one chunk,
+    /// `next` should not wait for a remote store: others cannot decode or encode meanwhile.
     ///
     /// # Errors
     /// The array has no such object, `next` fails, a chunk cannot be encoded, or the object cannot be written.
@@ -225,37 +224,52 @@ impl Array {
     ) -> Result<Written, DataError> {
         self.check_index(index, self.object_shape())?;
         worker.set_key(self, index);
-        let (written, encoded) = self.compute(worker, |worker| {
-            worker.reserve_chunk(self).map_err(|fault| self.chunk_error(worker, fault))?;
-            let mut chunk = std::mem::take(&mut worker.bench.chunk);
-            let encoded = self.encode_chunks(worker, index, &mut chunk, next);
-            worker.bench.chunk = chunk;
-            encoded
-        })?;
-        let sent = match encoded {
-            _ if written.chunks == 0 => Ok(0),
-            Some(encoded) => worker.send(self, encoded, &[]),
-            None => worker.send_shard(self).map(|()| worker.shard_len()),
-        };
-        let bytes = sent.map_err(|fault| self.chunk_error(worker, fault))? as u64;
-        Ok(Written { bytes, ..written })
+        let Some(shards) = &self.shards else { return self.encode_one(worker, index, next) };
+        // Between its chunks nothing is computed, and `stored` is not used.
+        let mut chunk = std::mem::take(&mut worker.stored);
+        let len = self.chain.chunk_len();
+        let chunks = shard::resize(&mut chunk, len)
+            .map_err(|fault| self.chunk_error(worker, fault))
+            .and_then(|()| self.encode_shard(worker, shards, index, &mut chunk, next));
+        worker.stored = chunk;
+        let chunks = chunks?;
+        if chunks == 0 {
+            return Ok(Written::default());
+        }
+        let bytes = worker.send_shard(self).map_err(|fault| self.chunk_error(worker, fault))?;
+        Ok(Written { chunks, bytes: bytes as u64 })
     }
 
-    /// Encodes the chunks of an object; `None`: into a shard. Says how many there are.
-    fn encode_chunks(
+    fn encode_one(
         &self,
         worker: &mut Worker,
         index: &[u64],
+        next: &mut NextChunk<'_>,
+    ) -> Result<Written, DataError> {
+        let encoded = self.compute(worker, |worker| {
+            worker.reserve_chunk(self).map_err(|fault| self.chunk_error(worker, fault))?;
+            let mut chunk = std::mem::take(&mut worker.bench.chunk);
+            let encoded = next(index, &mut chunk).and_then(|found| {
+                let encoded = found.then(|| worker.pack(self, &chunk)).transpose();
+                encoded.map_err(|fault| self.chunk_error(worker, fault))
+            });
+            worker.bench.chunk = chunk;
+            encoded
+        })?;
+        let Some(encoded) = encoded else { return Ok(Written::default()) };
+        let bytes = worker.send(self, encoded, &[]).map_err(|fault| self.chunk_error(worker, fault))?;
+        Ok(Written { chunks: 1, bytes: bytes as u64 })
+    }
+
+    /// Makes a shard in the worker. Returns how many chunks it has.
+    fn encode_shard(
+        &self,
+        worker: &mut Worker,
+        shards: &Shards,
+        index: &[u64],
         chunk: &mut [u8],
         next: &mut NextChunk<'_>,
-    ) -> Result<(Written, Option<Encoded>), DataError> {
-        let Some(shards) = &self.shards else {
-            if !next(index, chunk)? {
-                return Ok((Written::default(), None));
-            }
-            let encoded = worker.pack(self, chunk).map_err(|fault| self.chunk_error(worker, fault))?;
-            return Ok((Written { chunks: 1, bytes: 0 }, Some(encoded)));
-        };
+    ) -> Result<u64, DataError> {
         let key = worker.key().to_owned();
         let failed = |fault| self.object_error(&key, fault);
         let mut builder = Builder::new(self, shards, index, false, worker).map_err(failed)?;
@@ -267,10 +281,8 @@ impl Array {
                 chunks += 1;
             }
         }
-        if chunks > 0 {
-            builder.finish().map_err(failed)?;
-        }
-        Ok((Written { chunks, bytes: 0 }, None))
+        builder.finish().map_err(failed)?;
+        Ok(chunks)
     }
 
     /// Writes an object as it is stored.

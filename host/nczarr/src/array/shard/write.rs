@@ -78,13 +78,13 @@ impl Writer<'_> {
         self.cover.part(shard, &mut worker.index, &mut worker.segments);
         let has_old =
             !covers_stored_part(array, worker, &shards.shape) && worker.load_shard(array, shards)?;
-        let bytes = array.compute(worker, |worker| self.build(worker, &touched, has_old))?;
-        worker.send_shard(array)?;
+        array.compute(worker, |worker| self.build(worker, &touched, has_old))?;
+        let bytes = worker.send_shard(array)?;
         Ok(Written { chunks: wanted, bytes: bytes as u64 })
     }
 
-    /// Makes the shard anew in the worker. Returns its length.
-    fn build(&self, worker: &mut Worker, touched: &Touched, has_old: bool) -> Result<usize, ChunkFault> {
+    /// Makes the shard anew in the worker.
+    fn build(&self, worker: &mut Worker, touched: &Touched, has_old: bool) -> Result<(), ChunkFault> {
         let Self { array, shards, slab, elements, data, .. } = *self;
         let chunks = touched.slab.cover(&array.chunk_shape);
         let wanted = chunks.chunks().unwrap_or(0);
@@ -179,8 +179,10 @@ impl<'a> Builder<'a> {
 
     /// Adds the next chunk.
     pub(in super::super) fn encode(&mut self, chunk: &[u8]) -> Result<(), ChunkFault> {
-        let Worker { bench, shard, .. } = &mut *self.worker;
-        push(&mut shard.built, &mut shard.entries, self.array.chain.encode(&mut bench.chain, chunk)?)
+        let array = self.array;
+        array.compute(self.worker, |Worker { bench, shard, .. }| {
+            push(&mut shard.built, &mut shard.entries, array.chain.encode(&mut bench.chain, chunk)?)
+        })
     }
 
     /// Adds the worker's own chunk.
@@ -195,8 +197,8 @@ impl<'a> Builder<'a> {
         push(&mut shard.built, &mut shard.entries, stored)
     }
 
-    /// Keeps the remaining chunks and adds the index. Returns the length of the shard, which is to be sent.
-    pub(in super::super) fn finish(mut self) -> Result<usize, ChunkFault> {
+    /// Keeps the remaining chunks and adds the index. The shard is to be sent.
+    pub(in super::super) fn finish(mut self) -> Result<(), ChunkFault> {
         self.keep(self.shards.chunks)?;
         let buffers = &mut self.worker.shard;
         let index = &mut buffers.index;
@@ -216,19 +218,15 @@ impl<'a> Builder<'a> {
         } else {
             buffers.built[..len].copy_from_slice(index);
         }
-        Ok(buffers.built.len())
+        Ok(())
     }
 }
 
 impl Worker {
-    /// Writes the shard that was made last.
-    pub(in super::super) fn send_shard(&self, array: &Array) -> Result<(), ChunkFault> {
-        self.store(array, &self.shard.built)
-    }
-
-    /// Its length.
-    pub(in super::super) fn shard_len(&self) -> usize {
-        self.shard.built.len()
+    /// Writes the shard that was made last. Returns its length.
+    pub(in super::super) fn send_shard(&self, array: &Array) -> Result<usize, ChunkFault> {
+        self.store(array, &self.shard.built)?;
+        Ok(self.shard.built.len())
     }
 }
 
