@@ -98,15 +98,57 @@ pub enum ZarrVersion {
 }
 
 /// What to do with consolidated metadata: `.zmetadata`, or `consolidated_metadata` in the root's `zarr.json`.
+///
+/// # What opening costs
+///
+/// Requests to the store, where none is for a length and none for an object that was read before. *Documents* are the
+/// metadata objects of the dataset, *levels* the depth of its groups. A round trip is for as many requests as the store
+/// keeps [in flight](ncz_store::Capabilities::in_flight); with more documents in a level there are more.
+///
+/// | dataset, opened with [`Prefer`](Self::Prefer) | GET | list | round trips |
+/// | --- | --- | --- | --- |
+/// | version 2, consolidated | 2: `zarr.json`, `.zmetadata` | 0 | 1 |
+/// | version 3, consolidated | 2: the same | 0 | 1 |
+/// | either, with [`ReadOptions::version`] | 1 | 0 | 1 |
+/// | NCZarr, consolidated | 3: also the root's `.zattrs`, and those of groups with unlimited dimensions | 0 | 2 |
+/// | NCZarr | documents + 2: `zarr.json`, `.zmetadata` | 0 | 2 + levels |
+/// | draft of NCZarr version 3 | documents + 3: `.zmetadata`, `.zgroup`, `.zarray` | 0 | 2 + levels |
+/// | version 2 | documents + 3 (also `.nczarr`), and 1 for each group in the root | one a group | 3, and 2 or 3 a level |
+/// | version 3 | documents + 3 | one a group | 2, and 2 a level |
+///
+/// What is listed and has no documents costs up to four requests more. An array at the root is never listed.
+///
+/// # Stores that cannot list, or deny
+///
+/// What is neither consolidated nor named by NCZarr has to be listed: else [`NczarrError::NotListed`] says what to do.
+///
+/// Services answer "denied" also for objects that do not exist, to those who may not list. Documents that may well not
+/// exist are then taken for missing, if others are found in their place: the other version's, `.zmetadata`, `.nczarr`.
+/// All others are an error, [`NczarrError::Denied`]; nothing that belongs to the dataset is left out in silence. In two
+/// cases it is a warning: the attributes of a version 2 array at the root, and the comparison of NCZarr's `.zmetadata`.
+///
+/// [`NczarrError::NotListed`]: crate::NczarrError::NotListed
+/// [`NczarrError::Denied`]: crate::NczarrError::Denied
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ConsolidatedPolicy {
-    /// Read the documents, compare, and warn where consolidated metadata differ. For local stores.
+    /// Read the documents, compare, and warn where consolidated metadata differ. For local stores, and for changing a
+    /// dataset wherever it is.
     #[default]
     Compare,
     /// Read consolidated metadata alone; if there are none, the documents.
     Only,
-    /// Read consolidated metadata where they can be used, else the documents. For stores where each document costs a
-    /// round trip.
+    /// Read consolidated metadata where they can be used, else the documents, for reading from stores where each
+    /// document costs a round trip. A dataset so opened cannot be changed if they were used.
+    ///
+    /// Consolidated metadata may be older than the dataset. For NCZarr that is looked at: netcdf-c appends without
+    /// bringing them up to date. Compared are the root's document with its dimensions and its list of content, and
+    /// those of other groups with unlimited dimensions; if one differs, a warning says so and the documents are read.
+    /// Not seen is what changed elsewhere: attributes of a variable, a new variable in a group below the root. For pure
+    /// Zarr nothing is compared, since no document tells of all changes: whoever changes such a dataset has to
+    /// consolidate it again. [`Compare`](Self::Compare) sees it all.
+    ///
+    /// Whether there is a dataset of each version is looked at as far as these documents tell: beside a consolidated
+    /// `zarr.json`, `.zgroup` and `.zarray` are not asked for.
     Prefer,
     /// Do not look at them.
     Ignore,

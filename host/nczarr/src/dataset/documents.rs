@@ -281,7 +281,8 @@ impl Dataset {
         kept: impl Fn(&str) -> Option<&'k Arc<Object>>,
     ) -> Plan {
         let is_new = self.pending.new.contains(path);
-        let changed = documents.into_iter().filter(|(key, bytes)| self.pending.before.get(key) != Some(bytes));
+        let changed =
+            documents.into_iter().filter(|(key, bytes)| self.pending.before.get(key) != Some(bytes));
         let replaced = changed.map(|(key, bytes)| {
             let kept = if is_new { None } else { kept(&key).cloned() };
             Replaced { key, bytes, kept, is_new }

@@ -101,7 +101,8 @@ impl Reader<'_> {
             match self.zmetadata()? {
                 None => {}
                 Some(Ok(documents)) => {
-                    unused = if prefer { consolidated::outdated(&mut self.loader, &documents)? } else { None };
+                    unused =
+                        if prefer { consolidated::outdated(&mut self.loader, &documents)? } else { None };
                     if unused.is_none() {
                         self.read_only_from(documents);
                         return Ok(());
