@@ -100,6 +100,8 @@ pub(super) fn next(from: &Url, location: &str) -> Next {
         return Next::Refused("the server sends requests on to something that is no URL".to_owned());
     };
     url.set_fragment(None);
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     let to = shown(url.as_str());
     if !matches!(url.scheme(), "http" | "https") {
         return Next::Refused(format!("the server sends requests on to {to}, which is no HTTP server"));
@@ -121,29 +123,32 @@ pub(super) fn next(from: &Url, location: &str) -> Next {
         let secret = |pair: &(_, std::borrow::Cow<'_, str>)| {
             from.query_pairs().any(|ours| ours == *pair && !ours.1.is_empty())
         };
-        let bare = from.query().is_some_and(|ours| url.query() == Some(ours));
+        let bare = from.query().is_some_and(|ours| !ours.is_empty() && url.query() == Some(ours));
         if bare || url.query_pairs().any(|pair| secret(&pair)) {
             return Next::Refused(format!(
                 "the server sends requests on to another server, {to}, with the secrets of the URL: if that is meant, give that server's URL itself"
             ));
         }
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
     }
     Next::Follow { url, trusted }
 }
 
 /// A URL without user, password, query and fragment, whether or not it can be parsed.
 pub(super) fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = match url.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), url),
-    };
-    let authority = rest.split('/').next().unwrap_or_default();
-    let path = rest.get(authority.len()..).unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}{host}{path}")
+    if let Ok(mut url) = Url::parse(url)
+        && url.has_host()
+    {
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_query(None);
+        url.set_fragment(None);
+        return url.as_str().trim_end_matches('/').to_owned();
+    }
+    // a password with a sign that it should not hold may be what makes it no URL
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let rest = rest.rsplit('@').next().unwrap_or_default();
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") }
 }
 
 #[cfg(test)]
@@ -224,6 +229,9 @@ mod tests {
             ("https://u:p@h:1/a/b?q=1#f", "https://h:1/a/b"),
             ("http://u:p@x@h", "http://h"),
             ("u:p@h/x?q", "h/x"),
+            ("http://u:p/4@h/x?q@1", "http://1"),
+            ("http://u:p?4@h/x", "http://h/x"),
+            ("http://u:p#4@h:port/x", "http://h:port/x"),
             ("http://h/a@b", "http://h/a@b"),
         ] {
             assert_eq!(shown(url), want);

@@ -148,13 +148,12 @@ impl Attempt<'_> {
     async fn read_suffix(&mut self, len: u64, max_len: u64, out: &mut Vec<u8>) -> Result<bool, Failure> {
         let range = ReadRange::Suffix(len);
         let learned = &self.service.learned;
-        let no_ranges = learned.ranges() == Some(false);
-        if !learned.suffixes() && !no_ranges {
+        if !learned.suffixes() && learned.ranges() != Some(false) {
             return self.read_by_length(range, max_len, out).await;
         }
         let total = match self.service.get(self.key, Wanted::Suffix(len), &mut self.record).await? {
             Reply::Unsatisfiable(total) => total,
-            Reply::Whole(response, Some(total)) if total > len && !no_ranges => {
+            Reply::Whole(response, Some(total)) if total > len && learned.ranges() != Some(false) => {
                 drop(response);
                 Some(total)
             }

@@ -33,7 +33,7 @@ pub(crate) struct Job {
     pub(crate) range: ReadRange,
     /// The most bytes that may come.
     pub(crate) max_len: u64,
-    /// Where they are to go; it may have room already.
+    /// Where they are to go. It is new for each: one that is kept would take memory while its request waits.
     pub(crate) out: Vec<u8>,
     /// To be given to [`Turn::room`](super::limiter::Turn::room).
     pub(crate) window: Window,
@@ -90,7 +90,7 @@ impl Engine {
         let (answers, answered) = mpsc::channel();
         let window = self.limiter.window();
         let mut waiting = requests.iter().enumerate();
-        let (mut unanswered, mut spare) = (0, Vec::new());
+        let mut unanswered = 0;
         loop {
             while unanswered < self.in_flight
                 && let Some((index, request)) = waiting.next()
@@ -106,7 +106,7 @@ impl Engine {
                     key: request.key.to_buf(),
                     range: request.range,
                     max_len: request.max_len,
-                    out: spare.pop().unwrap_or_default(),
+                    out: Vec::new(),
                     window: window.share(),
                 };
                 let answer = Answer { index, to: answers.clone(), given: false };
@@ -121,20 +121,13 @@ impl Engine {
             let Ok((index, answer)) = answered.recv() else { return };
             unanswered -= 1;
             while running.try_join_next().is_some() {}
-            let (out, step) = match answer {
-                Some((job, found)) => {
-                    let step = done(index, found.map(|found| found.then_some(job.out.as_slice())));
-                    (job.out, step)
-                }
-                None => (
-                    Vec::new(),
-                    done(index, Err(not_started(at(), io::Error::other("the request has panicked")))),
-                ),
+            let step = match answer {
+                Some((job, found)) => done(index, found.map(|found| found.then_some(job.out.as_slice()))),
+                None => done(index, Err(not_started(at(), io::Error::other("the request has panicked")))),
             };
             if step.is_break() {
                 return;
             }
-            spare.push(out);
         }
     }
 }

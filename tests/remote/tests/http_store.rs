@@ -1,0 +1,22 @@
+//! `HttpStore` against a server with the manners of real ones, good and bad, and against a foreign one.
+
+// What every store promises of reads.
+#[path = "http_store/contract.rs"]
+mod contract;
+// What goes wrong on the way, and passes or does not.
+#[path = "http_store/faults.rs"]
+mod faults;
+// How much is on its way at the same time, on which threads.
+#[path = "http_store/flight.rs"]
+mod flight;
+// Python's own server of files.
+#[path = "http_store/foreign.rs"]
+mod foreign;
+// Servers that answer otherwise than one would wish.
+#[path = "http_store/manners.rs"]
+mod manners;
+// Passwords and tokens: where they go, and where they are never seen.
+#[path = "http_store/secrets.rs"]
+mod secrets;
+#[path = "http_store/setup.rs"]
+mod setup;
