@@ -28,7 +28,7 @@ mod stage;
 mod write;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use self::client::Connection;
 pub use self::config::{Addressing, Checksums, Credentials, S3Config};
@@ -55,7 +55,8 @@ use crate::store::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct S3Store {
-    shared: Arc<Shared>,
+    /// Where it reads and writes; another place once a dataset has taken that of an old one.
+    shared: RwLock<Arc<Shared>>,
     engine: Engine,
     access: Access,
     /// What is left to do for a dataset that is not published.
@@ -73,7 +74,7 @@ impl S3Store {
         let connection = Arc::new(Connection::new(&config)?);
         let prefix = config.prefix.clone();
         let shared = Arc::new(Shared { config, prefix, connection, limiter: engine.limiter().clone() });
-        Ok(Self { shared, engine, access, stage: Mutex::new(None) })
+        Ok(Self { shared: RwLock::new(shared), engine, access, stage: Mutex::new(None) })
     }
 
     /// Begins a new dataset; see [the module](self) for what it promises.
@@ -94,25 +95,34 @@ impl S3Store {
         self.engine.block_on(|| Location::store(self), request)
     }
 
+    fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn move_to(&self, shared: Arc<Shared>) {
+        *self.shared.write().unwrap_or_else(PoisonError::into_inner) = shared;
+    }
+
     fn writable(&self, key: Key<'_>) -> Result<(), StoreError> {
         match self.access {
             Access::ReadWrite => Ok(()),
-            Access::Read => Err(StoreError::ReadOnly { at: self.shared.at(key) }),
+            Access::Read => Err(StoreError::ReadOnly { at: self.shared().at(key) }),
         }
     }
 }
 
 impl fmt::Display for S3Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.shared.fmt(f)
+        self.shared().fmt(f)
     }
 }
 
 impl fmt::Debug for S3Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shared = self.shared();
         f.debug_struct("S3Store")
-            .field("config", &self.shared.config)
-            .field("prefix", &self.shared.prefix)
+            .field("config", &shared.config)
+            .field("prefix", &shared.prefix)
             .field("access", &self.access)
             .finish_non_exhaustive()
     }
@@ -131,7 +141,7 @@ impl Store for S3Store {
             deferred_writes: false,
             local: false,
             key_conflicts: false,
-            in_flight: self.shared.config.remote.in_flight,
+            in_flight: self.shared().config.remote.in_flight,
         }
     }
 
@@ -142,24 +152,24 @@ impl Store for S3Store {
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
-        self.block_on(read::read(&self.shared, key, range, max_len, out, &mut Window::none()))
+        self.block_on(read::read(&self.shared(), key, range, max_len, out, &mut Window::none()))
     }
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.block_on(read::read_into(&self.shared, key, Part::From(offset), out))
+        self.block_on(read::read_into(&self.shared(), key, Part::From(offset), out))
     }
 
     fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.block_on(read::read_into(&self.shared, key, Part::End, out))
+        self.block_on(read::read_into(&self.shared(), key, Part::End, out))
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
-        self.block_on(read::len(&self.shared, key))
+        self.block_on(read::len(&self.shared(), key))
     }
 
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {
         let read = |mut job: crate::remote::Job| {
-            let shared = Arc::clone(&self.shared);
+            let shared = self.shared();
             async move {
                 let key = job.key.as_key();
                 let found =
@@ -172,27 +182,27 @@ impl Store for S3Store {
 
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
         self.writable(key)?;
-        let name = self.shared.name(key)?;
+        let name = self.shared().name(key)?;
         if let Some(stage) = &mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner) {
             stage.touches(key);
         }
-        self.block_on(write::write(&self.shared, &name, self.shared.at(key), bytes, mode))
+        self.block_on(write::write(&self.shared(), &name, self.shared().at(key), bytes, mode))
     }
 
     fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
         self.writable(key)?;
-        let name = self.shared.name(key)?;
+        let name = self.shared().name(key)?;
         self.block_on(async {
-            if read::len(&self.shared, key).await?.is_none() {
+            if read::len(&self.shared(), key).await?.is_none() {
                 return Ok(false);
             }
-            remove::one(&self.shared, &name, self.shared.at(key)).await?;
+            remove::one(&self.shared(), &name, self.shared().at(key)).await?;
             Ok(true)
         })
     }
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
-        self.block_on(list::list(&self.shared, prefix, depth, max_entries))
+        self.block_on(list::list(&self.shared(), prefix, depth, max_entries))
     }
 
     fn sync(&self) -> Result<(), StoreError> {

@@ -61,9 +61,9 @@ impl Stage {
 }
 
 pub(super) fn create(config: S3Config, options: CreateOptions) -> Result<S3Store, StoreError> {
-    let mut store = S3Store::open(config, Access::ReadWrite)?;
+    let store = S3Store::open(config, Access::ReadWrite)?;
     let marker = marker();
-    let found = store.block_on(look(&store.shared))?;
+    let found = store.block_on(look(&store.shared()))?;
     let replacing = match (found, options.replace_if) {
         (Target::Empty, _) => None,
         (Target::Unfinished(_), None) => return Err(unfinished(&store)),
@@ -73,19 +73,19 @@ pub(super) fn create(config: S3Config, options: CreateOptions) -> Result<S3Store
                 Target::Unfinished(marker) => Some(marker),
                 _ => None,
             };
-            check_old(&store.shared, marker.is_some(), &may)?;
-            let target = Arc::clone(&store.shared);
+            check_old(&store.shared(), marker.is_some(), &may)?;
+            let target = store.shared();
             let beside = format!("{}{BESIDE}{}", target.prefix, write::stamp());
-            store.shared = Arc::new(target.beside(beside));
+            store.move_to(Arc::new(target.beside(beside)));
             Some(Replacing { may, target, marker, begun: false })
         }
     };
-    match store.block_on(put_marker(&store.shared, &marker, WriteMode::CreateNew)) {
+    match store.block_on(put_marker(&store.shared(), &marker, WriteMode::CreateNew)) {
         Err(StoreError::AlreadyExists { .. }) => return Err(unfinished(&store)),
         put => put?,
     }
     let stage = Stage { marker, touched: BTreeSet::new(), replacing };
-    *store.stage.get_mut().unwrap_or_else(PoisonError::into_inner) = Some(stage);
+    *store.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
     Ok(store)
 }
 
@@ -95,14 +95,18 @@ pub(super) fn publish(store: &S3Store) -> Result<(), StoreError> {
         return Ok(());
     };
     let published = match &mut taken.replacing {
-        None => {
-            store.block_on(remove::one(&store.shared, &store.shared.below(MARKER), marker_at(&store.shared)))
-        }
+        None => store.block_on(remove::one(
+            &store.shared(),
+            &store.shared().below(MARKER),
+            marker_at(&store.shared()),
+        )),
         Some(replacing) => replace(store, &taken.marker, replacing),
     };
     // what is in place, if with a rest beside it, is published
     if !matches!(published, Ok(()) | Err(StoreError::NotRemoved { .. })) {
         *stage() = Some(taken);
+    } else if let Some(replacing) = taken.replacing {
+        store.move_to(replacing.target);
     }
     published
 }
@@ -115,7 +119,8 @@ pub(super) fn abandon(store: &mut S3Store) {
     if stage.replacing.as_ref().is_some_and(|replacing| replacing.begun) {
         return; // the error of `publish` has told where the dataset is
     }
-    let shared = &store.shared;
+    let place_of = store.shared();
+    let shared = &*place_of;
     let cleaning = async {
         let mut names = Vec::new();
         for first in &stage.touched {
@@ -138,7 +143,7 @@ pub(super) fn abandon(store: &mut S3Store) {
 }
 
 fn replace(store: &S3Store, staged: &str, replacing: &mut Replacing) -> Result<(), StoreError> {
-    let (stage, target) = (Arc::clone(&store.shared), Arc::clone(&replacing.target));
+    let (stage, target) = (store.shared(), Arc::clone(&replacing.target));
     let may_go_on = match store.block_on(look(&target))? {
         Target::Empty => None,
         Target::Full => {
@@ -302,7 +307,7 @@ fn marker_at(shared: &Shared) -> Location {
 }
 
 fn unfinished(store: &S3Store) -> StoreError {
-    StoreError::AlreadyExists { at: marker_at(&store.shared) }
+    StoreError::AlreadyExists { at: marker_at(&store.shared()) }
 }
 
 /// The URL of what a store writes to.

@@ -71,7 +71,7 @@ impl<'a> Object<'a> {
             turn.room(len, &mut Window::none()).await;
             let body = body.get_or_insert_with(|| Bytes::copy_from_slice(bytes)).clone();
             let mut request = tries.client().await?.put_object().bucket(&shared.config.bucket).key(name);
-            request = request.content_length(len as i64).body(body.into());
+            request = request.body(body.into());
             if self.is_new() {
                 request = request.if_none_match(NONE_MATCH).metadata(WRITER, &self.stamp);
             }
@@ -161,8 +161,7 @@ impl<'a> Object<'a> {
             turn.room(len, &mut Window::none()).await;
             let request = tries.client().await?.upload_part().bucket(&shared.config.bucket).key(name);
             let body = Bytes::copy_from_slice(bytes);
-            let request =
-                request.upload_id(upload).part_number(number).content_length(len as i64).body(body.into());
+            let request = request.upload_id(upload).part_number(number).body(body.into());
             let failure = match tries.send(len, request.send()).await {
                 Ok(part) => {
                     tries.succeeded(len);
