@@ -377,6 +377,8 @@ fn at_any_failure_the_old_or_the_new_dataset_is_whole_at_one_of_two_places() {
                     stopped += 1;
                     let text = error.to_string();
                     if !is_old && !holds("a.zarr/", &new) {
+                        // nobody takes the mixture for a dataset
+                        assert!(!objects.contains_key("a.zarr/.zgroup"), "{n} {answered}: {:?}", objects.keys());
                         let from = beside.unwrap();
                         assert!(
                             text.contains(from.trim_end_matches('/')) && text.contains("--overwrite"),
