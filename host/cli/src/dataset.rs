@@ -71,7 +71,7 @@ pub(crate) fn consolidated_words(state: Consolidated) -> &'static str {
         Consolidated::Stale => {
             "stale: other readers may miss data; a copy gets none, or fresh ones with --consolidated"
         }
-        Consolidated::Only => "the only metadata there are",
+        Consolidated::Only => "read alone",
     }
 }
 

@@ -44,6 +44,22 @@ impl fmt::Display for Location {
     }
 }
 
+/// A service that could not be reached, or failed.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {action} {at} ({tries}): {reason}")]
+pub struct ServiceFailure {
+    /// What was tried, as a verb.
+    pub action: &'static str,
+    /// What it was tried on.
+    pub at: Location,
+    /// How often, in words: `tried once`, `tried 5 times in 12 s`.
+    pub tries: String,
+    /// What happened last, and the remedy where there is one.
+    pub reason: String,
+    /// What led to it.
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
 /// An operation on a store that was not done.
 ///
 /// Whatever the variant, what was there before is whole. That an object does not exist is no
@@ -255,18 +271,19 @@ pub enum StoreError {
         reason: String,
     },
     /// A service could not be reached, or failed, as often as it was tried.
-    #[error("could not {action} {at} ({tries}): {reason}")]
-    Service {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// What it was tried on.
-        at: Location,
-        /// How often, in words: `tried once`, `tried 5 times in 12 s`.
-        tries: String,
-        /// What happened last, and the remedy where there is one.
-        reason: String,
-        /// What led to it.
-        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    #[error(transparent)]
+    Service(Box<ServiceFailure>),
+    /// A dataset was to be replaced in S3, and the service failed when the old one was no longer whole.
+    #[error(
+        "the old dataset at {place} is gone in part, the new one is whole at {beside}: `ncz copy '{beside}' '{place}' --overwrite` moves it in"
+    )]
+    Beside {
+        /// Where the datasets are to change places.
+        place: String,
+        /// Where the new one is.
+        beside: String,
+        /// What failed.
+        source: Box<StoreError>,
     },
     /// A place that cannot do this at all, such as an HTTP server that is asked for a list.
     #[error("{place} cannot {what}: {remedy}")]
@@ -333,7 +350,7 @@ impl StoreError {
             | Self::KeyTooLong { .. }
             | Self::Unsupported { .. } => -36, // NC_EINVAL
             Self::ReadOnly { .. } => -37,    // NC_EPERM
-            Self::Service { .. } => -138,    // NC_ES3
+            Self::Service(_) | Self::Beside { .. } => -138,    // NC_ES3
             Self::OutOfRange { .. } => -57,  // NC_EEDGE
             Self::OutOfMemory { .. } => -61, // NC_ENOMEM
             Self::NoSpace { .. }

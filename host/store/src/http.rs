@@ -16,6 +16,7 @@ use self::address::Address;
 pub use self::config::HttpConfig;
 use self::exchange::Service;
 use self::learned::Learned;
+use self::read::Stretch;
 use crate::error::{Location, StoreError};
 use crate::key::{Key, Prefix};
 use crate::remote::{Engine, Window};
@@ -113,7 +114,12 @@ impl Store for HttpStore {
     }
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, offset, out))
+        let stretch = Stretch::From(offset);
+        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, stretch, out))
+    }
+
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, Stretch::End, out))
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {

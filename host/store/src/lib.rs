@@ -44,7 +44,7 @@ mod tree;
 mod zip;
 mod zmap;
 
-pub use error::{Location, StoreError};
+pub use error::{Location, ServiceFailure, StoreError};
 pub use file::FileStore;
 pub use key::{Key, KeyBuf, KeyError, Prefix};
 pub use memory::MemoryStore;

@@ -27,7 +27,7 @@ pub(crate) use engine::{Engine, Job};
 pub(crate) use limiter::{Limiter, Turn, Window};
 pub use options::RemoteOptions;
 #[cfg(any(feature = "http", feature = "s3"))]
-pub(crate) use retry::{Failure, Retry};
+pub(crate) use retry::{Failure, Retry, is_unreached};
 pub use secret::Secret;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use tries::tried;

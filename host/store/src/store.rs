@@ -74,8 +74,8 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// The failures of the place.
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError>;
 
-    /// Reads many objects, and calls `done` with the index of a request and its bytes (`None`:
-    /// missing) as each completes, in any order and, on remote stores, from any thread.
+    /// Reads many objects, and calls `done` on the calling thread with the index of a request and its
+    /// bytes (`None`: missing) as each completes, in any order.
     ///
     /// It returns when every request was answered, or after `done` has answered `Break`; requests
     /// that were not yet begun are then dropped. This default reads one after the other.

@@ -31,7 +31,7 @@ pub use self::remote::Remote;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Calls of `read` and `read_into`, also those that `read_many` is made of.
+    /// Calls of `read`, `read_into` and `read_end_into`, also those that `read_many` is made of.
     pub reads: u64,
     /// The bytes that they gave.
     pub bytes_read: u64,
@@ -126,6 +126,13 @@ impl<S: Store> Store for Counting<S> {
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
         add(&self.counts.reads, 1);
         let found = self.inner.read_into(key, offset, out)?;
+        add(&self.counts.bytes_read, found.map_or(0, |found| found.filled as u64));
+        Ok(found)
+    }
+
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        add(&self.counts.reads, 1);
+        let found = self.inner.read_end_into(key, out)?;
         add(&self.counts.bytes_read, found.map_or(0, |found| found.filled as u64));
         Ok(found)
     }
@@ -249,6 +256,10 @@ impl<S: Store> Store for Faulty<S> {
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
         self.perform(|| self.inner.read_into(key, offset, out))
+    }
+
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        self.perform(|| self.inner.read_end_into(key, out))
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {

@@ -138,7 +138,7 @@ fn unchanged(target: &Place) -> &'static str {
 fn state(target: &Place, error: &CopyError) -> &'static str {
     match store_error(error) {
         Some(StoreError::NotRemoved { .. }) => IN_PLACE,
-        Some(StoreError::Service { action: "publish", .. }) => BESIDE,
+        Some(StoreError::Beside { .. }) => BESIDE,
         _ => unchanged(target),
     }
 }
@@ -187,14 +187,11 @@ mod tests {
         assert_eq!(state(&there, &store_error(gone())), UNCHANGED);
         let in_s3 = Place::parse("s3://bucket/x").unwrap();
         assert_eq!(state(&in_s3, &store_error(gone())), NO_NEW_DATASET);
-        let service = |action| StoreError::Service {
-            action,
-            at: ncz::store::Location::store("x"),
-            tries: "tried once".to_owned(),
-            reason: "reset".to_owned(),
-            source: None,
+        let beside = StoreError::Beside {
+            place: "s3://bucket/x".to_owned(),
+            beside: "s3://bucket/x.ncz-new-1".to_owned(),
+            source: Box::new(gone()),
         };
-        assert_eq!(state(&in_s3, &store_error(service("publish"))), BESIDE);
-        assert_eq!(state(&in_s3, &store_error(service("write"))), NO_NEW_DATASET);
+        assert_eq!(state(&in_s3, &store_error(beside)), BESIDE);
     }
 }

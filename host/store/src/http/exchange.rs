@@ -11,9 +11,9 @@ use super::address::{Address, Next, next};
 use super::headers::{self, ContentRange};
 use super::learned::Learned;
 use super::log::Record;
-use crate::error::{Location, StoreError};
+use crate::error::{Location, ServiceFailure, StoreError};
 use crate::key::Key;
-use crate::remote::{Failure, Limiter, RemoteOptions, tried};
+use crate::remote::{Failure, Limiter, RemoteOptions, is_unreached, tried};
 
 /// How often a request may be sent on.
 const MOST_HOPS: usize = 10;
@@ -76,13 +76,13 @@ impl Service {
 
     /// An error that another try would not change.
     pub(super) fn refused(&self, key: Key<'_>, reason: impl Into<String>) -> Failure {
-        Failure::Final(StoreError::Service {
+        Failure::Final(StoreError::Service(Box::new(ServiceFailure {
             action: "read",
             at: self.at(key),
             tries: tried(1, Default::default()),
             reason: reason.into(),
             source: None,
-        })
+        })))
     }
 
     /// Asks for bytes of an object and looks at the answer.
@@ -169,6 +169,7 @@ impl Service {
             let response = request.send().await.map_err(|error| self.broken(key, error))?;
             let status = response.status();
             record.answered(status);
+            self.learned.has_answered();
             if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
                 drain(response).await;
                 return Ok(None);
@@ -291,13 +292,13 @@ impl Service {
         let error = error.without_url();
         if distrusted(&error) {
             let reason = "the server's certificate is not trusted: if it is the right server, name a file with the certificate of its authority";
-            return Failure::Final(StoreError::Service {
+            return Failure::Final(StoreError::Service(Box::new(ServiceFailure {
                 action: "read",
                 at: self.at(key),
                 tries: tried(1, Default::default()),
                 reason: reason.to_owned(),
                 source: Some(Box::new(error)),
-            });
+            })));
         }
         let reason = if error.is_timeout() && error.is_connect() {
             "no connection came about in time"
@@ -310,7 +311,11 @@ impl Service {
         } else {
             "the connection broke off before the answer"
         };
-        Failure::Again { reason: reason.to_owned(), wish: None, source: Some(Box::new(error)) }
+        let reason = reason.to_owned();
+        if is_unreached(&error) && !self.learned.answered() {
+            return Failure::Unreached { reason, source: Some(Box::new(error)) };
+        }
+        Failure::Again { reason, wish: None, source: Some(Box::new(error)) }
     }
 }
 

@@ -8,6 +8,7 @@ pub(super) struct Learned {
     ranges: AtomicU8,
     no_suffixes: AtomicBool,
     no_head: AtomicBool,
+    answered: AtomicBool,
 }
 
 const UNKNOWN: u8 = 0;
@@ -46,6 +47,16 @@ impl Learned {
     /// Whether to ask for a length by HEAD.
     pub(super) fn head(&self) -> bool {
         !self.no_head.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server has ever answered: then it is there, and may only be away for a moment.
+    pub(super) fn answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// The server has answered.
+    pub(super) fn has_answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
     }
 
     /// HEAD is refused, or tells no length.

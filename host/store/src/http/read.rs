@@ -1,7 +1,10 @@
 //! Reads, tried again where that may help.
 
+mod into;
+
 use reqwest::Response;
 
+pub(super) use self::into::Stretch;
 use super::exchange::{Part, Reply, Service, Wanted, drain};
 use super::log::Record;
 use crate::error::StoreError;
@@ -38,18 +41,19 @@ impl Service {
         }
     }
 
-    /// [`Store::read_into`](crate::Store::read_into), as a task.
+    /// [`Store::read_into`](crate::Store::read_into) or [`Store::read_end_into`](crate::Store::read_end_into), as a
+    /// task.
     pub(super) async fn read_into(
         &self,
         key: Key<'_>,
-        offset: u64,
+        stretch: Stretch,
         out: &mut [u8],
     ) -> Result<Option<ReadInto>, StoreError> {
         let mut retry = Retry::new(&self.options);
         loop {
             let mut window = Window::none();
             let mut attempt = self.attempt(key, &mut window, &retry).await;
-            let failure = match attempt.read_into(offset, out).await {
+            let failure = match attempt.read_into(stretch, out).await {
                 Ok(found) => return Ok(found),
                 Err(failure) => attempt.failed(failure),
             };
@@ -199,8 +203,7 @@ impl Attempt<'_> {
                     range.checked(total, max_len, || self.service.at(self.key))?;
                     return Err(Failure::again("the server gave fewer bytes than asked for"));
                 }
-                let cut = Cut { skip: 0, take: Some(len), rest: false, open: false };
-                self.collect(response, cut, max_len, out).await?;
+                self.collect(response, Cut::part(len), max_len, out).await?;
                 Ok(true)
             }
             Reply::Whole(response, total) => {
@@ -306,53 +309,6 @@ impl Attempt<'_> {
         Ok(None)
     }
 
-    async fn read_into(&mut self, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, Failure> {
-        if out.is_empty() || offset > LARGEST_OFFSET {
-            let len = self.len().await?;
-            return Ok(len.map(|object_len| ReadInto { filled: 0, object_len }));
-        }
-        let room = out.len() as u64;
-        let (response, cut, total) =
-            match self.service.get(self.key, closed(offset, room), &mut self.record).await? {
-                Reply::Missing => return Ok(None),
-                Reply::Unsatisfiable(total) => {
-                    let Some(object_len) = self.total(total).await? else { return Ok(None) };
-                    if object_len > offset {
-                        return Err(self.contradiction(object_len));
-                    }
-                    return Ok(Some(ReadInto { filled: 0, object_len }));
-                }
-                Reply::Part(Part { response, len, total }) => {
-                    (response, Cut { skip: 0, take: Some(len), rest: false, open: false }, total)
-                }
-                Reply::Whole(response, total) => {
-                    let take = total.map_or(room, |total| room.min(total.saturating_sub(offset)));
-                    let rest = total.is_none_or(|total| offset.saturating_add(room) < total);
-                    let skip = total.map_or(offset, |total| offset.min(total));
-                    let cut = Cut { skip, take: Some(take), rest, open: total.is_none() };
-                    self.check_cut(cut)?;
-                    (response, cut, total)
-                }
-            };
-        self.turn.room(cut.take.unwrap_or(room), self.window).await;
-        let mut filled = 0;
-        let ended = self
-            .receive(response, cut, &mut |bytes| match out.get_mut(filled..filled + bytes.len()) {
-                Some(to) => {
-                    to.copy_from_slice(bytes);
-                    filled += bytes.len();
-                    Ok(())
-                }
-                None => Err(BodyFault::Broken { reason: "more bytes came than were promised".to_owned() }),
-            })
-            .await?;
-        let Some(object_len) = self.total(total.or(ended)).await? else { return Ok(None) };
-        if filled as u64 != room.min(object_len.saturating_sub(offset)) {
-            return Err(Failure::again("the server gave fewer bytes than asked for"));
-        }
-        Ok(Some(ReadInto { filled, object_len }))
-    }
-
     /// A length that an answer told, or else the server when asked.
     async fn total(&mut self, told: Option<u64>) -> Result<Option<u64>, Failure> {
         match told {
@@ -408,6 +364,13 @@ struct Cut {
     rest: bool,
     /// The length of the body was not told.
     open: bool,
+}
+
+impl Cut {
+    /// All of a body that is a range of `len` bytes.
+    fn part(len: u64) -> Self {
+        Self { skip: 0, take: Some(len), rest: false, open: false }
+    }
 }
 
 /// `len` bytes, at least one, from `offset`.

@@ -11,7 +11,8 @@ pub struct RemoteOptions {
     pub in_flight: usize,
     /// Bytes of objects on their way at the same time, reading and writing; a single larger object goes alone.
     pub bytes_in_flight: u64,
-    /// How often a request is tried, the first time included, at least 1. Pauses between grow, with jitter.
+    /// How often a request is tried, the first time included, at least 1. Pauses between grow, with jitter. A service
+    /// that never answered yet and refuses connections, or whose name is not known, is tried twice at most.
     pub tries: u32,
     /// The longest pause before the second try; the bound doubles with each further one, up to 20 s.
     pub first_pause: Duration,

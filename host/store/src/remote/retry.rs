@@ -3,15 +3,19 @@
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::time::{Duration, Instant};
 
 use super::body::BodyFault;
 use super::options::RemoteOptions;
 use super::tries::tried;
-use crate::error::{Location, StoreError};
+use crate::error::{Location, ServiceFailure, StoreError};
 
 /// The longest pause of our own choice.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+/// How often a service is looked for that is not there.
+const TRIES_UNREACHED: u32 = 2;
 
 /// The longest pause that a service may ask for.
 const LONGEST_WISH: Duration = Duration::from_secs(60);
@@ -21,6 +25,13 @@ const LONGEST_WISH: Duration = Duration::from_secs(60);
 pub(crate) enum Failure {
     /// Another one would not either.
     Final(StoreError),
+    /// Nobody is there, nor was before: more than another one is a waste of time.
+    Unreached {
+        /// What happened, and the remedy where there is one.
+        reason: String,
+        /// What led to it.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
     /// Another one may.
     Again {
         /// What happened, and the remedy where there is one.
@@ -43,7 +54,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Final(error) => error.fmt(f),
-            Self::Again { reason, .. } => f.write_str(reason),
+            Self::Unreached { reason, .. } | Self::Again { reason, .. } => f.write_str(reason),
         }
     }
 }
@@ -98,26 +109,43 @@ impl Retry {
         action: &'static str,
         at: impl Fn() -> Location,
     ) -> Result<Duration, StoreError> {
-        let (mut reason, wish, source) = match failure {
+        let (most, mut reason, wish, source) = match failure {
             Failure::Final(error) => return Err(error),
-            Failure::Again { reason, wish, source } => (reason, wish, source),
+            Failure::Unreached { reason, source } => {
+                (self.most.min(TRIES_UNREACHED), reason, None, source)
+            }
+            Failure::Again { reason, wish, source } => (self.most, reason, wish, source),
         };
         self.failed += 1;
         let wish = wish.unwrap_or_default();
-        if self.failed < self.most && wish <= LONGEST_WISH {
+        if self.failed < most && wish <= LONGEST_WISH {
             return Ok(wish.saturating_add(drawn(self.bound())));
         }
         if wish > LONGEST_WISH {
             reason = format!("{reason}; the service wants to be left alone for {} s", wish.as_secs());
         }
         let tries = tried(self.failed, self.begun.elapsed());
-        Err(StoreError::Service { action, at: at(), tries, reason, source })
+        Err(StoreError::Service(Box::new(ServiceFailure { action, at: at(), tries, reason, source })))
     }
 
     fn bound(&self) -> Duration {
         let doubled = 1u32.checked_shl(self.failed.saturating_sub(1)).unwrap_or(u32::MAX);
         self.first_pause.saturating_mul(doubled).min(LONGEST_PAUSE)
     }
+}
+
+/// Whether nobody is there: the connection was refused, or no address is known of the host.
+pub(crate) fn is_unreached(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        // hyper has no other sign for a name that was not found than these words
+        if error.downcast_ref().is_some_and(refused) || error.to_string().starts_with("dns error") {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// Evenly from zero to `bound`.
@@ -173,6 +201,19 @@ mod tests {
             error,
             "could not read test (tried once): 503 Slow Down; the service wants to be left alone for 61 s"
         );
+    }
+
+    #[test]
+    fn a_service_that_is_not_there_is_looked_for_twice() {
+        let at = || Location::store("test");
+        let unreached = || Failure::Unreached { reason: "refused".to_owned(), source: None };
+        for (tries, pauses) in [(1, 0), (2, 1), (5, 1)] {
+            let mut retry = retry(tries);
+            for _ in 0..pauses {
+                assert!(retry.pause(unreached(), "read", at).is_ok(), "{tries}");
+            }
+            assert!(retry.pause(unreached(), "read", at).is_err(), "{tries}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The SDK's client: made when the first request needs it, since that may read files.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use aws_sdk_s3::Client;
@@ -33,6 +34,7 @@ pub(super) struct Connection {
     made: OnceCell<Made>,
     /// The client for the region that the service has pointed to.
     moved: RwLock<Option<(Client, String)>>,
+    answered: AtomicBool,
 }
 
 struct Made {
@@ -44,7 +46,7 @@ impl Connection {
     /// Checks what can be checked without a request.
     pub(super) fn new(config: &S3Config) -> Result<Self, StoreError> {
         check(config)?;
-        Ok(Self { http: http_client(config)?, made: OnceCell::new(), moved: RwLock::default() })
+        Ok(Self { http: http_client(config)?, made: OnceCell::new(), moved: RwLock::default(), answered: AtomicBool::new(false) })
     }
 
     /// The client to ask with.
@@ -53,6 +55,16 @@ impl Connection {
             return Ok(client.clone());
         }
         Ok(self.made.get_or_try_init(|| make(config, &self.http)).await?.client.clone())
+    }
+
+    /// Whether the service has ever answered.
+    pub(super) fn answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// The service has answered.
+    pub(super) fn has_answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
     }
 
     /// As whom it asks, for messages.

@@ -7,7 +7,7 @@ use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 
 use crate::error::StoreError;
-use crate::remote::BodyFault;
+use crate::remote::{BodyFault, is_unreached};
 
 /// One request that did not give what was asked for.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Failure {
     /// How long the service wants to be left alone.
     pub(super) wish: Option<Duration>,
     /// The error to end with, where this store itself refused.
-    pub(super) refused: Option<StoreError>,
+    pub(super) refused: Option<Box<StoreError>>,
 }
 
 /// What is to be done about a [`Failure`].
@@ -48,6 +48,8 @@ pub(super) enum Kind {
     Elsewhere,
     /// The service asks to slow down; nothing was done.
     Busy,
+    /// Nobody is there: the connection was refused, or no address is known of the host. Nothing was done.
+    Unreached,
     /// The service or the network failed; what was asked may have been done.
     Broken,
     /// The answer came, but not whole or not as it was sent.
@@ -63,7 +65,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Whether it may be better the next time.
     pub(super) fn is_passing(self) -> bool {
-        matches!(self, Self::Conflict | Self::Busy | Self::Broken | Self::Damaged)
+        matches!(self, Self::Conflict | Self::Busy | Self::Unreached | Self::Broken | Self::Damaged)
     }
 }
 
@@ -100,7 +102,12 @@ impl Failure {
                 if !failure.is_io() && !failure.is_timeout() && says(&["credentials", "identity"]) {
                     return Self::new(Kind::NoCredentials, text);
                 }
-                Self::new(if failure.is_user() { Kind::NotSent } else { Kind::Broken }, text)
+                let kind = match failure.is_user() {
+                    true => Kind::NotSent,
+                    false if is_unreached(&error) => Kind::Unreached,
+                    false => Kind::Broken,
+                };
+                Self::new(kind, text)
             }
             SdkError::ResponseError(answer) => Self::of_answer(answer.raw(), None, None, &error),
             SdkError::ServiceError(answer) => {
@@ -148,7 +155,7 @@ impl Failure {
 impl From<StoreError> for Failure {
     /// What this store itself refuses, whatever the service may say.
     fn from(error: StoreError) -> Self {
-        Self { refused: Some(error), ..Self::new(Kind::Refused, "") }
+        Self { refused: Some(Box::new(error)), ..Self::new(Kind::Refused, "") }
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) async fn object(
                     let mut body = Body::begin(out, promised, max_len, at())?;
                     if let Err(failure) = answer.bytes(shared, wanted, |bytes| Ok(body.push(bytes)?)).await {
                         return Err(match failure.refused {
-                            Some(error) => error.into(),
+                            Some(error) => Failure::from(*error),
                             None => body.broken(failure.text).into(),
                         });
                     }

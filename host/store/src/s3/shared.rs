@@ -11,7 +11,7 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use super::client::Connection;
 use super::config::S3Config;
 use super::failure::{Failure, Kind};
-use crate::error::{Location, StoreError};
+use crate::error::{Location, ServiceFailure, StoreError};
 use crate::key::{Key, Prefix};
 use crate::remote::{self, Limiter, Retry};
 
@@ -80,13 +80,13 @@ impl Shared {
     /// The error to end with.
     fn error(&self, action: &'static str, at: Location, failure: Failure) -> StoreError {
         if let Some(refused) = failure.refused {
-            return refused;
+            return *refused;
         }
         let text = failure.text;
         let denied = |at, reason| StoreError::Denied { at, reason };
         let service = |at, reason| {
             let tries = remote::tried(1, Duration::ZERO);
-            StoreError::Service { action, at, tries, reason, source: None }
+            StoreError::Service(Box::new(ServiceFailure { action, at, tries, reason, source: None }))
         };
         match failure.kind {
             Kind::Exists => StoreError::AlreadyExists { at },
@@ -198,7 +198,13 @@ impl Tries<'_> {
     {
         let patience = self.shared.config.remote.idle_timeout + Duration::from_secs(len / SLOWEST);
         match tokio::time::timeout(patience, request).await {
-            Ok(answer) => answer.map_err(Failure::of),
+            Ok(answer) => {
+                let answer = answer.map_err(Failure::of);
+                if answer.as_ref().err().is_none_or(|failure| failure.status.is_some()) {
+                    self.shared.connection.has_answered();
+                }
+                answer
+            }
             Err(_) => Err(Failure::new(Kind::Broken, format!("no answer in {} s", patience.as_secs_f32()))),
         }
     }
@@ -236,7 +242,13 @@ impl Tries<'_> {
         if !failure.kind.is_passing() || failure.refused.is_some() {
             return Err(self.shared.error(action, self.what.at.clone(), failure));
         }
-        let again = remote::Failure::Again { reason: failure.text.clone(), wish: failure.wish, source: None };
+        let reason = failure.text.clone();
+        // one that has answered is there, and may only be away for a moment
+        let again = if failure.kind == Kind::Unreached && !self.shared.connection.answered() {
+            remote::Failure::Unreached { reason, source: None }
+        } else {
+            remote::Failure::Again { reason, wish: failure.wish, source: None }
+        };
         let pause = self.retry.pause(again, action, || self.what.at.clone())?;
         let What { method, name, .. } = &self.what;
         let (attempt, ms) = (self.retry.number(), pause.as_millis() as u64);

@@ -14,7 +14,7 @@ use super::{S3Config, S3Store, copy, read, remove, write};
 use crate::error::{Location, StoreError};
 use crate::key::{Key, Prefix};
 use crate::options::{Access, CreateOptions, Predicate};
-use crate::remote::{self, Window};
+use crate::remote::Window;
 use crate::store::{ReadRange, WriteMode};
 
 /// The object that says that somebody is writing a dataset.
@@ -167,15 +167,10 @@ fn replace(store: &S3Store, staged: &str, replacing: &mut Replacing) -> Result<(
             source: io::Error::other(error),
         }),
         Err(error) if replacing.begun => {
-            let from = place(&stage);
-            Err(StoreError::Service {
-                action: "publish",
-                at: Location::store(store),
-                tries: remote::tried(1, Duration::ZERO),
-                reason: format!(
-                    "the old dataset is gone in part, the new one is whole at {from}: `ncz copy {from} {store} --overwrite` moves it in"
-                ),
-                source: Some(Box::new(error)),
+            Err(StoreError::Beside {
+                place: url(&target),
+                beside: url(&stage),
+                source: Box::new(error),
             })
         }
         Err(error) => {
@@ -311,6 +306,12 @@ fn unfinished(store: &S3Store) -> StoreError {
 }
 
 /// The URL of what a store writes to.
+/// What the command takes for a place; a URL of another service says by itself nothing of S3.
+fn url(shared: &Shared) -> String {
+    let place = place(shared);
+    if shared.config.endpoint.is_some() { format!("{place}#mode=s3") } else { place }
+}
+
 fn place(shared: &Shared) -> String {
     let mut config = shared.config.clone();
     config.prefix.clone_from(&shared.prefix);
