@@ -189,7 +189,12 @@ impl Place {
     pub fn open(&self, access: Access, session: Session) -> Result<Dataset, PlaceError> {
         let place = || self.location.clone();
         let store = stores::open(self, access)?;
-        Dataset::open(Arc::clone(&store), session, &self.read_options()).map_err(|error| match error {
+        let mut options = self.read_options();
+        if access == Access::ReadWrite && options.consolidated == ConsolidatedPolicy::Prefer {
+            // Who changes a dataset needs all of its documents.
+            options.consolidated = ConsolidatedPolicy::Compare;
+        }
+        Dataset::open(Arc::clone(&store), session, &options).map_err(|error| match error {
             DataError::Metadata(source @ NczarrError::Ambiguous { .. }) => {
                 PlaceError::Ambiguous { place: place(), source }
             }
