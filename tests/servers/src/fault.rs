@@ -196,10 +196,12 @@ impl Refusal {
 pub struct Rule {
     fault: Fault,
     operations: Vec<Operation>,
-    key: Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>,
+    key: Option<Arc<KeyTest>>,
     numbers: Numbers,
     seen: u64,
 }
+
+type KeyTest = dyn Fn(&str) -> bool + Send + Sync;
 
 #[derive(Debug, Clone, Copy)]
 enum Numbers {
@@ -278,7 +280,7 @@ impl Rule {
             Numbers::Nth(n) => self.seen == n,
             Numbers::From(n) => self.seen >= n,
             Numbers::First(k) => self.seen <= k,
-            Numbers::EveryNth(n) => self.seen % n == 0,
+            Numbers::EveryNth(n) => self.seen.is_multiple_of(n),
         };
         befalls.then_some(&self.fault)
     }

@@ -192,9 +192,7 @@ fn outgoing(
     if bodiless {
         bytes = Bytes::new();
         parts.headers.remove(CONTENT_LENGTH);
-    } else if !head {
-        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes.len()));
-    } else if !parts.headers.contains_key(CONTENT_LENGTH) {
+    } else if !(head && parts.headers.contains_key(CONTENT_LENGTH)) {
         parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes.len()));
     }
     if head {

@@ -180,7 +180,7 @@ impl S3Server {
         Some(self.memory.lock().buckets.get(bucket)?.objects.get(key)?.bytes.clone())
     }
 
-    /// Puts an object, as by the hand of somebody else; makes the bucket if need be.
+    /// Puts an object, as by the hand of somebody else and without a checksum; makes the bucket if need be.
     pub fn put(&self, bucket: &str, key: &str, bytes: impl Into<Bytes>) {
         let object = Object::new(bytes.into(), Headers::default(), Default::default());
         let mut all = self.memory.lock();

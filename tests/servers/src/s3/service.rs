@@ -61,7 +61,7 @@ impl S3 for Service {
         }
         let location = Some(format!("/{name}"));
         all.buckets.insert(name, Bucket::default());
-        Ok(S3Response::new(CreateBucketOutput { location, ..Default::default() }))
+        Ok(S3Response::new(CreateBucketOutput { location }))
     }
 
     async fn head_bucket(&self, req: S3Request<HeadBucketInput>) -> S3Result<S3Response<HeadBucketOutput>> {
@@ -137,8 +137,10 @@ impl S3 for Service {
             None => (object.bytes.clone(), None),
             Some(range) => {
                 let range = range.check(full)?;
-                let text = format!("bytes {}-{}/{full}", range.start, range.end - 1);
-                (object.bytes.slice(index(range.start)..index(range.end)), Some(text))
+                // the last bytes of an empty object are the object: status 200
+                let text =
+                    range.end.checked_sub(1).map(|last| format!("bytes {}-{last}/{full}", range.start));
+                (object.bytes.slice(index(range.start)..index(range.end)), text)
             }
         };
         // S3 has no checksum of a part of an object

@@ -1,0 +1,16 @@
+//! The servers seen by clients that other people wrote.
+
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+/// Clients and runtimes for the others.
+mod client;
+/// The same questions to this S3 service and to moto.
+mod comparison;
+/// What the file server does on demand.
+mod files;
+/// What goes wrong on demand, what is counted, and how late answers are.
+mod on_demand;
+/// The program that starts the servers.
+mod program;
+/// Credentials, addresses, encryption.
+mod who;
