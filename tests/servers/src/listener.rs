@@ -28,7 +28,8 @@ pub(crate) trait Backend: Send + Sync + 'static {
 
     fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<Bytes>> + Send;
 
-    fn refuse(&self, refusal: &Refusal, target: &Target) -> Response<Bytes>;
+    /// The document of a refusal, with its type; [`refused`] adds the rest.
+    fn document(&self, refusal: &Refusal) -> Response<Bytes>;
 }
 
 /// A port of this machine, and the threads that serve it until this is dropped.
@@ -138,9 +139,9 @@ async fn handle<B: Backend>(
     let answer = match &arrival.fault {
         Some(Fault::Reset) => return lost(&connection).await,
         Some(Fault::Hang) => return std::future::pending().await,
-        Some(Fault::Answer(refusal)) => refuse(backend, request, refusal, &target).await,
+        Some(Fault::Answer(refusal)) => refuse(backend, request, refusal).await,
         Some(Fault::ErrorInside(refusal)) => {
-            let mut answer = refuse(backend, request, refusal, &target).await;
+            let mut answer = refuse(backend, request, refusal).await;
             *answer.status_mut() = StatusCode::OK;
             answer
         }
@@ -163,15 +164,15 @@ async fn lost(connection: &Connection) -> Response<Outgoing> {
 }
 
 /// Refuses a request after all of it was read: a client that still writes would see a reset, not the answer.
-async fn refuse<B: Backend>(
-    backend: &B,
-    request: Request<Incoming>,
-    refusal: &Refusal,
-    target: &Target,
-) -> Response<Bytes> {
+async fn refuse<B: Backend>(backend: &B, request: Request<Incoming>, refusal: &Refusal) -> Response<Bytes> {
     let mut body = request.into_body();
     while let Some(Ok(_)) = body.frame().await {}
-    let mut answer = backend.refuse(refusal, target);
+    refused(backend, refusal)
+}
+
+/// A refusal with its status, headers and document.
+pub(crate) fn refused<B: Backend>(backend: &B, refusal: &Refusal) -> Response<Bytes> {
+    let mut answer = backend.document(refusal);
     *answer.status_mut() = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in &refusal.headers {
         set(answer.headers_mut(), name, Some(value));

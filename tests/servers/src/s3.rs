@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use s3s::service::{S3Service, S3ServiceBuilder};
 
 use crate::control::Control;
-use crate::listener::{Backend, Listener};
+use crate::listener::{Backend, Listener, refused};
 use crate::operation::Target;
 use crate::s3::gate::{Gate, Hosts, Keys};
 use crate::s3::memory::{Bucket, Headers, Memory, Object};
@@ -269,8 +269,7 @@ impl Backend for S3Backend {
         if let (Some(region), Some(signed)) = (&self.region, signed_region(&parts))
             && signed != region
         {
-            let refusal = Refusal::wrong_region(region);
-            return self.refuse(&refusal, &Target::of_s3(&parts));
+            return refused(self, &Refusal::wrong_region(region));
         }
         let answer = self.service.call(Request::from_parts(parts, s3s::Body::from(body))).await;
         let collected = match answer {
@@ -280,14 +279,22 @@ impl Backend for S3Backend {
             }
             Err(error) => Err(s3s::StdError::from(error)),
         };
-        collected.unwrap_or_else(|error| {
-            let refusal = Refusal::new(500, "InternalError", &error.to_string());
-            error_document(&refusal)
-        })
+        collected
+            .unwrap_or_else(|error| refused(self, &Refusal::new(500, "InternalError", &error.to_string())))
     }
 
-    fn refuse(&self, refusal: &Refusal, _target: &Target) -> Response<Bytes> {
-        error_document(refusal)
+    fn document(&self, refusal: &Refusal) -> Response<Bytes> {
+        let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>");
+        let elements = [("Code", refusal.code.as_str()), ("Message", refusal.message.as_str())];
+        let more = refusal.elements.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in elements.into_iter().chain(more) {
+            let value = value.replace('&', "&amp;").replace('<', "&lt;");
+            text.push_str(&format!("<{name}>{value}</{name}>"));
+        }
+        text.push_str("</Error>");
+        let mut answer = Response::new(Bytes::from(text));
+        answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+        answer
     }
 }
 
@@ -295,26 +302,4 @@ impl Backend for S3Backend {
 fn signed_region(parts: &Parts) -> Option<&str> {
     let header = parts.headers.get("authorization")?.to_str().ok()?;
     header.split_once("Credential=")?.1.split('/').nth(2)
-}
-
-fn error_document(refusal: &Refusal) -> Response<Bytes> {
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>");
-    let elements = [("Code", refusal.code.as_str()), ("Message", refusal.message.as_str())];
-    let more = refusal.elements.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    for (name, value) in elements.into_iter().chain(more) {
-        let value = value.replace('&', "&amp;").replace('<', "&lt;");
-        text.push_str(&format!("<{name}>{value}</{name}>"));
-    }
-    text.push_str("</Error>");
-    let mut answer = Response::new(Bytes::from(text));
-    *answer.status_mut() = hyper::StatusCode::from_u16(refusal.status).unwrap_or_default();
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
-    for (name, value) in &refusal.headers {
-        if let (Ok(name), Ok(value)) =
-            (hyper::header::HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
-        {
-            answer.headers_mut().insert(name, value);
-        }
-    }
-    answer
 }

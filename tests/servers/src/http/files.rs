@@ -45,7 +45,7 @@ impl Backend for Files {
         }
     }
 
-    fn refuse(&self, refusal: &Refusal, _target: &Target) -> Response<Bytes> {
+    fn document(&self, refusal: &Refusal) -> Response<Bytes> {
         page(StatusCode::INTERNAL_SERVER_ERROR, &format!("{}: {}", refusal.code, refusal.message))
     }
 }

@@ -1,3 +1,5 @@
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use ncz_test_servers::{Authority, Fault, Gzip, HttpOptions, HttpServer, Missing, Operation, Ranges, Rule};
@@ -153,4 +155,22 @@ fn faults_and_https_are_those_of_all_servers() {
         assert_eq!(get().await.unwrap().text().await.unwrap(), "0123456789");
     });
     assert_eq!(server.faults(), 3);
+}
+
+#[test]
+fn a_reset_is_not_an_orderly_end() {
+    let server = server(HttpOptions::default());
+    let read = |fault| {
+        server.heal();
+        server.fail(Rule::new(fault));
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(b"GET /set/.zgroup HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        let end = stream.read_to_string(&mut answer).map_err(|error| error.kind());
+        (answer.ends_with("\r\n\r\n01234567"), end.err())
+    };
+    assert_eq!(read(Fault::ShortBody { missing: 2 }), (true, None));
+    assert_eq!(read(Fault::Reset), (false, Some(ErrorKind::ConnectionReset)));
+    assert_eq!(read(Fault::ResetInBody { after: 8 }).1, Some(ErrorKind::ConnectionReset));
+    assert_eq!(server.requests()[2].sent, 8);
 }
