@@ -96,6 +96,14 @@ impl Store for View {
         Ok(read.map(|read| ReadInto { object_len: len.min(read.object_len), ..read }))
     }
 
+    fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        let known = self.replaced.get(key.as_str()).map(|bytes| bytes.len() as u64);
+        match known.or(self.cut.get(key.as_str()).copied()) {
+            Some(len) => self.read_into(key, len.saturating_sub(out.len() as u64), out),
+            None => self.inner.read_end_into(key, out),
+        }
+    }
+
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         match (self.replaced.get(key.as_str()), self.cut.get(key.as_str())) {
             (Some(bytes), _) => Ok(Some(bytes.len() as u64)),

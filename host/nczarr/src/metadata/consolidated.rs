@@ -34,7 +34,7 @@ pub(super) fn outdated(
 ) -> Result<Option<String>, NczarrError> {
     let telling: Vec<&String> =
         documents.iter().filter(|(key, document)| tells(key, document)).map(|(key, _)| key).collect();
-    loader.ask(telling.iter().copied());
+    loader.ask(telling.iter().copied())?;
     let mut stale = Vec::new();
     for key in telling {
         let same = match loader.object(key) {
@@ -156,7 +156,10 @@ pub(super) fn differences(
     // Documents that reading did not need are compared too: they may have vanished. One that cannot be had now
     // does not agree.
     let keys = consolidated.keys().filter(|key| compared.holds(key));
-    loader.ask(keys.clone());
+    if let Err(error) = loader.ask(keys.clone()) {
+        loader.warn(compared.key(), format!("whether it is out of date is not known: {error}"));
+        return Consolidated::Stale;
+    }
     let mut stale: Vec<String> = keys.filter(|key| loader.object(key).is_err()).cloned().collect();
     stale.extend(differing(&consolidated, &loader.seen, compared));
     if stale.is_empty() {

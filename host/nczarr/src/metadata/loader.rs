@@ -84,9 +84,17 @@ impl<'a> Loader<'a> {
         self.only.is_none()
     }
 
-    /// Asks for documents that will be needed, all together. What is wrong with one is told when it is looked at.
-    pub(super) fn ask<K: Into<String>>(&mut self, keys: impl IntoIterator<Item = K>) {
-        self.fetch(keys);
+    /// Asks for documents that will be needed, all together. What is wrong with one is told when it is looked at; a
+    /// service that cannot be reached, or fails, is an error at once: it was tried often enough.
+    pub(super) fn ask<K: Into<String>>(
+        &mut self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<(), NczarrError> {
+        let stopped = self.fetch(keys).filter(|key| self.failed.get(key).is_some_and(is_service));
+        match stopped.and_then(|key| self.failed.shift_remove_entry(&key)) {
+            Some((key, source)) => Err(NczarrError::Read { key, source }),
+            None => Ok(()),
+        }
     }
 
     /// As [`ask`](Self::ask), where no document may fail: a failing store is an error at once.
@@ -254,6 +262,10 @@ fn parse(key: &str, bytes: &[u8], warnings: &mut Vec<Warning>) -> Result<Object,
 
 fn is_denied(error: &SourceError) -> bool {
     matches!(error.downcast_ref(), Some(StoreError::Denied { .. }))
+}
+
+fn is_service(error: &SourceError) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::Service { .. }))
 }
 
 fn not_listed(prefix: &str, source: SourceError) -> NczarrError {

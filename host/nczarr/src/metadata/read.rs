@@ -28,7 +28,7 @@ use crate::model::{
 /// The store fails; there is no dataset, or one of each version of Zarr; a document of a *group* is broken.
 pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, NczarrError> {
     let mut loader = Loader::new(source);
-    loader.ask(first_documents(options));
+    loader.ask(first_documents(options))?;
     if options.version != Some(ZarrVersion::V2) {
         let node = loader.probe(v3::DOCUMENT).map_err(|error| error.of_dataset(v3::DOCUMENT))?;
         if let Some(node) = node {
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 return Ok(());
             }
         }
-        self.loader.ask([".zgroup", ".zattrs"]);
+        self.loader.ask([".zgroup", ".zattrs"])?;
         for key in [".zgroup", ".zarray", ".zattrs", ".nczarr"] {
             if self.probed(key)?.is_some() {
                 if let Some(text) = unused {
@@ -439,7 +439,7 @@ const VERSION2: [&str; 3] = [".zgroup", ".zarray", consolidated::KEY];
 
 /// Refuses a root that has one of these documents of version 2 beside its `zarr.json`.
 fn refuse_both(loader: &mut Loader<'_>, version2: &[&'static str]) -> Result<(), NczarrError> {
-    loader.ask(version2.iter().copied());
+    loader.ask(version2.iter().copied())?;
     for &v2 in version2 {
         if is_there(loader, v2)? {
             return Err(NczarrError::Ambiguous { v2 });
