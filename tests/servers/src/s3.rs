@@ -224,17 +224,6 @@ impl S3Server {
         Ok(())
     }
 
-    /// Writes every object whose key starts with `prefix` to a file below `to`, named by the rest of the key.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written, or keys cannot be files: `x` beside `x/y`, `..`.
-    pub fn export(&self, bucket: &str, prefix: &str, to: &Path) -> io::Result<()> {
-        let objects = self.objects(bucket);
-        let below = objects.iter().filter_map(|(key, bytes)| Some((key.strip_prefix(prefix)?, bytes)));
-        folder::write(to, below)
-    }
-
     fn scheme(&self) -> &'static str {
         if self.options.authority.is_some() { "https" } else { "http" }
     }

@@ -237,17 +237,18 @@ fn requests_are_counted_with_what_they_asked_for() {
 #[test]
 fn latency_is_waited_for_side_by_side() {
     let (server, client) = server();
-    server.set_latency(Duration::from_millis(150));
+    server.set_latency(Duration::from_millis(500));
     let start = Instant::now();
     block(async {
         let gets = (0..64).map(|_| get(&client, "a"));
         assert!(join_all(gets).await.iter().all(|body| body == "0123456789"));
     });
     let took = start.elapsed();
-    assert!(took >= Duration::from_millis(150) && took < Duration::from_secs(5), "{took:?}");
+    assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(16), "{took:?}");
     assert_eq!(server.max_in_flight(), 64);
     assert_eq!(server.round_trips(), 1);
     assert_eq!(server.in_flight(), 0);
+    server.set_latency(Duration::from_millis(20));
     server.reset_counts();
     block(async {
         get(&client, "a").await;
@@ -280,17 +281,13 @@ fn sizes_from_which_requests_are_refused_can_be_made_small() {
 }
 
 #[test]
-fn a_bucket_comes_from_a_folder_and_goes_to_one() {
+fn a_folder_can_be_put_into_a_bucket() {
     let (server, _) = server();
     let folder = tempfile::tempdir().unwrap();
-    server.put("air", "set/v/0.0", "chunk");
-    server.put("air", "set/.zgroup", "{}");
-    let out = folder.path().join("out");
-    server.export("air", "set/", &out).unwrap();
-    assert_eq!(std::fs::read(out.join("v/0.0")).unwrap(), b"chunk");
-    server.import(&out, "other", "again/").unwrap();
-    let keys: Vec<_> = server.objects("other").into_keys().collect();
-    assert_eq!(keys, ["again/.zgroup", "again/v/0.0"]);
-    server.put("air", "set/../x", "out of it");
-    assert!(server.export("air", "set/", &out).is_err());
+    std::fs::create_dir(folder.path().join("v")).unwrap();
+    std::fs::write(folder.path().join("v/0.0"), "chunk").unwrap();
+    std::fs::write(folder.path().join(".zgroup"), "{}").unwrap();
+    server.import(folder.path(), "other", "set/").unwrap();
+    let objects: Vec<_> = server.objects("other").into_iter().collect();
+    assert_eq!(objects, [("set/.zgroup".into(), "{}".into()), ("set/v/0.0".into(), "chunk".into())]);
 }
