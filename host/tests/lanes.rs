@@ -3,11 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use ncz::copy::{CopyOptions, VariablePlan, copy};
+use ncz::copy::{CopyError, CopyOptions, Progress, VariablePlan, copy};
 use ncz::nczarr::metadata::ReadOptions;
 use ncz::nczarr::{
     Array, ByteOrder, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Sharding,
@@ -27,7 +28,7 @@ const CHUNK: u64 = 1024;
 const CHUNKS: u64 = 200;
 
 fn far() -> Remote<Counting<MemoryStore>> {
-    Remote::new(Counting::new(MemoryStore::new("test"))).with_latency(Duration::from_millis(20))
+    Remote::new(Counting::new(MemoryStore::new("test"))).with_latency(Duration::from_millis(50))
 }
 
 fn session(pool: Pool) -> Session {
@@ -193,52 +194,56 @@ fn the_first_error_of_a_lane_is_told_with_its_chunk_and_stops_the_others() {
     assert!(store.inner().operations() <= 20 + 64 + 1, "{}", store.inner().operations());
 }
 
-/// A store that adds up what it is asked to hold at the same time.
-#[derive(Debug)]
-struct Weighing {
+/// A store that says of each chunk how long it is, before it is read or written.
+struct Told {
     inner: MemoryStore,
-    now: AtomicU64,
-    most: AtomicU64,
-    writers: AtomicUsize,
+    /// Whether chunks are kept.
+    keeps: bool,
+    tell: Box<dyn Fn(u64) + Send + Sync>,
 }
 
-impl Weighing {
-    fn weigh(&self, bytes: u64) {
-        let now = self.now.fetch_add(bytes, Ordering::SeqCst) + bytes;
-        self.most.fetch_max(now, Ordering::SeqCst);
-        self.writers.fetch_add(1, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_millis(400));
-        self.now.fetch_sub(bytes, Ordering::SeqCst);
-    }
-}
-
-impl fmt::Display for Weighing {
+impl fmt::Debug for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl Store for Weighing {
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+fn is_chunk(key: Key<'_>) -> bool {
+    !key.name().starts_with('.')
+}
+
+impl Store for Told {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = self.inner.capabilities();
         capabilities.in_flight = 64;
         capabilities
     }
     fn read(&self, key: Key<'_>, range: ReadRange, max: u64, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        if is_chunk(key) {
+            (self.tell)(max);
+        }
         self.inner.read(key, range, max, out)
     }
     fn read_into(&self, key: Key<'_>, at: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
+        if is_chunk(key) {
+            (self.tell)(out.len() as u64);
+        }
         self.inner.read_into(key, at, out)
     }
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         self.inner.len(key)
     }
-    fn write(&self, key: Key<'_>, bytes: &[u8], _: WriteMode) -> Result<(), StoreError> {
-        self.weigh(bytes.len() as u64);
-        match key.name().starts_with('.') {
-            true => self.inner.write(key, bytes, WriteMode::Replace),
-            false => Ok(()),
+    fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
+        if is_chunk(key) {
+            (self.tell)(bytes.len() as u64);
         }
+        if is_chunk(key) && !self.keeps { Ok(()) } else { self.inner.write(key, bytes, mode) }
     }
     fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
         self.inner.delete(key)
@@ -254,17 +259,195 @@ impl Store for Weighing {
     }
 }
 
+fn told(keeps: bool, tell: impl Fn(u64) + Send + Sync + 'static) -> Arc<Told> {
+    Arc::new(Told { inner: MemoryStore::new("test"), keeps, tell: Box::new(tell) })
+}
+
 #[test]
 fn large_chunks_in_flight_are_bounded_by_their_bytes() {
     const LEN: u64 = 4 << 20;
-    let inner = MemoryStore::new("test");
-    let (now, most, writers) = Default::default();
-    let store = Arc::new(Weighing { inner, now, most, writers });
-    let array = dataset(store.clone(), Pool::serial(), 40, LEN, "[]", None).array("/v").unwrap();
+    let held = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+    let weigh = {
+        let held = Arc::clone(&held);
+        move |bytes| {
+            let now = held.0.fetch_add(bytes, Ordering::SeqCst) + bytes;
+            held.1.fetch_max(now, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(400));
+            held.0.fetch_sub(bytes, Ordering::SeqCst);
+        }
+    };
+    let store = told(false, weigh);
+    let array = dataset(store, Pool::serial(), 40, LEN, "[]", None).array("/v").unwrap();
     // One element, so that all chunks are of the caller's few bytes.
     let slab = Slab::new([0], [40]).with_stride([LEN]);
     array.write(&slab, Elements::Native, &[1; 160]).unwrap();
-    let most = store.most.load(Ordering::SeqCst);
+    let most = held.1.load(Ordering::SeqCst);
     assert!(most <= ncz::nczarr::IN_FLIGHT_BYTES, "{most}");
     assert!(most >= 8 * LEN * 4, "{most}: they wait together");
+}
+
+/// Rounds of requests: each waits until 64 do, or all that are left.
+#[derive(Default)]
+struct Rounds {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    left: u64,
+    waiting: u64,
+    rounds: u64,
+}
+
+impl State {
+    fn end(&mut self) {
+        self.left -= self.waiting;
+        self.waiting = 0;
+        self.rounds += 1;
+    }
+}
+
+impl Rounds {
+    fn wait(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.waiting += 1;
+        let round = state.rounds;
+        if state.waiting == state.left.min(64) {
+            state.end();
+            self.changed.notify_all();
+            return;
+        }
+        let same = |state: &mut State| state.rounds == round;
+        let (mut state, late) = self.changed.wait_timeout_while(state, Duration::from_secs(5), same).unwrap();
+        if late.timed_out() {
+            // No more are coming: it counts as a round of its own.
+            state.end();
+            self.changed.notify_all();
+        }
+    }
+
+    /// How many rounds `work` on so many chunks takes.
+    fn of(&self, chunks: u64, work: impl FnOnce()) -> u64 {
+        *self.state.lock().unwrap() = State { left: chunks, ..State::default() };
+        work();
+        let state = self.state.lock().unwrap();
+        assert_eq!(state.left, 0);
+        state.rounds
+    }
+}
+
+#[test]
+fn chunks_take_as_many_rounds_as_64_at_a_time_do() {
+    let rounds = Arc::new(Rounds::default());
+    let store = told(true, {
+        let rounds = Arc::clone(&rounds);
+        move |_| rounds.wait()
+    });
+    for (chain, pool) in [("[]", Pool::serial()), (ZSTD, Pool::with_threads(2).unwrap())] {
+        let array = dataset(store.clone(), pool, CHUNKS, CHUNK, chain, None).array("/v").unwrap();
+        let writing = rounds.of(CHUNKS, || write(&array));
+        let reading = rounds.of(CHUNKS, || drop(read(&array, 0, CHUNKS * CHUNK)));
+        assert!(writing <= CHUNKS / 64 + 2 && reading <= CHUNKS / 64 + 2, "{writing} {reading}");
+        for entry in store.inner.list(Prefix::ROOT, Depth::All, 1000).unwrap().entries {
+            store.inner.delete(entry.key.as_key()).unwrap();
+        }
+    }
+}
+
+/// What a store has, far away and not asked yet.
+fn again(memory: &Arc<MemoryStore>, latency: u64) -> Arc<Remote<Counting<Arc<MemoryStore>>>> {
+    let latency = Duration::from_millis(latency);
+    Arc::new(Remote::new(Counting::new(Arc::clone(memory))).with_latency(latency))
+}
+
+fn opened(store: Arc<dyn Store>) -> Dataset {
+    Dataset::open(store, session(Pool::with_threads(2).unwrap()), &ReadOptions::default()).unwrap()
+}
+
+#[test]
+fn shards_are_read_64_requests_at_a_time() {
+    // Small shards as a whole, large ones range by range.
+    for (chunks, len, shard) in [(160, CHUNK, 2), (80, 1 << 18, 40)] {
+        let memory = Arc::new(MemoryStore::new("test"));
+        let pool = Pool::with_threads(2).unwrap();
+        write(&dataset(memory.clone(), pool, chunks, len, "[]", Some(shard)).array("/v").unwrap());
+        let store = again(&memory, 200);
+        let array = opened(store.clone()).array("/v").unwrap();
+        assert!(read(&array, 0, chunks * len) == data(chunks * len));
+        assert_eq!(store.most_waiting(), 64, "shards of {shard}");
+    }
+}
+
+#[test]
+fn the_chunks_of_one_large_tile_are_asked_for_together() {
+    let memory = Arc::new(MemoryStore::new("test"));
+    write(&dataset(memory.clone(), Pool::serial(), CHUNKS, CHUNK, ZSTD, None).array("/v").unwrap());
+    let store = again(&memory, 200);
+    let whole = VariablePlan { chunks: Some(vec![CHUNKS * CHUNK]), ..VariablePlan::default() };
+    let options = CopyOptions { variables: [("/v".to_owned(), whole)].into(), ..CopyOptions::default() };
+    let one = Arc::new(MemoryStore::new("one"));
+    let summary = copy(&opened(store.clone()), one.clone(), &options, &()).unwrap();
+    assert_eq!((summary.variables[0].chunks, store.most_waiting()), (1, 64));
+    assert!(summary.variables[0].after > 0);
+    assert_eq!(read(&opened(one).array("/v").unwrap(), 0, CHUNKS * CHUNK), data(CHUNKS * CHUNK));
+}
+
+/// Stops as soon as a tile was read, before it is written.
+struct StopsWithin;
+
+impl Progress for StopsWithin {
+    fn advance(&self, bytes: u64) -> ControlFlow<()> {
+        if bytes == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[test]
+fn a_copy_stops_between_reading_a_tile_and_writing_it() {
+    let memory = Arc::new(MemoryStore::new("test"));
+    write(&dataset(memory.clone(), Pool::serial(), CHUNKS, CHUNK, ZSTD, None).array("/v").unwrap());
+    for chunks in [None, Some(vec![2 * CHUNK])] {
+        let (from, to) = (again(&memory, 20), again(&Arc::new(MemoryStore::new("target")), 20));
+        let source = opened(from.clone());
+        let before = from.inner().counts().reads;
+        let plan = VariablePlan { chunks, ..VariablePlan::default() };
+        let options = CopyOptions { variables: [("/v".to_owned(), plan)].into(), ..CopyOptions::default() };
+        let stopped = copy(&source, to.clone(), &options, &StopsWithin).unwrap_err();
+        assert!(matches!(stopped, CopyError::Stopped), "{stopped}");
+        assert!(from.inner().counts().reads - before <= 128, "what had begun, and no more");
+        let listing = to.inner().list(Prefix::ROOT, Depth::All, 1000).unwrap();
+        let chunks = listing.entries.iter().filter(|entry| entry.key.as_str().starts_with("v/"));
+        assert!(chunks.filter(|entry| is_chunk(entry.key.as_key())).count() == 0);
+    }
+}
+
+#[test]
+fn variables_that_grow_are_checked_and_cleared_together() {
+    const VARIABLES: u64 = 40;
+    let memory = Arc::new(MemoryStore::new("test"));
+    let session = session(Pool::with_threads(2).unwrap());
+    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    hierarchy.add_dimension("/", "t", 0, true).unwrap();
+    for number in 0..VARIABLES {
+        let variable = NewVariable::new(format!("v{number}"), NcType::Int).dimensions(["t"]).chunks([4]);
+        hierarchy.add_variable("/", variable).unwrap();
+    }
+    Dataset::create(memory.clone(), hierarchy, session, false).unwrap().finish().unwrap();
+
+    let store = again(&memory, 20);
+    let mut dataset = opened(store.clone());
+    assert!(store.most_waiting() < 10);
+    let trips = store.round_trips();
+    // Whatever stood in 100 chunks is removed.
+    dataset.resize("/v0", &[400]).unwrap();
+    assert!(store.most_waiting() > 32, "{}", store.most_waiting());
+    assert_eq!((store.round_trips() - trips, store.inner().counts().deletes), (1 + 100, 100));
+
+    let (trips, before) = (store.round_trips(), store.inner().counts());
+    dataset.flush().unwrap();
+    let after = store.inner().counts();
+    assert_eq!(after.deletes - before.deletes, (VARIABLES - 1) * 100);
+    let alone = store.round_trips() - trips - (after.deletes - before.deletes);
+    assert!(alone - (after.writes - before.writes) <= 6, "{alone}: variables are asked for one by one");
+    assert_eq!(opened(memory).array("/v7").unwrap().shape(), [400]);
 }

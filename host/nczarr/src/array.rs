@@ -191,6 +191,14 @@ impl Array {
     /// The slab does not fit the variable or `out`; a chunk cannot be read or decoded. Then `out`
     /// holds nothing of use.
     pub fn read(&self, slab: &Slab, elements: Elements, out: &mut [u8]) -> Result<(), DataError> {
+        self.read_existing(slab, elements, out).map(drop)
+    }
+
+    /// As [`read`](Self::read), and says whether any chunk of the slab exists; if none does, all is fill.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_existing(&self, slab: &Slab, elements: Elements, out: &mut [u8]) -> Result<bool, DataError> {
         self.check(slab, out.len())?;
         match &self.shards {
             None => transfer::read(self, slab, elements, out),
@@ -209,6 +217,14 @@ impl Array {
     /// a chunk cannot be encoded or written. Chunks are written one by one: after an error some are new and some
     /// are not.
     pub fn write(&self, slab: &Slab, elements: Elements, data: &[u8]) -> Result<(), DataError> {
+        self.write_counted(slab, elements, data).map(drop)
+    }
+
+    /// As [`write`](Self::write); returns what was stored.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_counted(&self, slab: &Slab, elements: Elements, data: &[u8]) -> Result<Written, DataError> {
         self.check(slab, data.len())?;
         slab.check(&self.stored_shape).map_err(|source| self.slab_error(source))?;
         self.check_quantizer(elements)?;

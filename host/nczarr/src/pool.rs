@@ -136,3 +136,6 @@ impl Pool {
         run_lanes(&gate, self.workers(stores, tasks, bytes), work);
     }
 }
+
+#[cfg(test)]
+mod tests;

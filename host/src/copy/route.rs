@@ -44,6 +44,8 @@ struct Lane<'a> {
     writer: Worker,
     ours: Vec<u8>,
     theirs: Vec<u8>,
+    /// Whether the chunks of a tile are spread over threads or lanes.
+    spread: bool,
 }
 
 /// Bytes of the box that is moved at a time where chunks change, all threads together, if chunks are small.
@@ -81,10 +83,33 @@ impl<'a> Route<'a> {
         };
         let tiles = Tiles::all(&from, &original.shape, &tile)?.existing(&from, &**source.store(), &tile)?;
         let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
-        let crew = Crew { pool: &source.session().pool, stores, bytes: 0 };
+        let crew = Crew { pool: &source.session().pool, stores, bytes: 0, one_by_one: false };
         let route = Self { source: from, target: to, crew, way, tile, tiles };
         let copies = if way == Way::Unchanged { 1 } else { 2 };
-        Ok(Self { crew: Crew { bytes: route.held_bytes().saturating_mul(copies), ..crew }, ..route })
+        let crew = route.crew_of(copies, way == Way::Rechunk);
+        Ok(Self { crew, ..route })
+    }
+
+    /// Who works on tiles of which each holds this many `copies`. Where few tiles fit into memory, and more requests
+    /// would wait for the chunks of one, those are `spread`.
+    fn crew_of(&self, copies: u64, spread: bool) -> Crew<'a> {
+        let bytes = self.held_bytes().saturating_mul(copies);
+        let Crew { pool, stores, .. } = self.crew;
+        let most = |(array, store): (&Array, &'a dyn Store)| match array.is_remote() {
+            true => pool.workers(&[store], self.objects(array), array_bytes(array, array.object_shape())),
+            false => 0,
+        };
+        let waiting = [&self.source, &self.target].into_iter().zip(stores).map(most).max().unwrap_or(0);
+        let one_by_one = spread && waiting > pool.workers(&stores, self.tiles.len(), bytes);
+        Crew { pool, stores, bytes, one_by_one }
+    }
+
+    /// How many objects of an array a tile has.
+    fn objects(&self, array: &Array) -> u64 {
+        let lens = self.tile.iter().zip(array.stored_shape()).zip(array.object_shape());
+        lens.fold(1, |all, ((tile, len), object)| {
+            all.saturating_mul((*tile).min(*len).div_ceil((*object).max(1)))
+        })
     }
 
     /// Bytes of decoded data to move, at most.
@@ -102,7 +127,7 @@ impl<'a> Route<'a> {
         for_each(
             self.crew,
             self.tiles.len(),
-            || Lane::new(self),
+            || Lane::new(self, self.crew.one_by_one),
             |lane, position| {
                 let index = self.tiles.index(position);
                 let moved = match self.way {
@@ -131,11 +156,11 @@ impl<'a> Route<'a> {
     /// Decodes both sides and compares.
     pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
         // Both sides decoded, and a chunk as stored.
-        let crew = Crew { bytes: self.held_bytes().saturating_mul(3), ..self.crew };
+        let crew = self.crew_of(3, true);
         for_each(
             crew,
             self.tiles.len(),
-            || Lane::new(self),
+            || Lane::new(self, crew.one_by_one),
             |lane, position| {
                 let slab = self.slab(&self.tiles.index(position));
                 if !lane.agree(&slab, &|| advance(progress, 0))? {
@@ -159,8 +184,7 @@ impl<'a> Route<'a> {
 
     /// Bytes of the array in a tile.
     fn held_bytes(&self) -> u64 {
-        let lens = self.tile.iter().zip(self.source.stored_shape()).map(|(tile, len)| (*tile).min(*len));
-        lens.fold(self.source.dtype().size() as u64, u64::saturating_mul)
+        array_bytes(&self.source, &self.tile)
     }
 
     fn tile_bytes(&self) -> u64 {
@@ -178,7 +202,7 @@ struct Moved {
 }
 
 impl<'a> Lane<'a> {
-    fn new(route: &'a Route<'_>) -> Self {
+    fn new(route: &'a Route<'_>, spread: bool) -> Self {
         Self {
             source: &route.source,
             target: &route.target,
@@ -186,6 +210,21 @@ impl<'a> Lane<'a> {
             writer: route.target.worker(),
             ours: Vec::new(),
             theirs: Vec::new(),
+            spread,
+        }
+    }
+
+    /// Reads a slab of one side; says whether any chunk of it exists.
+    fn read(
+        array: &Array,
+        spread: bool,
+        worker: &mut Worker,
+        slab: &Slab,
+        out: &mut [u8],
+    ) -> Result<bool, DataError> {
+        match spread {
+            true => array.read_existing(slab, Elements::Stored, out),
+            false => array.read_with(worker, slab, Elements::Stored, out),
         }
     }
 
@@ -243,11 +282,14 @@ impl<'a> Lane<'a> {
     fn rechunk(&mut self, slab: &Slab, stop: &Stop<'_>) -> Result<Moved, CopyError> {
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
-        if !self.source.read_with(&mut self.reader, slab, Elements::Stored, &mut self.ours)? {
+        if !Self::read(self.source, self.spread, &mut self.reader, slab, &mut self.ours)? {
             return Ok(Moved::default());
         }
         stop()?;
-        let written = self.target.write_with(&mut self.writer, slab, Elements::Stored, &self.ours)?;
+        let written = match self.spread {
+            true => self.target.write_counted(slab, Elements::Stored, &self.ours)?,
+            false => self.target.write_with(&mut self.writer, slab, Elements::Stored, &self.ours)?,
+        };
         Ok(Moved { before: 0, after: written.bytes, decoded: len as u64, chunks: written.chunks })
     }
 
@@ -255,9 +297,9 @@ impl<'a> Lane<'a> {
         let len = slab_bytes(self.source, slab);
         resize(&mut self.ours, len, self.source)?;
         resize(&mut self.theirs, len, self.target)?;
-        self.source.read_with(&mut self.reader, slab, Elements::Stored, &mut self.ours)?;
+        Self::read(self.source, self.spread, &mut self.reader, slab, &mut self.ours)?;
         stop()?;
-        self.target.read_with(&mut self.writer, slab, Elements::Stored, &mut self.theirs)?;
+        Self::read(self.target, self.spread, &mut self.writer, slab, &mut self.theirs)?;
         Ok(self.ours == self.theirs)
     }
 }
@@ -302,6 +344,12 @@ pub(super) fn block(original: &Variable, planned: &Variable, element: u64, threa
 
 fn fill_bytes(variable: &Variable) -> Option<&[u8]> {
     variable.fill.as_ref().map(ncz_nczarr::FillValue::bytes)
+}
+
+/// Bytes of the stored array in a box of this shape.
+fn array_bytes(array: &Array, shape: &[u64]) -> u64 {
+    let lens = shape.iter().zip(array.stored_shape()).map(|(len, stored)| (*len).min(*stored));
+    lens.fold(array.dtype().size() as u64, u64::saturating_mul)
 }
 
 fn slab_bytes(array: &Array, slab: &Slab) -> usize {

@@ -96,7 +96,7 @@ impl<'a> StringRoute<'a> {
         let tiles =
             Tiles::all(&stand_in, &original.shape, &tile)?.existing(&stand_in, &**source.store(), &tile)?;
         let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
-        let crew = Crew { pool: &source.session().pool, stores, bytes: held_bytes(&tile) };
+        let crew = Crew { pool: &source.session().pool, stores, bytes: held_bytes(&tile), one_by_one: false };
         Ok(Self { source: from, target: to, crew, unchanged, tile, tiles })
     }
 
@@ -215,7 +215,12 @@ pub(super) fn fix_length(
     let (stand_in, tile) = (stand_in(source, original)?, &original.chunk_shape);
     let tiles = Tiles::all(&stand_in, &original.shape, tile)?.existing(&stand_in, &**source.store(), tile)?;
     for_each(
-        Crew { pool: &source.session().pool, stores: [&**source.store(); 2], bytes: held_bytes(tile) },
+        Crew {
+            pool: &source.session().pool,
+            stores: [&**source.store(); 2],
+            bytes: held_bytes(tile),
+            one_by_one: false,
+        },
         tiles.len(),
         || (),
         |(), position| {

@@ -140,6 +140,8 @@ pub(crate) struct Crew<'a> {
     pub(crate) stores: [&'a dyn Store; 2],
     /// What one holds while it waits for a store.
     pub(crate) bytes: u64,
+    /// One after the other, since each tile keeps threads or lanes of its own busy.
+    pub(crate) one_by_one: bool,
 }
 
 /// Calls `step` for each of `count` positions, each thread or lane with a state of its own, until one fails.
@@ -151,7 +153,7 @@ pub(crate) fn for_each<S, E: Send>(
 ) -> Result<(), E> {
     let next = AtomicU64::new(0);
     let failure: Mutex<Option<E>> = Mutex::new(None);
-    crew.pool.run_on(&crew.stores, count, crew.bytes, &|| {
+    let work = || {
         let mut state = state();
         loop {
             let position = next.fetch_add(1, Ordering::Relaxed);
@@ -164,7 +166,11 @@ pub(crate) fn for_each<S, E: Send>(
                 return;
             }
         }
-    });
+    };
+    match crew.one_by_one {
+        true => work(),
+        false => crew.pool.run_on(&crew.stores, count, crew.bytes, &work),
+    }
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(()),
         Some(error) => Err(error),

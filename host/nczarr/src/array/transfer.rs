@@ -1,7 +1,7 @@
 //! Moving hyperslabs: every thread, or lane, takes the next chunk until none is left.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::region::{self, Region};
@@ -11,19 +11,31 @@ use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Cover, Slab};
 use crate::pool;
 
-/// Reads a slab with all threads.
-pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8]) -> Result<(), DataError> {
+/// Reads a slab with all threads; says whether any chunk of it exists.
+pub(super) fn read(
+    array: &Array,
+    slab: &Slab,
+    elements: Elements,
+    out: &mut [u8],
+) -> Result<bool, DataError> {
     let cover = slab.cover(&array.chunk_shape);
-    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(false) };
+    let any = AtomicBool::new(false);
+    let note = |found: bool| {
+        if found {
+            any.store(true, Ordering::Relaxed)
+        }
+    };
     let bytes = array.chain.chunk_len() as u64;
     if cover.is_sequential() {
         // Each chunk's part is the next run of `out`, so each thread gets runs of its own.
         let runs = Mutex::new((0, out));
-        return each_chunk(array, chunks, bytes, |worker| {
+        each_chunk(array, chunks, bytes, |worker| {
             let Some(run) = next_run(array, &cover, chunks, &runs, worker) else { return Ok(false) };
-            read_run(array, worker, elements, run)?;
+            note(read_run(array, worker, elements, run)?);
             Ok(true)
-        });
+        })?;
+        return Ok(any.into_inner());
     }
     // Parts of different chunks interleave: decoding is done in parallel, only copying takes turns.
     let next = AtomicU64::new(0);
@@ -34,12 +46,14 @@ pub(super) fn read(array: &Array, slab: &Slab, elements: Elements, out: &mut [u8
             return Ok(false);
         }
         cover.part(number, &mut worker.index, &mut worker.segments);
-        read_part(array, worker, elements, |worker, found| {
+        let found = read_part(array, worker, elements, |worker, found| {
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             scatter(array, worker, slab, elements, found, &mut out);
         })?;
+        note(found);
         Ok(true)
-    })
+    })?;
+    Ok(any.into_inner())
 }
 
 /// Reads a slab on the caller's thread; says whether any chunk of it exists.
@@ -88,19 +102,25 @@ pub(super) fn write_serial(
 }
 
 /// Writes a slab with all threads.
-pub(super) fn write(array: &Array, slab: &Slab, elements: Elements, data: &[u8]) -> Result<(), DataError> {
+pub(super) fn write(
+    array: &Array,
+    slab: &Slab,
+    elements: Elements,
+    data: &[u8],
+) -> Result<Written, DataError> {
     let cover = slab.cover(&array.chunk_shape);
-    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(()) };
-    let next = AtomicU64::new(0);
+    let Some(chunks) = chunk_count(array, &cover)? else { return Ok(Written::default()) };
+    let (next, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
     each_chunk(array, chunks, array.chain.chunk_len() as u64, |worker| {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= chunks {
             return Ok(false);
         }
         cover.part(number, &mut worker.index, &mut worker.segments);
-        write_part(array, worker, slab, elements, data)?;
+        bytes.fetch_add(write_part(array, worker, slab, elements, data)? as u64, Ordering::Relaxed);
         Ok(true)
-    })
+    })?;
+    Ok(Written { chunks, bytes: bytes.into_inner() })
 }
 
 /// The number of chunks to look at; `None`: the slab is empty.

@@ -412,19 +412,39 @@ impl Dataset {
         Ok(())
     }
 
-    /// Whether the store has the lengths of a variable that were read, or written, last.
+    /// Whether the store has the lengths of variables that were read, or written, last; asks for all together.
     ///
     /// # Errors
-    /// [`DataError::Changed`]: another program changed it.
-    pub(super) fn check_current(&self, path: &str) -> Result<(), DataError> {
-        let variable = self.hierarchy.variable(path)?;
+    /// [`DataError::Changed`]: another program changed one.
+    pub(super) fn check_current(&self, paths: &[&str]) -> Result<(), DataError> {
         let name = if self.hierarchy.format.is_v3() { "zarr.json" } else { ".zarray" };
-        let key = match variable.key.as_str() {
-            "" => name.to_owned(),
-            prefix => format!("{prefix}/{name}"),
-        };
-        let stored = self.stored(parse_key(&key)?)?;
-        self.check_same(&key, stored.as_deref(), of_variable(&variable.documents, &key).map(|kept| &**kept))
+        let mut keys = Vec::with_capacity(paths.len());
+        for path in paths {
+            let variable = self.hierarchy.variable(path)?;
+            let key = match variable.key.as_str() {
+                "" => name.to_owned(),
+                prefix => format!("{prefix}/{name}"),
+            };
+            let kept = of_variable(&variable.documents, &key).map(|kept| &**kept);
+            keys.push((key, kept));
+        }
+        let mut requests = Vec::with_capacity(keys.len());
+        for (key, _) in &keys {
+            requests.push(whole_document(parse_key(key)?));
+        }
+        let verdict = Mutex::new(Ok(()));
+        self.store.read_many(&requests, &|at, stored| {
+            let Some((key, kept)) = keys.get(at) else { return ControlFlow::Continue(()) };
+            let same = stored.map_err(|source| self.store_error(source));
+            match same.and_then(|stored| self.check_same(key, stored, *kept)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    *verdict.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        verdict.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether what is stored is what was read, or what was written by a change that failed later.

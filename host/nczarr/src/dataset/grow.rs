@@ -12,7 +12,7 @@ use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
 use super::Dataset;
-use super::room::Room;
+use super::room::{self, Room};
 use crate::array::{Array, Elements};
 use crate::data_error::DataError;
 use crate::grid::{self, Slab, SlabError};
@@ -22,11 +22,24 @@ use crate::pool::Pool;
 use crate::strings::StringArray;
 
 /// A variable as it is after growth.
+#[derive(Clone)]
 pub(super) struct Longer {
     pub(super) store: Arc<dyn Store>,
     pub(super) variable: Variable,
     pub(super) chain: FilterChain,
     pub(super) pool: Pool,
+}
+
+/// A variable that is to grow.
+struct Growth {
+    path: String,
+    shape: Vec<u64>,
+    /// The dimensions that get longer with it.
+    longer: BTreeMap<DimensionRef, u64>,
+    new: Longer,
+    room: Room,
+    /// The axes along which nothing but fill stands beyond the end afterwards.
+    clean: Vec<usize>,
 }
 
 impl Longer {
@@ -173,11 +186,13 @@ impl Dataset {
         };
         let behind: Vec<String> =
             self.hierarchy.variables().filter(behind).map(|variable| variable.path.clone()).collect();
+        let mut growths = Vec::with_capacity(behind.len());
         for path in behind {
             let shape = self.hierarchy.shape_of(self.hierarchy.variable(&path)?);
-            self.grow(&path, &shape, None, |_| Ok(()))?;
+            growths.push(self.growth(&path, &shape)?);
         }
-        Ok(())
+        self.make_room(&growths, None)?;
+        growths.into_iter().try_for_each(|growth| self.take(growth))
     }
 
     /// Where a program that was stopped left arrays of an unlimited dimension behind, the next flush completes
@@ -260,6 +275,14 @@ impl Dataset {
         slab: Option<&Slab>,
         write: impl FnOnce(Longer) -> Result<(), DataError>,
     ) -> Result<(), DataError> {
+        let growth = self.growth(path, shape)?;
+        self.make_room(std::slice::from_ref(&growth), slab)?;
+        write(growth.new.clone())?;
+        self.take(growth)
+    }
+
+    /// What is to be done that a variable has `shape`; that the documents concerned change is noted.
+    fn growth(&mut self, path: &str, shape: &[u64]) -> Result<Growth, DataError> {
         self.check_writable()?;
         let variable = self.hierarchy.variable(path)?;
         let path = variable.path.clone();
@@ -269,21 +292,34 @@ impl Dataset {
             self.check_others(dimension, longer[dimension], &path)?;
         }
         let new = self.grown(variable, &shape)?;
-        let axes: Vec<usize> = (0..shape.len()).filter(|&axis| shape[axis] > variable.shape[axis]).collect();
         let is_clean = |axis: usize| self.pending.clean.contains(&(path.clone(), axis));
         let clean: Vec<bool> = (0..shape.len()).map(is_clean).collect();
         let room = Room::new(variable, &shape, &clean)?;
+        let kept = (0..shape.len()).filter(|&axis| clean[axis] || shape[axis] > variable.shape[axis]);
+        let clean = kept.collect();
         let groups: Vec<String> = longer.keys().map(|dimension| dimension.group.clone()).collect();
         self.touch_variable(&path)?;
         groups.iter().try_for_each(|group| self.touch_group(group))?;
-        // If another program made it longer, what stands in the room is data.
-        self.check_current(&path)?;
+        Ok(Growth { path, shape, longer, new, room, clean })
+    }
+
+    /// Makes what comes into view fill, but for what `slab` will cover.
+    fn make_room(&mut self, growths: &[Growth], slab: Option<&Slab>) -> Result<(), DataError> {
+        if growths.is_empty() {
+            return Ok(());
+        }
+        // If another program made one longer, what stands in the room is data.
+        self.check_current(&growths.iter().map(|growth| growth.path.as_str()).collect::<Vec<_>>())?;
         // If this fails half way, chunks beyond the end hold data again.
-        self.pending.clean.retain(|(other, _)| *other != path);
-        room.clear(&new, slab)?;
-        write(new)?;
-        let kept = (0..shape.len()).filter(|&axis| clean[axis] || axes.contains(&axis));
-        self.pending.clean.extend(kept.map(|axis| (path.clone(), axis)));
+        self.pending.clean.retain(|(other, _)| growths.iter().all(|growth| growth.path != *other));
+        let rooms: Vec<_> = growths.iter().map(|growth| (&growth.room, &growth.new)).collect();
+        room::clear(&*self.store, &self.session.pool, &rooms, slab)
+    }
+
+    /// Takes the lengths of a variable whose room is made.
+    fn take(&mut self, growth: Growth) -> Result<(), DataError> {
+        let Growth { path, shape, longer, clean, .. } = growth;
+        self.pending.clean.extend(clean.into_iter().map(|axis| (path.clone(), axis)));
         self.take_lengths(&path, shape, longer)
     }
 

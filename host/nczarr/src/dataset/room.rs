@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ncz_store::{Depth, Prefix, Store, StoreError};
 
 use super::grow::Longer;
+use super::source::together;
 use crate::array::{Array, Worker};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{self, Slab};
@@ -37,6 +38,24 @@ pub(super) struct Room {
     full: Vec<u64>,
     /// An object is concerned if its coordinate in any dimension is this or more.
     from: Vec<u64>,
+}
+
+/// A room whose objects are known.
+struct Opened<'a> {
+    room: &'a Room,
+    target: Target,
+    axes: Vec<usize>,
+    fill: Vec<u8>,
+    /// Those of which something may have to be made fill.
+    objects: Vec<Vec<u64>>,
+    /// What clearing one holds.
+    bytes: u64,
+}
+
+/// The variable of a room, with all of its objects in view.
+enum Target {
+    Array(Array),
+    Strings(StringArray),
 }
 
 /// What one thread works with.
@@ -69,43 +88,35 @@ impl Room {
         Ok(Self { path, old, new: new.to_vec(), unit, counts, full, from })
     }
 
-    /// Makes the room of a variable fill, but for the objects that `slab` will cover.
-    pub(super) fn clear(&self, longer: &Longer, slab: Option<&Slab>) -> Result<(), DataError> {
+    /// Opens the variable and looks for the objects to go through.
+    fn open(&self, longer: &Longer, slab: Option<&Slab>) -> Result<Opened<'_>, DataError> {
         let mut variable = longer.variable.clone();
         variable.shape.clone_from(&self.full);
-        let (store, pool) = (&longer.store, &longer.pool);
-        let fill = variable.fill_bytes();
         let axes = variable.order.axes(self.unit.len());
-        let chain = longer.chain.clone();
-        let whole = Longer { store: store.clone(), variable, chain, pool: Pool::serial() };
-        if whole.variable.dtype.is_variable_length() {
-            let objects = self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?;
-            let fill = whole.variable.fill.as_ref().map_or(Vec::new(), |fill| fill.bytes().to_vec());
-            let array = whole.strings()?;
-            return each_object(pool, &objects, |queue| {
-                for object in queue {
-                    self.clear_strings(&array, &fill, object)?;
-                }
-                Ok(())
-            });
-        }
-        let array = whole.array()?;
-        let objects = match self.uncovered(slab, ASKED) {
-            Some(objects) => objects,
-            None => match self.existing(store, &array, slab)? {
-                Some(objects) => objects,
-                None => self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?,
-            },
+        let is_strings = variable.dtype.is_variable_length();
+        let fill = match is_strings {
+            true => variable.fill.as_ref().map_or(Vec::new(), |fill| fill.bytes().to_vec()),
+            false => variable.fill_bytes(),
         };
-        each_object(pool, &objects, |queue| {
-            let mut lane = Lane { reader: array.worker(), writer: array.worker(), chunk: Vec::new() };
-            for object in queue {
-                self.clear_object(&array, &axes, &fill, &mut lane, object)?;
-            }
-            array.give_back(lane.reader);
-            array.give_back(lane.writer);
-            Ok(())
-        })
+        let object =
+            self.unit.iter().fold(variable.dtype.size() as u64, |len, unit| len.saturating_mul(*unit));
+        let (store, chain) = (longer.store.clone(), longer.chain.clone());
+        let whole = Longer { store, variable, chain, pool: Pool::serial() };
+        let (target, objects) = if is_strings {
+            let objects = self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?;
+            (Target::Strings(whole.strings()?), objects)
+        } else {
+            let array = whole.array()?;
+            let objects = match self.uncovered(slab, ASKED) {
+                Some(objects) => objects,
+                None => match self.existing(&longer.store, &array, slab)? {
+                    Some(objects) => objects,
+                    None => self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?,
+                },
+            };
+            (Target::Array(array), objects)
+        };
+        Ok(Opened { room: self, target, axes, fill, objects, bytes: object.saturating_mul(2) })
     }
 
     fn too_many(&self) -> DataError {
@@ -282,26 +293,52 @@ fn part_before(shape: &[u64], index: &[u64], lens: &[u64]) -> Vec<u64> {
     shape.iter().zip(lens).map(|(end, (at, len))| end.saturating_sub(at * len).min(*len)).collect()
 }
 
-/// Hands the objects out to all threads, until none is left or one fails.
-fn each_object(
+/// Makes the rooms of variables fill, but for the objects that `slab` will cover: those of all together are handed
+/// out to the threads, or lanes, until none is left or one fails.
+pub(super) fn clear(
+    store: &dyn Store,
     pool: &Pool,
-    objects: &[Vec<u64>],
-    work: impl Fn(&mut dyn Iterator<Item = &Vec<u64>>) -> Result<(), DataError> + Sync,
+    rooms: &[(&Room, &Longer)],
+    slab: Option<&Slab>,
 ) -> Result<(), DataError> {
+    let opened = together(store, pool, rooms, 0, |(room, longer)| room.open(longer, slab));
+    let rooms = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let objects: Vec<_> =
+        rooms.iter().flat_map(|room| room.objects.iter().map(move |object| (room, object))).collect();
+    let bytes = rooms.iter().map(|room| room.bytes).max().unwrap_or(0);
     let next = AtomicUsize::new(0);
     let failure = Mutex::new(None);
-    pool.run(objects.len() as u64, &|| {
-        let mut queue = std::iter::from_fn(|| {
+    pool.run_on(&[store], objects.len() as u64, bytes, &|| {
+        loop {
             let failed = failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-            if failed { None } else { objects.get(next.fetch_add(1, Ordering::Relaxed)) }
-        });
-        if let Err(error) = work(&mut queue) {
-            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            let Some((room, object)) = objects.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+            if failed {
+                return;
+            }
+            if let Err(error) = room.clear(object) {
+                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                return;
+            }
         }
     });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(()),
         Some(error) => Err(error),
+    }
+}
+
+impl Opened<'_> {
+    fn clear(&self, object: &[u64]) -> Result<(), DataError> {
+        match &self.target {
+            Target::Strings(array) => self.room.clear_strings(array, &self.fill, object),
+            Target::Array(array) => {
+                let mut lane = Lane { reader: array.worker(), writer: array.worker(), chunk: Vec::new() };
+                self.room.clear_object(array, &self.axes, &self.fill, &mut lane, object)?;
+                array.give_back(lane.reader);
+                array.give_back(lane.writer);
+                Ok(())
+            }
+        }
     }
 }
 

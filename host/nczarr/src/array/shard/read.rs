@@ -7,7 +7,7 @@
 //! place of threads, ranges are not made shorter than is worth one, and every small shard is read as a whole.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::super::transfer::{chunk_count, each_chunk, scatter};
@@ -28,16 +28,17 @@ const SMALL_SHARD: u64 = 8 << 20;
 /// Chunks to plan at a time, unless one shard for each thread has more.
 const PLANNED: usize = 1 << 20;
 
-/// Reads a slab with all threads.
+/// Reads a slab with all threads; says whether any chunk of it exists.
 pub(in super::super) fn read(
     array: &Array,
     shards: &Shards,
     slab: &Slab,
     elements: Elements,
     out: &mut [u8],
-) -> Result<(), DataError> {
+) -> Result<bool, DataError> {
     let cover = slab.cover(&shards.shape);
-    let Some(total) = chunk_count(array, &cover)? else { return Ok(()) };
+    let Some(total) = chunk_count(array, &cover)? else { return Ok(false) };
+    let any = AtomicBool::new(false);
     let longest = RUN_LEN.max(array.chain.chunk_len() as u64);
     let threads = array.pool.workers(&[&*array.store], u64::MAX, longest) as u64;
     let reader = Reader { array, shards, cover: &cover, elements, threads, total };
@@ -63,6 +64,9 @@ pub(in super::super) fn read(
         each_chunk(array, tasks.len() as u64, bytes, |worker| {
             let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(false) };
             reader.run(worker, task, &mut |worker, found| {
+                if found {
+                    any.store(true, Ordering::Relaxed);
+                }
                 let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
                 scatter(array, worker, slab, elements, found, &mut out);
             })?;
@@ -70,7 +74,7 @@ pub(in super::super) fn read(
         })?;
         first = end;
     }
-    Ok(())
+    Ok(any.into_inner())
 }
 
 /// Reads a slab on the caller's thread; says whether any chunk of it exists.

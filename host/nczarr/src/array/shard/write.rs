@@ -20,11 +20,11 @@ pub(in super::super) fn write(
     slab: &Slab,
     elements: Elements,
     data: &[u8],
-) -> Result<(), DataError> {
+) -> Result<Written, DataError> {
     let cover = slab.cover(&shards.shape);
-    let Some(total) = chunk_count(array, &cover)? else { return Ok(()) };
+    let Some(total) = chunk_count(array, &cover)? else { return Ok(Written::default()) };
     let writer = Writer { array, shards, slab, cover: &cover, elements, data };
-    let next = AtomicU64::new(0);
+    let [next, chunks, written] = [const { AtomicU64::new(0) }; 3];
     // The old shard and the new one.
     let bytes = array.decoded_len(&shards.shape).saturating_mul(2);
     each_chunk(array, total, bytes, |worker| {
@@ -32,9 +32,12 @@ pub(in super::super) fn write(
         if number >= total {
             return Ok(false);
         }
-        writer.write(worker, number)?;
+        let shard = writer.write(worker, number)?;
+        chunks.fetch_add(shard.chunks, Ordering::Relaxed);
+        written.fetch_add(shard.bytes, Ordering::Relaxed);
         Ok(true)
-    })
+    })?;
+    Ok(Written { chunks: chunks.into_inner(), bytes: written.into_inner() })
 }
 
 /// Writes a slab on the caller's thread.
