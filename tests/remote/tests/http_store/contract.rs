@@ -142,6 +142,33 @@ fn read_into_fills_what_both_have_and_tells_the_true_length() {
 }
 
 #[test]
+fn read_end_into_fills_the_last_bytes_and_tells_the_true_length() {
+    each(|server, store| {
+        for (room, want) in [(4, "6789"), (1, "9"), (9, "123456789"), (10, "0123456789"), (0, "")] {
+            let mut out = vec![0xee; room];
+            let found = store.read_end_into(key("t/0"), &mut out).unwrap();
+            assert_eq!(found, Some(ReadInto { filled: room, object_len: 10 }), "{room}");
+            assert_eq!(out, want.as_bytes());
+        }
+        let mut out = [0xee; 12];
+        let found = store.read_end_into(key("t/0"), &mut out).unwrap();
+        assert_eq!(found, Some(ReadInto { filled: 10, object_len: 10 }));
+        assert_eq!(&out, b"0123456789\xee\xee", "nothing beyond is touched");
+
+        assert_eq!(store.read_end_into(key("t/1"), &mut out).unwrap(), None);
+        assert_eq!(store.read_end_into(key("t/1"), &mut []).unwrap(), None);
+        server.put("d.zarr/t/1", "");
+        let empty = Some(ReadInto { filled: 0, object_len: 0 });
+        assert_eq!(store.read_end_into(key("t/1"), &mut out).unwrap(), empty);
+        server.put("d.zarr/t/1", vec![5; 100_000]);
+        let mut out = vec![0; 70_000];
+        let found = store.read_end_into(key("t/1"), &mut out).unwrap();
+        assert_eq!(found, Some(ReadInto { filled: 70_000, object_len: 100_000 }));
+        assert!(out.iter().all(|byte| *byte == 5));
+    });
+}
+
+#[test]
 fn read_many_answers_every_request_once_on_the_calling_thread_and_stops_when_told() {
     each(|server, store| {
         server.put("d.zarr/a", "aa");

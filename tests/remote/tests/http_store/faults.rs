@@ -1,11 +1,15 @@
 //! What goes wrong on the way, and passes or does not.
 
 use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ncz::store::http::HttpStore;
 use ncz::store::{ReadRange, Store, StoreError};
+use ncz_remote_tests::{client, explained};
 use ncz_test_servers::{Fault, Ranges, Refusal, Rule};
 
 use crate::setup::{config, digits, key, open, read};
@@ -103,16 +107,60 @@ fn a_server_that_falls_silent_is_given_up() {
 
 #[test]
 fn a_server_that_is_not_there_is_named() {
-    let port = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
     let store = HttpStore::open(config(format!("http://127.0.0.1:{port}/d.zarr"))).unwrap();
     let error = read(&store, "t/0").unwrap_err();
     let text = error.to_string();
+    assert!(text.contains("tried 2 times in"), "{text}");
     assert!(text.contains("no connection") && text.contains(&format!("127.0.0.1:{port}")), "{text}");
     assert!(error.source().is_some(), "what led to it is kept");
     assert_eq!(error.netcdf_code(), -138);
     let store = HttpStore::open(config("http://nowhere.invalid/d.zarr")).unwrap();
-    assert!(read(&store, "t/0").unwrap_err().to_string().contains("nowhere.invalid"));
+    let text = read(&store, "t/0").unwrap_err().to_string();
+    assert!(text.contains("nowhere.invalid") && text.contains("tried 2 times in"), "{text}");
+}
+
+#[test]
+fn a_server_that_was_there_and_is_away_for_a_moment_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = |listener: TcpListener| {
+        let (stream, _) = listener.accept().unwrap();
+        drop(listener);
+        let mut lines = BufReader::new(&stream).lines();
+        while !lines.next().unwrap().unwrap().is_empty() {}
+        (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok").unwrap();
+    };
+    let mut config = config(format!("http://{address}/d.zarr"));
+    config.remote.tries = 40;
+    config.remote.first_pause = Duration::from_millis(50);
+    let store = HttpStore::open(config).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            answer(listener);
+            thread::sleep(Duration::from_millis(500));
+            answer(TcpListener::bind(address).unwrap());
+        });
+        assert!(read(&store, "t/0").unwrap().is_some());
+        assert!(read(&store, "t/0").unwrap().is_some());
+    });
+}
+
+#[test]
+fn a_dataset_is_given_up_at_the_first_document_that_the_server_fails_to_give() {
+    let server = digits(Ranges::Served);
+    server.put("d.zarr/zarr.json", "{}");
+    // both have been asked for when one fails
+    server.set_latency(Duration::from_millis(200));
+    let slow = Fault::Delay(Duration::from_secs(1));
+    server.fail(Rule::new(slow).keys(|key| key.ends_with("zarr.json")));
+    server.fail(Rule::new(Fault::answer(400, "Fault", "of a test")).keys(|key| key.ends_with(".zmetadata")));
+    let error = client::open(Arc::new(open(&server))).unwrap_err();
+    let text = explained(&error);
+    assert!(text.contains(".zmetadata") && text.contains("400"), "{text}");
+    let of = |name| server.requests().iter().filter(|request| request.key.as_deref() == Some(name)).count();
+    assert_eq!(of("d.zarr/.zmetadata"), 1);
+    assert!(of("d.zarr/zarr.json") < 2, "{:#?}", server.requests());
 }

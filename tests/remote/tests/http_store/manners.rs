@@ -6,11 +6,19 @@ use ncz::store::http::{HttpConfig, HttpStore};
 use ncz::store::{ReadRange, Store, StoreError};
 use ncz_test_servers::{Authority, Fault, Gzip, HttpOptions, HttpServer, Missing, Operation, Ranges, Rule};
 
-use crate::setup::{always, asked, config, digits, key, open, read, server};
+use crate::setup::{always, asked, config, digits, flood, key, open, read, server};
 
 fn suffix(store: &dyn Store, len: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let mut out = Vec::new();
     Ok(store.read(key("t/0"), ReadRange::Suffix(len), 1 << 20, &mut out)?.then_some(out))
+}
+
+/// The end of the object as [`Store::read_end_into`] gives it.
+fn end(store: &dyn Store, room: usize) -> Vec<u8> {
+    let mut out = vec![0; room];
+    let found = store.read_end_into(key("t/0"), &mut out).unwrap().unwrap();
+    assert_eq!((found.filled, found.object_len), (room, 10));
+    out
 }
 
 #[test]
@@ -30,6 +38,10 @@ fn a_read_is_one_get_and_a_length_one_head() {
     }
     store.read_into(key("t/0"), 0, &mut [0; 10]).unwrap();
     assert_eq!(asked(&server), (1, 0));
+    for room in [3, 10, 11] {
+        store.read_end_into(key("t/0"), &mut vec![0; room]).unwrap();
+        assert_eq!(asked(&server), (1, 0), "{room}");
+    }
     store.len(key("t/0")).unwrap();
     assert_eq!(asked(&server), (0, 1));
     read(&store, "t/1").unwrap();
@@ -51,6 +63,8 @@ fn a_server_without_ranges_is_found_out_and_the_object_read_once() {
         asked(&server);
         assert_eq!(suffix(&store, 3).unwrap().unwrap(), b"789");
         assert_eq!(asked(&server), (1, 0));
+        assert_eq!(end(&store, 3), b"789");
+        assert_eq!(asked(&server), (1, 0));
     }
 }
 
@@ -64,11 +78,21 @@ fn a_server_that_does_not_know_suffixes_gets_other_ranges() {
     assert_eq!(suffix(&store, 4).unwrap().unwrap(), b"6789");
     assert_eq!(asked(&server), (1, 1));
     assert!(store.capabilities().ranges);
+    assert_eq!(end(&store, 4), b"6789");
+    assert_eq!(asked(&server), (1, 1));
+    let store = open(&server);
+    assert_eq!(end(&store, 3), b"789");
+    assert_eq!(asked(&server), (2, 0));
+    assert_eq!(end(&store, 4), b"6789");
+    assert_eq!(asked(&server), (1, 1));
     for status in [400, 501] {
         let server = digits(Ranges::Served);
         server.fail(Rule::new(Fault::answer(status, "NotImplemented", "suffix")).nth(1));
         let store = open(&server);
         assert_eq!(suffix(&store, 3).unwrap().unwrap(), b"789");
+        assert_eq!(asked(&server), (2, 1));
+        server.fail(Rule::new(Fault::answer(status, "NotImplemented", "suffix")).nth(1));
+        assert_eq!(end(&open(&server), 3), b"789");
         assert_eq!(asked(&server), (2, 1));
     }
 }
@@ -88,6 +112,7 @@ fn another_range_than_asked_for_is_refused() {
         }
         assert!(store.read_into(key("t/0"), 2, &mut [0; 3]).is_err());
         assert_eq!(asked(&server).0, 3, "what the server says is not asked for again");
+        assert!(store.read_end_into(key("t/0"), &mut [0; 3]).is_err());
     }
 }
 
@@ -231,8 +256,28 @@ fn much_is_not_read_in_vain() {
     assert!(store.read(key("large"), ReadRange::Bounded { offset: 30 << 20, len: 5 }, 10, &mut out).unwrap());
     assert_eq!(out, [7; 5]);
     assert!(out.capacity() < 100, "what is not wanted takes no memory");
+    assert!(store.read_end_into(key("large"), &mut [0; 5]).is_err(), "79 MiB for 5 bytes");
     let error = store.read(key("large"), ReadRange::Suffix(5), 10, &mut out).unwrap_err().to_string();
     assert!(error.contains("no ranges") && error.contains("copy the dataset"), "{error}");
+}
+
+#[test]
+fn what_follows_a_range_is_left_unread() {
+    let len = 64 << 20;
+    let (url, gone_out) = flood(len);
+    let store = HttpStore::open(config(url)).unwrap();
+    let mut out = Vec::new();
+    assert!(store.read(key("t/0"), ReadRange::Bounded { offset: 1 << 20, len: 5 }, 10, &mut out).unwrap());
+    assert_eq!(out, [7; 5]);
+    let sent = gone_out.recv().unwrap();
+    // what is on its way when the connection is closed fills the buffers of both sides
+    assert!(sent > 1 << 20 && sent < len / 2, "{sent}");
+    assert_eq!(store.read_into(key("t/0"), 1 << 20, &mut [0; 5]).unwrap().unwrap().object_len, len as u64);
+    let sent = gone_out.recv().unwrap();
+    assert!(sent < len / 2, "{sent}");
+    // were it read, it would be seen
+    assert!(store.read(key("t/0"), ReadRange::From(1 << 20), len as u64, &mut out).unwrap());
+    assert_eq!(gone_out.recv().unwrap(), len);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -63,4 +64,27 @@ pub(crate) fn always(answer: &'static str) -> String {
         }
     });
     format!("http://127.0.0.1:{port}/d.zarr")
+}
+
+/// A server without ranges that answers everything with `len` bytes, as long as somebody takes them; its URL, and how
+/// many went out for each request.
+pub(crate) fn flood(len: usize) -> (String, mpsc::Receiver<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sent, gone_out) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {len}\r\nConnection: close\r\n\r\n");
+            let _ = (&stream).write_all(head.as_bytes());
+            let mut out = 0;
+            while out < len {
+                let Ok(more) = (&stream).write(&[7; 1 << 16][..(len - out).min(1 << 16)]) else { break };
+                out += more;
+            }
+            let _ = sent.send(out);
+        }
+    });
+    (format!("http://127.0.0.1:{port}/d.zarr"), gone_out)
 }
