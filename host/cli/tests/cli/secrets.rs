@@ -3,17 +3,23 @@
 use std::net::TcpListener;
 use std::process::Command;
 
+use ncz_test_servers::{Credentials, Fault, Refusal, Rule, S3Options, S3Server};
+
 use crate::bench::{Run, command, ocean, run};
 
 /// What nothing may show: the parts of the URLs below, and of the environment.
-const SECRETS: [&str; 6] = [
+const SECRETS: [&str; 7] = [
     "passw0rd-7d1f",
     "signature-3c9a0b",
     "fragment-key-51ee",
+    "fragment-token-0d4e",
     "env-secret-a8f2",
     "env-token-77bc",
     "proxy-pass-19d3",
 ];
+
+/// What only a signed request has in it, in small letters.
+const OF_SIGNATURES: [&str; 3] = ["signature=", "aws4-hmac", "x-amz-security-token"];
 
 /// Places that hold all kinds of secrets, at a server's address.
 fn places(address: &str) -> Vec<String> {
@@ -129,4 +135,105 @@ fn a_proxys_password_is_not_seen_either() {
         }
         assert_nothing_shown(&run(command.args(&line)), &line);
     }
+}
+
+/// A service with the bucket `bucket`, for whoever brings these.
+fn service(secret: &str, token: &str) -> S3Server {
+    let credentials = Credentials {
+        key: "AKIAEXAMPLE".to_owned(),
+        secret: secret.to_owned(),
+        token: Some(token.to_owned()),
+    };
+    let options = S3Options { credentials, buckets: vec!["bucket".to_owned()], ..S3Options::default() };
+    S3Server::start(options).unwrap()
+}
+
+/// All commands on a place in S3, beginning with a copy of a dataset to it.
+fn lines_in_s3(place: &str, beside: &str) -> Vec<Vec<String>> {
+    let ocean = ocean().display().to_string();
+    let lines: [&[&str]; 8] = [
+        &["copy", "-vvv", &ocean, place],
+        &["info", "-vvv", place],
+        &["info", "-vvv", "--json", "--sizes", place],
+        &["dump", "--verbose", "--verbose", "--verbose", place],
+        &["verify", "-vvv", place],
+        &["verify", "-vvv", "--json", place],
+        &["copy", "-vvv", place, beside],
+        &["copy", "-vvv", "--json", "--overwrite", &ocean, place],
+    ];
+    lines.iter().map(|line| line.iter().map(|word| (*word).to_owned()).collect()).collect()
+}
+
+#[track_caller]
+fn assert_no_signature_shown(run: &Run, line: &[String]) {
+    assert_nothing_shown(run, line);
+    let all = format!("{}\n{}", run.stdout, run.stderr).to_lowercase();
+    for text in OF_SIGNATURES {
+        assert!(!all.contains(text), "{text} is seen in the output of {line:?}\n{all}");
+    }
+}
+
+/// Runs all commands on a place in S3, first as they should go and then with every kind of failure.
+fn say_all_in_s3(server: &S3Server, place: &str, command: &(dyn Fn() -> Command + Sync)) {
+    let folder = tempfile::tempdir().unwrap();
+    let beside = folder.path().join("beside.zarr").display().to_string();
+    let lines = lines_in_s3(place, &beside);
+    for line in &lines {
+        let run = run(command().args(line));
+        // what old netcdf-c left in the dataset is a finding
+        assert!([0, 1].contains(&run.code), "{line:?}: {}", run.stderr);
+        assert!(run.stderr.contains("ncz_store::s3: "), "requests are told of: {}", run.stderr);
+        assert_no_signature_shown(&run, line);
+    }
+    assert!(server.object("bucket", "ocean.zarr/.zgroup").is_some());
+    // S3 sends back all that was signed, the token among it
+    let mismatch = Refusal::new(403, "SignatureDoesNotMatch", "The signatures differ.")
+        .element("StringToSign", "AWS4-HMAC-SHA256\n20261122T000000Z")
+        .element("SignatureProvided", "0123456789abcdef")
+        .element("CanonicalRequest", "GET\nx-amz-security-token:env-token-77bc fragment-token-0d4e");
+    for fault in [
+        Fault::Answer(mismatch),
+        Fault::access_denied(),
+        Fault::expired_token(),
+        Fault::invalid_access_key(),
+        Fault::no_such_bucket(),
+        Fault::answer(501, "NotImplemented", "of a test"),
+    ] {
+        server.fail(Rule::new(fault));
+        std::thread::scope(|scope| {
+            for line in &lines {
+                scope.spawn(move || {
+                    let run = run(command().args(line));
+                    assert!(![0, 70].contains(&run.code), "{line:?}: {}", run.stderr);
+                    assert_no_signature_shown(&run, line);
+                });
+            }
+        });
+        server.heal();
+    }
+}
+
+#[test]
+fn no_secret_is_seen_where_the_service_takes_those_of_the_environment() {
+    let server = service("env-secret-a8f2", "env-token-77bc");
+    let address = server.address().to_string();
+    say_all_in_s3(&server, "s3://bucket/ocean.zarr", &|| talkative(&address));
+}
+
+#[test]
+fn no_secret_is_seen_where_the_service_takes_those_of_the_place() {
+    let server = service("fragment-key-51ee", "fragment-token-0d4e");
+    let address = server.address().to_string();
+    let place = format!(
+        "http://{address}/bucket/ocean.zarr#mode=s3&aws.access_key_id=AKIAEXAMPLE\
+         &aws.secret_access_key=fragment-key-51ee&aws.session_token=fragment-token-0d4e"
+    );
+    say_all_in_s3(&server, &place, &|| {
+        let mut command = talkative(&address);
+        for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_S3"]
+        {
+            command.env_remove(name);
+        }
+        command
+    });
 }
