@@ -193,7 +193,8 @@ impl Store for S3Store {
         self.writable(key)?;
         let name = self.shared().name(key)?;
         self.block_on(async {
-            if read::len(&self.shared(), key).await?.is_none() {
+            // by a GET: the answer to a HEAD has no words that tell a missing object from a missing bucket
+            if read::read_into(&self.shared(), key, Part::From(0), &mut [0]).await?.is_none() {
                 return Ok(false);
             }
             remove::one(&self.shared(), &name, self.shared().at(key)).await?;

@@ -56,7 +56,7 @@ fn each_operation_takes_the_requests_that_it_must() {
     costs(
         "deleting",
         &|| assert!(store.delete(a).unwrap()),
-        &[(Operation::HeadObject, 1), (Operation::DeleteObject, 1)],
+        &[(Operation::GetObject, 1), (Operation::DeleteObject, 1)],
     );
 }
 
@@ -378,7 +378,11 @@ fn at_any_failure_the_old_or_the_new_dataset_is_whole_at_one_of_two_places() {
                     let text = error.to_string();
                     if !is_old && !holds("a.zarr/", &new) {
                         // nobody takes the mixture for a dataset
-                        assert!(!objects.contains_key("a.zarr/.zgroup"), "{n} {answered}: {:?}", objects.keys());
+                        assert!(
+                            !objects.contains_key("a.zarr/.zgroup"),
+                            "{n} {answered}: {:?}",
+                            objects.keys()
+                        );
                         let from = beside.unwrap();
                         assert!(
                             text.contains(from.trim_end_matches('/')) && text.contains("--overwrite"),
