@@ -46,7 +46,12 @@ impl Connection {
     /// Checks what can be checked without a request.
     pub(super) fn new(config: &S3Config) -> Result<Self, StoreError> {
         check(config)?;
-        Ok(Self { http: http_client(config)?, made: OnceCell::new(), moved: RwLock::default(), answered: AtomicBool::new(false) })
+        Ok(Self {
+            http: http_client(config)?,
+            made: OnceCell::new(),
+            moved: RwLock::default(),
+            answered: AtomicBool::new(false),
+        })
     }
 
     /// The client to ask with.

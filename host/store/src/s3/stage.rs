@@ -167,11 +167,7 @@ fn replace(store: &S3Store, staged: &str, replacing: &mut Replacing) -> Result<(
             source: io::Error::other(error),
         }),
         Err(error) if replacing.begun => {
-            Err(StoreError::Beside {
-                place: url(&target),
-                beside: url(&stage),
-                source: Box::new(error),
-            })
+            Err(StoreError::Beside { place: url(&target), beside: url(&stage), source: Box::new(error) })
         }
         Err(error) => {
             if may_go_on.is_none() && replacing.marker.take().is_some() {
@@ -305,13 +301,13 @@ fn unfinished(store: &S3Store) -> StoreError {
     StoreError::AlreadyExists { at: marker_at(&store.shared()) }
 }
 
-/// The URL of what a store writes to.
 /// What the command takes for a place; a URL of another service says by itself nothing of S3.
 fn url(shared: &Shared) -> String {
     let place = place(shared);
     if shared.config.endpoint.is_some() { format!("{place}#mode=s3") } else { place }
 }
 
+/// The URL of what a store writes to.
 fn place(shared: &Shared) -> String {
     let mut config = shared.config.clone();
     config.prefix.clone_from(&shared.prefix);
