@@ -121,15 +121,30 @@ pub fn session() -> Session {
     Session::new(Arc::new(registry), Pool::with_threads(2).expect("two threads"))
 }
 
-/// Opens a dataset as [`Place::open`](ncz::place::Place::open) does for remote places.
+/// Opens a dataset for reading as [`Place::open`](ncz::place::Place::open) does for remote places.
 ///
 /// # Errors
 ///
 /// As [`Dataset::open`].
 pub fn open(store: Arc<dyn Store>) -> Result<Dataset, DataError> {
-    let options = ReadOptions { consolidated: ConsolidatedPolicy::Prefer, ..ReadOptions::default() };
-    Dataset::open(store, session(), &options)
+    open_with(store, ConsolidatedPolicy::Prefer)
 }
+
+/// Opens a dataset by all of its documents, as whoever changes it has to.
+///
+/// # Errors
+///
+/// As [`Dataset::open`].
+pub fn open_to_change(store: Arc<dyn Store>) -> Result<Dataset, DataError> {
+    open_with(store, ConsolidatedPolicy::Compare)
+}
+
+fn open_with(store: Arc<dyn Store>, consolidated: ConsolidatedPolicy) -> Result<Dataset, DataError> {
+    Dataset::open(store, session(), &ReadOptions { consolidated, ..ReadOptions::default() })
+}
+
+/// What an S3 store puts into a dataset that is being made.
+const MARKER: &str = ".ncz-unfinished";
 
 /// What lies below a prefix of [`BUCKET`], as a store that no fault reaches.
 ///
@@ -141,7 +156,7 @@ pub fn seen(server: &S3Server, prefix: &str) -> Arc<MemoryStore> {
     let memory = Arc::new(MemoryStore::new(prefix));
     let below = format!("{prefix}/");
     for (name, bytes) in server.objects(BUCKET) {
-        if let Some(key) = name.strip_prefix(&below) {
+        if let Some(key) = name.strip_prefix(&below).filter(|key| *key != MARKER) {
             let key = Key::parse(key).unwrap_or_else(|error| panic!("{name}: {error}"));
             memory.write(key, &bytes, WriteMode::Replace).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
