@@ -82,7 +82,7 @@ pub enum NczarrError {
 
     /// The store may not be asked for a document that may be there.
     #[error(
-        "{key:?} may not be read. Where listing is not allowed, services say so of objects that do not exist, too: check the address, get the right to list, or consolidate the metadata"
+        "{key:?} may not be read, so that nobody knows whether it is there"
     )]
     Denied {
         /// The key.

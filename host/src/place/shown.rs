@@ -84,9 +84,10 @@ impl Secrets {
         }
     }
 
-    /// Adds a secret. One of less than four bytes is too common a text to look for.
+    /// Adds a secret. One of less than four bytes is too common a text to look for, and so is a word of the mode.
     pub fn add(&mut self, secret: &str) {
-        if secret.len() >= MIN_LEN && !self.0.iter().any(|known| known == secret) {
+        let is_word = super::mode::KNOWN.split(", ").any(|word| word.eq_ignore_ascii_case(secret));
+        if secret.len() >= MIN_LEN && !is_word && !self.0.iter().any(|known| known == secret) {
             self.0.push(secret.to_owned());
             // Of two secrets of which one holds the other, the longer one is hidden whole.
             self.0.sort_by_key(|known| std::cmp::Reverse(known.len()));
@@ -284,6 +285,8 @@ mod tests {
             odd.hide("mode word \"word@host/a\" is not known"),
             "mode *** \"***@host/a\" is not known"
         );
+        let mistyped = Secrets::of_place("s3://b/x#moed=zarr");
+        assert_eq!(mistyped.hide("known: nczarr, zarr"), "known: nczarr, zarr");
         let none = Secrets::default();
         for (message, want) in [
             ("GET \"http://a:b@h/x?y=z\" failed", "GET \"http://***@h/x?***\" failed"),
