@@ -253,6 +253,11 @@ fn which(server: &S3Server, prefix: &str, samples: [Sample; 2]) -> Option<Sample
 fn overwriting(sample: Sample) {
     let (old, new) = (sample.with_seed(1), sample.with_seed(2));
     let original = old.in_memory();
+    let whole = {
+        let empty = client::server();
+        copy_from_memory(&empty, new, false).unwrap_or_else(|error| panic!("{}", explained(&*error)));
+        empty.objects(BUCKET)
+    };
     // A chunk more than the new one has.
     let stray = format!("{PLACE}/g/old/extra");
     let beside = format!("{PLACE}.ncz-new-");
@@ -262,7 +267,8 @@ fn overwriting(sample: Sample) {
             server.put(BUCKET, &stray, "x");
         },
         |server| copy_from_memory(server, new, true),
-        |server, outcome, whole| {
+        |server, outcome, done| {
+            assert_eq!(*done, whole);
             let at_target = which(server, PLACE, [old, new]);
             match outcome {
                 Ok(()) => assert_eq!(at_target, Some(new)),
@@ -281,7 +287,7 @@ fn overwriting(sample: Sample) {
             // What a dead client has left beside the place is the only thing more than there should be.
             let mut found = server.objects(BUCKET);
             found.retain(|name, _| !name.starts_with(&beside));
-            assert_eq!(found, *whole);
+            assert_eq!(found, whole);
         },
     );
 }
