@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
 
+use super::failure::Kind;
 use super::gang::Gang;
 use super::list::Pages;
-use super::shared::Shared;
+use super::shared::{Shared, What};
 use super::{S3Config, S3Store, copy, read, remove, write};
 use crate::error::{Location, StoreError};
 use crate::key::{Key, Prefix};
@@ -37,6 +38,8 @@ pub(super) struct Stage {
     /// The first segments of the keys that were written; what is below others belongs to somebody else.
     touched: BTreeSet<String>,
     replacing: Option<Replacing>,
+    /// All is in place, and only the marker could not be deleted.
+    whole: bool,
 }
 
 /// A dataset that is to give way.
@@ -66,25 +69,36 @@ pub(super) fn create(config: S3Config, options: CreateOptions) -> Result<S3Store
     let found = store.block_on(look(&store.shared()))?;
     let replacing = match (found, options.replace_if) {
         (Target::Empty, _) => None,
-        (Target::Unfinished(_), None) => return Err(unfinished(&store)),
+        (Target::Unfinished(_), None) => return Err(unfinished(&store.shared())),
         (Target::Full, None) => return Err(StoreError::AlreadyExists { at: Location::store(&store) }),
         (found, Some(may)) => {
             let marker = match found {
                 Target::Unfinished(marker) => Some(marker),
                 _ => None,
             };
-            check_old(&store.shared(), marker.is_some(), &may)?;
             let target = store.shared();
+            check_place(&target)?;
+            check_old(&target, marker.is_some(), &may)?;
             let beside = format!("{}{BESIDE}{}", target.prefix, write::stamp());
             store.move_to(Arc::new(target.beside(beside)));
             Some(Replacing { may, target, marker, begun: false })
         }
     };
-    match store.block_on(put_marker(&store.shared(), &marker, WriteMode::CreateNew)) {
-        Err(StoreError::AlreadyExists { .. }) => return Err(unfinished(&store)),
-        put => put?,
+    let shared = store.shared();
+    store.block_on(claim(&shared, &marker))?;
+    if replacing.is_none() {
+        // somebody may have begun and ended a dataset since the first look
+        let error = match store.block_on(is_alone(&shared)) {
+            Ok(true) => None,
+            Ok(false) => Some(StoreError::AlreadyExists { at: Location::store(&store) }),
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error {
+            let _ = store.block_on(release(&shared, &marker));
+            return Err(error);
+        }
     }
-    let stage = Stage { marker, touched: BTreeSet::new(), replacing };
+    let stage = Stage { marker, touched: BTreeSet::new(), replacing, whole: false };
     *store.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
     Ok(store)
 }
@@ -95,20 +109,31 @@ pub(super) fn publish(store: &S3Store) -> Result<(), StoreError> {
         return Ok(());
     };
     let published = match &mut taken.replacing {
-        None => store.block_on(remove::one(
-            &store.shared(),
-            &store.shared().below(MARKER),
-            marker_at(&store.shared()),
-        )),
-        Some(replacing) => replace(store, &taken.marker, replacing),
+        None => unlock(store, &taken.marker, &mut taken.whole),
+        Some(replacing) => replace(store, &taken.marker, &taken.touched, replacing),
     };
-    // what is in place, if with a rest beside it, is published
-    if !matches!(published, Ok(()) | Err(StoreError::NotRemoved { .. })) {
-        *stage() = Some(taken);
-    } else if let Some(replacing) = taken.replacing {
-        store.move_to(replacing.target);
+    match (&published, taken.replacing) {
+        (Ok(()), None) => {}
+        // what is in place, if with a rest beside it, is published
+        (Ok(()) | Err(StoreError::NotRemoved { .. }), Some(replacing)) => store.move_to(replacing.target),
+        (Err(_), replacing) => *stage() = Some(Stage { replacing, ..taken }),
     }
     published
+}
+
+/// Publishes a dataset that was written in place.
+fn unlock(store: &S3Store, marker: &str, whole: &mut bool) -> Result<(), StoreError> {
+    let shared = store.shared();
+    match store.block_on(read_marker(&shared))? {
+        Some(found) if found == marker => {}
+        None if *whole => return Ok(()),
+        _ => return Err(StoreError::Gone { store: shared.to_string() }),
+    }
+    *whole = true;
+    store.block_on(remove::one(&shared, &shared.below(MARKER), marker_at(&shared))).map_err(|error| {
+        let place = format!("{}/{MARKER} (else others take the dataset for unfinished)", place(&shared));
+        StoreError::NotRemoved { place, source: io::Error::other(error) }
+    })
 }
 
 /// Deletes what was written of a dataset that was never published.
@@ -116,12 +141,19 @@ pub(super) fn abandon(store: &mut S3Store) {
     let Some(stage) = store.stage.get_mut().unwrap_or_else(PoisonError::into_inner).take() else {
         return;
     };
-    if stage.replacing.as_ref().is_some_and(|replacing| replacing.begun) {
+    if stage.whole || stage.replacing.as_ref().is_some_and(|replacing| replacing.begun) {
         return; // the error of `publish` has told where the dataset is
     }
     let place_of = store.shared();
     let shared = &*place_of;
     let cleaning = async {
+        match read_marker(shared).await? {
+            Some(found) if found == stage.marker => {}
+            // nobody else has the name of what is written beside
+            None if stage.replacing.is_some() => {}
+            // somebody took this writer for dead: what is there may be theirs
+            _ => return Ok(false),
+        }
         let mut names = Vec::new();
         for first in &stage.touched {
             let below = format!("{}/", shared.below(first));
@@ -131,49 +163,61 @@ pub(super) fn abandon(store: &mut S3Store) {
         }
         remove::many(shared, &names).await?;
         // last, since it shuts others out
-        remove::one(shared, &shared.below(MARKER), marker_at(shared)).await
+        remove::one(shared, &shared.below(MARKER), marker_at(shared)).await?;
+        Ok::<_, StoreError>(true)
     };
     let cleaned = store.block_on(async {
         // nobody is left who could be told of a failure but by the trace
         Ok(tokio::time::timeout(CLEANING, cleaning).await)
     });
-    if !matches!(cleaned, Ok(Ok(Ok(())))) {
+    if !matches!(cleaned, Ok(Ok(Ok(true)))) {
         tracing::warn!(target: "ncz_store::s3", "objects of an unfinished dataset are left below {:?}", place(shared));
     }
 }
 
-fn replace(store: &S3Store, staged: &str, replacing: &mut Replacing) -> Result<(), StoreError> {
+fn replace(
+    store: &S3Store,
+    staged: &str,
+    touched: &BTreeSet<String>,
+    replacing: &mut Replacing,
+) -> Result<(), StoreError> {
     let (stage, target) = (store.shared(), Arc::clone(&replacing.target));
-    let may_go_on = match store.block_on(look(&target))? {
+    // before the marker is read: if that is still the one to take over, this was its tag
+    let tag = store.block_on(marker_tag(&target))?;
+    let dead = match store.block_on(look(&target))? {
         Target::Empty => None,
         Target::Full => {
             check_old(&target, false, &replacing.may)?;
             None
         }
-        Target::Unfinished(found) if replacing.marker.as_ref() == Some(&found) => Some(WriteMode::Replace),
-        Target::Unfinished(_) => return Err(unfinished(store)),
+        Target::Unfinished(found) if replacing.marker.as_ref() == Some(&found) => {
+            check_old(&target, true, &replacing.may)?;
+            tag
+        }
+        Target::Unfinished(_) => return Err(unfinished(&target)),
     };
     let moved = store.block_on(async {
-        match put_marker(&target, staged, may_go_on.unwrap_or(WriteMode::CreateNew)).await {
-            Err(StoreError::AlreadyExists { .. }) => return Err(unfinished(store)),
-            put => put?,
+        match &dead {
+            None => claim(&target, staged).await?,
+            Some(tag) => take_over(&target, tag, staged).await?,
         }
         replacing.marker = Some(staged.to_owned());
-        move_in(&stage, &target, &mut replacing.begun).await
+        let documents = touched.iter().any(|first| ROOT.contains(&first.as_str()));
+        move_in(&stage, &target, staged, documents, &mut replacing.begun).await
     });
     match moved {
         Ok(()) => store.block_on(clear(&stage)).map_err(|error| StoreError::NotRemoved {
             place: format!("{} (a copy of the new dataset)", place(&stage)),
             source: io::Error::other(error),
         }),
+        Err(error @ StoreError::NotRemoved { .. }) => Err(error),
         Err(error) if replacing.begun => {
             Err(StoreError::Beside { place: url(&target), beside: url(&stage), source: Box::new(error) })
         }
         Err(error) => {
-            if may_go_on.is_none() && replacing.marker.take().is_some() {
+            if dead.is_none() && replacing.marker.take().is_some() {
                 // the old dataset is as it was but for this
-                let marker = target.below(MARKER);
-                let _ = store.block_on(remove::one(&target, &marker, marker_at(&target)));
+                let _ = store.block_on(release(&target, staged));
             }
             Err(error)
         }
@@ -181,7 +225,13 @@ fn replace(store: &S3Store, staged: &str, replacing: &mut Replacing) -> Result<(
 }
 
 /// Moves a dataset into the place of another one.
-async fn move_in(stage: &Shared, target: &Shared, begun: &mut bool) -> Result<(), StoreError> {
+async fn move_in(
+    stage: &Shared,
+    target: &Shared,
+    staged: &str,
+    documents: bool,
+    begun: &mut bool,
+) -> Result<(), StoreError> {
     let start = |shared: &Shared| shared.start(Prefix::ROOT);
     let all = |shared: &Shared| {
         Pages::new(target, start(shared), None, usize::MAX, Location::store(target)).names()
@@ -198,29 +248,39 @@ async fn move_in(stage: &Shared, target: &Shared, begun: &mut bool) -> Result<()
     let gone: Vec<String> = old
         .into_iter()
         .map(|(name, _)| relative(&name, target))
-        // a dataset at the root of a bucket has its successor below itself
-        .filter(|text| text != MARKER && !kept.contains(text.as_str()) && !text.starts_with(BESIDE))
+        .filter(|text| text != MARKER && !kept.contains(text.as_str()))
         .map(|text| target.below(&text))
         .collect();
+    let (last, first): (Vec<_>, Vec<_>) = new.iter().partition(|(text, _)| ROOT.contains(&text.as_str()));
 
+    // somebody who cleans up deletes the marker first: it is among the first names, and the oldest object
+    let is_there = *begun || read_marker(stage).await?.as_deref() == Some(staged);
+    if !is_there || new.is_empty() || (documents && last.is_empty()) {
+        return Err(StoreError::Gone { store: place(stage) });
+    }
+    // a service that knows no conditions has let others take over, too
+    check_ours(target, staged).await?;
     // from here on the staged dataset is one by itself
     remove::one(stage, &stage.below(MARKER), marker_at(stage)).await?;
     *begun = true;
     let documents: Vec<String> = ROOT.iter().map(|text| target.below(text)).collect();
     remove::many(target, &documents).await?;
-    let (last, first): (Vec<_>, Vec<_>) = new.iter().partition(|(text, _)| ROOT.contains(&text.as_str()));
     let mut gang = Gang::new(target.config.remote.in_flight);
     for (text, len) in first {
         gang.add(move_one(stage, target, text, *len)).await?;
     }
     gang.rest().await?;
     remove::many(target, &gone).await?;
+    check_ours(target, staged).await?;
     for text in ROOT {
         if let Some((text, len)) = last.iter().find(|(found, _)| found == text) {
             move_one(stage, target, text, *len).await?;
         }
     }
-    remove::one(target, &target.below(MARKER), marker_at(target)).await
+    remove::one(target, &target.below(MARKER), marker_at(target)).await.map_err(|error| {
+        let place = format!("{}/{MARKER} and {} (a copy of the new dataset)", place(target), place(stage));
+        StoreError::NotRemoved { place, source: io::Error::other(error) }
+    })
 }
 
 async fn move_one(stage: &Shared, target: &Shared, text: &str, len: u64) -> Result<(), StoreError> {
@@ -245,27 +305,48 @@ enum Target {
 
 async fn look(shared: &Shared) -> Result<Target, StoreError> {
     let start = shared.start(Prefix::ROOT);
-    let mut pages = Pages::new(shared, start.clone(), None, 2, Location::store(shared));
-    // the object `prefix/` shows an empty folder; below the root of a bucket datasets may wait to be published
-    let counts = |name: &str| name != start && !(start.is_empty() && name.starts_with(BESIDE));
-    loop {
-        let Some(page) = pages.next().await? else {
-            return Ok(Target::Empty);
-        };
-        if page.names.iter().any(|(name, _)| counts(name)) {
-            break;
-        }
+    // the object `prefix/` shows an empty folder
+    if !any(shared, 2, |name| name != start).await? {
+        return Ok(Target::Empty);
     }
     Ok(read_marker(shared).await?.map_or(Target::Full, Target::Unfinished))
 }
 
-/// Whether the dataset at the target may be replaced: one that somebody did not finish always may.
-fn check_old(target: &Arc<Shared>, is_unfinished: bool, may: &Predicate) -> Result<(), StoreError> {
-    if is_unfinished {
+/// Whether there is nothing at a place but a marker.
+async fn is_alone(shared: &Shared) -> Result<bool, StoreError> {
+    let (start, marker) = (shared.start(Prefix::ROOT), shared.below(MARKER));
+    Ok(!any(shared, 3, |name| name != start && name != marker).await?)
+}
+
+/// Whether one of the names at a place is such a one.
+async fn any(shared: &Shared, at_most: usize, counts: impl Fn(&str) -> bool) -> Result<bool, StoreError> {
+    let start = shared.start(Prefix::ROOT);
+    let mut pages = Pages::new(shared, start, None, at_most, Location::store(shared));
+    while let Some(page) = pages.next().await? {
+        if page.names.iter().any(|(name, _)| counts(name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Refuses to overwrite a whole bucket: what else is in it would be taken for a part of the dataset.
+fn check_place(target: &Shared) -> Result<(), StoreError> {
+    if !target.prefix.is_empty() {
         return Ok(());
     }
+    let remedy = format!(
+        "it is the root of a bucket, with all that is in it; choose a prefix, such as {target}/name.zarr, or empty \
+         the bucket yourself"
+    );
+    Err(StoreError::Unsupported { place: target.to_string(), what: "be overwritten", remedy })
+}
+
+/// Whether what is at the target may be replaced. What somebody did not finish need not be a dataset, but nothing that
+/// the question refuses by an error may lie beside it.
+fn check_old(target: &Arc<Shared>, is_unfinished: bool, may: &Predicate) -> Result<(), StoreError> {
     let view = S3Store::open(target.config.clone(), Access::Read)?;
-    if may(&view)? {
+    if may(&view)? || is_unfinished {
         return Ok(());
     }
     let reason = "holds objects, but not a dataset that may be replaced";
@@ -280,8 +361,88 @@ async fn read_marker(shared: &Shared) -> Result<Option<String>, StoreError> {
     Ok(found.then(|| String::from_utf8_lossy(&out).into_owned()))
 }
 
-async fn put_marker(shared: &Shared, content: &str, mode: WriteMode) -> Result<(), StoreError> {
-    write::write(shared, &shared.below(MARKER), marker_at(shared), content.as_bytes(), mode).await
+/// Puts the marker where none may be, or leaves nothing of it.
+async fn claim(shared: &Shared, content: &str) -> Result<(), StoreError> {
+    let (name, at) = (shared.below(MARKER), marker_at(shared));
+    let put = write::write(shared, &name, at, content.as_bytes(), WriteMode::CreateNew).await;
+    if matches!(put, Err(StoreError::Service(_))) {
+        // it may be there, with its answers lost, and would shut out all others
+        let _ = tokio::time::timeout(CLEANING, release(shared, content)).await;
+    }
+    put
+}
+
+/// Deletes the marker if it has this content.
+async fn release(shared: &Shared, content: &str) -> Result<(), StoreError> {
+    if read_marker(shared).await?.as_deref() == Some(content) {
+        remove::one(shared, &shared.below(MARKER), marker_at(shared)).await?;
+    }
+    Ok(())
+}
+
+/// Puts the marker in the place of that with this tag, or tells that it is somebody else's meanwhile.
+///
+/// A service that knows no conditions lets two do this. The later one has the marker then, and the other one sees so
+/// before it deletes anything, unless it has looked already.
+async fn take_over(shared: &Shared, tag: &str, content: &str) -> Result<(), StoreError> {
+    let name = &shared.below(MARKER);
+    let what = What { method: "PUT", action: "write", name, range: None, at: marker_at(shared) };
+    let mut tries = shared.tries(what);
+    loop {
+        let turn = shared.limiter.turn().await;
+        let request = tries.client().await?.put_object().bucket(&shared.config.bucket).key(name);
+        let request = request.if_match(tag).body(content.as_bytes().to_vec().into());
+        let failure = match tries.send(content.len() as u64, request.send()).await {
+            Ok(_) => {
+                tries.succeeded(content.len() as u64);
+                return Ok(());
+            }
+            Err(failure) => failure,
+        };
+        drop(turn);
+        match failure.kind {
+            Kind::Exists | Kind::Missing => {
+                tries.ended(&failure);
+                let is_ours = tries.maybe_done && read_marker(shared).await?.as_deref() == Some(content);
+                return if is_ours { Ok(()) } else { Err(unfinished(shared)) };
+            }
+            Kind::Refused if matches!(failure.status, Some(400 | 501)) => {
+                tries.ended(&failure);
+                let at = marker_at(shared);
+                return write::write(shared, name, at, content.as_bytes(), WriteMode::Replace).await;
+            }
+            _ => tries.again(failure).await?,
+        }
+    }
+}
+
+/// The tag of the marker, if there is one.
+async fn marker_tag(shared: &Shared) -> Result<Option<String>, StoreError> {
+    let name = &shared.below(MARKER);
+    let what = What { method: "HEAD", action: "look at", name, range: None, at: marker_at(shared) };
+    let mut tries = shared.tries(what);
+    loop {
+        let turn = shared.limiter.turn().await;
+        let request = tries.client().await?.head_object().bucket(&shared.config.bucket).key(name);
+        let failure = match tries.send(0, request.send()).await {
+            Ok(found) => {
+                tries.succeeded(0);
+                return Ok(Some(found.e_tag.unwrap_or_default()));
+            }
+            Err(failure) if failure.kind == Kind::Missing => {
+                tries.ended(&failure);
+                return Ok(None);
+            }
+            Err(failure) => failure,
+        };
+        drop(turn);
+        tries.again(failure).await?;
+    }
+}
+
+/// Refuses to go on where somebody has taken this writer for dead.
+async fn check_ours(target: &Shared, staged: &str) -> Result<(), StoreError> {
+    if read_marker(target).await?.as_deref() == Some(staged) { Ok(()) } else { Err(unfinished(target)) }
 }
 
 /// What a marker holds: for people, and to tell one from another.
@@ -297,8 +458,8 @@ fn marker_at(shared: &Shared) -> Location {
     Location { store: shared.to_string(), key: Some(MARKER.to_owned()) }
 }
 
-fn unfinished(store: &S3Store) -> StoreError {
-    StoreError::AlreadyExists { at: marker_at(&store.shared()) }
+fn unfinished(shared: &Shared) -> StoreError {
+    StoreError::AlreadyExists { at: marker_at(shared) }
 }
 
 /// What the command takes for a place; a URL of another service says by itself nothing of S3.
