@@ -7,6 +7,8 @@
 #[cfg(any(feature = "http", feature = "s3"))]
 mod body;
 #[cfg(any(feature = "http", feature = "s3"))]
+mod content_range;
+#[cfg(any(feature = "http", feature = "s3"))]
 mod engine;
 #[cfg(any(feature = "http", feature = "s3"))]
 mod limiter;
@@ -22,9 +24,13 @@ mod tries;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use body::{Body, BodyFault};
 #[cfg(any(feature = "http", feature = "s3"))]
+pub(crate) use content_range::ContentRange;
+#[cfg(feature = "http")]
+pub(crate) use content_range::number;
+#[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use engine::{Engine, Job};
 #[cfg(any(feature = "http", feature = "s3"))]
-pub(crate) use limiter::{Limiter, Turn, Window};
+pub(crate) use limiter::{Limiter, ROOM_OF_UNKNOWN, Turn, Window};
 pub use options::RemoteOptions;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use retry::{Failure, Retry, is_unreached};

@@ -8,12 +8,12 @@ use reqwest::header::{ACCEPT_ENCODING, LOCATION, RANGE};
 use reqwest::{Client, Method, Response, StatusCode};
 
 use super::address::{Address, Next, next};
-use super::headers::{self, ContentRange};
+use super::headers;
 use super::learned::Learned;
 use super::log::Record;
 use crate::error::{Location, ServiceFailure, StoreError};
 use crate::key::Key;
-use crate::remote::{Failure, Limiter, RemoteOptions, is_unreached, tried};
+use crate::remote::{ContentRange, Failure, Limiter, RemoteOptions, is_unreached, tried};
 
 /// How often a request may be sent on.
 const MOST_HOPS: usize = 10;
@@ -225,12 +225,12 @@ impl Service {
     /// A part is the one that was asked for, or none.
     fn part(&self, key: Key<'_>, wanted: Wanted, response: Response) -> Result<Reply, Failure> {
         let headers = response.headers();
-        let Some(ContentRange { bytes: Some((first, last)), total }) = headers::content_range(headers) else {
+        let Some(ContentRange { bytes: Some(bytes), total }) = headers::content_range(headers) else {
             let reason =
                 "the server gave a part of the object (206) and does not say which (no sound Content-Range)";
             return Err(self.refused(key, reason));
         };
-        let len = last - first + 1;
+        let (first, last, len) = (bytes.start, bytes.end - 1, bytes.end - bytes.start);
         if headers::content_length(headers).is_some_and(|told| told != len) {
             return Err(
                 self.refused(key, "Content-Length and Content-Range of the answer contradict each other")

@@ -7,35 +7,11 @@ use reqwest::header::{
     RETRY_AFTER,
 };
 
-/// The bytes of `Content-Range`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ContentRange {
-    /// The first and the last byte; `None` in an answer that has none.
-    pub(super) bytes: Option<(u64, u64)>,
-    /// The length of the whole object, where it is told.
-    pub(super) total: Option<u64>,
-}
+use crate::remote::{ContentRange, number};
 
-/// `Content-Range: bytes 0-9/100`, `bytes 0-9/*`, `bytes */100`; `None` for anything else.
+/// Which bytes of the object the answer holds, if it says so and that makes sense.
 pub(super) fn content_range(headers: &HeaderMap) -> Option<ContentRange> {
-    let (unit, value) = text(headers, &CONTENT_RANGE)?.trim().split_once(' ')?;
-    if !unit.eq_ignore_ascii_case("bytes") {
-        return None;
-    }
-    let (bytes, total) = value.trim().split_once('/')?;
-    let total = match total {
-        "*" => None,
-        digits => Some(number(digits)?),
-    };
-    let bytes = match bytes {
-        "*" => None,
-        bytes => {
-            let (first, last) = bytes.split_once('-')?;
-            Some((number(first)?, number(last)?))
-        }
-    };
-    let sound = bytes.is_none_or(|(first, last)| first <= last && total.is_none_or(|total| last < total));
-    sound.then_some(ContentRange { bytes, total })
+    ContentRange::parse(text(headers, &CONTENT_RANGE)?)
 }
 
 /// The length of the body, or of what a GET would give.
@@ -86,14 +62,6 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Digits only: no sign, no blanks.
-fn number(text: &str) -> Option<u64> {
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    text.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use reqwest::header::HeaderValue;
@@ -102,27 +70,6 @@ mod tests {
 
     fn one(name: HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
-    }
-
-    #[test]
-    fn content_ranges_are_read_or_refused() {
-        let parse =
-            |value: &str| content_range(&one(CONTENT_RANGE, value)).map(|range| (range.bytes, range.total));
-        assert_eq!(parse("bytes 0-9/100"), Some((Some((0, 9)), Some(100))));
-        assert_eq!(parse("Bytes 5-5/*"), Some((Some((5, 5)), None)));
-        assert_eq!(parse("bytes */7"), Some((None, Some(7))));
-        for bad in [
-            "bytes 9-0/100",
-            "bytes 0-100/100",
-            "bytes 0-9",
-            "0-9/100",
-            "items 0-9/100",
-            "bytes +0-9/100",
-            "bytes -9/100",
-            "bytes 0-9/99999999999999999999",
-        ] {
-            assert_eq!(parse(bad), None, "{bad}");
-        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::exchange::{Part, Reply, Service, Wanted, drain};
 use super::log::Record;
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::remote::{Body, BodyFault, Failure, Retry, Turn, Window};
+use crate::remote::{Body, BodyFault, Failure, ROOM_OF_UNKNOWN, Retry, Turn, Window};
 use crate::store::{ReadInto, ReadRange};
 
 /// Bytes before a range that are read in vain where a server gives no ranges; more only if the range is longer still.
@@ -265,7 +265,7 @@ impl Attempt<'_> {
         if let Some(len) = cut.take.filter(|take| *take > max_len) {
             return Err(StoreError::TooLarge { at, len, limit: max_len }.into());
         }
-        self.turn.room(cut.take.unwrap_or(max_len), self.window).await;
+        self.turn.room(cut.take.unwrap_or(max_len.min(ROOM_OF_UNKNOWN)), self.window).await;
         let mut body = Body::begin(out, cut.take, max_len, at)?;
         let seen = self.receive(response, cut, &mut |bytes| body.push(bytes)).await?;
         if seen.is_none() {

@@ -9,6 +9,10 @@ use super::RemoteOptions;
 /// Bytes are counted in pages, so that a number of 32 bits suffices.
 const PAGE: u64 = 4096;
 
+/// The room for an object of which nobody has told the length: the most that may be taken is often far above what
+/// comes, and would keep all others from moving.
+pub(crate) const ROOM_OF_UNKNOWN: u64 = 4 << 20;
+
 /// Keeps the requests of a store within their number and their bytes.
 ///
 /// A request first waits for its [`turn`](Self::turn), then, when it knows how many bytes will move, for
@@ -59,7 +63,8 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// Waits until `len` more bytes may move. To be asked once the answer tells its length (or, where it does not,
-    /// for the most that would be taken), before its body is read; for a write before it is sent.
+    /// for the most that would be taken, up to [`ROOM_OF_UNKNOWN`]), before its body is read; for a write before it
+    /// is sent.
     pub(crate) async fn room(&mut self, len: u64, window: &mut Window) {
         let pages = self.limiter.pages_of(len);
         self.room = None;

@@ -111,9 +111,7 @@ impl Retry {
     ) -> Result<Duration, StoreError> {
         let (most, mut reason, wish, source) = match failure {
             Failure::Final(error) => return Err(error),
-            Failure::Unreached { reason, source } => {
-                (self.most.min(TRIES_UNREACHED), reason, None, source)
-            }
+            Failure::Unreached { reason, source } => (self.most.min(TRIES_UNREACHED), reason, None, source),
             Failure::Again { reason, wish, source } => (self.most, reason, wish, source),
         };
         self.failed += 1;

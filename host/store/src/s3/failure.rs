@@ -7,7 +7,7 @@ use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 
 use crate::error::StoreError;
-use crate::remote::{BodyFault, is_unreached};
+use crate::remote::{BodyFault, ContentRange, is_unreached};
 
 /// One request that did not give what was asked for.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Failure {
         let object_len = answer
             .headers()
             .get("content-range")
-            .and_then(|range| range.rsplit_once('/')?.1.parse().ok())
+            .and_then(|range| ContentRange::parse(range)?.total)
             .or_else(|| element("ActualObjectSize")?.parse().ok());
         let message = message.map(str::to_owned).or_else(|| element("Message"));
         let text = match (&code, message) {
