@@ -17,7 +17,7 @@ use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
 use aws_smithy_http_client::{Builder, Connector};
 use tokio::sync::OnceCell;
 
-use super::config::{Addressing, Checksums, S3Config};
+use super::config::{Addressing, Checksums, S3Config, SECRETIVE};
 use super::credentials;
 use super::failure::Failure;
 use crate::error::StoreError;
@@ -82,23 +82,29 @@ impl Connection {
         if let Some((_, region)) = &*self.moved.read().unwrap_or_else(PoisonError::into_inner) {
             return region.clone();
         }
-        let region = self.made.get().and_then(|made| made.client.config().region());
-        region.map(ToString::to_string).unwrap_or_default()
+        self.made.get().map(|made| region_of(&made.client)).unwrap_or_default()
     }
 
-    /// Asks in another region from now on; false if it does so already.
-    pub(super) fn follow(&self, region: &str) -> bool {
-        let Some(made) = self.made.get() else {
+    /// Asks from now on in the region to which the service has pointed; says whether the next try goes to another
+    /// region than the one that `asked` in vain.
+    pub(super) fn follow(&self, asked: &str, region: Option<&str>) -> bool {
+        if self.region() != asked {
+            // another request has been faster
+            return true;
+        }
+        let (Some(made), Some(region)) = (self.made.get(), region.filter(|region| *region != asked)) else {
             return false;
         };
-        if self.region() == region {
-            return false;
-        }
         let config = made.client.config().to_builder().region(Region::new(region.to_owned())).build();
         let moved = (Client::from_conf(config), region.to_owned());
         *self.moved.write().unwrap_or_else(PoisonError::into_inner) = Some(moved);
         true
     }
+}
+
+/// The region in which a client asks.
+pub(super) fn region_of(client: &Client) -> String {
+    client.config().region().map(ToString::to_string).unwrap_or_default()
 }
 
 async fn make(config: &S3Config, http: &SharedHttpClient) -> Result<Made, Failure> {
@@ -184,14 +190,11 @@ fn check(config: &S3Config) -> Result<(), StoreError> {
     }
     if let Some(endpoint) = &config.endpoint {
         let rest = endpoint.strip_prefix("http://").or_else(|| endpoint.strip_prefix("https://"));
+        if endpoint.contains(SECRETIVE) {
+            return problem("an endpoint is http[s]://host[:port]; credentials are given apart from it");
+        }
         if rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) {
             return problem("an endpoint is http://host[:port] or https://host[:port]");
-        }
-        if endpoint.contains(['@', '?', '#']) {
-            return Err(StoreError::InvalidOptions {
-                place: format!("the endpoint for the bucket {}", config.bucket),
-                reason: "it is http[s]://host[:port]; credentials are given apart from it".to_owned(),
-            });
         }
     }
     if !(LEAST_PART..=MOST_AT_ONCE).contains(&config.part_size) {

@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::remote::{RemoteOptions, Secret};
 
+/// Behind these signs secrets stand in a URL; an endpoint has none of them.
+pub(super) const SECRETIVE: [char; 3] = ['@', '?', '#'];
+
 /// A dataset in S3. `Display` names it as a URL, without secrets.
 ///
 /// ```
@@ -13,7 +16,7 @@ use crate::remote::{RemoteOptions, Secret};
 /// assert_eq!(config.to_string(), "http://127.0.0.1:9000/bucket/ocean/2024.zarr");
 /// assert_eq!(S3Config::new("bucket", "a").to_string(), "s3://bucket/a");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct S3Config {
     /// The bucket.
@@ -32,7 +35,8 @@ pub struct S3Config {
     pub checksums: Checksums,
     /// How patiently, and how much at a time.
     pub remote: RemoteOptions,
-    /// Objects above this size are written in several parts, each of this size or less.
+    /// Objects above this size are written in several parts, each of this size or less; 256 MiB by default, so that
+    /// an ordinary chunk is one request.
     pub part_size: u64,
 }
 
@@ -90,7 +94,7 @@ impl S3Config {
             credentials: Credentials::default(),
             checksums: Checksums::default(),
             remote: RemoteOptions::default(),
-            part_size: 1 << 30,
+            part_size: 256 << 20,
         }
     }
 
@@ -113,11 +117,50 @@ impl fmt::Display for S3Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.endpoint {
             None => write!(f, "s3://{}", self.bucket)?,
-            Some(endpoint) => write!(f, "{}/{}", endpoint.trim_end_matches('/'), self.bucket)?,
+            Some(endpoint) => write!(f, "{}/{}", shown(endpoint).trim_end_matches('/'), self.bucket)?,
         }
         if !self.prefix.is_empty() {
             write!(f, "/{}", self.prefix)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for S3Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bucket, prefix, endpoint, region, addressing, credentials, checksums, remote, part_size } =
+            self;
+        f.debug_struct("S3Config")
+            .field("bucket", bucket)
+            .field("prefix", prefix)
+            .field("endpoint", &endpoint.as_deref().map(shown))
+            .field("region", region)
+            .field("addressing", addressing)
+            .field("credentials", credentials)
+            .field("checksums", checksums)
+            .field("remote", remote)
+            .field("part_size", part_size)
+            .finish()
+    }
+}
+
+/// An endpoint for messages; nothing of one that may have secrets, which is refused.
+fn shown(endpoint: &str) -> &str {
+    if endpoint.contains(SECRETIVE) { "(an endpoint with credentials)" } else { endpoint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_in_an_endpoint_are_not_seen() {
+        for endpoint in ["http://me:hunter2@h:9000", "me:hunter2@h", "http://h?t=hunter2", "h#hunter2"] {
+            let config = S3Config::new("air", "a").with_endpoint(endpoint);
+            let error = crate::s3::S3Store::open(config.clone(), crate::Access::Read).map(drop).unwrap_err();
+            let seen = format!("{config} {config:?} {error} {error:?}");
+            assert!(!seen.contains("hunter2"), "{seen}");
+            assert!(seen.contains("given apart"), "{seen}");
+        }
     }
 }

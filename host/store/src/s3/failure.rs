@@ -33,6 +33,9 @@ pub(super) struct Failure {
 pub(super) enum Kind {
     /// There is no such object.
     Missing,
+    /// A 404 without words. Of HEAD, whose answers have none, a missing object; else of something on the way, such as
+    /// a gateway whose service is away.
+    NotFound,
     NoBucket,
     /// The upload in parts is not known, or no longer.
     NoUpload,
@@ -65,7 +68,10 @@ pub(super) enum Kind {
 impl Kind {
     /// Whether it may be better the next time.
     pub(super) fn is_passing(self) -> bool {
-        matches!(self, Self::Conflict | Self::Busy | Self::Unreached | Self::Broken | Self::Damaged)
+        matches!(
+            self,
+            Self::NotFound | Self::Conflict | Self::Busy | Self::Unreached | Self::Broken | Self::Damaged
+        )
     }
 }
 
@@ -138,6 +144,12 @@ impl Failure {
             .or_else(|| element("ActualObjectSize")?.parse().ok());
         let message = message.map(str::to_owned).or_else(|| element("Message"));
         let text = match (&code, message) {
+            // the SDK gives it a code of its own making
+            _ if kind == Kind::NotFound => {
+                format!(
+                    "an empty answer {status}, which is none of S3's: is the endpoint that of an S3 service?"
+                )
+            }
             (Some(code), Some(message)) => format!("{code} ({status}): {}", message.trim_end_matches('.')),
             (Some(code), None) => format!("{code} ({status})"),
             (None, _) if (200..300).contains(&status) => {
@@ -190,8 +202,8 @@ fn kind(status: u16, code: Option<&str>, empty: bool) -> Kind {
         _ => {}
     }
     match status {
-        // an answer without a body is one to HEAD; a 404 in other words than S3's comes from something else
-        404 if empty || code == Some("NotFound") => Kind::Missing,
+        // one in other words than S3's comes from something else
+        404 if empty => Kind::NotFound,
         301 | 302 | 307 | 308 => Kind::Elsewhere,
         401 | 403 => Kind::Denied,
         408 => Kind::Broken,

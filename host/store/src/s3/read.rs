@@ -217,7 +217,7 @@ async fn len_of(shared: &Shared, name: &str, at: Location) -> Result<Option<u64>
                     None => Failure::new(Kind::Refused, "the answer does not tell the length"),
                 }
             }
-            Err(failure) if failure.kind == Kind::Missing => {
+            Err(failure) if matches!(failure.kind, Kind::Missing | Kind::NotFound) => {
                 tries.ended(&failure);
                 return Ok(None);
             }

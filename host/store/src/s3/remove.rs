@@ -66,7 +66,7 @@ async fn batch(shared: &Shared, names: &[String], one_by_one: &AtomicBool) -> Re
                 Err(failure) => Err(failure),
             };
             let failure = match answer {
-                Ok(answer) => match answer.errors().first() {
+                Ok(answer) => match worst(answer.errors()) {
                     None => {
                         tries.succeeded(0);
                         return Ok(());
@@ -100,6 +100,12 @@ async fn batch(shared: &Shared, names: &[String], one_by_one: &AtomicBool) -> Re
         gang.add(one(shared, name, at())).await?;
     }
     gang.rest().await.map(drop)
+}
+
+/// The error to act on: one that no other try would change comes first. That an object is missing is none.
+fn worst(errors: &[aws_sdk_s3::types::Error]) -> Option<&aws_sdk_s3::types::Error> {
+    let errors = errors.iter().filter(|error| error.code() != Some("NoSuchKey"));
+    errors.min_by_key(|error| error.code() != Some("AccessDenied"))
 }
 
 fn objects(names: &[String]) -> Result<Delete, BuildError> {

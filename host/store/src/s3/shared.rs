@@ -8,7 +8,7 @@ use aws_sdk_s3::Client;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 
-use super::client::Connection;
+use super::client::{Connection, region_of};
 use super::config::S3Config;
 use super::failure::{Failure, Kind};
 use crate::error::{Location, ServiceFailure, StoreError};
@@ -74,7 +74,15 @@ impl Shared {
     /// Begins the tries of a request.
     pub(super) fn tries<'a>(&'a self, what: What<'a>) -> Tries<'a> {
         let retry = Retry::new(&self.config.remote);
-        Tries { shared: self, what, retry, begun: Instant::now(), moves: 0, maybe_done: false }
+        Tries {
+            shared: self,
+            what,
+            retry,
+            begun: Instant::now(),
+            region: String::new(),
+            moves: 0,
+            maybe_done: false,
+        }
     }
 
     /// The error to end with.
@@ -118,10 +126,6 @@ impl Shared {
                 };
                 denied(at, format!("{text}: {remedy}"))
             }
-            Kind::Missing if failure.code.is_none() => service(
-                at,
-                format!("{text} without S3's words for it: is the endpoint that of an S3 service?"),
-            ),
             _ => service(at, text),
         }
     }
@@ -174,8 +178,11 @@ pub(super) struct Tries<'a> {
     what: What<'a>,
     retry: Retry,
     begun: Instant,
+    /// The region in which this try asks.
+    region: String,
     moves: u32,
-    /// A try before has failed in a way that leaves open whether the service did what was asked.
+    /// A try before has failed. That leaves open whether the service did what was asked, whatever the answer was: it
+    /// may be that of something in between.
     pub(super) maybe_done: bool,
 }
 
@@ -184,7 +191,10 @@ impl Tries<'_> {
     pub(super) async fn client(&mut self) -> Result<Client, StoreError> {
         let client = self.shared.connection.client(&self.shared.config).await;
         self.begun = Instant::now();
-        client.map_err(|failure| self.shared.error(self.what.action, self.what.at.clone(), failure))
+        let client =
+            client.map_err(|failure| self.shared.error(self.what.action, self.what.at.clone(), failure))?;
+        self.region = region_of(&client);
+        Ok(client)
     }
 
     /// Sends a request of `len` bytes and waits for the beginning of its answer.
@@ -196,7 +206,8 @@ impl Tries<'_> {
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
-        let patience = self.shared.config.remote.idle_timeout + Duration::from_secs(len / SLOWEST);
+        let patience =
+            self.shared.config.remote.idle_timeout.saturating_add(Duration::from_secs(len / SLOWEST));
         match tokio::time::timeout(patience, request).await {
             Ok(answer) => {
                 let answer = answer.map_err(Failure::of);
@@ -230,14 +241,14 @@ impl Tries<'_> {
         self.ended(&failure);
         if failure.kind == Kind::Elsewhere
             && self.moves < MOST_MOVES
-            && let Some(region) = &failure.region
-            && self.shared.connection.follow(region)
+            && self.shared.connection.follow(&self.region, failure.region.as_deref())
         {
-            tracing::info!(target: "ncz_store::s3", "the bucket {:?} is in the region {region:?}", self.shared.config.bucket);
+            let (bucket, region) = (&self.shared.config.bucket, self.shared.connection.region());
+            tracing::info!(target: "ncz_store::s3", "the bucket {bucket:?} is in the region {region:?}");
             self.moves += 1;
             return Ok(());
         }
-        self.maybe_done |= failure.kind == Kind::Broken;
+        self.maybe_done = true;
         let action = self.what.action;
         if !failure.kind.is_passing() || failure.refused.is_some() {
             return Err(self.shared.error(action, self.what.at.clone(), failure));

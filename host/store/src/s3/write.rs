@@ -12,7 +12,7 @@ use super::gang::Gang;
 use super::shared::{LONG, Shared, What};
 use crate::error::{Location, StoreError};
 use crate::remote::Window;
-use crate::store::WriteMode;
+use crate::store::{WriteMode, make_room};
 
 /// S3 takes no larger object.
 const MOST_BYTES: u64 = 5 << 40;
@@ -69,7 +69,10 @@ impl<'a> Object<'a> {
         loop {
             let mut turn = shared.limiter.turn().await;
             turn.room(len, &mut Window::none()).await;
-            let body = body.get_or_insert_with(|| Bytes::copy_from_slice(bytes)).clone();
+            let body = match &body {
+                Some(body) => Bytes::clone(body),
+                None => body.insert(self.copied(bytes)?).clone(),
+            };
             let mut request = tries.client().await?.put_object().bucket(&shared.config.bucket).key(name);
             request = request.body(body.into());
             if self.is_new() {
@@ -88,6 +91,14 @@ impl<'a> Object<'a> {
             }
             tries.again(failure).await?;
         }
+    }
+
+    /// The bytes for a request, which may outlive its caller's.
+    fn copied(&self, bytes: &[u8]) -> Result<Bytes, StoreError> {
+        let mut copy = Vec::new();
+        make_room(&mut copy, bytes.len(), || self.at.clone())?;
+        copy.extend_from_slice(bytes);
+        Ok(copy.into())
     }
 
     async fn in_parts(&self, bytes: &[u8]) -> Result<(), StoreError> {
@@ -160,7 +171,7 @@ impl<'a> Object<'a> {
             let mut turn = shared.limiter.turn().await;
             turn.room(len, &mut Window::none()).await;
             let request = tries.client().await?.upload_part().bucket(&shared.config.bucket).key(name);
-            let body = Bytes::copy_from_slice(bytes);
+            let body = self.copied(bytes)?;
             let request = request.upload_id(upload).part_number(number).body(body.into());
             let failure = match tries.send(len, request.send()).await {
                 Ok(part) => {
@@ -234,7 +245,7 @@ impl<'a> Object<'a> {
                     let stamp = found.metadata.as_ref().and_then(|metadata| metadata.get(WRITER));
                     return Ok(stamp == Some(&self.stamp));
                 }
-                Err(failure) if failure.kind == Kind::Missing => return Ok(false),
+                Err(failure) if matches!(failure.kind, Kind::Missing | Kind::NotFound) => return Ok(false),
                 Err(failure) => failure,
             };
             drop(turn);
