@@ -247,7 +247,7 @@ impl Place {
     ///
     /// # Errors
     /// Something is there: anything at all, or with `overwrite` anything but a dataset in the same storage without
-    /// other files beside it. The place is none to write to.
+    /// other files beside it. The place is none to write to, or with `overwrite` a whole bucket that is not empty.
     /// A value of `NC_DEFAULT_CREATE_PERMS` or `NC_DEFAULT_DIR_PERMS` in the environment that is no number.
     pub fn create_store(&self, overwrite: bool) -> Result<Arc<dyn Store>, StoreError> {
         let mut options = CreateOptions::new();
@@ -291,13 +291,11 @@ pub fn is_dataset(store: &dyn Store) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Whether a store holds a dataset and nothing beside it that would be lost with it.
+/// Whether a store holds a dataset and nothing beside it that would be lost with it. Files that are no part of one are
+/// refused by an error: what somebody did not finish is replaced without being a dataset.
 fn may_be_replaced(store: &dyn Store) -> Result<bool, StoreError> {
-    if !is_dataset(store)? {
-        return Ok(false);
-    }
     let root = store.list(Prefix::ROOT, Depth::One, limits::CHILDREN)?;
-    let is_stranger = |entry: &&Entry| {
+    let is_stranger = |entry: &Entry| {
         let name = entry.key.as_str();
         // The chunks of an array at the root begin with a digit.
         let belongs = DOCUMENTS.contains(&name)
@@ -305,13 +303,16 @@ fn may_be_replaced(store: &dyn Store) -> Result<bool, StoreError> {
             || name.starts_with(|c: char| c.is_ascii_digit());
         entry.kind == EntryKind::Object && !belongs
     };
-    match root.entries.iter().find(is_stranger) {
-        None => Ok(true),
-        Some(_) => Err(StoreError::NotADataset {
-            place: store.to_string(),
-            reason: "holds other files beside the dataset",
-        }),
+    let is_dataset = is_dataset(store)?;
+    if !root.entries.iter().any(is_stranger) {
+        return Ok(is_dataset);
     }
+    let reason = if is_dataset {
+        "holds other files beside the dataset"
+    } else {
+        "holds files, but not a dataset that may be replaced"
+    };
+    Err(StoreError::NotADataset { place: store.to_string(), reason })
 }
 
 #[cfg(test)]
