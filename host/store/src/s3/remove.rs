@@ -112,3 +112,21 @@ fn objects(names: &[String]) -> Result<Delete, BuildError> {
     let all = names.iter().map(|name| ObjectIdentifier::builder().key(name).build());
     Delete::builder().set_objects(Some(all.collect::<Result<_, _>>()?)).quiet(true).build()
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_s3::types::Error;
+
+    use super::*;
+
+    #[test]
+    fn of_many_errors_the_hopeless_one_is_told_and_a_missing_object_is_none() {
+        let code = |codes: &[&str]| {
+            let errors: Vec<_> = codes.iter().map(|code| Error::builder().code(*code).build()).collect();
+            worst(&errors).and_then(|error| error.code().map(str::to_owned))
+        };
+        assert_eq!(code(&["NoSuchKey"]), None);
+        assert_eq!(code(&["NoSuchKey", "InternalError", "AccessDenied"]).as_deref(), Some("AccessDenied"));
+        assert_eq!(code(&["NoSuchKey", "InternalError", "SlowDown"]).as_deref(), Some("InternalError"));
+    }
+}
