@@ -12,6 +12,12 @@ use ncz_store::{
 };
 use ncz_test_servers::{Authority, Fault, Operation, Refusal, Rule, S3Options, S3Server};
 
+#[path = "s3_store/writers.rs"]
+mod writers;
+
+#[path = "s3_store/answers.rs"]
+mod answers;
+
 const PLACE: &str = "air/a.zarr";
 
 #[test]
@@ -57,6 +63,14 @@ fn each_operation_takes_the_requests_that_it_must() {
         "deleting",
         &|| assert!(store.delete(a).unwrap()),
         &[(Operation::GetObject, 1), (Operation::DeleteObject, 1)],
+    );
+    costs("deleting what is missing", &|| assert!(!store.delete(a).unwrap()), &[(Operation::GetObject, 1)]);
+    store.write(a, b"", WriteMode::Replace).unwrap();
+    costs(
+        "deleting an empty object",
+        &|| assert!(store.delete(a).unwrap()),
+        // this server does not tell the length with a 416
+        &[(Operation::GetObject, 1), (Operation::HeadObject, 1), (Operation::DeleteObject, 1)],
     );
 }
 

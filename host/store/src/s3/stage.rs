@@ -182,8 +182,6 @@ fn replace(
     replacing: &mut Replacing,
 ) -> Result<(), StoreError> {
     let (stage, target) = (store.shared(), Arc::clone(&replacing.target));
-    // before the marker is read: if that is still the one to take over, this was its tag
-    let tag = store.block_on(marker_tag(&target))?;
     let dead = match store.block_on(look(&target))? {
         Target::Empty => None,
         Target::Full => {
@@ -192,6 +190,11 @@ fn replace(
         }
         Target::Unfinished(found) if replacing.marker.as_ref() == Some(&found) => {
             check_old(&target, true, &replacing.may)?;
+            let tag = store.block_on(marker_tag(&target))?;
+            // read once more: if it is still the one to take over, that was its tag
+            if store.block_on(read_marker(&target))?.as_ref() != Some(&found) {
+                return Err(unfinished(&target));
+            }
             tag
         }
         Target::Unfinished(_) => return Err(unfinished(&target)),
@@ -429,7 +432,7 @@ async fn marker_tag(shared: &Shared) -> Result<Option<String>, StoreError> {
                 tries.succeeded(0);
                 return Ok(Some(found.e_tag.unwrap_or_default()));
             }
-            Err(failure) if failure.kind == Kind::Missing => {
+            Err(failure) if matches!(failure.kind, Kind::Missing | Kind::NotFound) => {
                 tries.ended(&failure);
                 return Ok(None);
             }
