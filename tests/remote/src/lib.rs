@@ -12,7 +12,7 @@ mod sample;
 
 use std::error::Error;
 
-pub use self::sample::{NEW, OLD, Sample, contents};
+pub use self::sample::{Contents, NEW, OLD, Sample, contents};
 
 /// An error with its causes.
 #[must_use]

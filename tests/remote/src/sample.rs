@@ -258,13 +258,16 @@ impl Sample {
     }
 }
 
-/// What a dataset shows of each variable: shape and values.
+/// Shape and values of each variable, by path.
+pub type Contents = BTreeMap<String, (Vec<u64>, Vec<u8>)>;
+
+/// What a dataset shows of each variable.
 ///
 /// # Errors
 ///
 /// Those of the dataset.
-pub fn contents(dataset: &Dataset) -> Result<BTreeMap<String, (Vec<u64>, Vec<u8>)>, DataError> {
-    let mut all = BTreeMap::new();
+pub fn contents(dataset: &Dataset) -> Result<Contents, DataError> {
+    let mut all = Contents::new();
     for variable in dataset.hierarchy().variables() {
         let array = dataset.array(&variable.path)?;
         let slab = Slab::whole(array.shape());

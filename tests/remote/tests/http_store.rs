@@ -1,5 +1,7 @@
 //! `HttpStore` against a server with the manners of real ones, good and bad, and against a foreign one.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
+
 // What every store promises of reads.
 #[path = "http_store/contract.rs"]
 mod contract;

@@ -1,6 +1,6 @@
 //! Other programs and ours in the same buckets, on our service and on moto.
 
-#![expect(clippy::unwrap_used, reason = "test code, helpers included")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
 
 #[path = "peers/command.rs"]
 mod command; // `ncz copy` between all kinds of places

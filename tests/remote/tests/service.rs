@@ -2,7 +2,7 @@
 //! the end. `NCZARR_S3_TEST_HOST` and `NCZARR_S3_TEST_BUCKET` name it; without them it is moto, so that nothing is
 //! left out. See README.md.
 
-#![expect(clippy::unwrap_used, reason = "test code, helpers included")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
 
 #[path = "service/life.rs"]
 mod life; // created, grown, replaced, deleted

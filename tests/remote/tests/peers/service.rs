@@ -22,6 +22,7 @@ const ID: &str = "test";
 const SECRET: &str = "testtest";
 
 /// A service with the bucket [`BUCKET`].
+#[expect(clippy::large_enum_variant, reason = "there are two at a time")]
 pub(crate) enum Service {
     Ours(S3Server),
     Moto(Moto),

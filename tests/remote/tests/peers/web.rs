@@ -68,7 +68,7 @@ fn a_dataset_without_consolidated_metadata_over_http_is_read_as_far_as_it_is_nam
     let files = Files::start(&python.interpreter(), folder.path());
     let place = ncz::place::Place::parse(&format!("{}/v3", files.address)).unwrap();
     let opened = place.open(ncz::store::Access::Read, ncz_remote_tests::client::session());
-    let error = ncz_remote_tests::explained(&opened.err().expect("its children are not known"));
+    let error = ncz_remote_tests::explained(&opened.expect_err("its children are not known"));
     assert!(error.contains("consolidated"), "{error}");
     // An array alone is found by its name.
     let array = open(&format!("{}/v3/a", files.address));

@@ -26,7 +26,7 @@ fn a_dataset_is_created_grown_replaced_and_deleted() {
         drop(growing);
         sample.check_grown(&dataset(&place)).unwrap();
 
-        let refused = create(place.0.clone(), false).err().expect("there is a dataset");
+        let refused = create(place.0.clone(), false).expect_err("there is a dataset");
         assert!(explained(&refused).contains("exists"), "{}", explained(&refused));
         let other = sample.with_seed(1);
         other.create(create(place.0.clone(), true).unwrap()).unwrap();
