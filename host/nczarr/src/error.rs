@@ -81,9 +81,7 @@ pub enum NczarrError {
     },
 
     /// The store may not be asked for a document that may be there.
-    #[error(
-        "{key:?} may not be read, so that nobody knows whether it is there"
-    )]
+    #[error("{key:?} may not be read, so that nobody knows whether it is there")]
     Denied {
         /// The key.
         key: String,

@@ -349,17 +349,17 @@ impl StoreError {
             | Self::InvalidOptions { .. }
             | Self::KeyTooLong { .. }
             | Self::Unsupported { .. } => -36, // NC_EINVAL
-            Self::ReadOnly { .. } => -37,    // NC_EPERM
-            Self::Service(_) | Self::Beside { .. } => -138,    // NC_ES3
-            Self::OutOfRange { .. } => -57,  // NC_EEDGE
-            Self::OutOfMemory { .. } => -61, // NC_ENOMEM
+            Self::ReadOnly { .. } => -37,                   // NC_EPERM
+            Self::Service(_) | Self::Beside { .. } => -138, // NC_ES3
+            Self::OutOfRange { .. } => -57,                 // NC_EEDGE
+            Self::OutOfMemory { .. } => -61,                // NC_ENOMEM
             Self::NoSpace { .. }
             | Self::Changed { .. }
             | Self::NotAnObject { .. }
             | Self::Checksum { .. }
             | Self::Io { .. } => -68, // NC_EIO
             Self::PermissionDenied { .. } | Self::Denied { .. } => -78, // NC_EAUTH
-            Self::NotRemoved { .. } => -91,  // NC_ECANTREMOVE
+            Self::NotRemoved { .. } => -91,                 // NC_ECANTREMOVE
             Self::TooLarge { .. }
             | Self::TooManyEntries { .. }
             | Self::BadArchive { .. }
@@ -368,7 +368,7 @@ impl StoreError {
             Self::EmptyArchive { .. } | Self::NoContent { .. } => -139, // NC_EEMPTY
             Self::AlreadyExists { .. } | Self::KeyConflict { .. } => -140, // NC_EOBJECT
             Self::NotFound { .. } | Self::Gone { .. } | Self::NoObject { .. } => -141, // NC_ENOOBJECT
-            Self::NotADataset { .. } => -143, // NC_ENOTZARR
+            Self::NotADataset { .. } => -143,               // NC_ENOTZARR
         }
     }
 

@@ -54,7 +54,7 @@ struct Opened<'a> {
 
 /// The variable of a room, with all of its objects in view.
 enum Target {
-    Array(Array),
+    Array(Box<Array>),
     Strings(StringArray),
 }
 
@@ -114,7 +114,7 @@ impl Room {
                     None => self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?,
                 },
             };
-            (Target::Array(array), objects)
+            (Target::Array(Box::new(array)), objects)
         };
         Ok(Opened { room: self, target, axes, fill, objects, bytes: object.saturating_mul(2) })
     }

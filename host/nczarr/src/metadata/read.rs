@@ -80,6 +80,9 @@ struct Reader<'a> {
     consolidated: Consolidated,
 }
 
+/// The documents in consolidated metadata, or why they cannot be used.
+type Consolidation = Result<Map<String, Json>, NczarrError>;
+
 /// The key of a document that could not be had, and why.
 type Faulty = (String, super::loader::LoadError);
 
@@ -133,8 +136,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The documents in `.zmetadata`, if they are to be had.
-    fn zmetadata(&mut self) -> Result<Option<Result<Map<String, Json>, NczarrError>>, NczarrError> {
+    /// The documents in `.zmetadata`, if there is one; the outer error is that of the store.
+    fn zmetadata(&mut self) -> Result<Option<Consolidation>, NczarrError> {
         match self.loader.probe(consolidated::KEY) {
             Ok(zmetadata) => Ok(zmetadata.map(|zmetadata| consolidated::documents(&zmetadata))),
             Err(LoadError::Store(error)) => Err(error),
