@@ -1,4 +1,7 @@
 //! A new dataset: its marker, its place, and how it takes the place of another one.
+//!
+//! S3 has no locks, only this marker. A writer in place that is taken for dead and is not learns so when it publishes or
+//! gives up, and then leaves all as it is; objects that it wrote until then may lie in the dataset that took the place.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
