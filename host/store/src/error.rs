@@ -243,7 +243,7 @@ pub enum StoreError {
         limit: usize,
     },
     /// The new dataset is published, but the old one, set aside, could not be removed.
-    #[error("the new dataset is in place, but the old one could not be removed wholly: remove {place}")]
+    #[error("the new dataset is in place, but something beside it could not be removed: remove {place}")]
     NotRemoved {
         /// Where the rest of the old dataset is.
         place: String,

@@ -29,8 +29,10 @@ pub(crate) use content_range::ContentRange;
 pub(crate) use content_range::number;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use engine::{Engine, Job};
+#[cfg(feature = "http")]
+pub(crate) use limiter::Turn;
 #[cfg(any(feature = "http", feature = "s3"))]
-pub(crate) use limiter::{Limiter, ROOM_OF_UNKNOWN, Turn, Window};
+pub(crate) use limiter::{Limiter, ROOM_OF_UNKNOWN, Window};
 pub use options::RemoteOptions;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use retry::{Failure, Retry, is_unreached};

@@ -8,6 +8,7 @@
 //! * **Where nothing was**: it is written in place. The object `.ncz-unfinished` in it shuts out other writers of this
 //!   program, and is deleted by [`publish`](crate::Store::publish). Its makers write the documents of its root last, so
 //!   that nobody takes a part of it for a dataset. What is dropped unpublished deletes what it wrote.
+//!   Where the marker has become another writer's meanwhile, `publish` answers [`StoreError::Gone`].
 //! * **In the place of another one** ([`CreateOptions::replace_if`]): it is written beside it, below
 //!   `<prefix>.ncz-new-<random>`. Publishing it moves it in, inside the service: the old root's documents go first, the
 //!   new root's documents come last. At any moment the whole old or the whole new dataset is at one of the two

@@ -77,6 +77,7 @@ impl<'a> Body<'a> {
     }
 
     /// Leaves nothing of a body that breaks off.
+    #[cfg(feature = "s3")]
     pub(crate) fn broken(mut self, reason: String) -> BodyFault {
         self.fail(BodyFault::Broken { reason })
     }
