@@ -36,6 +36,11 @@ pub(super) fn client(config: &HttpConfig) -> Result<Client, StoreError> {
         .pool_max_idle_per_host(remote.in_flight)
         .http2_initial_stream_window_size(STREAM_WINDOW as u32)
         .http2_initial_connection_window_size(connection as u32)
+        // another crate of the program may have switched these on
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
         .redirect(Policy::none())
         .referer(false);
     if let Some(file) = &remote.ca_file {

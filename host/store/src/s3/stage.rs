@@ -261,7 +261,7 @@ async fn move_in(
 
     // somebody who cleans up deletes the marker first: it is among the first names, and the oldest object
     let is_there = *begun || read_marker(stage).await?.as_deref() == Some(staged);
-    if !is_there || new.is_empty() || (documents && last.is_empty()) {
+    if !is_there || (documents && last.is_empty()) {
         return Err(StoreError::Gone { store: place(stage) });
     }
     // a service that knows no conditions has let others take over, too

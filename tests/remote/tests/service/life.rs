@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ncz::nczarr::Dataset;
-use ncz_remote_tests::client::{create, open};
+use ncz_remote_tests::client::{create, open, open_to_change};
 use ncz_remote_tests::{Sample, explained};
 use ncz_store::{Access, s3::S3Store};
 
@@ -21,7 +21,8 @@ fn a_dataset_is_created_grown_replaced_and_deleted() {
         sample.create(create(place.0.clone(), false).unwrap()).unwrap();
         sample.check(&dataset(&place)).unwrap();
 
-        let mut growing = dataset(&place);
+        let store = S3Store::open(place.0.clone(), Access::ReadWrite).unwrap();
+        let mut growing = open_to_change(Arc::new(store)).unwrap();
         sample.grow(&mut growing).unwrap();
         drop(growing);
         sample.check_grown(&dataset(&place)).unwrap();
