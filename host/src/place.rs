@@ -28,7 +28,6 @@ mod profile;
 #[cfg(any(feature = "s3", feature = "http"))]
 mod rc;
 mod s3;
-mod secret;
 mod shown;
 mod stores;
 #[cfg(any(feature = "s3", feature = "http"))]
@@ -48,8 +47,8 @@ pub use self::http::HttpLocation;
 pub use self::location::Location;
 pub use self::mode::{Metadata, Mode};
 pub use self::s3::{Addressing, S3Location, S3Options, Service};
-pub use self::secret::Secret;
 pub use self::shown::{Secrets, shown};
+pub use ncz_store::Secret;
 
 /// A dataset as somebody named it.
 #[derive(Debug, Clone, PartialEq, Eq)]

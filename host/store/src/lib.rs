@@ -37,6 +37,7 @@ mod options;
 pub mod remote;
 #[cfg(feature = "s3")]
 pub mod s3;
+mod secret;
 mod store;
 mod sys;
 pub mod testing;
@@ -49,6 +50,7 @@ pub use file::FileStore;
 pub use key::{Key, KeyBuf, KeyError, Prefix};
 pub use memory::MemoryStore;
 pub use options::{Access, CreateOptions, Durability, FilePermissions};
+pub use secret::Secret;
 pub use store::{
     Capabilities, Depth, Entry, EntryKind, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store,
     StoreExt, WriteMode,

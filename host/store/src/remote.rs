@@ -17,7 +17,6 @@ mod options;
 mod retry;
 #[cfg(any(feature = "http", feature = "s3"))]
 mod runtime;
-mod secret;
 #[cfg(any(feature = "http", feature = "s3"))]
 mod tries;
 
@@ -36,6 +35,5 @@ pub(crate) use limiter::{Limiter, ROOM_OF_UNKNOWN, Window};
 pub use options::RemoteOptions;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use retry::{Failure, Retry, is_unreached};
-pub use secret::Secret;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use tries::tried;

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz::nczarr::{DataError, Dataset, Pool, Session};
 use ncz::registry::Registry;
+use ncz::store::Secret;
 use ncz::store::http::{HttpConfig, HttpStore};
-use ncz::store::remote::{RemoteOptions, Secret};
+use ncz::store::remote::RemoteOptions;
 use ncz::store::s3::{Credentials, S3Config, S3Store};
 use ncz::store::{
     Access, CreateOptions, Depth, EntryKind, Key, MemoryStore, Prefix, Store, StoreError, StoreExt, WriteMode,

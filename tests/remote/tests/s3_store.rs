@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ncz_store::remote::Secret;
+use ncz_store::Secret;
 use ncz_store::s3::{Credentials, S3Config, S3Store};
 use ncz_store::{
     Access, CreateOptions, Depth, Key, Prefix, ReadRange, Store, StoreError, StoreExt, WriteMode,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use ncz_store::Secret;
 use ncz_store::StoreError;
 use ncz_store::http::HttpConfig;
-use ncz_store::remote::Secret;
 
 use super::super::HttpLocation;
 use super::super::surroundings::Surroundings;
@@ -45,7 +45,7 @@ fn configured(place: &HttpLocation, around: &dyn Surroundings) -> Result<HttpCon
         }
         Ok(true)
     })?;
-    let by_url = place.user.as_ref().map(|(user, password)| (user.clone(), Secret::new(password.reveal())));
+    let by_url = place.user.clone();
     let by_rc = match (name, password) {
         (Some(name), password) => Some((name, password.unwrap_or_else(|| Secret::new("")))),
         (None, _) => both,

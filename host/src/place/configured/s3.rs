@@ -1,7 +1,6 @@
 //! The configuration of a dataset in S3.
 
 use ncz_store::StoreError;
-use ncz_store::remote::Secret;
 use ncz_store::s3::{Addressing, Checksums, Credentials, S3Config};
 
 use super::super::profile::Profile;
@@ -91,8 +90,8 @@ fn credentials(
 ) -> Result<Option<(Credentials, Option<Profile>)>, String> {
     match (&options.access_key_id, &options.secret_access_key) {
         (Some(id), Some(secret)) => {
-            let token = options.session_token.as_ref().map(|token| Secret::new(token.reveal()));
-            let keys = Credentials::Keys { id: id.clone(), secret: Secret::new(secret.reveal()), token };
+            let token = options.session_token.clone();
+            let keys = Credentials::Keys { id: id.clone(), secret: secret.clone(), token };
             return Ok(Some((keys, None)));
         }
         (Some(_), None) => return Err("aws.access_key_id needs aws.secret_access_key beside it".to_owned()),
@@ -110,7 +109,7 @@ fn credentials(
     }
     let Some(file) = file else { return Ok(Some((Credentials::Profile(name), None))) };
     let section = Profile::in_file(&name, file, around)?;
-    let value = |key: &str| section.value(key).map(|value| Secret::new(value.reveal()));
+    let value = |key: &str| section.value(key).cloned();
     match (section.value("aws_access_key_id"), value("aws_secret_access_key")) {
         (Some(id), Some(secret)) => {
             let (id, token) = (id.reveal().to_owned(), value("aws_session_token"));

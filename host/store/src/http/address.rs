@@ -6,7 +6,7 @@ use url::Url;
 use super::config::HttpConfig;
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::remote::Secret;
+use crate::secret::Secret;
 
 /// All but what never needs it: a server that decodes `+` as a blank, or takes `;` for its own, gets neither.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

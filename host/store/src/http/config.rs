@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::address::shown;
-use crate::remote::{RemoteOptions, Secret};
+use crate::remote::RemoteOptions;
+use crate::secret::Secret;
 
 /// A dataset behind an HTTP or HTTPS server. `Display` and `Debug` name it without secrets.
 ///

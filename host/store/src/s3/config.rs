@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::remote::{RemoteOptions, Secret};
+use crate::remote::RemoteOptions;
+use crate::secret::Secret;
 
 /// Behind these signs secrets stand in a URL; an endpoint has none of them.
 pub(super) const SECRETIVE: [char; 3] = ['@', '?', '#'];

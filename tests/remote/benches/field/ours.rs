@@ -11,7 +11,7 @@ use ncz::nczarr::{
 };
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
-use ncz::store::remote::Secret;
+use ncz::store::Secret;
 use ncz::store::s3::{Credentials, S3Config, S3Store};
 use ncz::store::{Access, CreateOptions, Durability, FileStore, Store};
 

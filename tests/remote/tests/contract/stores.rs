@@ -70,7 +70,7 @@ fn config(bucket: &str, prefix: &str) -> S3Config {
     let known = server().credentials();
     let credentials = Credentials::Keys {
         id: known.key.clone(),
-        secret: ncz_store::remote::Secret::new(&known.secret),
+        secret: ncz_store::Secret::new(&known.secret),
         token: None,
     };
     S3Config::new(bucket, prefix).with_endpoint(server().endpoint()).with_credentials(credentials)

@@ -1,7 +1,7 @@
 //! Services that refuse: told at once, with the place and the remedy, without secrets.
 
+use ncz::store::Secret;
 use ncz::store::StoreError;
-use ncz::store::remote::Secret;
 use ncz::store::s3::{Credentials, S3Config};
 use ncz_remote_tests::client::{self, BUCKET, TRIES};
 use ncz_remote_tests::explained;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use ncz::store::Secret;
 use ncz::store::http::{HttpConfig, HttpStore};
-use ncz::store::remote::Secret;
 use ncz::store::{Depth, Prefix, ReadRange, Store, StoreError, WriteMode};
 use ncz_test_servers::{Fault, HttpOptions, HttpServer, Ranges, Rule};
 use tracing_subscriber::filter::LevelFilter;

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ncz_store::remote::Secret;
+use ncz_store::Secret;
 use ncz_store::s3::{Credentials, S3Config, S3Store};
 use ncz_store::{Access, Depth, EntryKind, Key, Prefix, Store};
 use ncz_test_support::python;
