@@ -17,6 +17,7 @@ mod secrets;
 mod suggest;
 mod talk;
 mod target;
+mod tools;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -31,8 +32,13 @@ use crate::error::CliError;
 use crate::exit::{Exit, guarded};
 use crate::output::Style;
 use crate::talk::Talk;
+use crate::tools::Tool;
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    if let Some(tool) = arguments.next().as_deref().and_then(Tool::started_as) {
+        return tool.run(arguments.collect());
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

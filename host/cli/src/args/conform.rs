@@ -1,0 +1,20 @@
+//! Options of `ncz conform`.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use super::TEMPLATE;
+
+/// Tell whether codec plugins are fit; starts the program ncz-conform, whose options these are.
+#[derive(Debug, Args)]
+#[command(
+    disable_help_flag = true,
+    help_template = TEMPLATE,
+    before_help = "Example: ncz conform libh5zstd.so --level 10\n         ncz conform --help"
+)]
+pub(crate) struct Conform {
+    /// Plugins, and options of ncz-conform
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<OsString>,
+}

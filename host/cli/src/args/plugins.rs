@@ -1,0 +1,86 @@
+//! Options of `ncz plugins`.
+
+use clap::{Args, Subcommand};
+
+use super::{TEMPLATE, Verbosity};
+
+/// Show which codec plugins there are, and why a codec is or is not found.
+#[derive(Debug, Args)]
+#[command(
+    help_template = TEMPLATE,
+    before_help = "Example: ncz plugins\n         ncz plugins why zstd",
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Plugins {
+    #[command(subcommand)]
+    pub(crate) action: Option<PluginsAction>,
+    #[command(flatten)]
+    pub(crate) list: PluginsList,
+}
+
+/// What to show of plugins.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginsAction {
+    List(PluginsList),
+    Why(PluginsWhy),
+    Show(PluginsShow),
+    Path(PluginsPath),
+}
+
+/// Show every codec and every file of the search path (what `ncz plugins` does).
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE, before_help = "Example: ncz plugins list --no-load")]
+pub(crate) struct PluginsList {
+    /// Read the files' symbol tables, but load none
+    #[arg(long)]
+    pub(crate) no_load: bool,
+    /// Show also files whose name is not that of a plugin
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+/// Tell why a codec or a file is used or not.
+#[derive(Debug, Clone, Args)]
+#[command(
+    help_template = TEMPLATE,
+    before_help = "Example: ncz plugins why 32015\n         ncz plugins why zstd\n         ncz plugins why libh5zstd.so"
+)]
+pub(crate) struct PluginsWhy {
+    /// A filter number, a codec's name, or a file
+    pub(crate) what: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+/// Show all that is known of a codec or a file.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE, before_help = "Example: ncz plugins show zstd")]
+pub(crate) struct PluginsShow {
+    /// A filter number, a codec's name, or a file
+    pub(crate) what: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+/// Show the folders that are searched, in order, and who named them.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE, before_help = "Example: ncz plugins path")]
+pub(crate) struct PluginsPath {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
