@@ -14,6 +14,8 @@ mod output;
 mod path;
 mod progress;
 mod secrets;
+#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it follow"))]
+mod slab_spec;
 mod suggest;
 mod talk;
 mod target;
