@@ -5,11 +5,17 @@
 //! ncdump 4.10. Where ncdump is wrong this is not: empty strings are no `NIL`, text attributes come as they were
 //! stored, and numbers have as many digits as they need ([`Digits`]).
 
+mod c_format;
+mod calendar;
 mod data;
 mod header;
+mod layout;
 mod names;
+mod ncml;
 mod number;
+mod read;
 mod text;
+mod times;
 mod types;
 
 use std::io::{self, Write};
@@ -17,11 +23,18 @@ use std::io::{self, Write};
 use serde_json::Value as Json;
 
 pub use self::data::DataWriter;
+pub use self::layout::{Annotations, IndexStyle};
 pub use self::names::escaped_name;
+pub use self::ncml::ncml;
 pub use self::number::Digits;
+pub use self::read::{
+    Blocks as CdlBlocks, Cdl, CdlBlock, CdlDimension, CdlError, CdlFault, CdlFile, CdlGroup, CdlVariable, Special, Spot,
+};
+pub use self::times::TimeForm;
 
+use crate::dtype::NcType;
 use crate::json;
-use crate::model::{Hierarchy, Variable};
+use crate::model::{Group, Hierarchy, Variable};
 
 /// The values of a variable: called once for each that has any, writes all of them in row-major order.
 pub type Data<'a, E> = &'a mut dyn FnMut(&Variable, &mut DataWriter<'_>) -> Result<(), E>;
@@ -37,12 +50,27 @@ pub struct CdlOptions<'a> {
     pub name: &'a str,
     /// Also print what netCDF shows as special attributes (`ncdump -s`).
     pub special: bool,
+    /// Whether `_NCProperties` is among these (not with `ncdump -Xp`).
+    pub properties: bool,
+    /// Leave it to `_Filter` to tell of deflate, shuffle and fletcher32, without attributes of their own
+    /// (`ncdump -F`).
+    pub filters_alone: bool,
+    /// Print the type before each `_FillValue` (`ncdump -XF`).
+    pub fill_types: bool,
     /// Digits of floating-point numbers.
     pub digits: Digits,
+    /// The types of variables whose attribute `C_format` has its way (as in ncdump without `-p`); none without it.
+    pub c_format: Option<&'a dyn Fn(NcType) -> bool>,
+    /// Print numbers that count time as dates (`ncdump -t`).
+    pub times: Option<TimeForm>,
     /// Where lines of data are wrapped; 80 for ncdump.
     pub line_length: usize,
+    /// Comments that tell where in the array a value stands (`ncdump -b`, `-f`).
+    pub annotations: Annotations,
     /// Says what `_Filter` is; without it the attribute is left out.
     pub filter_text: Option<FilterText<'a>>,
+    /// Which groups' values to print (`ncdump -g`); all without it.
+    pub groups: Option<&'a dyn Fn(&Group) -> bool>,
     /// Which variables' values to print (`ncdump -v`); all without it.
     pub values_of: Option<&'a dyn Fn(&Variable) -> bool>,
 }
@@ -54,9 +82,16 @@ impl<'a> CdlOptions<'a> {
         Self {
             name,
             special: false,
+            properties: true,
+            filters_alone: false,
+            fill_types: false,
             digits: Digits::Exact,
+            c_format: None,
+            times: None,
             line_length: 80,
+            annotations: Annotations::default(),
             filter_text: None,
+            groups: None,
             values_of: None,
         }
     }

@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use super::CdlOptions;
-use super::names::escaped_name;
-use super::number::{Digits, double_value, float_value};
-use super::text::{escape, quoted};
-use crate::attribute::write::same;
+use super::c_format::CFormat;
+use super::layout::Layout;
+use super::number::{Digits, double_value, float_value, integer_value, special};
+use super::text::{escape, quote};
+use super::times::Times;
 use crate::dtype::NcType;
 use crate::fill::default_fill;
 use crate::model::{Hierarchy, Variable};
@@ -17,21 +18,22 @@ use crate::value::Value;
 pub struct DataWriter<'a> {
     out: &'a mut dyn Write,
     shown: Shown,
-    shape: Vec<u64>,
-    /// Which dimensions are unlimited.
-    unlimited: Vec<bool>,
-    /// Where the next value stands.
-    index: Vec<u64>,
-    /// Values that are still to come.
-    left: u128,
+    layout: Layout,
     fill: Option<Value>,
-    digits: Digits,
-    indent: usize,
-    /// Bytes in this line, as ncdump counts them.
-    column: usize,
-    line_length: usize,
+    form: Form,
     /// NUL bytes of a text that are printed only if others follow.
     pending_nuls: u64,
+    /// Whether values were printed.
+    started: bool,
+    /// Whether no more values come.
+    given_up: bool,
+}
+
+/// How numbers are printed.
+enum Form {
+    Digits(Digits),
+    Times(Times, Digits),
+    Printf(CFormat),
 }
 
 impl<'a> DataWriter<'a> {
@@ -60,32 +62,23 @@ impl<'a> DataWriter<'a> {
             .iter()
             .map(|name| hierarchy.dimension(name).is_some_and(|found| found.unlimited))
             .collect();
-        let name = escaped_name(&variable.name);
-        let (equals, column) = match shape.len() {
-            0 | 1 => (" = ", variable.name.len() + 4 + indent),
-            _ => (" =\n  ", 2 + indent),
-        };
-        write!(out, "\n{:indent$} {name}{equals}", "")?;
+        let place = (indent, options.line_length);
         Ok(Some(Self {
             out,
             shown,
-            index: vec![0; shape.len()],
-            unlimited,
-            left,
+            layout: Layout::new(&variable.name, shape, unlimited, left, place, options.annotations),
             fill: fill_mark(variable, shown),
-            digits: options.digits,
-            indent,
-            column,
-            line_length: options.line_length.saturating_sub(2),
+            form: Form::of(hierarchy, variable, shown, options),
             pending_nuls: 0,
-            shape,
+            started: false,
+            given_up: false,
         }))
     }
 
     /// The lengths of the variable whose values are wanted.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
-        &self.shape
+        &self.layout.shape
     }
 
     /// Prints the next values, in the type in which they are [`Shown`]: whole elements, two values for each
@@ -101,190 +94,202 @@ impl<'a> DataWriter<'a> {
             return Err(invalid(format!("{len} values of type {got} for a variable of type {wanted}")));
         }
         let elements = values.len() / parts;
-        if elements as u128 > self.left {
-            return Err(invalid(format!(
-                "{elements} values, but only {} are left of the variable",
-                self.left
-            )));
+        if elements as u128 > self.layout.left {
+            let left = self.layout.left;
+            return Err(invalid(format!("{elements} values, but only {left} are left of the variable")));
         }
-        if let Value::Char(bytes) = values {
-            return bytes.iter().try_for_each(|&byte| self.letter(byte));
-        }
-        for at in 0..elements {
-            let text = match (self.shown, values) {
-                (Shown::Complex(_), _) => {
-                    let parts = [2 * at, 2 * at + 1].map(|at| self.value_text(values, at));
-                    [b"{", parts.join(&b", "[..]).as_slice(), b"}"].concat()
+        self.started = self.started || elements > 0;
+        match (self.shown, values) {
+            (Shown::Complex(_), _) => self.complex(values, elements),
+            (Shown::Bytes, Value::String(rows)) => self.layout.values(self.out, elements, |at, text| {
+                text.push(b'{');
+                for (at, byte) in rows.get(at).into_iter().flatten().enumerate() {
+                    text.extend_from_slice(if at > 0 { b", " } else { b"" });
+                    integer_value(*byte, text);
                 }
-                (Shown::Bytes, Value::String(rows)) => {
-                    let row = rows.get(at).map(Vec::as_slice).unwrap_or_default();
-                    let numbers: Vec<String> = row.iter().map(u8::to_string).collect();
-                    format!("{{{}}}", numbers.join(", ")).into_bytes()
-                }
-                _ => self.value_text(values, at),
-            };
-            self.value(text)?;
+                text.push(b'}');
+            }),
+            (_, Value::Char(bytes)) => self.letters(bytes),
+            _ => self.plain(values),
         }
-        Ok(())
+    }
+
+    /// Leaves out the values that are still to come, and says why in a comment. What stands there then is no
+    /// variable that a reader of CDL would take as whole.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn give_up(&mut self, reason: &str) -> Result<(), io::Error> {
+        let reason = reason.replace(char::is_control, " ");
+        let comment = if self.started {
+            format!("\n// {} and what follows cannot be read: {reason}\n", self.layout.place())
+        } else {
+            self.layout.text.clear();
+            format!("\n // {} cannot be read: {reason}\n", self.layout.name())
+        };
+        self.layout.text.extend_from_slice(comment.as_bytes());
+        self.given_up = true;
+        self.layout.flush(self.out)
     }
 
     /// Ends the variable.
-    pub(super) fn finish(self) -> Result<(), io::Error> {
-        match self.left {
+    pub(super) fn finish(mut self) -> Result<(), io::Error> {
+        self.layout.flush(self.out)?;
+        match self.layout.left {
             0 => Ok(()),
+            _ if self.given_up => Ok(()),
             left => Err(invalid(format!("{left} values of the variable were not given"))),
         }
     }
 
-    fn value(&mut self, mut text: Vec<u8>) -> Result<(), io::Error> {
-        self.open_records()?;
-        if self.ends_row() {
-            text.resize(text.len() + self.closing_records(), b'}');
-            self.put(&text)?;
-            self.end_row()
-        } else {
-            text.extend_from_slice(b", ");
-            self.put(&text)?;
-            self.advance();
-            Ok(())
-        }
-    }
-
-    fn letter(&mut self, byte: u8) -> Result<(), io::Error> {
-        self.open_records()?;
-        if self.index.last().is_none_or(|&at| at == 0) {
-            self.out.write_all(b"\"")?;
-        }
-        if byte == 0 {
-            self.pending_nuls += 1;
-        } else {
-            for _ in 0..self.pending_nuls {
-                self.out.write_all(b"\\000")?;
+    fn letters(&mut self, bytes: &[u8]) -> Result<(), io::Error> {
+        let layout = &mut self.layout;
+        for &byte in bytes {
+            if layout.start_row() {
+                layout.text.push(b'"');
+            }
+            if byte == 0 {
+                self.pending_nuls += 1;
+            } else {
+                for _ in 0..self.pending_nuls {
+                    layout.text.extend_from_slice(b"\\000");
+                }
+                self.pending_nuls = 0;
+                match escape(byte) {
+                    Some(b"\\n") => layout.text.extend_from_slice(b"\\n\",\n    \""),
+                    Some(escape) => layout.text.extend_from_slice(escape),
+                    None if byte == b' ' || byte.is_ascii_graphic() => layout.text.push(byte),
+                    None => layout.text.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+                }
+            }
+            if layout.left_in_row() > 1 {
+                layout.step(1);
+                continue;
             }
             self.pending_nuls = 0;
-            match escape(byte) {
-                Some(b"\\n") => self.out.write_all(b"\\n\",\n    \"")?,
-                Some(escape) => self.out.write_all(escape)?,
-                None if byte == b' ' || byte.is_ascii_graphic() => self.out.write_all(&[byte])?,
-                None => write!(self.out, "\\{byte:03o}")?,
-            }
+            layout.text.push(b'"');
+            layout.end_row(layout.text.len());
         }
-        if !self.ends_row() {
-            self.advance();
-            return Ok(());
-        }
-        self.pending_nuls = 0;
-        self.out.write_all(b"\"")?;
-        let records = vec![b'}'; self.closing_records()];
-        self.put(&records)?;
-        self.end_row()
+        layout.flush(self.out)
     }
 
-    /// Braces round the records of an inner unlimited dimension, which CDL needs to tell their lengths.
-    fn open_records(&mut self) -> Result<(), io::Error> {
-        if self.index.last().is_some_and(|&at| at > 0) {
-            return Ok(());
-        }
-        let rank = self.shape.len();
-        for level in 1..rank {
-            let starts = self.index.get(level..).is_some_and(|inner| inner.iter().all(|&at| at == 0));
-            if starts && self.is_unlimited(level) {
-                self.put(b"{")?;
-            }
-        }
-        Ok(())
-    }
-
-    fn closing_records(&self) -> usize {
-        let rank = self.shape.len();
-        let ends = |level: usize| {
-            let outer = level..rank.saturating_sub(1);
-            outer.into_iter().all(|at| {
-                self.index.get(at).copied().unwrap_or(0) + 1 == self.shape.get(at).copied().unwrap_or(1)
-            })
-        };
-        (1..rank).filter(|&level| self.is_unlimited(level) && ends(level)).count()
-    }
-
-    fn is_unlimited(&self, level: usize) -> bool {
-        self.unlimited.get(level).copied().unwrap_or(false)
-    }
-
-    fn ends_row(&self) -> bool {
-        match (self.index.last(), self.shape.last()) {
-            (Some(&at), Some(&len)) => at + 1 == len,
-            _ => true,
-        }
-    }
-
-    fn end_row(&mut self) -> Result<(), io::Error> {
-        self.advance();
-        if self.left == 0 {
-            self.out.write_all(b" ;\n")
-        } else {
-            self.out.write_all(b",\n  ")?;
-            self.column = self.indent + 2;
-            Ok(())
-        }
-    }
-
-    fn advance(&mut self) {
-        self.left -= 1;
-        for (at, &len) in self.index.iter_mut().zip(&self.shape).rev() {
-            *at += 1;
-            if *at < len {
-                return;
-            }
-            *at = 0;
-        }
-    }
-
-    /// Prints what must not be split, in a new line if this one gets too long.
-    fn put(&mut self, text: &[u8]) -> Result<(), io::Error> {
-        if text.len() + self.column > self.line_length && text.len() > 2 {
-            write!(self.out, "\n{:indent$}    ", "", indent = self.indent)?;
-            self.column = 4 + self.indent;
-        }
-        self.out.write_all(text)?;
-        self.column += text.len();
-        Ok(())
-    }
-
-    fn value_text(&self, values: &Value, at: usize) -> Vec<u8> {
-        macro_rules! number {
-            ($variant:ident, $values:expr, $text:expr) => {{
-                let value = $values.get(at).copied().unwrap_or_default();
-                if let Some(fill) = &self.fill {
-                    if same(&Value::$variant(vec![value]), fill) {
-                        return b"_".to_vec();
+    fn complex(&mut self, values: &Value, elements: usize) -> Result<(), io::Error> {
+        let Form::Digits(digits) = self.form else { return Ok(()) };
+        self.layout.values(self.out, elements, |at, text| {
+            for (part, mark) in [(2 * at, b"{".as_slice()), (2 * at + 1, b", ")] {
+                text.extend_from_slice(mark);
+                match values {
+                    Value::Float(values) => {
+                        float_value(values.get(part).copied().unwrap_or(0.), digits, text)
                     }
+                    Value::Double(values) => {
+                        double_value(values.get(part).copied().unwrap_or(0.), digits, text)
+                    }
+                    _ => {}
                 }
-                $text(value).into_bytes()
+            }
+            text.push(b'}');
+        })
+    }
+
+    fn plain(&mut self, values: &Value) -> Result<(), io::Error> {
+        let count = values.len();
+        let Self { out, layout, fill, form, .. } = self;
+        macro_rules! integers {
+            ($values:expr, $variant:ident) => {{
+                let fill = match fill {
+                    Some(Value::$variant(fill)) => fill.first().copied(),
+                    _ => None,
+                };
+                layout.values(*out, count, |at, text| {
+                    let value = $values.get(at).copied().unwrap_or_default();
+                    if fill == Some(value) {
+                        text.push(b'_');
+                        return;
+                    }
+                    match form {
+                        Form::Times(times, _) if times.write(value as f64, text) => {}
+                        Form::Printf(format) => {
+                            format.write_integer(i128::from(value), 8 * size_of_val(&value) as u32, text);
+                        }
+                        _ => integer_value(value, text),
+                    }
+                })
             }};
         }
-        let digits = self.digits;
-        match values {
-            Value::Byte(values) => number!(Byte, values, |value: i8| value.to_string()),
-            Value::UByte(values) => number!(UByte, values, |value: u8| value.to_string()),
-            Value::Short(values) => number!(Short, values, |value: i16| value.to_string()),
-            Value::UShort(values) => number!(UShort, values, |value: u16| value.to_string()),
-            Value::Int(values) => number!(Int, values, |value: i32| value.to_string()),
-            Value::UInt(values) => number!(UInt, values, |value: u32| value.to_string()),
-            Value::Int64(values) => number!(Int64, values, |value: i64| value.to_string()),
-            Value::UInt64(values) => number!(UInt64, values, |value: u64| value.to_string()),
-            Value::Float(values) => number!(Float, values, |value| float_value(value, digits)),
-            Value::Double(values) => number!(Double, values, |value| double_value(value, digits)),
-            Value::String(values) => {
-                let value = values.get(at).map(Vec::as_slice).unwrap_or_default();
-                match &self.fill {
-                    Some(Value::String(fill)) if fill.first().map(Vec::as_slice) == Some(value) => {
-                        b"_".to_vec()
+        macro_rules! fractions {
+            ($values:expr, $variant:ident, $write:ident) => {{
+                let fill = match fill {
+                    Some(Value::$variant(fill)) => fill.first().copied(),
+                    _ => None,
+                };
+                let fill_bits = fill.map(|fill| fill.to_bits());
+                let nan_is_fill = fill.is_some_and(|fill| fill.is_nan());
+                layout.values(*out, count, |at, text| {
+                    let value = $values.get(at).copied().unwrap_or_default();
+                    if fill_bits == Some(value.to_bits()) || nan_is_fill && value.is_nan() {
+                        text.push(b'_');
+                        return;
                     }
-                    _ => quoted(value),
-                }
-            }
-            Value::Char(_) => Vec::new(),
+                    match form {
+                        Form::Digits(digits) => $write(value, *digits, text),
+                        Form::Times(times, digits) => match special(f64::from(value)) {
+                            Some(word) => text.extend_from_slice(word.as_bytes()),
+                            None if times.write(f64::from(value), text) => {}
+                            None => $write(value, *digits, text),
+                        },
+                        Form::Printf(format) if value.is_finite() => {
+                            format.write_float(f64::from(value), text)
+                        }
+                        Form::Printf(_) => $write(value, Digits::Exact, text),
+                    }
+                })
+            }};
         }
+        match values {
+            Value::Byte(values) => integers!(values, Byte),
+            Value::UByte(values) => integers!(values, UByte),
+            Value::Short(values) => integers!(values, Short),
+            Value::UShort(values) => integers!(values, UShort),
+            Value::Int(values) => integers!(values, Int),
+            Value::UInt(values) => integers!(values, UInt),
+            Value::Int64(values) => integers!(values, Int64),
+            Value::UInt64(values) => integers!(values, UInt64),
+            Value::Float(values) => fractions!(values, Float, float_value),
+            Value::Double(values) => fractions!(values, Double, double_value),
+            Value::String(values) => {
+                let fill = match fill {
+                    Some(Value::String(fill)) => fill.first(),
+                    _ => None,
+                };
+                layout.values(*out, count, |at, text| match values.get(at) {
+                    Some(value) if fill == Some(value) => text.push(b'_'),
+                    value => quote(value.map(Vec::as_slice).unwrap_or_default(), text),
+                })
+            }
+            Value::Char(_) => Ok(()),
+        }
+    }
+}
+
+impl Form {
+    fn of(hierarchy: &Hierarchy, variable: &Variable, shown: Shown, options: &CdlOptions<'_>) -> Self {
+        let digits = options.digits;
+        let Shown::Plain(nc_type) = shown else { return Self::Digits(digits) };
+        if nc_type != NcType::String {
+            let times = options.times.and_then(|form| Times::of_values(hierarchy, variable, form));
+            if let Some(times) = times {
+                return Self::Times(times, digits);
+            }
+        }
+        let floating = matches!(nc_type, NcType::Float | NcType::Double);
+        let wanted = options.c_format.is_some_and(|wanted| wanted(nc_type));
+        let format =
+            variable.attribute("C_format").filter(|_| wanted).and_then(|format| match &format.value {
+                Value::Char(text) => CFormat::parse(text, floating),
+                _ => None,
+            });
+        format.map_or(Self::Digits(digits), Self::Printf)
     }
 }
 

@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 
 use super::data::DataWriter;
 use super::names::{escaped_name, is_keyword};
-use super::number::attribute_value;
-use super::text::{quoted, without_padding};
+use super::number::{attribute_value, special};
+use super::text::{quote, quoted, without_padding};
+use super::times::Times;
 use super::types::{self, Types};
 use super::{CdlOptions, Data, codecs_text};
 use crate::attribute::Attribute;
@@ -43,7 +44,7 @@ fn group<E: From<io::Error>>(
 ) -> Result<(), E> {
     let printer = Header { hierarchy, types, options, indent };
     printer.group(out, group)?;
-    if let Some(data) = data {
+    if let Some(data) = data.as_mut().filter(|_| options.groups.is_none_or(|wanted| wanted(group))) {
         if !group.variables.is_empty() {
             writeln!(out, "{:indent$}data:", "")?;
         }
@@ -103,10 +104,11 @@ impl Header<'_> {
             writeln!(out, "\n{:indent$}// {title} attributes:", "")?;
         }
         for attribute in &group.attributes {
-            self.attribute(out, "", attribute)?;
+            self.attribute(out, None, attribute)?;
         }
         if group.path == "/" && self.options.special {
-            if let Some(text) = &self.hierarchy.nc_properties {
+            let properties = self.hierarchy.nc_properties.as_ref().filter(|_| self.options.properties);
+            if let Some(text) = properties {
                 self.special(out, "", "_NCProperties", &quoted_text(text))?;
             }
             let superblock = if self.hierarchy.format.is_nczarr() { "2" } else { "0" };
@@ -140,7 +142,7 @@ impl Header<'_> {
             if is_odd && variable.nc_type != Some(NcType::Char) {
                 write!(out, "{:indent$}\t\t// not of the type:", "")?;
             }
-            self.attribute(out, &variable.name, attribute)?;
+            self.attribute(out, Some(variable), attribute)?;
         }
         if self.options.special {
             self.specials(out, variable, shown)?;
@@ -181,30 +183,78 @@ impl Header<'_> {
         format!("({})", names.join(", "))
     }
 
-    fn attribute(&self, out: &mut dyn Write, variable: &str, attribute: &Attribute) -> Result<(), io::Error> {
-        let type_name = if attribute.value.nc_type() == NcType::String { "string " } else { "" };
+    fn attribute(
+        &self,
+        out: &mut dyn Write,
+        variable: Option<&Variable>,
+        attribute: &Attribute,
+    ) -> Result<(), io::Error> {
+        let name = variable.map_or("", |variable| &variable.name);
+        let nc_type = attribute.value.nc_type();
+        let is_fill = self.options.fill_types && variable.is_some() && attribute.name == "_FillValue";
+        let type_name =
+            if nc_type == NcType::String || is_fill { format!("{nc_type} ") } else { String::new() };
         let indent = self.indent;
-        write!(out, "{:indent$}\t\t{type_name}{}", "", escaped_name(variable))?;
-        let blank = if is_keyword(variable) { " " } else { "" };
-        write!(out, "{blank}:{} = ", escaped_name(&attribute.name))?;
+        let blank = if is_keyword(name) { " " } else { "" };
+        write!(out, "{:indent$}\t\t{type_name}{}{blank}:", "", escaped_name(name))?;
+        write!(out, "{} = ", escaped_name(&attribute.name))?;
+        let mut text = Vec::new();
         match &attribute.value {
-            value if value.is_empty() => out.write_all(b"\"\"")?,
-            Value::Char(bytes) => out.write_all(&quoted(without_padding(bytes)))?,
+            value if value.is_empty() => text.extend_from_slice(b"\"\""),
+            Value::Char(bytes) => quote(without_padding(bytes), &mut text),
             Value::String(strings) => {
                 for (at, string) in strings.iter().enumerate() {
-                    out.write_all(if at > 0 { b", " } else { b"" })?;
-                    out.write_all(&quoted(string))?;
+                    text.extend_from_slice(if at > 0 { b", " } else { b"" });
+                    quote(string, &mut text);
                 }
             }
             numbers => {
                 for at in 0..numbers.len() {
-                    out.write_all(if at > 0 { b", " } else { b"" })?;
-                    let text = attribute_value(numbers, at, self.options.digits).unwrap_or_default();
-                    out.write_all(text.as_bytes())?;
+                    text.extend_from_slice(if at > 0 { b", " } else { b"" });
+                    attribute_value(numbers, at, self.options.digits, &mut text);
                 }
             }
         }
-        writeln!(out, " ;")
+        text.extend_from_slice(b" ;");
+        let times =
+            variable.zip(self.options.times).and_then(|(variable, form)| Times::of_units(variable, form));
+        if let Some(times) = times {
+            self.dates(&times, &attribute.value, &mut text);
+        }
+        out.write_all(&text)?;
+        writeln!(out)
+    }
+
+    /// A comment with the dates of numbers: behind one or two, in lines of its own for more.
+    fn dates(&self, times: &Times, value: &Value, text: &mut Vec<u8>) {
+        let count = value.len();
+        // Bytes in this line, as ncdump counts them.
+        let mut column = 0;
+        for at in 0..count {
+            let Some(number) = number_at(value, at) else { return };
+            let mut date = Vec::new();
+            if let Some(word) = special(number) {
+                date.extend_from_slice(word.as_bytes());
+            } else if !times.write(number, &mut date) {
+                attribute_value(value, at, self.options.digits, &mut date);
+            }
+            if at + 1 < count {
+                date.push(b',');
+            }
+            column += 1 + date.len();
+            let is_new_line = count > 2 && (at == 0 || column > self.options.line_length);
+            if is_new_line {
+                text.extend_from_slice(format!("\n{:1$}\t\t  ", "", self.indent).as_bytes());
+                column = 18 + date.len();
+            } else {
+                text.push(b' ');
+            }
+            if at == 0 || is_new_line {
+                text.extend_from_slice(b"// ");
+                column += 3;
+            }
+            text.extend_from_slice(&date);
+        }
     }
 
     fn specials(&self, out: &mut dyn Write, variable: &Variable, shown: Shown) -> Result<(), io::Error> {
@@ -221,13 +271,14 @@ impl Header<'_> {
         let filter = |id: &str| {
             variable.filters.iter().find(|filter| filter.get("id").and_then(Json::as_str) == Some(id))
         };
-        if filter("fletcher32").is_some() {
+        let alone = self.options.filters_alone;
+        if filter("fletcher32").is_some() && !alone {
             self.special(out, name, "_Fletcher32", "\"true\"")?;
         }
-        if filter("shuffle").is_some() {
+        if filter("shuffle").is_some() && !alone {
             self.special(out, name, "_Shuffle", "\"true\"")?;
         }
-        if let Some(zlib) = filter("zlib") {
+        if let Some(zlib) = filter("zlib").filter(|_| !alone) {
             let level = zlib.get("level").map_or_else(|| "1".to_owned(), crate::json::to_text);
             self.special(out, name, "_DeflateLevel", &level)?;
         }
@@ -254,6 +305,23 @@ impl Header<'_> {
     fn special(&self, out: &mut dyn Write, variable: &str, name: &str, value: &str) -> Result<(), io::Error> {
         writeln!(out, "{:indent$}\t\t{}:{name} = {value} ;", "", escaped_name(variable), indent = self.indent)
     }
+}
+
+/// A number of an attribute, as near as a double comes; `None` for texts.
+fn number_at(value: &Value, at: usize) -> Option<f64> {
+    Some(match value {
+        Value::Byte(values) => f64::from(*values.get(at)?),
+        Value::UByte(values) => f64::from(*values.get(at)?),
+        Value::Short(values) => f64::from(*values.get(at)?),
+        Value::UShort(values) => f64::from(*values.get(at)?),
+        Value::Int(values) => f64::from(*values.get(at)?),
+        Value::UInt(values) => f64::from(*values.get(at)?),
+        Value::Int64(values) => *values.get(at)? as f64,
+        Value::UInt64(values) => *values.get(at)? as f64,
+        Value::Float(values) => f64::from(*values.get(at)?),
+        Value::Double(values) => *values.get(at)?,
+        Value::Char(_) | Value::String(_) => return None,
+    })
 }
 
 fn quoted_text(text: &str) -> String {

@@ -1,5 +1,7 @@
 //! Numbers in CDL: C's `%g`, with given or with sufficient digits.
 
+use std::io::Write;
+
 use crate::value::Value;
 
 /// How many digits floating-point numbers get.
@@ -22,122 +24,256 @@ impl Digits {
     pub const NCDUMP: Self = Self::Fixed { float: 7, double: 15 };
 }
 
-/// A float as a value of a variable.
-pub(super) fn float_value(value: f32, digits: Digits) -> String {
+/// Digits to which the shortest text of a float tells how the number itself is rounded.
+const FLOAT_DIGITS: usize = 7;
+
+/// The same for a double.
+const DOUBLE_DIGITS: usize = 15;
+
+/// Appends a float as a value of a variable.
+pub(super) fn float_value(value: f32, digits: Digits, out: &mut Vec<u8>) {
     match special(f64::from(value)) {
-        Some(word) => format!("{word}f"),
-        None => Parts::of_float(value, digits).general(false),
+        Some(word) => out.extend_from_slice(&[word.as_bytes(), b"f"].concat()),
+        None => Decimal::of_float(value, digits).general(false, out),
     }
 }
 
-/// A double as a value of a variable.
-pub(super) fn double_value(value: f64, digits: Digits) -> String {
+/// Appends a double as a value of a variable.
+pub(super) fn double_value(value: f64, digits: Digits, out: &mut Vec<u8>) {
     match special(value) {
-        Some(word) => word.to_owned(),
-        None => Parts::of_double(value, digits).general(false),
+        Some(word) => out.extend_from_slice(word.as_bytes()),
+        None => Decimal::of_double(value, digits).general(false, out),
     }
 }
 
-/// Number `at` of an attribute, with the suffix of its type.
-pub(super) fn attribute_value(value: &Value, at: usize, digits: Digits) -> Option<String> {
-    Some(match value {
-        Value::Byte(values) => format!("{}b", values.get(at)?),
-        Value::UByte(values) => format!("{}UB", values.get(at)?),
-        Value::Short(values) => format!("{}s", values.get(at)?),
-        Value::UShort(values) => format!("{}US", values.get(at)?),
-        Value::Int(values) => values.get(at)?.to_string(),
-        Value::UInt(values) => format!("{}U", values.get(at)?),
-        Value::Int64(values) => format!("{}LL", values.get(at)?),
-        Value::UInt64(values) => format!("{}ULL", values.get(at)?),
+/// Appends a whole number.
+pub(super) fn integer_value(value: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends number `at` of an attribute, with the suffix of its type; nothing for texts.
+pub(super) fn attribute_value(value: &Value, at: usize, digits: Digits, out: &mut Vec<u8>) {
+    macro_rules! integer {
+        ($values:expr, $suffix:expr) => {{
+            let Some(value) = $values.get(at) else { return };
+            integer_value(*value, out);
+            out.extend_from_slice($suffix);
+        }};
+    }
+    match value {
+        Value::Byte(values) => integer!(values, b"b"),
+        Value::UByte(values) => integer!(values, b"UB"),
+        Value::Short(values) => integer!(values, b"s"),
+        Value::UShort(values) => integer!(values, b"US"),
+        Value::Int(values) => integer!(values, b""),
+        Value::UInt(values) => integer!(values, b"U"),
+        Value::Int64(values) => integer!(values, b"LL"),
+        Value::UInt64(values) => integer!(values, b"ULL"),
         Value::Float(values) => {
-            let value = *values.get(at)?;
+            let Some(&value) = values.get(at) else { return };
             match special(f64::from(value)) {
-                Some(word) => format!("{word}f"),
-                None => format!("{}f", Parts::of_float(value, digits).general(true)),
+                Some(word) => out.extend_from_slice(word.as_bytes()),
+                None => Decimal::of_float(value, digits).general(true, out),
             }
+            out.push(b'f');
         }
         Value::Double(values) => {
-            let value = *values.get(at)?;
+            let Some(&value) = values.get(at) else { return };
             match special(value) {
-                Some(word) => word.to_owned(),
-                None => Parts::of_double(value, digits).general(true),
+                Some(word) => out.extend_from_slice(word.as_bytes()),
+                None => Decimal::of_double(value, digits).general(true, out),
             }
         }
-        Value::Char(_) | Value::String(_) => return None,
-    })
-}
-
-fn special(value: f64) -> Option<&'static str> {
-    match value {
-        _ if value.is_nan() => Some("NaN"),
-        f64::INFINITY => Some("Infinity"),
-        f64::NEG_INFINITY => Some("-Infinity"),
-        _ => None,
+        Value::Char(_) | Value::String(_) => {}
     }
 }
 
+/// What a number that is not finite is called.
+pub(super) fn special(value: f64) -> Option<&'static str> {
+    match value {
+        _ if value.is_finite() => None,
+        _ if value.is_nan() => Some("NaN"),
+        f64::INFINITY => Some("Infinity"),
+        _ => Some("-Infinity"),
+    }
+}
+
+/// Digits that a [`Decimal`] has room for: `-p` takes up to 20.
+const ROOM: usize = 24;
+
 /// A finite number in decimal.
-struct Parts {
+struct Decimal {
     negative: bool,
-    /// Significant digits without trailing zeros, at least one.
-    digits: String,
+    /// Significant digits as letters, without trailing zeros, at least one.
+    digits: [u8; ROOM],
+    len: usize,
+    /// Of the first digit.
     exponent: i32,
     /// From this exponent on, `%g` takes the exponential form.
     precision: i32,
 }
 
-impl Parts {
+impl Decimal {
     fn of_float(value: f32, digits: Digits) -> Self {
-        match digits {
-            Digits::Exact => Self::new(&format!("{value:e}"), 7),
-            Digits::Fixed { float, .. } => Self::new(&format!("{value:.*e}", float.max(1) - 1), float),
+        let shortest = Self::parse(zmij::Buffer::new().format_finite(value).as_bytes());
+        let Digits::Fixed { float: wanted, .. } = digits else {
+            return shortest.with_precision(FLOAT_DIGITS);
+        };
+        // The shortest text may be off the number by half the distance to the next float, which in some decades is
+        // more than half a unit of the seventh digit.
+        let is_near = || {
+            let ulp = f64::from(f32::from_bits(value.to_bits() & 0x7f80_0000)) / f64::from(1 << 23);
+            let unit = 10f64.powi(shortest.exponent - 6);
+            value.is_normal() && ulp <= unit
+        };
+        let exact = || Self::parse(format!("{value:.*e}", wanted.max(1) - 1).as_bytes());
+        if wanted > FLOAT_DIGITS || (shortest.len <= wanted && value != 0.0 && !is_near()) {
+            return exact().with_precision(wanted);
         }
+        shortest.rounded(wanted).unwrap_or_else(exact).with_precision(wanted)
     }
 
     fn of_double(value: f64, digits: Digits) -> Self {
-        match digits {
-            Digits::Exact => Self::new(&format!("{value:e}"), 15),
-            Digits::Fixed { double, .. } => Self::new(&format!("{value:.*e}", double.max(1) - 1), double),
+        let shortest = Self::parse(zmij::Buffer::new().format_finite(value).as_bytes());
+        let Digits::Fixed { double: wanted, .. } = digits else {
+            return shortest.with_precision(DOUBLE_DIGITS);
+        };
+        let exact = || Self::parse(format!("{value:.*e}", wanted.max(1) - 1).as_bytes());
+        let is_subnormal = value != 0.0 && !value.is_normal();
+        if wanted > DOUBLE_DIGITS || is_subnormal {
+            return exact().with_precision(wanted);
         }
+        shortest.rounded(wanted).unwrap_or_else(exact).with_precision(wanted)
     }
 
-    fn new(scientific: &str, precision: usize) -> Self {
-        let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-        let trimmed = digits.trim_end_matches('0');
-        let digits = if trimmed.is_empty() { "0".to_owned() } else { trimmed.to_owned() };
-        let precision = precision.max(digits.len()).max(1);
-        Self {
-            negative: mantissa.starts_with('-'),
-            exponent: exponent.parse().unwrap_or(0),
-            precision: i32::try_from(precision).unwrap_or(i32::MAX),
-            digits,
+    /// The number that such a text means: `-12.5`, `1e-7`, `0.00125`.
+    fn parse(text: &[u8]) -> Self {
+        let mut found = Self { negative: false, digits: [b'0'; ROOM], len: 0, exponent: 0, precision: 0 };
+        let mut rest = text;
+        if let Some(unsigned) = text.strip_prefix(b"-") {
+            found.negative = true;
+            rest = unsigned;
         }
+        // Digits before the point, less the zeros before the first digit that counts.
+        let mut exponent = -1;
+        let mut is_behind_point = false;
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = after;
+            match byte {
+                b'0'..=b'9' => {
+                    exponent += i32::from(!is_behind_point);
+                    if found.len == 0 && byte == b'0' {
+                        exponent -= 1;
+                    } else if let Some(digit) = found.digits.get_mut(found.len) {
+                        *digit = byte;
+                        found.len += 1;
+                    }
+                }
+                b'.' => is_behind_point = true,
+                _ => {
+                    exponent += parse_exponent(rest);
+                    break;
+                }
+            }
+        }
+        while found.len > 0 && found.digits.get(found.len - 1) == Some(&b'0') {
+            found.len -= 1;
+        }
+        if found.len == 0 {
+            (found.len, exponent) = (1, 0);
+        }
+        found.exponent = exponent;
+        found
     }
 
-    /// The form of `%g`; with `point`, that of `%#g` without the zeros at its end.
-    fn general(&self, point: bool) -> String {
-        let sign = if self.negative { "-" } else { "" };
-        let dot = if point { "." } else { "" };
-        let digits = &self.digits;
+    /// `%g` takes the fixed form below so many digits, or as many as there are.
+    fn with_precision(mut self, wanted: usize) -> Self {
+        self.precision = i32::try_from(wanted.max(self.len).max(1)).unwrap_or(i32::MAX);
+        self
+    }
+
+    /// The same with so many digits at most. `None` if that cannot be told from these digits: the number may be on
+    /// either side of the middle between two texts.
+    fn rounded(&self, wanted: usize) -> Option<Self> {
+        let mut rounded = Self { ..*self };
+        if self.len <= wanted {
+            return Some(rounded);
+        }
+        let tail = self.digits.get(wanted..self.len)?;
+        if tail == b"5" {
+            return None;
+        }
+        rounded.len = wanted;
+        let mut carry = tail.first().is_some_and(|digit| *digit >= b'5');
+        while carry && rounded.len > 0 {
+            let digit = rounded.digits.get_mut(rounded.len - 1)?;
+            if *digit == b'9' {
+                rounded.len -= 1;
+            } else {
+                *digit += 1;
+                carry = false;
+            }
+        }
+        if carry {
+            *rounded.digits.first_mut()? = b'1';
+            rounded.len = 1;
+            rounded.exponent += 1;
+        }
+        while rounded.len > 1 && rounded.digits.get(rounded.len - 1) == Some(&b'0') {
+            rounded.len -= 1;
+        }
+        Some(rounded)
+    }
+
+    /// Appends the form of `%g`; with `point`, that of `%#g` without the zeros at its end.
+    fn general(&self, point: bool, out: &mut Vec<u8>) {
+        const ZEROS: [u8; 32] = [b'0'; 32];
+        let zeros = |count: usize| ZEROS.get(..count).unwrap_or(&ZEROS);
+        let digits = self.digits.get(..self.len).unwrap_or_default();
+        if self.negative {
+            out.push(b'-');
+        }
         if self.exponent < -4 || self.exponent >= self.precision {
             let (first, rest) = digits.split_at(1);
-            let mark = if rest.is_empty() { dot } else { "." };
+            out.extend_from_slice(first);
+            if point || !rest.is_empty() {
+                out.push(b'.');
+            }
+            out.extend_from_slice(rest);
+            // Writing to memory does not fail.
             let direction = if self.exponent < 0 { '-' } else { '+' };
-            return format!("{sign}{first}{mark}{rest}e{direction}{:02}", self.exponent.unsigned_abs());
+            let _ = write!(out, "e{direction}{:02}", self.exponent.unsigned_abs());
+        } else if self.exponent < 0 {
+            out.extend_from_slice(b"0.");
+            out.extend_from_slice(zeros(self.exponent.unsigned_abs() as usize - 1));
+            out.extend_from_slice(digits);
+        } else {
+            let whole = self.exponent.unsigned_abs() as usize + 1;
+            if let Some((before, after)) =
+                digits.split_at_checked(whole).filter(|(_, after)| !after.is_empty())
+            {
+                out.extend_from_slice(before);
+                out.push(b'.');
+                out.extend_from_slice(after);
+            } else {
+                out.extend_from_slice(digits);
+                out.extend_from_slice(zeros(whole - digits.len()));
+                if point {
+                    out.push(b'.');
+                }
+            }
         }
-        if self.exponent < 0 {
-            let zeros = "0".repeat(self.exponent.unsigned_abs() as usize - 1);
-            return format!("{sign}0.{zeros}{digits}");
-        }
-        let whole = self.exponent as usize + 1;
-        if digits.len() <= whole {
-            let zeros = "0".repeat(whole - digits.len());
-            return format!("{sign}{digits}{zeros}{dot}");
-        }
-        let (before, after) = digits.split_at(whole);
-        format!("{sign}{before}.{after}")
     }
+}
+
+/// A whole number with or without sign.
+fn parse_exponent(text: &[u8]) -> i32 {
+    let (sign, digits) = match text.split_first() {
+        Some((b'-', rest)) => (-1, rest),
+        Some((b'+', rest)) => (1, rest),
+        _ => (1, text),
+    };
+    sign * digits.iter().fold(0, |number, digit| number * 10 + i32::from(digit.wrapping_sub(b'0')))
 }
 
 #[cfg(test)]
@@ -145,6 +281,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn float(value: f32, digits: Digits) -> String {
+        let mut text = Vec::new();
+        float_value(value, digits, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    fn double(value: f64, digits: Digits) -> String {
+        let mut text = Vec::new();
+        double_value(value, digits, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    fn attribute(value: &Value) -> String {
+        let mut text = Vec::new();
+        attribute_value(value, 0, Digits::NCDUMP, &mut text);
+        String::from_utf8(text).unwrap()
+    }
 
     #[test]
     fn values_look_as_printf_has_them() {
@@ -158,22 +312,28 @@ mod tests {
             (0.0001, "0.0001"),
             (0.00001, "1e-05"),
             (123456789012345.0, "123456789012345"),
+            (999999999999999.9, "1e+15"),
             (1e15, "1e+15"),
+            (1e14, "100000000000000"),
             (std::f64::consts::PI, "3.14159265358979"),
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
-            assert_eq!(double_value(value, Digits::NCDUMP), text);
+            assert_eq!(double(value, Digits::NCDUMP), text);
         }
-        assert_eq!(float_value(3.4e38, Digits::NCDUMP), "3.4e+38");
-        assert_eq!(float_value(0.1, Digits::NCDUMP), "0.1");
-        assert_eq!(float_value(f32::NAN, Digits::Exact), "NaNf");
-        assert_eq!(double_value(std::f64::consts::PI, Digits::Exact), "3.141592653589793");
+        assert_eq!(float(3.4e38, Digits::NCDUMP), "3.4e+38");
+        assert_eq!(float(0.1, Digits::NCDUMP), "0.1");
+        assert_eq!(float(0.1, Digits::Fixed { float: 9, double: 17 }), "0.100000001");
+        assert_eq!(float(f32::NAN, Digits::Exact), "NaNf");
+        assert_eq!(double(std::f64::consts::PI, Digits::Exact), "3.141592653589793");
+        assert_eq!(double(0.5, Digits::Fixed { float: 1, double: 20 }), "0.5");
+        assert_eq!(double(0.1, Digits::Fixed { float: 1, double: 20 }), "0.10000000000000000555");
     }
 
     #[test]
     fn attributes_have_a_point_and_a_suffix() {
         for (value, text) in [
+            (Value::from(0f32), "0.f"),
             (Value::from(-999f32), "-999.f"),
             (Value::from(1.5f32), "1.5f"),
             (Value::from(3.0), "3."),
@@ -183,19 +343,57 @@ mod tests {
             (Value::from(7u16), "7US"),
             (Value::from(u64::MAX), "18446744073709551615ULL"),
         ] {
-            assert_eq!(attribute_value(&value, 0, Digits::NCDUMP).as_deref(), Some(text));
+            assert_eq!(attribute(&value), text);
+        }
+    }
+
+    /// The text of `%.{digits}g` made from Rust's own exact conversion.
+    fn by_rust(scientific: &str, digits: usize) -> String {
+        let mut text = Vec::new();
+        Decimal::parse(scientific.as_bytes()).with_precision(digits).general(false, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn floats_in_every_decade_round_as_the_number_itself() {
+        let mut state = 1u64;
+        for _ in 0..400_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let bits = (state >> 32) as u32;
+            for value in [f32::from_bits(bits), (bits >> 6) as f32, (bits % 100_000_000) as f32 / 1000.0] {
+                if !value.is_finite() {
+                    continue;
+                }
+                let digits = (state >> 8) as usize % 9 + 1;
+                for digits in [digits, 7] {
+                    let ours = float(value, Digits::Fixed { float: digits, double: 15 });
+                    assert_eq!(ours, by_rust(&format!("{value:.*e}", digits - 1), digits), "{value:e}");
+                }
+            }
         }
     }
 
     proptest! {
         #[test]
         fn exact_digits_read_back_to_the_bit(bits in any::<u64>(), float_bits in any::<u32>()) {
-            let (double, float) = (f64::from_bits(bits), f32::from_bits(float_bits));
-            if double.is_finite() {
-                prop_assert_eq!(double_value(double, Digits::Exact).parse::<f64>().unwrap().to_bits(), bits);
+            let (double_, float_) = (f64::from_bits(bits), f32::from_bits(float_bits));
+            if double_.is_finite() {
+                prop_assert_eq!(double(double_, Digits::Exact).parse::<f64>().unwrap().to_bits(), bits);
             }
-            if float.is_finite() {
-                prop_assert_eq!(float_value(float, Digits::Exact).parse::<f32>().unwrap().to_bits(), float_bits);
+            if float_.is_finite() {
+                prop_assert_eq!(float(float_, Digits::Exact).parse::<f32>().unwrap().to_bits(), float_bits);
+            }
+        }
+
+        #[test]
+        fn doubles_round_as_the_number_itself(
+            bits in any::<u64>(), decimal in -10_000_000i64..10_000_000, places in 0i32..9, digits in 1usize..21,
+        ) {
+            for value in [f64::from_bits(bits), decimal as f64 / 10f64.powi(places), decimal as f64 + 0.5] {
+                if value.is_finite() {
+                    let ours = double(value, Digits::Fixed { float: 7, double: digits });
+                    prop_assert_eq!(ours, by_rust(&format!("{value:.*e}", digits - 1), digits), "{:e}", value);
+                }
             }
         }
     }

@@ -3,6 +3,12 @@
 /// A quoted text of an attribute or a `string`: UTF-8 as it is, control characters escaped.
 pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len() + 2);
+    quote(bytes, &mut text);
+    text
+}
+
+/// Appends a quoted text.
+pub(super) fn quote(bytes: &[u8], text: &mut Vec<u8>) {
     text.push(b'"');
     for &byte in bytes {
         match escape(byte) {
@@ -12,7 +18,6 @@ pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
         }
     }
     text.push(b'"');
-    text
 }
 
 /// The escape of a byte that has a letter for it.

@@ -1,0 +1,259 @@
+//! Where the values of a variable stand: rows, lines, braces and comments, as ncdump has them.
+
+use std::io::{self, Write};
+
+/// Bytes of text to collect before they are written.
+const FULL: usize = 1 << 16;
+
+/// Comments that tell where in the array a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Annotations {
+    /// One for each row (`ncdump -b`).
+    pub rows: bool,
+    /// One for each value (`ncdump -f`).
+    pub values: bool,
+    /// How indices are written.
+    pub indices: IndexStyle,
+}
+
+/// How the indices of a value are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IndexStyle {
+    /// From 0, the dimension that changes fastest last.
+    #[default]
+    C,
+    /// From 1, the dimension that changes fastest first.
+    Fortran,
+}
+
+/// The text of a variable's values as far as it is made, and where the next one goes.
+pub(super) struct Layout {
+    pub(super) text: Vec<u8>,
+    pub(super) shape: Vec<u64>,
+    /// Which dimensions are unlimited.
+    unlimited: Vec<bool>,
+    /// Where the next value stands.
+    index: Vec<u64>,
+    /// Values that are still to come.
+    pub(super) left: u128,
+    /// The escaped name of the variable.
+    name: String,
+    indent: usize,
+    /// Bytes in this line, as ncdump counts them.
+    column: usize,
+    line_length: usize,
+    annotations: Annotations,
+}
+
+impl Layout {
+    /// The start of a variable's values, with `name = ` in the text.
+    pub(super) fn new(
+        name: &str,
+        shape: Vec<u64>,
+        unlimited: Vec<bool>,
+        left: u128,
+        (indent, line_length): (usize, usize),
+        annotations: Annotations,
+    ) -> Self {
+        let escaped = super::escaped_name(name);
+        let (equals, column) = match shape.len() {
+            0 | 1 => (" = ", name.len() + 4 + indent),
+            _ => (" =\n  ", 2 + indent),
+        };
+        Self {
+            text: format!("\n{:indent$} {escaped}{equals}", "").into_bytes(),
+            index: vec![0; shape.len()],
+            shape,
+            unlimited,
+            left,
+            name: escaped,
+            indent,
+            column,
+            line_length: line_length.saturating_sub(2),
+            annotations,
+        }
+    }
+
+    /// Places the next `count` values, each as `write` appends it to the text; there are so many left.
+    pub(super) fn values(
+        &mut self,
+        out: &mut dyn Write,
+        count: usize,
+        mut write: impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), io::Error> {
+        let mut at = 0;
+        while at < count {
+            if self.text.len() >= FULL {
+                self.flush(out)?;
+            }
+            self.start_row();
+            // Those that do not end a row, and no more than make a good piece of text.
+            let run =
+                usize::try_from(self.left_in_row() - 1).unwrap_or(usize::MAX).min(count - at).min(1 << 12);
+            let first = self.index.last().copied().unwrap_or(0);
+            for value in at..at + run {
+                let start = self.text.len();
+                write(value, &mut self.text);
+                self.text.extend_from_slice(b", ");
+                match self.annotations.values {
+                    false => self.fold(start),
+                    true => self.annotate_value(first + (value - at) as u64),
+                }
+            }
+            at += run;
+            self.step(run as u64);
+            if at < count && self.left_in_row() == 1 {
+                let start = self.text.len();
+                write(at, &mut self.text);
+                self.end_row(start);
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the next value starts a row; if so, its braces and its comment are placed.
+    pub(super) fn start_row(&mut self) -> bool {
+        if self.index.last().is_some_and(|&at| at > 0) {
+            return false;
+        }
+        let rank = self.shape.len();
+        // Braces round the records of an inner unlimited dimension, which CDL needs to tell their lengths.
+        for level in 1..rank {
+            let starts = self.index.get(level..).is_some_and(|inner| inner.iter().all(|&at| at == 0));
+            if starts && self.is_unlimited(level) {
+                self.text.push(b'{');
+                self.column += 1;
+            }
+        }
+        if self.annotations.rows && rank > 1 {
+            self.annotate_row();
+        }
+        true
+    }
+
+    /// Ends the row with the value whose text begins at `start`.
+    pub(super) fn end_row(&mut self, start: usize) {
+        let braces = self.closing_braces();
+        self.text.resize(self.text.len() + braces, b'}');
+        let is_last = self.left == 1;
+        if self.annotations.values {
+            self.text.push(if is_last { b';' } else { b',' });
+            self.annotate_value(self.index.last().copied().unwrap_or(0));
+        } else {
+            self.fold(start);
+            self.text.extend_from_slice(if is_last { b" ;\n" } else { b",\n  " });
+            self.column = self.indent + 2;
+        }
+        self.step(1);
+    }
+
+    /// Values of this row that are still to come.
+    pub(super) fn left_in_row(&self) -> u64 {
+        match (self.index.last(), self.shape.last()) {
+            (Some(&at), Some(&len)) => len - at,
+            _ => 1,
+        }
+    }
+
+    /// Goes on by `count` values, which do not reach beyond the row.
+    pub(super) fn step(&mut self, count: u64) {
+        self.left -= u128::from(count);
+        let mut steps = count;
+        for (at, &len) in self.index.iter_mut().zip(&self.shape).rev() {
+            *at += steps;
+            if *at < len {
+                return;
+            }
+            *at = 0;
+            steps = 1;
+        }
+    }
+
+    /// Starts a line for the text from `start` on if it does not fit in this one.
+    pub(super) fn fold(&mut self, start: usize) {
+        let len = self.text.len() - start;
+        if len + self.column > self.line_length && len > 2 {
+            let indent = self.indent + 4;
+            self.text.push(b'\n');
+            self.text.resize(self.text.len() + indent, b' ');
+            if let Some(moved) = self.text.get_mut(start..) {
+                moved.rotate_right(indent + 1);
+            }
+            self.column = indent;
+        }
+        self.column += len;
+    }
+
+    /// Writes the text.
+    pub(super) fn flush(&mut self, out: &mut dyn Write) -> Result<(), io::Error> {
+        out.write_all(&self.text)?;
+        self.text.clear();
+        Ok(())
+    }
+
+    /// The escaped name of the variable.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The variable with the indices of the next value.
+    pub(super) fn place(&self) -> String {
+        let indices: Vec<String> = self.index.iter().map(u64::to_string).collect();
+        format!("{}({})", self.name, indices.join(","))
+    }
+
+    /// `// name(1,2, 0-9)`
+    fn annotate_row(&mut self) {
+        let (row, len) = match (self.index.split_last(), self.shape.last()) {
+            (Some((_, row)), Some(len)) => (row, *len),
+            _ => return,
+        };
+        let place = match self.annotations.indices {
+            IndexStyle::C => {
+                let row: String = row.iter().map(|at| format!("{at},")).collect();
+                let range = if len == 1 { "0".to_owned() } else { format!(" 0-{}", len - 1) };
+                row + &range
+            }
+            IndexStyle::Fortran => {
+                let range = if len == 1 { "1".to_owned() } else { format!("1-{len} ") };
+                let row: String = row.iter().rev().map(|at| format!(",{}", at + 1)).collect();
+                range + &row
+            }
+        };
+        let comment = format!("// {}({place})\n{:indent$}    ", self.name, "", indent = self.indent);
+        self.text.extend_from_slice(comment.as_bytes());
+        self.column = 4 + self.indent;
+    }
+
+    /// `// name(1,2,3)`, where the last index is not yet that of the layout.
+    fn annotate_value(&mut self, last: u64) {
+        let row = self.index.split_last().map_or(&[][..], |(_, row)| row);
+        let place = match self.annotations.indices {
+            IndexStyle::C => {
+                let row: String = row.iter().map(|at| format!("{at},")).collect();
+                format!("{row}{last}")
+            }
+            IndexStyle::Fortran => {
+                let row: String = row.iter().rev().map(|at| format!(",{}", at + 1)).collect();
+                format!("{}{row}", last + 1)
+            }
+        };
+        self.text.extend_from_slice(format!("  // {}({place})\n    ", self.name).as_bytes());
+    }
+
+    fn closing_braces(&self) -> usize {
+        let rank = self.shape.len();
+        let ends = |level: usize| {
+            let outer = level..rank.saturating_sub(1);
+            outer.into_iter().all(|at| {
+                self.index.get(at).copied().unwrap_or(0) + 1 == self.shape.get(at).copied().unwrap_or(1)
+            })
+        };
+        (1..rank).filter(|&level| self.is_unlimited(level) && ends(level)).count()
+    }
+
+    fn is_unlimited(&self, level: usize) -> bool {
+        self.unlimited.get(level).copied().unwrap_or(false)
+    }
+}
