@@ -136,7 +136,7 @@ impl Cdl {
 /// let text = "netcdf d { dimensions: t = UNLIMITED ; variables: short v(t) ; data: v = 1, _, 3 ; }";
 /// let mut file = CdlFile::open(Cursor::new(text))?;
 /// assert_eq!(file.cdl().groups[0].dimensions[0].len, 3);
-/// file.values(0, 3, &mut |block| {
+/// file.values(0, 3, &mut |block, _| {
 ///     let CdlBlock::Elements(bytes) = block else { unreachable!() };
 ///     assert_eq!(*bytes, [1i16, -32767, 3].map(i16::to_ne_bytes).concat());
 ///     Ok::<u64, CdlError>(0)
@@ -184,12 +184,23 @@ impl<R: Read + Seek> CdlFile<R> {
         let (dimensions, fill) = (self.cdl.lengths_of(variable), variable.fill());
         let wanted = Wanted {
             path: &variable.path,
-            nc_type: variable.nc_type,
             dimensions: &dimensions,
             fill: &fill,
             first,
         };
         values::read(&mut self.input, &wanted, sink)
+    }
+
+    /// Bytes of the text.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.input.len()
+    }
+
+    /// Whether there is no text; what was opened has some.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// How far the text is read, in bytes.

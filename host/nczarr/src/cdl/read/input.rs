@@ -30,6 +30,8 @@ impl Mark {
 #[derive(Debug)]
 pub(super) struct Input<R> {
     source: R,
+    /// Bytes of the text.
+    len: u64,
     buffer: Vec<u8>,
     /// What is still to be read of the buffer.
     at: usize,
@@ -42,9 +44,12 @@ pub(super) struct Input<R> {
 }
 
 impl<R: Read + Seek> Input<R> {
-    pub(super) fn new(source: R) -> Result<Self, CdlError> {
+    pub(super) fn new(mut source: R) -> Result<Self, CdlError> {
+        let len = source.seek(SeekFrom::End(0))?;
+        source.seek(SeekFrom::Start(0))?;
         let mut input = Self {
             source,
+            len,
             buffer: vec![0; BUFFER],
             at: 0,
             end: 0,
@@ -53,7 +58,6 @@ impl<R: Read + Seek> Input<R> {
             line: 1,
             line_start: 0,
         };
-        input.source.seek(SeekFrom::Start(0))?;
         // The mark of UTF-8 that some editors put in front.
         if input.rest(3)?.starts_with(b"\xEF\xBB\xBF") {
             input.take(3);
@@ -138,6 +142,10 @@ impl<R: Read + Seek> Input<R> {
                 _ => self.step(),
             }
         }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.len
     }
 
     /// Bytes of the text before the reader.

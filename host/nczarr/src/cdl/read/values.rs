@@ -3,7 +3,7 @@
 use std::io::{Read, Seek};
 
 use super::error::{CdlError, CdlFault};
-use super::extent::{Level, levels, unit};
+use super::extent::{levels, unit};
 use super::input::{Input, Mark};
 use super::lexer::Constant;
 use super::number::{self, Element, Number};
@@ -20,13 +20,13 @@ pub enum CdlBlock<'a> {
     Strings(&'a mut Strings),
 }
 
-/// Takes the values of a variable block by block, and says how many come in the next one; 0 ends it.
-pub type Blocks<'a, E> = &'a mut dyn FnMut(CdlBlock<'_>) -> Result<u64, E>;
+/// Takes the values of a variable block by block, each with the bytes of the text that are read, and says how many
+/// values come in the next one; 0 ends it.
+pub type Blocks<'a, E> = &'a mut dyn FnMut(CdlBlock<'_>, u64) -> Result<u64, E>;
 
 /// What is known of a variable when its values are read.
 pub(super) struct Wanted<'a> {
     pub(super) path: &'a str,
-    pub(super) nc_type: NcType,
     /// Lengths, and whether each is unlimited.
     pub(super) dimensions: &'a [(u64, bool)],
     /// What `_` and missing values are.
@@ -51,16 +51,15 @@ pub(super) fn read<R: Read + Seek, E: From<CdlError>>(
             levels.iter().map(|level| level.len.checked_mul(level.inner)).collect();
         let sizes = sizes?;
         sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))?;
-        Some((levels, sizes))
+        Some(sizes)
     };
-    let Some((levels, sizes)) = shape() else {
+    let Some(sizes) = shape() else {
         let mark = input.mark();
         return Err(input.fault(mark, super::extent::uncountable(wanted.path)).into());
     };
     let mut reader = Reader {
         input,
         path: wanted.path,
-        levels,
         sizes,
         unit: unit(wanted.dimensions),
         is_scalar: wanted.dimensions.is_empty(),
@@ -90,7 +89,6 @@ pub(super) fn read<R: Read + Seek, E: From<CdlError>>(
 struct Reader<'a, 'b, R, E> {
     input: &'a mut Input<R>,
     path: &'a str,
-    levels: Vec<Level>,
     /// Values, or braces, that each level has room for.
     sizes: Vec<u64>,
     /// Bytes that each text of char takes, or a multiple of them.
@@ -249,7 +247,7 @@ impl<R: Read + Seek, E: From<CdlError>> Reader<'_, '_, R, E> {
         }
         self.held += 1;
         if self.held == self.wanted {
-            self.wanted = (self.sink)(buffer.block())?;
+            self.wanted = (self.sink)(buffer.block(), self.input.position())?;
             self.held = 0;
             buffer.clear();
         }
