@@ -1,0 +1,257 @@
+//! From what a text declares to the metadata of a dataset.
+
+use ncz_nczarr::cdl::{Cdl, CdlGroup, CdlVariable, Special};
+use ncz_nczarr::{
+    Attribute, DataError, Dtype, FilterError, Format, Hierarchy, NcType, NewFill, NewVariable, NczarrError,
+    Quantize, Session, Storage,
+};
+use ncz_registry::spec::{ChainSpec, StageSpec};
+use serde_json::Value as Json;
+
+use super::{GenerateError, GenerateOptions, Plan};
+
+/// Bytes of a string where nobody says how many, as in netcdf-c.
+const STRING_LENGTH: usize = 128;
+
+const SHUFFLE: u32 = 2;
+const DEFLATE: u32 = 1;
+const FLETCHER32: u32 = 3;
+
+pub(super) fn plan(cdl: &Cdl, session: &Session, options: &GenerateOptions) -> Result<Plan, GenerateError> {
+    let mut hierarchy = Hierarchy::new(options.format);
+    hierarchy.xarray = !options.noxarray;
+    let mut notes = cdl.notes.clone();
+    for group in &cdl.groups {
+        add_group(&mut hierarchy, group)?;
+    }
+    let mut chains = Vec::with_capacity(cdl.variables.len());
+    for variable in &cdl.variables {
+        add_variable(&mut hierarchy, cdl, variable, &mut notes).map_err(at(variable.line))?;
+        chains.push(codecs(&mut hierarchy, variable, session)?);
+    }
+    Ok(Plan { hierarchy, notes, chains })
+}
+
+/// What to make of an error of what this line declares.
+fn at<E: Into<DataError>>(line: u64) -> impl Fn(E) -> GenerateError {
+    move |source| GenerateError::Definition { line, source: Box::new(source.into()) }
+}
+
+fn add_group(hierarchy: &mut Hierarchy, group: &CdlGroup) -> Result<(), GenerateError> {
+    if let Some((parent, _)) = group.path.rsplit_once('/').filter(|_| !group.name.is_empty()) {
+        let parent = if parent.is_empty() { "/" } else { parent };
+        hierarchy.add_group(parent, &group.name).map_err(at(group.line))?;
+    }
+    for dimension in &group.dimensions {
+        hierarchy
+            .add_dimension(&group.path, &dimension.name, dimension.len, dimension.unlimited)
+            .map_err(at(dimension.line))?;
+    }
+    let made = hierarchy.group_mut(&group.path).map_err(at(group.line))?;
+    for (attribute, line) in &group.attributes {
+        made.set_attribute(attribute.clone()).map_err(at(*line))?;
+    }
+    Ok(())
+}
+
+fn add_variable(
+    hierarchy: &mut Hierarchy,
+    cdl: &Cdl,
+    variable: &CdlVariable,
+    notes: &mut Vec<String>,
+) -> Result<(), DataError> {
+    let special = &variable.special;
+    let group = cdl.groups.get(variable.group).map_or("/", |group| group.path.as_str());
+    let mut new = match variable.nc_type {
+        // Version 3 has strings of any length.
+        NcType::String if hierarchy.format == Format::Zarr3 => {
+            NewVariable::of_dtype(&variable.name, Dtype::vlen_text(), Some(NcType::String))
+        }
+        NcType::String => {
+            string_variable(hierarchy, variable, notes)
+        }
+        nc_type => NewVariable::new(&variable.name, nc_type),
+    };
+    new = new.dimensions(cdl.dimensions_of(variable).iter().map(ToString::to_string));
+    if let Some(order) = special.order {
+        new = new.byte_order(order);
+    }
+    new = layout(new, cdl, variable)?;
+    // Values that nobody wrote are undefined, which an attribute may stand beside all the same.
+    let odd_fill = special.fill.clone().filter(|_| special.no_fill);
+    new = match (&special.fill, special.no_fill) {
+        (_, true) => new.fill(NewFill::None),
+        (Some(value), false) => new.fill(NewFill::Value(value.clone())),
+        (None, false) => new,
+    };
+    for (attribute, _) in &variable.attributes {
+        new = new.attribute(attribute.clone());
+    }
+    if let Some((mode, significant)) = special.quantize {
+        let quantize = Quantize::new(mode, significant, variable.nc_type).map_err(|source| {
+            DataError::Filter(Box::new(FilterError::Quantize { variable: variable.path.clone(), source }))
+        })?;
+        new = new.attribute(quantize.attribute());
+    }
+    let made = hierarchy.add_variable(group, new)?;
+    if let Some(value) = odd_fill {
+        made.set_attribute(Attribute::new("_FillValue", value))?;
+    }
+    Ok(())
+}
+
+/// A variable whose strings have the length that attributes say, else netcdf-c's, else that of the longest.
+fn string_variable(hierarchy: &Hierarchy, variable: &CdlVariable, notes: &mut Vec<String>) -> NewVariable {
+    let new = NewVariable::new(&variable.name, NcType::String);
+    let is_said = variable.attributes.iter().any(|(attribute, _)| attribute.name == "_nczarr_maxstrlen")
+        || hierarchy.root.attribute("_nczarr_default_maxstrlen").is_some();
+    if is_said || variable.longest <= STRING_LENGTH {
+        return new;
+    }
+    notes.push(format!(
+        "{}: its strings take {} bytes each, because the longest has so many; netcdf-c would cut them after {STRING_LENGTH}",
+        variable.path, variable.longest
+    ));
+    new.string_length(variable.longest)
+}
+
+/// Storage class and chunks.
+fn layout(new: NewVariable, cdl: &Cdl, variable: &CdlVariable) -> Result<NewVariable, NczarrError> {
+    let Special { storage, chunks, .. } = &variable.special;
+    let wrong = |reason: &str| NczarrError::Definition {
+        kind: "variable",
+        path: variable.path.clone(),
+        reason: reason.to_owned(),
+    };
+    let is_unlimited = cdl.lengths_of(variable).iter().any(|&(_, unlimited)| unlimited);
+    match (storage, chunks) {
+        (Some(Storage::Contiguous | Storage::Compact), Some(_)) => {
+            Err(wrong("its _Storage is one block, and its _ChunkSizes say chunks; delete one of them"))
+        }
+        (Some(Storage::Contiguous | Storage::Compact), None) if is_unlimited => {
+            Err(wrong("it has an unlimited dimension, so its _Storage is \"chunked\""))
+        }
+        (Some(storage), None) => Ok(new.storage(*storage)),
+        (_, Some(chunks)) => Ok(new.chunks(chunks.clone())),
+        (None, None) => Ok(new),
+    }
+}
+
+/// Gives a variable its codecs; says them as text.
+fn codecs(
+    hierarchy: &mut Hierarchy,
+    variable: &CdlVariable,
+    session: &Session,
+) -> Result<String, GenerateError> {
+    let special = &variable.special;
+    let at = at::<DataError>(variable.line);
+    if let Some(text) = &special.codecs {
+        let chain = whole_chain(hierarchy, variable, session, text).map_err(at)?;
+        agree(hierarchy, variable, session)?;
+        return Ok(chain);
+    }
+    let spec_error = |source| DataError::Spec { variable: variable.path.clone(), source: Box::new(source) };
+    let filter = |error: FilterError| DataError::Filter(Box::new(error));
+    let mut filters = session.define_filters(hierarchy, &variable.path).map_err(filter).map_err(&at)?;
+    for stage in standard(special) {
+        filters.define_stage(stage).map_err(filter).map_err(&at)?;
+    }
+    if let Some(text) = &special.filter {
+        let chain = ChainSpec::parse(text).map_err(spec_error).map_err(&at)?;
+        for stage in chain.stages() {
+            filters.define_stage(stage.clone()).map_err(filter).map_err(&at)?;
+        }
+    }
+    let made = hierarchy.variable(&variable.path).map_err(DataError::from).map_err(&at)?;
+    let spec = ChainSpec::from_json(hierarchy.format.dialect(), &made.filters).map_err(spec_error).map_err(&at)?;
+    if spec.is_empty() {
+        return Ok(String::new());
+    }
+    let chain = session.bind(made, hierarchy.format, &spec).map_err(&at)?;
+    Ok(chain.to_string())
+}
+
+/// The filters that have special attributes of their own, in ncgen's order.
+fn standard(special: &Special) -> Vec<StageSpec> {
+    let filter = |id, params| StageSpec::Filter { id, params };
+    let mut stages = Vec::new();
+    if special.fletcher32 {
+        stages.push(filter(FLETCHER32, Vec::new()));
+    }
+    if special.shuffle {
+        stages.push(filter(SHUFFLE, Vec::new()));
+    }
+    if let Some(level) = special.deflate {
+        stages.push(filter(DEFLATE, vec![level]));
+    }
+    stages
+}
+
+/// The chain that `_Codecs` says: all of it, in its order.
+fn whole_chain(
+    hierarchy: &mut Hierarchy,
+    variable: &CdlVariable,
+    session: &Session,
+    text: &str,
+) -> Result<String, DataError> {
+    let spec = ChainSpec::parse(text)
+        .map_err(|source| DataError::Spec { variable: variable.path.clone(), source: Box::new(source) })?;
+    let format = hierarchy.format;
+    let made = hierarchy.variable_mut(&variable.path)?;
+    if spec.is_empty() {
+        return Ok(String::new());
+    }
+    if matches!(made.storage, Storage::Contiguous | Storage::Compact) {
+        made.storage = Storage::Chunked;
+    }
+    session.define(made, format, &spec).map(|chain| chain.to_string())
+}
+
+/// The other attributes have to say no more than `_Codecs`, which the variable has already.
+fn agree(hierarchy: &Hierarchy, variable: &CdlVariable, session: &Session) -> Result<(), GenerateError> {
+    let special = &variable.special;
+    let contradicts =
+        |other| GenerateError::Codecs { line: variable.line, variable: variable.path.clone(), other };
+    let line = at::<DataError>(variable.line);
+    let made = hierarchy.variable(&variable.path).map_err(DataError::from).map_err(&line)?;
+    // Each by itself: what one means does not depend on the rest.
+    let stored = |stage: StageSpec| -> Option<Json> {
+        let mut alone = made.clone();
+        session.define(&mut alone, hierarchy.format, &ChainSpec::new(vec![stage])).ok()?;
+        alone.filters.into_iter().next()
+    };
+    let says = |stage: StageSpec| {
+        stored(stage).is_none_or(|wanted| made.filters.iter().any(|have| is_same(have, &wanted)))
+    };
+    for (stage, name) in standard(special).into_iter().map(|stage| match stage {
+        StageSpec::Filter { id: FLETCHER32, .. } => (stage, "_Fletcher32"),
+        StageSpec::Filter { id: SHUFFLE, .. } => (stage, "_Shuffle"),
+        _ => (stage, "_DeflateLevel"),
+    }) {
+        if !says(stage) {
+            return Err(contradicts(name));
+        }
+    }
+    if let Some(text) = &special.filter {
+        let spec = ChainSpec::parse(text).map_err(|source| DataError::Spec {
+            variable: variable.path.clone(),
+            source: Box::new(source),
+        });
+        for stage in spec.map_err(&line)?.stages() {
+            if !says(stage.clone()) {
+                return Err(contradicts("_Filter"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether two codecs agree in what both say. The element size of shuffle is what writers disagree about.
+fn is_same(left: &Json, right: &Json) -> bool {
+    let (Some(left), Some(right)) = (left.as_object(), right.as_object()) else { return false };
+    left.iter().all(|(key, value)| match right.get(key) {
+        Some(other) if value.is_object() => is_same(value, other),
+        Some(other) => key == "elementsize" || value == other,
+        None => true,
+    })
+}
