@@ -6,7 +6,9 @@
 //! - [`registry`]: from `HDF5_PLUGIN_PATH` to codecs and chains of them.
 //! - [`store`]: where the bytes of a dataset live.
 //! - [`nczarr`]: what they mean: metadata, types, chunks, hyperslabs.
+//! - [`generate`](mod@generate): from CDL to a dataset.
 //! - [`place`]: from a path or a URL to an open dataset.
+//! - [`bench`](mod@bench): which codecs suit a variable.
 //! - [`codec`]: what the author of a plugin sees.
 //!
 //! With the feature `builtin` (on by default) the codecs blosc, bzip2, crc32c, deflate, fletcher32,
@@ -20,7 +22,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod copy;
+pub mod generate;
 pub mod place;
 pub mod repair;
 mod trace;
