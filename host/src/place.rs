@@ -180,6 +180,15 @@ impl Place {
         Ok(store)
     }
 
+    /// Opens what is there to look around in it, whether it is a dataset or not; of a path on this machine it has to
+    /// be one.
+    ///
+    /// # Errors
+    /// As [`storage`](Self::storage), and the failures of the place.
+    pub fn open_folder(&self) -> Result<Arc<dyn Store>, PlaceError> {
+        stores::open(self, Access::Read)
+    }
+
     /// Opens the dataset that is there: infers storage, version and format, unless the mode says them. The draft of
     /// NCZarr over Zarr version 3, an experiment, is not inferred: `#mode=nczarr,v3` asks for it.
     ///

@@ -1,11 +1,16 @@
 //! The command line: commands, options and their help.
 
+mod cat;
+mod bench;
 mod codec;
 mod conform;
 mod copy;
 mod dump;
+mod generate;
 mod info;
+mod ls;
 mod plugins;
+mod shell;
 mod verify;
 
 use std::path::PathBuf;
@@ -13,12 +18,19 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::cat::{ByteOrderArg, Cat};
+pub(crate) use self::bench::Bench;
 pub(crate) use self::codec::{Codec, ContainerArg};
 pub(crate) use self::conform::Conform;
-pub(crate) use self::copy::Copy;
-pub(crate) use self::dump::Dump;
+pub(crate) use self::copy::{Copy, NccopyRules};
+pub(crate) use self::dump::{Dump, IndexArg};
+pub(crate) use self::generate::Gen;
 pub(crate) use self::info::Info;
-pub(crate) use self::plugins::{Plugins, PluginsAction, PluginsList, PluginsPath, PluginsShow, PluginsWhy};
+pub(crate) use self::ls::Ls;
+pub(crate) use self::plugins::{
+    Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsPath, PluginsShow, PluginsWhy,
+};
+pub(crate) use self::shell::{Completions, Links, Man};
 pub(crate) use self::verify::Verify;
 
 /// Help that starts with an example, before the description.
@@ -56,10 +68,17 @@ pub(crate) enum Command {
     Copy(Copy),
     Info(Info),
     Dump(Dump),
+    Gen(Gen),
+    Ls(Ls),
+    Cat(Cat),
     Verify(Verify),
     Codec(Codec),
     Plugins(Plugins),
+    Bench(Bench),
     Conform(Conform),
+    Links(Links),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Where plugins come from. These options go with every command.
@@ -116,11 +135,44 @@ pub(crate) enum ShuffleSize {
     Stored,
 }
 
+/// A number of bytes: `5000000`, `64M` (10^6, as netCDF's tools), `64MiB` (2^20).
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_lowercase();
+    let factor = match unit.as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "p" | "pb" => 1e15,
+        "kib" => 1024.0,
+        "mib" => 1_048_576.0,
+        "gib" => 1_073_741_824.0,
+        _ => return Err(format!("{text:?} is no size; write 5000000, 64M or 64MiB")),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number * factor < 1e18 => Ok((number * factor) as u64),
+        _ => Err(format!("{text:?} is no size; write 5000000, 64M or 64MiB")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, wanted) in [("5000000", 5_000_000), ("1.5M", 1_500_000), ("2k", 2000), ("64MiB", 64 << 20)] {
+            assert_eq!(size(text), Ok(wanted));
+        }
+        for text in ["", "M", "-1", "5X", "1e999", "1.2.3"] {
+            assert!(size(text).is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_sound() {

@@ -4,7 +4,9 @@ use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use ncz::copy::CopyError;
+use ncz::bench::BenchError;
+use ncz::copy::{CopyError, PartialError};
+use ncz::generate::GenerateError;
 use ncz::nczarr::{DataError, PoolError};
 use ncz::place::{Location, PlaceError};
 use ncz::registry::spec::SpecError;
@@ -17,6 +19,7 @@ use crate::exit::Exit;
 use crate::filter_spec::FilterSpecError;
 use crate::output::Style;
 use crate::secrets;
+use crate::slab_spec::SlabSpecError;
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +44,14 @@ pub(crate) enum CliError {
         what: String,
         /// What is wrong with it.
         source: Box<ChunkSpecError>,
+    },
+    /// A slab on the command line is not usable.
+    #[error("--slab {text:?}")]
+    Slab {
+        /// The option's value.
+        text: String,
+        /// What is wrong with it.
+        source: Box<SlabSpecError>,
     },
     /// A name on the command line is none of the dataset's.
     #[error("there is no variable {name:?} in {dataset}; {known}")]
@@ -83,14 +94,6 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<DataError>,
     },
-    /// The values of a variable cannot be had.
-    #[error("cannot print all values of {place}; -h prints the header, -v VAR,VAR what can be read")]
-    Unprintable {
-        /// The dataset.
-        place: Location,
-        /// Why.
-        source: Box<DataError>,
-    },
     /// The store of a dataset could not be opened or read.
     #[error("cannot read {place}")]
     Store {
@@ -120,6 +123,32 @@ pub(crate) enum CliError {
         state: &'static str,
         /// Why.
         source: Box<CopyError>,
+    },
+    /// A copy that is kept when it is interrupted could not be begun or ended.
+    #[error("cannot go on with the copy")]
+    Resume {
+        /// Why.
+        source: Box<PartialError>,
+    },
+    /// No dataset was generated.
+    #[error("cannot generate {target} from {cdl}; {state}")]
+    Generate {
+        /// The text.
+        cdl: String,
+        /// Where the dataset was to go.
+        target: Location,
+        /// What there is at the target now.
+        state: &'static str,
+        /// Why.
+        source: Box<GenerateError>,
+    },
+    /// A text is no CDL, or none that a dataset can be made of.
+    #[error("cannot use {path}")]
+    Cdl {
+        /// The text.
+        path: String,
+        /// Why.
+        source: Box<GenerateError>,
     },
     /// A dataset was not verified to its end.
     #[error("cannot verify {place}")]
@@ -166,6 +195,26 @@ pub(crate) enum CliError {
     /// The threads could not be started.
     #[error("cannot start the threads; try --threads 1")]
     Threads(#[from] PoolError),
+    /// Chains could not be tried on a variable.
+    #[error("cannot try codecs on variable {path:?} of {place}")]
+    Bench {
+        /// The variable.
+        path: String,
+        /// The dataset.
+        place: Location,
+        /// Why.
+        source: Box<BenchError>,
+    },
+    /// A file could not be written, read or made.
+    #[error("cannot {what} {}", path.display())]
+    File {
+        /// What was to be done.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// A program that belongs to this one is not installed.
     #[error(
         "the program {0} is neither beside ncz nor on PATH; \
@@ -210,6 +259,7 @@ impl CliError {
             Self::Usage(_)
             | Self::Filter { .. }
             | Self::Chunks { .. }
+            | Self::Slab { .. }
             | Self::UnknownVariable { .. }
             | Self::UnknownDimension { .. }
             | Self::CodecText { .. }

@@ -14,7 +14,6 @@ mod output;
 mod path;
 mod progress;
 mod secrets;
-#[cfg_attr(not(test), expect(dead_code, reason = "the commands that use it follow"))]
 mod slab_spec;
 mod suggest;
 mod talk;
@@ -74,10 +73,17 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
         Command::Copy(options) => commands::copy::run(options, registry, &mut out, style, talk)?,
         Command::Info(options) => commands::info::run(options, registry, &mut out, style)?,
         Command::Dump(options) => commands::dump::run(options, registry, &mut out, talk)?,
+        Command::Gen(options) => commands::generate::run(options, registry, &mut out, style, talk)?,
+        Command::Ls(options) => commands::ls::run(options, registry, &mut out, style, talk)?,
+        Command::Cat(options) => commands::cat::run(options, registry, &mut out)?,
         Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, talk)?,
         Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
         Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,
+        Command::Bench(options) => commands::bench::run(options, registry, &mut out, style, talk)?,
         Command::Conform(options) => commands::conform::run(options)?,
+        Command::Links(options) => commands::links::run(options, &mut out)?,
+        Command::Completions(options) => commands::completions::run(options, &mut out)?,
+        Command::Man(options) => commands::man::run(options, &mut out)?,
     };
     out.flush()?;
     Ok(exit)
@@ -102,10 +108,16 @@ impl Command {
         let verbosity = match self {
             Self::Copy(options) => &options.verbosity,
             Self::Info(options) => &options.verbosity,
+            Self::Gen(options) => &options.verbosity,
+            Self::Ls(options) => &options.verbosity,
+            Self::Cat(options) => &options.verbosity,
             Self::Verify(options) => &options.verbosity,
             Self::Codec(options) => &options.verbosity,
             // Its options are those of another program.
             Self::Conform(_) => return (0, false),
+            Self::Completions(_) | Self::Man(_) => return (0, false),
+            Self::Bench(options) => &options.verbosity,
+            Self::Links(options) => &options.verbosity,
             // Its -v is that of ncdump.
             Self::Dump(options) => return (options.verbose, false),
             Self::Plugins(options) => match &options.action {
@@ -114,6 +126,7 @@ impl Command {
                 Some(PluginsAction::Why(options)) => &options.verbosity,
                 Some(PluginsAction::Show(options)) => &options.verbosity,
                 Some(PluginsAction::Path(options)) => &options.verbosity,
+                Some(PluginsAction::Avail(options)) => &options.verbosity,
             },
         };
         (verbosity.verbose, verbosity.quiet)

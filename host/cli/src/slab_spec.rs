@@ -116,8 +116,7 @@ impl Indices {
             let fault = || SlabSpecError::Number { text: text.to_owned(), piece: piece.to_owned() };
             text.trim().parse::<i64>().map_err(|_| fault())
         };
-        let optional =
-            |text: &str| if text.trim().is_empty() { Ok(None) } else { number(text).map(Some) };
+        let optional = |text: &str| if text.trim().is_empty() { Ok(None) } else { number(text).map(Some) };
         let parts: Vec<&str> = text.split(':').collect();
         match parts.as_slice() {
             [index] => number(index).map(Self::One),
@@ -150,8 +149,7 @@ impl SlabSpec {
             0.. => Some(index.unsigned_abs()),
             _ => length.checked_sub(index.unsigned_abs()),
         };
-        let beyond =
-            |index: i64| SlabSpecError::Beyond { dimension: self.dimension.clone(), length, index };
+        let beyond = |index: i64| SlabSpecError::Beyond { dimension: self.dimension.clone(), length, index };
         match self.indices {
             Indices::One(index) => {
                 let start = place(index).filter(|at| *at < length).ok_or_else(|| beyond(index))?;
@@ -269,7 +267,10 @@ mod tests {
         assert_eq!(found("model/depth=-1"), Ok(vec![Selected::all(40), one]));
         assert_eq!(found("depth=-1"), Ok(vec![Selected::all(40), one]));
         let error = found("tme=1").unwrap_err().to_string();
-        assert_eq!(error, "there is no dimension \"tme\"; did you mean \"/time\"? known: /time, /model/depth");
+        assert_eq!(
+            error,
+            "there is no dimension \"tme\"; did you mean \"/time\"? known: /time, /model/depth"
+        );
     }
 
     proptest! {

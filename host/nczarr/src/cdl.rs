@@ -22,11 +22,12 @@ use std::io::{self, Write};
 
 use serde_json::Value as Json;
 
+pub use self::c_format::CFormat;
 pub use self::data::DataWriter;
 pub use self::layout::{Annotations, IndexStyle};
 pub use self::names::escaped_name;
 pub use self::ncml::ncml;
-pub use self::number::Digits;
+pub use self::number::{Digits, number_text};
 pub use self::read::{
     Blocks as CdlBlocks, Cdl, CdlBlock, CdlDimension, CdlError, CdlFault, CdlFile, CdlGroup, CdlVariable, Special, Spot,
 };

@@ -26,6 +26,7 @@ pub(crate) enum PluginsAction {
     Why(PluginsWhy),
     Show(PluginsShow),
     Path(PluginsPath),
+    Avail(PluginsAvail),
 }
 
 /// Show every codec and every file of the search path (what `ncz plugins` does).
@@ -78,6 +79,22 @@ pub(crate) struct PluginsShow {
 #[derive(Debug, Clone, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz plugins path")]
 pub(crate) struct PluginsPath {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+/// Tell whether a codec is there: exit code 0 if it is, 1 if not.
+#[derive(Debug, Clone, Args)]
+#[command(
+    help_template = TEMPLATE,
+    before_help = "Example: ncz plugins avail zstd && ncz copy in.zarr out.zarr --codec zstd,3"
+)]
+pub(crate) struct PluginsAvail {
+    /// A filter number or a codec's name
+    pub(crate) what: String,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

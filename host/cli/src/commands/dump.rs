@@ -1,29 +1,28 @@
-//! `ncz dump`: a dataset as CDL.
+//! `ncz dump`: a dataset as CDL, NcML or JSON.
+
+mod json;
+mod print;
+mod source;
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::codec::Dialect;
-use ncz::nczarr::cdl::{self, CdlOptions, DataWriter};
-use ncz::nczarr::{Array, Blocks, DataError, Dataset, Elements, NcType, Shown, StringArray, Value, Variable};
+use ncz::nczarr::cdl::{Annotations, IndexStyle, TimeForm};
+use ncz::nczarr::{Dataset, Variable};
 use ncz::place::Location;
 use ncz::registry::Registry;
-use ncz::registry::spec::{ChainSpec, format_spec_text};
 
-use crate::args::Dump;
+pub(crate) use self::json::Nested;
+pub(crate) use self::print::{CFormat, Language, Plan, print};
+pub(crate) use self::source::{Source, elements};
+use crate::args::{Dump, IndexArg};
 use crate::dataset::{open, session, unknown_variable};
 use crate::error::{CliError, with_causes};
 use crate::exit::Exit;
-use crate::filter_spec::full_path;
 use crate::path::Place;
+use crate::suggest;
 use crate::talk::Talk;
-
-/// Bytes of values to hold at a time; as typed values they are there twice.
-const BLOCK: u64 = 8 << 20;
-
-/// Bytes that a string is thought to take.
-const STRING_BYTES: usize = 64;
 
 /// Runs the command.
 pub(crate) fn run(
@@ -33,9 +32,17 @@ pub(crate) fn run(
     talk: Talk,
 ) -> Result<Exit, CliError> {
     let place = Place::parse(&options.path)?;
-    let dataset = open(&place, session(registry, options.threads, options.shuffle_size)?)?;
+    let mut plan = plan(options, &place.location);
+    // Nothing is decoded for a header, so no thread is started.
+    let threads = if plan.has_data() { options.threads } else { Some(1) };
+    let dataset = open(&place, session(registry, threads, options.shuffle_size)?)?;
+    if options.kind {
+        writeln!(out, "{}", KIND)?;
+        return Ok(Exit::Good);
+    }
+    plan.variables = wanted(options, &dataset, &place)?;
+    plan.groups = wanted_groups(options, &dataset, &place)?;
     let hierarchy = dataset.hierarchy();
-    let wanted = wanted(options, &dataset, &place)?;
     let mut findings = false;
     for warning in &hierarchy.warnings {
         talk.warn(&warning.to_string());
@@ -45,47 +52,59 @@ pub(crate) fn run(
         talk.warn(&with_causes(&lost.error()));
         findings = true;
     }
-
-    let name = options.name.clone().unwrap_or_else(|| name_of(&place.location));
-    let values_of = |variable: &Variable| wanted.as_ref().is_none_or(|paths| paths.contains(&variable.path));
-    let filters = |variable: &Variable| filter_text(&dataset, variable, options.all_filters);
-    let mut cdl_options = CdlOptions::new(&name);
-    cdl_options.special = options.special || options.all_filters;
-    cdl_options.filter_text = Some(&filters);
-    cdl_options.values_of = Some(&values_of);
-    if let Some(digits) = options.digits {
-        cdl_options.digits = digits.into();
-    }
-
-    if options.header {
-        cdl::header(out, hierarchy, &cdl_options)?;
-        return Ok(Exit::of_findings(findings));
-    }
-    // All codecs are looked up first: an error is better than half a text.
-    let mut sources = Vec::new();
-    for variable in hierarchy.variables().filter(|variable| values_of(variable)) {
-        if variable.shown().is_none() {
-            talk.warn(&format!(
-                "variable {:?} is of the Zarr type {}, which CDL cannot express; its values are left out",
-                variable.path, variable.dtype
-            ));
-            continue;
+    if plan.has_data() {
+        for variable in hierarchy.variables().filter(|variable| plan.wants(hierarchy, variable)) {
+            if variable.shown().is_none() {
+                talk.warn(&format!(
+                    "variable {:?} is of the Zarr type {}, which CDL cannot express; its values are left out",
+                    variable.path, variable.dtype
+                ));
+            }
         }
-        let source = Source::of(&dataset, variable).map_err(|source| CliError::Unprintable {
-            place: place.location.clone(),
-            source: Box::new(source),
-        })?;
-        sources.push((&variable.path, source));
     }
-    let mut sources = sources.into_iter();
-    cdl::dump(out, hierarchy, &cdl_options, &mut |variable, writer| {
-        // Variables without values are not asked for.
-        match sources.find(|(path, _)| **path == variable.path) {
-            Some((_, source)) => source.write(variable, writer, &place.location),
-            None => Ok(()),
-        }
+    print(out, &dataset, &place.location, &plan, &mut |variable, error| {
+        findings = true;
+        talk.warn(&format!("the values of variable {:?} are left out: {}", variable.path, with_causes(&error)));
+        Ok(())
     })?;
     Ok(Exit::of_findings(findings))
+}
+
+/// What netCDF calls datasets of these formats, as it does HDF5 files: they have groups and all its types.
+pub(crate) const KIND: &str = "netCDF-4";
+
+fn plan(options: &Dump, location: &Location) -> Plan {
+    let name = options.name.clone().unwrap_or_else(|| name_of(location));
+    let mut plan = Plan::new(name, location.to_string());
+    plan.language = match (options.ncml, options.json) {
+        (true, _) => Language::Ncml,
+        (_, true) => Language::Json,
+        _ => Language::Cdl,
+    };
+    plan.header = options.header;
+    plan.coordinates = options.coordinates;
+    plan.special = options.special || options.all_filters;
+    plan.all_filters = options.all_filters;
+    plan.fill_types = options.fill_types;
+    plan.properties = !options.no_properties;
+    if let Some(digits) = options.digits {
+        plan.digits = digits.into();
+    }
+    plan.times = match (options.iso_times, options.times) {
+        (true, _) => Some(TimeForm::Iso),
+        (_, true) => Some(TimeForm::Blank),
+        _ => None,
+    };
+    plan.line_length = usize::from(options.line_length);
+    plan.annotations = Annotations {
+        rows: options.annotate_rows.is_some(),
+        values: options.annotate.is_some(),
+        indices: match options.annotate.or(options.annotate_rows) {
+            Some(IndexArg::Fortran) => IndexStyle::Fortran,
+            _ => IndexStyle::C,
+        },
+    };
+    plan
 }
 
 /// The variables that `-v` names, by path; none is all.
@@ -96,15 +115,11 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
     let hierarchy = dataset.hierarchy();
     let mut wanted = Vec::new();
     for name in options.variables.iter().flat_map(|list| list.split(',')) {
-        let path = full_path(name);
-        if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path == path) {
+        if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path.trim_start_matches('/') == name.trim_start_matches('/')) {
             return Err(CliError::dataset(&place.location)(lost.error().into()));
         }
-        // A bare name means every variable of that name, as in ncdump.
-        let named =
-            |variable: &&Variable| variable.path == path || (!name.contains('/') && variable.name == name);
         let before = wanted.len();
-        wanted.extend(hierarchy.variables().filter(named).map(|variable| variable.path.clone()));
+        wanted.extend(variables_named(dataset, name).map(|variable| variable.path.clone()));
         if wanted.len() == before {
             return Err(unknown_variable(place, hierarchy, name, ""));
         }
@@ -112,83 +127,48 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
     Ok(Some(wanted))
 }
 
-/// Where the values of a variable come from.
-enum Source {
-    Strings(Box<StringArray>),
-    Elements(Box<Array>),
+/// The variables that a name means, as ncdump takes it: a bare name those of every group, one with groups before it
+/// those that are so named from some group on, one that starts with `/` only that from the root on.
+pub(crate) fn variables_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a Variable> {
+    dataset.hierarchy().variables().filter(move |variable| {
+        variable.path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
+            true => rest.is_empty(),
+            false => rest.ends_with('/'),
+        })
+    })
 }
 
-impl Source {
-    fn of(dataset: &Dataset, variable: &Variable) -> Result<Self, DataError> {
-        match variable.shown().map(Shown::nc_type) {
-            Some(NcType::String) => {
-                dataset.strings(&variable.path).map(|strings| Self::Strings(Box::new(strings)))
-            }
-            _ => dataset.array(&variable.path).map(|array| Self::Elements(Box::new(array))),
-        }
-    }
-
-    /// Reads and prints the values block by block.
-    fn write(
-        &self,
-        variable: &Variable,
-        writer: &mut DataWriter<'_>,
-        place: &Location,
-    ) -> Result<(), CliError> {
-        let failed = CliError::dataset(place);
-        let mut buffer = Vec::new();
-        for slab in self.blocks() {
-            let values = match self {
-                Self::Strings(strings) => Some(Value::from(&strings.read(&slab).map_err(&failed)?)),
-                Self::Elements(array) => {
-                    let count = slab.count().iter().product::<u64>();
-                    // A block has at most `BLOCK` bytes, or one element.
-                    buffer.resize(count as usize * array.dtype().size(), 0);
-                    array.read(&slab, Elements::Native, &mut buffer).map_err(&failed)?;
-                    match variable.nc_type {
-                        Some(nc_type) => Value::from_native_bytes(nc_type, array.dtype().size(), &buffer),
-                        None => Value::from_elements(array.dtype(), &buffer),
-                    }
-                }
-            };
-            let values = values.ok_or_else(|| CliError::Values {
-                variable: variable.path.clone(),
-                dtype: variable.dtype.to_string(),
-            })?;
-            writer.write(&values)?;
-        }
-        Ok(())
-    }
-
-    fn blocks(&self) -> Blocks {
-        match self {
-            Self::Strings(strings) => {
-                // Each string has memory of its own as a value.
-                let element = strings.dtype().size().max(STRING_BYTES) as u64;
-                Blocks::new(strings.shape(), strings.chunk_shape(), element, BLOCK)
-            }
-            Self::Elements(array) => {
-                Blocks::new(array.shape(), array.chunk_shape(), array.dtype().size() as u64, BLOCK)
-            }
-        }
-    }
+/// The paths of the groups that a name means, by the same rules.
+pub(crate) fn groups_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let groups = dataset.hierarchy().groups().map(|group| group.path.as_str());
+    groups.filter(move |path| match name {
+        "" | "/" => *path == "/",
+        _ => path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
+            true => rest.is_empty(),
+            false => rest.ends_with('/'),
+        }),
+    })
 }
 
-/// What ncdump shows as `_Filter`: the filters that have no attribute of their own, or all with `-F`.
-fn filter_text(dataset: &Dataset, variable: &Variable, all: bool) -> Option<String> {
-    let spec = ChainSpec::from_json(Dialect::Numcodecs, &variable.filters).ok()?;
-    let mut shown = Vec::new();
-    for stage in spec.stages() {
-        // A codec that is not there, or has no number, is in `_Codecs` all the same.
-        let Ok(stage) = stage.resolve(&dataset.session().registry) else { continue };
-        match (stage.info.filter_id, stage.config.to_params()) {
-            (Some(1..=3), _) if !all => {}
-            (Some(id), Ok(params)) => shown.push((id, params)),
-            _ => {}
+/// The groups that `-g` names, by path; none is all.
+fn wanted_groups(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec<String>>, CliError> {
+    if options.groups.is_empty() {
+        return Ok(None);
+    }
+    let mut wanted = Vec::new();
+    for name in options.groups.iter().flat_map(|list| list.split(',')) {
+        let before = wanted.len();
+        wanted.extend(groups_named(dataset, name).map(str::to_owned));
+        if wanted.len() == before {
+            let paths = dataset.hierarchy().groups().map(|group| group.path.as_str());
+            return Err(CliError::Usage(format!(
+                "there is no group {name:?} in {}; {}",
+                place.location,
+                suggest::known(name, paths)
+            )));
         }
     }
-    let borrowed: Vec<(u32, &[u32])> = shown.iter().map(|(id, params)| (*id, params.as_slice())).collect();
-    (!borrowed.is_empty()).then(|| format_spec_text(&borrowed))
+    Ok(Some(wanted))
 }
 
 /// The name of a dataset: that of its directory without what is behind the last point.

@@ -48,9 +48,9 @@ struct Survey<'a> {
 
 /// The stored chunks of a variable.
 #[derive(Clone, Copy)]
-struct Size {
-    chunks: u64,
-    bytes: u64,
+pub(crate) struct Size {
+    pub(crate) chunks: u64,
+    pub(crate) bytes: u64,
 }
 
 impl<'a> Survey<'a> {
@@ -225,7 +225,7 @@ impl<'a> Survey<'a> {
 }
 
 /// Adds up the chunks of a variable: every object below its key but the metadata.
-fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, CliError> {
+pub(crate) fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, CliError> {
     let store: &dyn Store = &**dataset.store();
     let failed = CliError::store(&place.location);
     let prefix = if variable.key.is_empty() {
@@ -246,7 +246,7 @@ fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, C
     Ok(size)
 }
 
-fn type_words(variable: &Variable) -> String {
+pub(crate) fn type_words(variable: &Variable) -> String {
     let big =
         if variable.dtype.text().starts_with('>') && variable.dtype.size() > 1 { " big-endian" } else { "" };
     match (variable.nc_type, variable.dtype.vlen_codec()) {
@@ -260,7 +260,7 @@ fn type_words(variable: &Variable) -> String {
 }
 
 /// The lengths of a chunk, and those of the shard around it.
-fn chunks_words(variable: &Variable) -> String {
+pub(crate) fn chunks_words(variable: &Variable) -> String {
     let joined = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
     match &variable.sharding {
         _ if variable.chunk_shape.is_empty() => "1".to_owned(),
@@ -269,6 +269,6 @@ fn chunks_words(variable: &Variable) -> String {
     }
 }
 
-fn join(group: &str, name: &str) -> String {
+pub(crate) fn join(group: &str, name: &str) -> String {
     format!("{}/{name}", group.trim_end_matches('/'))
 }

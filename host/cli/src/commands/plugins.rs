@@ -4,15 +4,16 @@ mod table;
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
-use ncz::registry::Registry;
 use ncz::registry::discover::FolderState;
 use ncz::registry::report::{CodecReport, FileReport, Report, Verdict};
 use ncz::registry::search_path::Origin;
+use ncz::registry::{Entry, NotFound, Registry};
 use serde_json::{Value, json};
 
-use crate::args::{Plugins, PluginsAction, PluginsList, PluginsPath, PluginsShow, PluginsWhy};
-use crate::error::CliError;
+use crate::args::{Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsPath, PluginsShow, PluginsWhy};
+use crate::error::{CliError, with_causes};
 use crate::exit::Exit;
 use crate::output::{Style, bytes};
 
@@ -29,7 +30,42 @@ pub(crate) fn run(
         Some(PluginsAction::Why(options)) => why(options, registry, out),
         Some(PluginsAction::Show(options)) => show(options, registry, out, style),
         Some(PluginsAction::Path(options)) => path(options, registry, out, style),
+        Some(PluginsAction::Avail(options)) => avail(options, registry, out),
     }
+}
+
+/// The codec of a filter number or a name; netCDF's own names for filters count too.
+pub(crate) fn available(registry: &Registry, what: &str) -> Result<Arc<Entry>, NotFound> {
+    const NETCDF: [(&str, u32); 6] = [
+        ("deflate", 1),
+        ("szip", 4),
+        ("bzip2", 307),
+        ("blosc", 32001),
+        ("zstd", 32015),
+        ("zstandard", 32015),
+    ];
+    match what.parse() {
+        Ok(id) => registry.by_id(id),
+        Err(_) => match NETCDF.iter().find(|(name, _)| *name == what) {
+            Some((_, id)) => registry.by_id(*id),
+            None => registry.by_any_name(what),
+        },
+    }
+}
+
+fn avail(options: &PluginsAvail, registry: &Registry, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let found = available(registry, &options.what);
+    if options.json {
+        let reason = found.as_ref().err().map(|error| with_causes(error));
+        let found = json!({"schema": 1, "what": options.what, "available": found.is_ok(), "reason": reason});
+        writeln!(out, "{found:#}")?;
+    } else {
+        match &found {
+            Ok(_) => writeln!(out, "yes")?,
+            Err(error) => writeln!(out, "no: {}", with_causes(error))?,
+        }
+    }
+    Ok(Exit::of_findings(found.is_err()))
 }
 
 fn list(

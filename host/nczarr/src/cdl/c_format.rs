@@ -1,8 +1,18 @@
 //! The attribute `C_format`: how a variable's author wants its numbers printed, in the words of C's `printf`.
 
-/// A format with one conversion for numbers.
+/// A format with one conversion for numbers, as `C_format` holds it and `zmapio -F` takes it.
+///
+/// ```
+/// use ncz_nczarr::cdl::CFormat;
+///
+/// let mut text = Vec::new();
+/// if let Some(format) = CFormat::parse(b"%6.2f m", true) {
+///     format.write_float(2.5, &mut text);
+/// }
+/// assert_eq!(text, b"  2.50 m");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CFormat {
+pub struct CFormat {
     before: Vec<u8>,
     after: Vec<u8>,
     left: bool,
@@ -21,7 +31,8 @@ const LONGEST: usize = 99;
 impl CFormat {
     /// Takes a format apart; `None` if it is none, or has a conversion for something else than whole numbers
     /// (`floating` false) or fractions (true).
-    pub(super) fn parse(text: &[u8], floating: bool) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &[u8], floating: bool) -> Option<Self> {
         if text.is_empty() || text.len() > LONGEST {
             return None;
         }
@@ -71,7 +82,7 @@ impl CFormat {
     }
 
     /// Appends a finite number.
-    pub(super) fn write_float(&self, value: f64, out: &mut Vec<u8>) {
+    pub fn write_float(&self, value: f64, out: &mut Vec<u8>) {
         let size = value.abs();
         let digits = match self.conversion.to_ascii_lowercase() {
             b'e' => exponential(size, self.precision.unwrap_or(6), self.alternate),
@@ -86,7 +97,7 @@ impl CFormat {
     }
 
     /// Appends a whole number of `bits` bits.
-    pub(super) fn write_integer(&self, value: i128, bits: u32, out: &mut Vec<u8>) {
+    pub fn write_integer(&self, value: i128, bits: u32, out: &mut Vec<u8>) {
         // C takes the bits of a negative number as those of an unsigned one of at least 32 bits.
         let unsigned = if value < 0 { value + (1i128 << bits.max(32)) } else { value };
         let (negative, mut digits) = match self.conversion {

@@ -88,6 +88,45 @@ pub(super) fn attribute_value(value: &Value, at: usize, digits: Digits, out: &mu
     }
 }
 
+/// Appends number `at` of some values without any mark of its type; nothing for texts.
+///
+/// ```
+/// use ncz_nczarr::Value;
+/// use ncz_nczarr::cdl::{Digits, number_text};
+///
+/// let mut text = Vec::new();
+/// number_text(&Value::from(vec![1.5f32, f32::NAN]), 1, Digits::Exact, &mut text);
+/// assert_eq!(text, b"NaN");
+/// ```
+pub fn number_text(values: &Value, at: usize, digits: Digits, out: &mut Vec<u8>) {
+    macro_rules! integer {
+        ($values:expr) => {
+            $values.get(at).into_iter().for_each(|value| integer_value(*value, out))
+        };
+    }
+    match values {
+        Value::Byte(values) => integer!(values),
+        Value::UByte(values) => integer!(values),
+        Value::Short(values) => integer!(values),
+        Value::UShort(values) => integer!(values),
+        Value::Int(values) => integer!(values),
+        Value::UInt(values) => integer!(values),
+        Value::Int64(values) => integer!(values),
+        Value::UInt64(values) => integer!(values),
+        Value::Float(values) => match values.get(at) {
+            Some(value) if !value.is_finite() => {
+                out.extend_from_slice(special(f64::from(*value)).unwrap_or_default().as_bytes());
+            }
+            Some(value) => float_value(*value, digits, out),
+            None => {}
+        },
+        Value::Double(values) => {
+            values.get(at).into_iter().for_each(|value| double_value(*value, digits, out))
+        }
+        Value::Char(_) | Value::String(_) => {}
+    }
+}
+
 /// What a number that is not finite is called.
 pub(super) fn special(value: f64) -> Option<&'static str> {
     match value {

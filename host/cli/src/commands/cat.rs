@@ -1,0 +1,221 @@
+//! `ncz cat`: the values of one variable.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use ncz::nczarr::cdl::{Digits, number_text};
+use ncz::nczarr::{ByteOrder, Dataset, NcType, Shown, Value, Variable};
+use ncz::place::Location;
+use ncz::registry::Registry;
+
+use super::dump::{Nested, Source, elements, variables_named};
+use crate::args::{ByteOrderArg, Cat};
+use crate::dataset::{open, session, unknown_variable};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::path::Place;
+use crate::slab_spec::{self, Selected};
+
+/// Bytes of text to collect before they are written.
+const FULL: usize = 1 << 16;
+
+/// Runs the command.
+pub(crate) fn run(options: &Cat, registry: Arc<Registry>, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let place = Place::parse(&options.path)?;
+    let dataset = open(&place, session(registry, options.threads, options.shuffle_size)?)?;
+    let variable = variable(&dataset, &place, &options.variable)?;
+    let part = part(options, &dataset, variable)?;
+    if options.raw {
+        raw(options, &dataset, variable, part, out, &place.location)?;
+        return Ok(Exit::Good);
+    }
+    if variable.shown().is_none() {
+        return Err(CliError::Usage(format!(
+            "variable {:?} is of the Zarr type {}, which netCDF does not have; --raw writes its bytes",
+            variable.path, variable.dtype
+        )));
+    }
+    let mut source = Source::of(&dataset, variable).map_err(CliError::dataset(&place.location))?;
+    let counts: Vec<u64> = part.iter().map(|of| of.count).collect();
+    if options.json {
+        let mut nested = Nested::new(counts, variable);
+        for slab in source.blocks_of(part) {
+            nested.write(out, &source.read(&slab, &place.location)?)?;
+        }
+        nested.close(out)?;
+        writeln!(out)?;
+    } else {
+        let is_text = variable.nc_type == Some(NcType::Char);
+        let row = match counts.as_slice() {
+            [] | [_] if !is_text => 1,
+            [.., last] if is_text || !options.lines => *last,
+            _ => 1,
+        };
+        let mut lines = Lines { shown: variable.shown(), row, at: 0, text: Vec::new(), letters: Vec::new() };
+        for slab in source.blocks_of(part) {
+            lines.write(&source.read(&slab, &place.location)?, out)?;
+        }
+        out.write_all(&lines.text)?;
+    }
+    Ok(Exit::Good)
+}
+
+/// The variable that a name means, if it is one.
+fn variable<'a>(dataset: &'a Dataset, place: &Place, name: &'a str) -> Result<&'a Variable, CliError> {
+    let hierarchy = dataset.hierarchy();
+    // A path from the root on is one variable, whatever other groups have.
+    let exact = hierarchy
+        .variables()
+        .find(|variable| variable.path.trim_start_matches('/') == name.trim_start_matches('/'));
+    if let Some(variable) = exact {
+        return Ok(variable);
+    }
+    let path = crate::filter_spec::full_path(name);
+    if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path == path) {
+        return Err(CliError::dataset(&place.location)(lost.error().into()));
+    }
+    let found: Vec<&Variable> = variables_named(dataset, name).collect();
+    match found.as_slice() {
+        [] => Err(unknown_variable(place, hierarchy, name, "")),
+        [variable] => Ok(variable),
+        several => {
+            let paths: Vec<&str> = several.iter().map(|variable| variable.path.as_str()).collect();
+            Err(CliError::Usage(format!(
+                "several variables are named {name:?}: {}; give the path",
+                paths.join(", ")
+            )))
+        }
+    }
+}
+
+/// What `--slab` selects of each dimension.
+fn part(options: &Cat, dataset: &Dataset, variable: &Variable) -> Result<Vec<Selected>, CliError> {
+    let lengths = dataset.hierarchy().shape_of(variable);
+    let text = options.slab.as_deref().unwrap_or_default();
+    if text.is_empty() && options.slab.is_none() {
+        return Ok(lengths.into_iter().map(Selected::all).collect());
+    }
+    let failed = |source| CliError::Slab { text: text.to_owned(), source: Box::new(source) };
+    let dimensions: Vec<(String, u64)> =
+        variable.dimensions.iter().map(ToString::to_string).zip(lengths).collect();
+    slab_spec::parse(text).and_then(|specs| slab_spec::resolve(&specs, &dimensions)).map_err(failed)
+}
+
+/// The elements as bytes.
+fn raw(
+    options: &Cat,
+    dataset: &Dataset,
+    variable: &Variable,
+    part: Vec<Selected>,
+    out: &mut dyn Write,
+    place: &Location,
+) -> Result<(), CliError> {
+    if variable.dtype.is_variable_length() {
+        return Err(CliError::Usage(format!(
+            "the elements of variable {:?} ({}) have no fixed length, so that --raw cannot part them; use --json",
+            variable.path, variable.dtype
+        )));
+    }
+    let failed = CliError::dataset(place);
+    let array = dataset.array(&variable.path).map_err(&failed)?;
+    let native = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+    let swap = match options.order {
+        ByteOrderArg::Native => false,
+        ByteOrderArg::Little => native != ByteOrder::Little,
+        ByteOrderArg::Big => native != ByteOrder::Big,
+    };
+    let unit = array.dtype().swap_unit().max(1);
+    let mut buffer = Vec::new();
+    for slab in Source::cut(part, array.chunk_shape(), array.dtype().size()) {
+        elements(&array, &slab, &mut buffer).map_err(&failed)?;
+        if swap {
+            buffer.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        }
+        out.write_all(&buffer)?;
+    }
+    Ok(())
+}
+
+/// Values in lines.
+struct Lines {
+    shown: Option<Shown>,
+    /// Values of a line.
+    row: u64,
+    /// Values of this line so far.
+    at: u64,
+    text: Vec<u8>,
+    /// The text of this line, for letters.
+    letters: Vec<u8>,
+}
+
+impl Lines {
+    fn write(&mut self, values: &Value, out: &mut dyn Write) -> Result<(), CliError> {
+        let parts = if matches!(self.shown, Some(Shown::Complex(_))) { 2 } else { 1 };
+        for at in 0..values.len() / parts {
+            if let Value::Char(bytes) = values {
+                self.letters.extend(bytes.get(at));
+            } else {
+                if self.at > 0 {
+                    self.text.push(b',');
+                }
+                self.value(values, at);
+            }
+            self.at += 1;
+            if self.at == self.row {
+                self.at = 0;
+                if matches!(values, Value::Char(_)) {
+                    let letters = std::mem::take(&mut self.letters);
+                    let end = letters.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                    self.field(letters.get(..end).unwrap_or_default());
+                }
+                self.text.push(b'\n');
+            }
+            if self.text.len() >= FULL {
+                out.write_all(&self.text)?;
+                self.text.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, values: &Value, at: usize) {
+        match (self.shown, values) {
+            (Some(Shown::Complex(_)), _) => {
+                number_text(values, 2 * at, Digits::Exact, &mut self.text);
+                let mut imaginary = Vec::new();
+                number_text(values, 2 * at + 1, Digits::Exact, &mut imaginary);
+                if !imaginary.starts_with(b"-") {
+                    self.text.push(b'+');
+                }
+                self.text.extend_from_slice(&imaginary);
+                self.text.push(b'j');
+            }
+            (Some(Shown::Bytes), Value::String(rows)) => {
+                for byte in rows.get(at).into_iter().flatten() {
+                    self.text.extend_from_slice(format!("{byte:02x}").as_bytes());
+                }
+            }
+            (_, Value::String(strings)) => {
+                let text = strings.get(at).cloned().unwrap_or_default();
+                self.field(&text);
+            }
+            _ => number_text(values, at, Digits::Exact, &mut self.text),
+        }
+    }
+
+    /// A text as a field of CSV (RFC 4180): in quotes where it must be.
+    fn field(&mut self, text: &[u8]) {
+        if !text.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+            self.text.extend_from_slice(text);
+            return;
+        }
+        self.text.push(b'"');
+        for &byte in text {
+            if byte == b'"' {
+                self.text.push(b'"');
+            }
+            self.text.push(byte);
+        }
+        self.text.push(b'"');
+    }
+}

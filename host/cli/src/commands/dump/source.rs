@@ -1,0 +1,117 @@
+//! The values of a variable, block by block.
+
+use ncz::nczarr::{
+    Array, Blocks, DataError, Dataset, Elements, NcType, Shown, Slab, StringArray, Value, Variable,
+};
+use ncz::place::Location;
+
+use crate::error::CliError;
+use crate::slab_spec::Selected;
+
+/// Bytes of values to hold at a time; as typed values they are there twice.
+const BLOCK: u64 = 8 << 20;
+
+/// Bytes that a string is thought to take.
+const STRING_BYTES: usize = 64;
+
+/// Where the values of a variable come from.
+pub(crate) struct Source<'a> {
+    variable: &'a Variable,
+    values: Values,
+    buffer: Vec<u8>,
+}
+
+enum Values {
+    Strings(Box<StringArray>),
+    Elements(Box<Array>),
+}
+
+impl<'a> Source<'a> {
+    /// Looks up the codecs.
+    ///
+    /// # Errors
+    /// A codec that is missing or does not fit.
+    pub(crate) fn of(dataset: &Dataset, variable: &'a Variable) -> Result<Self, DataError> {
+        let values = match variable.shown().map(Shown::nc_type) {
+            Some(NcType::String) => Values::Strings(Box::new(dataset.strings(&variable.path)?)),
+            _ => Values::Elements(Box::new(dataset.array(&variable.path)?)),
+        };
+        Ok(Self { variable, values, buffer: Vec::new() })
+    }
+
+    /// The lengths of the variable.
+    pub(crate) fn shape(&self) -> &[u64] {
+        match &self.values {
+            Values::Strings(strings) => strings.shape(),
+            Values::Elements(array) => array.shape(),
+        }
+    }
+
+    /// All of it in pieces that fit in memory, in row-major order.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Slab> + use<> {
+        let whole: Vec<Selected> = self.shape().iter().map(|len| Selected::all(*len)).collect();
+        self.blocks_of(whole)
+    }
+
+    /// The same of a part of it.
+    pub(crate) fn blocks_of(&self, part: Vec<Selected>) -> impl Iterator<Item = Slab> + use<> {
+        let (chunks, element) = match &self.values {
+            // Each string has memory of its own as a value.
+            Values::Strings(strings) => (strings.chunk_shape(), strings.dtype().size().max(STRING_BYTES)),
+            Values::Elements(array) => (array.chunk_shape(), array.dtype().size()),
+        };
+        Self::cut(part, chunks, element)
+    }
+
+    /// A part of an array in pieces that fit in memory, where they can be of whole chunks.
+    pub(crate) fn cut(
+        part: Vec<Selected>,
+        chunks: &[u64],
+        element: usize,
+    ) -> impl Iterator<Item = Slab> + use<> {
+        let counts: Vec<u64> = part.iter().map(|of| of.count).collect();
+        let chunks: Vec<u64> = chunks.iter().zip(&part).map(|(chunk, of)| (chunk / of.step).max(1)).collect();
+        Blocks::new(&counts, &chunks, element as u64, BLOCK).map(move |block| {
+            let starts: Vec<u64> =
+                block.start().iter().zip(&part).map(|(at, of)| of.start + at * of.step).collect();
+            let steps: Vec<u64> = part.iter().map(|of| of.step).collect();
+            Slab::new(starts, block.count()).with_stride(steps)
+        })
+    }
+
+    /// The values of a block.
+    ///
+    /// # Errors
+    /// What the store or a codec has to say.
+    pub(crate) fn read(&mut self, slab: &Slab, place: &Location) -> Result<Value, CliError> {
+        let failed = CliError::dataset(place);
+        let variable = self.variable;
+        let values = match &self.values {
+            Values::Strings(strings) => Some(Value::from(&strings.read(slab).map_err(&failed)?)),
+            Values::Elements(array) => {
+                let size = array.dtype().size();
+                let bytes = elements(array, slab, &mut self.buffer).map_err(&failed)?;
+                match variable.nc_type {
+                    Some(nc_type) => Value::from_native_bytes(nc_type, size, bytes),
+                    None => Value::from_elements(array.dtype(), bytes),
+                }
+            }
+        };
+        values.ok_or_else(|| CliError::Values {
+            variable: variable.path.clone(),
+            dtype: variable.dtype.to_string(),
+        })
+    }
+}
+
+/// Reads the elements of a block. A block has at most [`BLOCK`] bytes, or one element.
+pub(crate) fn elements<'b>(
+    array: &Array,
+    slab: &Slab,
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8], DataError> {
+    let count = slab.count().iter().product::<u64>();
+    buffer.resize(count as usize * array.dtype().size(), 0);
+    array.read(slab, Elements::Native, buffer)?;
+    Ok(buffer)
+}

@@ -1,0 +1,339 @@
+//! `zmapio`: the objects of a dataset with their content, as netcdf-c's tests look at them.
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use ncz::nczarr::cdl::CFormat;
+use ncz::nczarr::{json, limits};
+use ncz::place::Place;
+use ncz::store::{Access, Depth, EntryKind, Key, KeyBuf, Prefix, Store, StoreExt};
+
+use super::getopt;
+use crate::error::{CliError, with_causes};
+
+/// How the bytes of a chunk are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Item {
+    /// Whole numbers of so many bytes.
+    Integer {
+        size: usize,
+        signed: bool,
+    },
+    Float,
+    Double,
+    Char,
+    /// Texts of so many bytes; 0 is the whole chunk.
+    String(usize),
+}
+
+/// What was asked for.
+struct Wishes {
+    path: String,
+    type_name: String,
+    item: Item,
+    format: Option<String>,
+    /// No content of chunks.
+    metadata_only: bool,
+    /// No content of `.zmetadata`.
+    skip_consolidated: bool,
+    /// Name every key on standard error first.
+    debug: bool,
+}
+
+/// Runs the tool.
+pub(super) fn run(_program: &str, arguments: Vec<OsString>) -> ExitCode {
+    let wishes = match wishes(arguments) {
+        Ok(wishes) => wishes,
+        Err(text) => {
+            // Nobody is left to tell if this fails.
+            let _ = write!(io::stderr(), "{text}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let stdout = io::stdout();
+    let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
+    let result = list(&wishes, &mut out).and_then(|()| out.flush().map_err(CliError::Output));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "fail: {}", with_causes(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+const USAGE: &str = "usage: zmapio [-t <type>][-d][-h][-x objdump][-F <format>][-T <level>][-X m] <file>\n";
+
+fn wishes(arguments: Vec<OsString>) -> Result<Wishes, String> {
+    let arguments = getopt::parse("dhvx:t:F:T:X:", arguments)
+        .map_err(|_| "unknown option\nfail: NetCDF: Invalid argument\n")?;
+    let mut wishes = Wishes {
+        path: String::new(),
+        type_name: "ubyte".to_owned(),
+        item: Item::Integer { size: 1, signed: false },
+        format: None,
+        metadata_only: false,
+        skip_consolidated: false,
+        debug: false,
+    };
+    let (mut type_given, mut action_given) = (false, false);
+    for (letter, value) in &arguments.options {
+        let value = value.as_deref().unwrap_or_default();
+        match letter {
+            'd' => wishes.debug = true,
+            'h' => wishes.metadata_only = true,
+            't' => {
+                (wishes.type_name, wishes.item) = item(value).ok_or(USAGE)?;
+                type_given = true;
+            }
+            'x' if value.eq_ignore_ascii_case("objdump") => action_given = true,
+            'x' | 'v' => return Err(USAGE.to_owned()),
+            'F' => wishes.format = Some(value.to_owned()),
+            'X' if value.contains('m') => wishes.skip_consolidated = true,
+            // The level of -T: see NCTRACING.
+            _ => {}
+        }
+    }
+    if !type_given {
+        let _ = writeln!(io::stderr(), "Default type: {}", wishes.type_name);
+    }
+    match arguments.operands.as_slice() {
+        [path] => wishes.path = super::unescaped(path),
+        [] => return Err("zmapio: no input file specified\nfail: NetCDF: Invalid argument\n".to_owned()),
+        _ => {
+            return Err(
+                "zmapio: only one input file argument permitted\nfail: NetCDF: Invalid argument\n".to_owned()
+            );
+        }
+    }
+    // A zip file by its ending; everything else has to say what it is.
+    let is_zip = !wishes.path.contains("://") && wishes.path.ends_with(".zip");
+    let mode = wishes.path.split(['#', '&']).find_map(|key| key.strip_prefix("mode=")).unwrap_or_default();
+    if !is_zip && !mode.split(',').any(|word| matches!(word, "file" | "zip" | "s3")) {
+        return Err(USAGE.to_owned());
+    }
+    if !action_given {
+        let _ = writeln!(io::stderr(), "Default action: objdump");
+    }
+    if !wishes.format_fits() {
+        return Err(format!(
+            "zmapio: -F {} does not fit the type {}\n",
+            wishes.format.unwrap_or_default(),
+            wishes.type_name
+        ));
+    }
+    Ok(wishes)
+}
+
+/// The type that a word names, and the word as it is shown.
+fn item(name: &str) -> Option<(String, Item)> {
+    let lower = name.to_ascii_lowercase();
+    let integer = |size, signed| Item::Integer { size, signed };
+    let item = match lower.as_str() {
+        "ubyte" => integer(1, false),
+        "byte" => integer(1, true),
+        "ushort" => integer(2, false),
+        "short" => integer(2, true),
+        "uint" => integer(4, false),
+        "int" => integer(4, true),
+        "uint64" => integer(8, false),
+        "int64" => integer(8, true),
+        "float" => Item::Float,
+        "double" => Item::Double,
+        "char" => Item::Char,
+        "string" => Item::String(0),
+        other => Item::String(other.strip_prefix("string/")?.parse().ok()?),
+    };
+    Some((lower, item))
+}
+
+impl Wishes {
+    fn format_fits(&self) -> bool {
+        let Some(format) = &self.format else { return true };
+        match self.item {
+            Item::Integer { .. } => CFormat::parse(format.as_bytes(), false).is_some(),
+            Item::Float | Item::Double => CFormat::parse(format.as_bytes(), true).is_some(),
+            Item::Char => format.contains("%c"),
+            Item::String(_) => format.contains("%s"),
+        }
+    }
+}
+
+fn list(wishes: &Wishes, out: &mut dyn Write) -> Result<(), CliError> {
+    let place = Place::parse(&wishes.path)?;
+    let store = place.open_store(Access::Read)?;
+    let failed = CliError::store(&place.location);
+    let mut keys = Vec::new();
+    walk(&*store, Prefix::ROOT, &mut keys).map_err(&failed)?;
+    if wishes.debug {
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(stderr, "stack:");
+        for (at, (key, _)) in keys.iter().enumerate() {
+            let _ = writeln!(stderr, "[{at}] /{}", key.as_str());
+        }
+    }
+    // Every name counts, also those without content.
+    for (at, (key, kind)) in keys.iter().enumerate() {
+        if *kind != EntryKind::Object {
+            continue;
+        }
+        let key = key.as_key();
+        let Some(bytes) = store.read_vec(key, limits::CHUNK_BYTES).map_err(&failed)? else { continue };
+        write!(out, "[{at}] /{key} : (")?;
+        let is_chunk = !key.name().starts_with('.');
+        if bytes.is_empty() {
+            writeln!(out, "0) ||")?;
+            continue;
+        }
+        let text = if is_chunk {
+            wishes.chunk(&*store, key, &bytes).map_err(&failed)?
+        } else {
+            (bytes.len(), bytes)
+        };
+        let (count, content) = text;
+        write!(out, "{count})")?;
+        if is_chunk && !matches!(wishes.item, Item::String(_)) {
+            write!(out, " ({})", wishes.type_name)?;
+        }
+        write!(out, " |")?;
+        if is_chunk && wishes.metadata_only {
+            write!(out, "...")?;
+        } else if !(wishes.skip_consolidated && key.name() == ".zmetadata") {
+            out.write_all(&content)?;
+        }
+        writeln!(out, "|")?;
+    }
+    Ok(())
+}
+
+/// All names below a prefix, each before what is below it.
+fn walk(
+    store: &dyn Store,
+    prefix: Prefix<'_>,
+    keys: &mut Vec<(KeyBuf, EntryKind)>,
+) -> Result<(), ncz::store::StoreError> {
+    let listing = store.list(prefix, Depth::One, limits::CHILDREN)?;
+    for entry in listing.entries {
+        let below = (entry.kind == EntryKind::Directory).then(|| entry.key.clone());
+        keys.push((entry.key, entry.kind));
+        if let Some(key) = below {
+            walk(store, key.as_key().into(), keys)?;
+        }
+    }
+    Ok(())
+}
+
+impl Wishes {
+    /// How many items a chunk has, and their text.
+    fn chunk(
+        &self,
+        store: &dyn Store,
+        key: Key<'_>,
+        bytes: &[u8],
+    ) -> Result<(usize, Vec<u8>), ncz::store::StoreError> {
+        let size = match self.item {
+            Item::Integer { size, .. } => size,
+            Item::Float => 4,
+            Item::Double => 8,
+            Item::Char => 1,
+            Item::String(0) => bytes.len(),
+            Item::String(size) => size,
+        };
+        let count = bytes.len().div_ceil(size);
+        let mut text = Vec::new();
+        if self.metadata_only {
+            return Ok((count, text));
+        }
+        let is_number = !matches!(self.item, Item::Char | Item::String(_));
+        let swapped = is_number && size > 1 && is_swapped(store, key)?;
+        let default = match self.item {
+            Item::Integer { signed: true, .. } => "%d",
+            Item::Integer { signed: false, .. } => "%u",
+            _ => "%f",
+        };
+        let format = self.format.as_deref().unwrap_or(default);
+        let format = CFormat::parse(format.as_bytes(), matches!(self.item, Item::Float | Item::Double));
+        for (at, item) in bytes.chunks(size).enumerate() {
+            if at > 0 {
+                text.extend_from_slice(b", ");
+            }
+            match self.item {
+                Item::Char => {
+                    let (before, after) =
+                        self.format.as_deref().unwrap_or("'%c'").split_once("%c").unwrap_or_default();
+                    text.extend_from_slice(before.as_bytes());
+                    text.extend_from_slice(item);
+                    text.extend_from_slice(after.as_bytes());
+                }
+                Item::String(width) => {
+                    let end = item.iter().position(|byte| *byte == 0).unwrap_or(item.len());
+                    let (before, after) =
+                        self.format.as_deref().unwrap_or("%s").split_once("%s").unwrap_or_default();
+                    text.extend_from_slice(before.as_bytes());
+                    text.resize(text.len() + width.saturating_sub(end), b' ');
+                    text.extend_from_slice(item.get(..end).unwrap_or_default());
+                    text.extend_from_slice(after.as_bytes());
+                }
+                _ => {
+                    // What is cut at the end is shown as if zeros followed.
+                    let mut number = [0; 8];
+                    for (to, from) in number.iter_mut().zip(item) {
+                        *to = *from;
+                    }
+                    if let (true, Some(own)) = (swapped, number.get_mut(..size)) {
+                        own.reverse();
+                    }
+                    let bits = u64::from_le_bytes(number);
+                    if let Some(format) = &format {
+                        self.number(bits, size, format, &mut text);
+                    }
+                }
+            }
+        }
+        Ok((count, text))
+    }
+
+    fn number(&self, bits: u64, size: usize, format: &CFormat, text: &mut Vec<u8>) {
+        let special = |value: f64| match value {
+            _ if value.is_finite() => None,
+            _ if value.is_nan() => Some("nan"),
+            f64::INFINITY => Some("inf"),
+            _ => Some("-inf"),
+        };
+        let fraction = match self.item {
+            Item::Float => Some(f64::from(f32::from_bits(bits as u32))),
+            Item::Double => Some(f64::from_bits(bits)),
+            _ => None,
+        };
+        match (fraction, fraction.and_then(special)) {
+            (_, Some(word)) => text.extend_from_slice(word.as_bytes()),
+            (Some(value), None) => format.write_float(value, text),
+            (None, None) => {
+                let unused = 64 - 8 * size as u32;
+                let value = match self.item {
+                    Item::Integer { signed: true, .. } => i128::from((bits << unused) as i64 >> unused),
+                    _ => i128::from(bits),
+                };
+                format.write_integer(value, 8 * size as u32, text);
+            }
+        }
+    }
+}
+
+/// Whether the array that a chunk belongs to is big-endian. Its metadata lie in one of the folders around the chunk.
+fn is_swapped(store: &dyn Store, key: Key<'_>) -> Result<bool, ncz::store::StoreError> {
+    let mut folder = key.as_str();
+    while let Some((around, _)) = folder.rsplit_once('/') {
+        folder = around;
+        let document = format!("{folder}/.zarray");
+        let Ok(document) = Key::parse(&document) else { continue };
+        if let Some(bytes) = store.read_vec(document, limits::DOCUMENT_BYTES as u64)? {
+            let parsed = json::parse(&bytes).ok();
+            let dtype = parsed.and_then(|parsed| parsed.value.get("dtype")?.as_str().map(str::to_owned));
+            return Ok(dtype.is_some_and(|dtype| dtype.starts_with('>')));
+        }
+    }
+    Ok(false)
+}
