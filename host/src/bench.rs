@@ -149,7 +149,9 @@ pub enum BenchError {
         path: String,
     },
     /// Where chunks are cannot be told, and none was met.
-    #[error("none of {tried} chunks of variable {path:?} that were asked for exists, and the store cannot list them")]
+    #[error(
+        "none of {tried} chunks of variable {path:?} that were asked for exists, and the store cannot list them"
+    )]
     NotMet {
         /// The path.
         path: String,

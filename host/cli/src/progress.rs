@@ -35,7 +35,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -143,7 +143,8 @@ impl Candidates {
                 Some(known) => known.chains(&shuffles, &mut texts),
                 None => candidates.left_out.push(LeftOut {
                     chain: codec.name.clone(),
-                    reason: "a codec does not say whether it is lossless, and this one is not known to be".to_owned(),
+                    reason: "a codec does not say whether it is lossless, and this one is not known to be"
+                        .to_owned(),
                 }),
             }
         }
@@ -173,11 +174,11 @@ impl Candidates {
         match bound {
             Ok(chain) => {
                 let same = |subject: &&mut Subject| {
-                    let json = |chain: &ncz_registry::chain::FilterChain| {
-                        chain.stored_json(Dialect::Numcodecs).ok()
-                    };
+                    let json =
+                        |chain: &ncz_registry::chain::FilterChain| chain.stored_json(Dialect::Numcodecs).ok();
                     subject.chain.len() == chain.len()
-                        && (chain.is_empty() || json(&chain).is_some_and(|own| json(&subject.chain) == Some(own)))
+                        && (chain.is_empty()
+                            || json(&chain).is_some_and(|own| json(&subject.chain) == Some(own)))
                 };
                 if self.subjects.iter_mut().find(same).is_none() {
                     let text = text.to_owned();
@@ -227,7 +228,9 @@ fn blosc(bytes: bool) -> impl Iterator<Item = (u8, String)> {
 fn is(codec: &CodecReport, id: Option<u32>, names: &[&str]) -> bool {
     match (id, codec.id) {
         (Some(id), Some(own)) => id == own,
-        (None, None) => codec.numcodecs.iter().chain(&codec.zarr_v3).any(|name| names.contains(&name.as_str())),
+        (None, None) => {
+            codec.numcodecs.iter().chain(&codec.zarr_v3).any(|name| names.contains(&name.as_str()))
+        }
         _ => false,
     }
 }

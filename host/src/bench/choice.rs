@@ -25,9 +25,8 @@ impl BenchReport {
         let trials = self.worthy();
         let scale = |value: fn(&Self, &Trial) -> f64| {
             let logs = trials.iter().map(|trial| value(self, trial).ln());
-            let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| {
-                (low.min(log), high.max(log))
-            });
+            let (low, high) = logs
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| (low.min(log), high.max(log)));
             move |trial: &Trial| match high - low {
                 range if range > 0.0 => (high - value(self, trial).ln()) / range,
                 _ => 0.0,

@@ -80,7 +80,8 @@ fn cut(variable: &Variable, bytes: u64) -> (Vec<u64>, u64) {
     let mut shape = variable.chunk_shape.clone();
     let element = variable.dtype.size().max(1) as u64;
     for axis in variable.order.axes(shape.len()) {
-        let rest = shape.iter().fold(element, |product, len| product.saturating_mul(*len)) / shape[axis].max(1);
+        let rest =
+            shape.iter().fold(element, |product, len| product.saturating_mul(*len)) / shape[axis].max(1);
         shape[axis] = (bytes / rest.max(1)).clamp(1, shape[axis].max(1));
         if shape[axis] > 1 {
             break;

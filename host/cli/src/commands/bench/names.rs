@@ -1,0 +1,111 @@
+//! Chains in few words, and the command that applies one.
+
+use ncz::registry::known;
+use ncz::registry::spec::{ChainSpec, StageSpec};
+use serde_json::{Map, Value};
+
+use crate::commands::links::quoted;
+use crate::secrets;
+
+/// A chain in few words: `shuffle | zstd 3`, `blosc lz4 5 bitshuffle`.
+pub(super) fn short(chain: &str) -> String {
+    let Ok(spec) = ChainSpec::parse(chain) else { return chain.to_owned() };
+    if chain == "none" || spec.is_empty() {
+        return "none".to_owned();
+    }
+    let words: Vec<String> = spec.stages().iter().map(stage).collect();
+    words.join(" | ")
+}
+
+fn stage(spec: &StageSpec) -> String {
+    let with = |name: &str, params: &[u32]| {
+        params.iter().fold(name.to_owned(), |words, param| format!("{words} {param}"))
+    };
+    match spec {
+        StageSpec::Named { name, params } => with(name, params),
+        StageSpec::Filter { id, params } => match known::by_id(*id) {
+            Some(filter) => with(filter.name, params),
+            None => with(&id.to_string(), params),
+        },
+        StageSpec::Json { name, config, .. } if name == "blosc" => blosc(config),
+        StageSpec::Json { name, config, .. } => {
+            // Whatever shuffle says, it is the size of the type here.
+            let shown = config.values().filter(|_| !name.ends_with("shuffle"));
+            shown.fold(name.clone(), |words, value| match value {
+                Value::String(text) => format!("{words} {text}"),
+                other => format!("{words} {other}"),
+            })
+        }
+    }
+}
+
+fn blosc(config: &Map<String, Value>) -> String {
+    let mut words = "blosc".to_owned();
+    for key in ["cname", "clevel"] {
+        match config.get(key) {
+            Some(Value::String(text)) => words.push_str(&format!(" {text}")),
+            Some(other) => words.push_str(&format!(" {other}")),
+            None => {}
+        }
+    }
+    match config.get("shuffle") {
+        Some(Value::String(text)) => words.push_str(&format!(" {text}")),
+        Some(number) => match number.as_i64() {
+            Some(1) => words.push_str(" shuffle"),
+            Some(2) => words.push_str(" bitshuffle"),
+            _ => {}
+        },
+        None => {}
+    }
+    words
+}
+
+/// The command that gives a variable these codecs.
+pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
+    let mut name = String::new();
+    for character in path.trim_start_matches('/').chars() {
+        if matches!(character, '&' | '=' | '\\' | '*') {
+            name.push('\\');
+        }
+        name.push(character);
+    }
+    if name.starts_with(['{', '[']) {
+        name.insert(0, '/');
+    }
+    let codec = quoted(&format!("{name}={chain}"));
+    format!("ncz copy {} TARGET --codec {codec}", quoted(&secrets::hide(dataset)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter_spec::{Request, Selector};
+
+    #[test]
+    fn chains_are_told_in_few_words() {
+        let blosc = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}"#;
+        for (chain, words) in [
+            ("none", "none"),
+            ("shuffle|zstd,3", "shuffle | zstd 3"),
+            ("32008,0,2", "bitshuffle 0 2"),
+            ("55555", "55555"),
+            (blosc, "blosc lz4 5 bitshuffle"),
+            (r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":1}]"#, "shuffle | zlib 1"),
+            (r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#, "zstd 3 false"),
+        ] {
+            assert_eq!(short(chain), words, "{chain}");
+        }
+    }
+
+    #[test]
+    fn the_command_means_the_variable_and_the_chain() {
+        let line = command("my data.zarr", "/g/t", "shuffle|zstd,3");
+        assert_eq!(line, "ncz copy 'my data.zarr' TARGET --codec 'g/t=shuffle|zstd,3'");
+        for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/it's"] {
+            let line = command("x", path, r#"{"id":"zstd","level":3}"#);
+            let codec = line.split_once("--codec '").unwrap().1.strip_suffix('\'').unwrap();
+            let request = Request::parse_codec(&codec.replace(r"'\''", "'")).unwrap();
+            assert_eq!(request.selector, Selector::Named(vec![path.to_owned()]), "{line}");
+        }
+    }
+}
