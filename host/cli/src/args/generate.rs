@@ -1,0 +1,58 @@
+//! Options of `ncz gen`.
+
+use clap::Args;
+
+use super::{FormatArg, TEMPLATE, Verbosity};
+
+/// Make a dataset from CDL, the text that ncz dump and ncdump print.
+///
+/// The new dataset appears when it is complete, or not at all. What a variable cannot hold is an error with its line, never cut or wrapped. Memory is bounded, however long the text is.
+#[derive(Debug, Args)]
+#[command(
+    help_template = TEMPLATE,
+    before_help = "Example: ncz gen ocean.cdl\n         \
+        ncz gen ocean.cdl -o ocean.zip\n         \
+        ncz dump -s in.zarr | sed s/degC/K/ | ncz gen - -o out.zarr",
+    after_help = "\
+CDL:
+  netcdf ocean {
+  dimensions: time = UNLIMITED ; x = 3 ;
+  variables:
+    float t(time, x) ;
+      t:units = \"K\" ; t:_ChunkSizes = 1, 3 ; t:_Filter = \"2|32015,3\" ;
+  data: t = 280, 281.5, _ ;
+  }
+  Attributes that begin with _ say how a variable is stored: _FillValue _NoFill _Storage _ChunkSizes _Shuffle
+  _DeflateLevel _Fletcher32 _Filter _Codecs _Endianness _Quantize... A dump -s has them all."
+)]
+pub(crate) struct Gen {
+    /// The CDL: a file, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) source: String,
+    /// The new dataset: a directory, a zip file if its name ends in .zip, or a URL of S3; else NAME.zarr, by the name in the text
+    #[arg(short, long = "output", value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// Metadata of the dataset; nczarr unless given
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<FormatArg>,
+    /// Write consolidated metadata (.zmetadata, or in the root's zarr.json)
+    #[arg(long)]
+    pub(crate) consolidated: bool,
+    /// Leave the values out
+    #[arg(short = 'H', long)]
+    pub(crate) header: bool,
+    /// Check the text, and make nothing
+    #[arg(long, conflicts_with_all = ["target", "overwrite"])]
+    pub(crate) check: bool,
+    /// Replace the target if it is a dataset, in one step
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Threads to work with; all cores unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
