@@ -64,6 +64,15 @@ impl Tool {
     }
 }
 
+/// Whether the environment asks for consolidated metadata, as netcdf-c takes it: `NCZARR_CONSOLIDATED` is `true`, `yes`
+/// or a number above 0.
+fn wants_consolidated() -> bool {
+    let value = std::env::var("NCZARR_CONSOLIDATED").unwrap_or_default();
+    let value = value.trim();
+    ["true", "yes"].iter().any(|word| value.eq_ignore_ascii_case(word))
+        || value.parse::<i64>().is_ok_and(|number| number > 0)
+}
+
 /// A path without the backslashes that a shell was to see.
 fn unescaped(path: &str) -> String {
     let mut plain = String::with_capacity(path.len());

@@ -113,7 +113,7 @@ fn generate(wishes: &Wishes) -> Result<Exit, CliError> {
         source: wishes.source.clone(),
         target: wishes.target.clone(),
         format: None,
-        consolidated: false,
+        consolidated: super::wants_consolidated(),
         header: wishes.header,
         check: wishes.target.is_none(),
         // As ncgen, which begins a file that is there anew.
