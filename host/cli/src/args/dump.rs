@@ -11,7 +11,7 @@ use super::{ShuffleSize, TEMPLATE};
     disable_help_flag = true,
     help_template = TEMPLATE,
     before_help = "Example: ncz dump -h in.zarr\n         ncz dump -v time,model/salinity -t in.zarr\n         ncz dump --json in.zarr | jq '.variables[0].data'",
-    after_help = "A variable that cannot be read is told of in a comment and on standard error (exit code 1); the rest is printed."
+    after_help = "A variable that cannot be read is told of in a comment and on standard error, and the rest is printed.\nThe exit code is then 1, or 3 if -v named it."
 )]
 pub(crate) struct Dump {
     /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH

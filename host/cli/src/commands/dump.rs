@@ -62,12 +62,18 @@ pub(crate) fn run(
             }
         }
     }
+    let mut lost_any = false;
     print(out, &dataset, &place.location, &plan, &mut |variable, error| {
-        findings = true;
-        talk.warn(&format!("the values of variable {:?} are left out: {}", variable.path, with_causes(&error)));
+        lost_any = true;
+        let error = with_causes(&error);
+        talk.warn(&format!("the values of variable {:?} are left out: {error}", variable.path));
         Ok(())
     })?;
-    Ok(Exit::of_findings(findings))
+    // Who names a variable wants it, whatever else can be had.
+    match lost_any && plan.variables.is_some() {
+        true => Ok(Exit::Failed),
+        false => Ok(Exit::of_findings(findings || lost_any)),
+    }
 }
 
 /// What netCDF calls datasets of these formats, as it does HDF5 files: they have groups and all its types.
@@ -115,7 +121,10 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
     let hierarchy = dataset.hierarchy();
     let mut wanted = Vec::new();
     for name in options.variables.iter().flat_map(|list| list.split(',')) {
-        if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path.trim_start_matches('/') == name.trim_start_matches('/')) {
+        if let Some(lost) = hierarchy
+            .unreadable()
+            .find(|lost| lost.path.trim_start_matches('/') == name.trim_start_matches('/'))
+        {
             return Err(CliError::dataset(&place.location)(lost.error().into()));
         }
         let before = wanted.len();

@@ -3,32 +3,7 @@ use std::fs;
 use ncz_test_support::{fixtures, unpack};
 
 use crate::bench::{assert_same_text, dump, ncz, ocean};
-
-/// Where our text differs from ncdump's, because that is wrong: dataset, its text, ours.
-const DIFFERENCES: [(&str, &str, &str); 14] = [
-    // Text that looks like JSON comes back cut.
-    ("nczarr/attrs", "v:json_number = \"1\"", "v:json_number = \"17\""),
-    // An empty string that was written is not one that is missing; both are the default fill value.
-    ("nczarr/types", "str = \"one\", NIL,", "str = \"one\", _,"),
-    ("zarr/types", "str = \"one\", NIL,", "str = \"one\", _,"),
-    ("noxarray/types", "str = \"one\", NIL,", "str = \"one\", _,"),
-    // The chunk sizes of scalars lack their end of line.
-    ("scalars", "\t\tanswer:_ChunkSizes = \t\tanswer", "\t\tanswer"),
-    ("scalars", "\t\tpi:_ChunkSizes = \t\tpi", "\t\tpi"),
-    ("scalars", "\t\tword:_ChunkSizes = \tchar", "\tchar"),
-    ("scalars", "\t\tletter:_ChunkSizes = \tdouble", "\tdouble"),
-    ("scalars", "\t\tletter:_ChunkSizes = \n", "\n"),
-    ("scalars", "\t\tword:_ChunkSizes = \n", "\n"),
-    // One attribute twice, and some that are not there.
-    (
-        "noxarray/scalars",
-        "\t\tanswer:_FillValue = -1 ;\n\t\tanswer:_FillValue = -1 ;\n",
-        "\t\tanswer:_FillValue = -1 ;\n",
-    ),
-    ("noxarray/scalars", "\t\tstring letter:_FillValue = \"\" ;\n", ""),
-    ("noxarray/scalars", "\t\tstring word:_FillValue = \"\" ;\n", ""),
-    ("noxarray/scalars", "\t\tpi:_FillValue = 9.96921e+36 ;\n", ""),
-];
+use crate::ncdump::differences;
 
 /// Compares the dump of every dataset with a stored text of ncdump 4.10.2.
 fn compare(extension: &str, options: &[&str]) {
@@ -42,9 +17,9 @@ fn compare(extension: &str, options: &[&str]) {
             let dataset = path.file_stem().unwrap().to_str().unwrap();
             let name = format!("{kind}/{dataset}");
             let mut theirs = fs::read_to_string(&path).unwrap();
-            for (file, wrong, right) in DIFFERENCES {
-                if name.ends_with(file) {
-                    theirs = theirs.replace(wrong, right);
+            for [file, wrong, right] in differences() {
+                if name.ends_with(&file) {
+                    theirs = theirs.replace(&wrong, &right);
                 }
             }
             let source = unpack(format!("netcdf-c-4.10.2/{name}.zip")).unwrap();
@@ -98,25 +73,90 @@ fn values_are_the_same_in_blocks_of_any_size_and_with_any_number_of_threads() {
 }
 
 #[test]
-fn a_missing_codec_stops_the_values_and_not_the_header() {
+fn a_variable_that_cannot_be_read_leaves_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     fs::write(root.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
-    for (name, codec) in [("a", "null"), ("b", r#"{"id": "pcodec"}"#)] {
+    for (name, codec, len) in [
+        ("a", "null", 2),
+        ("b", r#"{"id": "pcodec"}"#, 2),
+        ("c", r#"{"id": "zlib", "level": 1}"#, 2),
+        ("d", r#"{"id": "zlib", "level": 1}"#, 4 << 20),
+        ("e", "null", 1),
+    ] {
         fs::create_dir(root.join(name)).unwrap();
+        let chunk = if name == "d" { len / 4 } else { len };
         let zarray = format!(
-            r#"{{"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "<i4", "fill_value": 7, "order": "C", "compressor": {codec}, "filters": null}}"#
+            r#"{{"zarr_format": 2, "shape": [{len}], "chunks": [{chunk}], "dtype": "<i4", "fill_value": 7, "order": "C", "compressor": {codec}, "filters": null}}"#
         );
         fs::write(root.join(name).join(".zarray"), zarray).unwrap();
     }
+    fs::write(root.join("c/0"), b"no zlib").unwrap();
+    // The first blocks are fill values.
+    fs::write(root.join("d/3"), b"no zlib").unwrap();
     let path = root.to_str().unwrap();
-    let run = ncz(["dump", path]).ends(3).says(&["variable \"/b\"", "pcodec", "HDF5_PLUGIN_PATH", "-v VAR"]);
-    assert_eq!(run.stdout, "", "no half text");
+    let run = ncz(["dump", path]).ends(1).says(&[
+        "values of variable \"/b\" are left out",
+        "pcodec",
+        "HDF5_PLUGIN_PATH",
+        "values of variable \"/c\" are left out",
+        "values of variable \"/d\" are left out",
+    ]);
+    assert!(run.stdout.contains("\n a = 7, 7 ;\n\n // b cannot be read: "), "the others are there");
+    assert!(run.stdout.contains("\n // c cannot be read: "), "{}", &run.stdout[run.stdout.len() - 900..]);
+    assert!(run.stdout.contains("\n// d(2097152) and what follows cannot be read: "));
+    assert!(run.stdout.ends_with("\n e = 7 ;\n}\n"), "{}", &run.stdout[run.stdout.len() - 900..]);
     ncz(["dump", "-h", path]).ends(0);
     let run = ncz(["dump", "-v", "a", path]).ends(0);
     assert!(run.stdout.contains("\n a = 7, 7 ;"), "{}", run.stdout);
+    let json = ncz(["dump", "--json", "-v", "a,b,c,e", path]).ends(3).json();
+    assert_eq!(json["variables"][0]["data"], serde_json::json!([7, 7]));
+    assert_eq!(json["variables"][1]["data"], serde_json::json!([]));
+    assert!(json["variables"][1]["error"].as_str().unwrap().contains("pcodec"), "{json}");
+    assert_eq!(json["variables"][3].get("data"), None, "{json}");
+    assert_eq!(json["variables"][4]["data"], serde_json::json!([7]));
     let run = ncz(["info", path]).ends(1);
     assert!(run.stdout.contains("warning: variable \"/b\": codec {\"id\":\"pcodec\"}"), "{}", run.stdout);
+}
+
+#[test]
+fn json_has_the_values_the_types_and_all_digits() {
+    let folder = unpack("netcdf-c-4.10.2/nczarr/types.zip").unwrap();
+    let json = ncz(["dump", "--json", folder.path().to_str().unwrap()]).ends(0).json();
+    assert_eq!(json["schema"], 1);
+    let of = |name: &str| {
+        let variables = json["variables"].as_array().unwrap();
+        variables.iter().find(|variable| variable["name"] == name).unwrap().clone()
+    };
+    let cdl = ncz(["dump", folder.path().to_str().unwrap()]).ends(0).stdout;
+    // What CDL prints of a variable of whole numbers is its data, but for the fill value.
+    for variable in json["variables"].as_array().unwrap() {
+        let (name, data) = (variable["name"].as_str().unwrap(), &variable["data"]);
+        let mut flat = Vec::new();
+        flatten(data, &mut flat);
+        let numbers = flat.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let is_whole = matches!(
+            variable["type"].as_str(),
+            Some("byte" | "short" | "int" | "ubyte" | "uint64" | "int64")
+        );
+        if is_whole && !cdl.contains(&format!(" {name} = {numbers} ;")) {
+            assert!(cdl.contains(&format!("\n {name} =")) && cdl.contains('_'), "{name}: {numbers}\n{cdl}");
+        }
+    }
+    assert_eq!(of("f")["type"], "float");
+    let mut floats = Vec::new();
+    flatten(&of("f")["data"], &mut floats);
+    assert!(
+        floats.contains(&&serde_json::json!("NaN")) && floats.contains(&&serde_json::json!("Infinity")),
+        "{floats:?}"
+    );
+}
+
+fn flatten<'a>(data: &'a serde_json::Value, flat: &mut Vec<&'a serde_json::Value>) {
+    match data {
+        serde_json::Value::Array(items) => items.iter().for_each(|item| flatten(item, flat)),
+        other => flat.push(other),
+    }
 }
 
 #[test]
