@@ -1,23 +1,39 @@
-//! Copying a dataset, with other codecs or chunks where they are asked for.
+//! Copying a dataset or a part of it, with other codecs or chunks where they are asked for.
+//!
+//! # Memory
+//! What is decoded and encoded at the same time is bounded by [`CopyOptions::memory`], unless a single chunk is more,
+//! whatever the size of the dataset. Where chunks become others, boxes of that size are moved. If then every chunk of
+//! the original had to be decoded several times, as where rows become columns, the elements go through a scratch file
+//! ([`CopyOptions::scratch`]) in pieces that both sides have in common, so that it is decoded once. Strings of any
+//! length have no scratch file.
 
+mod append;
+mod leg;
+mod partial;
+mod plan;
 mod route;
+mod scratch;
+mod select;
+mod shape;
 pub(crate) mod strangers;
 mod strings;
 pub(crate) mod tasks;
 mod version;
+mod window;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::{
-    DataError, Dataset, Dtype, FillText, Format, Hierarchy, Kind, Order, ScalarForm, Storage, Variable,
-    VariableFault,
-};
-use ncz_registry::spec::{ChainSpec, StageSpec};
+use ncz_nczarr::{DataError, Dataset, Format};
+use ncz_registry::spec::ChainSpec;
 use ncz_store::Store;
-use serde_json::json;
+
+pub use self::append::append;
+pub use self::partial::{Partial, PartialError};
+pub use self::select::{Indices, Selection};
 
 use self::strings::AnyRoute;
 use crate::trace;
@@ -57,6 +73,28 @@ pub struct CopyOptions {
     pub consolidated: bool,
     /// Whether to leave `_ARRAY_DIMENSIONS` out, which version 2 has for xarray (netCDF's mode `noxarray`).
     pub noxarray: bool,
+    /// What to copy; everything unless told otherwise.
+    pub selection: Selection,
+    /// Whether unlimited dimensions become fixed.
+    pub fixed: bool,
+    /// Bytes of decoded and encoded data to hold at most; 160 MiB unless told otherwise. A chunk that is larger is held
+    /// all the same.
+    pub memory: Option<u64>,
+    /// The folder for scratch files; that of the system unless told otherwise. They have no names and go with the
+    /// program.
+    pub scratch: Option<PathBuf>,
+    /// Whether to take over what an interrupted copy with the same options left in the target: its objects are kept as
+    /// they are. That the original is still the same is for the caller to know.
+    pub resume: bool,
+}
+
+/// What moving data may take, and what it finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resources<'a> {
+    memory: u64,
+    scratch: Option<&'a Path>,
+    /// Whether objects that the target has are kept.
+    keep: bool,
 }
 
 /// Follows a copy, on any of its threads.
@@ -94,6 +132,8 @@ pub struct CopySummary {
     pub variables: Vec<VariableSummary>,
     /// What is stored beside the dataset and was not copied.
     pub left_out: LeftOut,
+    /// Variables that cannot be read and were left out, as [`Selection::skip_unreadable`] allows.
+    pub unreadable: Vec<Unread>,
     /// How long moving the data took.
     pub elapsed: Duration,
 }
@@ -105,6 +145,22 @@ pub struct LeftOut {
     pub keys: Vec<String>,
     /// How many more there are.
     pub more: u64,
+}
+
+/// A variable that cannot be read, so that the copy has it not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The path.
+    pub path: String,
+    /// Why it cannot be read, with all causes.
+    pub reason: String,
+}
+
+/// A variable that cannot be read, and why.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    path: String,
+    error: DataError,
 }
 
 /// What a copy did with one variable.
@@ -133,11 +189,13 @@ pub enum CopyError {
     /// Reading the original or writing the copy failed.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// A variable of the original cannot be read, so the copy would lack it.
-    #[error("the copy would lack a variable")]
+    /// Variables of the original cannot be read, so the copy would lack them.
+    #[error("the copy would lack {}, which cannot be read; leave them out to copy the rest", paths.join(", "))]
     Unreadable {
-        /// Why it cannot be read.
-        source: ncz_nczarr::NczarrError,
+        /// Their paths.
+        paths: Vec<String>,
+        /// Why the first one cannot be read.
+        source: Box<DataError>,
     },
     /// The store holds an array or a group that NCZarr's metadata do not list, as other programs add them.
     #[error(
@@ -164,6 +222,58 @@ pub enum CopyError {
     NoSuchVariable {
         /// The path.
         path: String,
+    },
+    /// The selection names a group that does not exist.
+    #[error("there is no group {path:?} in the dataset")]
+    NoSuchGroup {
+        /// The path.
+        path: String,
+    },
+    /// There is no dimension of this name in both datasets.
+    #[error("there is no dimension {dimension:?} in both datasets")]
+    NoSuchDimension {
+        /// The name.
+        dimension: String,
+    },
+    /// Several dimensions have this name.
+    #[error("there are several dimensions {dimension:?}; say which one: {}", paths.join(" or "))]
+    AmbiguousDimension {
+        /// The name.
+        dimension: String,
+        /// Two of their paths.
+        paths: Vec<String>,
+    },
+    /// A dimension that is not unlimited cannot get longer.
+    #[error(
+        "dimension {dimension:?} of the target is fixed, at {len}; only unlimited dimensions get longer: make the target \
+         anew with an unlimited one"
+    )]
+    Fixed {
+        /// The dimension.
+        dimension: String,
+        /// Its length.
+        len: u64,
+    },
+    /// The two sides of an append do not go together.
+    #[error("variable {path:?} cannot be appended to: {reason}")]
+    Disagree {
+        /// The path.
+        path: String,
+        /// In what they differ.
+        reason: String,
+    },
+    /// The selection asks for indices that a dimension has not.
+    #[error(
+        "dimension {dimension:?} has {len} indices; {} from {} with step {} are not among them",
+        indices.count, indices.start, indices.step
+    )]
+    Slab {
+        /// The dimension.
+        dimension: String,
+        /// Its length; 0 where there is no such dimension.
+        len: u64,
+        /// What was asked for.
+        indices: Indices,
     },
     /// Chunk lengths that do not fit a variable.
     #[error(
@@ -192,10 +302,10 @@ pub enum CopyError {
     Stopped,
 }
 
-/// Copies `source` to the new dataset in `target` and makes that visible at the end.
+/// Copies `source`, or what is selected of it, to the new dataset in `target` and makes that visible at the end.
 ///
 /// Chunks pass as they are where nothing that shapes them differs; else they are decoded and encoded
-/// on all threads of the source's session. Memory is bounded by a few chunks a thread.
+/// on all threads of the source's session.
 ///
 /// # Errors
 /// See [`CopyError`]; nothing is visible at the target then.
@@ -205,171 +315,72 @@ pub fn copy(
     options: &CopyOptions,
     progress: &dyn Progress,
 ) -> Result<CopySummary, CopyError> {
-    if let Some(lost) = source.hierarchy().unreadable().next() {
-        return Err(CopyError::Unreadable { source: lost.error() });
-    }
-    let left_out = strangers::left_out(source)?;
-    let hierarchy = plan(source, options, progress)?;
+    let selection = &options.selection;
+    selection.check(source.hierarchy())?;
+    let lost = selection.unreadable(source)?;
+    let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
+    let left_out = strangers::left_out(source, &has)?;
+    let hierarchy = plan::plan(source, options, &lost, progress)?;
     let session = source.session().clone();
-    let target = Dataset::create(target, hierarchy, session, options.consolidated)?;
+    let target = match options.resume {
+        true => Dataset::resume(target, hierarchy, session, options.consolidated)?,
+        false => Dataset::create(target, hierarchy, session, options.consolidated)?,
+    };
 
     let started = Instant::now();
+    let resources = Resources {
+        memory: options.memory.unwrap_or(shape::MEMORY),
+        scratch: options.scratch.as_deref(),
+        keep: options.resume,
+    };
+    let wanted = source
+        .hierarchy()
+        .variables()
+        .filter(|original| has(&original.path) && selection.has_values(&original.path));
     let mut routes = Vec::new();
-    for variable in source.hierarchy().variables() {
-        routes.push(AnyRoute::new(source, &target, variable)?);
+    for original in wanted {
+        routes.push(AnyRoute::new(source, &target, original, selection.window(original), resources)?);
     }
-    let total = routes.iter().map(AnyRoute::decoded_len).fold(0, u64::saturating_add);
-    progress.begin(Phase::Copy, total);
-    let mut variables = Vec::new();
-    for route in &routes {
-        let start = Instant::now();
-        let summary = route.copy(progress)?;
-        trace::copied(&summary, start.elapsed());
-        variables.push(summary);
-    }
+    let variables = run(&routes, progress)?;
     let elapsed = started.elapsed();
     if options.verify {
-        progress.begin(Phase::Verify, total);
+        progress.begin(Phase::Verify, total(&routes));
         for route in &routes {
             route.verify(progress)?;
         }
     }
     drop(routes);
     target.finish()?;
-    Ok(CopySummary { variables, left_out, elapsed })
+    let unreadable = lost.into_iter().map(Unread::from).collect();
+    Ok(CopySummary { variables, left_out, unreadable, elapsed })
 }
 
-/// The metadata of the copy.
-fn plan(source: &Dataset, options: &CopyOptions, progress: &dyn Progress) -> Result<Hierarchy, CopyError> {
-    let mut hierarchy = source.hierarchy().clone();
-    hierarchy.format = options.format.unwrap_or(match hierarchy.format {
-        Format::Nczarr(_) => Format::NCZARR,
-        other => other,
-    });
-    let format = hierarchy.format;
-    if format.is_nczarr() {
-        // An array alone has no place for the metadata of NCZarr.
-        hierarchy.root_array = false;
-    } else {
-        // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
-        let was_nczarr = source.hierarchy().format.is_nczarr();
-        hierarchy.nc_properties = hierarchy.nc_properties.filter(|_| !was_nczarr);
+/// Moves the data of all variables.
+fn run(routes: &[AnyRoute<'_>], progress: &dyn Progress) -> Result<Vec<VariableSummary>, CopyError> {
+    progress.begin(Phase::Copy, total(routes));
+    let mut variables = Vec::new();
+    for route in routes {
+        let start = Instant::now();
+        let summary = route.copy(progress)?;
+        trace::copied(&summary, start.elapsed());
+        variables.push(summary);
     }
-    for path in options.variables.keys() {
-        if !source.hierarchy().variables().any(|variable| variable.path == *path) {
-            return Err(CopyError::NoSuchVariable { path: path.clone() });
-        }
-    }
-    let keep = VariablePlan::default();
-    for original in source.hierarchy().variables() {
-        let plan = options.variables.get(&original.path).unwrap_or(&keep);
-        let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
-        strings::fix_length(source, original, variable, format, progress)?;
-        let was = source.hierarchy().format;
-        if (was.is_nczarr(), was.is_v3()) != (format.is_nczarr(), format.is_v3()) {
-            change_format(source, variable, format)?;
-        }
-        if was.is_v3() != format.is_v3() {
-            version::change(source, variable, format)?;
-        }
-        if format.is_nczarr() {
-            // netcdf-c reads every chunk as row-major, whatever its metadata say.
-            variable.order = Order::C;
-        }
-        if let Some(chunks) = &plan.chunks {
-            if chunks.len() != variable.shape.len() || chunks.contains(&0) {
-                let (path, rank) = (original.path.clone(), variable.shape.len());
-                return Err(CopyError::Chunks { path, rank, chunks: chunks.clone() });
-            }
-            variable.chunk_shape.clone_from(chunks);
-            if let Some(sharding) = &mut variable.sharding {
-                version::fit_shards(sharding, chunks);
-            }
-        }
-        match &plan.codecs {
-            Codecs::Keep if was.is_v3() == format.is_v3() => {
-                variable.filters = source.agreed_filters(original, format)?;
-            }
-            Codecs::Keep => variable.filters = version::filters(source, original, variable, format)?,
-            Codecs::Spec(spec) => {
-                source.session().define(variable, format, spec)?;
-            }
-            Codecs::Sensible => {
-                source.session().define(variable, format, &sensible(original, format))?;
-            }
-        }
-        let one_block = matches!(variable.storage, Storage::Contiguous | Storage::Compact);
-        let filtered = plan.codecs != Codecs::Keep && !variable.filters.is_empty();
-        if one_block && (plan.chunks.is_some() || filtered) {
-            variable.storage = Storage::Chunked;
-        }
-        if let Some(dtype) = one_byte_dtype(variable) {
-            variable.dtype = dtype;
-        }
-        if options.noxarray
-            && let Some(zattrs) = &mut variable.documents.zattrs
-        {
-            Arc::make_mut(zattrs).shift_remove("_ARRAY_DIMENSIONS");
-        }
-    }
-    hierarchy.xarray = !options.noxarray;
-    Ok(hierarchy)
+    Ok(variables)
 }
 
-/// What the other format writes otherwise for the same data.
-fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> Result<(), CopyError> {
-    let text = FillText::of(format);
-    if let Some(fill) = variable.fill.take() {
-        let unwritable = |fault: VariableFault| DataError::Unsupported {
-            variable: variable.path.clone(),
-            reason: format!("its fill value cannot be written in the other format: {fault}"),
-        };
-        variable.fill = Some(fill.respelled(&variable.dtype, text).map_err(unwritable)?);
-    }
-    if format.is_nczarr() {
-        if variable.key.is_empty() {
-            variable.key.clone_from(&variable.name);
+/// Bytes of decoded data to move, at most.
+fn total(routes: &[AnyRoute<'_>]) -> u64 {
+    routes.iter().map(AnyRoute::decoded_len).fold(0, u64::saturating_add)
+}
+
+impl From<Lost> for Unread {
+    fn from(lost: Lost) -> Self {
+        let mut reason = lost.error.to_string();
+        let mut cause = std::error::Error::source(&lost.error);
+        while let Some(error) = cause {
+            reason = format!("{reason}: {error}");
+            cause = error.source();
         }
-        variable.scalar = variable.scalar.map(|_| ScalarForm::Rank1);
-    } else {
-        // Pure Zarr has no dimensions that could be longer than the array, and scalars of its own.
-        variable.shape = source.hierarchy().shape_of(variable);
-        variable.scalar = variable.scalar.map(|_| ScalarForm::Rank0);
+        Self { path: lost.path, reason }
     }
-    Ok(())
-}
-
-/// The spelling of a one-byte integer that most readers understand, if the variable's is another one:
-/// zarr-python refuses `<i1`, as netcdf-c writes it; netcdf-c opens no dataset with szip on `|i1`.
-fn one_byte_dtype(variable: &Variable) -> Option<Dtype> {
-    let has_szip = variable.filters.iter().any(|codec| codec.get("id").is_some_and(|id| id == "szip"));
-    let text = match (variable.dtype.kind(), variable.dtype.size(), has_szip) {
-        (Kind::Int, 1, false) => "|i1",
-        (Kind::Int, 1, true) => "<i1",
-        (Kind::UInt, 1, false) => "|u1",
-        (Kind::UInt, 1, true) => "<u1",
-        _ => return None,
-    };
-    Dtype::parse(text).ok().filter(|usual| *usual != variable.dtype)
-}
-
-/// A lossless chain that suits the type of a variable, in version 3 of codecs that every reader has.
-fn sensible(variable: &Variable, format: Format) -> ChainSpec {
-    if variable.shape.is_empty() {
-        return ChainSpec::default();
-    }
-    let codec = |value: serde_json::Value| StageSpec::from_json(ncz_codec::Dialect::Numcodecs, &value).ok();
-    let zstd = codec(json!({"id": "zstd", "level": 3}));
-    let size = variable.dtype.size();
-    let numeric = matches!(
-        variable.dtype.kind(),
-        Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta | Kind::Complex
-    );
-    if numeric && size > 1 && format.is_v3() {
-        let blosc = json!({"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 1, "blocksize": 0});
-        return ChainSpec::new(codec(blosc).into_iter().collect());
-    }
-    let shuffle =
-        if numeric && size > 1 { codec(json!({"id": "shuffle", "elementsize": size})) } else { None };
-    ChainSpec::new(shuffle.into_iter().chain(zstd).collect())
 }

@@ -217,7 +217,7 @@ fn chunks(
     let largest = few.iter().filter_map(|&at| variables.get(at)).map(|variable| object_bytes(variable)).max();
     let bytes = largest.unwrap_or(0).saturating_mul(2);
     for_each(
-        Crew { pool, stores: [&**dataset.store(); 2], bytes, one_by_one: false },
+        Crew { pool, stores: [&**dataset.store(); 2], bytes, one_by_one: false, most: u64::MAX },
         few.len() as u64,
         || (),
         |(), position| match few.get(position as usize) {

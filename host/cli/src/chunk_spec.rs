@@ -1,4 +1,4 @@
-//! Chunk shapes as nccopy's `-c` takes them: `lat/100,lon/200`, `var:10,100,200` and `/`.
+//! Chunk shapes as nccopy's `-c` takes them: `lat/100,lon/200`, `var:10,100,200`, `var:` and `/`.
 
 use crate::escape;
 use crate::filter_spec::full_path;
@@ -14,6 +14,11 @@ pub(crate) enum ChunkRequest {
         path: String,
         /// The lengths of a chunk.
         lengths: Vec<u64>,
+    },
+    /// One chunk for a variable.
+    WholeVariable {
+        /// Its path.
+        path: String,
     },
     /// One chunk for each variable.
     Whole,
@@ -113,6 +118,9 @@ impl ChunkRequest {
             if matches!(lengths, "contiguous" | "compact") {
                 return Err(ChunkSpecError::Storage { word: lengths.to_owned(), path, example: "100,200" });
             }
+            if lengths.is_empty() {
+                return Ok(Self::WholeVariable { path });
+            }
             let lengths = lengths.split(',').map(length).collect::<Result<_, _>>()?;
             return Ok(Self::Variable { path, lengths });
         }
@@ -145,6 +153,11 @@ pub(crate) fn decide(
     if let Some(lengths) = named {
         return fitting(lengths, shape).map(Some);
     }
+    let is_whole =
+        |request: &ChunkRequest| matches!(request, ChunkRequest::WholeVariable { path } if path == shape.path);
+    if requests.iter().any(is_whole) {
+        return Ok(Some(shape.whole()).filter(|whole| *whole != shape.chunks));
+    }
     let whole = requests.contains(&ChunkRequest::Whole);
     let mut chunks = if whole { shape.whole() } else { shape.chunks.clone() };
     let mut touched = whole;
@@ -167,7 +180,9 @@ pub(crate) fn decide(
 /// It is.
 pub(crate) fn check(requests: &[ChunkRequest]) -> Result<(), ChunkSpecError> {
     let variables = requests.iter().filter_map(|request| match request {
-        ChunkRequest::Variable { path, .. } => Some(format!("variable {path:?}")),
+        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path } => {
+            Some(format!("variable {path:?}"))
+        }
         _ => None,
     });
     let names = variables.chain(dimensions(requests).map(|(name, _)| format!("dimension {name:?}")));
@@ -195,7 +210,7 @@ pub(crate) fn dimensions(requests: &[ChunkRequest]) -> impl Iterator<Item = (&st
 /// The variables that requests name.
 pub(crate) fn variables(requests: &[ChunkRequest]) -> impl Iterator<Item = &str> {
     requests.iter().filter_map(|request| match request {
-        ChunkRequest::Variable { path, .. } => Some(path.as_str()),
+        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path } => Some(path.as_str()),
         _ => None,
     })
 }
@@ -268,11 +283,13 @@ mod tests {
         assert_eq!(chunks(&["time/1", "g/t:2,3,4"]), Some(vec![2, 3, 4]));
         assert_eq!(chunks(&["/", "time/1"]), Some(vec![1, 73, 144]));
         assert_eq!(chunks(&["/"]), Some(vec![16, 73, 144]));
+        assert_eq!(chunks(&["g/t:", "time/1"]), Some(vec![16, 73, 144]));
+        assert_eq!(chunks(&["t:"]), None);
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        for text in ["", "time", "time/0", "time/x", "t:", "t:1,,2", "t:0", ":1", "t:contiguous", "a/1,b"] {
+        for text in ["", "time", "time/0", "time/x", "t:1,,2", "t:0", ":1", "t:contiguous", "a/1,b"] {
             assert!(ChunkRequest::parse(text).is_err(), "{text:?} was accepted");
         }
         for text in ["g/t:1,1", "g/t:1,74,1"] {

@@ -151,7 +151,23 @@ impl Dataset {
         consolidated: bool,
     ) -> Result<Self, DataError> {
         let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
-        dataset.begin(consolidated)?;
+        dataset.begin(consolidated, false)?;
+        Ok(dataset)
+    }
+
+    /// Goes on with a new dataset that was not [finished](Self::finish): as [`create`](Self::create), but what is in
+    /// the store is taken over. Whether it is of the same data is for the caller to know.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create); [`DataError::Changed`] where metadata in the store are not those of `hierarchy`.
+    pub fn resume(
+        store: Arc<dyn Store>,
+        hierarchy: Hierarchy,
+        session: Session,
+        consolidated: bool,
+    ) -> Result<Self, DataError> {
+        let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
+        dataset.begin(consolidated, true)?;
         Ok(dataset)
     }
 

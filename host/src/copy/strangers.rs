@@ -30,12 +30,12 @@ const CHUNKS: usize = 250_000;
 /// Names to keep; more are counted.
 const NAMES: usize = 100;
 
-/// Looks for what the copy will not have.
+/// Looks for what the copy will not have, though nobody said so. `has` tells of a variable whether it is copied.
 ///
 /// # Errors
 /// [`CopyError::Unlisted`] for an array or a group that NCZarr metadata do not list, [`CopyError::OtherVersion`] for one
 /// of the other version of Zarr.
-pub(super) fn left_out(source: &Dataset) -> Result<LeftOut, CopyError> {
+pub(super) fn left_out(source: &Dataset, has: &dyn Fn(&str) -> bool) -> Result<LeftOut, CopyError> {
     let mut left_out = LeftOut::default();
     let store = &**source.store();
     if !store.capabilities().list {
@@ -45,7 +45,7 @@ pub(super) fn left_out(source: &Dataset) -> Result<LeftOut, CopyError> {
         if !source.hierarchy().root_array {
             beside_members(source, store, group, &mut left_out)?;
         }
-        for variable in &group.variables {
+        for variable in group.variables.iter().filter(|variable| has(&variable.path)) {
             beside_chunks(&strings::keyed(source, variable)?, variable, store, &mut left_out)?;
         }
     }
@@ -63,6 +63,7 @@ fn beside_members(
     let listing = store.list(prefix, Depth::One, limits::CHILDREN).map_err(|error| failed(store, error))?;
     let mut members: BTreeSet<&str> = group.groups.iter().map(|child| child.name.as_str()).collect();
     members.extend(group.variables.iter().map(|variable| variable.name.as_str()));
+    members.extend(group.unreadable.iter().map(|lost| lost.name.as_str()));
     let is_directory = |entry: &Entry| entry.kind == EntryKind::Directory;
     let is_stranger = |entry: &&Entry| is_directory(entry) && !members.contains(entry.key.as_key().name());
     for entry in listing.entries.iter().filter(is_stranger) {

@@ -7,11 +7,12 @@ use ncz_nczarr::{
     Strings, Value, Variable,
 };
 use ncz_registry::spec::ChainSpec;
-use ncz_store::Store;
 
-use super::route::{Route, advance, block};
+use super::leg::kept;
+use super::route::{Route, advance, axes};
 use super::tasks::{Crew, Tiles, for_each};
-use super::{CopyError, Progress, VariableSummary};
+use super::window::Window;
+use super::{CopyError, Progress, Resources, VariableSummary, shape};
 
 /// What a string is thought to take in memory.
 const STRING_BYTES: u64 = 64;
@@ -28,11 +29,14 @@ impl<'a> AnyRoute<'a> {
         source: &'a Dataset,
         target: &'a Dataset,
         original: &Variable,
+        window: Window,
+        resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
         if original.dtype.is_variable_length() {
-            StringRoute::new(source, target, original).map(|route| Self::Strings(Box::new(route)))
+            let route = StringRoute::new(source, target, original, window, resources)?;
+            Ok(Self::Strings(Box::new(route)))
         } else {
-            Route::new(source, target, original).map(|route| Self::Chunks(Box::new(route)))
+            Ok(Self::Chunks(Box::new(Route::new(source, target, original, window, resources)?)))
         }
     }
 
@@ -65,6 +69,9 @@ impl<'a> AnyRoute<'a> {
 pub(super) struct StringRoute<'a> {
     source: StringArray,
     target: StringArray,
+    /// The keys of the target's chunks, where those that it has are kept.
+    keys: Option<Array>,
+    window: Window,
     crew: Crew<'a>,
     /// Whether stored bytes pass as they are.
     unchanged: bool,
@@ -73,31 +80,47 @@ pub(super) struct StringRoute<'a> {
 }
 
 impl<'a> StringRoute<'a> {
-    fn new(source: &'a Dataset, target: &'a Dataset, original: &Variable) -> Result<Self, CopyError> {
+    fn new(
+        source: &'a Dataset,
+        target: &'a Dataset,
+        original: &Variable,
+        window: Window,
+        resources: Resources<'a>,
+    ) -> Result<Self, CopyError> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
         let from = source.strings(&original.path)?;
         let to = target.strings(&original.path)?;
         let rank = original.shape.len();
         let json = |strings: &StringArray| strings.chain().stored_json(ncz_codec::Dialect::Numcodecs).ok();
-        let unchanged = original.dtype == planned.dtype
-            && original.chunk_shape == planned.chunk_shape
+        let same_chunks = original.chunk_shape == planned.chunk_shape && window.is_straight();
+        let unchanged = same_chunks
+            && original.dtype == planned.dtype
             && original.shape == planned.shape
             && original.order.axes(rank) == planned.order.axes(rank)
             && original.fill.as_ref().map(FillValue::bytes) == planned.fill.as_ref().map(FillValue::bytes)
             && from.chain().working() == to.chain().working()
             && json(&from).is_some()
             && json(&from) == json(&to);
-        let tile = if original.chunk_shape == planned.chunk_shape {
+        let pool = &source.session().pool;
+        let tile = if same_chunks {
             planned.chunk_shape.clone()
         } else {
-            block(original, planned, STRING_BYTES, source.session().pool.threads())
+            let budget = resources.memory / 2 / pool.threads().max(1) as u64;
+            shape::tile(&axes(original, planned, &window), STRING_BYTES, budget)
         };
         let stand_in = stand_in(source, original)?;
-        let tiles =
-            Tiles::all(&stand_in, &original.shape, &tile)?.existing(&stand_in, &**source.store(), &tile)?;
-        let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
-        let crew = Crew { pool: &source.session().pool, stores, bytes: held_bytes(&tile), one_by_one: false };
-        Ok(Self { source: from, target: to, crew, unchanged, tile, tiles })
+        let tiles = Tiles::of_window(&stand_in, &window, &tile)?;
+        let tiles = tiles.existing(&stand_in, &**source.store(), &window, &tile)?;
+        let keys = if resources.keep { Some(self::stand_in(target, planned)?) } else { None };
+        let bytes = held_bytes(&tile);
+        let crew = Crew {
+            pool,
+            stores: [&**source.store(), &**target.store()],
+            bytes,
+            one_by_one: false,
+            most: resources.memory / bytes.max(1),
+        };
+        Ok(Self { source: from, target: to, keys, window, crew, unchanged, tile, tiles })
     }
 
     fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
@@ -108,8 +131,15 @@ impl<'a> StringRoute<'a> {
             || (),
             |(), position| {
                 let index = self.tiles.index(position);
-                let moved =
-                    if self.unchanged { self.pass(&index)? } else { self.rewrite(&self.slab(&index))? };
+                let kept = match &self.keys {
+                    Some(keys) => kept(keys, self.crew.stores[1], &self.slabs(&index).1)?,
+                    None => None,
+                };
+                let moved = match kept {
+                    Some(kept) => Moved { decoded: 0, stored: kept.after, chunks: kept.chunks },
+                    None if self.unchanged => self.pass(&index)?,
+                    None => self.rewrite(&self.slabs(&index))?,
+                };
                 decoded.fetch_add(moved.decoded, Ordering::Relaxed);
                 stored.fetch_add(moved.stored, Ordering::Relaxed);
                 chunks.fetch_add(moved.chunks, Ordering::Relaxed);
@@ -134,8 +164,8 @@ impl<'a> StringRoute<'a> {
             self.tiles.len(),
             || (),
             |(), position| {
-                let slab = self.slab(&self.tiles.index(position));
-                let (ours, theirs) = (self.source.read_serial(&slab)?, self.target.read_serial(&slab)?);
+                let (from, to) = self.slabs(&self.tiles.index(position));
+                let (ours, theirs) = (self.source.read_serial(&from)?, self.target.read_serial(&to)?);
                 let same = match (&ours, &theirs) {
                     // Strings that were never written.
                     (None, _) => true,
@@ -144,7 +174,7 @@ impl<'a> StringRoute<'a> {
                 };
                 if !same {
                     let path = self.source.path().to_owned();
-                    return Err(CopyError::Verify { path, start: slab.start().to_vec() });
+                    return Err(CopyError::Verify { path, start: to.start().to_vec() });
                 }
                 advance(progress, self.tile_len())
             },
@@ -159,16 +189,17 @@ impl<'a> StringRoute<'a> {
         Ok(Moved { decoded: len, stored: len, chunks: 1 })
     }
 
-    fn rewrite(&self, slab: &Slab) -> Result<Moved, DataError> {
-        let Some(strings) = self.source.read_serial(slab)? else { return Ok(Moved::default()) };
+    fn rewrite(&self, (from, to): &(Slab, Slab)) -> Result<Moved, DataError> {
+        let Some(strings) = self.source.read_serial(from)? else { return Ok(Moved::default()) };
         let rows: Vec<&[u8]> = strings.iter().collect();
-        let written = self.target.write_serial(slab, &rows)?;
+        let written = self.target.write_serial(to, &rows)?;
         Ok(Moved { decoded: strings.byte_len() as u64, stored: written.bytes, chunks: written.chunks })
     }
 
-    /// The part of the stored array in a tile.
-    fn slab(&self, index: &[u64]) -> Slab {
-        slab_of(index, &self.tile, self.source.stored_shape())
+    /// The part of both arrays in a tile.
+    fn slabs(&self, index: &[u64]) -> (Slab, Slab) {
+        let start: Vec<u64> = index.iter().zip(&self.tile).map(|(i, tile)| i * tile).collect();
+        self.window.cut(&start, &self.tile)
     }
 
     fn tile_len(&self) -> u64 {
@@ -213,13 +244,16 @@ pub(super) fn fix_length(
     let fill = original.fill.as_ref().map_or(&[][..], FillValue::bytes);
     let longest = AtomicUsize::new(length(fill).ok_or_else(|| refused(nul("its fill value")))?);
     let (stand_in, tile) = (stand_in(source, original)?, &original.chunk_shape);
-    let tiles = Tiles::all(&stand_in, &original.shape, tile)?.existing(&stand_in, &**source.store(), tile)?;
+    let window = Window::whole(&original.shape);
+    let tiles = Tiles::of_window(&stand_in, &window, tile)?;
+    let tiles = tiles.existing(&stand_in, &**source.store(), &window, tile)?;
     for_each(
         Crew {
             pool: &source.session().pool,
             stores: [&**source.store(); 2],
             bytes: held_bytes(tile),
             one_by_one: false,
+            most: u64::MAX,
         },
         tiles.len(),
         || (),

@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use ncz_nczarr::{Array, DataError, Pool};
 use ncz_store::{Depth, Prefix, Store, StoreError};
 
+use super::window::Window;
+
 /// Up to so many tiles are looked at one by one; of more, the chunks are listed, and the list is no longer
 /// than this either: it costs some 100 bytes an entry.
 pub(crate) const LISTED: u64 = 250_000;
@@ -19,6 +21,8 @@ const TOUCHED: u64 = 500_000;
 /// Numbered boxes that tile an array, in row-major order.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiles {
+    /// The coordinates of the first one.
+    first: Vec<u64>,
     /// How many in each dimension.
     counts: Vec<u64>,
     /// Which ones to visit: all up to a number, or those in a list.
@@ -34,26 +38,45 @@ enum Which {
 impl Tiles {
     /// All tiles of `shape`, each of lengths `tile`.
     pub(crate) fn all(array: &Array, shape: &[u64], tile: &[u64]) -> Result<Self, DataError> {
-        let counts: Vec<u64> = shape.iter().zip(tile).map(|(len, tile)| len.div_ceil(*tile)).collect();
+        Self::of_box(array, &vec![0; shape.len()], shape, tile)
+    }
+
+    /// The tiles of lengths `tile` that the target's side of a window touches.
+    pub(crate) fn of_window(array: &Array, window: &Window, tile: &[u64]) -> Result<Self, DataError> {
+        Self::of_box(array, &window.offset(), &window.end(), tile)
+    }
+
+    fn of_box(array: &Array, start: &[u64], end: &[u64], tile: &[u64]) -> Result<Self, DataError> {
+        let first: Vec<u64> = start.iter().zip(tile).map(|(start, tile)| start / tile).collect();
+        let ends = start.iter().zip(end).zip(tile).zip(&first);
+        let counts: Vec<u64> = ends
+            .map(|(((start, end), tile), first)| if end > start { end.div_ceil(*tile) - first } else { 0 })
+            .collect();
         let total =
             if counts.contains(&0) { Some(0) } else { counts.iter().copied().try_fold(1, u64::checked_mul) };
         match total {
-            Some(total) => Ok(Self { counts, which: Which::All(total) }),
+            Some(total) => Ok(Self { first, counts, which: Which::All(total) }),
             None => Err(DataError::Unsupported {
                 variable: array.path().to_owned(),
-                reason: format!("its shape {shape:?} has more than 2^64 chunks of {tile:?}"),
+                reason: format!("its shape {end:?} has more than 2^64 chunks of {tile:?}"),
             }),
         }
     }
 
     /// These tiles of an array that has so many in each dimension.
     pub(crate) fn some(counts: Vec<u64>, numbers: Vec<u64>) -> Self {
-        Self { counts, which: Which::Some(numbers) }
+        Self { first: vec![0; counts.len()], counts, which: Which::Some(numbers) }
     }
 
     /// Leaves out the tiles without a stored chunk where looking at each one would take too long: an
-    /// array of 2^50 chunks may have three.
-    pub(crate) fn existing(self, array: &Array, store: &dyn Store, tile: &[u64]) -> Result<Self, DataError> {
+    /// array of 2^50 chunks may have three. `array` is the one that is read through the window.
+    pub(crate) fn existing(
+        self,
+        array: &Array,
+        store: &dyn Store,
+        window: &Window,
+        tile: &[u64],
+    ) -> Result<Self, DataError> {
         let total = self.len();
         if total <= LISTED || !store.capabilities().list {
             return Ok(self);
@@ -66,7 +89,7 @@ impl Tiles {
         };
         let mut numbers = Vec::new();
         for index in listing.entries.iter().filter_map(|entry| array.object_index(entry.key.as_str())) {
-            if !self.touched(&index, array.object_shape(), tile, &mut numbers) {
+            if !self.touched(&index, array.object_shape(), window, tile, &mut numbers) {
                 if total <= PROBED {
                     return Ok(self);
                 }
@@ -102,18 +125,26 @@ impl Tiles {
             *at = rest % count;
             rest /= count;
         }
+        index.iter_mut().zip(&self.first).for_each(|(at, first)| *at += first);
         index
     }
 
     /// Adds the numbers of the tiles that a chunk of the source touches; `false`: that would be too many.
-    fn touched(&self, index: &[u64], chunk: &[u64], tile: &[u64], all: &mut Vec<u64>) -> bool {
-        let spans: Vec<_> = (0..self.counts.len())
-            .map(|d| {
-                let low = index[d].saturating_mul(chunk[d]);
-                let high = low.saturating_add(chunk[d] - 1);
-                low / tile[d]..=(high / tile[d]).min(self.counts[d] - 1)
-            })
-            .collect();
+    fn touched(
+        &self,
+        index: &[u64],
+        chunk: &[u64],
+        window: &Window,
+        tile: &[u64],
+        all: &mut Vec<u64>,
+    ) -> bool {
+        let span = |d: usize| {
+            let low = index[d].saturating_mul(chunk[d]);
+            let (low, high) = window.through(d, low, low.saturating_add(chunk[d] - 1))?;
+            let tile_of = |at: u64| (at / tile[d]).saturating_sub(self.first[d]);
+            Some(tile_of(low)..=tile_of(high).min(self.counts[d] - 1))
+        };
+        let Some(spans) = (0..self.counts.len()).map(span).collect::<Option<Vec<_>>>() else { return true };
         let len = spans.iter().try_fold(1u64, |len, span| len.checked_mul(span.end() - span.start() + 1));
         if len.is_none_or(|len| len > TOUCHED) {
             return false;
@@ -142,6 +173,8 @@ pub(crate) struct Crew<'a> {
     pub(crate) bytes: u64,
     /// One after the other, since each tile keeps threads or lanes of its own busy.
     pub(crate) one_by_one: bool,
+    /// So many at a time at most, whatever the threads, since memory is bounded.
+    pub(crate) most: u64,
 }
 
 /// Calls `step` for each of `count` positions, each thread or lane with a state of its own, until one fails.
@@ -169,7 +202,7 @@ pub(crate) fn for_each<S, E: Send>(
     };
     match crew.one_by_one {
         true => work(),
-        false => crew.pool.run_on(&crew.stores, count, crew.bytes, &work),
+        false => crew.pool.run_on(&crew.stores, count.min(crew.most.max(1)), crew.bytes, &work),
     }
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(()),

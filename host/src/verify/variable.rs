@@ -91,7 +91,7 @@ impl<'a> Check<'a> {
         // An object as stored, and a chunk of it decoded.
         let bytes = object_len.saturating_add(chunk_len);
         for_each(
-            Crew { pool, stores: [self.store; 2], bytes, one_by_one: false },
+            Crew { pool, stores: [self.store; 2], bytes, one_by_one: false, most: u64::MAX },
             self.places.tiles.len(),
             || Lane { worker: self.array.worker(), chunk: Vec::new() },
             |lane, position| {

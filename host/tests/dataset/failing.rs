@@ -112,14 +112,15 @@ fn a_variable_that_cannot_be_read_or_a_codec_that_is_not_there_makes_no_copy() {
     let zarray = zarray.replacen(r#""compressor":null"#, r#""compressor":{"id":"lz9"}"#, 1);
     assert!(zarray.contains("lz9"), "{zarray}");
     std::fs::write(unknown.path().join("g1/q/.zarray"), zarray).unwrap();
-    for (folder, unreadable) in [(broken, true), (unknown, false)] {
+    for (folder, lost) in [(broken, "/temp"), (unknown, "/g1/q")] {
         let target = tempfile::tempdir().unwrap();
         let path = target.path().join("copy.zarr");
         let staged = Arc::new(FileStore::create(&path, CreateOptions::new()).unwrap());
         let source = open_file(folder.path());
         let error = copy(&source, staged.clone(), &CopyOptions::default(), &()).unwrap_err();
-        assert_eq!(matches!(error, CopyError::Unreadable { .. }), unreadable, "{error:?}");
-        assert_eq!(matches!(error, CopyError::Data(DataError::Resolve { .. })), !unreadable, "{error:?}");
+        let CopyError::Unreadable { paths, source: why } = &error else { panic!("{error:?}") };
+        assert_eq!(paths, &[lost]);
+        assert_eq!(matches!(**why, DataError::Resolve { .. }), lost == "/g1/q", "{error:?}");
         drop(staged);
         assert!(names(target.path()).is_empty());
     }

@@ -10,6 +10,10 @@ mod damage;
 mod reading;
 // A copy is the original, whatever its chunks, codecs and format.
 mod copying;
+// Parts are copied, in little memory.
+mod copy_parts;
+// Records are appended, and interrupted copies go on.
+mod copy_append;
 // A copy that fails leaves nothing behind.
 mod failing;
 // Shuffles that readers disagree about.

@@ -1,10 +1,12 @@
 //! Options of `ncz copy`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{FormatArg, ShuffleSize, TEMPLATE, Verbosity};
 
-/// Copy a dataset, with other codecs or chunks.
+/// Copy a dataset or a part of it, with other codecs or chunks.
 ///
 /// Reads Zarr version 2 and 3 and every generation of NCZarr, in directories, zip files, S3 and behind HTTP servers. The target appears when it is complete, or not at all.
 #[derive(Debug, Args)]
@@ -12,6 +14,8 @@ use super::{FormatArg, ShuffleSize, TEMPLATE, Verbosity};
     help_template = TEMPLATE,
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'\n         \
         ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100\n         \
+        ncz copy ocean.zarr part.zarr --variables t,model/salinity --slab time=0:24,lat=10:20\n         \
+        ncz copy today.zarr ocean.zarr --append time\n         \
         ncz copy ocean.zarr s3://bucket/ocean.zarr",
     after_help = "\
 Places:
@@ -26,7 +30,15 @@ Codecs:
   CODEC is {\"id\":\"zstd\",\"level\":3}, a list of such, or FILTERS. In both, 'none' drops all codecs.
   A codec for a variable that is named wins over one for all; a variable that nobody speaks of keeps
   its own. Names are paths ('t', 'group/t'); a backslash keeps the meaning of , & = and \\ away.
-  Try one with: ncz codec 'shuffle|zstd,3'"
+  Try one with: ncz codec 'shuffle|zstd,3'
+
+Parts:
+  --slab time=0:24 takes the indices 0 to 23, time=0:24:6 every sixth of them, time=-1 the last one. Every
+  variable of the dimension is cut. A dimension of a group is named by its path: /model/depth=0:5.
+
+Memory:
+  Where rows become columns, each chunk is still decoded once: what does not fit into the memory goes
+  through a scratch file, as large as the variable, beside the target."
 )]
 pub(crate) struct Copy {
     /// The dataset to copy: a directory, a zip file, or a URL (see Places)
@@ -51,12 +63,45 @@ pub(crate) struct Copy {
     /// Chunk lengths: DIM/LEN,DIM/LEN, VARIABLE:LEN,LEN, or / for one chunk (as nccopy; repeatable)
     #[arg(short, long = "chunks", value_name = "SPEC", help_heading = "Layout")]
     pub(crate) chunks: Vec<String>,
+    /// Make unlimited dimensions fixed (as nccopy)
+    #[arg(short = 'u', long, help_heading = "Layout")]
+    pub(crate) fixed: bool,
     /// Metadata of the copy; as the source unless given
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
     /// Write consolidated metadata (.zmetadata, or in the root's zarr.json)
     #[arg(long, help_heading = "Layout")]
     pub(crate) consolidated: bool,
+    /// Copy these variables only, NAME,GROUP/NAME, and their coordinates (repeatable)
+    #[arg(long, value_name = "NAMES", help_heading = "Parts")]
+    pub(crate) variables: Vec<String>,
+    /// With --variables: no coordinates but those that are named
+    #[arg(long, help_heading = "Parts", requires = "variables")]
+    pub(crate) no_coordinates: bool,
+    /// Copy these groups only, with what is inside them (repeatable)
+    #[arg(long, value_name = "NAMES", help_heading = "Parts")]
+    pub(crate) groups: Vec<String>,
+    /// Leave these variables out (repeatable)
+    #[arg(long, value_name = "NAMES", help_heading = "Parts")]
+    pub(crate) exclude: Vec<String>,
+    /// Copy the values of these variables only; the others are defined, without values (repeatable)
+    #[arg(long, value_name = "NAMES", help_heading = "Parts")]
+    pub(crate) values: Vec<String>,
+    /// Copy these indices of dimensions only: DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX, joined by commas
+    #[arg(long, value_name = "SLAB", help_heading = "Parts", allow_hyphen_values = true)]
+    pub(crate) slab: Option<String>,
+    /// Leave out the variables that cannot be read, say which, and end with code 1
+    #[arg(long, help_heading = "Parts")]
+    pub(crate) skip_unreadable: bool,
+    /// Write the records of SOURCE along this unlimited dimension behind those of TARGET, which must exist
+    #[arg(long, value_name = "DIM", conflicts_with_all = [
+        "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "fixed", "format", "consolidated",
+        "values", "groups",
+    ])]
+    pub(crate) append: Option<String>,
+    /// Keep what is done in TARGET.ncz-partial if the copy is interrupted, and go on from there
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) resume: bool,
     /// Replace the target if it is a dataset. On this machine it changes in one step; in S3 the copy is made beside it and moved in
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -66,6 +111,12 @@ pub(crate) struct Copy {
     /// Threads to work with; all cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Bytes of data to hold at most, such as 64M or 2G; 160 MiB unless given, one chunk at least
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
+    pub(crate) memory: Option<u64>,
+    /// The folder for scratch files; that of the target, or else the system's
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
     /// Shuffle's element size where readers disagree: that of the type (netcdf-c) or as stored (zarr-python)
     #[arg(long, value_name = "WHICH")]
     pub(crate) shuffle_size: Option<ShuffleSize>,
@@ -74,4 +125,18 @@ pub(crate) struct Copy {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
+    /// Rules that netCDF's tool has besides.
+    #[arg(skip)]
+    pub(crate) nccopy: Option<NccopyRules>,
+}
+
+/// What `nccopy` does otherwise than `ncz copy`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NccopyRules {
+    /// A variable without unlimited dimensions whose chunks have fewer bytes becomes one chunk (`-M`).
+    pub(crate) least_chunk: u64,
+    /// Only variables of these groups have values (`-g`); `None`: all.
+    pub(crate) values_of_groups: Option<Vec<String>>,
+    /// Only these groups are copied (`-G`), without the groups inside; `None`: all.
+    pub(crate) groups: Option<Vec<String>>,
 }

@@ -1,13 +1,17 @@
 //! `ncz copy`: a dataset with other codecs or chunks.
 
+mod append;
 mod plan;
+mod resume;
+mod select;
 pub(super) mod summary;
 
 use std::error::Error;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncz::copy::{CopyError, CopyOptions, copy};
+use ncz::copy::{CopyError, CopyOptions, CopySummary, copy};
 use ncz::place::{Nesting, Place, Storage};
 use ncz::registry::Registry;
 use ncz::store::{Store, StoreError};
@@ -29,6 +33,9 @@ const UNCHANGED: &str = "the target is as it was before";
 const NO_NEW_DATASET: &str = "there is no new dataset at the target, and one that was there is as it was";
 /// In S3, when the new dataset was on its way to its place. What has led to it says where it is.
 const BESIDE: &str = "the new dataset is whole, but not all of it is in its place yet";
+/// The same where the source is to blame, and what to do.
+const LEAVE_OUT: &str =
+    "the target is as it was before; --exclude leaves variables out, --skip-unreadable all that cannot be read";
 /// What is there after the one failure that can come behind the last step.
 const IN_PLACE: &str = "the copy is in place, but what it replaced is not yet gone";
 
@@ -44,6 +51,9 @@ pub(crate) fn run(
     let source = Place::parse(&options.source)?;
     let target = Place::parse(&options.target)?;
     check_apart(&source, &target)?;
+    if let Some(dimension) = &options.append {
+        return append::run(options, dimension, (&source, &target), registry, out, style, talk);
+    }
     check_ending(&target)?;
     target.check_new().map_err(|source| cannot_write(&target, source))?;
 
@@ -53,27 +63,33 @@ pub(crate) fn run(
     }
     let mut wanted = Target::of(&target.mode, options.format, dataset.hierarchy().format)?;
     wanted.consolidated |= options.consolidated;
-    let mut plan = Plan::make(&requests, &dataset, &source, wanted.format)?;
+    let selection = select::selection(options, dataset.hierarchy(), &source)?;
+    let rules = options.nccopy.as_ref();
+    let mut plan = Plan::make(&requests, &dataset, &source, wanted.format, &selection, rules)?;
     plan.notes.extend(wanted.changes(dataset.hierarchy()));
     for note in &plan.notes {
         talk.note(note);
     }
 
-    let interrupt = Interrupt::watch()?;
-    let store = create(&target, options.overwrite)?;
-    let bar = Bar::new(talk.shows_progress(), interrupt);
-    let copy_options = CopyOptions { variables: plan.variables, verify: options.verify, ..wanted.options() };
-    let result = copy(&dataset, store, &copy_options, &bar);
-    bar.clear();
-    let copied = result.map_err(|error| match error {
-        CopyError::Stopped => CliError::Interrupted(unchanged(&target)),
-        source_error => CliError::Copy {
-            from: source.location.clone(),
-            target: target.location.clone(),
-            state: state(&target, &source_error),
-            source: Box::new(source_error),
-        },
-    })?;
+    let copy_options = CopyOptions {
+        variables: plan.variables,
+        verify: options.verify,
+        selection,
+        fixed: options.fixed,
+        memory: options.memory,
+        scratch: scratch(options, &target),
+        ..wanted.options()
+    };
+    let bar = Bar::new(talk.shows_progress(), Interrupt::watch()?);
+    let copied = match options.resume {
+        true => resume::copied(&source, &target, &dataset, copy_options, &bar, talk)?,
+        false => {
+            let store = create(&target, options.overwrite)?;
+            let result = copy(&dataset, store, &copy_options, &bar);
+            bar.clear();
+            result.map_err(|error| failed(&source, &target, error))?
+        }
+    };
 
     if let Some(note) = summary::left_out(&copied.left_out) {
         talk.note(&note);
@@ -81,16 +97,56 @@ pub(crate) fn run(
     }
     let summary =
         Summary::new(&source.location, &target.location, &dataset, &copied, options.verify, &plan.notes);
+    print(&summary, options, out, style)?;
+    Ok(findings(&copied, talk))
+}
+
+/// The error of a copy that was not made.
+fn failed(source: &Place, target: &Place, error: CopyError) -> CliError {
+    match error {
+        CopyError::Stopped => CliError::Interrupted(unchanged(target)),
+        error => CliError::Copy {
+            from: source.location.clone(),
+            target: target.location.clone(),
+            state: state(target, &error),
+            source: Box::new(error),
+        },
+    }
+}
+
+fn print(
+    summary: &Summary<'_>,
+    options: &Copy,
+    out: &mut dyn Write,
+    style: Style,
+) -> Result<(), CliError> {
     if options.json {
         writeln!(out, "{:#}", summary.to_json())?;
     } else if !options.verbosity.quiet {
         out.write_all(summary.to_text(style).as_bytes())?;
     }
-    Ok(Exit::Good)
+    Ok(())
+}
+
+/// Tells which variables were left out, since they cannot be read.
+fn findings(copied: &CopySummary, talk: Talk) -> Exit {
+    for lost in &copied.unreadable {
+        talk.warn(&format!("left out, since it cannot be read: {}: {}", lost.path, lost.reason));
+    }
+    Exit::of_findings(!copied.unreadable.is_empty())
+}
+
+/// The folder for scratch files: beside the target, where there is room for what is copied.
+fn scratch(options: &Copy, target: &Place) -> Option<PathBuf> {
+    let beside = || match target.location.path()?.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => Some(parent.to_owned()),
+        _ => Some(PathBuf::from(".")),
+    };
+    options.scratch.clone().or_else(beside)
 }
 
 /// Refuses a target whose name promises another file than is made.
-fn check_ending(target: &Place) -> Result<(), CliError> {
+pub(super) fn check_ending(target: &Place) -> Result<(), CliError> {
     let Some(path) = target.location.path() else {
         let name = target.location.file_name().unwrap_or_default().to_ascii_lowercase();
         return match name.rsplit_once('.') {
@@ -130,12 +186,20 @@ fn check_apart(source: &Place, target: &Place) -> Result<(), CliError> {
     )))
 }
 
-fn unchanged(target: &Place) -> &'static str {
+pub(super) fn unchanged(target: &Place) -> &'static str {
     if target.new_storage() == Storage::S3 { NO_NEW_DATASET } else { UNCHANGED }
 }
 
 /// What is at the target after an error.
 fn state(target: &Place, error: &CopyError) -> &'static str {
+    if matches!(error, CopyError::Unreadable { .. }) {
+        return LEAVE_OUT;
+    }
+    state_after(target, error)
+}
+
+/// The same for any error of making a dataset.
+pub(super) fn state_after(target: &Place, error: &(dyn Error + 'static)) -> &'static str {
     match store_error(error) {
         Some(StoreError::NotRemoved { .. }) => IN_PLACE,
         Some(StoreError::Beside { .. }) => BESIDE,
@@ -144,7 +208,7 @@ fn state(target: &Place, error: &CopyError) -> &'static str {
 }
 
 /// The store's error among what has led to one.
-fn store_error(error: &CopyError) -> Option<&StoreError> {
+fn store_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         let direct = error.downcast_ref::<StoreError>();

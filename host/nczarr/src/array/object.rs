@@ -51,6 +51,14 @@ impl Array {
         self.slab_of(index, self.object_shape())
     }
 
+    /// The key of the object at `index`.
+    #[must_use]
+    pub fn object_key(&self, index: &[u64]) -> String {
+        let mut key = String::new();
+        self.keys.write(&mut key, index);
+        key
+    }
+
     /// The index of the object with this key; `None`: the key is of no object of the stored array.
     #[must_use]
     pub fn object_index(&self, key: &str) -> Option<Vec<u64>> {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use ncz::codec::Dialect;
-use ncz::copy::{Codecs, VariablePlan};
+use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
 use ncz::nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
 use ncz::registry::Registry;
 use ncz::registry::chain::Stage;
 use ncz::registry::spec::ChainSpec;
 
-use crate::args::Copy;
+use crate::args::{Copy, NccopyRules};
 use crate::chunk_spec::{self, ChunkRequest, Shape};
 use crate::dataset::unknown_variable;
 use crate::error::CliError;
@@ -112,6 +112,8 @@ impl Plan {
         dataset: &Dataset,
         place: &Place,
         format: Option<Format>,
+        selection: &Selection,
+        rules: Option<&NccopyRules>,
     ) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
         requests.check_names(hierarchy, place)?;
@@ -120,11 +122,18 @@ impl Plan {
         for request in &requests.codecs {
             Self::check_codecs(request, &dataset.session().registry)?;
         }
-        for variable in hierarchy.variables() {
-            let chunks =
-                chunk_spec::decide(&requests.chunks, &shape(hierarchy, variable)).map_err(|source| {
-                    CliError::Chunks { what: "-c does not fit".to_owned(), source: Box::new(source) }
-                })?;
+        // What is unreadable is told of by the engine.
+        let is_copied = |variable: &&Variable| selection.has(&variable.path) && dataset.chain(variable).is_ok();
+        for variable in hierarchy.variables().filter(is_copied) {
+            let shape = shape(hierarchy, variable, selection);
+            let chunks = chunk_spec::decide(&requests.chunks, &shape).map_err(|source| CliError::Chunks {
+                what: "-c does not fit".to_owned(),
+                source: Box::new(source),
+            })?;
+            let chunks = match rules {
+                Some(rules) => not_too_small(rules, &shape, variable, chunks),
+                None => chunks,
+            };
             let mut planned = variable.clone();
             if let Some(chunks) = &chunks {
                 planned.chunk_shape.clone_from(chunks);
@@ -210,8 +219,31 @@ impl Plan {
     }
 }
 
+/// One chunk for what nccopy makes contiguous: a variable without unlimited dimensions whose chunks would have fewer
+/// bytes than `-M` says. A variable that is too large for one chunk keeps its own.
+fn not_too_small(
+    rules: &NccopyRules,
+    shape: &Shape<'_>,
+    variable: &Variable,
+    chunks: Option<Vec<u64>>,
+) -> Option<Vec<u64>> {
+    const MOST: u64 = 1 << 32;
+    let bytes =
+        |lens: &[u64]| lens.iter().copied().fold(variable.dtype.size() as u64, u64::saturating_mul);
+    let wanted = chunks.as_deref().unwrap_or(&shape.chunks);
+    let whole: Vec<u64> = shape.lengths.iter().map(|&len| len.max(1)).collect();
+    let is_small = bytes(wanted) < rules.least_chunk && !shape.unlimited.contains(&true);
+    if !is_small || bytes(&whole) > MOST || whole == wanted {
+        return chunks;
+    }
+    Some(whole).filter(|whole| *whole != shape.chunks)
+}
+
 /// The facts on which chunks depend.
-fn shape<'a>(hierarchy: &Hierarchy, variable: &'a Variable) -> Shape<'a> {
+fn shape<'a>(hierarchy: &Hierarchy, variable: &'a Variable, selection: &Selection) -> Shape<'a> {
+    let lengths = hierarchy.shape_of(variable).into_iter().zip(&variable.dimensions);
+    let cut =
+        |(len, reference)| selection.slabs.get(reference).map_or(len, |indices: &Indices| indices.count);
     Shape {
         path: &variable.path,
         dimensions: variable.dimensions.iter().map(ToString::to_string).collect(),
@@ -220,7 +252,7 @@ fn shape<'a>(hierarchy: &Hierarchy, variable: &'a Variable) -> Shape<'a> {
             .iter()
             .map(|reference| hierarchy.dimension(reference).is_some_and(|dimension| dimension.unlimited))
             .collect(),
-        lengths: hierarchy.shape_of(variable),
+        lengths: lengths.map(cut).collect(),
         chunks: variable.chunk_shape.clone(),
     }
 }

@@ -97,6 +97,12 @@ impl<'a> Summary<'a> {
                 })
             })
             .collect();
+        let unreadable: Vec<Value> = self
+            .copied
+            .unreadable
+            .iter()
+            .map(|lost| json!({"path": lost.path, "reason": lost.reason}))
+            .collect();
         json!({
             "schema": SCHEMA,
             "source": self.source.to_string(),
@@ -110,6 +116,7 @@ impl<'a> Summary<'a> {
             "stored_bytes": self.after(),
             "notes": self.notes,
             "variables": variables,
+            "unreadable": unreadable,
         })
     }
 

@@ -1,0 +1,204 @@
+//! From options to the part of a dataset that is copied.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ncz::copy::{Indices, Selection};
+use ncz::nczarr::{DimensionRef, Hierarchy, Variable};
+
+use crate::args::Copy;
+use crate::dataset::unknown_variable;
+use crate::error::CliError;
+use crate::escape;
+use crate::filter_spec::full_path;
+use crate::path::Place;
+use crate::slab_spec::{self, SlabSpec};
+use crate::suggest;
+
+/// Attributes of CF that name variables without which another one makes no sense.
+const COMPANIONS: [&str; 2] = ["coordinates", "bounds"];
+
+/// What the options select of a dataset.
+pub(super) fn selection(
+    options: &Copy,
+    hierarchy: &Hierarchy,
+    place: &Place,
+) -> Result<Selection, CliError> {
+    let names = |texts: &[String]| variables(texts, hierarchy, place);
+    let rules = options.nccopy.as_ref();
+    let mut selection = Selection {
+        variables: names(&options.variables)?,
+        groups: groups(&options.groups, hierarchy, place)?.map(|named| with_inner(named, hierarchy)),
+        exclude: names(&options.exclude)?.unwrap_or_default(),
+        values: names(&options.values)?,
+        slabs: match &options.slab {
+            Some(text) => slabs(text, hierarchy)?,
+            None => BTreeMap::new(),
+        },
+        keep_unused: rules.is_some(),
+        skip_unreadable: options.skip_unreadable,
+    };
+    if let Some(named) = &mut selection.variables
+        && !options.no_coordinates
+    {
+        named.extend(companions(named, hierarchy));
+    }
+    if let Some(rules) = rules {
+        let list = |texts: &Option<Vec<String>>| match texts {
+            Some(texts) => groups(texts, hierarchy, place),
+            None => Ok(None),
+        };
+        selection.groups = list(&rules.groups)?;
+        if let Some(named) = list(&rules.values_of_groups)? {
+            let is_in = |variable: &&Variable| named.contains(group_of(&variable.path));
+            let in_groups: BTreeSet<String> =
+                hierarchy.variables().filter(is_in).map(|variable| variable.path.clone()).collect();
+            selection.values = Some(match selection.values.take() {
+                Some(values) => values.intersection(&in_groups).cloned().collect(),
+                None => in_groups,
+            });
+        }
+    }
+    Ok(selection)
+}
+
+/// The paths of variables in lists of names; `None`: there are no lists.
+fn variables(
+    texts: &[String],
+    hierarchy: &Hierarchy,
+    place: &Place,
+) -> Result<Option<BTreeSet<String>>, CliError> {
+    let known: BTreeSet<&str> = hierarchy
+        .variables()
+        .map(|variable| variable.path.as_str())
+        .chain(hierarchy.unreadable().map(|lost| lost.path.as_str()))
+        .collect();
+    let mut paths = BTreeSet::new();
+    for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
+        let path = full_path(&escape::unescape(name));
+        if !known.contains(path.as_str()) {
+            return Err(unknown_variable(place, hierarchy, name, ""));
+        }
+        paths.insert(path);
+    }
+    Ok((!texts.is_empty()).then_some(paths))
+}
+
+/// The paths of groups in lists of names; `None`: there are no lists.
+fn groups(
+    texts: &[String],
+    hierarchy: &Hierarchy,
+    place: &Place,
+) -> Result<Option<BTreeSet<String>>, CliError> {
+    let mut paths = BTreeSet::new();
+    for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
+        let path = full_path(&escape::unescape(name));
+        let Ok(group) = hierarchy.group(&path) else {
+            let known = suggest::known(&path, hierarchy.groups().map(|group| group.path.as_str()));
+            return Err(CliError::Usage(format!(
+                "there is no group {name:?} in {}; {known}",
+                place.location
+            )));
+        };
+        paths.insert(group.path.clone());
+    }
+    Ok((!texts.is_empty()).then_some(paths))
+}
+
+/// Groups, and all groups inside them.
+fn with_inner(named: BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<String> {
+    let is_inside = |path: &str| {
+        named.iter().any(|outer| {
+            let outer = outer.trim_end_matches('/');
+            path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    hierarchy.groups().map(|group| group.path.clone()).filter(|path| is_inside(path)).collect()
+}
+
+/// The coordinates of variables: those of their dimensions, and those that their attributes name.
+fn companions(named: &BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut waiting: Vec<String> = named.iter().cloned().collect();
+    while let Some(path) = waiting.pop() {
+        let Ok(variable) = hierarchy.variable(&path) else { continue };
+        let of_dimensions = variable.dimensions.iter().map(ToString::to_string);
+        let of_attributes = COMPANIONS.iter().flat_map(|name| {
+            let text = variable.attribute(name).and_then(|attribute| attribute.value.as_text());
+            text.unwrap_or_default().split_whitespace().filter_map(|name| around(hierarchy, &path, name))
+        });
+        for path in of_dimensions.chain(of_attributes) {
+            let is_readable = hierarchy.variable(&path).is_ok();
+            if is_readable && !named.contains(&path) && found.insert(path.clone()) {
+                waiting.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The variable of this name in the group of `path`, or in the groups around it.
+fn around(hierarchy: &Hierarchy, path: &str, name: &str) -> Option<String> {
+    let mut group = group_of(path);
+    loop {
+        let candidate = full_path(&format!("{}/{name}", group.trim_end_matches('/')));
+        if hierarchy.variable(&candidate).is_ok() {
+            return Some(candidate);
+        }
+        if group == "/" {
+            return None;
+        }
+        group = group_of(group);
+    }
+}
+
+/// The path of the group around a path.
+fn group_of(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) | None => "/",
+        Some((group, _)) => group,
+    }
+}
+
+/// The parts of dimensions in the text of `--slab`.
+fn slabs(text: &str, hierarchy: &Hierarchy) -> Result<BTreeMap<DimensionRef, Indices>, CliError> {
+    let wrong = |error: slab_spec::SlabSpecError| CliError::Usage(format!("--slab {text:?}: {error}"));
+    let dimensions: Vec<(DimensionRef, u64)> = hierarchy
+        .groups()
+        .flat_map(|group| {
+            let of = |name: &str| DimensionRef { group: group.path.clone(), name: name.to_owned() };
+            group.dimensions.iter().map(move |dimension| (of(&dimension.name), dimension.len))
+        })
+        .collect();
+    let mut slabs = BTreeMap::new();
+    for spec in slab_spec::parse(text).map_err(wrong)? {
+        let (reference, len) = dimension_of(&spec, &dimensions)
+            .map_err(|reason| CliError::Usage(format!("--slab {text:?}: {reason}")))?;
+        let found = spec.resolve(len).map_err(wrong)?;
+        let indices = Indices { start: found.start, count: found.count, step: found.step };
+        if slabs.insert(reference, indices).is_some() {
+            return Err(CliError::Usage(format!(
+                "--slab {text:?}: dimension {:?} is named twice",
+                spec.dimension
+            )));
+        }
+    }
+    Ok(slabs)
+}
+
+/// The one dimension that a piece of a slab is about.
+fn dimension_of(spec: &SlabSpec, dimensions: &[(DimensionRef, u64)]) -> Result<(DimensionRef, u64), String> {
+    let found: Vec<_> =
+        dimensions.iter().filter(|(reference, _)| spec.means(&reference.to_string())).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => {
+            let paths: Vec<String> = dimensions.iter().map(|(reference, _)| reference.to_string()).collect();
+            let known = suggest::known(&spec.dimension, paths.iter().map(String::as_str));
+            Err(format!("there is no dimension {:?}; {known}", spec.dimension))
+        }
+        many => {
+            let paths: Vec<String> = many.iter().map(|(reference, _)| reference.to_string()).collect();
+            Err(format!("several dimensions are named {:?}; say which: {}", spec.dimension, paths.join(" or ")))
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Records of one dataset behind those of another.
+
+use std::time::Instant;
+
+use ncz_nczarr::metadata::ReadOptions;
+use ncz_nczarr::{
+    ByteOrder, DataError, Dataset, DimensionRef, Elements, FillValue, Hierarchy, Slab, Value, Variable,
+};
+
+use super::strings::AnyRoute;
+use super::{
+    CopyError, CopyOptions, CopySummary, LeftOut, Lost, Phase, Progress, Resources, Unread, run, shape,
+};
+
+/// Attributes that give numbers their meaning: where they differ, the same number means another thing.
+const MEANING: [&str; 10] = [
+    "units",
+    "calendar",
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "_Unsigned",
+    "flag_values",
+    "flag_masks",
+    "positive",
+];
+
+/// Coordinates up to so many bytes are compared.
+const COMPARED: u64 = 64 << 20;
+
+/// What an append will do.
+#[derive(Debug)]
+struct Plan {
+    /// Paths of the variables that get longer, and which of their dimensions.
+    variables: Vec<(String, usize)>,
+    /// The length of the dimension in the target.
+    old: u64,
+    /// How many records come.
+    records: u64,
+}
+
+/// Writes the records of `source` along an unlimited dimension (its name, or its path) behind those of `target`, and
+/// makes them visible at the end. All variables of the dimension get them. Formats, chunks, codecs and byte orders of
+/// the two may differ; types, the other dimensions, fill values, coordinates and the attributes that give numbers
+/// their meaning (`units`, `calendar`, `scale_factor` ...) must be the same.
+///
+/// Of the options the selection, memory and [`verify`](CopyOptions::verify) count. A slab of the dimension is the
+/// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow.
+///
+/// # Errors
+/// See [`CopyError`]. Until the very end the target has its old length, whatever happens; if the last step fails it
+/// has its old or its new one, as after a crash.
+pub fn append(
+    source: &Dataset,
+    mut target: Dataset,
+    dimension: &str,
+    options: &CopyOptions,
+    progress: &dyn Progress,
+) -> Result<CopySummary, CopyError> {
+    options.selection.check(source.hierarchy())?;
+    let lost = options.selection.unreadable(source)?;
+    let plan = Plan::make(source, &target, dimension, options, &lost)?;
+    let started = Instant::now();
+    let (store, session) = (target.store().clone(), target.session().clone());
+    let is_pure = !target.hierarchy().format.is_nczarr();
+    let variables = match plan.write(source, &mut target, options, progress) {
+        Ok(variables) => variables,
+        Err(error) => {
+            drop(target);
+            let read = ReadOptions { pure: is_pure, ..ReadOptions::default() };
+            // What stands behind the end is seen by nobody; that it cannot be removed now harms nobody either.
+            let _ = Dataset::open(store, session, &read).and_then(|mut target| plan.grow(&mut target));
+            return Err(error);
+        }
+    };
+    target.finish()?;
+    let unreadable = lost.into_iter().map(Unread::from).collect();
+    Ok(CopySummary { variables, left_out: LeftOut::default(), unreadable, elapsed: started.elapsed() })
+}
+
+impl Plan {
+    /// Looks whether the two go together.
+    fn make(
+        source: &Dataset,
+        target: &Dataset,
+        dimension: &str,
+        options: &CopyOptions,
+        lost: &[Lost],
+    ) -> Result<Self, CopyError> {
+        let (ours, theirs) = (source.hierarchy(), target.hierarchy());
+        let reference = find(theirs, dimension)?;
+        let (Some(to), Some(from)) = (theirs.dimension(&reference), ours.dimension(&reference)) else {
+            return Err(CopyError::NoSuchDimension { dimension: reference.to_string() });
+        };
+        if theirs.format.is_nczarr() && !to.unlimited {
+            return Err(CopyError::Fixed { dimension: reference.to_string(), len: to.len });
+        }
+        if let Some(unknown) = theirs.unreadable().next() {
+            let reason = "it cannot be read, so that nobody knows whether it must get longer, too".to_owned();
+            return Err(CopyError::Disagree { path: unknown.path.clone(), reason });
+        }
+        let slab = options.selection.slabs.get(&reference);
+        let records = slab.map_or(from.len, |indices| indices.count);
+        let has = |variable: &&Variable| {
+            options.selection.has(&variable.path) && lost.iter().all(|lost| lost.path != variable.path)
+        };
+        let along = |variable: &&Variable| {
+            variable.dimensions.iter().any(|dimension| is_same(ours, &reference, dimension))
+        };
+        if let Some(missing) = ours
+            .variables()
+            .filter(has)
+            .filter(along)
+            .find(|variable| theirs.variable(&variable.path).is_err())
+        {
+            let reason = format!(
+                "it is not in the target, which would not have its records; leave it out, or copy {dimension:?} \
+                 with it to a new dataset"
+            );
+            return Err(CopyError::Disagree { path: missing.path.clone(), reason });
+        }
+        let mut variables = Vec::new();
+        for variable in theirs.variables() {
+            let disagree = |reason: String| CopyError::Disagree { path: variable.path.clone(), reason };
+            let original = ours.variables().filter(has).find(|original| original.path == variable.path);
+            let is_along = |d: &usize| is_same(theirs, &reference, &variable.dimensions[*d]);
+            let axes: Vec<usize> = (0..variable.dimensions.len()).filter(is_along).collect();
+            match (original, axes.as_slice()) {
+                (None, []) => {}
+                (Some(original), []) => same_coordinates(source, target, original, variable, &disagree)?,
+                (None, _) => {
+                    return Err(disagree(
+                        "no records come for it, so that it would get fill values".to_owned(),
+                    ));
+                }
+                (Some(original), &[axis]) => {
+                    same_kind(original, variable).map_err(disagree)?;
+                    let lens = (axis, to.len, records);
+                    same_dimensions(ours, theirs, original, variable, lens, options).map_err(disagree)?;
+                    variables.push((variable.path.clone(), axis));
+                }
+                (Some(_), _) => return Err(disagree(format!("it has the dimension {dimension:?} twice"))),
+            }
+        }
+        Ok(Self { variables, old: to.len, records })
+    }
+
+    /// Makes the variables longer, in memory; what stands behind their ends becomes fill.
+    fn grow(&self, target: &mut Dataset) -> Result<(), DataError> {
+        for (path, axis) in &self.variables {
+            let mut shape = target.hierarchy().shape_of(target.hierarchy().variable(path)?);
+            shape[*axis] = self.old.checked_add(self.records).ok_or_else(|| DataError::Unsupported {
+                variable: path.clone(),
+                reason: "it would have more than 2^64 records".to_owned(),
+            })?;
+            target.resize(path, &shape)?;
+        }
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        source: &Dataset,
+        target: &mut Dataset,
+        options: &CopyOptions,
+        progress: &dyn Progress,
+    ) -> Result<Vec<super::VariableSummary>, CopyError> {
+        self.grow(target)?;
+        let memory = options.memory.unwrap_or(shape::MEMORY);
+        let resources = Resources { memory, scratch: options.scratch.as_deref(), keep: false };
+        let mut routes = Vec::new();
+        for (path, axis) in &self.variables {
+            let original = source.hierarchy().variable(path).map_err(DataError::from)?;
+            let window = options.selection.window(original).behind(*axis, self.old);
+            routes.push(AnyRoute::new(source, target, original, window, resources)?);
+        }
+        let variables = run(&routes, progress)?;
+        if options.verify {
+            progress.begin(Phase::Verify, super::total(&routes));
+            for route in &routes {
+                route.verify(progress)?;
+            }
+        }
+        Ok(variables)
+    }
+}
+
+/// The dimension of this name or path.
+fn find(hierarchy: &Hierarchy, name: &str) -> Result<DimensionRef, CopyError> {
+    let all = hierarchy.groups().flat_map(|group| {
+        let of = |name: &str| DimensionRef { group: group.path.clone(), name: name.to_owned() };
+        group.dimensions.iter().map(move |dimension| of(&dimension.name))
+    });
+    let path = format!("/{}", name.trim_start_matches('/'));
+    let all: Vec<DimensionRef> = all.collect();
+    if let Some(found) = all.iter().find(|reference| reference.to_string() == path) {
+        return Ok(found.clone());
+    }
+    let mut named = all.into_iter().filter(|reference| reference.name == name);
+    match (named.next(), named.next()) {
+        (Some(found), None) => Ok(found),
+        (Some(one), Some(other)) => Err(CopyError::AmbiguousDimension {
+            dimension: name.to_owned(),
+            paths: vec![one.to_string(), other.to_string()],
+        }),
+        (None, _) => Err(CopyError::NoSuchDimension { dimension: name.to_owned() }),
+    }
+}
+
+/// Whether a variable's dimension is the one that grows. In pure Zarr dimensions have no paths: one of a group is that of
+/// the same name around it.
+fn is_same(hierarchy: &Hierarchy, growing: &DimensionRef, dimension: &DimensionRef) -> bool {
+    dimension == growing || !hierarchy.format.is_nczarr() && dimension.name == growing.name
+}
+
+/// Whether elements of the one are elements of the other, and mean the same.
+fn same_kind(original: &Variable, variable: &Variable) -> Result<(), String> {
+    let (ours, theirs) = (&original.dtype, &variable.dtype);
+    if (ours.kind(), ours.size()) != (theirs.kind(), theirs.size()) {
+        return Err(format!("its type is {ours} in the source and {theirs} in the target"));
+    }
+    let fill = |variable: &Variable| {
+        let bytes = variable
+            .fill
+            .as_ref()
+            .map_or(vec![0; variable.dtype.size()], |fill: &FillValue| fill.bytes().to_vec());
+        match variable.dtype.order() {
+            ByteOrder::Big => bytes
+                .chunks(variable.dtype.swap_unit().max(1))
+                .flat_map(|unit| unit.iter().rev().copied().collect::<Vec<u8>>())
+                .collect(),
+            _ => bytes,
+        }
+    };
+    if fill(original) != fill(variable) {
+        return Err("its fill values differ, so that a missing value would become another one".to_owned());
+    }
+    let names = original.attributes.iter().chain(&variable.attributes).map(|attribute| &attribute.name);
+    for name in names.filter(|name| MEANING.contains(&name.as_str()) || name.starts_with("_Quantize")) {
+        let value = |variable: &Variable| variable.attribute(name).map(|attribute| plain(&attribute.value));
+        let (ours, theirs) = (value(original), value(variable));
+        if ours != theirs {
+            let shown = |value: Option<String>| value.unwrap_or_else(|| "missing".to_owned());
+            return Err(format!(
+                "its attribute {name:?} is {} in the source and {} in the target",
+                shown(ours),
+                shown(theirs)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A value as text, in which numbers of all types are the same.
+fn plain(value: &Value) -> String {
+    fn list<T: std::fmt::Display>(values: &[T]) -> String {
+        values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+    match value {
+        Value::Byte(values) => list(values),
+        Value::UByte(values) => list(values),
+        Value::Short(values) => list(values),
+        Value::UShort(values) => list(values),
+        Value::Int(values) => list(values),
+        Value::UInt(values) => list(values),
+        Value::Int64(values) => list(values),
+        Value::UInt64(values) => list(values),
+        Value::Float(values) => list(values),
+        Value::Double(values) => list(values),
+        Value::Char(text) => format!("{:?}", String::from_utf8_lossy(text)),
+        Value::String(texts) => {
+            let texts = texts.iter().map(|text| format!("{:?}", String::from_utf8_lossy(text)));
+            texts.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// Whether the dimensions besides the one that grows have the same names and lengths.
+fn same_dimensions(
+    ours: &Hierarchy,
+    theirs: &Hierarchy,
+    original: &Variable,
+    variable: &Variable,
+    (axis, old, records): (usize, u64, u64),
+    options: &CopyOptions,
+) -> Result<(), String> {
+    let names = |variable: &Variable| {
+        let names: Vec<String> = variable.dimensions.iter().map(ToString::to_string).collect();
+        names.join(", ")
+    };
+    let is_pure = !ours.format.is_nczarr() || !theirs.format.is_nczarr();
+    let mut pairs = original.dimensions.iter().zip(&variable.dimensions);
+    let same = original.dimensions.len() == variable.dimensions.len()
+        && pairs.all(|(one, other)| one == other || is_pure && one.name == other.name);
+    if !same {
+        return Err(format!(
+            "its dimensions are {} in the source and {} in the target",
+            names(original),
+            names(variable)
+        ));
+    }
+    let lens = ours.shape_of(original).into_iter().zip(theirs.shape_of(variable));
+    for (d, (len, wanted)) in lens.enumerate() {
+        let slab = options.selection.slabs.get(&original.dimensions[d]);
+        let len = slab.map_or(len, |indices| indices.count);
+        if d == axis && (len, wanted) != (records, old) {
+            return Err(format!(
+                "{len} records come behind its {wanted}, where {records} come behind {old} of the others"
+            ));
+        }
+        if d != axis && len != wanted {
+            return Err(format!(
+                "its dimension {} has {len} elements in the source and {wanted} in the target",
+                original.dimensions[d]
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a coordinate that stays as it is has the same values on both sides: else the records are of other places.
+fn same_coordinates(
+    source: &Dataset,
+    target: &Dataset,
+    original: &Variable,
+    variable: &Variable,
+    disagree: &dyn Fn(String) -> CopyError,
+) -> Result<(), CopyError> {
+    let is_coordinate = matches!(variable.dimensions.as_slice(), [only] if only.name == variable.name);
+    let is_cut = |shape: &[u64]| source.hierarchy().shape_of(original) != shape;
+    let shape = target.hierarchy().shape_of(variable);
+    let bytes = shape.iter().fold(variable.dtype.size() as u64, |all, len| all.saturating_mul(*len));
+    let comparable = variable.nc_type.is_some() && !variable.dtype.is_variable_length() && bytes <= COMPARED;
+    if !is_coordinate || !comparable || is_cut(&shape) {
+        return Ok(());
+    }
+    same_kind(original, variable).map_err(disagree)?;
+    let values = |dataset: &Dataset| {
+        let mut values = vec![0; bytes as usize];
+        dataset.array(&variable.path)?.read(&Slab::whole(&shape), Elements::Native, &mut values)?;
+        Ok::<_, DataError>(values)
+    };
+    match values(source)? == values(target)? {
+        true => Ok(()),
+        false => Err(disagree("its values differ, so that the records are of other places".to_owned())),
+    }
+}

@@ -1,0 +1,188 @@
+//! The metadata of the copy.
+
+use std::sync::Arc;
+
+use ncz_nczarr::{
+    DataError, Dataset, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Storage,
+    Variable, VariableFault,
+};
+use ncz_registry::spec::{ChainSpec, StageSpec};
+use serde_json::json;
+
+use super::{Codecs, CopyError, CopyOptions, Lost, Progress, VariablePlan, strings, version};
+
+/// Groups, dimensions and variables of the copy, with their codecs; those that are lost are not among them.
+pub(super) fn plan(
+    source: &Dataset,
+    options: &CopyOptions,
+    lost: &[Lost],
+    progress: &dyn Progress,
+) -> Result<Hierarchy, CopyError> {
+    let mut hierarchy = source.hierarchy().clone();
+    options.selection.prune(&mut hierarchy, lost);
+    hierarchy.format = options.format.unwrap_or(match hierarchy.format {
+        Format::Nczarr(_) => Format::NCZARR,
+        other => other,
+    });
+    let format = hierarchy.format;
+    if format.is_nczarr() {
+        // An array alone has no place for the metadata of NCZarr.
+        hierarchy.root_array = false;
+    } else {
+        // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
+        let was_nczarr = source.hierarchy().format.is_nczarr();
+        hierarchy.nc_properties = hierarchy.nc_properties.filter(|_| !was_nczarr);
+    }
+    for path in options.variables.keys() {
+        if !source.hierarchy().variables().any(|variable| variable.path == *path) {
+            return Err(CopyError::NoSuchVariable { path: path.clone() });
+        }
+    }
+    let keep = VariablePlan::default();
+    let copied: Vec<String> = hierarchy.variables().map(|variable| variable.path.clone()).collect();
+    for path in copied {
+        let original = source.hierarchy().variable(&path).map_err(DataError::from)?;
+        let plan = options.variables.get(&original.path).unwrap_or(&keep);
+        let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
+        strings::fix_length(source, original, variable, format, progress)?;
+        let was = source.hierarchy().format;
+        if (was.is_nczarr(), was.is_v3()) != (format.is_nczarr(), format.is_v3()) {
+            change_format(source, variable, format)?;
+        }
+        if was.is_v3() != format.is_v3() {
+            version::change(source, variable, format)?;
+        }
+        if format.is_nczarr() {
+            // netcdf-c reads every chunk as row-major, whatever its metadata say.
+            variable.order = Order::C;
+        }
+        if let Some(chunks) = &plan.chunks {
+            if chunks.len() != variable.shape.len() || chunks.contains(&0) {
+                let (path, rank) = (original.path.clone(), variable.shape.len());
+                return Err(CopyError::Chunks { path, rank, chunks: chunks.clone() });
+            }
+            variable.chunk_shape.clone_from(chunks);
+            if let Some(sharding) = &mut variable.sharding {
+                version::fit_shards(sharding, chunks);
+            }
+        }
+        fit(source.hierarchy(), options, original, variable);
+        match &plan.codecs {
+            Codecs::Keep if was.is_v3() == format.is_v3() => {
+                variable.filters = source.agreed_filters(original, format)?;
+            }
+            Codecs::Keep => variable.filters = version::filters(source, original, variable, format)?,
+            Codecs::Spec(spec) => {
+                source.session().define(variable, format, spec)?;
+            }
+            Codecs::Sensible => {
+                source.session().define(variable, format, &sensible(original, format))?;
+            }
+        }
+        let one_block = matches!(variable.storage, Storage::Contiguous | Storage::Compact);
+        let filtered = plan.codecs != Codecs::Keep && !variable.filters.is_empty();
+        if one_block && (plan.chunks.is_some() || filtered) {
+            variable.storage = Storage::Chunked;
+        }
+        if let Some(dtype) = one_byte_dtype(variable) {
+            variable.dtype = dtype;
+        }
+        if options.noxarray
+            && let Some(zattrs) = &mut variable.documents.zattrs
+        {
+            Arc::make_mut(zattrs).shift_remove("_ARRAY_DIMENSIONS");
+        }
+    }
+    if options.fixed {
+        fix(&mut hierarchy.root);
+    }
+    hierarchy.xarray = !options.noxarray;
+    Ok(hierarchy)
+}
+
+/// Makes every dimension fixed that has a length; in netCDF one without is unlimited.
+fn fix(group: &mut Group) {
+    for dimension in group.dimensions.iter_mut().filter(|dimension| dimension.len > 0) {
+        dimension.unlimited = false;
+    }
+    group.groups.iter_mut().for_each(fix);
+}
+
+/// Gives a variable the lengths of dimensions that are cut or become fixed. A chunk that is longer than a fixed
+/// dimension is none to netcdf-c.
+fn fit(hierarchy: &Hierarchy, options: &CopyOptions, original: &Variable, variable: &mut Variable) {
+    let shown = hierarchy.shape_of(original);
+    for (d, reference) in original.dimensions.iter().enumerate().take(variable.shape.len()) {
+        let slab = options.selection.slabs.get(reference);
+        let unlimited = hierarchy.dimension(reference).is_some_and(|dimension| dimension.unlimited);
+        if slab.is_none() && !(options.fixed && unlimited) {
+            continue;
+        }
+        let len = slab.map_or(shown[d], |indices| indices.count);
+        variable.shape[d] = len;
+        if !unlimited || options.fixed || variable.storage != Storage::Chunked {
+            variable.chunk_shape[d] = variable.chunk_shape[d].min(len.max(1));
+        }
+    }
+    if let Some(sharding) = &mut variable.sharding {
+        version::fit_shards(sharding, &variable.chunk_shape);
+    }
+}
+
+/// What the other format writes otherwise for the same data.
+fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> Result<(), CopyError> {
+    let text = FillText::of(format);
+    if let Some(fill) = variable.fill.take() {
+        let unwritable = |fault: VariableFault| DataError::Unsupported {
+            variable: variable.path.clone(),
+            reason: format!("its fill value cannot be written in the other format: {fault}"),
+        };
+        variable.fill = Some(fill.respelled(&variable.dtype, text).map_err(unwritable)?);
+    }
+    if format.is_nczarr() {
+        if variable.key.is_empty() {
+            variable.key.clone_from(&variable.name);
+        }
+        variable.scalar = variable.scalar.map(|_| ScalarForm::Rank1);
+    } else {
+        // Pure Zarr has no dimensions that could be longer than the array, and scalars of its own.
+        variable.shape = source.hierarchy().shape_of(variable);
+        variable.scalar = variable.scalar.map(|_| ScalarForm::Rank0);
+    }
+    Ok(())
+}
+
+/// The spelling of a one-byte integer that most readers understand, if the variable's is another one:
+/// zarr-python refuses `<i1`, as netcdf-c writes it; netcdf-c opens no dataset with szip on `|i1`.
+fn one_byte_dtype(variable: &Variable) -> Option<Dtype> {
+    let has_szip = variable.filters.iter().any(|codec| codec.get("id").is_some_and(|id| id == "szip"));
+    let text = match (variable.dtype.kind(), variable.dtype.size(), has_szip) {
+        (Kind::Int, 1, false) => "|i1",
+        (Kind::Int, 1, true) => "<i1",
+        (Kind::UInt, 1, false) => "|u1",
+        (Kind::UInt, 1, true) => "<u1",
+        _ => return None,
+    };
+    Dtype::parse(text).ok().filter(|usual| *usual != variable.dtype)
+}
+
+/// A lossless chain that suits the type of a variable, in version 3 of codecs that every reader has.
+fn sensible(variable: &Variable, format: Format) -> ChainSpec {
+    if variable.shape.is_empty() {
+        return ChainSpec::default();
+    }
+    let codec = |value: serde_json::Value| StageSpec::from_json(ncz_codec::Dialect::Numcodecs, &value).ok();
+    let zstd = codec(json!({"id": "zstd", "level": 3}));
+    let size = variable.dtype.size();
+    let numeric = matches!(
+        variable.dtype.kind(),
+        Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta | Kind::Complex
+    );
+    if numeric && size > 1 && format.is_v3() {
+        let blosc = json!({"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 1, "blocksize": 0});
+        return ChainSpec::new(codec(blosc).into_iter().collect());
+    }
+    let shuffle =
+        if numeric && size > 1 { codec(json!({"id": "shuffle", "elementsize": size})) } else { None };
+    ChainSpec::new(shuffle.into_iter().chain(zstd).collect())
+}

@@ -1,0 +1,188 @@
+//! What of the original is copied.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ncz_nczarr::{Dataset, DimensionRef, Group, Hierarchy, Variable};
+
+use super::window::Window;
+use super::{CopyError, Lost};
+
+/// What of the original the copy has. The default is everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Paths of the variables that the copy has; `None`: all.
+    pub variables: Option<BTreeSet<String>>,
+    /// Paths of the groups that the copy has. Groups inside are not part of one, groups around it come without their
+    /// variables. `None`: all.
+    pub groups: Option<BTreeSet<String>>,
+    /// Paths of variables that the copy has not.
+    pub exclude: BTreeSet<String>,
+    /// Paths of the variables whose values are copied, others are only defined; `None`: all.
+    pub values: Option<BTreeSet<String>>,
+    /// The part of dimensions that the copy has. It applies to every variable of the dimension.
+    pub slabs: BTreeMap<DimensionRef, Indices>,
+    /// Whether dimensions and groups stay of which nothing else is copied.
+    pub keep_unused: bool,
+    /// Whether variables that cannot be read are left out, and told of in
+    /// [`CopySummary::unreadable`](super::CopySummary::unreadable).
+    pub skip_unreadable: bool,
+}
+
+/// Indices of a dimension: `start`, `start + step`, ..., `count` of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indices {
+    /// The first one.
+    pub start: u64,
+    /// How many there are.
+    pub count: u64,
+    /// From one to the next; at least 1.
+    pub step: u64,
+}
+
+impl Indices {
+    /// All indices of a dimension of this length.
+    #[must_use]
+    pub fn all(len: u64) -> Self {
+        Self { start: 0, count: len, step: 1 }
+    }
+
+    /// How many of them an array has that is this long.
+    fn within(self, len: u64) -> u64 {
+        match len.checked_sub(self.start) {
+            None | Some(0) => 0,
+            Some(rest) => rest.div_ceil(self.step).min(self.count),
+        }
+    }
+}
+
+impl Selection {
+    /// Whether a variable of this path is selected.
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        let group = match path.rsplit_once('/') {
+            Some(("", _)) | None => "/",
+            Some((group, _)) => group,
+        };
+        !self.exclude.contains(path)
+            && self.variables.as_ref().is_none_or(|paths| paths.contains(path))
+            && self.groups.as_ref().is_none_or(|paths| paths.contains(group))
+    }
+
+    /// Whether the values of a variable that the copy has are copied.
+    pub(super) fn has_values(&self, path: &str) -> bool {
+        self.values.as_ref().is_none_or(|paths| paths.contains(path))
+    }
+
+    /// Checks that everything that is named exists, and that slabs lie within their dimensions.
+    pub(super) fn check(&self, hierarchy: &Hierarchy) -> Result<(), CopyError> {
+        let known: BTreeSet<&str> = hierarchy
+            .variables()
+            .map(|variable| variable.path.as_str())
+            .chain(hierarchy.unreadable().map(|lost| lost.path.as_str()))
+            .collect();
+        let named = [self.variables.as_ref(), Some(&self.exclude), self.values.as_ref()];
+        if let Some(path) = named.into_iter().flatten().flatten().find(|path| !known.contains(path.as_str()))
+        {
+            return Err(CopyError::NoSuchVariable { path: path.clone() });
+        }
+        if let Some(path) = self.groups.iter().flatten().find(|path| hierarchy.group(path).is_err()) {
+            return Err(CopyError::NoSuchGroup { path: path.clone() });
+        }
+        for (reference, indices) in &self.slabs {
+            let len = hierarchy.dimension(reference).map(|dimension| dimension.len);
+            let end = indices.count.checked_sub(1).map_or(Some(indices.start), |steps| {
+                steps.checked_mul(indices.step)?.checked_add(indices.start)?.checked_add(1)
+            });
+            if indices.step == 0 || len.is_none() || end.is_none_or(|end| Some(end) > len) {
+                let (dimension, len) = (reference.to_string(), len.unwrap_or(0));
+                return Err(CopyError::Slab { dimension, len, indices: *indices });
+            }
+        }
+        Ok(())
+    }
+
+    /// The variables that the copy should have and that cannot be read.
+    ///
+    /// # Errors
+    /// There are any, and they are not to be skipped.
+    pub(super) fn unreadable(&self, source: &Dataset) -> Result<Vec<Lost>, CopyError> {
+        let hierarchy = source.hierarchy();
+        let damaged = hierarchy
+            .unreadable()
+            .filter(|lost| self.has(&lost.path))
+            .map(|lost| Lost { path: lost.path.clone(), error: lost.error().into() });
+        let undecodable =
+            hierarchy.variables().filter(|variable| self.has(&variable.path)).filter_map(|variable| {
+                let opened = match variable.dtype.is_variable_length() {
+                    true => source.strings(&variable.path).map(drop),
+                    false => source.array(&variable.path).map(drop),
+                };
+                opened.err().map(|error| Lost { path: variable.path.clone(), error })
+            });
+        let mut lost: Vec<Lost> = damaged.chain(undecodable).collect();
+        if lost.is_empty() || self.skip_unreadable {
+            return Ok(lost);
+        }
+        let paths: Vec<String> = lost.iter().map(|lost| lost.path.clone()).collect();
+        let source = Box::new(lost.swap_remove(0).error);
+        Err(CopyError::Unreadable { paths, source })
+    }
+
+    /// Takes out of a hierarchy what the copy has not, and gives dimensions the lengths of their slabs.
+    pub(super) fn prune(&self, hierarchy: &mut Hierarchy, unreadable: &[Lost]) {
+        let lost: BTreeSet<&str> = unreadable.iter().map(|lost| lost.path.as_str()).collect();
+        let used_before = used_dimensions(hierarchy);
+        let has_all =
+            self.variables.is_none() && self.groups.is_none() && self.exclude.is_empty() && lost.is_empty();
+        self.prune_group(&mut hierarchy.root, &lost);
+        if !self.keep_unused && !has_all {
+            let used = used_dimensions(hierarchy);
+            let is_needed =
+                |reference: &DimensionRef| used.contains(reference) || !used_before.contains(reference);
+            drop_dimensions(&mut hierarchy.root, &is_needed);
+        }
+        for (reference, indices) in &self.slabs {
+            if let Some(dimension) = hierarchy.dimension_mut(reference) {
+                dimension.len = indices.count;
+            }
+        }
+    }
+
+    fn prune_group(&self, group: &mut Group, lost: &BTreeSet<&str>) {
+        group.variables.retain(|variable| self.has(&variable.path) && !lost.contains(variable.path.as_str()));
+        group.unreadable.clear();
+        group.groups.iter_mut().for_each(|inside| self.prune_group(inside, lost));
+        let is_wanted = |inside: &Group| {
+            let by_groups = self.groups.as_ref().is_some_and(|paths| paths.contains(&inside.path));
+            let by_variables = self.variables.is_none() || self.keep_unused || !inside.variables.is_empty();
+            let by_inside = !inside.groups.is_empty();
+            match &self.groups {
+                Some(_) => by_inside || by_groups && by_variables,
+                None => by_inside || by_variables,
+            }
+        };
+        group.groups.retain(is_wanted);
+    }
+
+    /// The part of a variable that is copied, at the start of the copy. What its array lacks of its dimensions' lengths
+    /// is not part of it.
+    pub(super) fn window(&self, original: &Variable) -> Window {
+        let axes = original.dimensions.iter().zip(&original.shape).map(|(reference, &stored)| {
+            let mut indices = self.slabs.get(reference).copied().unwrap_or(Indices::all(stored));
+            indices.count = indices.within(stored);
+            indices
+        });
+        Window::new(axes)
+    }
+}
+
+fn used_dimensions(hierarchy: &Hierarchy) -> BTreeSet<DimensionRef> {
+    hierarchy.variables().flat_map(|variable| variable.dimensions.iter().cloned()).collect()
+}
+
+fn drop_dimensions(group: &mut Group, is_needed: &dyn Fn(&DimensionRef) -> bool) {
+    let path = group.path.clone();
+    let needed = |name: &str| is_needed(&DimensionRef { group: path.clone(), name: name.to_owned() });
+    group.dimensions.retain(|dimension| needed(&dimension.name));
+    group.groups.iter_mut().for_each(|inside| drop_dimensions(inside, is_needed));
+}
