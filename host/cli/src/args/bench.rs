@@ -24,7 +24,7 @@ What is tried:
 
 How it is timed:
   In memory, with the dataset's own chunks. Each chain is checked first; then all take turns, up to five times,
-  and the time in the middle counts. Speeds are of decoded bytes. With --threads, chunks run side by side."
+  and the best time counts. Speeds are of decoded bytes. With --threads, chunks run side by side."
 )]
 pub(crate) struct Bench {
     /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH

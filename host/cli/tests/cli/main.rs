@@ -4,6 +4,8 @@
 
 /// Running the program, and datasets to run it on.
 mod bench;
+/// `ncz bench`: what it measures is what a copy stores.
+mod bench_command;
 /// `ncz codec`: a chain in all its spellings.
 mod codec;
 /// `ncz conform`: the sibling program that it starts.
@@ -24,6 +26,8 @@ mod process;
 mod secrets;
 /// What `-v`, `NCTRACING` and `NCLOGGING` show.
 mod trace;
+/// Completions, manual pages and the links of netCDF's tools.
+mod shell;
 /// `ncz verify`: what is found, what is mended, and how it ends.
 mod verify;
 /// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.
