@@ -115,10 +115,8 @@ impl<'a> Route<'a> {
             None => self.leg(&self.source, &self.window, 2).run(progress)?,
             Some(pieces) => {
                 let shape = self.window.end();
-                let folder = self.resources.scratch;
-                let own: &Path = folder.unwrap_or(Path::new(""));
                 let temporary = std::env::temp_dir();
-                let folder = if folder.is_some() { own } else { &temporary };
+                let folder: &Path = self.resources.scratch.unwrap_or(&temporary);
                 let between = scratch::pieces(self.session, &pieces.original, &shape, &pieces.lens, folder)?;
                 self.first(pieces, &between).run(progress)?;
                 let window = Window::whole(&shape);

@@ -91,8 +91,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
     if arguments.is_empty() {
         return Err(USAGE.to_owned());
     }
-    let found =
-        getopt::parse(LETTERS, arguments).map_err(|error| format!("{error}\n{USAGE}"))?;
+    let found = getopt::parse(LETTERS, arguments).map_err(|error| format!("{error}\n{USAGE}"))?;
     let [source, target] = found.operands.as_slice() else {
         return Err(format!("one input and one output are needed\n{USAGE}"));
     };
@@ -197,7 +196,10 @@ mod tests {
 
     #[test]
     fn every_letter_of_nccopy_is_taken_or_refused_by_name() {
-        let copy = parsed("-4 -k nc4 -d5 -su -m 64M -c t/1 -c v:2,3 -h 1M -e 1000 -r -w -F a,1,2 -M 0 -v a,b -V c in out").unwrap();
+        let copy = parsed(
+            "-4 -k nc4 -d5 -su -m 64M -c t/1 -c v:2,3 -h 1M -e 1000 -r -w -F a,1,2 -M 0 -v a,b -V c in out",
+        )
+        .unwrap();
         assert_eq!((copy.deflate, copy.shuffle, copy.fixed), (Some(5), true, true));
         assert_eq!((copy.memory, copy.chunks.len()), (Some(64_000_000), 2));
         assert_eq!((copy.values, copy.variables), (vec!["a,b".to_owned()], vec!["c".to_owned()]));

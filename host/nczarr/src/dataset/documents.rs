@@ -116,9 +116,7 @@ impl Dataset {
     /// Writes the documents of a new dataset but for those of the root. What the store has is in the way, or of the
     /// same dataset.
     pub(super) fn begin(&mut self, consolidated: bool, resumes: bool) -> Result<(), DataError> {
-        if !resumes
-            && let Some(key) = self.first_stranger("", &BTreeMap::new())?
-        {
+        if !resumes && let Some(key) = self.first_stranger("", &BTreeMap::new())? {
             return Err(self.in_the_way(key));
         }
         if consolidated {
