@@ -169,7 +169,7 @@ fn names(page: &mut String, told: &Told<'_>, x: &Axis, y: &Axis, speed: Speed) {
             page,
             "<text class=\"name\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             cx + dx,
-            cy + 4.0,
+            cy - 10.0,
             markup(&short(&choice.trial.chain)),
         );
     }
