@@ -143,9 +143,10 @@ fn json_has_the_values_the_types_and_all_digits() {
             assert!(cdl.contains(&format!("\n {name} =")) && cdl.contains('_'), "{name}: {numbers}\n{cdl}");
         }
     }
-    assert_eq!(of("f")["type"], "float");
+    let variable = of("f");
+    assert_eq!(variable["type"], "float");
     let mut floats = Vec::new();
-    flatten(&of("f")["data"], &mut floats);
+    flatten(&variable["data"], &mut floats);
     assert!(
         floats.contains(&&serde_json::json!("NaN")) && floats.contains(&&serde_json::json!("Infinity")),
         "{floats:?}"
