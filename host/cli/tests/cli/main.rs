@@ -6,16 +6,28 @@
 mod bench;
 /// `ncz bench`: what it measures is what a copy stores.
 mod bench_command;
+/// `ncz cat`: the values of one variable.
+mod cat;
 /// `ncz codec`: a chain in all its spellings.
 mod codec;
 /// `ncz conform`: the sibling program that it starts.
 mod conform;
 /// `ncz copy`: what is written, and what is refused.
 mod copy;
+/// Parts, appending and going on with a copy.
+mod copy_parts;
 /// `ncz dump` against ncdump.
 mod dump;
+/// `ncz gen` and ncgen.
+mod generate;
 /// `ncz info`: what there is, and what is odd about it.
 mod info;
+/// ncz as nccopy, against nccopy.
+mod nccopy;
+/// `ncz ls`: what is in a dataset and in a folder.
+mod ls;
+/// ncz under the name ncdump, against ncdump.
+mod ncdump;
 /// Places that are no dataset, and the way round that the message names.
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
@@ -32,3 +44,5 @@ mod shell;
 mod verify;
 /// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.
 mod verify_peers;
+/// ncz under the names zmapio and ncfilteravail.
+mod zmapio;
