@@ -1,10 +1,12 @@
 //! All metadata documents of a dataset, whether or not it opens.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz_nczarr::{Consolidated, DataError, Generation, json, limits, metadata};
-use ncz_store::{Depth, EntryKind, Key, Prefix, Store, StoreError, StoreExt};
+use ncz_store::{Depth, EntryKind, Key, Prefix, ReadRange, ReadRequest, Store, StoreError, StoreExt};
 use serde_json::{Map, Value as Json, json};
 
 use super::notes::Notes;
@@ -56,11 +58,11 @@ pub(super) fn examine(store: &dyn Store, choices: &Choices) -> Result<Examined, 
     let failed = |source| DataError::Store { store: store.to_string(), source };
     let mut examined = Examined::default();
     let mut documents = BTreeMap::new();
-    let keys = keys(store).map_err(failed)?;
-    for key in &keys {
-        let Some(bytes) = read(store, key, &mut examined).map_err(failed)? else { continue };
-        let document = parse(key, variable_of(key, &keys), bytes, &mut examined);
-        documents.insert(key.clone(), document);
+    let found = find(store, &mut examined).map_err(failed)?;
+    let keys: BTreeSet<String> = found.keys().cloned().collect();
+    for (key, bytes) in found {
+        let document = parse(&key, variable_of(&key, &keys), bytes, &mut examined);
+        documents.insert(key, document);
     }
     let zmetadata = read(store, ZMETADATA, &mut examined).map_err(failed)?;
     // Where no document stands at the root, the consolidated ones are all there are.
@@ -83,35 +85,68 @@ pub(super) fn examine(store: &dyn Store, choices: &Choices) -> Result<Examined, 
     Ok(examined)
 }
 
-/// Keys of all documents: those of the root, and of all arrays and groups below it.
-fn keys(store: &dyn Store) -> Result<BTreeSet<String>, StoreError> {
-    let mut keys = BTreeSet::new();
-    let mut waiting = vec![(String::new(), 0)];
-    while let Some((folder, depth)) = waiting.pop() {
-        let prefix = if folder.is_empty() { Prefix::ROOT } else { Prefix::parse(&folder)? };
-        // An array has chunks, which are not wanted: its documents are asked for by name.
-        if exists(store, &beside(&folder, ".zarray"))? {
-            for key in NAMES.map(|name| beside(&folder, name)) {
-                if exists(store, &key)? {
-                    keys.insert(key);
-                }
+/// All documents: those of the root, and of all arrays and groups below it. Those of one level are asked for together,
+/// which far stores answer in one round trip.
+fn find(store: &dyn Store, examined: &mut Examined) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+    let mut found = BTreeMap::new();
+    let mut level = vec![String::new()];
+    for _ in 0..=limits::GROUP_DEPTH {
+        let names = |folder| NAMES.map(|name| beside(folder, name));
+        let keys: Vec<String> = level.iter().flat_map(|folder| names(folder)).collect();
+        found.extend(read_all(store, &keys, examined)?);
+        let mut next = Vec::new();
+        for folder in &level {
+            // What is below an array are chunks, which are not wanted.
+            let is_array = found.contains_key(&beside(folder, ".zarray"))
+                || found.get(&beside(folder, "zarr.json")).is_some_and(|bytes| is_array_of_v3(bytes));
+            let is_group = folder.is_empty() || names(folder).iter().any(|key| found.contains_key(key));
+            if is_array || !is_group {
+                continue;
             }
-            continue;
+            let prefix = if folder.is_empty() { Prefix::ROOT } else { Prefix::parse(folder)? };
+            let below = store.list(prefix, Depth::One, limits::CHILDREN)?.entries;
+            let folders = below.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+            next.extend(folders.map(|entry| entry.key.as_str().to_owned()));
         }
-        let listing = store.list(prefix, Depth::One, limits::CHILDREN)?;
-        let names: Vec<_> = listing.entries.iter().map(|entry| (entry.key.as_key().name(), entry)).collect();
-        let documents =
-            names.iter().filter(|(name, entry)| entry.kind == EntryKind::Object && NAMES.contains(name));
-        let before = keys.len();
-        keys.extend(documents.map(|(_, entry)| entry.key.as_str().to_owned()));
-        let is_group = folder.is_empty() || keys.len() > before;
-        if is_group && depth < limits::GROUP_DEPTH {
-            for (_, entry) in names.iter().filter(|(_, entry)| entry.kind == EntryKind::Directory) {
-                waiting.push((entry.key.as_str().to_owned(), depth + 1));
-            }
+        if next.is_empty() {
+            break;
+        }
+        level = next;
+    }
+    Ok(found)
+}
+
+fn is_array_of_v3(bytes: &[u8]) -> bool {
+    object_of(bytes).is_some_and(|object| object.get("node_type").and_then(Json::as_str) == Some("array"))
+}
+
+/// Those of the documents that exist.
+fn read_all(
+    store: &dyn Store,
+    keys: &[String],
+    examined: &mut Examined,
+) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    // What is too long for a key does not exist.
+    let keys: Vec<Key<'_>> = keys.iter().filter_map(|key| Key::parse(key).ok()).collect();
+    let mut requests = Vec::with_capacity(keys.len());
+    for &key in &keys {
+        let max_len = limits::document_bytes(key.as_str()) as u64;
+        requests.push(ReadRequest { key, range: ReadRange::All, max_len });
+    }
+    let answers = Mutex::new(BTreeMap::new());
+    store.read_many(&requests, &|index, answer| {
+        let answer = answer.map(|bytes| bytes.map(<[u8]>::to_vec));
+        answers.lock().unwrap_or_else(PoisonError::into_inner).insert(index, answer);
+        ControlFlow::Continue(())
+    });
+    let mut found = Vec::new();
+    for (index, answer) in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let Some(key) = keys.get(index) else { continue };
+        if let Some(bytes) = sound(key.as_str(), answer, examined)? {
+            found.push((key.as_str().to_owned(), bytes));
         }
     }
-    Ok(keys)
+    Ok(found)
 }
 
 /// The key of a document in a folder.
@@ -119,13 +154,18 @@ fn beside(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-fn exists(store: &dyn Store, key: &str) -> Result<bool, StoreError> {
-    // What is too long for a key does not exist.
-    Key::parse(key).map_or(Ok(false), |key| store.exists(key))
+fn read(store: &dyn Store, key: &str, examined: &mut Examined) -> Result<Option<Vec<u8>>, StoreError> {
+    let answer = store.read_vec(Key::parse(key)?, limits::document_bytes(key) as u64);
+    sound(key, answer, examined)
 }
 
-fn read(store: &dyn Store, key: &str, examined: &mut Examined) -> Result<Option<Vec<u8>>, StoreError> {
-    match store.read_vec(Key::parse(key)?, limits::document_bytes(key) as u64) {
+/// The bytes of a document; one that cannot be had as a whole is a finding.
+fn sound(
+    key: &str,
+    answer: Result<Option<Vec<u8>>, StoreError>,
+    examined: &mut Examined,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    match answer {
         Err(error @ (StoreError::TooLarge { .. } | StoreError::NotAnObject { .. })) => {
             let finding = Finding::new(Severity::Error, Code::DocumentDamaged, error.to_string());
             examined.left.push(finding.key(key));

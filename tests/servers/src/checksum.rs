@@ -12,6 +12,11 @@ pub(crate) fn md5(bytes: &[u8]) -> String {
     hex(Md5::checksum(bytes).as_ref())
 }
 
+/// The CRC-64/NVME of `bytes` in hexadecimal digits: an ETag that costs next to nothing.
+pub(crate) fn crc64(bytes: &[u8]) -> String {
+    hex(Crc64Nvme::checksum(bytes).as_ref())
+}
+
 /// The ETag of an object made of parts: the MD5 of the MD5s of the parts, and their number.
 pub(crate) fn etag_of_parts(etags: &[&str]) -> String {
     let digests: Vec<u8> = etags.iter().flat_map(|etag| unhex(etag)).collect();

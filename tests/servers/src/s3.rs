@@ -13,6 +13,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use s3s::service::{S3Service, S3ServiceBuilder};
 
+use crate::checksum::{crc64, md5};
 use crate::control::Control;
 use crate::listener::{Backend, Listener, refused};
 use crate::operation::Target;
@@ -73,6 +74,9 @@ pub struct S3Options {
     pub buckets: Vec<String>,
     /// The sizes from which requests are refused.
     pub limits: Limits,
+    /// ETags are no MD5 (as those of encrypted objects of S3), which would take longer than all else that the service
+    /// does: for benchmarks.
+    pub quick_etags: bool,
     /// Serves https with a certificate of this authority instead of http.
     pub authority: Option<Authority>,
 }
@@ -111,7 +115,8 @@ impl S3Server {
         for name in &options.buckets {
             memory.lock().buckets.insert(name.clone(), Bucket::default());
         }
-        let mut builder = S3ServiceBuilder::new(Service(memory.clone()));
+        let etags = if options.quick_etags { crc64 } else { md5 };
+        let mut builder = S3ServiceBuilder::new(Service { memory: memory.clone(), etags });
         builder.set_auth(Keys(options.credentials.clone()));
         builder.set_access(Gate { credentials: options.credentials.clone(), memory: memory.clone() });
         builder.set_host(Hosts);
@@ -182,7 +187,8 @@ impl S3Server {
 
     /// Puts an object, as by the hand of somebody else and without a checksum; makes the bucket if need be.
     pub fn put(&self, bucket: &str, key: &str, bytes: impl Into<Bytes>) {
-        let object = Object::new(bytes.into(), Headers::default(), Default::default());
+        let bytes = bytes.into();
+        let object = Object::new(md5(&bytes), bytes, Headers::default(), Default::default());
         let mut all = self.memory.lock();
         all.buckets.entry(bucket.to_owned()).or_default().objects.insert(key.to_owned(), object);
     }

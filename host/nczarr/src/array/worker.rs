@@ -7,7 +7,7 @@ use ncz_store::{Key, ReadRange, StoreError, WriteMode};
 
 use super::Array;
 use super::region::Region;
-use super::shard::{self, ShardBuffers};
+use super::shard::ShardBuffers;
 use crate::data_error::ChunkFault;
 use crate::grid::Segment;
 use crate::pool;
@@ -113,8 +113,17 @@ impl Worker {
         if !array.chain.is_empty() {
             return self.load(array);
         }
-        shard::resize(&mut self.stored, array.chain.chunk_len())?;
-        read_raw(array, &self.key, &mut self.stored)
+        let want = array.chain.chunk_len() as u64;
+        let mut stored = std::mem::take(&mut self.stored);
+        let found = array.store.read(self.parsed_key()?, ReadRange::All, want, &mut stored);
+        self.stored = stored;
+        match found {
+            Ok(true) if self.stored.len() as u64 != want => {
+                Err(ChunkFault::Length { want, got: self.stored.len() as u64 })
+            }
+            Err(StoreError::TooLarge { len: got, .. }) => Err(ChunkFault::Length { want, got }),
+            other => Ok(other?),
+        }
     }
 
     /// Decodes what was fetched into the worker's own chunk.

@@ -36,8 +36,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "read" => {
             // Touched, so that its pages are there: readers of numpy get such a buffer too.
             let mut out = vec![1; shape.iter().product::<u64>() as usize * 4];
+            // The array alone is opened, as tensorstore does; as a dataset it has the name `data`.
+            let array = format!("{prefix}/v");
+            let place = Place { endpoint, bucket, prefix: &array };
             let taken = timed(|| {
-                place.dataset(&session)?.array("/v")?.read(
+                place.dataset(&session)?.array("/data")?.read(
                     &Slab::whole(&shape),
                     Elements::Native,
                     &mut out,

@@ -30,6 +30,7 @@ pub(crate) fn serve(latency: Duration) -> Result<()> {
     let options = S3Options {
         credentials: Credentials::new(KEY, SECRET),
         buckets: vec![BUCKET.to_owned()],
+        quick_etags: true,
         ..Default::default()
     };
     let server = S3Server::start(options)?;

@@ -5,8 +5,6 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use s3s::dto::{Checksum, ETag, Metadata};
 
-use crate::checksum::md5;
-
 /// All buckets. Clones are views of the same.
 #[derive(Clone, Default)]
 pub(crate) struct Memory(Arc<Mutex<Buckets>>);
@@ -79,8 +77,7 @@ impl Memory {
 }
 
 impl Object {
-    pub(crate) fn new(bytes: Bytes, headers: Headers, checksum: Checksum) -> Self {
-        let etag = md5(&bytes);
+    pub(crate) fn new(etag: String, bytes: Bytes, headers: Headers, checksum: Checksum) -> Self {
         Self { bytes, etag, modified: SystemTime::now(), headers, checksum }
     }
 

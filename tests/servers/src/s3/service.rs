@@ -15,8 +15,14 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 /// The most entries of a page.
 const PAGE: usize = 1000;
 
+/// What makes the ETag of an object.
+type EtagOf = fn(&[u8]) -> String;
+
 /// The operations of S3 on buckets in memory.
-pub(crate) struct Service(pub(crate) Memory);
+pub(crate) struct Service {
+    pub(crate) memory: Memory,
+    pub(crate) etags: EtagOf,
+}
 
 impl Buckets {
     fn bucket(&mut self, name: &str) -> S3Result<&mut Bucket> {
@@ -44,7 +50,7 @@ impl Buckets {
 #[async_trait::async_trait]
 impl S3 for Service {
     async fn list_buckets(&self, _: S3Request<ListBucketsInput>) -> S3Result<S3Response<ListBucketsOutput>> {
-        let names: Vec<String> = self.0.lock().buckets.keys().cloned().collect();
+        let names: Vec<String> = self.memory.lock().buckets.keys().cloned().collect();
         let bucket = |name| s3s::dto::Bucket { name: Some(name), ..Default::default() };
         let buckets = Some(names.into_iter().map(bucket).collect());
         Ok(S3Response::new(ListBucketsOutput { buckets, ..Default::default() }))
@@ -55,7 +61,7 @@ impl S3 for Service {
         req: S3Request<CreateBucketInput>,
     ) -> S3Result<S3Response<CreateBucketOutput>> {
         let name = req.input.bucket;
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         if all.buckets.contains_key(&name) {
             return Err(s3_error!(BucketAlreadyOwnedByYou, "the bucket is yours already"));
         }
@@ -65,7 +71,7 @@ impl S3 for Service {
     }
 
     async fn head_bucket(&self, req: S3Request<HeadBucketInput>) -> S3Result<S3Response<HeadBucketOutput>> {
-        self.0.lock().bucket(&req.input.bucket)?;
+        self.memory.lock().bucket(&req.input.bucket)?;
         Ok(S3Response::new(HeadBucketOutput::default()))
     }
 
@@ -73,7 +79,7 @@ impl S3 for Service {
         &self,
         req: S3Request<GetBucketLocationInput>,
     ) -> S3Result<S3Response<GetBucketLocationOutput>> {
-        self.0.lock().bucket(&req.input.bucket)?;
+        self.memory.lock().bucket(&req.input.bucket)?;
         Ok(S3Response::new(GetBucketLocationOutput::default()))
     }
 
@@ -81,7 +87,7 @@ impl S3 for Service {
         &self,
         req: S3Request<DeleteBucketInput>,
     ) -> S3Result<S3Response<DeleteBucketOutput>> {
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         if !all.bucket(&req.input.bucket)?.objects.is_empty() {
             return Err(s3_error!(BucketNotEmpty, "The bucket you tried to delete is not empty"));
         }
@@ -91,7 +97,7 @@ impl S3 for Service {
 
     async fn put_object(&self, req: S3Request<PutObjectInput>) -> S3Result<S3Response<PutObjectOutput>> {
         let input = req.input;
-        self.0.lock().bucket(&input.bucket)?;
+        self.memory.lock().bucket(&input.bucket)?;
         let bytes = collect(input.body, input.content_length).await?;
         let declared = Checksum {
             checksum_crc32: input.checksum_crc32,
@@ -108,7 +114,7 @@ impl S3 for Service {
             cache_control: input.cache_control,
             metadata: input.metadata,
         };
-        let object = Object::new(bytes, headers, checksum);
+        let object = Object::new((self.etags)(&bytes), bytes, headers, checksum);
         let output = PutObjectOutput {
             e_tag: Some(object.etag()),
             checksum_crc32: object.checksum.checksum_crc32.clone(),
@@ -118,7 +124,7 @@ impl S3 for Service {
             checksum_sha256: object.checksum.checksum_sha256.clone(),
             ..Default::default()
         };
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         if object.bytes.len() as u64 > all.limits.put {
             return Err(s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size"));
         }
@@ -130,7 +136,7 @@ impl S3 for Service {
 
     async fn get_object(&self, req: S3Request<GetObjectInput>) -> S3Result<S3Response<GetObjectOutput>> {
         let input = req.input;
-        let object = self.0.lock().object(&input.bucket, &input.key)?.clone();
+        let object = self.memory.lock().object(&input.bucket, &input.key)?.clone();
         may_read(&object, input.if_match.as_ref(), input.if_none_match.as_ref())?;
         let full = object.bytes.len() as u64;
         let (bytes, content_range) = match input.range {
@@ -169,7 +175,7 @@ impl S3 for Service {
 
     async fn head_object(&self, req: S3Request<HeadObjectInput>) -> S3Result<S3Response<HeadObjectOutput>> {
         let input = req.input;
-        let object = self.0.lock().object(&input.bucket, &input.key)?.clone();
+        let object = self.memory.lock().object(&input.bucket, &input.key)?.clone();
         may_read(&object, input.if_match.as_ref(), input.if_none_match.as_ref())?;
         let output = HeadObjectOutput {
             accept_ranges: Some("bytes".into()),
@@ -189,7 +195,7 @@ impl S3 for Service {
         &self,
         req: S3Request<DeleteObjectInput>,
     ) -> S3Result<S3Response<DeleteObjectOutput>> {
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let bucket = all.bucket(&req.input.bucket)?;
         if req.input.if_match.is_some() {
             may_write(bucket.objects.get(&req.input.key), req.input.if_match.as_ref(), None)?;
@@ -206,7 +212,7 @@ impl S3 for Service {
         if delete.objects.is_empty() || delete.objects.len() > PAGE {
             return Err(s3_error!(MalformedXML, "between 1 and 1000 keys can be deleted at once"));
         }
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let bucket = all.bucket(&req.input.bucket)?;
         let mut deleted = Vec::new();
         for object in delete.objects {
@@ -224,7 +230,7 @@ impl S3 for Service {
         let (if_match, if_none_match) = (header("if-match"), header("if-none-match"));
         let input = req.input;
         let (from_bucket, from_key) = source(&input.copy_source)?;
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let limit = all.limits.copy;
         let mut object = all.object(from_bucket, from_key)?.clone();
         may_copy(&object, input.copy_source_if_match.as_ref(), input.copy_source_if_none_match.as_ref())?;
@@ -248,7 +254,7 @@ impl S3 for Service {
             return Err(s3_error!(InvalidRequest, "{message}"));
         }
         // a copy is one piece, whatever the original was made of
-        object = Object::new(object.bytes, object.headers, object.checksum);
+        object = Object::new((self.etags)(&object.bytes), object.bytes, object.headers, object.checksum);
         let result = CopyObjectResult {
             e_tag: Some(object.etag()),
             last_modified: Some(object.modified.into()),
@@ -336,7 +342,7 @@ impl S3 for Service {
             cache_control: input.cache_control,
             metadata: input.metadata,
         };
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         all.uploads_made += 1;
         let id = format!("upload-{}", all.uploads_made);
         let upload = Upload { key: input.key.clone(), headers, parts: Default::default() };
@@ -353,7 +359,7 @@ impl S3 for Service {
 
     async fn upload_part(&self, req: S3Request<UploadPartInput>) -> S3Result<S3Response<UploadPartOutput>> {
         let input = req.input;
-        self.0.lock().upload(&input.bucket, &input.key, &input.upload_id)?;
+        self.memory.lock().upload(&input.bucket, &input.key, &input.upload_id)?;
         let bytes = collect(input.body, input.content_length).await?;
         let declared = Checksum {
             checksum_crc32: input.checksum_crc32,
@@ -364,7 +370,7 @@ impl S3 for Service {
             checksum_type: None,
         };
         let checksum = verified(&bytes, declared, req.trailing_headers, input.content_md5.as_deref())?;
-        let part = Object::new(bytes, Headers::default(), checksum);
+        let part = Object::new((self.etags)(&bytes), bytes, Headers::default(), checksum);
         let output = UploadPartOutput {
             e_tag: Some(part.etag()),
             checksum_crc32: part.checksum.checksum_crc32.clone(),
@@ -384,7 +390,7 @@ impl S3 for Service {
     ) -> S3Result<S3Response<UploadPartCopyOutput>> {
         let input = req.input;
         let (from_bucket, from_key) = source(&input.copy_source)?;
-        let object = self.0.lock().object(from_bucket, from_key)?.clone();
+        let object = self.memory.lock().object(from_bucket, from_key)?.clone();
         may_copy(&object, input.copy_source_if_match.as_ref(), input.copy_source_if_none_match.as_ref())?;
         let bytes = match input.copy_source_range.as_deref() {
             None => object.bytes,
@@ -396,7 +402,7 @@ impl S3 for Service {
                 object.bytes.slice(index(range.start)..index(range.end))
             }
         };
-        let part = Object::new(bytes, Headers::default(), Checksum::default());
+        let part = Object::new((self.etags)(&bytes), bytes, Headers::default(), Checksum::default());
         let result = CopyPartResult {
             e_tag: Some(part.etag()),
             last_modified: Some(part.modified.into()),
@@ -412,7 +418,7 @@ impl S3 for Service {
     ) -> S3Result<S3Response<CompleteMultipartUploadOutput>> {
         let input = req.input;
         let listed = input.multipart_upload.and_then(|upload| upload.parts).unwrap_or_default();
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let smallest = all.limits.part;
         let upload = all.upload(&input.bucket, &input.key, &input.upload_id)?;
         let object = assembled(upload, &listed, smallest)?;
@@ -435,7 +441,7 @@ impl S3 for Service {
         req: S3Request<AbortMultipartUploadInput>,
     ) -> S3Result<S3Response<AbortMultipartUploadOutput>> {
         let input = req.input;
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         all.upload(&input.bucket, &input.key, &input.upload_id)?;
         all.bucket(&input.bucket)?.uploads.remove(&input.upload_id);
         Ok(S3Response::with_status(AbortMultipartUploadOutput::default(), hyper::StatusCode::NO_CONTENT))
@@ -447,7 +453,7 @@ impl S3 for Service {
     ) -> S3Result<S3Response<ListMultipartUploadsOutput>> {
         let input = req.input;
         let prefix = input.prefix.clone().unwrap_or_default();
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let bucket = all.bucket(&input.bucket)?;
         let mut uploads: Vec<_> =
             bucket.uploads.iter().filter(|(_, upload)| upload.key.starts_with(&prefix)).collect();
@@ -470,7 +476,7 @@ impl S3 for Service {
 
     async fn list_parts(&self, req: S3Request<ListPartsInput>) -> S3Result<S3Response<ListPartsOutput>> {
         let input = req.input;
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let upload = all.upload(&input.bucket, &input.key, &input.upload_id)?;
         let parts = upload.parts.iter().map(|(number, part)| Part {
             part_number: Some(*number),
@@ -509,7 +515,7 @@ impl List<'_> {
 
 impl Service {
     fn list(&self, list: &List<'_>) -> S3Result<(ObjectList, CommonPrefixList, Option<String>)> {
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         let asked = list.max_keys.map_or(PAGE, |max| usize::try_from(max).unwrap_or(0));
         let limit = asked.min(PAGE).min(all.page_size.unwrap_or(PAGE));
         let objects = &all.bucket(list.bucket)?.objects;
@@ -539,7 +545,7 @@ impl Service {
                 "Part number must be an integer between 1 and 10000, inclusive"
             ));
         }
-        let mut all = self.0.lock();
+        let mut all = self.memory.lock();
         if part.bytes.len() as u64 > all.limits.put {
             return Err(s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size"));
         }
@@ -574,8 +580,8 @@ fn assembled(upload: &Upload, listed: &[CompletedPart], smallest: u64) -> S3Resu
         bytes.extend_from_slice(&part.bytes);
         etags.push(part.etag.as_str());
     }
-    let mut object = Object::new(bytes.freeze(), upload.headers.clone(), Checksum::default());
-    object.etag = etag_of_parts(&etags);
+    let etag = etag_of_parts(&etags);
+    let object = Object::new(etag, bytes.freeze(), upload.headers.clone(), Checksum::default());
     Ok(object)
 }
 
