@@ -122,7 +122,12 @@ impl Candidates {
             candidates.add(dataset, &sampled, &told(spec), false);
         }
         let codecs = &dataset.session().registry.report().codecs;
-        let has = |id: u32| codecs.iter().any(|codec| codec.id == Some(id) && is_used(codec));
+        let dialect = dataset.hierarchy().format.dialect();
+        let is_storable = |codec: &CodecReport| {
+            !codec.numcodecs.is_empty() || dialect == Dialect::ZarrV3 && !codec.zarr_v3.is_empty()
+        };
+        let has =
+            |id: u32| codecs.iter().any(|codec| codec.id == Some(id) && is_used(codec) && is_storable(codec));
         let kind = variable.dtype.kind();
         let numeric = matches!(
             kind,
@@ -139,14 +144,18 @@ impl Candidates {
                 texts.extend(blosc(bytes));
                 continue;
             }
-            match LOSSLESS.iter().find(|known| is(codec, known.id, known.names)) {
-                Some(known) => known.chains(&shuffles, &mut texts),
-                None => candidates.left_out.push(LeftOut {
-                    chain: codec.name.clone(),
-                    reason: "a codec does not say whether it is lossless, and this one is not known to be"
-                        .to_owned(),
-                }),
-            }
+            let known = LOSSLESS.iter().find(|known| is(codec, known.id, known.names));
+            let reason = match known {
+                Some(known) if is_storable(codec) => {
+                    known.chains(&shuffles, &mut texts);
+                    continue;
+                }
+                Some(_) => format!("{dialect} metadata have no name for it: no library gives its codec half"),
+                None => {
+                    "a codec does not say whether it is lossless, and this one is not known to be".to_owned()
+                }
+            };
+            candidates.left_out.push(LeftOut { chain: codec.name.clone(), reason });
         }
         // The fast ones first: they are done if the time is short.
         texts.sort_by_key(|(slowness, _)| *slowness);
@@ -173,14 +182,14 @@ impl Candidates {
         };
         match bound {
             Ok(chain) => {
-                let same = |subject: &&mut Subject| {
+                let same = |subject: &Subject| {
                     let json =
                         |chain: &ncz_registry::chain::FilterChain| chain.stored_json(Dialect::Numcodecs).ok();
                     subject.chain.len() == chain.len()
                         && (chain.is_empty()
                             || json(&chain).is_some_and(|own| json(&subject.chain) == Some(own)))
                 };
-                if self.subjects.iter_mut().find(same).is_none() {
+                if !self.subjects.iter().any(same) {
                     let text = text.to_owned();
                     self.subjects.push(Subject { text, chain, present, checked: None, runs: Vec::new() });
                 }
