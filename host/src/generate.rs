@@ -170,7 +170,7 @@ impl Plan {
 /// let session = Session::new(Arc::new(Registry::builder().build()), Pool::serial());
 /// let options = GenerateOptions::default();
 /// let plan = Plan::new(file.cdl(), &session, &options)?;
-/// let summary = generate(&mut file, plan, Arc::new(MemoryStore::new()), session, &options, &())?;
+/// let summary = generate(&mut file, plan, Arc::new(MemoryStore::new("d")), session, &options, &())?;
 /// assert_eq!(summary.variables[0].chunks, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

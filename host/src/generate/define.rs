@@ -2,7 +2,7 @@
 
 use ncz_nczarr::cdl::{Cdl, CdlGroup, CdlVariable, Special};
 use ncz_nczarr::{
-    Attribute, DataError, Dtype, FilterError, Format, Hierarchy, NcType, NewFill, NewVariable, NczarrError,
+    Attribute, DataError, Dtype, FilterError, Format, Hierarchy, NcType, NczarrError, NewFill, NewVariable,
     Quantize, Session, Storage,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
@@ -67,9 +67,7 @@ fn add_variable(
         NcType::String if hierarchy.format == Format::Zarr3 => {
             NewVariable::of_dtype(&variable.name, Dtype::vlen_text(), Some(NcType::String))
         }
-        NcType::String => {
-            string_variable(hierarchy, variable, notes)
-        }
+        NcType::String => string_variable(hierarchy, variable, notes),
         nc_type => NewVariable::new(&variable.name, nc_type),
     };
     new = new.dimensions(cdl.dimensions_of(variable).iter().map(ToString::to_string));
@@ -163,7 +161,8 @@ fn codecs(
         }
     }
     let made = hierarchy.variable(&variable.path).map_err(DataError::from).map_err(&at)?;
-    let spec = ChainSpec::from_json(hierarchy.format.dialect(), &made.filters).map_err(spec_error).map_err(&at)?;
+    let spec =
+        ChainSpec::from_json(hierarchy.format.dialect(), &made.filters).map_err(spec_error).map_err(&at)?;
     if spec.is_empty() {
         return Ok(String::new());
     }
@@ -233,10 +232,8 @@ fn agree(hierarchy: &Hierarchy, variable: &CdlVariable, session: &Session) -> Re
         }
     }
     if let Some(text) = &special.filter {
-        let spec = ChainSpec::parse(text).map_err(|source| DataError::Spec {
-            variable: variable.path.clone(),
-            source: Box::new(source),
-        });
+        let spec = ChainSpec::parse(text)
+            .map_err(|source| DataError::Spec { variable: variable.path.clone(), source: Box::new(source) });
         for stage in spec.map_err(&line)?.stages() {
             if !says(stage.clone()) {
                 return Err(contradicts("_Filter"));

@@ -30,7 +30,7 @@ pub(crate) struct Gen {
     #[arg(value_name = "FILE")]
     pub(crate) source: String,
     /// The new dataset: a directory, a zip file if its name ends in .zip, or a URL of S3; else NAME.zarr, by the name in the text
-    #[arg(short, long = "output", value_name = "TARGET")]
+    #[arg(short = 'o', long = "output", value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// Metadata of the dataset; nczarr unless given
     #[arg(long, value_name = "FORMAT")]

@@ -147,9 +147,8 @@ fn no_cdl(source: &str, error: GenerateError) -> CliError {
 
 /// Opens a text. What is no file is read once and kept aside.
 fn open(source: &str) -> Result<CdlFile<Box<dyn Text>>, CliError> {
-    let unreadable = |source_error: io::Error| {
-        no_cdl(source, GenerateError::Cdl(CdlError::from(source_error)))
-    };
+    let unreadable =
+        |source_error: io::Error| no_cdl(source, GenerateError::Cdl(CdlError::from(source_error)));
     let text: Box<dyn Text> = if source == "-" {
         spool(io::stdin().lock()).map_err(unreadable)?
     } else {

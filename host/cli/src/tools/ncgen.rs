@@ -140,7 +140,9 @@ fn parse(arguments: Vec<OsString>) -> Result<Wishes, End> {
             'o' => output = Some(unescaped(&argument)),
             '4' | '7' => kind = true,
             'k' | 'v' if NETCDF4.contains(&argument.as_str()) || argument == "enhanced-nc3" => kind = true,
-            'k' | 'v' if CLASSIC.contains(&argument.as_str()) => return Err(refused(classic(&format!("-{letter} {argument}")))),
+            'k' | 'v' if CLASSIC.contains(&argument.as_str()) => {
+                return Err(refused(classic(&format!("-{letter} {argument}"))));
+            }
             'k' | 'v' => return Err(refused(format!("Invalid format: {argument}"))),
             '1' | '3' | '5' | '6' => return Err(refused(classic(&format!("-{letter}")))),
             'b' | 'n' | 'l' if language => {
@@ -171,7 +173,9 @@ fn parse(arguments: Vec<OsString>) -> Result<Wishes, End> {
         None if kind || language => {
             let stem = Path::new(&source).file_stem().filter(|_| source != "-");
             let Some(stem) = stem.and_then(|stem| stem.to_str()) else {
-                return Err(refused("standard input has no name for the dataset; give one with -o".to_owned()));
+                return Err(refused(
+                    "standard input has no name for the dataset; give one with -o".to_owned(),
+                ));
             };
             Some(format!("{stem}.{ending}"))
         }

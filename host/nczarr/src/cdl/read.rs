@@ -119,9 +119,10 @@ impl Cdl {
     /// Lengths of a variable's dimensions, and whether each is unlimited.
     #[must_use]
     pub fn lengths_of(&self, variable: &CdlVariable) -> Vec<(u64, bool)> {
-        let dimensions = variable.dimensions.iter().filter_map(|&(group, dimension)| {
-            self.groups.get(group)?.dimensions.get(dimension)
-        });
+        let dimensions = variable
+            .dimensions
+            .iter()
+            .filter_map(|&(group, dimension)| self.groups.get(group)?.dimensions.get(dimension));
         dimensions.map(|dimension| (dimension.len, dimension.unlimited)).collect()
     }
 }
@@ -182,12 +183,7 @@ impl<R: Read + Seek> CdlFile<R> {
         let Some(mark) = variable.data else { return Ok(()) };
         self.input.go_to(mark)?;
         let (dimensions, fill) = (self.cdl.lengths_of(variable), variable.fill());
-        let wanted = Wanted {
-            path: &variable.path,
-            dimensions: &dimensions,
-            fill: &fill,
-            first,
-        };
+        let wanted = Wanted { path: &variable.path, dimensions: &dimensions, fill: &fill, first };
         values::read(&mut self.input, &wanted, sink)
     }
 

@@ -26,7 +26,9 @@ impl<R: Read + Seek> Input<R> {
             constants.push(self.constant()?);
             if constants.len() > VALUES {
                 let mark = self.mark();
-                return Err(self.fault(mark, CdlFault::TooMuch { what: "values in an attribute", most: VALUES }));
+                return Err(
+                    self.fault(mark, CdlFault::TooMuch { what: "values in an attribute", most: VALUES })
+                );
             }
             match self.skip_blanks()? {
                 Some(b',') => self.take(1),
@@ -37,7 +39,11 @@ impl<R: Read + Seek> Input<R> {
     }
 
     /// The value of an attribute, of this type or of the one that its constants ask for.
-    pub(super) fn value(&mut self, constants: &Constants, nc_type: Option<NcType>) -> Result<Value, CdlError> {
+    pub(super) fn value(
+        &mut self,
+        constants: &Constants,
+        nc_type: Option<NcType>,
+    ) -> Result<Value, CdlError> {
         let nc_type = match nc_type {
             Some(nc_type) => nc_type,
             None => self.inferred(constants)?,
@@ -118,9 +124,8 @@ impl<R: Read + Seek> Input<R> {
 
     fn check_text(&mut self, bytes: &[u8], constants: &Constants) -> Result<(), CdlError> {
         match (str::from_utf8(bytes), constants.first()) {
-            (Err(_), Some((_, mark))) => {
-                Err(self.fault(*mark, CdlFault::NotText { what: "text of an attribute, which JSON has to hold," }))
-            }
+            (Err(_), Some((_, mark))) => Err(self
+                .fault(*mark, CdlFault::NotText { what: "text of an attribute, which JSON has to hold," })),
             _ => Ok(()),
         }
     }

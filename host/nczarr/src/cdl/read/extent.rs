@@ -171,7 +171,13 @@ impl<R: Read + Seek> Input<R> {
                 }
                 Some(b'}') if at > 0 => {}
                 Some(b';') if at == 0 => {}
-                _ => return Err(self.expected(if at > 0 { ", or } behind a value" } else { ", or ; behind a value" })),
+                _ => {
+                    return Err(self.expected(if at > 0 {
+                        ", or } behind a value"
+                    } else {
+                        ", or ; behind a value"
+                    }));
+                }
             }
         }
         items += padded(letters, extent.unit);

@@ -208,8 +208,7 @@ impl<R: Read + Seek> Input<R> {
         let plain = |bytes: &[u8]| {
             let bytes = bytes.iter().skip_while(|&&byte| from > at.line_start && byte & 0xC0 == 0x80);
             let text: Vec<u8> = bytes.copied().collect();
-            String::from_utf8_lossy(&text)
-                .replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")
+            String::from_utf8_lossy(&text).replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")
         };
         let before = plain(before);
         let after = plain(after);

@@ -77,9 +77,10 @@ impl<R: Read + Seek> Input<R> {
         let bytes = self.rest(64)?;
         let Some(&first) = bytes.first() else { return Ok("the end of the text".to_owned()) };
         let len = match first {
-            _ if first >= 0x80 || number::is_part(first) || first == b'\\' => {
-                bytes.iter().take_while(|&&byte| byte >= 0x80 || number::is_part(byte) || byte == b'\\').count()
-            }
+            _ if first >= 0x80 || number::is_part(first) || first == b'\\' => bytes
+                .iter()
+                .take_while(|&&byte| byte >= 0x80 || number::is_part(byte) || byte == b'\\')
+                .count(),
             b'"' => return Ok("a string".to_owned()),
             b'\'' => return Ok("a character".to_owned()),
             _ => 1,
@@ -226,7 +227,8 @@ impl<R: Read + Seek> Input<R> {
         let begin = self.mark();
         let bytes = self.rest(number::MOST_BYTES + 1)?;
         let len = bytes.iter().take_while(|&&byte| number::is_part(byte)).count();
-        let word = String::from_utf8_lossy(bytes.get(..len.min(number::MOST_BYTES)).unwrap_or_default()).into_owned();
+        let word = String::from_utf8_lossy(bytes.get(..len.min(number::MOST_BYTES)).unwrap_or_default())
+            .into_owned();
         match word.as_str() {
             "" => Err(self.expected("a value")),
             "_" => {

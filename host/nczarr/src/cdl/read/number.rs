@@ -16,8 +16,9 @@ pub(super) struct Number<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum NumberKind<'a> {
-    /// A whole number; the tag is the type that its suffix names.
-    Whole { negative: bool, magnitude: u64, tag: Option<NcType> },
+    /// A whole number; the tag is the type that its suffix names. In hexadecimal it is the bits of one: 0xFF is -1 as
+    /// a byte.
+    Whole { negative: bool, magnitude: u64, tag: Option<NcType>, is_bits: bool },
     /// A number with a point or an exponent: its digits, and the value as double.
     Decimal { digits: &'a str, value: f64 },
     /// The same with the suffix of a float, and `NaNf` and its like.
@@ -48,9 +49,8 @@ impl<'a> Number<'a> {
             if digits.is_empty() {
                 return Err(wrong("0x needs hexadecimal digits behind it"));
             }
-            let magnitude =
-                u64::from_str_radix(digits, 16).map_err(|_| wrong("it has more than 64 bits"))?;
-            return Self::whole(text, negative, magnitude, suffix);
+            let magnitude = u64::from_str_radix(digits, 16).map_err(|_| wrong("it has more than 64 bits"))?;
+            return Self::whole(text, (negative, magnitude, true), suffix);
         }
         let end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
         let (digits, suffix) = unsigned.split_at(end);
@@ -63,20 +63,25 @@ impl<'a> Number<'a> {
         }
         // As in C, a zero in front makes it octal.
         let magnitude = if digits.len() > 1 && digits.starts_with('0') {
-            u64::from_str_radix(digits, 8)
-                .map_err(|_| wrong("a 0 in front makes it octal; write it without, or with digits from 0 to 7"))?
+            u64::from_str_radix(digits, 8).map_err(|_| {
+                wrong("a 0 in front makes it octal; write it without, or with digits from 0 to 7")
+            })?
         } else {
             digits.parse().map_err(|_| wrong("it has more than 64 bits"))?
         };
-        Self::whole(text, negative, magnitude, suffix)
+        Self::whole(text, (negative, magnitude, false), suffix)
     }
 
-    fn whole(text: &'a str, negative: bool, magnitude: u64, suffix: &str) -> Result<Self, CdlFault> {
+    fn whole(
+        text: &'a str,
+        (negative, magnitude, is_bits): (bool, u64, bool),
+        suffix: &str,
+    ) -> Result<Self, CdlFault> {
         let tag = tag(suffix).ok_or_else(|| CdlFault::Number {
             text: text.to_owned(),
             reason: "behind the digits of a whole number stand b, ub, s, us, l, ul, u, ll or ull, or nothing",
         })?;
-        let number = Self { text, kind: NumberKind::Whole { negative, magnitude, tag } };
+        let number = Self { text, kind: NumberKind::Whole { negative, magnitude, tag, is_bits } };
         if let Some(tag) = tag {
             number.check_tag(tag)?;
         } else if negative && magnitude > 1 << 63 {
@@ -129,7 +134,7 @@ impl<'a> Number<'a> {
             NumberKind::Float(_) => NcType::Float,
             NumberKind::Decimal { .. } => NcType::Double,
             NumberKind::Whole { tag: Some(tag), .. } => tag,
-            NumberKind::Whole { negative, magnitude, tag: None } => match (negative, magnitude) {
+            NumberKind::Whole { negative, magnitude, tag: None, .. } => match (negative, magnitude) {
                 (true, 0..=0x8000_0000) | (false, 0..=0x7FFF_FFFF) => NcType::Int,
                 (true, _) => NcType::Int64,
                 (false, 0..=0xFFFF_FFFF) => NcType::UInt,
@@ -211,14 +216,17 @@ fn ends(byte: u8) -> bool {
 }
 
 macro_rules! whole_numbers {
-    ($($number:ty => $variant:ident, $letter:expr;)*) => {$(
+    ($($number:ty, $bits:ty => $variant:ident, $letter:expr;)*) => {$(
         impl Element for $number {
             const TYPE: NcType = NcType::$variant;
 
             fn of(number: &Number<'_>) -> Option<Self> {
                 match number.kind {
+                    NumberKind::Whole { negative: false, magnitude, is_bits: true, .. } => {
+                        magnitude.try_into().ok().or_else(|| Some(<$bits>::try_from(magnitude).ok()? as $number))
+                    }
                     NumberKind::Whole { negative: false, magnitude, .. } => magnitude.try_into().ok(),
-                    NumberKind::Whole { negative: true, magnitude, tag } => {
+                    NumberKind::Whole { negative: true, magnitude, tag, .. } => {
                         // Unsigned numbers have no sign, whatever their value.
                         let unsigned = [NcType::UByte, NcType::UShort, NcType::UInt, NcType::UInt64];
                         if tag.is_some_and(|tag| unsigned.contains(&tag)) {
@@ -263,14 +271,14 @@ macro_rules! whole_numbers {
 }
 
 whole_numbers! {
-    i8 => Byte, |letter: u8| letter as i8;
-    u8 => UByte, |letter: u8| letter;
-    i16 => Short, i16::from;
-    u16 => UShort, u16::from;
-    i32 => Int, i32::from;
-    u32 => UInt, u32::from;
-    i64 => Int64, i64::from;
-    u64 => UInt64, u64::from;
+    i8, u8 => Byte, |letter: u8| letter as i8;
+    u8, u8 => UByte, |letter: u8| letter;
+    i16, u16 => Short, i16::from;
+    u16, u16 => UShort, u16::from;
+    i32, u32 => Int, i32::from;
+    u32, u32 => UInt, u32::from;
+    i64, u64 => Int64, i64::from;
+    u64, u64 => UInt64, u64::from;
 }
 
 /// The whole number that a fraction is; `None` also for those of more than 127 bits.
@@ -288,7 +296,9 @@ impl Element for f32 {
                 if negative { -value } else { value }
             }
             NumberKind::Decimal { value, .. } if !value.is_finite() => value as Self,
-            NumberKind::Decimal { digits, .. } => digits.parse().ok().filter(|value: &Self| value.is_finite())?,
+            NumberKind::Decimal { digits, .. } => {
+                digits.parse().ok().filter(|value: &Self| value.is_finite())?
+            }
             NumberKind::Float(value) => value,
         })
     }
@@ -436,9 +446,35 @@ mod tests {
     #[test]
     fn what_is_no_number_or_out_of_range_is_refused() {
         for text in [
-            "", "-", "+", ".", "1x", "1bb", "1ulll", "1-2", "08", "0x", "1e", "1.5b", "1.5ff", "e5", "inf", "--1",
-            "99999999999999999999", "1e400", "1e39f", "200b", "-1u", "-1ub", "300ub", "40000s", "3000000000L",
-            "-9223372036854775809", "9223372036854775808LL", "0x1FFFFFFFFFFFFFFFF", "1_000",
+            "",
+            "-",
+            "+",
+            ".",
+            "1x",
+            "1bb",
+            "1ulll",
+            "1-2",
+            "08",
+            "0x",
+            "1e",
+            "1.5b",
+            "1.5ff",
+            "e5",
+            "inf",
+            "--1",
+            "99999999999999999999",
+            "1e400",
+            "1e39f",
+            "200b",
+            "-1u",
+            "-1ub",
+            "300ub",
+            "40000s",
+            "3000000000L",
+            "-9223372036854775809",
+            "9223372036854775808LL",
+            "0x1FFFFFFFFFFFFFFFF",
+            "1_000",
         ] {
             assert!(Number::parse(text).is_err(), "{text:?}");
         }
@@ -449,6 +485,8 @@ mod tests {
         let number = |text| Number::parse(text).unwrap();
         assert_eq!(number("017").to::<i32>(), Ok(15));
         assert_eq!(number("-128").to::<i8>(), Ok(-128));
+        assert_eq!(number("0xaf").to::<i8>(), Ok(-81));
+        assert!(number("0x1af").to::<i8>().is_err());
         assert_eq!(number("1e3").to::<i16>(), Ok(1000));
         assert_eq!(number("-9223372036854775808").to::<i64>(), Ok(i64::MIN));
         assert_eq!(number("18446744073709551615").to::<u64>(), Ok(u64::MAX));

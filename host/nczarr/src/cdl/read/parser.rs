@@ -194,7 +194,8 @@ impl<R: Read + Seek> Parser<'_, R> {
                 Ok(len) => (len, false),
                 Err(_) => {
                     let reason = "is at least 0".to_owned();
-                    let fault = CdlFault::Special { name: format!("the length of dimension {name:?}"), reason };
+                    let fault =
+                        CdlFault::Special { name: format!("the length of dimension {name:?}"), reason };
                     return Err(self.input.fault(at, fault));
                 }
             }
@@ -342,20 +343,14 @@ impl<R: Read + Seek> Parser<'_, R> {
     }
 
     /// A dimension in this group or the groups around it, or by its path.
-    fn find_dimension(
-        &mut self,
-        group: usize,
-        path: &Path,
-        mark: Mark,
-    ) -> Result<(usize, usize), CdlError> {
+    fn find_dimension(&mut self, group: usize, path: &Path, mark: Mark) -> Result<(usize, usize), CdlError> {
         let mut found = None;
         if let Some((name, groups)) = path.names.split_last() {
             let mut around = if path.absolute { join_names(groups) } else { self.group_path(group) };
             loop {
                 let place = self.groups.get(&around).copied();
-                let dimension = place.and_then(|place| {
-                    Some((place, *self.dimensions.get(&(place, name.text.clone()))?))
-                });
+                let dimension =
+                    place.and_then(|place| Some((place, *self.dimensions.get(&(place, name.text.clone()))?)));
                 found = dimension;
                 if found.is_some() || path.absolute || around == "/" {
                     break;
@@ -367,7 +362,8 @@ impl<R: Read + Seek> Parser<'_, R> {
             }
         }
         found.ok_or_else(|| {
-            let hint = "; it is defined under dimensions: of the group or of one around it, before it is used";
+            let hint =
+                "; it is defined under dimensions: of the group or of one around it, before it is used";
             self.input.fault(mark, CdlFault::Unknown { kind: "dimension", name: path.text(), hint })
         })
     }
@@ -442,7 +438,9 @@ impl<R: Read + Seek> Parser<'_, R> {
         let number = self.variable(group, path, mark)?;
         let Some(variable) = self.cdl.variables.get_mut(number) else { return Ok(()) };
         if variable.data.is_some() {
-            return Err(self.input.fault(mark, CdlFault::Twice { kind: "list of values of", name: path.text() }));
+            return Err(self
+                .input
+                .fault(mark, CdlFault::Twice { kind: "list of values of", name: path.text() }));
         }
         variable.data = Some(self.input.mark());
         let lengths: Vec<(u64, bool)> = variable
@@ -485,7 +483,9 @@ impl<R: Read + Seek> Parser<'_, R> {
             self.of_writers.sort_unstable();
             self.of_writers.dedup();
             let names = self.of_writers.join(", ");
-            self.cdl.notes.push(format!("{names}: left out, they tell what wrote a file, and this one is new"));
+            self.cdl
+                .notes
+                .push(format!("{names}: left out, they tell what wrote a file, and this one is new"));
         }
         Ok(self.cdl)
     }

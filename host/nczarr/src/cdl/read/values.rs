@@ -47,8 +47,7 @@ pub(super) fn read<R: Read + Seek, E: From<CdlError>>(
         for level in &mut levels {
             level.len = level.unlimited.and_then(|at| wanted.dimensions.get(at)).map_or(1, |&(len, _)| len);
         }
-        let sizes: Option<Vec<u64>> =
-            levels.iter().map(|level| level.len.checked_mul(level.inner)).collect();
+        let sizes: Option<Vec<u64>> = levels.iter().map(|level| level.len.checked_mul(level.inner)).collect();
         let sizes = sizes?;
         sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))?;
         Some(sizes)
@@ -78,7 +77,8 @@ pub(super) fn read<R: Read + Seek, E: From<CdlError>>(
         Value::UInt64(fill) => reader.numbers(fill.first().copied().unwrap_or_default()),
         Value::Float(fill) => reader.numbers(fill.first().copied().unwrap_or_default()),
         Value::Double(fill) => reader.numbers(fill.first().copied().unwrap_or_default()),
-        Value::Char(fill) => reader.elements(Texts { fill: fill.first().copied().unwrap_or_default(), row: Vec::new() }, Vec::new()),
+        Value::Char(fill) => reader
+            .elements(Texts { fill: fill.first().copied().unwrap_or_default(), row: Vec::new() }, Vec::new()),
         Value::String(fill) => {
             let fill = fill.first().cloned().unwrap_or_default();
             reader.elements(StringKind { fill, text: Vec::new() }, Strings::new())
@@ -318,7 +318,8 @@ impl<T: Element> Kind for Numbers<T> {
                     reader.input.take(1);
                     self.fill
                 } else {
-                    let number = str::from_utf8(word).ok().map(|word| Number::parse(word).and_then(Number::to));
+                    let number =
+                        str::from_utf8(word).ok().map(|word| Number::parse(word).and_then(Number::to));
                     match number {
                         Some(Ok(value)) => {
                             reader.input.take(len);
@@ -445,7 +446,11 @@ impl Kind for Texts {
             }
             self.row.push(letter);
             // A long row of characters is not gathered.
-            return if self.row.len() as u64 == reader.unit { self.row(reader, buffer, room, mark) } else { Ok(0) };
+            return if self.row.len() as u64 == reader.unit {
+                self.row(reader, buffer, room, mark)
+            } else {
+                Ok(0)
+            };
         }
         let before = if self.row.is_empty() { 0 } else { self.row(reader, buffer, room, mark)? };
         reader.input.string(&mut self.row)?;

@@ -1,0 +1,127 @@
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ncz_test_support::fixtures;
+
+use crate::bench::{Run, assert_same_text, command, dump, ncz, run};
+
+fn cdl(name: &str) -> String {
+    fixtures().join(format!("cdl/{name}.cdl")).to_str().unwrap().to_owned()
+}
+
+/// Runs the program under the name of ncgen, in a folder.
+fn ncgen(folder: &Path, args: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ncz"));
+    command.arg0("ncgen").current_dir(folder).args(args).env("HDF5_PLUGIN_PATH", "").env("NO_COLOR", "1");
+    run(&mut command)
+}
+
+#[test]
+fn a_dataset_is_named_after_the_text_or_by_the_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = run(command().current_dir(folder.path()).args(["gen", &cdl("simple")])).ends(0);
+    assert!(made.stdout.contains("simple.zarr: NCZarr 2"), "{}", made.stdout);
+    assert!(folder.path().join("simple.zarr/.zgroup").exists());
+    let zip = folder.path().join("x.zip");
+    let json = ncz(["gen", &cdl("simple"), "-o", zip.to_str().unwrap(), "--json"]).ends(0).json();
+    assert_eq!((json["schema"].as_u64(), json["name"].as_str()), (Some(1), Some("simple")));
+    assert_same_text(&dump(&zip), &dump(&folder.path().join("simple.zarr")), "zip and directory");
+}
+
+#[test]
+fn what_is_there_is_replaced_only_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("x.zarr");
+    let make = |name: &str, more: &[&str]| {
+        let (source, target) = (cdl(name), target.to_str().unwrap().to_owned());
+        ncz(["gen", &source, "-o", &target].into_iter().chain(more.iter().copied()))
+    };
+    make("simple", &[]).ends(0);
+    let before = dump(&target);
+    make("types", &[]).ends(3).says(&["--overwrite"]);
+    assert_eq!(dump(&target), before);
+    make("types", &["--overwrite"]).ends(0);
+    assert_ne!(dump(&target), before);
+}
+
+#[test]
+fn a_text_from_a_pipe_makes_what_the_file_makes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one.zarr"), folder.path().join("other.zarr"));
+    ncz(["gen", &cdl("groups"), "-q", "-o", one.to_str().unwrap()]).ends(0);
+    let mut child = command()
+        .args(["gen", "-", "-q", "-o", other.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(cdl("groups")).unwrap()).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_same_text(&dump(&one), &dump(&other), "pipe and file");
+}
+
+#[test]
+fn errors_show_the_line_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("bad.cdl");
+    fs::write(&source, "netcdf bad {\nvariables:\n  byte v ;\ndata:\n  v = 200 ;\n}\n").unwrap();
+    let make = |args: &[&str]| {
+        run(command().current_dir(folder.path()).arg("gen").arg(&source).args(args)).ends(3).says(&[
+            "line 5, column 7: 200 is out of range of byte (-128 to 127)",
+            "\n      v = 200 ;\n          ^",
+        ])
+    };
+    make(&[]).says(&["the target is as it was before"]);
+    make(&["--check"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the text alone");
+    ncz(["gen", "none.cdl"]).ends(3).says(&["cannot use none.cdl"]);
+    ncz(["gen", &cdl("simple"), "-o", "x.nc"]).ends(2).says(&[".nc"]);
+}
+
+#[test]
+fn every_format_holds_the_values() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["nczarr", "zarr", "zarr3"] {
+        let target = folder.path().join(format);
+        ncz([
+            "gen",
+            &cdl("simple"),
+            "-q",
+            "-o",
+            target.to_str().unwrap(),
+            "--format",
+            format,
+            "--consolidated",
+        ])
+        .ends(0);
+        let text = dump(&target);
+        assert!(text.contains("_, 281.5, 282.5"), "{text}");
+    }
+    assert!(folder.path().join("zarr/.zmetadata").exists());
+    assert!(folder.path().join("zarr3/zarr.json").exists());
+}
+
+#[test]
+fn ncgen_takes_the_command_lines_of_netcdf_c_s_scripts() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = cdl("simple");
+    ncgen(folder.path(), &["-4", "-b", "-o", "file://tmp.file#mode=nczarr,file", &source]).ends(0);
+    ncgen(folder.path(), &["-4", "-lb", "-o", "file://tmp.zip#mode=zarr,zip", &source]).ends(0);
+    ncgen(folder.path(), &["-k", "nc4", "-o", "tmp.nc", &source]).ends(0);
+    // As ncgen, a dataset that is there begins anew.
+    ncgen(folder.path(), &["-k", "nc4", "-o", "tmp.nc", &source]).ends(0);
+    ncgen(folder.path(), &["-b", &source]).ends(0);
+    let at = |name: &str| folder.path().join(name);
+    assert!(at("tmp.file/.zgroup").exists() && at("tmp.zip").is_file() && at("simple.nc/.zgroup").exists());
+    assert_same_text(&dump(&at("tmp.nc")), &dump(&at("tmp.file")), "both are NCZarr");
+    // Without a target the text is checked.
+    let quiet = ncgen(folder.path(), &[&source]).ends(0);
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+    ncgen(folder.path(), &["-3", "-o", "x.nc", &source]).ends(1).says(&["-3"]);
+    ncgen(folder.path(), &["-lc", &source]).ends(1).says(&["-l c"]);
+    ncgen(folder.path(), &["-z"]).ends(1).says(&["invalid option -- 'z'", "usage: ncgen"]);
+    ncgen(folder.path(), &["-h"]).ends(0).says(&["usage: ncgen"]);
+    ncgen(folder.path(), &["-b", "none.cdl"]).ends(1).says(&["none.cdl"]);
+}

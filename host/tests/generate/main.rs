@@ -1,0 +1,14 @@
+//! Datasets from CDL, and back.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
+
+mod helpers;
+
+// What was generated prints as the text that it was generated from.
+mod fixed_point;
+// netcdf-c's ncgen makes the same of the same text.
+mod oracles;
+// What is wrong with a text is told with its place, and no text does harm.
+mod faults;
+// Texts of any shape.
+mod random;
