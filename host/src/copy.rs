@@ -77,7 +77,7 @@ pub struct CopyOptions {
     pub selection: Selection,
     /// Whether unlimited dimensions become fixed.
     pub fixed: bool,
-    /// Bytes of decoded and encoded data to hold at most; 160 MiB unless told otherwise. A chunk that is larger is held
+    /// Bytes of decoded and encoded data to hold at most; 96 MiB unless told otherwise. A chunk that is larger is held
     /// all the same.
     pub memory: Option<u64>,
     /// The folder for scratch files; that of the system unless told otherwise. They have no names and go with the

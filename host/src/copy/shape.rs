@@ -2,7 +2,7 @@
 //! more than once.
 
 /// Bytes that a copy holds at most unless told otherwise, if its chunks are not larger.
-pub(super) const MEMORY: u64 = 160 << 20;
+pub(super) const MEMORY: u64 = 96 << 20;
 
 /// Decoding every chunk so often costs more than writing everything to a scratch file and reading it once more.
 const TOO_OFTEN: f64 = 3.0;

@@ -111,7 +111,7 @@ pub(crate) struct Copy {
     /// Threads to work with; all cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Bytes of data to hold at most, such as 64M or 2G; 160 MiB unless given, one chunk at least
+    /// Bytes of data to hold at most, such as 64M or 2G; 96 MiB unless given, one chunk at least
     #[arg(long, value_name = "SIZE", value_parser = super::size)]
     pub(crate) memory: Option<u64>,
     /// The folder for scratch files; that of the target, or else the system's

@@ -168,7 +168,7 @@ fn layout_of(text: &str) -> Layout {
             let path = format!("{group}/{name}");
             layout.filters.insert(path.clone(), String::new());
             shapes.insert(path, dimensions.split(", ").map(str::to_owned).collect());
-        } else if let Some((name, rest)) = words.split_once(":_") {
+        } else if let Some((name, rest)) = words.split_once(":_").filter(|(name, _)| !name.is_empty()) {
             let path = format!("{group}/{name}");
             let (key, value) = rest.split_once(" = ").unwrap();
             let filters = layout.filters.entry(path.clone()).or_default();
