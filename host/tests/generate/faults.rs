@@ -75,14 +75,17 @@ fn names_are_declared_once_and_before_they_are_used() {
     fails("netcdf d { data: v = 1 ; }", &["there is no variable \"v\""]);
     fails("netcdf d { variables: int v ; float v ; }", &["there is a variable \"v\" already"]);
     fails("netcdf d { dimensions: x = 1 ; x = 2 ; }", &["there is a dimension \"x\" already"]);
-    fails("netcdf d { :a = 1 ; :a = 2 ; }", &["there is a attribute \"a\" already"]);
+    fails("netcdf d { :a = 1 ; :a = 2 ; }", &["there is an attribute \"a\" already"]);
     fails("netcdf d { group: g { } group: g { } }", &["there is a group \"g\" already"]);
     fails("netcdf d { dimensions: x = -1 ; }", &["at least 0"]);
     fails(
         "netcdf d {\n variables:\n int v ; v:_Storage = \"tape\" ; }",
         &["line 3", "_Storage is \"chunked\""],
     );
-    fails("netcdf d {\n variables:\n int v ;\n v:_Filter = \"4711,1\" ; }", &["line 3", "4711"]);
+    fails(
+        "netcdf d {\n dimensions: x = 2 ; variables:\n int v(x) ;\n v:_Filter = \"4711,1\" ; }",
+        &["line 3", "4711"],
+    );
 }
 
 #[test]

@@ -24,11 +24,13 @@ pub(crate) fn sources() -> Vec<(String, String)> {
 fn every_fixture_prints_the_same_again_in_every_format() {
     for (name, source) in sources() {
         for format in [Format::NCZARR, Format::Zarr2, Format::Zarr3] {
-            let once = try_made(&source, format).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let first = dump(&once);
-            let twice = try_made(&first, format)
-                .unwrap_or_else(|error| panic!("{name} {format:?}: {error}\n{first}"));
-            assert_same_text(&first, &dump(&twice));
+            let again = |text: &str| {
+                let made = try_made(text, format);
+                dump(&made.unwrap_or_else(|error| panic!("{name} {format:?}: {error}\n{text}")))
+            };
+            // Pure Zarr has no char: it becomes string, which prints otherwise.
+            let first = if format == Format::NCZARR { again(&source) } else { again(&again(&source)) };
+            assert_same_text(&first, &again(&first));
         }
     }
 }

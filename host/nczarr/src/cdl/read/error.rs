@@ -151,7 +151,7 @@ pub enum CdlFault {
         hint: &'static str,
     },
     /// A name that was declared before.
-    #[error("there is a {kind} {name:?} already")]
+    #[error("there is {} {kind} {name:?} already", if *kind == "attribute" { "an" } else { "a" })]
     Twice {
         /// Dimension, variable, group, attribute, data.
         kind: &'static str,
