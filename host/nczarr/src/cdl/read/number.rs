@@ -146,7 +146,7 @@ impl<'a> Number<'a> {
     /// The value in a type of numbers.
     pub(super) fn to<T: Element>(self) -> Result<T, CdlFault> {
         T::of(&self).ok_or_else(|| match self.kind {
-            NumberKind::Decimal { value, .. } if value.fract() != 0.0 => {
+            NumberKind::Decimal { value, .. } if value.is_finite() && value.fract() != 0.0 => {
                 CdlFault::Fraction { text: self.text.to_owned(), nc_type: T::TYPE }
             }
             NumberKind::Float(value) if value.fract() != 0.0 && value.is_finite() => {
@@ -392,7 +392,9 @@ impl Decimal {
         let digits = at - start - usize::from(point.is_some());
         // A zero in front of other digits makes them octal.
         let is_octal = point.is_none() && digits > 1 && bytes.get(start) == Some(&b'0');
-        if digits == 0 || is_octal {
+        // Whole numbers of more than 64 bits are refused, with care.
+        let is_long = point.is_none() && digits > 18;
+        if digits == 0 || is_octal || is_long {
             return None;
         }
         let places = point.map_or(0, |point| at - point - 1);
