@@ -158,7 +158,7 @@ impl<R: Read + Seek> Input<R> {
                     bytes.push(byte);
                     self.take(1);
                 }
-                [b'\\', byte, ..] if byte > b' ' || byte == b' ' => {
+                [b'\\', byte, ..] if byte >= b' ' => {
                     bytes.push(byte);
                     plain = false;
                     self.take(2);
