@@ -29,7 +29,8 @@ pub use self::names::escaped_name;
 pub use self::ncml::ncml;
 pub use self::number::{Digits, number_text};
 pub use self::read::{
-    Blocks as CdlBlocks, Cdl, CdlBlock, CdlDimension, CdlError, CdlFault, CdlFile, CdlGroup, CdlVariable, Special, Spot,
+    Blocks as CdlBlocks, Cdl, CdlBlock, CdlDimension, CdlError, CdlFault, CdlFile, CdlGroup, CdlVariable,
+    Special, Spot,
 };
 pub use self::times::TimeForm;
 
