@@ -116,6 +116,8 @@ pub trait Progress: Sync {
 pub enum Phase {
     /// Moving chunks.
     Copy,
+    /// Making a dataset from the bytes of a text.
+    Generate,
     /// Comparing both sides, or decoding every chunk.
     Verify,
     /// Looking for what can be repaired.

@@ -188,7 +188,7 @@ pub fn generate<R: Read + Seek>(
     let started = Instant::now();
     let Plan { hierarchy, chains, .. } = plan;
     let dataset = Dataset::create(target, hierarchy, session, options.consolidated)?;
-    progress.begin(Phase::Copy, file.len());
+    progress.begin(Phase::Generate, file.len());
     let mut told = 0;
     let mut variables = Vec::with_capacity(chains.len());
     for (number, chain) in chains.into_iter().enumerate() {

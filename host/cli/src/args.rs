@@ -1,7 +1,7 @@
 //! The command line: commands, options and their help.
 
-mod cat;
 mod bench;
+mod cat;
 mod codec;
 mod conform;
 mod copy;
@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::cat::{ByteOrderArg, Cat};
 pub(crate) use self::bench::Bench;
+pub(crate) use self::cat::{ByteOrderArg, Cat};
 pub(crate) use self::codec::{Codec, ContainerArg};
 pub(crate) use self::conform::Conform;
 pub(crate) use self::copy::{Copy, NccopyRules};
@@ -166,7 +166,8 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        for (text, wanted) in [("5000000", 5_000_000), ("1.5M", 1_500_000), ("2k", 2000), ("64MiB", 64 << 20)] {
+        for (text, wanted) in [("5000000", 5_000_000), ("1.5M", 1_500_000), ("2k", 2000), ("64MiB", 64 << 20)]
+        {
             assert_eq!(size(text), Ok(wanted));
         }
         for text in ["", "M", "-1", "5X", "1e999", "1.2.3"] {

@@ -153,8 +153,7 @@ pub(crate) fn decide(
     if let Some(lengths) = named {
         return fitting(lengths, shape).map(Some);
     }
-    let is_whole =
-        |request: &ChunkRequest| matches!(request, ChunkRequest::WholeVariable { path } if path == shape.path);
+    let is_whole = |request: &ChunkRequest| matches!(request, ChunkRequest::WholeVariable { path } if path == shape.path);
     if requests.iter().any(is_whole) {
         return Ok(Some(shape.whole()).filter(|whole| *whole != shape.chunks));
     }

@@ -1,7 +1,7 @@
 //! One module for each command.
 
-pub(crate) mod cat;
 pub(crate) mod bench;
+pub(crate) mod cat;
 pub(crate) mod codec;
 pub(crate) mod completions;
 pub(crate) mod conform;

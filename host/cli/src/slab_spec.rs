@@ -191,7 +191,7 @@ pub(crate) fn resolve(
     dimensions: &[(String, u64)],
 ) -> Result<Vec<Selected>, SlabSpecError> {
     if let Some(unknown) = specs.iter().find(|spec| !dimensions.iter().any(|(path, _)| spec.means(path))) {
-        let paths = dimensions.iter().map(|(path, _)| path.as_str());
+        let paths = dimensions.iter().map(|(path, _)| path.trim_start_matches('/'));
         return Err(SlabSpecError::Unknown {
             name: unknown.dimension.clone(),
             known: crate::suggest::known(&unknown.dimension, paths),
@@ -267,10 +267,7 @@ mod tests {
         assert_eq!(found("model/depth=-1"), Ok(vec![Selected::all(40), one]));
         assert_eq!(found("depth=-1"), Ok(vec![Selected::all(40), one]));
         let error = found("tme=1").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "there is no dimension \"tme\"; did you mean \"/time\"? known: /time, /model/depth"
-        );
+        assert_eq!(error, "there is no dimension \"tme\"; did you mean \"time\"? known: time, model/depth");
     }
 
     proptest! {

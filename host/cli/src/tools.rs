@@ -30,7 +30,8 @@ pub(crate) enum Tool {
 
 impl Tool {
     /// Every tool.
-    pub(crate) const ALL: [Self; 5] = [Self::Nccopy, Self::Ncdump, Self::Ncfilteravail, Self::Ncgen, Self::Zmapio];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Nccopy, Self::Ncdump, Self::Ncfilteravail, Self::Ncgen, Self::Zmapio];
 
     /// The name of its link.
     pub(crate) fn name(self) -> &'static str {

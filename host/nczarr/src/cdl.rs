@@ -61,6 +61,9 @@ pub struct CdlOptions<'a> {
     pub fill_types: bool,
     /// Digits of floating-point numbers.
     pub digits: Digits,
+    /// Print each row of a text so that it reads back as it is. ncdump breaks it behind a newline, which in several
+    /// dimensions makes two rows of it, and leaves NUL bytes at its end out though the fill value is another byte.
+    pub exact_text: bool,
     /// The types of variables whose attribute `C_format` has its way (as in ncdump without `-p`); none without it.
     pub c_format: Option<&'a dyn Fn(NcType) -> bool>,
     /// Print numbers that count time as dates (`ncdump -t`).
@@ -88,6 +91,7 @@ impl<'a> CdlOptions<'a> {
             filters_alone: false,
             fill_types: false,
             digits: Digits::Exact,
+            exact_text: true,
             c_format: None,
             times: None,
             line_length: 80,

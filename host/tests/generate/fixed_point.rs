@@ -132,3 +132,15 @@ fn special_attributes_are_applied_and_the_whole_chain_is_kept() {
     let Value::Int(a) = values(&dataset, "/a").unwrap() else { panic!() };
     assert_eq!(a[..4], [1, 2, 3, -2_147_483_647], "what is missing is fill");
 }
+
+#[test]
+fn rows_of_text_with_newlines_and_nul_bytes_come_back_as_they_are() {
+    let source = "netcdf d { dimensions: y = 2 ; x = 4 ; variables: char c(y, x) ; char f(y, x) ; f:_FillValue = \"-\" ;\n\
+        data: c = \"a\\nb\", \"\\n\" ; f = \"ab\\000\\000\", \"\\n\\000\\000\\000\" ; }";
+    let first = made(source);
+    let again = made(&dump(&first));
+    for (path, wanted) in [("/c", *b"a\nb\0\n\0\0\0"), ("/f", *b"ab\0\0\n\0\0\0")] {
+        assert_eq!(values(&first, path).unwrap(), Value::Char(wanted.to_vec()), "{path}, from the source");
+        assert_eq!(values(&again, path).unwrap(), Value::Char(wanted.to_vec()), "{path}, from the dump");
+    }
+}

@@ -102,7 +102,11 @@ fn list(
         for child in &listed.groups {
             let name = if options.recursive { &child.path } else { &child.name };
             let count = |number: usize, noun| crate::output::count(number as u64, noun);
-            let inside = format!("{}, {}", count(child.variables.len(), "variable"), count(child.groups.len(), "group"));
+            let inside = format!(
+                "{}, {}",
+                count(child.variables.len(), "variable"),
+                count(child.groups.len(), "group")
+            );
             table.row([Cell::painted(format!("{name}/"), Style::bold), "group".into(), inside.into()]);
         }
     }
@@ -162,7 +166,8 @@ fn to_json(options: &Ls, dataset: &Dataset, place: &Place, groups: &[&Group]) ->
             "stored_bytes": stored,
         }));
     }
-    let children = groups.iter().flat_map(|group| group.groups.iter().map(|child| join(&group.path, &child.name)));
+    let children =
+        groups.iter().flat_map(|group| group.groups.iter().map(|child| join(&group.path, &child.name)));
     let lost = groups.iter().flat_map(|group| &group.unreadable);
     let lost: Vec<Json> =
         lost.map(|lost| json!({"path": lost.path, "error": with_causes(&lost.error())})).collect();

@@ -66,7 +66,7 @@ pub(super) fn run(program: &str, arguments: Vec<OsString>) -> ExitCode {
         usage(program);
         return ExitCode::SUCCESS;
     }
-    let ended = match dump(arguments) {
+    let ended = match dump(program, arguments) {
         Ok(()) | Err(End::Closed) => return ExitCode::SUCCESS,
         Err(ended) => ended,
     };
@@ -104,7 +104,7 @@ struct Wishes {
     name: Option<String>,
 }
 
-fn dump(arguments: Vec<OsString>) -> Result<(), End> {
+fn dump(program: &str, arguments: Vec<OsString>) -> Result<(), End> {
     let arguments = getopt::parse(OPTIONS, arguments).map_err(|error| End::Usage(Some(error.to_string())))?;
     let mut plan = Plan::new(String::new(), String::new());
     let wishes = take(&arguments, &mut plan)?;
@@ -120,6 +120,10 @@ fn dump(arguments: Vec<OsString>) -> Result<(), End> {
     let session = session(registry, threads, None).map_err(|error| said(&told(&error)))?;
     let dataset = open(&place, session).map_err(|error| said(&told(&error)))?;
     let hierarchy = dataset.hierarchy();
+    for warning in &hierarchy.warnings {
+        // Nobody is left to tell if this fails.
+        let _ = writeln!(io::stderr(), "{program}: warning: {warning}");
+    }
 
     let stdout = io::stdout();
     let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
@@ -201,6 +205,7 @@ fn take(arguments: &Arguments, plan: &mut Plan) -> Result<Wishes, End> {
     let mut no_properties = false;
     let mut c_format = CFormat { integers: true, floats: true, doubles: true };
     plan.digits = Digits::NCDUMP;
+    plan.exact_text = false;
     for (letter, value) in &arguments.options {
         let value = value.as_deref().unwrap_or_default();
         match letter {

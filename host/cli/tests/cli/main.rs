@@ -22,10 +22,10 @@ mod dump;
 mod generate;
 /// `ncz info`: what there is, and what is odd about it.
 mod info;
-/// ncz as nccopy, against nccopy.
-mod nccopy;
 /// `ncz ls`: what is in a dataset and in a folder.
 mod ls;
+/// ncz as nccopy, against nccopy.
+mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;
 /// Places that are no dataset, and the way round that the message names.
@@ -36,10 +36,10 @@ mod plugins;
 mod process;
 /// No secret is seen, however much is said.
 mod secrets;
-/// What `-v`, `NCTRACING` and `NCLOGGING` show.
-mod trace;
 /// Completions, manual pages and the links of netCDF's tools.
 mod shell;
+/// What `-v`, `NCTRACING` and `NCLOGGING` show.
+mod trace;
 /// `ncz verify`: what is found, what is mended, and how it ends.
 mod verify;
 /// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.

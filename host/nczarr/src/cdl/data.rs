@@ -21,6 +21,10 @@ pub struct DataWriter<'a> {
     layout: Layout,
     fill: Option<Value>,
     form: Form,
+    /// Whether a row of text goes on in a new constant behind a newline.
+    breaks_text: bool,
+    /// Whether NUL bytes at the end of a text are printed.
+    keeps_nuls: bool,
     /// NUL bytes of a text that are printed only if others follow.
     pending_nuls: u64,
     /// Whether values were printed.
@@ -63,11 +67,15 @@ impl<'a> DataWriter<'a> {
             .map(|name| hierarchy.dimension(name).is_some_and(|found| found.unlimited))
             .collect();
         let place = (indent, options.line_length);
+        let rank = shape.len();
+        let fill = fill_mark(variable, shown);
         Ok(Some(Self {
             out,
             shown,
             layout: Layout::new(&variable.name, shape, unlimited, left, place, options.annotations),
-            fill: fill_mark(variable, shown),
+            breaks_text: rank < 2 || !options.exact_text,
+            keeps_nuls: options.exact_text && fill.as_ref().is_some_and(|fill| *fill != Value::Char(vec![0])),
+            fill,
             form: Form::of(hierarchy, variable, shown, options),
             pending_nuls: 0,
             started: false,
@@ -148,7 +156,7 @@ impl<'a> DataWriter<'a> {
             if layout.start_row() {
                 layout.text.push(b'"');
             }
-            if byte == 0 {
+            if byte == 0 && !self.keeps_nuls {
                 self.pending_nuls += 1;
             } else {
                 for _ in 0..self.pending_nuls {
@@ -156,7 +164,7 @@ impl<'a> DataWriter<'a> {
                 }
                 self.pending_nuls = 0;
                 match escape(byte) {
-                    Some(b"\\n") => layout.text.extend_from_slice(b"\\n\",\n    \""),
+                    Some(b"\\n") if self.breaks_text => layout.text.extend_from_slice(b"\\n\",\n    \""),
                     Some(escape) => layout.text.extend_from_slice(escape),
                     None if byte == b' ' || byte.is_ascii_graphic() => layout.text.push(byte),
                     None => layout.text.extend_from_slice(format!("\\{byte:03o}").as_bytes()),

@@ -22,7 +22,8 @@ use super::summary::Summary;
 /// What is at the target after a failure.
 const OLD: &str = "the target has its old length";
 /// The same where the last step may have been done.
-const OLD_OR_NEW: &str = "the target has its old length, or its new one if the last step was done: look before trying again";
+const OLD_OR_NEW: &str =
+    "the target has its old length, or its new one if the last step was done: look before trying again";
 
 /// Runs the command.
 pub(super) fn run(
@@ -65,8 +66,7 @@ pub(super) fn run(
             source: Box::new(error),
         },
     })?;
-    let summary =
-        Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &[]);
+    let summary = Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &[]);
     print(&summary, options, out, style)?;
     Ok(findings(&appended, talk))
 }

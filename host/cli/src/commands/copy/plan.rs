@@ -123,7 +123,8 @@ impl Plan {
             Self::check_codecs(request, &dataset.session().registry)?;
         }
         // What is unreadable is told of by the engine.
-        let is_copied = |variable: &&Variable| selection.has(&variable.path) && dataset.chain(variable).is_ok();
+        let is_copied =
+            |variable: &&Variable| selection.has(&variable.path) && dataset.chain(variable).is_ok();
         for variable in hierarchy.variables().filter(is_copied) {
             let shape = shape(hierarchy, variable, selection);
             let chunks = chunk_spec::decide(&requests.chunks, &shape).map_err(|source| CliError::Chunks {
@@ -228,8 +229,7 @@ fn not_too_small(
     chunks: Option<Vec<u64>>,
 ) -> Option<Vec<u64>> {
     const MOST: u64 = 1 << 32;
-    let bytes =
-        |lens: &[u64]| lens.iter().copied().fold(variable.dtype.size() as u64, u64::saturating_mul);
+    let bytes = |lens: &[u64]| lens.iter().copied().fold(variable.dtype.size() as u64, u64::saturating_mul);
     let wanted = chunks.as_deref().unwrap_or(&shape.chunks);
     let whole: Vec<u64> = shape.lengths.iter().map(|&len| len.max(1)).collect();
     let is_small = bytes(wanted) < rules.least_chunk && !shape.unlimited.contains(&true);

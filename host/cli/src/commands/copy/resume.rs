@@ -37,13 +37,8 @@ pub(super) fn copied(
         PartialError::Differs { .. } | PartialError::Foreign { .. } => CliError::Usage(error.to_string()),
         _ => CliError::Resume { source: Box::new(error) },
     };
-    let described = CopyOptions {
-        verify: false,
-        memory: None,
-        scratch: None,
-        resume: true,
-        ..options.clone()
-    };
+    let described =
+        CopyOptions { verify: false, memory: None, scratch: None, resume: true, ..options.clone() };
     let partial = Partial::open(to, from, &format!("{:?} {described:?}", source.mode)).map_err(refused)?;
     if partial.is_resumed() {
         talk.note(&format!("going on with the copy in {}", partial.folder().display()));

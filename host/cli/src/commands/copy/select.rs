@@ -18,11 +18,7 @@ use crate::suggest;
 const COMPANIONS: [&str; 2] = ["coordinates", "bounds"];
 
 /// What the options select of a dataset.
-pub(super) fn selection(
-    options: &Copy,
-    hierarchy: &Hierarchy,
-    place: &Place,
-) -> Result<Selection, CliError> {
+pub(super) fn selection(options: &Copy, hierarchy: &Hierarchy, place: &Place) -> Result<Selection, CliError> {
     let names = |texts: &[String]| variables(texts, hierarchy, place);
     let rules = options.nccopy.as_ref();
     let mut selection = Selection {
@@ -198,7 +194,11 @@ fn dimension_of(spec: &SlabSpec, dimensions: &[(DimensionRef, u64)]) -> Result<(
         }
         many => {
             let paths: Vec<String> = many.iter().map(|(reference, _)| reference.to_string()).collect();
-            Err(format!("several dimensions are named {:?}; say which: {}", spec.dimension, paths.join(" or ")))
+            Err(format!(
+                "several dimensions are named {:?}; say which: {}",
+                spec.dimension,
+                paths.join(" or ")
+            ))
         }
     }
 }

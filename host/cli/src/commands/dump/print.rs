@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) properties: bool,
     pub(crate) fill_types: bool,
     pub(crate) digits: Digits,
+    /// Whether rows of text read back as they are, which those of ncdump do not.
+    pub(crate) exact_text: bool,
     pub(crate) c_format: CFormat,
     pub(crate) times: Option<TimeForm>,
     pub(crate) line_length: usize,
@@ -84,6 +86,7 @@ impl Plan {
             properties: true,
             fill_types: false,
             digits: Digits::Exact,
+            exact_text: true,
             c_format: CFormat::IGNORED,
             times: None,
             line_length: 80,
@@ -139,6 +142,7 @@ pub(crate) fn print(
     options.filters_alone = plan.all_filters;
     options.fill_types = plan.fill_types;
     options.digits = plan.digits;
+    options.exact_text = plan.exact_text;
     options.c_format = (plan.c_format != CFormat::IGNORED).then_some(&c_format);
     options.times = plan.times;
     options.line_length = plan.line_length;
