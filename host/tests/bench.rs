@@ -91,7 +91,7 @@ fn session(threads: usize) -> Session {
 }
 
 fn ocean() -> Dataset {
-    let store = Arc::new(FileStore::open(&fixtures().join("ocean.nczarr"), Access::Read).unwrap());
+    let store = Arc::new(FileStore::open(fixtures().join("ocean.nczarr"), Access::Read).unwrap());
     Dataset::open(store, session(1), &ReadOptions::default()).unwrap()
 }
 

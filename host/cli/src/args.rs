@@ -65,7 +65,7 @@ pub(crate) struct Cli {
 /// What ncz can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Copy(Copy),
+    Copy(Box<Copy>),
     Info(Info),
     Dump(Dump),
     Gen(Gen),

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek};
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use ncz_nczarr::cdl::{CdlBlock, CdlError, CdlFile};
@@ -117,7 +117,7 @@ pub(super) fn variable<R: Read + Seek>(
     }
     thread::scope(|scope| {
         // A block that is handed over is taken at once: no third one waits.
-        let (sender, receiver): (SyncSender<(Slab, Row)>, Receiver<(Slab, Row)>) = sync_channel(0);
+        let (sender, receiver) = sync_channel::<(Slab, Row)>(0);
         let writer = thread::Builder::new().name("ncz-gen".to_owned());
         let writer = writer.spawn_scoped(scope, move || {
             let mut stored = Stored::default();

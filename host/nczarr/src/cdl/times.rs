@@ -103,7 +103,7 @@ impl Times {
                     return Some(self.origin);
                 }
                 let whole = (months * value + if value < 0. { -1e-10 } else { 1e-10 }).trunc();
-                if !(whole.abs() < 1e8) {
+                if whole.is_nan() || whole.abs() >= 1e8 {
                     return None;
                 }
                 let calendar = match self.calendar {
@@ -227,10 +227,10 @@ fn origin(date: &str, time: Option<&str>) -> Option<Moment> {
     moment.hour += minute as f64 / 60.;
     let Some(rest) = rest.strip_prefix(':') else { return Some(moment) };
     let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
-    if let Some(seconds) = rest.get(..end).and_then(|text| text.parse::<f64>().ok()) {
-        if (0. ..=60.).contains(&seconds) {
-            moment.hour += seconds / 3600.;
-        }
+    if let Some(seconds) = rest.get(..end).and_then(|text| text.parse::<f64>().ok())
+        && (0. ..=60.).contains(&seconds)
+    {
+        moment.hour += seconds / 3600.;
     }
     Some(moment)
 }

@@ -102,10 +102,10 @@ fn chart(page: &mut String, told: &Told<'_>, heading: &str, speed: Speed, on_fro
     );
     for mark in x.marks() {
         let at = x.at(mark);
-        let _ = write!(
+        let _ = writeln!(
             page,
             "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{:.1}\"/>\
-             <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n",
+             <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             HEIGHT - BOTTOM,
             HEIGHT - BOTTOM + 16.0,
             round(mark / 1e6),
@@ -113,10 +113,10 @@ fn chart(page: &mut String, told: &Told<'_>, heading: &str, speed: Speed, on_fro
     }
     for mark in y.marks() {
         let at = y.at(mark);
-        let _ = write!(
+        let _ = writeln!(
             page,
             "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}x</text>\n",
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}x</text>",
             WIDTH - RIGHT,
             LEFT - 6.0,
             at + 4.0,
