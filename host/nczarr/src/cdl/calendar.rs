@@ -106,7 +106,8 @@ impl Calendar {
             hour -= 24.;
         }
         let days = whole as i64 + self.days_before(1970);
-        let mut year = days.div_euclid(if self == Self::Days360 { 360 } else { 366 });
+        // No later than the year: those after the year 0 have at most 366 days, those before it at least 360.
+        let mut year = days.div_euclid(if days < 0 || self == Self::Days360 { 360 } else { 366 });
         while self.days_before(year + 1) <= days {
             // Steps of many years first: 366 is too much for most calendars.
             year += ((days - self.days_before(year + 1)) / 366).max(1);
@@ -158,6 +159,7 @@ mod tests {
         assert_eq!(date(Calendar::Gregorian, 0.), (1970, 1, 1));
         assert_eq!(date(Calendar::Gregorian, 11016.), (2000, 2, 29));
         assert_eq!(date(Calendar::Gregorian, -719_528.), (0, 1, 1));
+        assert_eq!(date(Calendar::Gregorian, -759_566.), (-110, 5, 19));
         assert_eq!(date(Calendar::NoLeap, 59.), (1970, 3, 1));
         assert_eq!(date(Calendar::AllLeap, 59.), (1970, 2, 29));
         assert_eq!(date(Calendar::Days360, 59.), (1970, 2, 30));
