@@ -226,7 +226,7 @@ fn it_ends_when_the_time_is_over_or_the_caller_says_so() {
     let hurried = BenchOptions { time: Duration::from_millis(30), ..BenchOptions::default() };
     let started = std::time::Instant::now();
     let report = go(&dataset, "/v", &hurried).unwrap();
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(120), "{:?}", started.elapsed());
     assert!(report.left_out.iter().any(|left| left.reason == "the time was over"), "{report:#?}");
     let stopped = bench(&dataset, "/v", &short(), &mut |step| match step.done {
         3 => ControlFlow::Break(()),
