@@ -79,7 +79,7 @@ fn wrong_names_and_slabs_are_told_with_the_right_ones() {
     ncz(["cat", path, "time", "--slab", "tim=1"]).ends(2).says(&[
         "--slab \"tim=1\"",
         "no dimension \"tim\"",
-        "did you mean \"/time\"?",
+        "did you mean \"time\"?",
     ]);
     ncz(["cat", path, "time", "--slab", "time=100000"])
         .ends(2)
