@@ -1,5 +1,6 @@
 //! Numbers in CDL: C's `%g`, with given or with sufficient digits.
 
+use std::cmp::Ordering;
 use std::io::Write;
 
 use crate::value::Value;
@@ -169,7 +170,7 @@ impl Decimal {
         if wanted > FLOAT_DIGITS || (shortest.len <= wanted && value != 0.0 && !is_near()) {
             return exact().with_precision(wanted);
         }
-        shortest.rounded(wanted).unwrap_or_else(exact).with_precision(wanted)
+        shortest.rounded(wanted, Some(value)).unwrap_or_else(exact).with_precision(wanted)
     }
 
     fn of_double(value: f64, digits: Digits) -> Self {
@@ -182,7 +183,7 @@ impl Decimal {
         if wanted > DOUBLE_DIGITS || is_subnormal {
             return exact().with_precision(wanted);
         }
-        shortest.rounded(wanted).unwrap_or_else(exact).with_precision(wanted)
+        shortest.rounded(wanted, None).unwrap_or_else(exact).with_precision(wanted)
     }
 
     /// The number that such a text means: `-12.5`, `1e-7`, `0.00125`.
@@ -231,19 +232,39 @@ impl Decimal {
         self
     }
 
-    /// The same with so many digits at most. `None` if that cannot be told from these digits: the number may be on
-    /// either side of the middle between two texts.
-    fn rounded(&self, wanted: usize) -> Option<Self> {
+    /// Whether the magnitude of a float is above these digits; `None` if a double does not tell.
+    fn is_below(&self, float: f32) -> Option<bool> {
+        // A whole number below 2^53, times or by a power of ten that a double holds exactly, is rounded once. What is
+        // above or below that double is above or below the digits; what equals it may be either.
+        const EXACT: i32 = 22;
+        let whole = self.digits.get(..self.len.min(16))?;
+        let whole = whole.iter().fold(0u64, |whole, digit| whole * 10 + u64::from(digit - b'0'));
+        let scale = self.exponent - i32::try_from(self.len).ok()? + 1;
+        if self.len > 15 || scale.abs() > EXACT {
+            return None;
+        }
+        let power = 10f64.powi(scale.abs());
+        let digits = if scale < 0 { whole as f64 / power } else { whole as f64 * power };
+        match f64::from(float.abs()).partial_cmp(&digits)? {
+            Ordering::Less => Some(false),
+            Ordering::Equal => None,
+            Ordering::Greater => Some(true),
+        }
+    }
+
+    /// The same with so many digits at most. `None` if that cannot be told from these digits, nor from the float of
+    /// which they are: it may be on either side of the middle between two texts.
+    fn rounded(&self, wanted: usize, float: Option<f32>) -> Option<Self> {
         let mut rounded = Self { ..*self };
         if self.len <= wanted {
             return Some(rounded);
         }
         let tail = self.digits.get(wanted..self.len)?;
-        if tail == b"5" {
-            return None;
-        }
+        let mut carry = match tail {
+            b"5" => self.is_below(float?)?,
+            _ => tail.first().is_some_and(|digit| *digit >= b'5'),
+        };
         rounded.len = wanted;
-        let mut carry = tail.first().is_some_and(|digit| *digit >= b'5');
         while carry && rounded.len > 0 {
             let digit = rounded.digits.get_mut(rounded.len - 1)?;
             if *digit == b'9' {
