@@ -4,7 +4,8 @@
 //!     cargo bench -p ncz --bench copy -- --rows 2048 --columns 4096 --nccopy --pairs 3
 //!
 //! The dataset (float32, uncompressed) is made in a folder of `--dir` (default: the system's for temporary files).
-//! With `--nccopy` (which leaves chunks below 8192 bytes as they are: 2049 rows at least) both take turns (A B A B) and the median of the ratios is printed; netcdf-c 4.9 takes a minute for
+//! With `--nccopy` both take turns (A B A B) and the median of the ratios is printed; 2048 rows at least, since nccopy
+//! leaves chunks as they are where they would become shorter than 8192 bytes. netcdf-c 4.9 can take a minute for
 //! 32 MiB. Printed besides: the memory that this process had at most (Linux), of `--memory` bytes for the copy.
 
 use std::collections::BTreeMap;
