@@ -34,7 +34,7 @@ const NO_NEW_DATASET: &str = "there is no new dataset at the target, and one tha
 /// In S3, when the new dataset was on its way to its place. What has led to it says where it is.
 const BESIDE: &str = "the new dataset is whole, but not all of it is in its place yet";
 /// The same where the source is to blame, and what to do.
-const LEAVE_OUT: &str = "the target is as it was before; --exclude leaves variables out, --skip-unreadable all that cannot be read";
+const LEAVE_OUT: &str = "the target is as it was before; ncz copy --exclude leaves variables out, ncz copy --skip-unreadable all that cannot be read";
 /// What is there after the one failure that can come behind the last step.
 const IN_PLACE: &str = "the copy is in place, but what it replaced is not yet gone";
 
