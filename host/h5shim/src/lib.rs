@@ -1,1 +1,45 @@
 //! The functions of libhdf5 and libnetcdf that foreign plugins call back, for a machine that has neither.
+//!
+//! A plugin asks libhdf5 about the chunk that it will compress: its shape, the data type, its own
+//! parameters. Here the same questions are answered from a [`Dataset`], and those that codec halves put to
+//! libnetcdf from a [`Variable`]:
+//!
+//! ```
+//! use ncz_h5shim::{Dataset, FilterEntry, Order, Type, with_dataset};
+//!
+//! let filter = FilterEntry { id: 32_015, flags: 0, values: vec![3], name: "zstd".into() };
+//! let dataset = Dataset {
+//!     ty: Type::float(4, Order::Little),
+//!     chunk: vec![64, 48],
+//!     fill: None,
+//!     filters: vec![filter],
+//! };
+//! let (status, outcome) = with_dataset(&dataset, |handles| {
+//!     // Here the plugin's `set_local(handles.dcpl, handles.ty, handles.space)` is called.
+//!     assert!(handles.dcpl > 0 && handles.ty > 0 && handles.space > 0);
+//!     0
+//! });
+//! assert_eq!((status, outcome.modified), (0, false));
+//! assert_eq!(outcome.filters, dataset.filters);
+//! ```
+//!
+//! The functions reach a plugin through a *carrier*: a shared library that is made in memory at run time.
+//! A plugin that asks for the path of a libhdf5 is given [`shim_path`]; one that is linked against a
+//! libhdf5 that is absent is loaded by [`open_with_shim`].
+//!
+//! Nothing is put in the global scope, and no library loaded later is affected. What is answered belongs to
+//! one thread; threads share nothing.
+
+mod carrier;
+mod dataset;
+mod error;
+mod plugin;
+mod session;
+mod variable;
+
+pub use carrier::{Symbols, missing, shim_path};
+pub use dataset::{Class, Dataset, FilterEntry, Order, Type};
+pub use error::Error;
+pub use plugin::{Replace, open_with_shim};
+pub use session::{Handles, Outcome, take_errors, with_dataset, with_variable};
+pub use variable::{Endian, Variable};
