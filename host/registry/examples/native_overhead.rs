@@ -34,7 +34,7 @@ fn run(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let library = load::open(path)?;
     let native = library.native()?.into_iter().next().ok_or("no native codec")?.coder(&[0])?;
     let half = library.hdf5().ok_or("no HDF5 half")??;
-    let foreign = ForeignCodec::new(Some(half), None).coder(&[0])?;
+    let foreign = ForeignCodec::new(Some(std::sync::Arc::new(half)), None).coder(&[0])?;
     let direct = Erased::<rle::Rle>::new().coder(&[0])?;
     // One run of one byte, and 64 of them, which do not fit the block that they come in.
     for (what, stream, len) in [("1 byte", &[1, 7][..], 1), ("16320 bytes", &[255, 7].repeat(64)[..], 16_320)]

@@ -9,6 +9,7 @@
 
 mod filter_call;
 mod foreign;
+mod half;
 mod lz4;
 mod native;
 #[cfg(feature = "probe")]
@@ -29,6 +30,7 @@ use ncz_codec::abi::{hdf5, nczarr};
 use ncz_codec::export::root_module;
 
 pub use foreign::ForeignCodec;
+pub use half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
 pub use native::NativeCodec;
 pub use record::{CodecHalf, Hdf5Half, RecordError};
 

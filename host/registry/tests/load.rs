@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ncz_codec::{AnyCoder, CodecError, CodecType, Container, Dialect, Dtype, Env, ErrorKind, Kind};
 use ncz_registry::chain::{FilterChain, Stage};
-use ncz_registry::load::{self, CodecHalf, ForeignCodec, Library, LoadError};
+use ncz_registry::load::{self, CodecHalf, ForeignCodec, JsonHalf, Library, LoadError};
 use ncz_test_support::{ChunkCase, build_plugins, chunks, plugin, program, python, run, workspace_root};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn libraries(folder: &Path) -> Vec<Arc<Library>> {
 /// The codecs by filter id, run by the HDF5 halves.
 fn foreign(libraries: &[Arc<Library>]) -> Codecs {
     let halves = libraries.iter().filter_map(|library| library.hdf5()).map(Result::unwrap);
-    halves.map(|half| (half.id(), Arc::new(ForeignCodec::new(Some(half), None)) as _)).collect()
+    halves.map(|half| (half.id(), Arc::new(ForeignCodec::new(Some(Arc::new(half)), None)) as _)).collect()
 }
 
 /// The codecs by filter id, run by the native face.
@@ -151,7 +151,8 @@ fn stored_chunks_decode_by_the_native_face_and_by_the_c_face() {
 #[test]
 fn what_one_face_encodes_the_other_decodes() {
     let library = load::open(&plugin("zstd").unwrap()).unwrap();
-    let foreign = ForeignCodec::new(library.hdf5().map(Result::unwrap), None).coder(&[5]).unwrap();
+    let foreign =
+        ForeignCodec::new(library.hdf5().map(|half| Arc::new(half.unwrap()) as _), None).coder(&[5]).unwrap();
     let native = library.native().unwrap()[0].coder(&[5]).unwrap();
     let input: Vec<u8> = (0..100_000_u32).flat_map(|i| (i / 7).to_le_bytes()).collect();
     for (encoder, decoder) in [(&foreign, &native), (&native, &foreign)] {
@@ -231,7 +232,7 @@ fn the_codec_halves_of_netcdf_read_and_write_json() {
     assert_eq!(params("szip", json!({})).unwrap_err().kind(), &ErrorKind::Plugin { code: -132 });
     let written = serde_json::Value::Object(halves["zlib"].to_json(&[7]).unwrap());
     assert_eq!(written, json!({"level": 7}));
-    let zlib = ForeignCodec::new(None, Some(halves["zlib"].clone()));
+    let zlib = ForeignCodec::new(None, Some(Arc::new(halves["zlib"].clone())));
     let map = json!({"level": 3});
     let config = zlib.parse_json(Dialect::Numcodecs, map.as_object().unwrap(), &mut Vec::new()).unwrap();
     assert_eq!(serde_json::Value::Object(config.to_json(Dialect::Numcodecs).unwrap()), map);

@@ -6,19 +6,13 @@ use std::ptr::NonNull;
 use ncz_codec::abi::hdf5;
 use ncz_codec::{CodecError, ErrorKind, Result};
 
+use super::half::Direction;
 use super::record::{Hdf5Half, Malloced, padded, usable_size};
 
 /// No result is longer than this: the limit of a decoded chunk.
 const RESULT_MAX: usize = 4 << 30;
 /// Zeros behind the input: damaged streams make some filters read on.
 const SLACK: usize = 64;
-
-/// Which way a filter runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    Encode,
-    Decode,
-}
 
 /// Runs the filter of `half` over `input`, into `output`.
 ///

@@ -9,9 +9,8 @@ use ncz_codec::{
 };
 use serde_json::{Map, Value};
 
-use super::filter_call::{self, Direction};
+use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf};
 use super::lz4;
-use super::record::{CodecHalf, Hdf5Half};
 
 /// A codec of C libraries: an HDF5 filter, an NCZarr codec half, or both.
 #[derive(Debug, Clone)]
@@ -20,8 +19,8 @@ pub struct ForeignCodec(Arc<Halves>);
 #[derive(Debug)]
 struct Halves {
     info: CodecInfo,
-    hdf5: Option<Hdf5Half>,
-    codec: Option<CodecHalf>,
+    hdf5: Option<Arc<dyn FilterHalf>>,
+    codec: Option<Arc<dyn JsonHalf>>,
 }
 
 /// Parameters of a foreign codec, as given.
@@ -47,8 +46,8 @@ struct ForeignCoder {
 impl ForeignCodec {
     /// Puts halves together. With no HDF5 half nothing runs, with no codec half there is no JSON; either
     /// is an error that names the missing half when it is needed.
-    pub fn new(hdf5: Option<Hdf5Half>, codec: Option<CodecHalf>) -> Self {
-        let info = info(hdf5.as_ref(), codec.as_ref());
+    pub fn new(hdf5: Option<Arc<dyn FilterHalf>>, codec: Option<Arc<dyn JsonHalf>>) -> Self {
+        let info = info(hdf5.as_deref().map(FilterHalf::facts), codec.as_deref().map(JsonHalf::facts));
         Self(Arc::new(Halves { info, hdf5, codec }))
     }
 
@@ -132,13 +131,13 @@ impl ForeignConfig {
                 self.halves.info.name
             ))
         };
-        let has_set_local = self.halves.hdf5.as_ref().is_some_and(Hdf5Half::has_set_local);
+        let has_set_local = self.halves.hdf5.as_ref().is_some_and(|half| half.facts().has_set_local);
         match (&self.halves.codec, container) {
             // An HDF5 file records working parameters, so decoding has them.
             (_, Container::Hdf5) => (has_set_local.then(|| lacks("set_local")), None),
             // A Zarr dataset records what the user gave.
             (Some(half), _) => {
-                let fault = half.has_modify_parameters().then(|| lacks("NCZ_modify_parameters"));
+                let fault = half.facts().has_modify_parameters.then(|| lacks("NCZ_modify_parameters"));
                 (fault.clone(), fault)
             }
             (None, _) => {
@@ -163,22 +162,22 @@ impl AnyCoder for ForeignCoder {
     fn encode(&self, _: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
         self.encode_fault.clone().map_or(Ok(()), Err)?;
         let half = self.halves.hdf5()?;
-        if !half.encodes() {
+        if !half.facts().encodes {
             return Err(CodecError::unsupported(format!("filter {} does not encode", self.halves.info.name)));
         }
-        filter_call::run(half, Direction::Encode, &self.working, input, output)
+        half.run(Direction::Encode, &self.working, input, output)
     }
 
     fn decode(&self, _: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
         self.decode_fault.clone().map_or(Ok(()), Err)?;
         let half = self.halves.hdf5()?;
-        if !half.decodes() {
+        if !half.facts().decodes {
             return Err(CodecError::unsupported(format!("filter {} does not decode", self.halves.info.name)));
         }
-        if half.id() == lz4::ID {
+        if half.facts().id == lz4::ID {
             lz4::check(input)?;
         }
-        filter_call::run(half, Direction::Decode, &self.working, input, output)
+        half.run(Direction::Decode, &self.working, input, output)
     }
 
     fn decoded_len(&self, _: &[u8]) -> Result<Option<usize>> {
@@ -190,15 +189,12 @@ impl Halves {
     /// Makes the filter ready to run. netcdf-c initialises a library as it loads it, so a filter may rely
     /// on that, even where no JSON was read before.
     fn prepare(&self) -> Result<()> {
-        self.hdf5()?.library().initialize();
-        if let Some(codec) = &self.codec {
-            codec.library().initialize();
-        }
-        Ok(())
+        self.hdf5()?.prepare()?;
+        self.codec.as_ref().map_or(Ok(()), |codec| codec.prepare())
     }
 
-    fn hdf5(&self) -> Result<&Hdf5Half> {
-        self.hdf5.as_ref().ok_or_else(|| {
+    fn hdf5(&self) -> Result<&dyn FilterHalf> {
+        self.hdf5.as_deref().ok_or_else(|| {
             CodecError::unsupported(format!(
                 "codec {} has no HDF5 half: no library on the search path gives filter {}",
                 self.info.name,
@@ -207,11 +203,11 @@ impl Halves {
         })
     }
 
-    fn codec(&self, dialect: Dialect) -> Result<&CodecHalf> {
+    fn codec(&self, dialect: Dialect) -> Result<&dyn JsonHalf> {
         if dialect != Dialect::Numcodecs {
             return Err(CodecError::unsupported(format!("a codec half of netcdf-c has no {dialect} JSON")));
         }
-        self.codec.as_ref().ok_or_else(|| {
+        self.codec.as_deref().ok_or_else(|| {
             CodecError::unsupported(format!(
                 "filter {} has no codec half: no library on the search path gives its JSON, so it serves HDF5 data only",
                 self.info.name
@@ -220,18 +216,19 @@ impl Halves {
     }
 }
 
-fn info(hdf5: Option<&Hdf5Half>, codec: Option<&CodecHalf>) -> CodecInfo {
-    let filter_id = hdf5.map(Hdf5Half::id).or(codec.map(CodecHalf::filter_id));
-    let name = hdf5.map(Hdf5Half::name).filter(|name| !name.is_empty()).or(codec.map(CodecHalf::codec_id));
-    let numcodecs = codec.map(|half| Cow::Owned(half.codec_id().to_owned()));
+fn info(hdf5: Option<&FilterFacts>, codec: Option<&JsonFacts>) -> CodecInfo {
+    let filter_id = hdf5.map(|facts| facts.id).or(codec.map(|facts| facts.filter_id));
+    let name = hdf5.map(|facts| &facts.name).filter(|name| !name.is_empty());
+    let name = name.or(codec.map(|facts| &facts.codec_id));
+    let numcodecs = codec.map(|facts| Cow::Owned(facts.codec_id.clone()));
     CodecInfo {
-        name: name.map_or_else(|| format!("filter {}", filter_id.unwrap_or_default()), str::to_owned).into(),
+        name: name.map_or_else(|| format!("filter {}", filter_id.unwrap_or_default()), String::clone).into(),
         summary: Cow::Borrowed("a filter of a C library"),
         filter_id,
         numcodecs: numcodecs.into_iter().collect(),
         zarr_v3: Cow::Borrowed(&[]),
-        has_working_params: hdf5.is_some_and(Hdf5Half::has_set_local)
-            || codec.is_some_and(CodecHalf::has_modify_parameters),
+        has_working_params: hdf5.is_some_and(|facts| facts.has_set_local)
+            || codec.is_some_and(|facts| facts.has_modify_parameters),
         has_checksum: false,
     }
 }

@@ -6,10 +6,12 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ncz_codec::abi::{hdf5, nczarr};
-use ncz_codec::{CodecError, ErrorKind, wire};
+use ncz_codec::{CodecError, ErrorKind, Result, wire};
 use serde_json::{Map, Value};
 
 use super::Library;
+use super::filter_call;
+use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
 
 /// The longest name of a filter that is taken for one.
 const NAME_MAX: usize = 1024;
@@ -62,24 +64,17 @@ pub enum RecordError {
 /// What an HDF5 filter's record says.
 #[derive(Debug, Clone)]
 pub(super) struct Hdf5Record {
-    pub(super) id: u32,
-    pub(super) name: String,
-    pub(super) encoder_present: bool,
-    pub(super) decoder_present: bool,
-    pub(super) has_can_apply: bool,
-    pub(super) has_set_local: bool,
+    pub(super) facts: FilterFacts,
     pub(super) filter: hdf5::Filter,
 }
 
 /// What a codec's record says.
 #[derive(Debug, Clone)]
 pub(super) struct CodecRecord {
-    pub(super) codec_id: String,
-    pub(super) filter_id: u32,
+    pub(super) facts: JsonFacts,
     pub(super) initialize: Option<unsafe extern "C" fn()>,
     pub(super) codec_to_hdf5: nczarr::CodecToHdf5,
     pub(super) hdf5_to_codec: nczarr::Hdf5ToCodec,
-    pub(super) has_modify_parameters: bool,
 }
 
 /// An HDF5 filter of a library.
@@ -108,32 +103,32 @@ impl Hdf5Half {
 
     /// The filter id, 1 to 65535.
     pub fn id(&self) -> u32 {
-        self.record.id
+        self.record.facts.id
     }
 
     /// The name for people; may be empty.
     pub fn name(&self) -> &str {
-        &self.record.name
+        &self.record.facts.name
     }
 
     /// Whether the filter says that it encodes.
     pub fn encodes(&self) -> bool {
-        self.record.encoder_present
+        self.record.facts.encodes
     }
 
     /// Whether the filter says that it decodes.
     pub fn decodes(&self) -> bool {
-        self.record.decoder_present
+        self.record.facts.decodes
     }
 
     /// Whether the filter tests types before it runs.
     pub fn has_can_apply(&self) -> bool {
-        self.record.has_can_apply
+        self.record.facts.has_can_apply
     }
 
     /// Whether the filter makes working parameters of the user's.
     pub fn has_set_local(&self) -> bool {
-        self.record.has_set_local
+        self.record.facts.has_set_local
     }
 
     pub(super) fn filter(&self) -> hdf5::Filter {
@@ -153,17 +148,17 @@ impl CodecHalf {
 
     /// The numcodecs id.
     pub fn codec_id(&self) -> &str {
-        &self.record.codec_id
+        &self.record.facts.codec_id
     }
 
     /// The id of the filter that runs the codec, 1 to 65535.
     pub fn filter_id(&self) -> u32 {
-        self.record.filter_id
+        self.record.facts.filter_id
     }
 
     /// Whether the codec makes working parameters of the visible ones.
     pub fn has_modify_parameters(&self) -> bool {
-        self.record.has_modify_parameters
+        self.record.facts.has_modify_parameters
     }
 
     #[cfg(feature = "probe")]
@@ -175,12 +170,19 @@ impl CodecHalf {
     pub(super) fn to_json_function(&self) -> nczarr::Hdf5ToCodec {
         self.record.hdf5_to_codec
     }
+}
 
-    /// The visible parameters for a configuration, which is JSON without the codec's id.
-    ///
-    /// # Errors
-    /// The library refuses it; the code is a netcdf error number.
-    pub fn to_params(&self, config: &Map<String, Value>) -> Result<Vec<u32>, CodecError> {
+impl JsonHalf for CodecHalf {
+    fn facts(&self) -> &JsonFacts {
+        &self.record.facts
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.library.initialize();
+        Ok(())
+    }
+
+    fn to_params(&self, config: &Map<String, Value>) -> Result<Vec<u32>> {
         let mut whole = Map::new();
         whole.insert("id".to_owned(), self.codec_id().into());
         whole.extend(
@@ -212,12 +214,7 @@ impl CodecHalf {
         }
     }
 
-    /// The configuration for visible parameters, as JSON without the codec's id. What the library
-    /// writes is not trusted.
-    ///
-    /// # Errors
-    /// The library refuses the parameters, or what it writes is no JSON of its codec.
-    pub fn to_json(&self, params: &[u32]) -> Result<Map<String, Value>, CodecError> {
+    fn to_json(&self, params: &[u32]) -> Result<Map<String, Value>> {
         // Some libraries read parameters that are not there.
         let padded = padded(params);
         self.library.initialize();
@@ -249,13 +246,43 @@ impl CodecHalf {
             )),
         }
     }
+
+    fn modify_parameters(&self, _: &[u32], _: &Variable) -> Result<Modified> {
+        Err(not_run("NCZ_modify_parameters", self.codec_id()))
+    }
+}
+
+impl FilterHalf for Hdf5Half {
+    fn facts(&self) -> &FilterFacts {
+        &self.record.facts
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.library.initialize();
+        Ok(())
+    }
+
+    fn set_local(&self, _: &[u32], _: &Variable) -> Result<Vec<u32>> {
+        Err(not_run("set_local", self.name()))
+    }
+
+    fn run(&self, direction: Direction, params: &[u32], input: &[u8], output: &mut [u8]) -> Result<usize> {
+        filter_call::run(self, direction, params, input, output)
+    }
+}
+
+fn not_run(function: &str, name: &str) -> CodecError {
+    CodecError::unsupported(format!(
+        "filter {name} makes its working parameters in {function}, which this program does not run; \
+         give the working parameters, or use another library or the built-in codec"
+    ))
 }
 
 impl Hdf5Record {
     /// # Safety
     /// `record` is null or what a filter plugin gives: a record with its strings and functions that live
     /// as long as the library.
-    pub(super) unsafe fn take(record: *const hdf5::Class2) -> Result<Self, RecordError> {
+    pub(super) unsafe fn take(record: *const hdf5::Class2) -> std::result::Result<Self, RecordError> {
         // Only the version is there in every version.
         // SAFETY: null, or a record that begins with its version.
         unsafe { check_version(record.cast(), hdf5::CLASS_VERSION) }?;
@@ -268,12 +295,14 @@ impl Hdf5Record {
             false => unsafe { text(record.name) }.ok_or(RecordError::BadName("name"))?,
         };
         Ok(Self {
-            id,
-            name,
-            encoder_present: record.encoder_present != 0,
-            decoder_present: record.decoder_present != 0,
-            has_can_apply: record.can_apply.is_some(),
-            has_set_local: record.set_local.is_some(),
+            facts: FilterFacts {
+                id,
+                name,
+                encodes: record.encoder_present != 0,
+                decodes: record.decoder_present != 0,
+                has_can_apply: record.can_apply.is_some(),
+                has_set_local: record.set_local.is_some(),
+            },
             filter: record.filter.ok_or(RecordError::NoFunction("filter"))?,
         })
     }
@@ -283,7 +312,7 @@ impl CodecRecord {
     /// # Safety
     /// `record` is null or what a codec library gives: a record with its strings and functions that live
     /// as long as the library.
-    pub(super) unsafe fn take(record: *const nczarr::Codec) -> Result<Self, RecordError> {
+    pub(super) unsafe fn take(record: *const nczarr::Codec) -> std::result::Result<Self, RecordError> {
         // SAFETY: null, or a record that begins with its version.
         unsafe { check_version(record.cast(), nczarr::CODEC_VERSION) }?;
         // SAFETY: not null, and of the version whose layout this is; it may lie at any address.
@@ -299,18 +328,22 @@ impl CodecRecord {
         // SAFETY: the record's id is a C string.
         let codec_id = unsafe { text(record.codecid) }.filter(|id| !id.is_empty()).ok_or(bad_id)?;
         Ok(Self {
-            codec_id,
-            filter_id,
+            facts: JsonFacts {
+                codec_id,
+                filter_id,
+                has_modify_parameters: record.modify_parameters.is_some(),
+            },
             initialize: record.initialize,
             codec_to_hdf5: record.codec_to_hdf5.ok_or(RecordError::NoFunction("codec_to_hdf5"))?,
             hdf5_to_codec: record.hdf5_to_codec.ok_or(RecordError::NoFunction("hdf5_to_codec"))?,
-            has_modify_parameters: record.modify_parameters.is_some(),
         })
     }
 
     /// # Safety
     /// `records` is null or a vector of records that ends with null.
-    pub(super) unsafe fn take_all(records: *const *const nczarr::Codec) -> Vec<Result<Self, RecordError>> {
+    pub(super) unsafe fn take_all(
+        records: *const *const nczarr::Codec,
+    ) -> Vec<std::result::Result<Self, RecordError>> {
         if records.is_null() {
             return vec![Err(RecordError::NoRecord)];
         }
@@ -368,7 +401,7 @@ pub(super) fn usable_size(start: NonNull<c_void>) -> usize {
 
 /// # Safety
 /// `record` is null or begins with its version.
-unsafe fn check_version(record: *const c_int, known: c_int) -> Result<(), RecordError> {
+unsafe fn check_version(record: *const c_int, known: c_int) -> std::result::Result<(), RecordError> {
     if record.is_null() {
         return Err(RecordError::NoRecord);
     }
@@ -377,7 +410,7 @@ unsafe fn check_version(record: *const c_int, known: c_int) -> Result<(), Record
     if version == known { Ok(()) } else { Err(RecordError::NewerThanNcz { version, known }) }
 }
 
-fn filter_id(id: i64) -> Result<u32, RecordError> {
+fn filter_id(id: i64) -> std::result::Result<u32, RecordError> {
     let range = 1..=i64::from(hdf5::FILTER_MAX);
     u32::try_from(id).ok().filter(|_| range.contains(&id)).ok_or(RecordError::IdOutOfRange(id))
 }
@@ -396,7 +429,7 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     (len <= NAME_MAX && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
-fn check(code: c_int, function: &str) -> Result<(), CodecError> {
+fn check(code: c_int, function: &str) -> Result<()> {
     if code == nczarr::error::NOERR {
         return Ok(());
     }

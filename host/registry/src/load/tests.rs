@@ -93,12 +93,12 @@ fn codec_record() -> nczarr::Codec {
     }
 }
 
-fn hdf5_half(record: &hdf5::Class2) -> Hdf5Half {
-    Hdf5Half::new(program(), unsafe { Hdf5Record::take(record) }.unwrap())
+fn hdf5_half(record: &hdf5::Class2) -> Arc<Hdf5Half> {
+    Arc::new(Hdf5Half::new(program(), unsafe { Hdf5Record::take(record) }.unwrap()))
 }
 
-fn codec_half(record: &nczarr::Codec) -> CodecHalf {
-    CodecHalf::new(program(), unsafe { CodecRecord::take(record) }.unwrap())
+fn codec_half(record: &nczarr::Codec) -> Arc<CodecHalf> {
+    Arc::new(CodecHalf::new(program(), unsafe { CodecRecord::take(record) }.unwrap()))
 }
 
 /// The first parameter says how it behaves.
@@ -159,7 +159,7 @@ fn a_record_that_breaks_a_rule_is_a_reason() {
     let take = |change: fn(&mut hdf5::Class2)| {
         let mut record = class(odd);
         change(&mut record);
-        unsafe { Hdf5Record::take(&record) }.map(|record| record.id)
+        unsafe { Hdf5Record::take(&record) }.map(|record| record.facts.id)
     };
     assert_eq!(take(|_| {}), Ok(40_200));
     assert_eq!(take(|r| r.version = 2), Err(RecordError::NewerThanNcz { version: 2, known: 1 }));
@@ -175,7 +175,7 @@ fn a_record_that_breaks_a_rule_is_a_reason() {
     let take = |change: fn(&mut nczarr::Codec)| {
         let mut record = codec_record();
         change(&mut record);
-        unsafe { CodecRecord::take(&record) }.map(|record| record.codec_id)
+        unsafe { CodecRecord::take(&record) }.map(|record| record.facts.codec_id)
     };
     assert_eq!(take(|_| {}), Ok("made_up".to_owned()));
     assert_eq!(take(|r| r.version = 3), Err(RecordError::NewerThanNcz { version: 3, known: 1 }));
@@ -188,7 +188,7 @@ fn a_record_that_breaks_a_rule_is_a_reason() {
 
     let records = [&raw const *Box::leak(Box::new(codec_record())), std::ptr::null()];
     let all = unsafe { CodecRecord::take_all(records.as_ptr()) };
-    assert!(matches!(&all[..], [Ok(record)] if record.filter_id == 40_200));
+    assert!(matches!(&all[..], [Ok(record)] if record.facts.filter_id == 40_200));
 }
 
 #[test]

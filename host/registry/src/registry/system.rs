@@ -6,17 +6,17 @@ use std::sync::Arc;
 use ncz_codec::CodecType;
 
 use super::opener::{Opened, Opener};
-use crate::load::{self, CodecHalf, ForeignCodec, Hdf5Half, LoadError, RecordError};
+use crate::load::{self, FilterHalf, ForeignCodec, JsonHalf, LoadError, RecordError};
 
 /// The system's loader.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct System;
 
 impl Opener for System {
-    type Hdf5 = Hdf5Half;
-    type Nczarr = CodecHalf;
+    type Hdf5 = Arc<dyn FilterHalf>;
+    type Nczarr = Arc<dyn JsonHalf>;
 
-    fn open(&self, path: &Path) -> Result<Opened<Hdf5Half, CodecHalf>, String> {
+    fn open(&self, path: &Path) -> Result<Opened<Self::Hdf5, Self::Nczarr>, String> {
         let library = load::open(path).map_err(|error| match error {
             LoadError::Unreadable(source) => format!("cannot be read: {source}"),
             other => other.to_string(),
@@ -28,29 +28,32 @@ impl Opener for System {
             Vec::new()
         });
         let hdf5 = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 half", error)).ok());
+        let hdf5 = hdf5.map(|half| Arc::new(half) as Arc<dyn FilterHalf>);
         let nczarr = library
             .codecs()
             .into_iter()
             .filter_map(|half| half.map_err(|error| keep("codec half", error)).ok())
+            .map(|half| Arc::new(half) as Arc<dyn JsonHalf>)
             .next();
         let defaults = library
             .default_codecs()
             .into_iter()
             .filter_map(|half| half.map_err(|error| keep("default codec half", error)).ok())
+            .map(|half| Arc::new(half) as Arc<dyn JsonHalf>)
             .collect();
         let natives = natives.into_iter().map(|codec| Arc::new(codec) as Arc<dyn CodecType>).collect();
         Ok(Opened { natives, hdf5, nczarr, defaults, refused })
     }
 
-    fn hdf5(&self, half: &Hdf5Half) -> (u32, String) {
-        (half.id(), half.name().to_owned())
+    fn hdf5(&self, half: &Self::Hdf5) -> (u32, String) {
+        (half.facts().id, half.facts().name.clone())
     }
 
-    fn nczarr(&self, half: &CodecHalf) -> (u32, String) {
-        (half.filter_id(), half.codec_id().to_owned())
+    fn nczarr(&self, half: &Self::Nczarr) -> (u32, String) {
+        (half.facts().filter_id, half.facts().codec_id.clone())
     }
 
-    fn join(&self, hdf5: &Hdf5Half, nczarr: Option<&CodecHalf>) -> Result<Arc<dyn CodecType>, String> {
+    fn join(&self, hdf5: &Self::Hdf5, nczarr: Option<&Self::Nczarr>) -> Result<Arc<dyn CodecType>, String> {
         // Lending is the registry's own business (`lent.rs`).
         Ok(Arc::new(ForeignCodec::new(Some(hdf5.clone()), nczarr.cloned())))
     }

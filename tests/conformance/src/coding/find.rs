@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Kind};
 use ncz_registry::load::probe::Host;
-use ncz_registry::load::{Hdf5Half, NativeCodec};
+use ncz_registry::load::{Hdf5Half, JsonHalf, NativeCodec};
 use serde_json::{Map, Value};
 
 use super::{Coding, Way};

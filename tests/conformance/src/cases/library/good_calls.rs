@@ -1,7 +1,7 @@
 //! Good calls of everything that a library offers: what every host does with it.
 
 use ncz_codec::{CodecType, Dialect, Dtype, Kind};
-use ncz_registry::load::CodecHalf;
+use ncz_registry::load::{CodecHalf, JsonHalf};
 use serde_json::Map;
 
 use crate::check::Target;
