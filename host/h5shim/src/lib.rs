@@ -30,16 +30,20 @@
 //! Nothing is put in the global scope, and no library loaded later is affected. What is answered belongs to
 //! one thread; threads share nothing.
 
-mod carrier;
+mod constants;
 mod dataset;
 mod error;
+mod guard;
+mod hdf5;
+mod netcdf;
 mod plugin;
 mod session;
+mod symbols;
 mod variable;
 
-pub use carrier::{Symbols, missing, shim_path};
 pub use dataset::{Class, Dataset, FilterEntry, Order, Type};
 pub use error::Error;
-pub use plugin::{Replace, open_with_shim};
+pub use plugin::{Replace, open_with_shim, shim_path};
 pub use session::{Handles, Outcome, take_errors, with_dataset, with_variable};
+pub use symbols::{Symbols, missing};
 pub use variable::{Endian, Variable};

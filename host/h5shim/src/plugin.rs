@@ -1,10 +1,10 @@
 //! Loads a plugin whose libhdf5 or libnetcdf is absent.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::path::Path;
 
-use crate::carrier::Symbols;
 use crate::error::Error;
+use crate::symbols::Symbols;
 
 /// What stands in for what in a plugin's list of libraries.
 #[derive(Debug, Clone, Copy)]
@@ -28,5 +28,15 @@ pub struct Replace<'a> {
 /// damaged; or the loader refuses it.
 pub fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mut c_void, Error> {
     let _ = (plugin, replace);
+    Err(Error::Unsupported)
+}
+
+/// The path of a library with the functions of libhdf5, for a plugin's `init_filter`.
+///
+/// It is made at the first call, and stays loaded.
+///
+/// # Errors
+/// [`Error::Unsupported`], or no library could be made or loaded.
+pub fn shim_path() -> Result<&'static CStr, Error> {
     Err(Error::Unsupported)
 }

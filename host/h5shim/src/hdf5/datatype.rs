@@ -1,0 +1,177 @@
+//! `H5T*`: types.
+
+use std::ffi::c_void;
+
+use super::FAIL;
+use crate::dataset::{Class, Order, Type};
+use crate::guard::guard;
+use crate::session;
+use crate::symbols::Function;
+
+pub(super) fn functions() -> Vec<Function> {
+    vec![
+        ("H5Tclose", close as *const ()),
+        ("H5Tconvert", convert as *const ()),
+        ("H5Tget_class", class as *const ()),
+        ("H5Tget_native_type", native_type as *const ()),
+        ("H5Tget_offset", offset as *const ()),
+        ("H5Tget_order", order as *const ()),
+        ("H5Tget_precision", precision as *const ()),
+        ("H5Tget_sign", sign as *const ()),
+        ("H5Tget_size", size as *const ()),
+        ("H5Tget_super", base as *const ()),
+    ]
+}
+
+extern "C" fn class(ty: i64) -> i32 {
+    guard(FAIL, || Some(session::datatype(ty)?.class as i32))
+}
+
+extern "C" fn size(ty: i64) -> usize {
+    guard(0, || Some(session::datatype(ty)?.size))
+}
+
+extern "C" fn order(ty: i64) -> i32 {
+    guard(FAIL, || Some(session::datatype(ty)?.innermost().order as i32))
+}
+
+extern "C" fn sign(ty: i64) -> i32 {
+    guard(FAIL, || {
+        let ty = session::datatype(ty)?;
+        let ty = ty.innermost();
+        (ty.class == Class::Integer).then_some(i32::from(ty.signed))
+    })
+}
+
+extern "C" fn precision(ty: i64) -> usize {
+    guard(0, || {
+        let ty = session::datatype(ty)?;
+        let ty = ty.innermost();
+        ty.is_atomic().then_some(ty.precision)
+    })
+}
+
+extern "C" fn offset(ty: i64) -> i32 {
+    guard(FAIL, || {
+        let ty = session::datatype(ty)?;
+        let ty = ty.innermost();
+        ty.is_atomic().then(|| i32::try_from(ty.offset).ok())?
+    })
+}
+
+extern "C" fn base(ty: i64) -> i64 {
+    guard(-1, || session::derive(ty, |ty| ty.base.as_deref().cloned()))
+}
+
+/// `direction`: 0 default, 1 and 2 search from the small or the large end. Sizes that this machine has are
+/// found by all three.
+extern "C" fn native_type(ty: i64, direction: i32) -> i64 {
+    guard(-1, || {
+        if !(0..=2).contains(&direction) {
+            return None;
+        }
+        session::derive(ty, |ty| Some(ty.native()))
+    })
+}
+
+extern "C" fn close(ty: i64) -> i32 {
+    guard(FAIL, || session::close(ty).map(|()| 0))
+}
+
+/// Only what plugins do: numbers of one kind in the other byte order.
+unsafe extern "C" fn convert(
+    from: i64,
+    to: i64,
+    count: usize,
+    buffer: *mut c_void,
+    _background: *mut c_void,
+    _plist: i64,
+) -> i32 {
+    guard(FAIL, || {
+        let (from, to) = (session::datatype(from)?, session::datatype(to)?);
+        let swaps = from.swaps_to(&to)?;
+        if count == 0 || !swaps {
+            return Some(0);
+        }
+        let len = count.checked_mul(to.size).filter(|len| isize::try_from(*len).is_ok())?;
+        if buffer.is_null() {
+            return None;
+        }
+        // SAFETY: HDF5's contract: the buffer holds `count` elements of the larger of the two types, which
+        // have one size here; it is not NULL, and the length fits an allocation.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) };
+        bytes.chunks_exact_mut(to.innermost().size).for_each(<[u8]>::reverse);
+        Some(0)
+    })
+}
+
+impl Type {
+    /// The type that an array or enumeration is made of in the end.
+    fn innermost(&self) -> &Self {
+        let mut ty = self;
+        while let Some(base) = &ty.base {
+            ty = base;
+        }
+        ty
+    }
+
+    fn is_atomic(&self) -> bool {
+        matches!(
+            self.class,
+            Class::Integer | Class::Float | Class::String | Class::Bitfield | Class::Reference
+        )
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self.class, Class::Integer | Class::Float | Class::Bitfield)
+    }
+
+    /// The type of this machine that holds the same values.
+    fn native(&self) -> Self {
+        let mut native = self.clone();
+        if let Some(base) = &self.base {
+            let base = base.native();
+            let count = self.size / self.base.as_ref().map_or(1, |base| base.size.max(1));
+            native.size = base.size.saturating_mul(count);
+            native.order = base.order;
+            native.precision = base.precision;
+            native.offset = base.offset;
+            native.base = Some(Box::new(base));
+            return native;
+        }
+        if self.order != Order::None {
+            native.order = Order::NATIVE;
+        }
+        if self.is_number() {
+            // An integer's bits decide, not the bytes that a file spends on them.
+            let bits = if self.class == Class::Float { self.size.saturating_mul(8) } else { self.precision };
+            native.size = match bits {
+                0..=8 => 1,
+                9..=16 => 2,
+                17..=32 => 4,
+                33..=64 => 8,
+                _ => self.size,
+            };
+            native.precision = native.size.saturating_mul(8);
+            native.offset = 0;
+        }
+        native
+    }
+
+    /// Whether elements become those of `to` by turning their bytes round; `None` if that is not enough.
+    pub(super) fn swaps_to(&self, to: &Self) -> Option<bool> {
+        let (one, other) = (self.innermost(), to.innermost());
+        let alike = self.class == to.class && self.size == to.size && one.class == other.class;
+        let same_bits = one.size == other.size
+            && one.precision == other.precision
+            && one.offset == other.offset
+            && one.signed == other.signed;
+        if !(alike && same_bits && one.size > 0) {
+            return None;
+        }
+        if one.order == other.order {
+            return Some(false);
+        }
+        one.is_number().then_some(one.size > 1)
+    }
+}
