@@ -36,6 +36,14 @@ pub struct Stage {
     pub notes: Vec<String>,
 }
 
+impl Stage {
+    /// Whether metadata name the codec by its filter number, in a form that no other program reads
+    /// ([`generic`](crate::spec::generic)).
+    pub fn is_by_number(&self) -> bool {
+        self.info.numcodecs.first().is_some_and(|name| name == crate::spec::generic::NAME)
+    }
+}
+
 /// A chain bound to the chunks of one variable. Encodes and decodes; shared between threads, each with
 /// a [`ChainScratch`] of its own.
 #[derive(Debug, Clone)]

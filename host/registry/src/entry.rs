@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use ncz_codec::{CodecInfo, CodecType};
 
+use crate::json_half::BuiltinHalf;
+
 /// Which face of a library is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Face {
@@ -60,6 +62,8 @@ pub struct Entry {
     codec: Held,
     origin: CodecOrigin,
     others: Vec<Other>,
+    /// The built-in half that speaks for the filter, if it has none of its own.
+    half: Option<&'static dyn BuiltinHalf>,
     /// Whether the trace has told of it.
     pub(crate) told: AtomicBool,
 }
@@ -72,8 +76,26 @@ pub(crate) enum Held {
 }
 
 impl Entry {
-    pub(crate) fn new(codec: Held, origin: CodecOrigin, others: Vec<Other>) -> Self {
-        Self { codec, origin, others, told: AtomicBool::new(false) }
+    pub(crate) fn new(
+        codec: Held,
+        origin: CodecOrigin,
+        others: Vec<Other>,
+        half: Option<&'static dyn BuiltinHalf>,
+    ) -> Self {
+        Self { codec, origin, others, half, told: AtomicBool::new(false) }
+    }
+
+    /// Whether an empty JSON configuration stands for the defaults of the codec. The halves that are built in for
+    /// foreign filters have those of another program, such as an element size of 1.
+    pub(crate) fn has_json_defaults(&self) -> bool {
+        self.half.is_none() && self.can_name(&[])
+    }
+
+    /// Whether some JSON with a name of its own says what these parameters say; else there is the form by number.
+    pub(crate) fn can_name(&self, params: &[u32]) -> bool {
+        let info = self.info();
+        !(info.numcodecs.is_empty() && info.zarr_v3.is_empty())
+            && self.half.is_none_or(|half| half.speaks_for(params))
     }
 
     /// The codec.

@@ -1,17 +1,20 @@
 //! A foreign filter that one of our own codecs speaks JSON for.
 //!
 //! HDF5 filters come without a codec half more often than not. A built-in or native codec of the same
-//! id reads and writes the same JSON, and knows the working parameters, which the library itself works
-//! out only with the help of libhdf5.
+//! id reads and writes the same JSON and knows the working parameters. Where there is none, a half that is built in
+//! reads and writes JSON, and the library itself works out the parameters to run with.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ncz_codec::{
-    AnyCoder, BoundStage, CodecConfig, CodecError, CodecInfo, CodecType, Container, Dialect, Env, Repr, Size,
+    AnyCoder, BoundStage, CodecConfig, CodecError, CodecInfo, CodecType, ConfigReader, Container, Dialect,
+    Env, Repr, Size,
 };
 use serde_json::{Map, Value};
 
 use crate::entry::Held;
+use crate::json_half::{BuiltinHalf, HalfConfig};
 
 /// A filter and who speaks for it, as one codec.
 #[derive(Debug)]
@@ -24,50 +27,56 @@ pub(crate) struct Lent {
 /// Who speaks.
 #[derive(Debug, Clone)]
 pub(crate) enum Speech {
-    /// A whole codec of the same id.
+    /// A whole codec of the same id: it knows the working parameters too.
     Codec(Held),
-    /// One that runs nothing; the filter's parameters are the same as given, stored and run.
-    Json(&'static dyn CodecType),
+    /// One that runs nothing; the filter itself makes its working parameters.
+    Json(&'static dyn BuiltinHalf),
 }
 
 #[derive(Debug, Clone)]
 struct LentConfig {
     filter: Arc<dyn CodecType>,
-    config: Arc<dyn CodecConfig>,
-    /// Whether the speaker can tell working parameters.
-    binds: bool,
+    spoken: Spoken,
     /// The parameters, if the configuration was made of them.
     params: Option<Vec<u32>>,
+}
+
+/// A configuration as the speaker has it.
+#[derive(Debug, Clone)]
+enum Spoken {
+    Codec(Arc<dyn CodecConfig>),
+    Json {
+        config: Arc<dyn HalfConfig>,
+        /// The working parameters, once they are known.
+        working: Option<Vec<u32>>,
+    },
+    /// Parameters that the speaker's JSON has no words for.
+    Unspoken,
 }
 
 impl Lent {
     /// Joins a filter, whose own JSON is not used, with who speaks for it.
     pub(crate) fn new(filter: Arc<dyn CodecType>, speaker: Speech) -> Self {
         let mut info = filter.info().clone();
-        let known = speaker.get().info();
-        info.numcodecs = known.numcodecs.clone();
-        info.zarr_v3 = known.zarr_v3.clone();
-        info.has_working_params = known.has_working_params;
-        info.has_checksum = known.has_checksum;
+        match &speaker {
+            Speech::Codec(held) => {
+                let known = held.get().info();
+                info.numcodecs = known.numcodecs.clone();
+                info.zarr_v3 = known.zarr_v3.clone();
+                info.has_working_params = known.has_working_params;
+                info.has_checksum = known.has_checksum;
+            }
+            Speech::Json(half) => {
+                info.numcodecs = Cow::Owned(vec![half.codec_id().into()]);
+                info.zarr_v3 = Cow::Borrowed(&[]);
+            }
+        }
         Self { info, filter, speaker }
     }
 
-    fn config(&self, config: Arc<dyn CodecConfig>, params: Option<&[u32]>) -> Arc<dyn CodecConfig> {
-        Arc::new(LentConfig {
-            filter: self.filter.clone(),
-            config,
-            binds: matches!(self.speaker, Speech::Codec(_)),
-            params: params.map(<[u32]>::to_vec),
-        })
-    }
-}
-
-impl Speech {
-    fn get(&self) -> &dyn CodecType {
-        match self {
-            Self::Codec(held) => held.get(),
-            Self::Json(codec) => *codec,
-        }
+    fn config(&self, spoken: Spoken, params: Option<&[u32]>) -> Arc<dyn CodecConfig> {
+        let params = params.map(<[u32]>::to_vec);
+        Arc::new(LentConfig { filter: self.filter.clone(), spoken, params })
     }
 }
 
@@ -82,11 +91,28 @@ impl CodecType for Lent {
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
     ) -> Result<Arc<dyn CodecConfig>, CodecError> {
-        Ok(self.config(self.speaker.get().parse_json(dialect, config, notes)?, None))
+        let spoken = match &self.speaker {
+            Speech::Codec(held) => Spoken::Codec(held.get().parse_json(dialect, config, notes)?),
+            Speech::Json(half) => {
+                numcodecs_only(dialect, &self.info)?;
+                let mut reader = ConfigReader::new(dialect, config);
+                let config = half.parse_json(&mut reader, notes)?;
+                reader.finish(notes)?;
+                Spoken::Json { config, working: None }
+            }
+        };
+        Ok(self.config(spoken, None))
     }
 
     fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>, CodecError> {
-        Ok(self.config(self.speaker.get().parse_params(params)?, Some(params)))
+        let spoken = match &self.speaker {
+            Speech::Codec(held) => Spoken::Codec(held.get().parse_params(params)?),
+            Speech::Json(half) if half.speaks_for(params) => {
+                Spoken::Json { config: half.parse_params(params)?, working: None }
+            }
+            Speech::Json(_) => Spoken::Unspoken,
+        };
+        Ok(self.config(spoken, Some(params)))
     }
 
     fn coder(&self, working: &[u32]) -> Result<Arc<dyn AnyCoder>, CodecError> {
@@ -96,44 +122,79 @@ impl CodecType for Lent {
 
 impl CodecConfig for LentConfig {
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>, CodecError> {
-        self.config.to_json(dialect)
+        match &self.spoken {
+            Spoken::Codec(config) => config.to_json(dialect),
+            Spoken::Json { config, working } => {
+                numcodecs_only(dialect, self.filter.info())?;
+                config.to_json(working.as_deref())
+            }
+            Spoken::Unspoken => {
+                Err(CodecError::unsupported("no JSON but that by number has these parameters"))
+            }
+        }
     }
 
     fn to_params(&self) -> Result<Vec<u32>, CodecError> {
-        match &self.params {
-            Some(params) => Ok(params.clone()),
-            None => self.config.to_params(),
+        match (&self.params, &self.spoken) {
+            (Some(params), _) => Ok(params.clone()),
+            (None, Spoken::Codec(config)) => config.to_params(),
+            (None, Spoken::Json { config, .. }) => Ok(config.to_params()),
+            (None, Spoken::Unspoken) => Ok(Vec::new()),
         }
     }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage, CodecError> {
-        match (&self.params, env.container) {
+        let own = |params: &[u32]| self.filter.parse_params(params)?.bind(input, env);
+        match (&self.spoken, &self.params) {
             // An HDF5 file records working parameters: they are the filter's own, to the word.
-            (Some(params), Container::Hdf5) => self.filter.parse_params(params)?.bind(input, env),
-            _ if self.binds => {
-                let bound = self.config.bind(input, env)?;
-                self.run(bound.stored, bound.working, Some(bound.output))
+            (_, Some(params)) if env.container == Container::Hdf5 => own(params),
+            (Spoken::Unspoken, _) => own(&self.to_params()?),
+            (Spoken::Codec(config), _) => {
+                let bound = config.bind(input, env)?;
+                let coder = self.filter.coder(&bound.working)?;
+                let output = match bound.output {
+                    // A format that fixes its length fixes it for every program; a bound is of one encoder.
+                    fixed @ (Repr::Array { .. } | Repr::Bytes { size: Size::Exact(_) }) => fixed,
+                    Repr::Bytes { .. } => Repr::Bytes { size: Size::Unknown },
+                };
+                Ok(BoundStage { stored: self.stored(Spoken::Codec(bound.stored)), coder, output, ..bound })
             }
-            _ => self.run(self.config.clone(), self.config.to_params()?, None),
+            (Spoken::Json { config, .. }, _) => {
+                let bound = match config.working() {
+                    Some(working) => BoundStage {
+                        stored: Arc::new(self.clone()),
+                        coder: self.filter.coder(&working)?,
+                        output: Repr::Bytes { size: Size::Unknown },
+                        working,
+                    },
+                    None => own(&config.to_params())?,
+                };
+                // Whether the filter does what the JSON says shows only now.
+                config.to_json(Some(&bound.working))?;
+                let working = Some(bound.working.clone());
+                let stored = self.stored(Spoken::Json { config: config.clone(), working });
+                Ok(BoundStage { stored, ..bound })
+            }
         }
     }
 }
 
 impl LentConfig {
-    fn run(
-        &self,
-        stored: Arc<dyn CodecConfig>,
-        working: Vec<u32>,
-        told: Option<Repr>,
-    ) -> Result<BoundStage, CodecError> {
-        let coder = self.filter.coder(&working)?;
-        let output = match told {
-            // A format that fixes its length fixes it for every program; a bound is of one encoder.
-            Some(fixed @ (Repr::Array { .. } | Repr::Bytes { size: Size::Exact(_) })) => fixed,
-            _ => Repr::Bytes { size: Size::Unknown },
+    /// What metadata get.
+    fn stored(&self, spoken: Spoken) -> Arc<dyn CodecConfig> {
+        let params = match spoken {
+            // The speaker knows better than whoever gave the parameters.
+            Spoken::Codec(_) => None,
+            Spoken::Json { .. } | Spoken::Unspoken => self.params.clone(),
         };
-        let stored = Arc::new(Self { config: stored, params: None, ..self.clone() });
-        Ok(BoundStage { stored, working, output, coder })
+        Arc::new(Self { filter: self.filter.clone(), spoken, params })
+    }
+}
+
+fn numcodecs_only(dialect: Dialect, info: &CodecInfo) -> Result<(), CodecError> {
+    match dialect {
+        Dialect::Numcodecs => Ok(()),
+        Dialect::ZarrV3 => Err(CodecError::unsupported(format!("{} has no name in Zarr v3", info.name))),
     }
 }
 
@@ -216,18 +277,30 @@ mod tests {
         }
     }
 
+    /// A filter that takes its words as they are, with the built-in half of this id.
+    fn lent(id: u32) -> Lent {
+        let half = JSON_HALVES.iter().find(|half| half.filter_id() == id).unwrap();
+        let info = CodecInfo {
+            name: "HDF5 filter".into(),
+            summary: "made up".into(),
+            filter_id: Some(id),
+            numcodecs: vec![].into(),
+            zarr_v3: vec![].into(),
+            has_working_params: false,
+            has_checksum: false,
+        };
+        Lent::new(Arc::new(Filter(info)), Speech::Json(*half))
+    }
+
     fn env(container: Container) -> Env {
         Env { dtype: Dtype::little(Kind::Float, 4), array_shape: vec![8], chunk_shape: vec![8], container }
     }
 
     #[test]
     fn a_foreign_lz4_gets_its_words_from_the_json_of_imagecodecs() {
-        let lz4 = JSON_HALVES[0];
-        let info =
-            CodecInfo { numcodecs: vec![].into(), name: "HDF5 lz4 filter".into(), ..lz4.info().clone() };
-        let codec = Lent::new(Arc::new(Filter(info)), Speech::Json(lz4));
+        let codec = lent(32_004);
         assert_eq!(codec.info().numcodecs[0], "imagecodecs_lz4h5");
-        assert_eq!(codec.info().name, "HDF5 lz4 filter");
+        assert_eq!(codec.info().name, "HDF5 filter");
         let json = json!({"level": null, "blocksize": 4096});
         let config =
             codec.parse_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new()).unwrap();
@@ -239,11 +312,41 @@ mod tests {
 
     #[test]
     fn the_words_that_an_hdf5_file_records_reach_the_filter_as_they_are() {
-        let lz4 = JSON_HALVES[0];
-        let codec = Lent::new(Arc::new(Filter(lz4.info().clone())), Speech::Json(lz4));
+        let codec = lent(32_004);
         let env = env(Container::Hdf5);
         let bound = codec.parse_params(&[0]).unwrap().bind(&env.chunk(), &env).unwrap();
         assert_eq!(bound.working, [0]);
         assert_eq!(bound.stored.to_params().unwrap(), [0]);
+    }
+
+    #[test]
+    fn json_that_fixes_the_words_to_run_with_leaves_nothing_to_the_filter() {
+        let json = json!({"itemsize": 2, "blocksize": 64});
+        let codec = lent(32_008);
+        let config =
+            codec.parse_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new()).unwrap();
+        let env = env(Container::ZarrV2);
+        let bound = config.bind(&env.chunk(), &env).unwrap();
+        assert_eq!(bound.working, [0, 4, 2, 64, 0]);
+        assert_eq!(Value::Object(bound.stored.to_json(Dialect::Numcodecs).unwrap()), json);
+    }
+
+    #[test]
+    fn the_json_of_words_that_a_filter_made_says_these() {
+        // This filter runs with what it is given, so the words are as bitshuffle would have made them.
+        let env = env(Container::ZarrV2);
+        let bind = |params: &[u32]| lent(32_018).parse_params(params).unwrap().bind(&env.chunk(), &env);
+        // One that makes none leaves open how many bands there are.
+        assert!(bind(&[]).unwrap_err().to_string().contains("several bands"));
+        let unspoken = bind(&[1, 2, 3]).unwrap();
+        assert_eq!(unspoken.working, [1, 2, 3]);
+        assert!(unspoken.stored.to_json(Dialect::Numcodecs).is_err());
+    }
+
+    #[test]
+    fn a_speaker_has_no_names_in_zarr_v3() {
+        let codec = lent(32_004);
+        assert!(codec.parse_json(Dialect::ZarrV3, &Map::new(), &mut Vec::new()).is_err());
+        assert!(codec.parse_params(&[]).unwrap().to_json(Dialect::ZarrV3).is_err());
     }
 }

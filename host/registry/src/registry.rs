@@ -12,10 +12,12 @@ use ncz_codec::{CodecType, Dialect};
 
 pub use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
 use crate::error::{NotFound, Wanted};
+use crate::known;
 use crate::pair::Prefer;
 use crate::report::Report;
 use crate::search_path::{Environment, PathRequest, SearchPath};
 use crate::trace;
+use crate::trust::Trust;
 use crate::why::Why;
 use scan::{Rules, Scan};
 use system::System;
@@ -38,6 +40,7 @@ pub struct Registry {
     environment: Environment,
     path: SearchPath,
     prefer: Prefer,
+    trust: Trust,
     builtins: Vec<&'static dyn CodecType>,
     json_halves: bool,
     /// Whether a built-in may be handed out before anything is searched.
@@ -54,6 +57,7 @@ pub struct Builder {
     environment: Option<Environment>,
     request: PathRequest,
     prefer: Prefer,
+    trust: Trust,
     builtins: bool,
 }
 
@@ -64,6 +68,7 @@ impl Registry {
             environment: None,
             request: PathRequest::default(),
             prefer: Prefer::default(),
+            trust: Trust::default(),
             builtins: true,
         }
     }
@@ -107,7 +112,8 @@ impl Registry {
         found.ok_or_else(|| self.not_found(Wanted::Name(dialect, name.to_owned())))
     }
 
-    /// The codec that anybody calls `name`: numcodecs, else Zarr v3, else people (its HDF5 filter name).
+    /// The codec that anybody calls `name`: numcodecs, else Zarr v3, else people (its HDF5 filter name, or that of The
+    /// HDF Group's list).
     ///
     /// # Errors
     /// Nobody offers a codec of that name; the error names the places searched and the remedy.
@@ -117,7 +123,11 @@ impl Registry {
         {
             return Ok(self.chosen(entry));
         }
-        let found = self.scan().by_any_name(name);
+        let found = self.scan().by_any_name(name).or_else(|| {
+            // What a library calls itself is seldom what everybody calls it: "H5Z-SPERR" is SPERR.
+            let filter = known::by_name(name)?;
+            self.scan().by_id.get(&filter.id).cloned()
+        });
         found
             .map(|entry| self.chosen(entry))
             .ok_or_else(|| self.not_found(Wanted::Name(Dialect::Numcodecs, name.to_owned())))
@@ -169,6 +179,7 @@ impl Registry {
             environment: &self.environment,
             path: &self.path,
             prefer: self.prefer,
+            trust: self.trust,
             builtins: &self.builtins,
             json_halves: self.json_halves,
         }
@@ -191,6 +202,14 @@ impl Builder {
     #[must_use]
     pub fn prefer(mut self, prefer: Prefer) -> Self {
         self.prefer = prefer;
+        self
+    }
+
+    /// What becomes of plugins that others may have put in place or changed: refused unless this says otherwise. In a
+    /// process with more rights than its caller they are refused whatever this says.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
         self
     }
 
@@ -218,13 +237,18 @@ impl Builder {
     /// Makes the registry. Opens nothing.
     pub fn build(self) -> Registry {
         let environment = self.environment.unwrap_or_else(Environment::capture);
-        let path = SearchPath::resolve(&environment, &self.request);
+        let mut path = SearchPath::resolve(&environment, &self.request);
+        let trust = if environment.elevated { Trust::Careful } else { self.trust };
+        if trust != self.trust {
+            path.notes.push("plugins of others are refused all the same: the program runs with more rights than its caller (set-uid or set-gid)".to_owned());
+        }
         let builtins = if self.builtins { ncz_codec::builtins() } else { Vec::new() };
         let nowhere = SearchPath { folders: Vec::new(), ..path.clone() };
         let rules = Rules {
             environment: &environment,
             path: &nowhere,
             prefer: self.prefer,
+            trust,
             builtins: &builtins,
             json_halves: self.builtins,
         };
@@ -234,6 +258,7 @@ impl Builder {
             own,
             path,
             prefer: self.prefer,
+            trust,
             json_halves: self.builtins,
             builtins,
             environment,

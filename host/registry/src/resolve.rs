@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::chain::Stage;
 use crate::error::NotFound;
+use crate::spec::generic::{self, Generic};
 use crate::spec::{ChainSpec, StageSpec};
 use crate::{Entry, Registry, known};
 
@@ -99,8 +100,23 @@ impl StageSpec {
     /// # Errors
     /// The codec is not found, or refuses its configuration.
     pub fn resolve(&self, registry: &Registry) -> Result<Stage, ResolveFault> {
+        let by_number = match self {
+            Self::Json { name, config, .. } if name == generic::NAME => {
+                let read = generic::read(config);
+                Some(
+                    read.map_err(|source| ResolveFault::Config { origin: generic::NAME.to_owned(), source })?,
+                )
+            }
+            _ => None,
+        };
         let (entry, spelling) = self.find(registry)?;
         let mut notes = Vec::new();
+        let origin = entry.origin().to_string();
+        let refused = |source| ResolveFault::Config { origin: origin.clone(), source };
+        if let Some((id, params)) = by_number {
+            let config = entry.codec().parse_params(&params).map_err(refused)?;
+            return Ok(stage_by_number(&entry, id, params, config));
+        }
         let config = match self {
             Self::Json { dialect: Dialect::ZarrV3, name, config } if spelling == Dialect::Numcodecs => {
                 parse_numcodecs_in_v3(&entry, name, config, &mut notes)
@@ -109,22 +125,41 @@ impl StageSpec {
             Self::Filter { params, .. } => entry.codec().parse_params(params),
             // A bare name means the codec's own defaults, which only JSON has for every codec. But that of
             // shuffle is a size of 4 whatever the type, where its parameters default to the type's.
-            Self::Named { params, .. } if params.is_empty() && entry.info().filter_id != Some(SHUFFLE) => {
+            Self::Named { params, .. }
+                if params.is_empty()
+                    && entry.has_json_defaults()
+                    && entry.info().filter_id != Some(SHUFFLE) =>
+            {
                 entry.codec().parse_json(Dialect::Numcodecs, &serde_json::Map::new(), &mut notes)
             }
             Self::Named { params, .. } => entry.codec().parse_params(params),
         };
-        let origin = entry.origin().to_string();
-        let config = match config {
-            Ok(config) => config,
-            Err(source) => return Err(ResolveFault::Config { origin, source }),
-        };
-        Ok(Stage { info: entry.info().clone(), config, origin, notes })
+        let config = config.map_err(refused)?;
+        match (self, entry.info().filter_id) {
+            (Self::Filter { params, .. } | Self::Named { params, .. }, Some(id))
+                if !entry.can_name(params) =>
+            {
+                Ok(stage_by_number(&entry, id, params.clone(), config))
+            }
+            _ => Ok(Stage { info: entry.info().clone(), config, origin, notes }),
+        }
+    }
+
+    /// The codec that is meant, however it is spelled.
+    ///
+    /// # Errors
+    /// Nobody offers it.
+    pub fn entry(&self, registry: &Registry) -> Result<Arc<Entry>, NotFound> {
+        self.find(registry).map(|(entry, _)| entry)
     }
 
     /// The codec, and the dialect of its configuration.
     fn find(&self, registry: &Registry) -> Result<(Arc<Entry>, Dialect), NotFound> {
         match self {
+            Self::Json { dialect, name, config } if name == generic::NAME => match generic::read(config) {
+                Ok((id, _)) => registry.by_id(id).map(|entry| (entry, Dialect::Numcodecs)),
+                Err(_) => registry.by_spelling(*dialect, name),
+            },
             Self::Json { dialect, name, .. } => registry.by_spelling(*dialect, name),
             Self::Filter { id, .. } => registry.by_id(*id).map(|entry| (entry, Dialect::Numcodecs)),
             Self::Named { name, .. } => registry.by_any_name(name).map(|entry| (entry, Dialect::Numcodecs)),
@@ -139,6 +174,16 @@ impl StageSpec {
                 (Ok((a, _)), Ok((b, _))) => Arc::ptr_eq(&a, &b) || a.info() == b.info(),
                 _ => false,
             }
+    }
+}
+
+/// A codec that metadata name by its filter number.
+fn stage_by_number(entry: &Entry, id: u32, params: Vec<u32>, config: Arc<dyn CodecConfig>) -> Stage {
+    Stage {
+        info: generic::info(entry.info()),
+        config: Arc::new(Generic::new(id, params, config)),
+        origin: entry.origin().to_string(),
+        notes: Vec::new(),
     }
 }
 

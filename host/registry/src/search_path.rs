@@ -33,6 +33,9 @@ pub enum Platform {
     Windows,
 }
 
+/// The environment variable that names a list of the plugins that may be used ([`lock`](crate::lock)).
+pub const LOCK_VARIABLE: &str = "NCZ_PLUGIN_LOCK";
+
 /// The facts about the process that decide where plugins are looked for, and whom files may belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
@@ -42,13 +45,15 @@ pub struct Environment {
     pub plugin_path: Option<OsString>,
     /// The value of `HDF5_PLUGIN_PRELOAD`, if it is set.
     pub preload: Option<OsString>,
+    /// The value of `NCZ_PLUGIN_LOCK`, if it is set.
+    pub lock: Option<OsString>,
     /// The value of `ALLUSERSPROFILE`, which Windows sets.
     pub all_users_profile: Option<OsString>,
     /// The folder of the running program.
     pub exe_dir: Option<PathBuf>,
     /// The user that the process acts for, where the system has user numbers.
     pub user: Option<u32>,
-    /// Whether the process runs with more rights than its caller (set-uid or set-gid).
+    /// Whether the process runs with more rights than its caller (set-uid, set-gid or file capabilities).
     pub elevated: bool,
 }
 
@@ -143,6 +148,7 @@ impl Environment {
             platform: Platform::current(),
             plugin_path: std::env::var_os(PATH_VARIABLE),
             preload: std::env::var_os(PRELOAD_VARIABLE),
+            lock: std::env::var_os(LOCK_VARIABLE),
             all_users_profile: std::env::var_os("ALLUSERSPROFILE"),
             exe_dir: exe.as_deref().and_then(Path::parent).map(Path::to_owned),
             user,
@@ -263,7 +269,35 @@ fn split(value: &OsStr, separator: u8) -> Vec<PathBuf> {
 #[cfg(unix)]
 fn identity() -> (Option<u32>, bool) {
     use rustix::process::{getegid, geteuid, getgid, getuid};
-    (Some(geteuid().as_raw()), getuid() != geteuid() || getgid() != getegid())
+    (Some(geteuid().as_raw()), getuid() != geteuid() || getgid() != getegid() || is_secure())
+}
+
+/// Whether the kernel says that the environment is not to be trusted; file capabilities give rights without another
+/// user number.
+#[cfg(target_os = "linux")]
+fn is_secure() -> bool {
+    match std::fs::read("/proc/self/auxv") {
+        Ok(table) => says_secure(&table),
+        // Of a process with more rights than its caller that is root's file.
+        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+    }
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_secure() -> bool {
+    false
+}
+
+/// Looks `AT_SECURE` up in a table of pairs of machine words.
+#[cfg(target_os = "linux")]
+fn says_secure(table: &[u8]) -> bool {
+    const AT_SECURE: usize = 23;
+    const WORD: usize = size_of::<usize>();
+    let words = |pair: &[u8]| -> Option<(usize, usize)> {
+        let (key, value) = pair.split_at_checked(WORD)?;
+        Some((usize::from_ne_bytes(key.try_into().ok()?), usize::from_ne_bytes(value.try_into().ok()?)))
+    };
+    table.chunks_exact(2 * WORD).filter_map(words).any(|(key, value)| key == AT_SECURE && value != 0)
 }
 
 /// The user that the process acts for, and whether it has more rights than its caller.
@@ -281,6 +315,7 @@ mod tests {
             platform: Platform::Linux,
             plugin_path: None,
             preload: None,
+            lock: None,
             all_users_profile: None,
             exe_dir: Some("/opt/ncz/bin".into()),
             user: Some(1000),
@@ -361,6 +396,18 @@ mod tests {
         let path = resolve(&Environment { plugin_path: Some("/evil".into()), elevated: true, ..linux() });
         assert!(folders(&path).iter().all(|(_, origin)| *origin == Origin::Default));
         assert!(path.notes[0].contains("set-uid"), "{:?}", path.notes);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_kernel_tells_of_rights_that_a_file_gives() {
+        let table = |pairs: &[(usize, usize)]| -> Vec<u8> {
+            pairs.iter().flat_map(|(key, value)| [key.to_ne_bytes(), value.to_ne_bytes()].concat()).collect()
+        };
+        assert!(says_secure(&table(&[(6, 4096), (23, 1), (0, 0)])));
+        assert!(!says_secure(&table(&[(6, 23), (23, 0), (0, 0)])));
+        assert!(!says_secure(&table(&[(6, 4096)])[..9]));
+        assert!(!is_secure());
     }
 
     #[test]

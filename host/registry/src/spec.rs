@@ -1,6 +1,7 @@
 //! What a user or a metadata document says of a chain: the codecs and their configuration, not yet
 //! looked up.
 
+pub mod generic;
 mod text;
 
 use std::fmt;

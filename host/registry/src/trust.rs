@@ -1,9 +1,22 @@
-//! Who could have put a file in place: owners and permissions as remarks of the report.
+//! Who could have put a file in place, told by owners and permissions.
 //!
-//! A plugin is code that runs with the user's rights. What somebody else may replace is named here;
-//! it is not refused.
+//! A plugin is code that runs with the user's rights. What everyone may replace, or what belongs to somebody else, is
+//! refused; what a group may replace is a remark. Only the folder and the file themselves count: what is above a
+//! folder is not looked at.
 
 use std::fmt;
+use std::path::Path;
+
+/// What becomes of plugins that others may have put in place or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Trust {
+    /// They are refused.
+    #[default]
+    Careful,
+    /// They are used, and the report remarks on them. A process with more rights than its caller refuses them all
+    /// the same.
+    Everybody,
+}
 
 /// The owner and the permission bits of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +54,41 @@ pub fn trust_notes(ownership: Ownership, user: u32) -> Vec<TrustNote> {
     notes
 }
 
+impl TrustNote {
+    /// Whether it is a reason not to use a plugin.
+    pub fn is_reason(self) -> bool {
+        match self {
+            Self::WorldWritable | Self::ForeignOwner(_) => true,
+            Self::GroupWritable => false,
+        }
+    }
+
+    /// What to do about it.
+    fn remedy(self, path: &Path) -> String {
+        let path = path.display();
+        match self {
+            Self::WorldWritable => format!("chmod o-w {path}"),
+            Self::GroupWritable => format!("chmod g-w {path}"),
+            Self::ForeignOwner(_) => "copy it to a folder of yours".to_owned(),
+        }
+    }
+}
+
+/// Why a plugin is refused, if so: the first reason that the folder or the file gives.
+pub(crate) fn refusal(folder: (&Path, &[TrustNote]), file: (&Path, &[TrustNote])) -> Option<String> {
+    let reason = |what: &str, (path, notes): (&Path, &[TrustNote])| {
+        let note = notes.iter().copied().find(|note| note.is_reason())?;
+        let said = note.to_string();
+        let said = said.replacen("it belongs", &format!("{what} belongs"), 1).replacen(
+            "to it",
+            &format!("to {what}"),
+            1,
+        );
+        Some(format!("{said}; {}, or --trust-all", note.remedy(path)))
+    };
+    reason("its folder", folder).or_else(|| reason("it", file))
+}
+
 impl fmt::Display for TrustNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,5 +113,25 @@ mod tests {
         assert_eq!(notes(77, 0o755), [TrustNote::ForeignOwner(77)]);
         assert_eq!(trust_notes(Ownership { owner: 1000, mode: 0o755 }, 0), [TrustNote::ForeignOwner(1000)]);
         assert_eq!(notes(0, 0o1777), [TrustNote::WorldWritable, TrustNote::GroupWritable]);
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_wrong_with_which_of_both_and_what_to_do() {
+        let (folder, file) = (Path::new("/p"), Path::new("/p/libx.so"));
+        let refusal =
+            |of_folder: &[TrustNote], of_file: &[TrustNote]| refusal((folder, of_folder), (file, of_file));
+        assert_eq!(refusal(&[TrustNote::GroupWritable], &[TrustNote::GroupWritable]), None);
+        assert_eq!(
+            refusal(&[], &[TrustNote::WorldWritable, TrustNote::GroupWritable]).unwrap(),
+            "everyone may write to it; chmod o-w /p/libx.so, or --trust-all"
+        );
+        assert_eq!(
+            refusal(&[TrustNote::GroupWritable, TrustNote::WorldWritable], &[]).unwrap(),
+            "everyone may write to its folder; chmod o-w /p, or --trust-all"
+        );
+        assert_eq!(
+            refusal(&[TrustNote::ForeignOwner(7)], &[TrustNote::WorldWritable]).unwrap(),
+            "its folder belongs to user 7, neither root nor you; copy it to a folder of yours, or --trust-all"
+        );
     }
 }

@@ -86,7 +86,7 @@ impl<'a> FilterDefinition<'a> {
         match &stage {
             StageSpec::Filter { id, params } => {
                 self.check_params(*id, params)?;
-                self.session.find_filter(self.format(), *id, &self.path)?;
+                self.session.find_filter(*id, &self.path)?;
             }
             StageSpec::Named { .. } | StageSpec::Json { .. } => {
                 let entry = self.session.find_stage(&stage).map_err(|source| FilterError::NotFound {
@@ -164,7 +164,7 @@ impl<'a> FilterDefinition<'a> {
 
     /// Whether a filter that netCDF knows by name is to be had.
     pub(super) fn check_available(&self, id: u32) -> Result<(), FilterError> {
-        self.session.find_filter(self.format(), id, &self.path).map(drop)
+        self.session.find_filter(id, &self.path).map(drop)
     }
 
     pub(super) fn value_error(&self, filter: &'static str, reason: String) -> FilterError {

@@ -85,18 +85,6 @@ pub enum FilterError {
         /// What was looked for, where, and the remedy.
         source: Box<NotFound>,
     },
-    /// The filter is there, but has no name in Zarr metadata.
-    #[error(
-        "variable {variable:?}: filter {id} of {origin} has no name in Zarr metadata, it serves HDF5 data only"
-    )]
-    Nameless {
-        /// The path of the variable; empty where no variable is concerned.
-        variable: String,
-        /// The number of the filter.
-        id: u32,
-        /// Where it comes from.
-        origin: String,
-    },
     /// The variable does not have the filter.
     #[error("variable {variable:?} does not have the filter {filter}")]
     NotInChain {
@@ -160,7 +148,7 @@ impl FilterError {
             | Self::Conflict { .. }
             | Self::Quantize { .. } => -36,
             Self::Count { .. } | Self::NoParams { .. } | Self::Several { .. } | Self::Spec { .. } => -132,
-            Self::NotFound { .. } | Self::Nameless { .. } | Self::NotInChain { .. } => -136,
+            Self::NotFound { .. } | Self::NotInChain { .. } => -136,
             Self::Codec(source) => source.netcdf_code(),
         }
     }

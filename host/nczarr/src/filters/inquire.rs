@@ -23,43 +23,25 @@ impl Session {
     /// Whether a filter can be used for Zarr data (`nc_inq_filter_avail`).
     ///
     /// # Errors
-    /// [`FilterError::Id`], [`FilterError::NotFound`], and [`FilterError::Nameless`] for one that serves HDF5 only.
-    pub fn filter_available(&self, format: Format, id: u32) -> Result<(), FilterError> {
-        self.find_filter(format, id, "").map(drop)
+    /// [`FilterError::Id`], [`FilterError::NotFound`].
+    pub fn filter_available(&self, id: u32) -> Result<(), FilterError> {
+        self.find_filter(id, "").map(drop)
     }
 
-    /// The codec of a filter number that metadata of `format` can name.
-    pub(super) fn find_filter(
-        &self,
-        format: Format,
-        id: u32,
-        variable: &str,
-    ) -> Result<Arc<Entry>, FilterError> {
+    /// The codec of a filter number. One that metadata cannot name is written by number.
+    pub(super) fn find_filter(&self, id: u32, variable: &str) -> Result<Arc<Entry>, FilterError> {
         let variable = || variable.to_owned();
         if !(1..=MAX_ID).contains(&id) {
             return Err(FilterError::Id { variable: variable(), id });
         }
-        let entry = self
-            .registry
+        self.registry
             .by_id(id)
-            .map_err(|source| FilterError::NotFound { variable: variable(), source: Box::new(source) })?;
-        let info = entry.info();
-        if info.names(format.dialect()).is_empty() && info.numcodecs.is_empty() {
-            let origin = entry.origin().to_string();
-            return Err(FilterError::Nameless { variable: variable(), id, origin });
-        }
-        Ok(entry)
+            .map_err(|source| FilterError::NotFound { variable: variable(), source: Box::new(source) })
     }
 
     /// The codec that somebody wrote.
     pub(super) fn find_stage(&self, stage: &StageSpec) -> Result<Arc<Entry>, NotFound> {
-        match stage {
-            StageSpec::Json { dialect, name, .. } => {
-                self.registry.by_spelling(*dialect, name).map(|(entry, _)| entry)
-            }
-            StageSpec::Filter { id, .. } => self.registry.by_id(*id),
-            StageSpec::Named { name, .. } => self.registry.by_any_name(name),
-        }
+        stage.entry(&self.registry)
     }
 }
 
@@ -119,7 +101,7 @@ impl<'a> Filters<'a> {
 
     /// The parameters of a filter that netCDF knows by name; `None`: the variable does not have it.
     pub(super) fn known(&self, id: u32) -> Result<Option<Vec<u32>>, FilterError> {
-        self.session.find_filter(self.format, id, &self.variable.path)?;
+        self.session.find_filter(id, &self.variable.path)?;
         if self.has(id)? { self.params(id).map(Some) } else { Ok(None) }
     }
 

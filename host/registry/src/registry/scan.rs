@@ -10,7 +10,7 @@ use ncz_codec::{CodecInfo, CodecType, Dialect};
 use super::opener::{Opened, Opener};
 use crate::discover::{FolderScan, Found, Standing, discover};
 use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Held, Other};
-use crate::json_half::JSON_HALVES;
+use crate::json_half::{BuiltinHalf, JSON_HALVES};
 use crate::lent::{Lent, Speech};
 use crate::pair::{Body, Candidate, Offer, Pairing, Part, Place, Prefer, State, pair};
 use crate::report::{
@@ -19,6 +19,7 @@ use crate::report::{
 use crate::search_path::{Environment, Folder, Origin, Platform, SearchPath};
 use crate::spec::NUMCODECS_PREFIX;
 use crate::symbols::{LibraryFinder, Symbols, Unsuitable, inspect};
+use crate::trust::{self, Trust, TrustNote};
 
 /// What one search found: the codecs to use, and the report.
 #[derive(Debug, Default)]
@@ -34,6 +35,7 @@ pub(super) struct Rules<'a> {
     pub(super) environment: &'a Environment,
     pub(super) path: &'a SearchPath,
     pub(super) prefer: Prefer,
+    pub(super) trust: Trust,
     /// The built-in codecs to use.
     pub(super) builtins: &'a [&'static dyn CodecType],
     /// Whether [`JSON_HALVES`] count.
@@ -46,12 +48,15 @@ impl Scan {
         let mut report = start(rules);
         report.loaded = true;
         let mut stock = Stock::with_builtins(rules);
-        let mut finder = LibraryFinder::system();
+        let mut finder = LibraryFinder::of(rules.environment);
         for scan in discover(rules.path, rules.environment) {
             let folder = scan.folder.clone();
+            let trust = scan.trust.clone();
             let folder_report = report_folder(scan, |found| {
                 let mut file = blank(found);
-                if let Some(symbols) = read_symbols(found, &mut finder, &mut file) {
+                if let Some(symbols) = read_symbols(found, &mut finder, &mut file)
+                    && !is_refused(rules.trust, (&folder.path, &trust), &mut file)
+                {
                     stock.open(opener, &folder, found, &symbols, &mut file);
                 }
                 file
@@ -85,11 +90,14 @@ impl Scan {
     /// Searches and reads symbols; opens nothing.
     pub(super) fn look(rules: Rules<'_>) -> Report {
         let mut report = start(rules);
-        let mut finder = LibraryFinder::system();
+        let mut finder = LibraryFinder::of(rules.environment);
         for scan in discover(rules.path, rules.environment) {
+            let (folder, trust) = (scan.folder.path.clone(), scan.trust.clone());
             report.folders.push(report_folder(scan, |found| {
                 let mut file = blank(found);
-                if read_symbols(found, &mut finder, &mut file).is_some() {
+                if read_symbols(found, &mut finder, &mut file).is_some()
+                    && !is_refused(rules.trust, (&folder, &trust), &mut file)
+                {
                     file.verdict = Verdict::Candidate;
                 }
                 file
@@ -102,7 +110,7 @@ impl Scan {
 /// Where an offer's codec or half is kept.
 enum Source<H, N> {
     Whole(Held),
-    Json(&'static dyn CodecType),
+    Json(&'static dyn BuiltinHalf),
     Hdf5(H),
     Nczarr(N),
 }
@@ -128,17 +136,10 @@ impl<H, N> Stock<H, N> {
             });
         }
         if rules.json_halves {
-            for &codec in JSON_HALVES {
-                let info = codec.info();
-                stock.add(
-                    Part::Default,
-                    info.filter_id,
-                    names_of(info),
-                    None,
-                    Place::Builtin,
-                    &info.name,
-                    || Source::Json(codec),
-                );
+            for &half in JSON_HALVES {
+                let names = vec![(Dialect::Numcodecs, half.codec_id().to_owned())];
+                let id = Some(half.filter_id());
+                stock.add(Part::Default, id, names, None, Place::Builtin, half.name(), || Source::Json(half));
             }
         }
         stock
@@ -242,7 +243,8 @@ impl<O: Opener> Assembly<'_, O> {
                         origin: origins[other].clone(),
                         state: states[other].1.clone(),
                     });
-                    Some(Arc::new(Entry::new(held?, origins[i].clone(), others.collect())))
+                    let half = self.builtin_half(paired.candidates[i].body);
+                    Some(Arc::new(Entry::new(held?, origins[i].clone(), others.collect(), half)))
                 })
                 .collect();
             if let (Some(id), Some(entry)) = (paired.id, used.and_then(|used| entries[used].clone())) {
@@ -306,9 +308,7 @@ impl<O: Opener> Assembly<'_, O> {
                 return (Fate::Refused, format!("refused: {reason}"));
             }
             match candidate.state {
-                State::LacksCodec => {
-                    (Fate::Incomplete, "no NCZarr codec half: good for HDF5 data only".to_owned())
-                }
+                State::LacksCodec => (Fate::Incomplete, LACKS_CODEC.to_owned()),
                 State::LacksHdf5 => (Fate::Incomplete, "no HDF5 filter for this codec half".to_owned()),
                 State::Chosen | State::Shadowed(_) if Some(i) == used => (Fate::Used, "used".to_owned()),
                 State::Chosen | State::Shadowed(_) => (Fate::Shadowed, format!("shadowed by {winner}")),
@@ -330,10 +330,18 @@ impl<O: Opener> Assembly<'_, O> {
         let codec: Arc<dyn CodecType> = match body.speaks().map(|offer| &self.stock.sources[offer]) {
             Some(Source::Nczarr(half)) => self.opener.join(hdf5, Some(half))?,
             Some(Source::Whole(held)) => lent(Speech::Codec(held.clone()))?,
-            Some(Source::Json(codec)) => lent(Speech::Json(*codec))?,
+            Some(Source::Json(half)) => lent(Speech::Json(*half))?,
             Some(Source::Hdf5(_)) | None => self.opener.join(hdf5, None)?,
         };
         Ok(Some(Held::Shared(codec)))
+    }
+
+    /// The built-in half that speaks for a filter.
+    fn builtin_half(&self, body: Body) -> Option<&'static dyn BuiltinHalf> {
+        match self.stock.sources[body.speaks()?] {
+            Source::Json(half) => Some(half),
+            _ => None,
+        }
     }
 
     fn origin(&self, candidate: &Candidate) -> CodecOrigin {
@@ -508,6 +516,10 @@ impl<O: Opener> Assembly<'_, O> {
     }
 }
 
+/// What is said of a filter that nobody speaks for.
+const LACKS_CODEC: &str =
+    "no NCZarr codec half: in Zarr data by its number only, which no other program reads";
+
 /// What became of an offer or candidate, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
@@ -543,6 +555,18 @@ fn blank(found: &Found) -> FileReport {
         load_time: None,
         notes: Vec::new(),
     }
+}
+
+/// Refuses a plugin that others may have put in place, and says so in its report.
+fn is_refused(trust: Trust, folder: (&Path, &[TrustNote]), file: &mut FileReport) -> bool {
+    let reason = match trust {
+        Trust::Careful => trust::refusal(folder, (&file.path, &file.trust)),
+        Trust::Everybody => None,
+    };
+    let Some(reason) = reason else { return false };
+    file.verdict = Verdict::Refused;
+    file.reason = reason;
+    true
 }
 
 /// Reads the symbols of a file that may be a plugin; the report gets them, or the reason why not.

@@ -81,6 +81,7 @@ fn environment(plugin_path: &str) -> Environment {
         platform: Platform::Linux,
         plugin_path: Some(plugin_path.into()),
         preload: None,
+        lock: None,
         all_users_profile: None,
         exe_dir: None,
         user: None,

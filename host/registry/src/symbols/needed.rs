@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{Format, Target};
+use crate::search_path::Environment;
 
 /// The index of libraries that `ldconfig` keeps.
 const CACHE: &str = "/etc/ld.so.cache";
@@ -34,7 +35,14 @@ pub(super) struct Search<'a> {
 impl LibraryFinder {
     /// A finder that searches as the system's loader does in this process.
     pub fn system() -> Self {
-        Self::new(std::env::var_os("LD_LIBRARY_PATH"), CACHE)
+        Self::of(&Environment::capture())
+    }
+
+    /// A finder that searches as the system's loader does in a process with these facts: it ignores
+    /// `LD_LIBRARY_PATH` where the process has more rights than its caller.
+    pub(crate) fn of(environment: &Environment) -> Self {
+        let library_path = std::env::var_os("LD_LIBRARY_PATH").filter(|_| !environment.elevated);
+        Self::new(library_path, CACHE)
     }
 
     /// A finder with a value of `LD_LIBRARY_PATH` and the index file to use.

@@ -553,7 +553,7 @@ impl Ours {
                 self.phase = Phase::Definition;
                 return json!([0]);
             }
-            "available" => return unit(self.session.filter_available(self.hierarchy.format, word(0))),
+            "available" => return unit(self.session.filter_available(word(0))),
             _ => {}
         }
         if let Some(asked) = self.ask(name, &args) {

@@ -95,6 +95,7 @@ struct Folders {
     path: SearchPath,
     builtins: Vec<&'static dyn CodecType>,
     prefer: Prefer,
+    trust: Trust,
 }
 
 impl Folders {
@@ -104,7 +105,7 @@ impl Folders {
                       const void* H5PLget_plugin_info(void){return 0;}";
         let library = compile(root.path(), "good", source, &[]);
         let path = SearchPath { folders: Vec::new(), switched_off: None, notes: Vec::new() };
-        Self { root, library, path, builtins: Vec::new(), prefer: Prefer::Builtins }
+        Self { root, library, path, builtins: Vec::new(), prefer: Prefer::Builtins, trust: Trust::Careful }
     }
 
     fn with(mut self, folder: &str, origin: Origin, names: &[&str]) -> Self {
@@ -127,6 +128,7 @@ impl Folders {
             environment,
             path: &self.path,
             prefer: self.prefer,
+            trust: self.trust,
             builtins: &self.builtins,
             json_halves: true,
         }
@@ -171,7 +173,7 @@ fn each_file_gets_its_verdict_and_one_bad_file_harms_no_other() {
         ("libtext.so", Verdict::Ignored, "not a shared library: text, perhaps a linker script".to_owned()),
         ("libx-hdf307-ncz307.so", Verdict::Loaded, String::new()),
         ("liby-hdf307.so", Verdict::Shadowed, format!("shadowed by {winner} (HDF5+NCZarr)")),
-        ("libz-hdf999.so", Verdict::Incomplete, "no NCZarr codec half: good for HDF5 data only".to_owned()),
+        ("libz-hdf999.so", Verdict::Incomplete, LACKS_CODEC.to_owned()),
         ("libzz.so", Verdict::Ignored, format!("the same file as {winner}")),
         ("note.txt", Verdict::Ignored, "name does not match lib*.so*".to_owned()),
     ];
@@ -183,6 +185,68 @@ fn each_file_gets_its_verdict_and_one_bad_file_harms_no_other() {
     assert_eq!(scan.by_id[&999].info().name, "filter 999 alone");
     assert!(!scan.by_id.contains_key(&998));
     assert_eq!(scan.by_name.len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_everyone_may_replace_is_refused_with_a_remedy_and_used_for_those_who_trust_everybody() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut folders = Folders::new()
+        .with("open", Origin::Environment, &["a-hdf307-ncz307"])
+        .with("own", Origin::Environment, &["b-hdf308-ncz308", "c-hdf309-ncz309", "d-hdf310-ncz310"])
+        .with("sticky", Origin::Environment, &["e-hdf311-ncz311"]);
+    let allow = |path: &str, mode| {
+        fs::set_permissions(folders.root.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // What is above a folder does not count: anybody may write to /tmp.
+    allow(".", 0o1777);
+    allow("open", 0o757);
+    allow("own", 0o755);
+    allow("sticky", 0o1777);
+    allow("own/libb-hdf308-ncz308.so", 0o646);
+    allow("own/libc-hdf309-ncz309.so", 0o664);
+    let (open, b) = (folders.file("open"), folders.file("own/libb-hdf308-ncz308.so"));
+    let sticky = folders.file("sticky");
+    let refused = |reason: String| (Verdict::Refused, reason);
+    let to_folder =
+        |path: &str| format!("everyone may write to its folder; chmod o-w {path}, or --trust-all");
+    let scan = folders.scan();
+    assert_eq!(verdict(&scan.report, "liba-hdf307-ncz307.so"), refused(to_folder(&open)));
+    assert_eq!(
+        verdict(&scan.report, "libb-hdf308-ncz308.so"),
+        refused(format!("everyone may write to it; chmod o-w {b}, or --trust-all"))
+    );
+    assert_eq!(verdict(&scan.report, "libc-hdf309-ncz309.so").0, Verdict::Loaded);
+    assert_eq!(verdict(&scan.report, "libd-hdf310-ncz310.so").0, Verdict::Loaded);
+    assert_eq!(verdict(&scan.report, "libe-hdf311-ncz311.so"), refused(to_folder(&sticky)));
+    let mut ids: Vec<_> = scan.by_id.keys().copied().collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [309, 310]);
+    // The same without opening anything.
+    let look = Scan::look(folders.rules(&Environment::capture()));
+    assert_eq!(verdict(&look, "liba-hdf307-ncz307.so").0, Verdict::Refused);
+    assert_eq!(verdict(&look, "libd-hdf310-ncz310.so").0, Verdict::Candidate);
+
+    folders.trust = Trust::Everybody;
+    assert_eq!(folders.scan().by_id.len(), 5);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_belongs_to_somebody_else_is_refused() {
+    let folders = Folders::new().with("a", Origin::Environment, &["x-hdf307-ncz307"]);
+    let me = rustix::process::geteuid().as_raw();
+    // Root's files serve everybody, so this shows nothing where the tests run as root.
+    let stranger = Environment { user: Some(me + 1), ..Environment::capture() };
+    let reason = verdict(&Scan::run(folders.rules(&stranger), &Names).report, "libx-hdf307-ncz307.so").1;
+    if me == 0 {
+        assert_eq!(reason, "");
+    } else {
+        assert!(
+            reason.starts_with(&format!("its folder belongs to user {me}, neither root nor you")),
+            "{reason}"
+        );
+    }
 }
 
 #[test]
@@ -324,7 +388,7 @@ fn the_story_of_an_id_a_name_and_a_file_is_told() {
     assert_eq!(story(&folders.file("e/libbroken.so")).lines, why.lines);
 
     let why = story("32013");
-    assert!(why.to_string().contains("good for HDF5 data only"), "{why}");
+    assert!(why.to_string().contains("no NCZarr codec half"), "{why}");
 
     let why = story("32008");
     assert!(!why.found);
