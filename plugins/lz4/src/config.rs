@@ -1,8 +1,6 @@
 use std::borrow::Cow;
 
-use ncz_codec::{
-    Bound, Codec, CodecInfo, Coder, ConfigReader, Dialect, Env, Repr, Result, Size, params,
-};
+use ncz_codec::{Bound, Codec, CodecInfo, Coder, ConfigReader, Dialect, Env, Repr, Result, Size, params};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Lz4Coder, too_long};

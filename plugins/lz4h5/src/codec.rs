@@ -93,8 +93,9 @@ fn split(input: &[u8]) -> Result<(usize, usize, &[u8])> {
         let (block, rest) = rest.split_first_chunk()?;
         Some((u64::from_be_bytes(*length), u32::from_be_bytes(*block), rest))
     });
-    let (length, block, rest) = header
-        .ok_or_else(|| CodecError::truncated(format!("the header of {HEADER} bytes is cut to {}", input.len())))?;
+    let (length, block, rest) = header.ok_or_else(|| {
+        CodecError::truncated(format!("the header of {HEADER} bytes is cut to {}", input.len()))
+    })?;
     let too_long = || {
         CodecError::corrupt(format!(
             "{length} bytes are stated, more than {} bytes of LZ4 blocks can hold",

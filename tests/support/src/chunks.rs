@@ -26,7 +26,7 @@ pub struct ChunkCase {
     pub filter_mask: u32,
     /// Whether encoding lost digits: `raw` is then what decoding gives, not what was put in.
     pub lossy: bool,
-    /// SHA-256 of `raw`, in hexadecimal digits.
+    /// SHA-256 of `raw`, in hexadecimal digits; empty where none is stored.
     pub sha256: String,
     /// The chunk as stored.
     pub encoded: Vec<u8>,
@@ -45,6 +45,41 @@ pub struct Filter {
     pub params: Vec<u32>,
     /// The name that the filter gives itself; not a key.
     pub name: String,
+}
+
+/// A case of `codecs/hdf5-edges.zip`, with what HDF5 was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeCase {
+    /// The chunk, as in `hdf5-chunks.zip`; it has no SHA-256.
+    pub chunk: ChunkCase,
+    /// What was written; differs from the raw bytes if the case is lossy.
+    pub given: Vec<u8>,
+}
+
+/// The cases of `codecs/hdf5-edges.zip` for one codec, such as `lzf`, in the order in which they were made.
+///
+/// # Errors
+///
+/// [`Error::Io`] and [`Error::Zip`] if the file cannot be read, [`Error::Fixture`] if a case is not complete.
+pub fn edges(codec: &str) -> Result<Vec<EdgeCase>, Error> {
+    let path = fixtures().join("codecs/hdf5-edges.zip");
+    let file = File::open(&path).map_err(Error::io(&path))?;
+    let mut archive = ZipArchive::new(file).map_err(Error::zip(&path))?;
+    let inside = format!("{codec}.json");
+    let at = path.join(&inside);
+    let mut entry = archive.by_name(&inside).map_err(Error::zip(&at))?;
+    let json = read_entry(&mut entry, ENTRY).map_err(Error::io(&at))?;
+    let cases: serde_json::Map<String, Value> =
+        serde_json::from_slice(&json).map_err(|error| Error::fixture(&at, error.to_string()))?;
+    cases
+        .into_iter()
+        .map(|(name, case)| {
+            let at = at.join(&name);
+            let (encoded, raw) = (bytes(&at, &case, "encoded")?, bytes(&at, &case, "raw")?);
+            let given = bytes(&at, &case, "given")?;
+            Ok(EdgeCase { chunk: ChunkCase::parse(&at, name, &case, encoded, raw)?, given })
+        })
+        .collect()
 }
 
 /// All chunks of `hdf5-chunks.zip`, sorted by name.
@@ -102,7 +137,7 @@ impl ChunkCase {
             lossy: document["lossy"]
                 .as_bool()
                 .ok_or_else(|| Error::fixture(at, "lossy is not true or false"))?,
-            sha256: text(at, document, "sha256_decoded")?,
+            sha256: document["sha256_decoded"].as_str().unwrap_or_default().to_owned(),
             name,
             encoded,
             raw,
@@ -120,6 +155,17 @@ impl Filter {
             name: text(at, filter, "name")?,
         })
     }
+}
+
+fn bytes(at: &Path, document: &Value, key: &str) -> Result<Vec<u8>, Error> {
+    let digits = text(at, document, key)?;
+    let pairs = digits.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    pairs
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::fixture(at, format!("{key} is not in hexadecimal digits")))
 }
 
 fn array<'a>(at: &Path, document: &'a Value, key: &str) -> Result<&'a Vec<Value>, Error> {
@@ -151,6 +197,18 @@ mod tests {
             assert!(!case.encoded.is_empty() && !case.filters.is_empty(), "{}", case.name);
             assert_eq!(case.sha256.len(), 64);
         }
+    }
+
+    #[test]
+    fn the_edges_of_every_codec_are_read() {
+        for (codec, count) in
+            [("lz4", 146), ("lzf", 121), ("bitshuffle", 246), ("scaleoffset", 396), ("nbit", 296)]
+        {
+            let cases = edges(codec).unwrap();
+            assert_eq!(cases.len(), count, "{codec}");
+            assert!(cases.iter().all(|case| case.chunk.lossy == (case.given != case.chunk.raw)), "{codec}");
+        }
+        assert!(edges("none").is_err());
     }
 
     #[test]

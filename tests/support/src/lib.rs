@@ -1,6 +1,6 @@
 //! Test tooling of the workspace: fixtures, the Python environment with the peers, and the binaries under test.
 //!
-//! * [`fixtures`], [`unpack`], [`chunks`], [`arrays`]: data that other programs wrote.
+//! * [`fixtures`], [`unpack`], [`chunks`], [`edges`], [`arrays`]: data that other programs wrote.
 //! * [`python`]: netCDF4, zarr-python, h5py, hdf5plugin and tensorstore in an environment that is made on first use.
 //! * [`build_plugins`], [`plugin`], [`build_examples`], [`build_binary`]: our own shared libraries and programs,
 //!   built by cargo in the profile of the running test.
@@ -25,7 +25,7 @@ mod workspace;
 
 pub use arrays::{NamedArray, arrays};
 pub use build::{build_binary, build_examples, build_plugins, plugin};
-pub use chunks::{ChunkCase, Filter, chunks};
+pub use chunks::{ChunkCase, EdgeCase, Filter, chunks, edges};
 pub use error::Error;
 pub use fixtures::{fixtures, unpack};
 pub use process::{Output, run};
