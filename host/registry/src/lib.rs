@@ -5,6 +5,7 @@ pub mod discover;
 pub mod error;
 pub mod known;
 pub mod load;
+pub mod lock;
 pub mod pair;
 pub mod registry;
 pub mod report;
