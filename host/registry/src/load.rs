@@ -7,37 +7,49 @@
 //! ours. Whoever holds a function of a library holds the library.
 #![expect(unsafe_code, reason = "opens and calls foreign libraries")]
 
+mod bound;
+mod care;
 mod filter_call;
 mod foreign;
 mod half;
+mod libhdf5;
+mod libnetcdf;
+mod local;
 mod lz4;
 mod native;
 #[cfg(feature = "probe")]
 pub mod probe;
 mod record;
+mod sealed;
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use abi_stable::library::{AbiHeaderRef, LibraryError, ROOT_MODULE_LOADER_NAME_WITH_NUL};
 use libloading::os::unix::{Library as RawLibrary, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
+use ncz_codec::CodecError;
 use ncz_codec::abi::{hdf5, nczarr};
 use ncz_codec::export::root_module;
 
+pub use bound::Bound;
 pub use foreign::ForeignCodec;
 pub use half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
 pub use native::NativeCodec;
 pub use record::{CodecHalf, Hdf5Half, RecordError};
 
+use bound::Binding;
+use libhdf5::Libhdf5;
 use native::Table;
 use record::{CodecRecord, Hdf5Record};
 
-use crate::symbols::{self, Exports};
+use crate::lock::{Denied, Lock};
+use crate::symbols::{self, Exports, LibraryFinder};
 
 /// A library that is open for the rest of the process.
 pub struct Library {
@@ -50,6 +62,12 @@ pub struct Library {
     native: Option<Result<Table, RecordError>>,
     /// What the file itself exports; entries of its dependencies are not its own.
     exports: Exports,
+    /// Whom it asks, and where that is found if it is not reached through the library itself.
+    bound: Bound,
+    global: Option<ManuallyDrop<RawLibrary>>,
+    libhdf5: OnceLock<Result<Libhdf5, String>>,
+    /// Whether its filter is known to run in many threads at once.
+    is_parallel: OnceLock<bool>,
     /// C plugins never promised thread safety: one call at a time, also among the libraries that share a
     /// libhdf5 or libnetcdf, whose error stack is theirs in common.
     calls: Arc<Mutex<()>>,
@@ -69,10 +87,25 @@ pub enum LoadError {
     /// The system's loader refuses it; the text is the loader's.
     #[error("the loader refuses it: {0}")]
     Refused(String),
+    /// A copy that would not need libhdf5 or libnetcdf does not load either.
+    #[error("the loader refuses it: {refusal}; a copy that asks this program in place of libhdf5 fails too")]
+    NoStandIn {
+        /// What the loader says of the library as it is.
+        refusal: String,
+        /// Why the copy does not load.
+        source: ncz_h5shim::Error,
+    },
+    /// The list of plugins that may be used does not admit it.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// It is admitted, but the bytes that were looked at cannot be handed to the loader.
+    #[error("cannot be loaded from memory: {0}")]
+    Sealed(io::Error),
 }
 
 /// The libraries that this process has opened: the one global of the registry.
-static OPEN: Mutex<Opened> = Mutex::new(Opened { slots: Vec::new(), locks: Vec::new() });
+static OPEN: Mutex<Opened> =
+    Mutex::new(Opened { slots: Vec::new(), locks: Vec::new(), copies: Vec::new() });
 
 struct Opened {
     /// By the loader's handle. The loader knows a library again by device and inode, and by its path even
@@ -80,6 +113,8 @@ struct Opened {
     slots: Vec<(usize, Arc<OnceLock<Arc<Library>>>)>,
     /// By the address of a function of the library that they share.
     locks: Vec<(usize, Arc<Mutex<()>>)>,
+    /// The handles of copies in memory, by device and inode of the file: the loader takes each for new.
+    copies: Vec<((u64, u64), Arc<Mutex<Option<usize>>>)>,
 }
 
 /// The name of abi_stable's header.
@@ -100,30 +135,76 @@ const SHARED: [&CStr; 2] = [c"H5open", c"nc_open"];
 /// The file is not readable, or the system's loader refuses it. Records that break a rule are no errors
 /// here; the halves carry them.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
+    open_listed(path, None)
+}
+
+/// [`open`] for a library that a list has to admit, if there is one. What is loaded are the bytes that the list was
+/// asked about.
+///
+/// # Errors
+/// As [`open`]; or the list does not admit the library.
+pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, LoadError> {
     let path = path.canonicalize()?;
     if !path.metadata()?.is_file() {
         return Err(LoadError::NotAFile);
     }
+    let admitted = lock.map(|lock| lock.admit(&path)).transpose()?;
+    // Where the loader, and whoever reads the tables, gets the bytes from.
+    let source = match &admitted {
+        Some(admitted) => {
+            open_beside(&path);
+            sealed::path_of(admitted).map_err(LoadError::Sealed)?
+        }
+        None => path.clone(),
+    };
     // A file that the tables say nothing of has no entries; most likely the loader says why.
-    let exports = symbols::exports(&path).unwrap_or_default();
+    let exports = symbols::exports(&source).unwrap_or_default();
     preload_libm();
     // SAFETY: opening runs the library's constructors, which is what loading a plugin means; the user put
     // it on the search path. It is never closed.
-    let raw = unsafe { RawLibrary::open(Some(&path), RTLD_NOW | RTLD_LOCAL) };
-    let raw = raw.map_err(|error| LoadError::Refused(loader_text(&error)))?;
-    let shared = SHARED.into_iter().find_map(|name| address(&raw, name));
-    let handle = raw.into_raw();
-    let (slot, calls) = {
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        (open.slot(handle as usize), open.lock(shared.map(|address| address as usize)))
+    let raw = unsafe { RawLibrary::open(Some(&source), RTLD_NOW | RTLD_LOCAL) };
+    let raw = match raw {
+        Ok(raw) => raw,
+        Err(refusal) => open_copy(&path, &source, loader_text(&refusal))?,
     };
-    // The table is free again while entry functions run. They run once; who else wants this library waits.
+    let handle = raw.into_raw();
+    let slot = OPEN.lock().unwrap_or_else(PoisonError::into_inner).slot(handle as usize);
+    // The table is free again while functions of the library run. They run once; who else wants it waits.
     let library = slot.get_or_init(|| {
         // SAFETY: the handle is the loader's, taken from `raw` above, and never closed.
         let raw = unsafe { RawLibrary::from_raw(handle) };
-        Arc::new(Library::with(path, raw, exports, calls))
+        let Binding { bound, is_global } = bound::bind(&raw, &exports);
+        let global = is_global.then(RawLibrary::this);
+        let asked = global.as_ref().unwrap_or(&raw);
+        let shared = SHARED.into_iter().find_map(|name| address(asked, name));
+        let calls = {
+            let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+            open.lock(shared.map(|address| address as usize))
+        };
+        Arc::new(Library::with(path, raw, exports, (bound, global), calls))
     });
     Ok(Arc::clone(library))
+}
+
+/// Opens a copy of the library at `path` that the loader refuses as it is, if functions of this program may be what it
+/// lacks.
+fn open_copy(path: &Path, source: &Path, refusal: String) -> Result<RawLibrary, LoadError> {
+    let metadata = path.metadata()?;
+    let file = (metadata.dev(), metadata.ino());
+    let copy = entry(&mut OPEN.lock().unwrap_or_else(PoisonError::into_inner).copies, file);
+    let mut handle = copy.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = *handle {
+        // SAFETY: a handle of the loader that nobody closes.
+        return Ok(unsafe { RawLibrary::from_raw(handle as *mut c_void) });
+    }
+    let symbols = symbols::inspect(path, &mut LibraryFinder::system()).unwrap_or_default();
+    let Some(replace) = bound::Replaced::of(&symbols) else { return Err(LoadError::Refused(refusal)) };
+    let bytes = std::fs::read(source)?;
+    let raw = replace.open(&bytes).map_err(|source| LoadError::NoStandIn { refusal, source })?;
+    let address = raw.into_raw();
+    *handle = Some(address as usize);
+    // SAFETY: as above.
+    Ok(unsafe { RawLibrary::from_raw(address) })
 }
 
 impl Opened {
@@ -138,7 +219,7 @@ impl Opened {
 }
 
 /// What stands in a small table under `key`, which is made if there is nothing.
-fn entry<T: Default>(table: &mut Vec<(usize, Arc<T>)>, key: usize) -> Arc<T> {
+fn entry<K: PartialEq, T: Default>(table: &mut Vec<(K, Arc<T>)>, key: K) -> Arc<T> {
     if let Some((_, known)) = table.iter().find(|(known, _)| *known == key) {
         return Arc::clone(known);
     }
@@ -151,6 +232,11 @@ impl Library {
     /// The file, links resolved.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Who answers the library's questions to libhdf5 or libnetcdf.
+    pub fn bound(&self) -> &Bound {
+        &self.bound
     }
 
     /// The HDF5 half, if there is one.
@@ -188,11 +274,21 @@ impl Library {
         record.clone().map(|record| CodecHalf::new(Arc::clone(self), record))
     }
 
-    fn with(path: PathBuf, raw: RawLibrary, exports: Exports, calls: Arc<Mutex<()>>) -> Self {
+    fn with(
+        path: PathBuf,
+        raw: RawLibrary,
+        exports: Exports,
+        (bound, global): (Bound, Option<RawLibrary>),
+        calls: Arc<Mutex<()>>,
+    ) -> Self {
         let mut library = Self {
             path,
             raw: ManuallyDrop::new(raw),
             exports,
+            bound,
+            global: global.map(ManuallyDrop::new),
+            libhdf5: OnceLock::new(),
+            is_parallel: OnceLock::new(),
             hdf5: None,
             codec: None,
             defaults: Vec::new(),
@@ -268,6 +364,20 @@ impl Library {
         Some(unsafe { Table::take(entry()) })
     }
 
+    /// The loader's handle, by which the libraries that it needs are reached too.
+    fn raw(&self) -> &RawLibrary {
+        &self.raw
+    }
+
+    /// The libhdf5 that it asks. Who calls it holds the lock of [`one_call`](Self::one_call).
+    fn libhdf5(&self) -> Result<(&Libhdf5, &RawLibrary), CodecError> {
+        let raw = self.global.as_deref().unwrap_or(&self.raw);
+        match self.libhdf5.get_or_init(|| Libhdf5::new(raw)) {
+            Ok(libhdf5) => Ok((libhdf5, raw)),
+            Err(reason) => Err(CodecError::unsupported(reason.clone())),
+        }
+    }
+
     /// Waits until no other thread calls the library, or one that shares its state.
     fn one_call(&self) -> MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
@@ -297,10 +407,19 @@ impl Library {
         if !self.exports(name) {
             return None;
         }
-        address(&self.raw, name)?;
-        // SAFETY: the symbol exists and is not null; the caller knows its type.
-        unsafe { self.raw.get::<F>(name.to_bytes_with_nul()) }.ok().map(|symbol| *symbol)
+        // SAFETY: the caller knows its type.
+        unsafe { symbol(&self.raw, name) }
     }
+}
+
+/// What a library, or one that it needs, has under `name`.
+///
+/// # Safety
+/// `F` is a pointer type, the one that the function or variable `name` has.
+unsafe fn symbol<F: Copy>(raw: &RawLibrary, name: &CStr) -> Option<F> {
+    address(raw, name)?;
+    // SAFETY: the symbol exists and is not null; the caller knows its type.
+    unsafe { raw.get::<F>(name.to_bytes_with_nul()) }.ok().map(|symbol| *symbol)
 }
 
 /// Where a library, or one that it needs, has `name`.
@@ -331,6 +450,17 @@ fn reason(error: &LibraryError) -> String {
         // Its text shows both layouts in full.
         LibraryError::AbiInstability(_) => "its functions are laid out in another way".to_owned(),
         error => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Opens the libraries that the one at `path` finds by its own place, for a copy that lies elsewhere: the loader then
+/// knows them by name. One that cannot be opened is missed, and named, when the copy is.
+fn open_beside(path: &Path) {
+    for needed in symbols::beside(path) {
+        // SAFETY: the library would be opened in a moment because the plugin needs it. It is never closed.
+        if let Ok(library) = unsafe { RawLibrary::open(Some(&needed), RTLD_NOW | RTLD_LOCAL) } {
+            let _ = library.into_raw();
+        }
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Admitted {
     pub path: PathBuf,
     /// What it holds.
     pub bytes: Vec<u8>,
+    /// The same, told shortly.
+    pub content: Content,
 }
 
 /// Why a list cannot be used.
@@ -163,7 +165,7 @@ impl Lock {
         let had = *self.plugins.get(&path).ok_or(Denied::Unlisted)?;
         let bytes = read_bounded(&path, PLUGIN_MOST)?;
         match Content::of(&bytes) {
-            has if has == had => Ok(Admitted { path, bytes }),
+            has if has == had => Ok(Admitted { path, bytes, content: has }),
             has => Err(Denied::Changed { had, has }),
         }
     }

@@ -247,6 +247,14 @@ pub fn needed(path: &Path, finder: &mut LibraryFinder) -> Result<Vec<Needed>, Un
     Ok(tables(path, Target::host())?.find_needed(path, finder, Target::host()))
 }
 
+/// The needed libraries that the one at `path` finds in folders named by its own place (`$ORIGIN`).
+pub(crate) fn beside(path: &Path) -> Vec<PathBuf> {
+    let target = Target::host();
+    let Ok(tables) = tables(path, target) else { return Vec::new() };
+    let folders = tables.runpath.as_deref().unwrap_or(&tables.rpath);
+    needed::beside(&tables.needed, folders, path)
+}
+
 /// What the file at `path` exports itself, whatever its dependencies export.
 pub(crate) fn exports(path: &Path) -> Result<Exports, Unsuitable> {
     tables(path, Target::host()).map(|tables| tables.exports)

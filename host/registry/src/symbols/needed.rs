@@ -97,6 +97,12 @@ fn find_plain(name: &str, search: &Search<'_>) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
+/// Those of `names` that lie in a folder that is named relative to the library.
+pub(super) fn beside(names: &[String], folders: &[String], library: &Path) -> Vec<PathBuf> {
+    let own: Vec<String> = folders.iter().filter(|folder| folder.contains("ORIGIN")).cloned().collect();
+    names.iter().filter_map(|name| find_in(name, &own, library)).collect()
+}
+
 fn find_in(name: &str, folders: &[String], library: &Path) -> Option<PathBuf> {
     folders.iter().map(|folder| Path::new(&expand(folder, library)).join(name)).find(|path| path.is_file())
 }
