@@ -11,8 +11,8 @@
 //! - [`bench`](mod@bench): which codecs suit a variable.
 //! - [`codec`]: what the author of a plugin sees.
 //!
-//! With the feature `builtin` (on by default) the codecs blosc, bzip2, crc32c, deflate, fletcher32,
-//! gzip, shuffle, szip and zstd are part of the program, and no plugin need be installed for them.
+//! With the feature `builtin` (on by default) the codecs of the folder `plugins/` are part of the program, and no
+//! plugin need be installed for them.
 //!
 //! What it does can be watched with [`tracing`](https://docs.rs/tracing): targets `ncz`, `ncz_registry`, `ncz_nczarr`
 //! and, for each request to a server, `ncz_store`. At `info` datasets that are opened and written, variables that are
@@ -38,6 +38,7 @@ pub use ncz_store as store;
 // Linking a codec crate is what makes it a built-in.
 #[cfg(feature = "builtin")]
 use {
-    ncz_blosc as _, ncz_bzip2 as _, ncz_crc32c as _, ncz_deflate as _, ncz_fletcher32 as _, ncz_gzip as _,
-    ncz_shuffle as _, ncz_szip as _, ncz_zstd as _,
+    ncz_adler32 as _, ncz_blosc as _, ncz_bzip2 as _, ncz_crc32 as _, ncz_crc32c as _, ncz_deflate as _,
+    ncz_fletcher32 as _, ncz_gzip as _, ncz_jenkins_lookup3 as _, ncz_shuffle as _, ncz_szip as _,
+    ncz_zstd as _,
 };

@@ -115,8 +115,6 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         "_1as_0lib_1header_0root_bmodule_bloader",
         "ncz_codec_plugin",
     ];
-    // C has no use for a codec without an HDF5 id.
-    const NATIVE_ONLY: [&str; 2] = ["libncz_crc32c.so", "libncz_gzip.so"];
     let (Ok(nm), Ok(readelf)) = (program("nm"), program("readelf")) else { return };
     let mut native_only = 0;
     let print = |program: &Path, arguments: &[&str], library: &Path| {
@@ -129,7 +127,8 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         let symbols = print(&nm, &["-D", "--defined-only", "--format=posix"], &library);
         let mut symbols: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
         symbols.sort_unstable();
-        let without_id = NATIVE_ONLY.iter().any(|name| library.ends_with(name));
+        // C has no use for a codec without an HDF5 id.
+        let without_id = !library.file_name().unwrap().to_string_lossy().starts_with("libncz_h5");
         let entries = if without_id { &ENTRIES[5..] } else { &ENTRIES[..] };
         assert_eq!(symbols, entries, "{}", library.display());
         native_only += usize::from(without_id);
@@ -137,7 +136,7 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         assert!(needed.contains("libc.so"), "{needed}");
         assert!(!needed.contains("hdf5") && !needed.contains("netcdf"), "{needed}");
     }
-    assert_eq!(native_only, NATIVE_ONLY.len());
+    assert!(native_only >= 5, "{native_only} libraries for ncz alone");
 }
 
 #[test]

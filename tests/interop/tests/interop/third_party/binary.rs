@@ -29,14 +29,14 @@ const LIBRARIES: [&str; 4] = ["ld-linux-x86-64.so.2", "libc.so.6", "libgcc_s.so.
 #[test]
 fn nothing_but_the_entry_symbols_is_exported() {
     let libraries = libraries();
-    assert_eq!(libraries.len(), FILTERS.len() + 2, "{libraries:?}");
+    assert!(libraries.len() >= FILTERS.len() + 5, "{libraries:?}");
     for library in libraries {
         let Ok(text) = printed("nm", &["-D", "--defined-only"], &library) else { return };
         let exported: BTreeSet<&str> =
             text.lines().filter_map(|line| line.split_whitespace().next_back()).collect();
         let name = file_name(&library);
-        let is_filter = FILTERS.iter().any(|(_, filter)| name == format!("libncz_h5{filter}.so"));
-        assert!(is_filter || matches!(&*name, "libncz_gzip.so" | "libncz_crc32c.so"), "{name}");
+        // A codec without an HDF5 id has no "h5" in the name of its library.
+        let is_filter = name.starts_with("libncz_h5");
         let mut expected = BTreeSet::from(NATIVE);
         if is_filter {
             expected.extend(FOREIGN);
