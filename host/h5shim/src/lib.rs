@@ -35,6 +35,8 @@ mod dataset;
 mod error;
 mod guard;
 mod hdf5;
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+mod linux;
 mod netcdf;
 mod plugin;
 mod session;

@@ -1,10 +1,13 @@
-//! Loads a plugin whose libhdf5 or libnetcdf is absent.
+//! Plugins whose libhdf5 or libnetcdf is absent.
 
 use std::ffi::{CStr, c_void};
 use std::path::Path;
 
 use crate::error::Error;
 use crate::symbols::Symbols;
+
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+use crate::linux as system;
 
 /// What stands in for what in a plugin's list of libraries.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +30,7 @@ pub struct Replace<'a> {
 /// [`Error::Unsupported`]; [`Error::Missing`] if the plugin calls what the shim does not offer; the file is
 /// damaged; or the loader refuses it.
 pub fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mut c_void, Error> {
-    let _ = (plugin, replace);
-    Err(Error::Unsupported)
+    system::open_with_shim(plugin, replace)
 }
 
 /// The path of a library with the functions of libhdf5, for a plugin's `init_filter`.
@@ -38,5 +40,22 @@ pub fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mut c_voi
 /// # Errors
 /// [`Error::Unsupported`], or no library could be made or loaded.
 pub fn shim_path() -> Result<&'static CStr, Error> {
-    Err(Error::Unsupported)
+    system::shim_path()
+}
+
+/// A carrier is machine code and a file format; other systems have others.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
+mod system {
+    use std::ffi::{CStr, c_void};
+
+    use super::Replace;
+    use crate::error::Error;
+
+    pub(super) fn shim_path() -> Result<&'static CStr, Error> {
+        Err(Error::Unsupported)
+    }
+
+    pub(super) fn open_with_shim(_: &[u8], _: &Replace<'_>) -> Result<*mut c_void, Error> {
+        Err(Error::Unsupported)
+    }
 }

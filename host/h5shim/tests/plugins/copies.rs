@@ -1,0 +1,164 @@
+//! Plugins whose libhdf5 is absent.
+
+use std::path::{Path, PathBuf};
+
+use ncz_h5shim::{Error, Replace, Symbols, open_with_shim};
+use ncz_test_support::python;
+
+use crate::plugin::{DEBIAN_HDF5, DECODE, ENCODE, Plugin, address, debian, field, is_mapped, package, ty};
+
+/// Names and files of what netCDF4's plugins need.
+pub(crate) struct Wheel {
+    pub(crate) plugins: PathBuf,
+    absent: Vec<String>,
+    others: Vec<PathBuf>,
+}
+
+impl Wheel {
+    /// `None` is a skip that was announced.
+    pub(crate) fn find() -> Option<Self> {
+        let plugins = package("netCDF4")?;
+        let libraries = python().ok()?.site_packages().unwrap().join("netcdf4.libs");
+        let mut files: Vec<PathBuf> =
+            libraries.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let absent = |path: &Path| name(path).starts_with("libhdf5") || name(path).starts_with("libnetcdf");
+        let direct = ["libblosc-", "libzstd-", "libbz2-", "libsz-", "libcurl-"];
+        let is_other = |path: &PathBuf| direct.iter().any(|start| name(path).starts_with(start));
+        Some(Self {
+            plugins,
+            absent: files.iter().filter(|path| absent(path)).map(|path| name(path)).collect(),
+            others: files.into_iter().filter(is_other).collect(),
+        })
+    }
+
+    /// A copy of a plugin, without libhdf5 and libnetcdf.
+    pub(crate) fn copy(&self, name: &str, symbols: Symbols) -> *mut std::ffi::c_void {
+        let plugin = std::fs::read(self.plugins.join(name)).unwrap();
+        let absent = |name: &&String| symbols != Symbols::Hdf5 || name.starts_with("libhdf5");
+        let needed: Vec<&str> = self.absent.iter().filter(absent).map(String::as_str).collect();
+        let load_first: Vec<&Path> = self.others.iter().map(PathBuf::as_path).collect();
+        open_with_shim(&plugin, &Replace { needed: &needed, symbols, load_first: &load_first }).unwrap()
+    }
+}
+
+fn round_trip(plugin: &Plugin, params: &[u32]) {
+    let chunk = field(0);
+    let stored = plugin.run(ENCODE, params, &chunk).unwrap();
+    assert!(stored.len() < chunk.len() && stored != chunk, "{}", plugin.id());
+    let back = plugin.run(DECODE, params, &stored).unwrap();
+    assert!(back[..chunk.len()] == chunk[..], "{}", plugin.id());
+}
+
+#[test]
+fn debians_plugins_work_without_libhdf5_all_in_one_process() {
+    let Some(folder) = debian() else { return };
+    let blosc = Plugin::debian(&folder.join("libH5Zblosc.so"));
+    let zfp = Plugin::debian(&folder.join("libh5zzfp.so"));
+    let lz4 = Plugin::debian(&folder.join("libh5lz4.so"));
+    let again = Plugin::debian(&folder.join("libH5Zblosc.so"));
+    assert_ne!(blosc.handle, again.handle);
+
+    let given = [0, 0, 0, 0, 5, 1, 1];
+    for plugin in [blosc, again] {
+        let answer = plugin.ask(&ty("f4"), &[64, 48], &given);
+        assert_eq!(answer.values(), [2, 2, 4, 12_288, 5, 1, 1]);
+        round_trip(&plugin, answer.values());
+    }
+    let answer = zfp.ask(&ty("f4"), &[64, 48], &[5, 0, 0, 0, 0, 0]);
+    assert_eq!(answer.set_local, 1);
+    round_trip(&zfp, answer.values());
+    round_trip(&lz4, &[]);
+
+    assert!(!is_mapped("libhdf5"));
+    nothing_is_global();
+    // Who needs these libraries by name does not get the copies.
+    for name in [c"libH5Zblosc.so", c"libh5lz4.so", c"libhdf5_serial.so.103"] {
+        // SAFETY: nothing is loaded with this flag.
+        let known = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        assert!(known.is_null(), "{name:?}");
+    }
+}
+
+#[test]
+fn the_real_libhdf5_can_be_loaded_afterwards_and_by_others() {
+    let Some(folder) = debian() else { return };
+    let copy = Plugin::debian(&folder.join("libH5Zblosc.so"));
+    let real = Plugin::told(&folder.join("libH5Zblosc.so"));
+    assert!(is_mapped("libhdf5_serial"));
+    // The real one knows nothing of the shim's handles.
+    assert!(real.ask(&ty("f4"), &[64, 48], &[]).set_local < 0);
+    assert_eq!(copy.ask(&ty("f4"), &[64, 48], &[]).values(), [2, 2, 4, 12_288]);
+    nothing_is_global();
+}
+
+#[test]
+fn netcdf4s_plugins_work_without_libhdf5_all_in_one_process() {
+    let Some(wheel) = Wheel::find() else { return };
+    let copy = |name: &str| Plugin::of(wheel.copy(name, Symbols::Hdf5));
+    let f4 = ty("f4");
+    let chunk = [64, 48];
+
+    let blosc = copy("lib__nch5blosc.so");
+    let answer = blosc.ask(&f4, &chunk, &[0, 0, 0, 0, 5, 1, 1]);
+    assert_eq!(answer.values(), [0, 0, 4, 12_288, 5, 1, 1]);
+    round_trip(&blosc, answer.values());
+
+    let shuffle = copy("lib__nch5shuffle.so");
+    let answer = shuffle.ask(&f4, &chunk, &[]);
+    assert_eq!((answer.values(), answer.outcome.filters[0].flags), (&[4][..], 0));
+
+    let szip = copy("lib__nch5szip.so");
+    for (name, user, working) in [
+        ("f4", [4, 8], [12, 8, 32, 48]),
+        ("f4", [32, 16], [40, 16, 32, 48]),
+        (">f4", [4, 8], [20, 8, 32, 48]),
+        (">f4", [32, 16], [48, 16, 32, 48]),
+        ("f8", [4, 8], [12, 8, 64, 48]),
+    ] {
+        let answer = szip.ask(&ty(name), &chunk, &user);
+        assert_eq!(answer.values(), working, "{name} {user:?}");
+    }
+    assert!(szip.ask(&f4, &chunk, &[]).set_local < 0);
+    round_trip(&szip, &[40, 16, 32, 48]);
+
+    round_trip(&copy("lib__nch5deflate.so"), &[5]);
+    round_trip(&copy("lib__nch5bzip2.so"), &[9]);
+    round_trip(&copy("lib__nch5zstd.so"), &[3]);
+    let fletcher32 = copy("lib__nch5fletcher32.so");
+    let stored = fletcher32.run(ENCODE, &[], &field(0)).unwrap();
+    assert_eq!(stored.len(), field(0).len() + 4);
+    assert_eq!(fletcher32.run(DECODE, &[], &stored).unwrap(), field(0));
+
+    assert!(!is_mapped("libhdf5") && !is_mapped("libnetcdf"));
+    nothing_is_global();
+}
+
+#[test]
+fn a_library_that_is_not_needed_is_an_error() {
+    let Some(folder) = debian() else { return };
+    let plugin = std::fs::read(folder.join("libh5lz4.so")).unwrap();
+    let replace = Replace { needed: &["libhdf5.so.999"], symbols: Symbols::Hdf5, load_first: &[] };
+    let error = open_with_shim(&plugin, &replace).unwrap_err();
+    assert!(matches!(&error, Error::NotNeeded(name) if name == "libhdf5.so.999"), "{error}");
+}
+
+#[test]
+fn a_function_that_is_not_offered_is_named_before_anything_is_loaded() {
+    let Some(folder) = debian() else { return };
+    let mut plugin = std::fs::read(folder.join("libh5lz4.so")).unwrap();
+    let name = b"H5allocate_memory\0";
+    let at = plugin.windows(name.len()).position(|window| window == name).unwrap();
+    plugin[at..at + 10].copy_from_slice(b"H5Fopen_or");
+    let replace = Replace { needed: &[DEBIAN_HDF5], symbols: Symbols::Hdf5, load_first: &[] };
+    let error = open_with_shim(&plugin, &replace).unwrap_err();
+    assert!(matches!(&error, Error::Missing(names) if names == &["H5Fopen_or_memory"]), "{error}");
+    assert!(!is_mapped("memfd"));
+}
+
+fn nothing_is_global() {
+    for name in [c"H5open", c"H5Tget_size", c"nc_inq_var", c"ncz_h5shim_slots"] {
+        assert_eq!(address(libc::RTLD_DEFAULT, name), None, "{name:?}");
+    }
+}
