@@ -103,9 +103,10 @@ fn a_codec_half_outside_of_a_session_gets_no_answer() {
     let standard = wheel.copy("lib__nczstdfilters.so", Symbols::Both);
     let blosc = *records(standard).iter().find(|record| record.id == 32_001).unwrap();
     let call = blosc.modify_parameters.unwrap();
-    let (mut count, mut given) = (0, std::ptr::null_mut());
+    let mut values = [0, 0, 0, 0, 5, 1, 1];
+    let (mut count, mut given) = (values.len(), values.as_mut_ptr());
     let (mut working_count, mut working) = (0, std::ptr::null_mut());
-    // SAFETY: as in `modify`; the lists are empty.
+    // SAFETY: as in `modify`; it fails before it would free what was given.
     let status = unsafe { call(65_536, 0, &mut count, &mut given, &mut working_count, &mut working) };
     assert_eq!((status, working_count, working.is_null()), (-33, 0, true));
 }

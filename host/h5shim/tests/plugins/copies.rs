@@ -120,7 +120,6 @@ fn netcdf4s_plugins_work_without_libhdf5_all_in_one_process() {
         let answer = szip.ask(&ty(name), &chunk, &user);
         assert_eq!(answer.values(), working, "{name} {user:?}");
     }
-    assert!(szip.ask(&f4, &chunk, &[]).set_local < 0);
     round_trip(&szip, &[40, 16, 32, 48]);
 
     round_trip(&copy("lib__nch5deflate.so"), &[5]);

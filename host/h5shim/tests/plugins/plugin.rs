@@ -197,9 +197,7 @@ pub(crate) fn ty(text: &str) -> Type {
 
 /// A smooth field of float32.
 pub(crate) fn field(seed: u32) -> Vec<u8> {
-    (0..64 * 48u32)
-        .flat_map(|i| (((i / 48) as f32 / 9.0).sin() + (i % 48 + seed) as f32 / 50.0).to_le_bytes())
-        .collect()
+    (0..64 * 48u32).flat_map(|i| ((i / 48 / 8 * 8 + i % 48 / 8 + seed) as f32 / 4.0).to_le_bytes()).collect()
 }
 
 pub(crate) const ENCODE: u32 = 0;
