@@ -3,6 +3,7 @@
 pub mod chain;
 pub mod discover;
 pub mod error;
+pub mod isolate;
 pub mod known;
 pub mod load;
 pub mod lock;

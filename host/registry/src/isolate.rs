@@ -1,0 +1,105 @@
+//! Foreign libraries in processes of their own.
+//!
+//! C plugins crash on damaged chunks, hang on them, call `exit`, and never promised to serve several threads. A library
+//! that is isolated is opened by worker processes (the program `ncz-worker`) and never by this one: what happens to a
+//! worker costs one error that says what happened, the next call gets a new worker, and as many threads as there are
+//! workers call the library at once.
+//!
+//! ```
+//! use ncz_registry::isolate::{Isolation, Which};
+//! use ncz_registry::registry::Registry;
+//!
+//! // Starts nothing before a plugin is looked for.
+//! let registry = Registry::builder().isolation(Isolation { which: Which::Foreign, ..Isolation::default() }).build();
+//! ```
+//!
+//! Chunks travel in memory that a worker and its host share; requests and answers are small messages on a socket, the
+//! only thing that is read from a worker, and nothing in them is believed. A call is never repeated by itself.
+#![cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "shares memory with worker processes and asks for their processor time")
+)]
+
+#[cfg(target_os = "linux")]
+mod channel;
+#[cfg(target_os = "linux")]
+mod end;
+#[cfg(target_os = "linux")]
+mod half;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod message;
+#[cfg(target_os = "linux")]
+mod pool;
+#[cfg(target_os = "linux")]
+mod process;
+mod selection;
+#[cfg(target_os = "linux")]
+mod serve;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+pub(crate) use half::{Halves, open};
+pub use selection::{Selected, Which};
+#[cfg(target_os = "linux")]
+pub use serve::{is_worker, worker_main};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use unsupported::{Halves, open};
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{is_worker, worker_main};
+
+/// The program that workers are, beside the running one unless the configuration names another.
+pub const WORKER_PROGRAM: &str = "ncz-worker";
+
+/// The first argument that makes a program a worker.
+#[cfg(target_os = "linux")]
+const MARK: &str = "--serve-one-library";
+
+/// Which libraries run in worker processes, and what a worker may use.
+///
+/// The limits keep faults within bounds; they do not hold back a library that means harm, which has the user's rights
+/// in a worker as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Isolation {
+    /// Which libraries.
+    pub which: Which,
+    /// The worker program; without it [`WORKER_PROGRAM`] beside the running one.
+    pub worker: Option<PathBuf>,
+    /// The most workers of one library; without it one for each processor. They start when they are needed.
+    pub workers: Option<NonZeroUsize>,
+    /// The address space that a library may take in a worker, in bytes. Chunks on their way do not count.
+    pub memory: u64,
+    /// The processor time that a call may take, opening the library included.
+    pub cpu_time: Duration,
+    /// How long a call may take by the clock; without it ten times the processor time.
+    pub wall_time: Option<Duration>,
+}
+
+impl Isolation {
+    /// Nothing is isolated unless this changes it.
+    pub const NONE: Self = Self {
+        which: Which::None,
+        worker: None,
+        workers: None,
+        memory: 8 << 30,
+        cpu_time: Duration::from_secs(60),
+        wall_time: None,
+    };
+
+    /// How long a call may take by the clock.
+    pub fn wall_limit(&self) -> Duration {
+        self.wall_time.unwrap_or_else(|| self.cpu_time.saturating_mul(10))
+    }
+}
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Self::NONE
+    }
+}

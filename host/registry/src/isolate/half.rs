@@ -1,0 +1,197 @@
+//! The halves of a library that runs in workers.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use ncz_codec::{CodecError, Result, wire};
+use serde_json::{Map, Value};
+
+use super::Isolation;
+use super::end::End;
+use super::memory::Shared;
+use super::message::{Reply, Request, Run};
+use super::pool::Pool;
+use super::process::{Limits, Process};
+use crate::load::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
+
+/// What a library offers from within workers.
+pub(crate) struct Halves {
+    /// How many codecs its native face has, which workers do not serve.
+    pub(crate) natives: usize,
+    /// The HDF5 half.
+    pub(crate) filter: Option<Arc<dyn FilterHalf>>,
+    /// The codec half.
+    pub(crate) codec: Option<Arc<dyn JsonHalf>>,
+    /// Codec halves for filters of other libraries.
+    pub(crate) defaults: Vec<Arc<dyn JsonHalf>>,
+    /// Parts that are refused, each with its reason.
+    pub(crate) refused: Vec<String>,
+}
+
+/// A filter that runs in workers.
+struct WorkerFilter {
+    pool: Arc<Pool>,
+    facts: FilterFacts,
+}
+
+/// A codec half that runs in workers.
+struct WorkerCodec {
+    pool: Arc<Pool>,
+    facts: JsonFacts,
+    /// Its place in the records.
+    half: usize,
+}
+
+/// Opens the library at `path` in a worker. This process does not open it.
+///
+/// # Errors
+/// The reason, as a fragment: there is no worker program, or the library ends the worker, or the loader refuses it.
+pub(crate) fn open(path: &Path, isolation: &Isolation) -> std::result::Result<Halves, String> {
+    let path = path.canonicalize().map_err(|error| format!("cannot be read: {error}"))?;
+    let pool = Pool::open(&path, isolation).map_err(|error| error.to_string())?;
+    let records = pool.records();
+    let filter = records.filter.clone().map(|facts| {
+        let half = WorkerFilter { pool: Arc::clone(&pool), facts };
+        Arc::new(half) as Arc<dyn FilterHalf>
+    });
+    let mut codecs = records.json.iter().enumerate().map(|(half, facts)| {
+        let half = WorkerCodec { pool: Arc::clone(&pool), facts: facts.clone(), half };
+        Arc::new(half) as Arc<dyn JsonHalf>
+    });
+    let own: Vec<_> = codecs.by_ref().take(records.own).collect();
+    Ok(Halves {
+        natives: records.natives,
+        filter,
+        codec: own.into_iter().next(),
+        defaults: codecs.collect(),
+        refused: records.refused.clone(),
+    })
+}
+
+impl FilterHalf for WorkerFilter {
+    fn facts(&self) -> &FilterFacts {
+        &self.facts
+    }
+
+    fn prepare(&self) -> Result<()> {
+        // Workers do this before they serve.
+        Ok(())
+    }
+
+    fn set_local(&self, given: &[u32], variable: &Variable) -> Result<Vec<u32>> {
+        let request = Request::SetLocal { given: given.to_vec(), variable: variable.clone() };
+        let doing = || format!("making the working parameters of {given:?}");
+        self.pool.call(doing, |worker, limits| match worker.call(&request, limits)? {
+            Reply::Params(params) => Ok(Ok(params)),
+            other => refusal(other),
+        })
+    }
+
+    fn run(&self, direction: Direction, params: &[u32], input: &[u8], output: &mut [u8]) -> Result<usize> {
+        if input.is_empty() {
+            // Some plugins divide by the length, others hang.
+            return Err(CodecError::truncated("no bytes for a filter"));
+        }
+        let doing = || match direction {
+            Direction::Encode => format!("encoding {} bytes with {params:?}", input.len()),
+            Direction::Decode => format!("decoding {} bytes with {params:?}", input.len()),
+        };
+        self.pool.call(doing, |worker, limits| run(worker, limits, direction, params, input, output))
+    }
+}
+
+/// Runs the filter in a worker. Its answer is a length, of which nothing is believed but that so many bytes lie there.
+fn run(
+    worker: &mut Process,
+    limits: Limits,
+    direction: Direction,
+    params: &[u32],
+    input: &[u8],
+    output: &mut [u8],
+) -> std::result::Result<Result<usize>, End> {
+    let too_long = || End::System(std::io::ErrorKind::OutOfMemory.into());
+    let at = Shared::output_at(input.len()).ok_or_else(too_long)?;
+    let end = at.checked_add(output.len()).ok_or_else(too_long)?;
+    worker.shared.grow(end).map_err(End::System)?;
+    worker.shared.write(input);
+    let run = Run {
+        direction,
+        params: params.to_vec(),
+        input: input.len(),
+        output: (at, output.len()),
+        shared: worker.shared.len(),
+    };
+    let reply = worker.call(&Request::Run(run), limits)?;
+    let (result, used) = match reply {
+        Reply::Ran(len) => {
+            let output = output.get_mut(..len).filter(|output| !output.is_empty());
+            if !output.is_some_and(|output| worker.shared.read(at, output)) {
+                return Err(End::Nonsense("a length that is none"));
+            }
+            (Ok(len), at + len)
+        }
+        other => (refusal(other)?, input.len()),
+    };
+    worker.shared.trim(used);
+    Ok(result)
+}
+
+/// The error that an answer is; any other answer does not fit the question.
+fn refusal<T>(reply: Reply) -> std::result::Result<Result<T>, End> {
+    match reply {
+        Reply::Failed(error) => Ok(Err(error)),
+        _ => Err(End::Nonsense("an answer to another question")),
+    }
+}
+
+impl JsonHalf for WorkerCodec {
+    fn facts(&self) -> &JsonFacts {
+        &self.facts
+    }
+
+    fn prepare(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn to_params(&self, config: &Map<String, Value>) -> Result<Vec<u32>> {
+        let json = Value::Object(config.clone()).to_string();
+        let doing = || format!("making parameters of the JSON of {}", self.facts.codec_id);
+        let request = Request::ToParams { half: self.half, json };
+        self.pool.call(doing, |worker, limits| match worker.call(&request, limits)? {
+            Reply::Params(params) => Ok(Ok(params)),
+            other => refusal(other),
+        })
+    }
+
+    fn to_json(&self, params: &[u32]) -> Result<Map<String, Value>> {
+        let request = Request::ToJson { half: self.half, params: params.to_vec() };
+        let doing = || format!("making the JSON of {} of {params:?}", self.facts.codec_id);
+        self.pool.call(doing, |worker, limits| match worker.call(&request, limits)? {
+            Reply::Json(text) => Ok(wire::parse_object(text.as_bytes())),
+            other => refusal(other),
+        })
+    }
+
+    fn modify_parameters(&self, visible: &[u32], variable: &Variable) -> Result<Modified> {
+        let (visible, variable) = (visible.to_vec(), variable.clone());
+        let doing = || format!("making the working parameters of {}", self.facts.codec_id);
+        let request = Request::Modify { half: self.half, visible, variable };
+        self.pool.call(doing, |worker, limits| match worker.call(&request, limits)? {
+            Reply::Modified(modified) => Ok(Ok(modified)),
+            other => refusal(other),
+        })
+    }
+}
+
+impl fmt::Debug for WorkerFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerFilter").field("id", &self.facts.id).field("pool", &self.pool).finish()
+    }
+}
+
+impl fmt::Debug for WorkerCodec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerCodec").field("id", &self.facts.codec_id).field("pool", &self.pool).finish()
+    }
+}

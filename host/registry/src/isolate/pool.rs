@@ -1,0 +1,218 @@
+//! The workers of one library.
+
+use std::fmt;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ncz_codec::{CodecError, ErrorKind};
+
+use super::end::End;
+use super::message::{PROTOCOL, Records, Reply, Request};
+use super::process::{Limits, Process};
+use super::{Isolation, WORKER_PROGRAM};
+
+/// How long a program may take to say that it is a worker.
+const GREETING: Duration = Duration::from_secs(30);
+
+/// Why no worker for a library can be had.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StartError {
+    #[error("the folder of the running program is not known: {0}; name the worker program")]
+    NoFolder(io::Error),
+    #[error(
+        "the worker program {} cannot be started: {reason}; it belongs beside the program that uses it, \
+         another place can be named", program.display()
+    )]
+    NoProgram { program: PathBuf, reason: io::Error },
+    #[error("{} is not {WORKER_PROGRAM}: {end}{}", program.display(), said(words))]
+    NoWorker { program: PathBuf, end: End, words: String },
+    #[error(
+        "{} is {WORKER_PROGRAM} {version} (protocol {protocol}), this program wants {} (protocol {PROTOCOL}); \
+         use both of one release", program.display(), env!("CARGO_PKG_VERSION")
+    )]
+    OtherVersion { program: PathBuf, version: String, protocol: u32 },
+    #[error("opening it in a worker process fails: {end}{}", said(words))]
+    Died { end: End, words: String },
+    #[error("{0}")]
+    Refused(String),
+    #[error("the file is not the one that was opened at first; start this program again")]
+    Changed,
+}
+
+/// The workers of one library. They start when they are needed; dropping ends them.
+pub(super) struct Pool {
+    library: PathBuf,
+    program: PathBuf,
+    most: usize,
+    memory: u64,
+    limits: Limits,
+    records: Records,
+    state: Mutex<State>,
+    /// A worker is idle, or may be started.
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The last to be used comes first: its memory is warm.
+    idle: Vec<Process>,
+    /// How many there are, idle or not.
+    live: usize,
+    /// The process that they belong to.
+    owner: u32,
+}
+
+impl Pool {
+    /// Opens `library` in a first worker, which stays for the first call.
+    pub(super) fn open(library: &Path, isolation: &Isolation) -> Result<Arc<Self>, StartError> {
+        let program = match &isolation.worker {
+            Some(program) => program.clone(),
+            None => {
+                let own = std::env::current_exe().map_err(StartError::NoFolder)?;
+                own.with_file_name(WORKER_PROGRAM)
+            }
+        };
+        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let mut pool = Self {
+            library: library.to_owned(),
+            program,
+            most: isolation.workers.map_or_else(processors, NonZeroUsize::get),
+            memory: isolation.memory,
+            limits: Limits { cpu: isolation.cpu_time, wall: isolation.wall_limit() },
+            records: Records::default(),
+            state: Mutex::default(),
+            freed: Condvar::new(),
+        };
+        let (worker, records) = pool.start()?;
+        pool.records = records;
+        let state = pool.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        *state = State { idle: vec![worker], live: 1, owner: std::process::id() };
+        Ok(Arc::new(pool))
+    }
+
+    /// What the library offers.
+    pub(super) fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Has an idle worker do something, or a new one. An end of the worker is an error that says what it was `doing`,
+    /// and costs that worker; whoever calls next gets another.
+    pub(super) fn call<T>(
+        &self,
+        doing: impl Fn() -> String,
+        work: impl FnOnce(&mut Process, Limits) -> Result<Result<T, CodecError>, End>,
+    ) -> Result<T, CodecError> {
+        let mut worker = self.take(&doing)?;
+        match work(&mut worker, self.limits) {
+            Ok(result) => {
+                self.give_back(worker);
+                result
+            }
+            Err(end) => {
+                let words = worker.last_words();
+                drop(worker);
+                self.one_less();
+                let text = format!(
+                    "{} while {} in a worker process: {end}{}; {}",
+                    self.library.display(),
+                    doing(),
+                    said(&words),
+                    end.remedy()
+                );
+                Err(CodecError::new(ErrorKind::Plugin { code: end.code() }, text))
+            }
+        }
+    }
+
+    /// An idle worker, a new one if there may be more, or the next that becomes idle.
+    fn take(&self, doing: &impl Fn() -> String) -> Result<Process, CodecError> {
+        let mut state = self.state();
+        loop {
+            if state.owner != std::process::id() {
+                // This process is a copy of the one that has the workers.
+                *state = State { owner: std::process::id(), ..State::default() };
+            }
+            while let Some(worker) = state.idle.pop() {
+                if worker.is_idle() {
+                    return Ok(worker);
+                }
+                // It was killed, or its plugin's threads did something, between calls: no call is to suffer.
+                state.live -= 1;
+            }
+            if state.live < self.most {
+                state.live += 1;
+                break;
+            }
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        let started = self.start().and_then(|(worker, records)| {
+            if records == self.records { Ok(worker) } else { Err(StartError::Changed) }
+        });
+        started.map_err(|error| {
+            self.one_less();
+            CodecError::unsupported(format!("{} for {}: {error}", self.library.display(), doing()))
+        })
+    }
+
+    fn give_back(&self, worker: Process) {
+        if worker.is_ours() {
+            self.state().idle.push(worker);
+            self.freed.notify_one();
+        }
+    }
+
+    fn one_less(&self) {
+        let mut state = self.state();
+        state.live = state.live.saturating_sub(1);
+        drop(state);
+        self.freed.notify_one();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a worker and has it open the library.
+    fn start(&self) -> Result<(Process, Records), StartError> {
+        let program = || self.program.clone();
+        let mut worker = Process::start(&self.program)
+            .map_err(|reason| StartError::NoProgram { program: program(), reason })?;
+        match worker.receive(Limits { cpu: GREETING, wall: GREETING }) {
+            Ok(Reply::Hello { protocol: PROTOCOL, version }) if version == env!("CARGO_PKG_VERSION") => {}
+            Ok(Reply::Hello { protocol, version }) => {
+                return Err(StartError::OtherVersion { program: program(), version, protocol });
+            }
+            other => {
+                let end = other.err().unwrap_or(End::Nonsense("another message first"));
+                return Err(StartError::NoWorker { program: program(), end, words: worker.last_words() });
+            }
+        }
+        let open = Request::Open { path: self.library.clone(), memory: self.memory };
+        match worker.call(&open, Limits { wall: self.limits.cpu.max(GREETING), ..self.limits }) {
+            Ok(Reply::Opened(records)) => Ok((worker, records)),
+            Ok(Reply::Refused(reason)) => Err(StartError::Refused(reason)),
+            other => {
+                let end = other.err().unwrap_or(End::Nonsense("an answer to another question"));
+                Err(StartError::Died { end, words: worker.last_words() })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("library", &self.library)
+            .field("most", &self.most)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a worker printed last, as the end of a sentence.
+fn said(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(" (it printed {words:?})") }
+}

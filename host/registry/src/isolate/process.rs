@@ -1,0 +1,277 @@
+//! One worker process, as its host sees it.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::time::Timespec;
+
+use super::MARK;
+use super::channel::{Channel, Received};
+use super::end::End;
+use super::memory::Shared;
+use super::message::{Reply, Request};
+
+/// Variables that change what plugins do, where they are looked for, or what is loaded beside them.
+const NOT_PASSED_ON: [&[u8]; 3] = [b"BLOSC_", b"HDF5_PLUGIN_", b"LD_PRELOAD"];
+/// How much is kept of what a worker prints.
+const PRINTED_MAX: usize = 4096;
+/// How much of its last line goes into an error.
+const LINE_MAX: usize = 300;
+/// How long a worker may take to read a request.
+const SENDING: Duration = Duration::from_secs(30);
+/// How long its process may take to end after it has closed the channel.
+const ENDING: Duration = Duration::from_millis(500);
+/// Between two looks at a call that lasts.
+const TICK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
+
+/// What one call may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) cpu: Duration,
+    pub(super) wall: Duration,
+}
+
+/// A worker. Dropping ends its process, whatever it does, and all that it has started.
+pub(super) struct Process {
+    child: Child,
+    channel: Channel,
+    pub(super) shared: Shared,
+    printed: Printed,
+    calls: u32,
+    /// The process that started it: after a fork the copy must leave the worker alone.
+    owner: u32,
+}
+
+/// The end of what a worker has written to its standard error.
+struct Printed {
+    pipe: Option<io::PipeReader>,
+    tail: Vec<u8>,
+}
+
+impl Process {
+    /// Starts the program. Whether it is a worker is for its first message to tell.
+    pub(super) fn start(program: &Path) -> io::Result<Self> {
+        let shared = Shared::create()?;
+        let (near, far) = UnixStream::pair()?;
+        near.set_write_timeout(Some(SENDING))?;
+        let (pipe, errors) = io::pipe()?;
+        let mut command = Command::new(program);
+        command.arg(MARK).stdin(OwnedFd::from(far)).stdout(shared.file()?).stderr(Stdio::from(errors));
+        // A group of its own: signals of the terminal are for the host, and what a plugin starts ends with it.
+        // Another folder: plugins are known that run scripts of the working one.
+        command.process_group(0).current_dir("/");
+        for (name, _) in std::env::vars_os() {
+            if is_kept_back(&name) {
+                command.env_remove(name);
+            }
+        }
+        let child = command.spawn()?;
+        let printed = Printed { pipe: Some(pipe), tail: Vec::new() };
+        Ok(Self { child, channel: Channel::new(near), shared, printed, calls: 0, owner: std::process::id() })
+    }
+
+    /// Asks, and waits for the answer.
+    pub(super) fn call(&mut self, request: &Request, limits: Limits) -> Result<Reply, End> {
+        self.calls = self.calls.wrapping_add(1);
+        if let Err(error) = self.channel.send(self.calls, &request.to_bytes()) {
+            return Err(match error.kind() {
+                io::ErrorKind::InvalidInput => End::System(error),
+                _ => self.how_it_ended(),
+            });
+        }
+        self.receive(limits)
+    }
+
+    /// The answer to the last request, or the greeting that comes before all requests.
+    pub(super) fn receive(&mut self, limits: Limits) -> Result<Reply, End> {
+        let begin = Instant::now();
+        let cpu_before = cpu_time(&self.child).unwrap_or_default();
+        let tick = (limits.cpu.min(limits.wall) / 10).clamp(TICK.0, TICK.1);
+        let mut next_look = begin + tick;
+        let mut received = self.channel.next();
+        loop {
+            match received {
+                Received::Message(call, message) if call == self.calls => {
+                    return Reply::from_bytes(&message).map_err(|_| End::Nonsense("an answer that is none"));
+                }
+                Received::Message(..) => return Err(End::Nonsense("an answer to another question")),
+                Received::Nonsense => return Err(End::Nonsense("bytes that are no answer")),
+                Received::End => return Err(self.how_it_ended()),
+                Received::Part => {}
+            }
+            let now = Instant::now();
+            if now >= next_look {
+                next_look = now + tick;
+                if let Some(end) = self.limit_passed(limits, begin, cpu_before) {
+                    return Err(end);
+                }
+            }
+            received = self.wait(next_look.saturating_duration_since(now)).map_err(End::System)?;
+        }
+    }
+
+    /// Whether it still waits for a request.
+    pub(super) fn is_idle(&self) -> bool {
+        self.channel.is_idle()
+    }
+
+    /// Whether this process started it, and not the one that this is a copy of.
+    pub(super) fn is_ours(&self) -> bool {
+        self.owner == std::process::id()
+    }
+
+    /// What it printed last; empty if nothing.
+    pub(super) fn last_words(&mut self) -> String {
+        while self.printed.is_ready() {
+            self.printed.read();
+        }
+        let text = String::from_utf8_lossy(&self.printed.tail);
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
+        let line = line.replace(char::is_control, " ");
+        line[..line.floor_char_boundary(LINE_MAX)].to_owned()
+    }
+
+    /// Waits for an answer or print, for so long.
+    fn wait(&mut self, time: Duration) -> io::Result<Received> {
+        let mut polled =
+            [PollFd::new(&self.channel, PollFlags::IN), PollFd::new(&self.channel, PollFlags::empty())];
+        let mut count = 1;
+        if let Some(pipe) = &self.printed.pipe {
+            polled[1] = PollFd::new(pipe, PollFlags::IN);
+            count = 2;
+        }
+        match poll(&mut polled[..count], Timespec::try_from(time).ok().as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Received::Part),
+            Err(error) => return Err(error.into()),
+        }
+        let (answered, printed) = (!polled[0].revents().is_empty(), !polled[1].revents().is_empty());
+        if count == 2 && printed {
+            self.printed.read();
+        }
+        if answered { self.channel.read().or_else(gone) } else { Ok(Received::Part) }
+    }
+
+    /// The limit that the call has passed, if any, or the end of the process where no message tells of it: something
+    /// that the plugin has started may hold the channel open.
+    fn limit_passed(&mut self, limits: Limits, begin: Instant, cpu_before: Duration) -> Option<End> {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            return Some(End::Status(status));
+        }
+        let used = cpu_time(&self.child).unwrap_or_default().saturating_sub(cpu_before);
+        if used > limits.cpu {
+            Some(End::CpuTime(limits.cpu))
+        } else {
+            (begin.elapsed() > limits.wall).then_some(End::WallTime(limits.wall))
+        }
+    }
+
+    /// Why nothing more comes through the channel.
+    fn how_it_ended(&mut self) -> End {
+        let begin = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return End::Status(status),
+                Ok(None) if begin.elapsed() > ENDING => return End::Silent,
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => return End::Unknown,
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.is_ours() {
+            return;
+        }
+        // The number of a group stays taken while anybody is in it; with nobody in it this does nothing.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Printed {
+    fn is_ready(&self) -> bool {
+        let Some(pipe) = &self.pipe else { return false };
+        let mut polled = [PollFd::new(pipe, PollFlags::IN)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Reads once; something must be there.
+    fn read(&mut self) {
+        let mut bytes = [0; PRINTED_MAX];
+        match self.pipe.as_mut().map(|pipe| pipe.read(&mut bytes)) {
+            Some(Ok(len @ 1..)) => {
+                self.tail.extend(&bytes[..len]);
+                let extra = self.tail.len().saturating_sub(PRINTED_MAX);
+                self.tail.drain(..extra);
+            }
+            Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => self.pipe = None,
+        }
+    }
+}
+
+/// A connection that is reset has ended.
+fn gone(error: io::Error) -> io::Result<Received> {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset => Ok(Received::End),
+        _ => Err(error),
+    }
+}
+
+fn is_kept_back(name: &OsStr) -> bool {
+    NOT_PASSED_ON.iter().any(|start| name.as_bytes().starts_with(start))
+}
+
+/// The processor time that a process has used.
+fn cpu_time(child: &Child) -> Option<Duration> {
+    let mut clock = 0;
+    // SAFETY: the function writes to the place that it is given.
+    let failed = unsafe { libc::clock_getcpuclockid(child.id().cast_signed(), &raw mut clock) };
+    if failed != 0 {
+        return None;
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    let failed = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    let (seconds, nanos) = (u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?);
+    (failed == 0).then(|| Duration::new(seconds, nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_steer_plugins_are_kept_back() {
+        for name in ["BLOSC_TYPESIZE", "HDF5_PLUGIN_PATH", "LD_PRELOAD"] {
+            assert!(is_kept_back(OsStr::new(name)), "{name}");
+        }
+        for name in ["PATH", "LD_LIBRARY_PATH", "HDF5_USE_FILE_LOCKING"] {
+            assert!(!is_kept_back(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn processor_time_of_a_child_is_known() {
+        let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        let time = cpu_time(&child).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(time > Duration::ZERO);
+        assert_eq!(cpu_time(&child), None);
+    }
+}

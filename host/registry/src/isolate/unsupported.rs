@@ -1,0 +1,38 @@
+//! Systems without what workers are made of.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::Isolation;
+use crate::load::{FilterHalf, JsonHalf};
+
+const REASON: &str = "worker processes are not supported on this system, only on Linux";
+
+/// What a library would offer from within workers.
+pub(crate) struct Halves {
+    pub(crate) natives: usize,
+    pub(crate) filter: Option<Arc<dyn FilterHalf>>,
+    pub(crate) codec: Option<Arc<dyn JsonHalf>>,
+    pub(crate) defaults: Vec<Arc<dyn JsonHalf>>,
+    pub(crate) refused: Vec<String>,
+}
+
+/// Refuses.
+///
+/// # Errors
+/// Always: there are no workers here.
+pub(crate) fn open(_: &Path, _: &Isolation) -> Result<Halves, String> {
+    Err(REASON.to_owned())
+}
+
+/// Whether this process was started as a worker: never here.
+pub fn is_worker() -> bool {
+    false
+}
+
+/// The `main` of the worker program: says that there are no workers on this system.
+pub fn worker_main() -> ExitCode {
+    eprintln!("{REASON}");
+    ExitCode::from(2)
+}
