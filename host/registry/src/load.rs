@@ -32,8 +32,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use abi_stable::library::{AbiHeaderRef, LibraryError, ROOT_MODULE_LOADER_NAME_WITH_NUL};
 use libloading::os::unix::{Library as RawLibrary, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
-use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
 use ncz_codec::CodecError;
+use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
 use ncz_codec::abi::{hdf5, nczarr};
 use ncz_codec::export::root_module;
 
@@ -104,8 +104,7 @@ pub enum LoadError {
 }
 
 /// The libraries that this process has opened: the one global of the registry.
-static OPEN: Mutex<Opened> =
-    Mutex::new(Opened { slots: Vec::new(), locks: Vec::new(), copies: Vec::new() });
+static OPEN: Mutex<Opened> = Mutex::new(Opened { slots: Vec::new(), locks: Vec::new(), copies: Vec::new() });
 
 struct Opened {
     /// By the loader's handle. The loader knows a library again by device and inode, and by its path even
@@ -163,9 +162,9 @@ pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, Loa
     // SAFETY: opening runs the library's constructors, which is what loading a plugin means; the user put
     // it on the search path. It is never closed.
     let raw = unsafe { RawLibrary::open(Some(&source), RTLD_NOW | RTLD_LOCAL) };
-    let raw = match raw {
-        Ok(raw) => raw,
-        Err(refusal) => open_copy(&path, &source, loader_text(&refusal))?,
+    let (raw, is_copy) = match raw {
+        Ok(raw) => (raw, false),
+        Err(refusal) => (open_copy(&path, &source, loader_text(&refusal))?, true),
     };
     let handle = raw.into_raw();
     let slot = OPEN.lock().unwrap_or_else(PoisonError::into_inner).slot(handle as usize);
@@ -173,14 +172,17 @@ pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, Loa
     let library = slot.get_or_init(|| {
         // SAFETY: the handle is the loader's, taken from `raw` above, and never closed.
         let raw = unsafe { RawLibrary::from_raw(handle) };
-        let Binding { bound, is_global } = bound::bind(&raw, &exports);
+        let Binding { bound, is_global } = if is_copy { Binding::COPY } else { bound::bind(&raw, &exports) };
         let global = is_global.then(RawLibrary::this);
-        let asked = global.as_ref().unwrap_or(&raw);
-        let shared = SHARED.into_iter().find_map(|name| address(asked, name));
-        let calls = {
-            let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-            open.lock(shared.map(|address| address as usize))
+        let shared = match is_copy {
+            // Copies may need the same libraries of other kinds.
+            true => Some(open_copy as *const () as usize),
+            false => {
+                let asked = global.as_ref().unwrap_or(&raw);
+                SHARED.into_iter().find_map(|name| address(asked, name)).map(|address| address as usize)
+            }
         };
+        let calls = OPEN.lock().unwrap_or_else(PoisonError::into_inner).lock(shared);
         Arc::new(Library::with(path, raw, exports, (bound, global), calls))
     });
     Ok(Arc::clone(library))
@@ -375,6 +377,41 @@ impl Library {
         match self.libhdf5.get_or_init(|| Libhdf5::new(raw)) {
             Ok(libhdf5) => Ok((libhdf5, raw)),
             Err(reason) => Err(CodecError::unsupported(reason.clone())),
+        }
+    }
+
+    /// Whether the library's filter may run in several threads at once.
+    fn is_parallel(&self, facts: &FilterFacts) -> bool {
+        *self.is_parallel.get_or_init(|| {
+            care::is_parallel(facts, &self.bound, || {
+                let _call = self.one_call();
+                self.libhdf5().is_ok_and(|(libhdf5, _)| libhdf5.is_threadsafe())
+            })
+        })
+    }
+
+    /// Forgets what the library said before on the error stack that it uses.
+    fn forget_words(&self) {
+        match &self.bound {
+            Bound::Shim => drop(ncz_h5shim::take_errors()),
+            // Whatever is said before libhdf5 was first asked by us is not ours.
+            Bound::Hdf5(_) | Bound::Netcdf(_) => {
+                if let Ok((libhdf5, _)) = self.libhdf5() {
+                    libhdf5.clear();
+                }
+            }
+            Bound::Nothing | Bound::Nobody(_) => {}
+        }
+    }
+
+    /// Takes what the library said on the error stack that it uses.
+    fn take_words(&self) -> Vec<String> {
+        match &self.bound {
+            Bound::Shim => ncz_h5shim::take_errors(),
+            Bound::Hdf5(_) | Bound::Netcdf(_) => {
+                self.libhdf5().map(|(libhdf5, _)| libhdf5.said()).unwrap_or_default()
+            }
+            Bound::Nothing | Bound::Nobody(_) => Vec::new(),
         }
     }
 

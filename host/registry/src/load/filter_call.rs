@@ -38,14 +38,17 @@ pub(super) fn run(
     let mut block = copy(input)?;
     let mut size = input.len();
     let filter = half.filter();
-    let result = {
-        let _call = half.library().one_call();
-        // SAFETY: called as HDF5 calls it: the words are there, the block is malloc's and as large as
-        // said, no other call of the library runs, and `half` keeps the library.
+    let call = || {
+        // SAFETY: called as HDF5 calls it: the words are there, the block is malloc's and as large as said, no
+        // other call of the library runs unless it is known to bear that, and `half` keeps the library.
         unsafe { filter(flags, params.len(), words.as_ptr(), input.len(), &raw mut size, &raw mut block) }
     };
+    let (result, said) = half.with_words(call, |&result| result == 0 || result > RESULT_MAX);
     let left = Malloced(NonNull::new(block));
-    let failed = |code: i64, detail: &str| Err(CodecError::new(ErrorKind::Plugin { code }, detail));
+    let failed = |code: i64, detail: &str| {
+        let comma = if said.is_empty() { "" } else { ": " };
+        Err(CodecError::new(ErrorKind::Plugin { code }, format!("{detail}{comma}{}", said.join("; "))))
+    };
     let Some(start) = left.0 else { return failed(result as i64, "the filter lost its buffer") };
     if result == 0 {
         return failed(0, "the filter failed");

@@ -1,7 +1,7 @@
 //! Codecs made of the halves of C libraries.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ncz_codec::{
     AnyCoder, BoundStage, CodecConfig, CodecError, CodecInfo, CodecType, Container, Dialect, Env, Repr,
@@ -9,8 +9,8 @@ use ncz_codec::{
 };
 use serde_json::{Map, Value};
 
-use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf};
-use super::lz4;
+use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
+use super::{care, lz4};
 
 /// A codec of C libraries: an HDF5 filter, an NCZarr codec half, or both.
 #[derive(Debug, Clone)]
@@ -37,10 +37,11 @@ struct ForeignConfig {
 struct ForeignCoder {
     halves: Arc<Halves>,
     working: Vec<u32>,
-    /// Why it cannot encode, if so.
-    encode_fault: Option<CodecError>,
-    /// Why it cannot decode, if so.
-    decode_fault: Option<CodecError>,
+    /// What the filter serves, where that is known.
+    variable: Option<Variable>,
+    /// Whether the parameters are working ones: asked before the first encoding, because decoding takes them as
+    /// they are. `None` where there is nothing to ask.
+    is_working: Option<OnceLock<Result<()>>>,
 }
 
 impl ForeignCodec {
@@ -87,8 +88,8 @@ impl CodecType for ForeignCodec {
         Ok(Arc::new(ForeignCoder {
             halves: Arc::clone(&self.0),
             working: working.to_vec(),
-            encode_fault: None,
-            decode_fault: None,
+            variable: None,
+            is_working: None,
         }))
     }
 }
@@ -102,14 +103,24 @@ impl CodecConfig for ForeignConfig {
         Ok(self.params.clone())
     }
 
-    fn bind(&self, _: &Repr, env: &Env) -> Result<BoundStage> {
+    fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage> {
         self.halves.prepare()?;
-        let (encode_fault, decode_fault) = self.faults(env.container);
-        let working = self.params.clone();
-        let coder = ForeignCoder { halves: Arc::clone(&self.halves), working, encode_fault, decode_fault };
+        let variable = Variable::new(input, env);
+        let Modified { visible, working } = self.resolve(&variable, env.container)?;
+        let stored = Self { params: visible, ..self.clone() };
+        // `set_local` has been asked already unless the parameters are taken as they are.
+        let filter = self.halves.hdf5()?.facts();
+        let was_asked = self.is_working || (env.container != Container::Hdf5 && filter.has_set_local);
+        let asks = filter.has_set_local || filter.has_can_apply;
+        let coder = ForeignCoder {
+            halves: Arc::clone(&self.halves),
+            working: working.clone(),
+            variable: Some(variable),
+            is_working: (asks && !was_asked).then(OnceLock::new),
+        };
         Ok(BoundStage {
-            stored: Arc::new(self.clone()),
-            working: self.params.clone(),
+            stored: Arc::new(stored),
+            working,
             output: Repr::Bytes { size: Size::Unknown },
             coder: Arc::new(coder),
         })
@@ -117,34 +128,25 @@ impl CodecConfig for ForeignConfig {
 }
 
 impl ForeignConfig {
-    /// Why the parameters do not do for encoding and for decoding, if so. Only the library itself turns
-    /// the user's parameters into working ones, with the help of a libhdf5 or libnetcdf that this
-    /// program is not.
-    fn faults(&self, container: Container) -> (Option<CodecError>, Option<CodecError>) {
-        if self.is_working {
-            return (None, None);
+    /// The parameters as metadata get them, and as the filter runs with them.
+    fn resolve(&self, variable: &Variable, container: Container) -> Result<Modified> {
+        let as_they_are = || Modified { visible: self.params.clone(), working: self.params.clone() };
+        // An HDF5 file records working parameters.
+        if self.is_working || container == Container::Hdf5 {
+            return Ok(as_they_are());
         }
-        let lacks = |function: &str| {
-            CodecError::unsupported(format!(
-                "filter {} makes its working parameters in {function}, which this program does not run; \
-                 give the working parameters, or use another library or the built-in codec",
-                self.halves.info.name
-            ))
-        };
-        let has_set_local = self.halves.hdf5.as_ref().is_some_and(|half| half.facts().has_set_local);
-        match (&self.halves.codec, container) {
-            // An HDF5 file records working parameters, so decoding has them.
-            (_, Container::Hdf5) => (has_set_local.then(|| lacks("set_local")), None),
-            // A Zarr dataset records what the user gave.
-            (Some(half), _) => {
-                let fault = half.facts().has_modify_parameters.then(|| lacks("NCZ_modify_parameters"));
-                (fault.clone(), fault)
-            }
-            (None, _) => {
-                let fault = has_set_local.then(|| lacks("set_local"));
-                (fault.clone(), fault)
-            }
+        if let Some(codec) = self.halves.codec.as_ref().filter(|codec| codec.facts().has_modify_parameters) {
+            return codec.modify_parameters(&self.params, variable);
         }
+        // netcdf-c never calls `set_local`, and runs a filter whose codec has no function of its own with what the
+        // metadata say. That gives right data of filters that ask nothing, and of those whose `set_local` confirms
+        // what it is given; either is the same here. The others fail there, crash, or write what only they read.
+        let filter = self.halves.hdf5()?;
+        if filter.facts().has_set_local {
+            let working = filter.set_local(&self.params, variable)?;
+            return Ok(Modified { visible: self.params.clone(), working });
+        }
+        Ok(as_they_are())
     }
 }
 
@@ -160,16 +162,16 @@ impl AnyCoder for ForeignCoder {
     }
 
     fn encode(&self, _: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        self.encode_fault.clone().map_or(Ok(()), Err)?;
         let half = self.halves.hdf5()?;
         if !half.facts().encodes {
             return Err(CodecError::unsupported(format!("filter {} does not encode", self.halves.info.name)));
         }
+        self.check_parameters(half)?;
+        care::before_encode(half.facts().id, &self.working, input, self.variable.as_ref())?;
         half.run(Direction::Encode, &self.working, input, output)
     }
 
     fn decode(&self, _: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        self.decode_fault.clone().map_or(Ok(()), Err)?;
         let half = self.halves.hdf5()?;
         if !half.facts().decodes {
             return Err(CodecError::unsupported(format!("filter {} does not decode", self.halves.info.name)));
@@ -177,11 +179,29 @@ impl AnyCoder for ForeignCoder {
         if half.facts().id == lz4::ID {
             lz4::check(input)?;
         }
+        care::before_decode(half.facts().id, input)?;
         half.run(Direction::Decode, &self.working, input, output)
     }
 
     fn decoded_len(&self, _: &[u8]) -> Result<Option<usize>> {
         Ok(None)
+    }
+}
+
+impl ForeignCoder {
+    /// Sees to it that a filter only encodes with what it made itself, or agrees to.
+    fn check_parameters(&self, filter: &dyn FilterHalf) -> Result<()> {
+        let (Some(asked), Some(variable)) = (&self.is_working, &self.variable) else { return Ok(()) };
+        let ask = || {
+            let made = filter.set_local(&self.working, variable)?;
+            if made == self.working {
+                return Ok(());
+            }
+            let text =
+                format!("filter {} runs with {made:?} for this type and chunk shape", self.halves.info.name);
+            Err(CodecError::config("cd_values", text))
+        };
+        asked.get_or_init(ask).clone()
     }
 }
 

@@ -10,15 +10,15 @@ use ncz_codec::{CodecError, ErrorKind, Result, wire};
 use serde_json::{Map, Value};
 
 use super::Library;
-use super::filter_call;
 use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
+use super::{filter_call, libnetcdf, local};
 
 /// The longest name of a filter that is taken for one.
 const NAME_MAX: usize = 1024;
 /// The most codec halves that one library may list.
 const DEFAULTS_MAX: usize = 4096;
 /// The most parameters of a filter.
-const PARAMS_MAX: usize = 1 << 16;
+pub(super) const PARAMS_MAX: usize = 1 << 16;
 
 /// Why a record of a library is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +66,20 @@ pub enum RecordError {
 pub(super) struct Hdf5Record {
     pub(super) facts: FilterFacts,
     pub(super) filter: hdf5::Filter,
+    can_apply: Option<hdf5::CanApply>,
+    set_local: Option<hdf5::SetLocal>,
+    /// The record itself, for a libhdf5 that is told of the filter.
+    class: Class,
 }
+
+/// Where a record lies.
+#[derive(Debug, Clone, Copy)]
+struct Class(*const hdf5::Class2);
+
+// SAFETY: nobody writes there: records are constants of libraries that are never closed.
+unsafe impl Send for Class {}
+// SAFETY: as above.
+unsafe impl Sync for Class {}
 
 /// What a codec's record says.
 #[derive(Debug, Clone)]
@@ -75,6 +88,7 @@ pub(super) struct CodecRecord {
     pub(super) initialize: Option<unsafe extern "C" fn()>,
     pub(super) codec_to_hdf5: nczarr::CodecToHdf5,
     pub(super) hdf5_to_codec: nczarr::Hdf5ToCodec,
+    modify_parameters: Option<nczarr::ModifyParameters>,
 }
 
 /// An HDF5 filter of a library.
@@ -134,6 +148,39 @@ impl Hdf5Half {
     pub(super) fn filter(&self) -> hdf5::Filter {
         self.record.filter
     }
+
+    pub(super) fn can_apply(&self) -> Option<hdf5::CanApply> {
+        self.record.can_apply
+    }
+
+    pub(super) fn set_local_function(&self) -> Option<hdf5::SetLocal> {
+        self.record.set_local
+    }
+
+    /// The record where the library has it.
+    pub(super) fn class(&self) -> *const hdf5::Class2 {
+        self.record.class.0
+    }
+
+    /// Makes a call of the filter function, alone unless the filter is known to bear company. Where `fails` says
+    /// so of the result, what the filter said on the error stack comes with it.
+    pub(super) fn with_words<R>(
+        &self,
+        call: impl FnOnce() -> R,
+        fails: impl FnOnce(&R) -> bool,
+    ) -> (R, Vec<String>) {
+        let library = &self.library;
+        let _call = (!library.is_parallel(&self.record.facts)).then(|| library.one_call());
+        library.forget_words();
+        let result = call();
+        let words = if fails(&result) { library.take_words() } else { Vec::new() };
+        (result, words)
+    }
+
+    /// The name, or the number where it is empty.
+    pub(super) fn title(&self) -> String {
+        if self.name().is_empty() { self.id().to_string() } else { self.name().to_owned() }
+    }
 }
 
 impl CodecHalf {
@@ -159,6 +206,10 @@ impl CodecHalf {
     /// Whether the codec makes working parameters of the visible ones.
     pub fn has_modify_parameters(&self) -> bool {
         self.record.facts.has_modify_parameters
+    }
+
+    pub(super) fn modify_function(&self) -> Option<nczarr::ModifyParameters> {
+        self.record.modify_parameters
     }
 
     #[cfg(feature = "probe")]
@@ -247,8 +298,8 @@ impl JsonHalf for CodecHalf {
         }
     }
 
-    fn modify_parameters(&self, _: &[u32], _: &Variable) -> Result<Modified> {
-        Err(not_run("NCZ_modify_parameters", self.codec_id()))
+    fn modify_parameters(&self, visible: &[u32], variable: &Variable) -> Result<Modified> {
+        libnetcdf::modify(self, visible, variable)
     }
 }
 
@@ -262,8 +313,9 @@ impl FilterHalf for Hdf5Half {
         Ok(())
     }
 
-    fn set_local(&self, _: &[u32], _: &Variable) -> Result<Vec<u32>> {
-        Err(not_run("set_local", self.name()))
+    fn set_local(&self, given: &[u32], variable: &Variable) -> Result<Vec<u32>> {
+        self.library.initialize();
+        local::working(self, given, variable)
     }
 
     fn run(&self, direction: Direction, params: &[u32], input: &[u8], output: &mut [u8]) -> Result<usize> {
@@ -271,18 +323,12 @@ impl FilterHalf for Hdf5Half {
     }
 }
 
-fn not_run(function: &str, name: &str) -> CodecError {
-    CodecError::unsupported(format!(
-        "filter {name} makes its working parameters in {function}, which this program does not run; \
-         give the working parameters, or use another library or the built-in codec"
-    ))
-}
-
 impl Hdf5Record {
     /// # Safety
     /// `record` is null or what a filter plugin gives: a record with its strings and functions that live
     /// as long as the library.
-    pub(super) unsafe fn take(record: *const hdf5::Class2) -> std::result::Result<Self, RecordError> {
+    pub(super) unsafe fn take(class: *const hdf5::Class2) -> std::result::Result<Self, RecordError> {
+        let record = class;
         // Only the version is there in every version.
         // SAFETY: null, or a record that begins with its version.
         unsafe { check_version(record.cast(), hdf5::CLASS_VERSION) }?;
@@ -304,6 +350,9 @@ impl Hdf5Record {
                 has_set_local: record.set_local.is_some(),
             },
             filter: record.filter.ok_or(RecordError::NoFunction("filter"))?,
+            can_apply: record.can_apply,
+            set_local: record.set_local,
+            class: Class(class),
         })
     }
 }
@@ -336,6 +385,7 @@ impl CodecRecord {
             initialize: record.initialize,
             codec_to_hdf5: record.codec_to_hdf5.ok_or(RecordError::NoFunction("codec_to_hdf5"))?,
             hdf5_to_codec: record.hdf5_to_codec.ok_or(RecordError::NoFunction("hdf5_to_codec"))?,
+            modify_parameters: record.modify_parameters,
         })
     }
 
@@ -429,7 +479,7 @@ unsafe fn text(text: *const c_char) -> Option<String> {
     (len <= NAME_MAX && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
-fn check(code: c_int, function: &str) -> Result<()> {
+pub(super) fn check(code: c_int, function: &str) -> Result<()> {
     if code == nczarr::error::NOERR {
         return Ok(());
     }

@@ -22,7 +22,13 @@ impl CodecList for Codecs {
 
 /// The running program, which exports none of the names.
 fn program() -> Arc<Library> {
-    Arc::new(Library::with("program".into(), RawLibrary::this(), Exports::default(), Arc::default()))
+    Arc::new(Library::with(
+        "program".into(),
+        RawLibrary::this(),
+        Exports::default(),
+        (Bound::Nothing, None),
+        Arc::default(),
+    ))
 }
 
 fn env(container: Container) -> Env {
