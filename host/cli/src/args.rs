@@ -28,7 +28,7 @@ pub(crate) use self::generate::Gen;
 pub(crate) use self::info::Info;
 pub(crate) use self::ls::Ls;
 pub(crate) use self::plugins::{
-    Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsPath, PluginsShow, PluginsWhy,
+    Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsLock, PluginsPath, PluginsShow, PluginsWhy,
 };
 pub(crate) use self::shell::{Completions, Links, Man};
 pub(crate) use self::verify::Verify;
@@ -88,6 +88,12 @@ pub(crate) struct PluginOptions {
     /// Search this folder for plugins, and no other (repeatable)
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "no_plugins")]
     pub(crate) plugin_path: Vec<PathBuf>,
+    /// Use plugins also where others may have put or changed them
+    #[arg(long, global = true, conflicts_with = "no_plugins")]
+    pub(crate) trust_all: bool,
+    /// Use only the plugins on this list, which `ncz plugins lock` makes; overrides NCZ_PLUGIN_LOCK
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) plugin_lock: Option<PathBuf>,
     /// Use the built-in codecs only
     #[arg(long, global = true)]
     pub(crate) no_plugins: bool,

@@ -9,6 +9,7 @@ use ncz::copy::{CopyError, PartialError};
 use ncz::generate::GenerateError;
 use ncz::nczarr::{DataError, PoolError};
 use ncz::place::{Location, PlaceError};
+use ncz::registry::lock::LockError;
 use ncz::registry::spec::SpecError;
 use ncz::repair::RepairError;
 use ncz::store::StoreError;
@@ -82,6 +83,17 @@ pub(crate) enum CliError {
         path: String,
         /// Why.
         source: Box<DataError>,
+    },
+    /// The list of the plugins that may be used could not be made or read.
+    #[error("cannot use the list of plugins")]
+    Lock(#[source] LockError),
+    /// The list of the plugins that may be used could not be written.
+    #[error("cannot write {}", path.display())]
+    LockOutput {
+        /// The list.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
     },
     /// No dataset could be opened at a place.
     #[error(transparent)]

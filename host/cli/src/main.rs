@@ -27,6 +27,7 @@ use std::sync::Arc;
 use clap::Parser;
 use ncz::registry::Registry;
 use ncz::registry::pair;
+use ncz::registry::trust::Trust;
 
 use crate::args::{Cli, Command, PluginOptions, PluginsAction, Prefer};
 use crate::error::CliError;
@@ -95,7 +96,11 @@ fn registry(options: &PluginOptions) -> Registry {
         Prefer::Builtin => pair::Prefer::Builtins,
         Prefer::Plugins => pair::Prefer::Plugins,
     };
-    let mut builder = Registry::builder().no_plugins(options.no_plugins).prefer(prefer);
+    let trust = if options.trust_all { Trust::Everybody } else { Trust::Careful };
+    let mut builder = Registry::builder().no_plugins(options.no_plugins).prefer(prefer).trust(trust);
+    if let Some(list) = &options.plugin_lock {
+        builder = builder.lock(list.clone());
+    }
     if !options.plugin_path.is_empty() {
         builder = builder.plugin_path(options.plugin_path.clone());
     }
@@ -127,6 +132,7 @@ impl Command {
                 Some(PluginsAction::Show(options)) => &options.verbosity,
                 Some(PluginsAction::Path(options)) => &options.verbosity,
                 Some(PluginsAction::Avail(options)) => &options.verbosity,
+                Some(PluginsAction::Lock(options)) => &options.verbosity,
             },
         };
         (verbosity.verbose, verbosity.quiet)

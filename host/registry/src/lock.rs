@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::report::{Report, Verdict};
+use crate::search_path::{Environment, LOCK_VARIABLE};
 
 /// The version of the JSON form.
 pub const SCHEMA: u32 = 1;
@@ -118,6 +119,25 @@ pub enum Difference {
     Removed(PathBuf),
     /// They disagree on its content.
     Changed(PathBuf),
+}
+
+/// The list that is configured: the one given, else that of the environment, unless somebody else chose it.
+pub(crate) fn configured(
+    given: Option<PathBuf>,
+    environment: &Environment,
+    notes: &mut Vec<String>,
+) -> Option<PathBuf> {
+    let named = environment.lock.as_ref().filter(|list| !list.is_empty());
+    match (given, named) {
+        (Some(list), _) => Some(list),
+        (None, Some(_)) if environment.elevated => {
+            notes.push(format!(
+                "{LOCK_VARIABLE} is ignored: the program runs with more rights than its caller (set-uid or set-gid)"
+            ));
+            None
+        }
+        (None, named) => named.map(PathBuf::from),
+    }
 }
 
 impl Lock {

@@ -4,7 +4,7 @@ mod opener;
 mod scan;
 mod system;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -13,8 +13,9 @@ use ncz_codec::{CodecType, Dialect};
 pub use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
 use crate::error::{NotFound, Wanted};
 use crate::known;
+use crate::lock::{self, Lock, LockError};
 use crate::pair::Prefer;
-use crate::report::Report;
+use crate::report::{Report, Verdict};
 use crate::search_path::{Environment, PathRequest, SearchPath};
 use crate::trace;
 use crate::trust::Trust;
@@ -41,6 +42,8 @@ pub struct Registry {
     path: SearchPath,
     prefer: Prefer,
     trust: Trust,
+    lock_file: Option<PathBuf>,
+    lock: Option<Result<Lock, LockError>>,
     builtins: Vec<&'static dyn CodecType>,
     json_halves: bool,
     /// Whether a built-in may be handed out before anything is searched.
@@ -58,6 +61,7 @@ pub struct Builder {
     request: PathRequest,
     prefer: Prefer,
     trust: Trust,
+    lock: Option<PathBuf>,
     builtins: bool,
 }
 
@@ -69,6 +73,7 @@ impl Registry {
             request: PathRequest::default(),
             prefer: Prefer::default(),
             trust: Trust::default(),
+            lock: None,
             builtins: true,
         }
     }
@@ -148,6 +153,23 @@ impl Registry {
         &self.path
     }
 
+    /// The list of plugins that may be used, if one is configured: its file.
+    pub fn lock_file(&self) -> Option<&Path> {
+        self.lock_file.as_deref()
+    }
+
+    /// The list of all plugins that are on the search path now, whatever list is configured, and those that are left
+    /// out, each with the reason. Opens none.
+    ///
+    /// # Errors
+    /// A plugin cannot be read, or has a name that a list cannot hold.
+    pub fn make_lock(&self) -> Result<(Lock, Vec<(PathBuf, String)>), LockError> {
+        let report = Scan::look(Rules { lock: None, ..self.rules() });
+        let refused = report.files().filter(|file| file.verdict == Verdict::Refused);
+        let refused = refused.map(|file| (file.path.clone(), file.reason.clone())).collect();
+        Ok((Lock::of(&report)?, refused))
+    }
+
     /// The story of an HDF5 id, a codec name or a file: what became of it, and why. Looks in the usual
     /// places that are not searched, too.
     pub fn why(&self, query: &str) -> Why {
@@ -162,7 +184,7 @@ impl Registry {
     fn scan(&self) -> &Scan {
         self.scan.get_or_init(|| {
             let start = Instant::now();
-            let scan = Scan::run(self.rules(), &System);
+            let scan = Scan::run(self.rules(), &System { lock: self.lock.as_ref() });
             trace::searched(&scan.report, start.elapsed());
             scan
         })
@@ -180,6 +202,7 @@ impl Registry {
             path: &self.path,
             prefer: self.prefer,
             trust: self.trust,
+            lock: self.lock.as_ref(),
             builtins: &self.builtins,
             json_halves: self.json_halves,
         }
@@ -213,6 +236,14 @@ impl Builder {
         self
     }
 
+    /// The file with the list of the plugins that may be used ([`lock`](crate::lock)), instead of the one that
+    /// `NCZ_PLUGIN_LOCK` names. If it cannot be read, no plugin is used.
+    #[must_use]
+    pub fn lock(mut self, list: PathBuf) -> Self {
+        self.lock = Some(list);
+        self
+    }
+
     /// Switches plugins off.
     #[must_use]
     pub fn no_plugins(mut self, off: bool) -> Self {
@@ -242,6 +273,8 @@ impl Builder {
         if trust != self.trust {
             path.notes.push("plugins of others are refused all the same: the program runs with more rights than its caller (set-uid or set-gid)".to_owned());
         }
+        let lock_file = lock::configured(self.lock, &environment, &mut path.notes);
+        let lock = lock_file.as_deref().map(Lock::read);
         let builtins = if self.builtins { ncz_codec::builtins() } else { Vec::new() };
         let nowhere = SearchPath { folders: Vec::new(), ..path.clone() };
         let rules = Rules {
@@ -249,16 +282,19 @@ impl Builder {
             path: &nowhere,
             prefer: self.prefer,
             trust,
+            lock: None,
             builtins: &builtins,
             json_halves: self.builtins,
         };
-        let own = Scan::run(rules, &System);
+        let own = Scan::run(rules, &System { lock: None });
         Registry {
             builtins_first: self.request.explicit.is_none() && self.prefer == Prefer::Builtins,
             own,
             path,
             prefer: self.prefer,
             trust,
+            lock_file,
+            lock,
             json_halves: self.builtins,
             builtins,
             environment,

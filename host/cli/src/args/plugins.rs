@@ -1,5 +1,7 @@
 //! Options of `ncz plugins`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::{TEMPLATE, Verbosity};
@@ -27,6 +29,7 @@ pub(crate) enum PluginsAction {
     Show(PluginsShow),
     Path(PluginsPath),
     Avail(PluginsAvail),
+    Lock(PluginsLock),
 }
 
 /// Show every codec and every file of the search path (what `ncz plugins` does).
@@ -95,6 +98,26 @@ pub(crate) struct PluginsPath {
 pub(crate) struct PluginsAvail {
     /// A filter number or a codec's name
     pub(crate) what: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+/// Make a list of the plugins that may be used, with the SHA-256 of each: what is on the search path now.
+#[derive(Debug, Clone, Args)]
+#[command(
+    help_template = TEMPLATE,
+    before_help = "Example: ncz plugins lock --output plugins.lock\n         ncz dump in.zarr --plugin-lock plugins.lock\n         ncz plugins lock --output plugins.lock --check"
+)]
+pub(crate) struct PluginsLock {
+    /// The list; without it the one in use (--plugin-lock or NCZ_PLUGIN_LOCK), else ncz-plugins.lock
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Compare the list with what is on the search path, and write nothing
+    #[arg(long)]
+    pub(crate) check: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,7 +5,7 @@ use std::io::Write;
 use ncz::codec::{ByteOrder, Container, Dialect, Dtype, Env, Kind};
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage};
-use ncz::registry::spec::{ChainSpec, format_spec_text, stored_codec_json};
+use ncz::registry::spec::{ChainSpec, format_spec_text, generic, stored_codec_json};
 use serde_json::{Value, json};
 
 use crate::args::{Codec, ContainerArg};
@@ -92,7 +92,10 @@ impl Spelled {
                 .iter()
                 .map(|stage| (stage.info.name.to_string(), stage.info.filter_id, stage.origin.clone()))
                 .collect(),
-            notes: stages.iter().flat_map(|stage| stage.notes.clone()).collect(),
+            notes: stages
+                .iter()
+                .flat_map(|stage| stage.notes.iter().cloned().chain(by_number(stage)))
+                .collect(),
             text: params.as_ref().map(|params| filter_text(params)).map_err(Clone::clone),
             params,
             numcodecs: dialect_json(&stages, Dialect::Numcodecs),
@@ -256,6 +259,12 @@ fn dialect_json(stages: &[Stage], dialect: Dialect) -> Spelling<Vec<Value>> {
             stored_codec_json(&stage.info, &*stage.config, dialect).map_err(|error| with_causes(&error))
         })
         .collect()
+}
+
+/// What is to be said of a codec that metadata name by its filter number.
+pub(crate) fn by_number(stage: &Stage) -> Option<String> {
+    let id = stage.info.filter_id.filter(|_| stage.is_by_number())?;
+    Some(format!("filter {id} is written as {:?}, which no other program reads", generic::NAME))
 }
 
 fn filter_text(params: &[(u32, Vec<u32>)]) -> String {

@@ -1,5 +1,6 @@
 //! `ncz plugins`: what was found on the search path, and why a codec is used or not.
 
+mod lock;
 mod table;
 
 use std::io::Write;
@@ -31,6 +32,7 @@ pub(crate) fn run(
         Some(PluginsAction::Show(options)) => show(options, registry, out, style),
         Some(PluginsAction::Path(options)) => path(options, registry, out, style),
         Some(PluginsAction::Avail(options)) => avail(options, registry, out),
+        Some(PluginsAction::Lock(options)) => lock::run(options, registry, out, style),
     }
 }
 

@@ -8,10 +8,12 @@ use std::time::Instant;
 use ncz_codec::{CodecInfo, CodecType, Dialect};
 
 use super::opener::{Opened, Opener};
+use super::system::unusable;
 use crate::discover::{FolderScan, Found, Standing, discover};
 use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Held, Other};
 use crate::json_half::{BuiltinHalf, JSON_HALVES};
 use crate::lent::{Lent, Speech};
+use crate::lock::{Lock, LockError};
 use crate::pair::{Body, Candidate, Offer, Pairing, Part, Place, Prefer, State, pair};
 use crate::report::{
     CandidateReport, CodecReport, ConflictReport, FileReport, FolderReport, OfferReport, Report, Verdict,
@@ -36,6 +38,8 @@ pub(super) struct Rules<'a> {
     pub(super) path: &'a SearchPath,
     pub(super) prefer: Prefer,
     pub(super) trust: Trust,
+    /// The list that has to admit a library, if one is configured.
+    pub(super) lock: Option<&'a Result<Lock, LockError>>,
     /// The built-in codecs to use.
     pub(super) builtins: &'a [&'static dyn CodecType],
     /// Whether [`JSON_HALVES`] count.
@@ -99,6 +103,9 @@ impl Scan {
                     && !is_refused(rules.trust, (&folder, &trust), &mut file)
                 {
                     file.verdict = Verdict::Candidate;
+                    if let Some(reason) = rules.lock.and_then(|lock| denial(lock, &found.path)) {
+                        (file.verdict, file.reason) = (Verdict::Refused, reason);
+                    }
                 }
                 file
             }));
@@ -175,7 +182,7 @@ impl<H, N> Stock<H, N> {
         let start = Instant::now();
         let opened = opener.open(&found.path);
         file.load_time = Some(start.elapsed());
-        let Opened { natives, hdf5, nczarr, defaults, refused } = match opened {
+        let Opened { natives, hdf5, nczarr, defaults, bound, refused } = match opened {
             Ok(opened) => opened,
             Err(reason) => {
                 file.verdict = Verdict::Refused;
@@ -183,6 +190,7 @@ impl<H, N> Stock<H, N> {
                 return;
             }
         };
+        file.bound = bound;
         file.notes.extend(refused);
         if symbols.exports.has_draft_codec() && nczarr.is_none() {
             file.notes.push("its codec half has a draft codec record (2021)".into());
@@ -551,6 +559,7 @@ fn blank(found: &Found) -> FileReport {
         offers: Vec::new(),
         needed: Vec::new(),
         undefined_h5: Vec::new(),
+        bound: None,
         trust: found.trust.clone(),
         load_time: None,
         notes: Vec::new(),
@@ -567,6 +576,14 @@ fn is_refused(trust: Trust, folder: (&Path, &[TrustNote]), file: &mut FileReport
     file.verdict = Verdict::Refused;
     file.reason = reason;
     true
+}
+
+/// Why a list does not admit a plugin, if so.
+fn denial(lock: &Result<Lock, LockError>, path: &Path) -> Option<String> {
+    match lock {
+        Ok(lock) => lock.admit(path).err().map(|denied| denied.to_string()),
+        Err(error) => Some(unusable(error)),
+    }
 }
 
 /// Reads the symbols of a file that may be a plugin; the report gets them, or the reason why not.

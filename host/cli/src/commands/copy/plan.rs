@@ -11,6 +11,7 @@ use ncz::registry::spec::ChainSpec;
 
 use crate::args::{Copy, NccopyRules};
 use crate::chunk_spec::{self, ChunkRequest, Shape};
+use crate::commands::codec::by_number;
 use crate::dataset::unknown_variable;
 use crate::error::CliError;
 use crate::filter_spec::{self, Decision, Request, Wish};
@@ -120,7 +121,7 @@ impl Plan {
         let format = format.unwrap_or(hierarchy.format);
         let mut plan = Self { variables: BTreeMap::new(), notes: Vec::new() };
         for request in &requests.codecs {
-            Self::check_codecs(request, &dataset.session().registry)?;
+            plan.notes.extend(Self::check_codecs(request, &dataset.session().registry)?);
         }
         // What is unreadable is told of by the engine.
         let is_copied =
@@ -165,9 +166,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Looks up the codecs of a request before anything is done.
-    fn check_codecs(request: &Request, registry: &Registry) -> Result<(), CliError> {
-        let Wish::Chain(spec) = &request.wish else { return Ok(()) };
+    /// Looks up the codecs of a request before anything is done; what is to be said of them is returned.
+    fn check_codecs(request: &Request, registry: &Registry) -> Result<Vec<String>, CliError> {
+        let Wish::Chain(spec) = &request.wish else { return Ok(Vec::new()) };
         let stages = spec
             .resolve(registry)
             .map_err(|source| CliError::Codec { text: request.given.to_string(), source: source.into() })?;
@@ -186,7 +187,7 @@ impl Plan {
             Some(note) => {
                 Err(CliError::Usage(format!("{}: {note}; correct it or leave it out", request.given)))
             }
-            None => Ok(()),
+            None => Ok(stages.iter().filter_map(by_number).collect()),
         }
     }
 

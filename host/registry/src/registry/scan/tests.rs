@@ -64,6 +64,7 @@ impl Opener for Names {
             stem.split('-').filter_map(|part| part.strip_prefix(word)?.parse().ok()).collect()
         };
         Ok(Opened {
+            bound: None,
             natives: ids("native").into_iter().map(|id| fake(format!("native{id}"), id)).collect(),
             hdf5: ids("hdf").first().map(|&id| (id, stem.contains("late"))),
             nczarr: ids("ncz").first().copied(),
@@ -129,6 +130,7 @@ impl Folders {
             path: &self.path,
             prefer: self.prefer,
             trust: self.trust,
+            lock: None,
             builtins: &self.builtins,
             json_halves: true,
         }
