@@ -1,0 +1,2 @@
+//! The lzf codec as a plugin for HDF5, netcdf-c and ncz.
+ncz_codec::export!(ncz_lzf::Lzf);

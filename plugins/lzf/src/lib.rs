@@ -1,0 +1,39 @@
+//! The lzf codec: fast compression of bytes, the one that every h5py has.
+//!
+//! # Names
+//! HDF5 filter 32000, numcodecs id `imagecodecs_lzf` (of the Python package imagecodecs; numcodecs itself has no such
+//! codec). No name in Zarr v3.
+//!
+//! # Parameters
+//! None. At work in HDF5 three words: the revision of h5py's filter, the version of liblzf, and the bytes of a chunk,
+//! which is a guess at what a stream decodes to. JSON has `header`, which must be `false`: imagecodecs can also write
+//! streams as the program lzf does, and HDF5 does not.
+//!
+//! # Example JSON
+//! ```
+//! use ncz_codec::{Codec, Dialect};
+//! use ncz_lzf::Lzf;
+//!
+//! let json = serde_json::json!({"header": false}); // {"id": "imagecodecs_lzf", "header": false}
+//! let lzf = Lzf::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new())?;
+//! assert_eq!(lzf, Lzf);
+//! assert_eq!(Some(&lzf.to_json(Dialect::Numcodecs)?), json.as_object());
+//! # Ok::<(), ncz_codec::CodecError>(())
+//! ```
+//!
+//! # Compatible implementations
+//! The stream is that of liblzf as h5py builds it, byte by byte. Where it would be longer than the data, h5py gives
+//! up and HDF5 stores the chunk as it is; here it is written all the same, and h5py reads it. The stream has neither
+//! a length nor a checksum. It is cut for certain if it ends within a piece, or decodes to less than the chunk has
+//! where that is known; other damage can go unseen.
+
+#![forbid(unsafe_code)]
+
+mod codec;
+mod config;
+mod stream;
+
+pub use codec::{LzfCoder, LzfScratch};
+pub use config::Lzf;
+
+ncz_codec::register!(Lzf);
