@@ -9,6 +9,8 @@ mod datatype;
 mod library;
 mod plist;
 mod space;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::c_char;
 

@@ -100,7 +100,7 @@ unsafe extern "C" fn convert(
         // SAFETY: HDF5's contract: the buffer holds `count` elements of the larger of the two types, which
         // have one size here; it is not NULL, and the length fits an allocation.
         let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) };
-        bytes.chunks_exact_mut(to.innermost().size).for_each(<[u8]>::reverse);
+        to.swap(bytes);
         Some(0)
     })
 }
@@ -156,6 +156,11 @@ impl Type {
             native.offset = 0;
         }
         native
+    }
+
+    /// Turns the bytes of each number round.
+    pub(super) fn swap(&self, elements: &mut [u8]) {
+        elements.chunks_exact_mut(self.innermost().size.max(1)).for_each(<[u8]>::reverse);
     }
 
     /// Whether elements become those of `to` by turning their bytes round; `None` if that is not enough.

@@ -246,7 +246,7 @@ unsafe extern "C" fn fill_value(plist: i64, ty: i64, value: *mut c_void) -> i32 
                 None => vec![0; ty.size],
             };
             if session.dataset.fill.is_some() && own.swaps_to(&ty)? {
-                bytes.reverse();
+                ty.swap(&mut bytes);
             }
             if value.is_null() {
                 return None;
