@@ -176,7 +176,7 @@ impl Plan {
         // without remarks, which the same configuration as JSON has.
         let as_json = |stage: &Stage| {
             // Without a size it takes that of the elements, where JSON cannot leave it open without a remark.
-            let id = stage.info.filter_id.filter(|id| *id != SHUFFLE)?;
+            let id = stage.info.filter_id.filter(|id| *id != SHUFFLE && !stage.is_by_number())?;
             let json = stage.config.to_json(Dialect::Numcodecs).ok()?;
             let entry = registry.by_id(id).ok()?;
             let mut notes = Vec::new();
