@@ -44,6 +44,8 @@ pub enum CodecOrigin {
         face: Face,
         /// Who gives the codec half, if it is not the same library.
         codec_half: Option<HalfOrigin>,
+        /// Whether it runs in worker processes.
+        isolated: bool,
     },
 }
 
@@ -153,9 +155,15 @@ impl fmt::Display for CodecOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Builtin => f.write_str("built-in"),
-            Self::Plugin { path, face, codec_half: None } => write!(f, "{} ({face})", path.display()),
-            Self::Plugin { path, face, codec_half: Some(half) } => {
-                write!(f, "{} ({face}; codec half: {half})", path.display())
+            Self::Plugin { path, face, codec_half, isolated } => {
+                write!(f, "{} ({face}", path.display())?;
+                if *isolated {
+                    f.write_str(", in a worker process")?;
+                }
+                match codec_half {
+                    Some(half) => write!(f, "; codec half: {half})"),
+                    None => f.write_str(")"),
+                }
             }
         }
     }

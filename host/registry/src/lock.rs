@@ -190,6 +190,18 @@ impl Lock {
         }
     }
 
+    /// The part of the list that says something of the file at `path`, links resolved.
+    pub(crate) fn only(&self, path: &Path) -> Self {
+        let plugin = self.plugins.get_key_value(path);
+        Self { plugins: plugin.map(|(path, content)| (path.clone(), *content)).into_iter().collect() }
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote.
+    pub(crate) fn from_text(text: &str) -> Result<Self, String> {
+        let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Self::from_json(&value)
+    }
+
     /// In what `now` differs from this list, sorted by path.
     pub fn differences(&self, now: &Self) -> Vec<Difference> {
         let paths: std::collections::BTreeSet<_> = self.plugins.keys().chain(now.plugins.keys()).collect();

@@ -13,6 +13,7 @@ use ncz_codec::{CodecType, Dialect};
 pub use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
 use crate::error::{NotFound, Wanted};
 use crate::known;
+use crate::isolate::{Isolation, Which};
 use crate::lock::{self, Lock, LockError};
 use crate::pair::Prefer;
 use crate::report::{Report, Verdict};
@@ -44,6 +45,7 @@ pub struct Registry {
     trust: Trust,
     lock_file: Option<PathBuf>,
     lock: Option<Result<Lock, LockError>>,
+    isolation: Isolation,
     builtins: Vec<&'static dyn CodecType>,
     json_halves: bool,
     /// Whether a built-in may be handed out before anything is searched.
@@ -62,6 +64,7 @@ pub struct Builder {
     prefer: Prefer,
     trust: Trust,
     lock: Option<PathBuf>,
+    isolation: Isolation,
     builtins: bool,
 }
 
@@ -74,6 +77,7 @@ impl Registry {
             prefer: Prefer::default(),
             trust: Trust::default(),
             lock: None,
+            isolation: Isolation::NONE,
             builtins: true,
         }
     }
@@ -184,10 +188,22 @@ impl Registry {
     fn scan(&self) -> &Scan {
         self.scan.get_or_init(|| {
             let start = Instant::now();
-            let scan = Scan::run(self.rules(), &System { lock: self.lock.as_ref() });
+            let system = System { lock: self.lock.as_ref(), isolation: &self.isolation };
+            let mut scan = Scan::run(self.rules(), &system);
+            self.note_not_isolated(&mut scan.report);
             trace::searched(&scan.report, start.elapsed());
             scan
         })
+    }
+
+    /// What somebody wanted isolated and is not: a name may be mistyped.
+    fn note_not_isolated(&self, report: &mut Report) {
+        let Which::Only(selected) = &self.isolation.which else { return };
+        for selected in selected {
+            if !selected.is_found_in(report) {
+                report.notes.push(format!("nothing is isolated by {selected}: no library with C faces has it"));
+            }
+        }
     }
 
     /// A codec that is handed out.
@@ -244,6 +260,13 @@ impl Builder {
         self
     }
 
+    /// Which libraries run in worker processes; none unless this says otherwise.
+    #[must_use]
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
     /// Switches plugins off.
     #[must_use]
     pub fn no_plugins(mut self, off: bool) -> Self {
@@ -286,7 +309,7 @@ impl Builder {
             builtins: &builtins,
             json_halves: self.builtins,
         };
-        let own = Scan::run(rules, &System { lock: None });
+        let own = Scan::run(rules, &System { lock: None, isolation: &Isolation::NONE });
         Registry {
             builtins_first: self.request.explicit.is_none() && self.prefer == Prefer::Builtins,
             own,
@@ -295,6 +318,7 @@ impl Builder {
             trust,
             lock_file,
             lock,
+            isolation: self.isolation,
             json_halves: self.builtins,
             builtins,
             environment,

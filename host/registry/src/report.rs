@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::discover::FolderState;
 use crate::entry::{CodecOrigin, Face};
+use crate::load::Bound;
 use crate::search_path::{Folder, SwitchedOff};
 use crate::symbols::Needed;
 use crate::trust::TrustNote;
@@ -88,8 +89,12 @@ pub struct FileReport {
     pub needed: Vec<Needed>,
     /// The functions and variables of libhdf5 that it expects from elsewhere.
     pub undefined_h5: Vec<String>,
+    /// Who answers what it asks of libhdf5 or libnetcdf, once it is open.
+    pub bound: Option<Bound>,
     /// Who else may change it.
     pub trust: Vec<TrustNote>,
+    /// Whether it runs in worker processes.
+    pub isolated: bool,
     /// How long opening took.
     pub load_time: Option<Duration>,
     /// Further remarks, such as parts that were refused.
@@ -202,7 +207,9 @@ impl FileReport {
             "offers": self.offers.iter().map(offer).collect::<Vec<_>>(),
             "needed": self.needed.iter().map(needed).collect::<Vec<_>>(),
             "undefined_h5": self.undefined_h5,
+            "bound": self.bound.as_ref().map(ToString::to_string),
             "trust": self.trust.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "isolated": self.isolated,
             "load_ms": self.load_time.map(|time| time.as_secs_f64() * 1e3),
             "notes": self.notes,
         })
@@ -228,11 +235,12 @@ impl CandidateReport {
             CodecOrigin::Builtin => {
                 object.insert("origin".into(), "built-in".into());
             }
-            CodecOrigin::Plugin { path, face, codec_half } => {
+            CodecOrigin::Plugin { path, face, codec_half, isolated } => {
                 object.insert("origin".into(), "plugin".into());
                 object.insert("path".into(), text(path).into());
                 object.insert("face".into(), face.to_string().into());
                 object.insert("codec_half".into(), codec_half.as_ref().map(ToString::to_string).into());
+                object.insert("isolated".into(), (*isolated).into());
             }
         }
         object.insert("used".into(), self.used.into());

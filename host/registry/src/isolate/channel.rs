@@ -82,10 +82,6 @@ impl Channel {
         let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
         self.received.is_empty() && poll(&mut polled, Some(&rustix::time::Timespec::default())) == Ok(0)
     }
-
-    pub(super) fn socket(&self) -> &UnixStream {
-        &self.socket
-    }
 }
 
 impl AsFd for Channel {

@@ -13,7 +13,8 @@ use super::memory::Shared;
 use super::message::{Reply, Request, Run};
 use super::pool::Pool;
 use super::process::{Limits, Process};
-use crate::load::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
+use crate::load::{Bound, Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
+use crate::lock::Lock;
 
 /// What a library offers from within workers.
 pub(crate) struct Halves {
@@ -25,6 +26,8 @@ pub(crate) struct Halves {
     pub(crate) codec: Option<Arc<dyn JsonHalf>>,
     /// Codec halves for filters of other libraries.
     pub(crate) defaults: Vec<Arc<dyn JsonHalf>>,
+    /// Whom the library asks, if that is known.
+    pub(crate) bound: Option<Bound>,
     /// Parts that are refused, each with its reason.
     pub(crate) refused: Vec<String>,
 }
@@ -43,13 +46,18 @@ struct WorkerCodec {
     half: usize,
 }
 
-/// Opens the library at `path` in a worker. This process does not open it.
+/// Opens the library at `path`, which the list has to admit if there is one, in a worker. This process does not open
+/// it.
 ///
 /// # Errors
 /// The reason, as a fragment: there is no worker program, or the library ends the worker, or the loader refuses it.
-pub(crate) fn open(path: &Path, isolation: &Isolation) -> std::result::Result<Halves, String> {
+pub(crate) fn open(
+    path: &Path,
+    isolation: &Isolation,
+    lock: Option<&Lock>,
+) -> std::result::Result<Halves, String> {
     let path = path.canonicalize().map_err(|error| format!("cannot be read: {error}"))?;
-    let pool = Pool::open(&path, isolation).map_err(|error| error.to_string())?;
+    let pool = Pool::open(&path, isolation, lock).map_err(|error| error.to_string())?;
     let records = pool.records();
     let filter = records.filter.clone().map(|facts| {
         let half = WorkerFilter { pool: Arc::clone(&pool), facts };
@@ -65,6 +73,7 @@ pub(crate) fn open(path: &Path, isolation: &Isolation) -> std::result::Result<Ha
         filter,
         codec: own.into_iter().next(),
         defaults: codecs.collect(),
+        bound: records.bound.clone(),
         refused: records.refused.clone(),
     })
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ncz_codec::abi::hdf5;
 use ncz_codec::{CodecError, Container, Env, Repr, wire};
 
-use crate::load::{Direction, FilterFacts, JsonFacts, Modified, Variable};
+use crate::load::{Bound, Direction, FilterFacts, JsonFacts, Modified, Variable};
 
 /// Changes with every change of the messages. Host and worker must also be of one release, so this only serves those
 /// who build from a tree.
@@ -19,6 +19,8 @@ const NAME_MAX: usize = 1024;
 const PARAMS_MAX: usize = 1 << 16;
 /// The most codec halves of one library.
 const HALVES_MAX: usize = 4096;
+/// The longest list of one plugin.
+const LOCK_MAX: usize = 1 << 16;
 /// The longest text of an error.
 const TEXT_MAX: usize = 4096;
 
@@ -30,6 +32,8 @@ pub(super) enum Request {
         path: PathBuf,
         /// The address space that it may take.
         memory: u64,
+        /// A list of plugins in JSON that has to admit it.
+        lock: Option<String>,
     },
     SetLocal {
         given: Vec<u32>,
@@ -94,6 +98,8 @@ pub(super) struct Records {
     /// Its codec halves. The first `own` belong to its filter, the others are for filters of other libraries.
     pub(super) json: Vec<JsonFacts>,
     pub(super) own: usize,
+    /// Whom the library asks.
+    pub(super) bound: Option<Bound>,
     /// Parts that are refused, each with its reason.
     pub(super) refused: Vec<String>,
 }
@@ -108,10 +114,14 @@ impl Request {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
-            Self::Open { path, memory } => {
+            Self::Open { path, memory, lock } => {
                 out.push(0);
                 put_u64(&mut out, *memory);
                 put_bytes(&mut out, path.as_os_str().as_bytes());
+                out.push(lock.is_some().into());
+                if let Some(lock) = lock {
+                    put_bytes(&mut out, lock.as_bytes());
+                }
             }
             Self::SetLocal { given, variable } => {
                 out.push(1);
@@ -150,9 +160,9 @@ impl Request {
         let mut bytes = Bytes(bytes);
         let request = match bytes.u8()? {
             0 => {
-                let memory = bytes.u64()?;
-                let path = Path::new(OsStr::from_bytes(bytes.bytes()?)).to_owned();
-                Self::Open { path, memory }
+                let (memory, path) = (bytes.u64()?, bytes.path()?);
+                let lock = if bytes.flag()? { Some(bytes.text(LOCK_MAX)?) } else { None };
+                Self::Open { path, memory, lock }
             }
             1 => Self::SetLocal { given: bytes.words()?, variable: bytes.variable()? },
             2 => Self::ToParams { half: bytes.usize()?, json: bytes.text(usize::MAX)? },
@@ -168,14 +178,6 @@ impl Request {
             _ => return Err(Malformed),
         };
         bytes.end(request)
-    }
-}
-
-impl Run {
-    /// Whether both regions lie within the memory, and apart.
-    pub(super) fn is_sound(&self) -> bool {
-        let (at, len) = self.output;
-        self.input <= at && at.checked_add(len).is_some_and(|end| end <= self.shared)
     }
 }
 
@@ -268,6 +270,7 @@ impl Records {
             put_bytes(out, facts.codec_id.as_bytes());
             out.push(facts.has_modify_parameters.into());
         }
+        put_bound(out, self.bound.as_ref());
         put_u64(out, self.refused.len() as u64);
         self.refused.iter().for_each(|reason| put_text(out, reason));
     }
@@ -293,9 +296,14 @@ impl Records {
             if facts.codec_id.is_empty() { Err(Malformed) } else { Ok(facts) }
         });
         let json = json.collect::<Read<Vec<_>>>()?;
+        let bound = bytes.bound()?;
         let refused =
             (0..bytes.count(HALVES_MAX)?).map(|_| bytes.plain(TEXT_MAX)).collect::<Read<Vec<_>>>()?;
-        if own > json.len() { Err(Malformed) } else { Ok(Self { natives, filter, json, own, refused }) }
+        if own > json.len() {
+            Err(Malformed)
+        } else {
+            Ok(Self { natives, filter, json, own, bound, refused })
+        }
     }
 }
 
@@ -320,6 +328,21 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
 fn put_words(out: &mut Vec<u8>, words: &[u32]) {
     put_u64(out, words.len() as u64);
     words.iter().for_each(|word| put_u32(out, *word));
+}
+
+fn put_bound(out: &mut Vec<u8>, bound: Option<&Bound>) {
+    let mut put = |kind, text: &[u8]| {
+        out.push(kind);
+        put_bytes(out, text);
+    };
+    match bound {
+        None => put(0, b""),
+        Some(Bound::Nothing) => put(1, b""),
+        Some(Bound::Shim) => put(2, b""),
+        Some(Bound::Hdf5(file)) => put(3, file.as_os_str().as_bytes()),
+        Some(Bound::Netcdf(file)) => put(4, file.as_os_str().as_bytes()),
+        Some(Bound::Nobody(reason)) => put(5, &reason.as_bytes()[..reason.floor_char_boundary(TEXT_MAX)]),
+    }
 }
 
 /// As the native face tells a plugin of its input.
@@ -399,6 +422,24 @@ impl<'a> Bytes<'a> {
         if range.contains(&id) { Ok(id) } else { Err(Malformed) }
     }
 
+    fn path(&mut self) -> Read<PathBuf> {
+        Ok(Path::new(OsStr::from_bytes(self.bytes()?)).to_owned())
+    }
+
+    fn bound(&mut self) -> Read<Option<Bound>> {
+        let kind = self.u8()?;
+        Ok(match kind {
+            3 => Some(Bound::Hdf5(self.path()?)),
+            4 => Some(Bound::Netcdf(self.path()?)),
+            5 => Some(Bound::Nobody(self.plain(TEXT_MAX)?)),
+            0..=2 if !self.bytes()?.is_empty() => return Err(Malformed),
+            0 => None,
+            1 => Some(Bound::Nothing),
+            2 => Some(Bound::Shim),
+            _ => return Err(Malformed),
+        })
+    }
+
     fn words(&mut self) -> Read<Vec<u32>> {
         let bytes = self.count(PARAMS_MAX).and_then(|count| self.take(4 * count))?;
         let (words, _) = bytes.as_chunks();
@@ -432,7 +473,8 @@ mod tests {
         let run =
             Run { direction: Direction::Decode, params: vec![], input: 10, output: (64, 100), shared: 4096 };
         vec![
-            Request::Open { path: "/a/libx.so".into(), memory: 1 << 40 },
+            Request::Open { path: "/a/libx.so".into(), memory: 1 << 40, lock: None },
+            Request::Open { path: "/a/libx.so".into(), memory: 0, lock: Some("{}".into()) },
             Request::SetLocal { given: vec![1, u32::MAX], variable: variable.clone() },
             Request::ToParams { half: 3, json: r#"{"level":5}"#.into() },
             Request::ToJson { half: 0, params: vec![7] },
@@ -456,6 +498,7 @@ mod tests {
             filter: Some(filter),
             json: vec![json],
             own: 1,
+            bound: Some(Bound::Hdf5("/a".into())),
             refused: vec!["why".into()],
         };
         vec![
@@ -519,16 +562,5 @@ mod tests {
         assert_eq!(change(&|records| records.json[0].codec_id = long.clone()), Err(Malformed));
         let text = Reply::Refused("red \x1b[31m\n".into());
         assert_eq!(Reply::from_bytes(&text.to_bytes()), Ok(Reply::Refused("red  [31m ".into())));
-    }
-
-    #[test]
-    fn regions_that_overlap_or_leave_the_memory_are_unsound() {
-        let run = |input, output, shared| {
-            Run { direction: Direction::Encode, params: vec![], input, output, shared }.is_sound()
-        };
-        assert!(run(10, (64, 100), 164));
-        assert!(!run(65, (64, 100), 164));
-        assert!(!run(10, (64, 101), 164));
-        assert!(!run(10, (usize::MAX, 2), 164));
     }
 }

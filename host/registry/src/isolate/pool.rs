@@ -13,6 +13,7 @@ use super::end::End;
 use super::message::{PROTOCOL, Records, Reply, Request};
 use super::process::{Limits, Process};
 use super::{Isolation, WORKER_PROGRAM};
+use crate::lock::Lock;
 
 /// How long a program may take to say that it is a worker.
 const GREETING: Duration = Duration::from_secs(30);
@@ -45,6 +46,8 @@ pub(super) enum StartError {
 /// The workers of one library. They start when they are needed; dropping ends them.
 pub(super) struct Pool {
     library: PathBuf,
+    /// The part of the list of plugins that admits the library, in JSON, if there is a list.
+    lock: Option<String>,
     program: PathBuf,
     most: usize,
     memory: u64,
@@ -67,7 +70,11 @@ struct State {
 
 impl Pool {
     /// Opens `library` in a first worker, which stays for the first call.
-    pub(super) fn open(library: &Path, isolation: &Isolation) -> Result<Arc<Self>, StartError> {
+    pub(super) fn open(
+        library: &Path,
+        isolation: &Isolation,
+        lock: Option<&Lock>,
+    ) -> Result<Arc<Self>, StartError> {
         let program = match &isolation.worker {
             Some(program) => program.clone(),
             None => {
@@ -78,6 +85,7 @@ impl Pool {
         let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let mut pool = Self {
             library: library.to_owned(),
+            lock: lock.map(|lock| lock.only(library).to_json().to_string()),
             program,
             most: isolation.workers.map_or_else(processors, NonZeroUsize::get),
             memory: isolation.memory,
@@ -191,7 +199,7 @@ impl Pool {
                 return Err(StartError::NoWorker { program: program(), end, words: worker.last_words() });
             }
         }
-        let open = Request::Open { path: self.library.clone(), memory: self.memory };
+        let open = Request::Open { path: self.library.clone(), memory: self.memory, lock: self.lock.clone() };
         match worker.call(&open, Limits { wall: self.limits.cpu.max(GREETING), ..self.limits }) {
             Ok(Reply::Opened(records)) => Ok((worker, records)),
             Ok(Reply::Refused(reason)) => Err(StartError::Refused(reason)),

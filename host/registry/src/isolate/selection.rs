@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::str::FromStr;
 
+use crate::report::{Report, Verdict};
+
 /// Which libraries run in worker processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Which {
@@ -30,6 +32,23 @@ pub enum Selected {
 }
 
 impl Selected {
+    /// The number, if it is one.
+    pub(crate) fn id(&self) -> Option<u32> {
+        match self {
+            Self::Id(id) => Some(*id),
+            Self::Name(_) | Self::Path(_) => None,
+        }
+    }
+
+    /// Whether something of a report is meant, and isolated therefore.
+    pub(crate) fn is_found_in(&self, report: &Report) -> bool {
+        let mut isolated = report.files().filter(|file| file.isolated || file.verdict == Verdict::Refused);
+        match self {
+            Self::Id(id) => isolated.any(|file| file.offers.iter().any(|offer| offer.id == Some(*id))),
+            Self::Name(_) | Self::Path(_) => isolated.any(|file| self.is_file(&file.path)),
+        }
+    }
+
     /// Whether the file is meant by its name or path.
     pub(crate) fn is_file(&self, path: &Path) -> bool {
         match self {

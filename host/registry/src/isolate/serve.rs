@@ -19,7 +19,9 @@ use super::MARK;
 use super::channel::{Channel, Received};
 use super::memory::Shared;
 use super::message::{PROTOCOL, Records, Reply, Request, Run};
+use crate::error::with_sources;
 use crate::load::{self, CodecHalf, FilterHalf, Hdf5Half, JsonHalf, Library, LoadError};
+use crate::lock::Lock;
 
 /// Plugins that close or write to descriptors use low numbers; a worker's own are moved up to here, if so many are
 /// allowed.
@@ -136,10 +138,10 @@ impl Worker {
 
     fn answer(&mut self, request: Request) -> io::Result<Reply> {
         let Some(served) = &self.served else {
-            let Request::Open { path, memory } = request else { return Err(nonsense()) };
+            let Request::Open { path, memory, lock } = request else { return Err(nonsense()) };
             self.limits.memory = memory;
             self.limits.set(self.shared.len())?;
-            let opened = Served::open(&path);
+            let opened = Served::open(&path, lock.as_deref());
             return Ok(match opened {
                 Ok((served, records)) => {
                     self.served = Some(served);
@@ -178,12 +180,13 @@ impl Worker {
 }
 
 impl Served {
-    fn open(path: &Path) -> Result<(Self, Records), String> {
-        let library = load::open(path).map_err(|error| match error {
+    fn open(path: &Path, lock: Option<&str>) -> Result<(Self, Records), String> {
+        let lock = lock.map(Lock::from_text).transpose()?;
+        let library = load::open_listed(path, lock.as_ref()).map_err(|error| match error {
             LoadError::Unreadable(source) => format!("cannot be read: {source}"),
-            other => other.to_string(),
+            other => with_sources(&other),
         })?;
-        let mut records = Records::default();
+        let mut records = Records { bound: Some(library.bound().clone()), ..Records::default() };
         match library.native() {
             Ok(codecs) => records.natives = codecs.len(),
             Err(error) => records.refused.push(format!("native face: {error}")),

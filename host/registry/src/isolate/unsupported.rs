@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::Isolation;
-use crate::load::{FilterHalf, JsonHalf};
+use crate::load::{Bound, FilterHalf, JsonHalf};
+use crate::lock::Lock;
 
 const REASON: &str = "worker processes are not supported on this system, only on Linux";
 
@@ -15,6 +16,9 @@ pub(crate) struct Halves {
     pub(crate) filter: Option<Arc<dyn FilterHalf>>,
     pub(crate) codec: Option<Arc<dyn JsonHalf>>,
     pub(crate) defaults: Vec<Arc<dyn JsonHalf>>,
+    /// Whom the library asks, if that is known.
+    pub(crate) bound: Option<Bound>,
+    /// Parts that are refused, each with its reason.
     pub(crate) refused: Vec<String>,
 }
 
@@ -22,7 +26,7 @@ pub(crate) struct Halves {
 ///
 /// # Errors
 /// Always: there are no workers here.
-pub(crate) fn open(_: &Path, _: &Isolation) -> Result<Halves, String> {
+pub(crate) fn open(_: &Path, _: &Isolation, _: Option<&Lock>) -> Result<Halves, String> {
     Err(REASON.to_owned())
 }
 

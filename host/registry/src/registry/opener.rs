@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use ncz_codec::CodecType;
 
+use crate::load::Bound;
+
 /// Opens libraries and makes codecs of their halves.
 pub(super) trait Opener {
     /// The HDF5 half of a library.
@@ -35,6 +37,10 @@ pub(super) struct Opened<H, N> {
     pub(super) nczarr: Option<N>,
     /// Codec halves for filters of other libraries.
     pub(super) defaults: Vec<N>,
+    /// Whom the library asks, if that is known.
+    pub(super) bound: Option<Bound>,
+    /// Whether it was opened in a worker process, and not in this one.
+    pub(super) isolated: bool,
     /// Parts that are refused, each with its reason.
     pub(super) refused: Vec<String>,
 }

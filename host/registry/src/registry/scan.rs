@@ -1,6 +1,6 @@
 //! The four steps in a row: search path, discovery, loading, pairing; and the report on them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -130,12 +130,19 @@ struct Stock<H, N> {
     titles: Vec<String>,
     /// The libraries that were opened, in the order of the search.
     libraries: Vec<PathBuf>,
+    /// Those of them that run in worker processes.
+    isolated: HashSet<PathBuf>,
 }
 
 impl<H, N> Stock<H, N> {
     fn with_builtins(rules: Rules<'_>) -> Self {
-        let mut stock =
-            Self { offers: Vec::new(), sources: Vec::new(), titles: Vec::new(), libraries: Vec::new() };
+        let mut stock = Self {
+            offers: Vec::new(),
+            sources: Vec::new(),
+            titles: Vec::new(),
+            libraries: Vec::new(),
+            isolated: HashSet::new(),
+        };
         for &codec in rules.builtins {
             let info = codec.info();
             stock.add(Part::Whole, info.filter_id, names_of(info), None, Place::Builtin, &info.name, || {
@@ -182,7 +189,7 @@ impl<H, N> Stock<H, N> {
         let start = Instant::now();
         let opened = opener.open(&found.path);
         file.load_time = Some(start.elapsed());
-        let Opened { natives, hdf5, nczarr, defaults, bound, refused } = match opened {
+        let Opened { natives, hdf5, nczarr, defaults, bound, isolated, refused } = match opened {
             Ok(opened) => opened,
             Err(reason) => {
                 file.verdict = Verdict::Refused;
@@ -192,11 +199,15 @@ impl<H, N> Stock<H, N> {
         };
         file.bound = bound;
         file.notes.extend(refused);
+        file.isolated = isolated;
         if symbols.exports.has_draft_codec() && nczarr.is_none() {
             file.notes.push("its codec half has a draft codec record (2021)".into());
         }
         let library = Some(self.libraries.len());
         self.libraries.push(found.path.clone());
+        if isolated {
+            self.isolated.insert(found.path.clone());
+        }
         let place = Place::Plugin(folder.origin);
         for native in natives {
             let info = native.info().clone();
@@ -368,7 +379,8 @@ impl<O: Opener> Assembly<'_, O> {
                 (Face::Hdf5AndNczarr, half)
             }
         };
-        CodecOrigin::Plugin { path: path.to_owned(), face, codec_half }
+        let isolated = self.stock.isolated.contains(path);
+        CodecOrigin::Plugin { path: path.to_owned(), face, codec_half, isolated }
     }
 
     /// The environment is not always the user's choice, and neither is being passed over.
@@ -561,6 +573,7 @@ fn blank(found: &Found) -> FileReport {
         undefined_h5: Vec::new(),
         bound: None,
         trust: found.trust.clone(),
+        isolated: false,
         load_time: None,
         notes: Vec::new(),
     }

@@ -78,6 +78,7 @@ fn one_face_alone_is_one_library_and_two_of_them_are_a_codec() {
         path: folder.path().join("libmy_h5delta8_filter.so"),
         face: Face::Hdf5AndNczarr,
         codec_half: Some(HalfOrigin::Library(folder.path().join("libmy_nczdelta8.so"))),
+        isolated: false,
     };
     assert_eq!(*registry.by_name(Dialect::Numcodecs, RUST.name).unwrap().origin(), expected);
     h5py_and_netcdf_use_it(&RUST, &["netcdf"], folder.path());
@@ -184,7 +185,7 @@ fn ncz_runs_it(filter: &Filter, folder: &Path, library: &str) {
     let registry = plugins(&[folder]);
     for entry in [registry.by_id(filter.id), registry.by_name(Dialect::Numcodecs, filter.name)] {
         let path = folder.join(library);
-        let expected = CodecOrigin::Plugin { path, face: Face::Native, codec_half: None };
+        let expected = CodecOrigin::Plugin { path, face: Face::Native, codec_half: None, isolated: false };
         assert_eq!(*entry.unwrap().origin(), expected);
     }
     let chunk: Vec<u8> = (0..900_u32).flat_map(|n| (n * n * 7 / 3).to_le_bytes()).collect();

@@ -65,6 +65,7 @@ impl Opener for Names {
         };
         Ok(Opened {
             bound: None,
+            isolated: false,
             natives: ids("native").into_iter().map(|id| fake(format!("native{id}"), id)).collect(),
             hdf5: ids("hdf").first().map(|&id| (id, stem.contains("late"))),
             nczarr: ids("ncz").first().copied(),

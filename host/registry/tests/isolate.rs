@@ -1,0 +1,491 @@
+//! Libraries in worker processes: whatever happens to one costs a clear error, and nothing else.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ncz_codec::{AnyCoder, CodecError, ErrorKind};
+use ncz_registry::isolate::{Isolation, Which};
+use ncz_registry::registry::Registry;
+use ncz_registry::report::Verdict;
+use ncz_test_support::{build_plugins, plugin, program, run, workspace_root};
+
+/// The filter of `faulty.c`.
+const FAULTY: u32 = 40_400;
+/// Set in a process that a test starts of its own program; says which part it plays.
+const ROLE: &str = "NCZ_TEST_ROLE";
+
+/// The worker program, which cargo builds with the tests.
+fn worker() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let worker = tests.ancestors().nth(2).unwrap().join("examples/worker");
+    assert!(worker.is_file(), "cargo build -p ncz-registry --example worker makes {}", worker.display());
+    worker
+}
+
+/// A folder with the library of `faulty.c`; `None` is a skip that was announced.
+fn faulty(arguments: &[&str]) -> Option<tempfile::TempDir> {
+    let compiler = program("cc").ok()?;
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(compiler);
+    command.args(["-std=c99", "-shared", "-fPIC"]).args(arguments);
+    command.arg(workspace_root().join("host/registry/tests/isolate/faulty.c"));
+    command.arg("-o").arg(folder.path().join("libfaulty.so"));
+    run(&mut command, Duration::from_secs(60)).unwrap().success("cc").unwrap();
+    Some(folder)
+}
+
+fn isolation() -> Isolation {
+    Isolation {
+        which: Which::Foreign,
+        worker: Some(worker()),
+        workers: NonZeroUsize::new(1),
+        cpu_time: Duration::from_secs(20),
+        ..Isolation::default()
+    }
+}
+
+fn registry(folder: &Path, isolation: Isolation) -> Registry {
+    Registry::builder().plugin_path(vec![folder.to_owned()]).builtins(false).isolation(isolation).build()
+}
+
+fn coder(registry: &Registry, id: u32) -> Arc<dyn AnyCoder> {
+    registry.by_id(id).unwrap().codec().coder(&[]).unwrap()
+}
+
+/// Decodes `text` as the filter of `faulty.c` has encoded it.
+fn decode(coder: &dyn AnyCoder, text: &[u8]) -> Result<Vec<u8>, CodecError> {
+    let stored: Vec<u8> = text.iter().map(|byte| !byte).collect();
+    let mut output = vec![0; text.len()];
+    let len = coder.decode(&mut coder.scratch(), &stored, &mut output)?;
+    output.truncate(len);
+    Ok(output)
+}
+
+/// The same in a worker of its own set-up, and then a good call.
+fn error_of(folder: &Path, isolation: Isolation, text: &[u8]) -> String {
+    let registry = registry(folder, isolation);
+    let coder = coder(&registry, FAULTY);
+    let error = decode(&*coder, text).unwrap_err();
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well", "after {error}");
+    let what = format!("decoding {} bytes", text.len());
+    let error = error.to_string();
+    println!("{error}");
+    assert!(error.contains("libfaulty.so") && error.contains(&what), "{error}");
+    error
+}
+
+/// The processes that this one has started, dead ones that nobody asked about among them.
+fn children() -> Vec<u32> {
+    let own = format!(" {} ", std::process::id());
+    let mut children = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap() {
+        let Ok(number) = entry.unwrap().file_name().to_string_lossy().parse() else { continue };
+        // "number (name) state parent ..": the name may hold anything.
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{number}/stat")) else { continue };
+        if stat.rsplit(')').next().unwrap().get(2..).unwrap().starts_with(&own) {
+            children.push(number);
+        }
+    }
+    children
+}
+
+fn open_descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Whether this process plays `role`; if not, starts one that does, with `environment`.
+fn plays(role: &str, environment: &[(&str, &str)]) -> bool {
+    if std::env::var(ROLE).is_ok_and(|played| played == role) {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", role, "--nocapture"]).env(ROLE, role).envs(environment.iter().copied());
+    run(&mut command, Duration::from_secs(120)).unwrap().success(role).unwrap();
+    false
+}
+
+fn is_alive(process: u32) -> bool {
+    // A zombie has ended.
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+fn wait_for(what: impl Fn() -> bool) -> bool {
+    let begin = Instant::now();
+    while !what() {
+        if begin.elapsed() > Duration::from_secs(20) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+#[test]
+fn crashes_are_errors_that_say_how_it_ended() {
+    let Some(folder) = faulty(&[]) else { return };
+    let error = |text: &[u8]| error_of(folder.path(), isolation(), text);
+    assert!(error(b"Abort").contains("it was ended by SIGABRT"));
+    assert!(error(b"Segfault").contains("it was ended by SIGSEGV, a bad memory access"));
+    // Success is what a parent would read that looks at the status alone.
+    assert!(error(b"0").contains("it ended its process with exit status 0"));
+    let last_words = error(b"Quit");
+    assert!(last_words.contains("exit status 7 (it printed \"the disk is  [31m on fire\")"), "{last_words}");
+}
+
+#[test]
+fn calls_that_do_not_end_are_ended() {
+    let Some(folder) = faulty(&[]) else { return };
+    let limits = |cpu, wall| Isolation {
+        cpu_time: Duration::from_millis(cpu),
+        wall_time: Some(Duration::from_millis(wall)),
+        ..isolation()
+    };
+    let begin = Instant::now();
+    let busy = error_of(folder.path(), limits(300, 20_000), b"Busy");
+    assert!(busy.contains("it took more than 300ms of processor time and was killed"), "{busy}");
+    let asleep = error_of(folder.path(), limits(20_000, 300), b"Zzz");
+    assert!(asleep.contains("it was not done after 300ms and was killed"), "{asleep}");
+    assert!(begin.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn memory_is_bounded_and_chunks_do_not_count() {
+    let Some(folder) = faulty(&[]) else { return };
+    let limited = Isolation { memory: 256 << 20, ..isolation() };
+    assert!(
+        error_of(folder.path(), limited.clone(), b"Memory").contains("it needs more memory than its limit")
+    );
+    // The chunk, what it becomes and a copy for the filter.
+    let chunk = vec![b'.'; 150 << 20];
+    let registry = registry(folder.path(), limited);
+    assert!(decode(&*coder(&registry, FAULTY), &chunk).unwrap() == chunk);
+}
+
+#[test]
+fn wrong_lengths_are_errors_or_seen_by_the_caller() {
+    let Some(folder) = faulty(&[]) else { return };
+    let registry = registry(folder.path(), isolation());
+    let coder = coder(&registry, FAULTY);
+    let error = decode(&*coder, b"Lie").unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Plugin { code: -20 }, "{error}");
+    assert_eq!(decode(&*coder, b"1 less").unwrap(), b"1 les");
+    let error = coder.decode(&mut coder.scratch(), b"four", &mut [0; 3]).unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::OutputFull { need: Some(4) });
+    assert_eq!(*decode(&*coder, b"").unwrap_err().kind(), ErrorKind::Truncated);
+}
+
+#[test]
+fn a_plugin_that_takes_the_channel_away_or_writes_to_it_is_found_out() {
+    let Some(folder) = faulty(&[]) else { return };
+    let brief = Isolation { wall_time: Some(Duration::from_secs(5)), ..isolation() };
+    let error = |text: &[u8]| error_of(folder.path(), brief.clone(), text);
+    assert!(error(b"Write").contains("its worker gave bytes that are no answer"));
+    let closed = error(b"Close");
+    assert!(closed.contains("exit status 1"), "{closed}");
+    let replaced = error(b"Dup");
+    assert!(replaced.contains("exit status 0"), "{replaced}");
+}
+
+#[test]
+fn what_a_plugin_prints_disturbs_nobody() {
+    let Some(folder) = faulty(&[]) else { return };
+    let registry = registry(folder.path(), isolation());
+    let coder = coder(&registry, FAULTY);
+    for _ in 0..3 {
+        assert_eq!(decode(&*coder, b"Print").unwrap(), b"Print");
+    }
+    assert_eq!(children().len(), 1);
+}
+
+#[test]
+fn a_library_that_crashes_or_hangs_when_opened_is_refused_and_the_host_lives() {
+    let brief = Isolation { cpu_time: Duration::from_millis(500), ..isolation() };
+    for (argument, reason) in [
+        ("-DCRASHES_WHEN_OPENED", "opening it in a worker process fails: it was ended by SIGABRT"),
+        (
+            "-DHANGS_WHEN_OPENED",
+            "opening it in a worker process fails: it took more than 500ms of processor time",
+        ),
+    ] {
+        let Some(folder) = faulty(&[argument]) else { return };
+        let registry = registry(folder.path(), brief.clone());
+        let file = registry.report().files().next().unwrap();
+        assert_eq!(file.verdict, Verdict::Refused);
+        assert!(file.reason.contains(reason), "{}", file.reason);
+        let error = registry.by_id(FAULTY).unwrap_err().to_string();
+        assert!(error.contains("no codec for HDF5 filter 40400"), "{error}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_in_a_call_costs_that_call_and_one_killed_between_calls_none() {
+    let Some(folder) = faulty(&[]) else { return };
+    if !plays("a_worker_that_is_killed_in_a_call_costs_that_call_and_one_killed_between_calls_none", &[]) {
+        return;
+    }
+    let registry = registry(folder.path(), isolation());
+    let coder = coder(&registry, FAULTY);
+    let kill = |process: u32| {
+        Command::new("kill").args(["-KILL", &process.to_string()]).status().unwrap();
+    };
+    let first = children()[0];
+    kill(first);
+    assert!(wait_for(|| !is_alive(first)));
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    let second = children()[0];
+    assert_ne!(first, second);
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| decode(&*coder, b"Zzz").unwrap_err().to_string());
+        std::thread::sleep(Duration::from_millis(200));
+        kill(second);
+        let error = call.join().unwrap();
+        assert!(error.contains("it was ended by SIGKILL, which somebody else sent"), "{error}");
+    });
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    assert_eq!(children().len(), 1);
+}
+
+#[test]
+fn a_crash_is_seen_and_what_a_plugin_started_is_killed_though_it_holds_the_channel() {
+    let Some(folder) = faulty(&[]) else { return };
+    let error = error_of(folder.path(), isolation(), b"Keep");
+    assert!(error.contains("SIGSEGV"), "{error}");
+    let library = folder.path().join("libfaulty.so").display().to_string();
+    let holds_it = |process: std::io::Result<std::fs::DirEntry>| {
+        let maps = std::fs::read_to_string(process.unwrap().path().join("maps"));
+        maps.is_ok_and(|maps| maps.contains(&library))
+    };
+    assert!(wait_for(|| !std::fs::read_dir("/proc").unwrap().any(holds_it)));
+}
+
+#[test]
+fn a_worker_that_is_missing_or_is_none_or_of_another_version_is_named() {
+    let Some(folder) = faulty(&[]) else { return };
+    let reason = |worker: PathBuf| {
+        let registry = registry(folder.path(), Isolation { worker: Some(worker), ..isolation() });
+        let file = registry.report().files().next().unwrap();
+        assert_eq!(file.verdict, Verdict::Refused);
+        println!("{}", file.reason);
+        file.reason.clone()
+    };
+    let missing = reason("/nowhere/ncz-worker".into());
+    assert!(missing.contains("/nowhere/ncz-worker cannot be started: No such file"), "{missing}");
+    let other = reason("/bin/true".into());
+    assert!(
+        other.contains("/bin/true is not ncz-worker: it ended its process with exit status 0"),
+        "{other}"
+    );
+    // The greeting of a worker of version 9.9.9: the head, the sort, the protocol and the version.
+    let old = folder.path().join("old-worker");
+    let greeting =
+        r"wcZN\000\000\000\000\022\000\000\000\000\001\000\000\000\005\000\000\000\000\000\000\0009.9.9";
+    std::fs::write(&old, format!("#!/bin/sh\nprintf '{greeting}' >&0\nsleep 10\n")).unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let old = reason(old);
+    assert!(old.contains("is ncz-worker 9.9.9 (protocol 1), this program wants"), "{old}");
+}
+
+#[test]
+fn the_worker_program_says_what_it_is() {
+    for arguments in [&[][..], &["--serve-one-library"], &["--help"]] {
+        let mut command = Command::new(worker());
+        let output = run(command.args(arguments), Duration::from_secs(20)).unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.starts_with("ncz-worker ") && text.lines().count() == 1, "{text}");
+    }
+}
+
+#[test]
+fn eight_threads_share_two_workers_and_damage_in_one_call_harms_no_other() {
+    let Some(folder) = faulty(&[]) else { return };
+    let two = Isolation { workers: NonZeroUsize::new(2), ..isolation() };
+    let registry = registry(folder.path(), two);
+    let coder = coder(&registry, FAULTY);
+    std::thread::scope(|scope| {
+        for thread in 0..8_u8 {
+            let coder = &coder;
+            scope.spawn(move || {
+                for call in 0..50_u8 {
+                    if (call + thread) % 10 == 0 {
+                        decode(&**coder, b"Segfault").unwrap_err();
+                    }
+                    let text = vec![100 + thread; 1 + usize::from(call) * 3000];
+                    assert!(decode(&**coder, &text).unwrap() == text);
+                }
+            });
+        }
+    });
+    // Eight calls of a tenth of a second, two at a time.
+    let begin = Instant::now();
+    std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| decode(&*coder, b"Nap").unwrap()))));
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_millis(400), "{took:?}");
+}
+
+#[test]
+fn two_workers_work_at_the_same_time() {
+    let Some(folder) = faulty(&[]) else { return };
+    let two = Isolation { workers: NonZeroUsize::new(2), ..isolation() };
+    let registry = registry(folder.path(), two);
+    let coder = coder(&registry, FAULTY);
+    // Both are started.
+    let both = || {
+        std::thread::scope(|scope| {
+            (0..2).for_each(|_| drop(scope.spawn(|| decode(&*coder, b"Nap").unwrap())))
+        });
+    };
+    both();
+    let times = (0..10).map(|_| {
+        let begin = Instant::now();
+        both();
+        begin.elapsed()
+    });
+    let best = times.min().unwrap();
+    assert!(best < Duration::from_millis(190), "{best:?}");
+}
+
+#[test]
+fn two_hundred_crashes_leave_no_process_and_no_descriptor() {
+    let Some(folder) = faulty(&[]) else { return };
+    if !plays("two_hundred_crashes_leave_no_process_and_no_descriptor", &[]) {
+        return;
+    }
+    let registry = registry(folder.path(), isolation());
+    let coder = coder(&registry, FAULTY);
+    decode(&*coder, b"Segfault").unwrap_err();
+    assert!(children().is_empty(), "{:?}", children());
+    let before = open_descriptors();
+    for _ in 0..200 {
+        decode(&*coder, b"Segfault").unwrap_err();
+    }
+    assert!(children().is_empty());
+    assert_eq!(open_descriptors(), before);
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    assert_eq!(children().len(), 1);
+    drop((registry, coder));
+    assert!(children().is_empty());
+    assert!(open_descriptors() <= before);
+}
+
+#[test]
+fn workers_outlive_the_thread_that_started_them() {
+    let Some(folder) = faulty(&[]) else { return };
+    if !plays("workers_outlive_the_thread_that_started_them", &[]) {
+        return;
+    }
+    let folder = folder.path().to_owned();
+    let coder = std::thread::spawn(move || coder(&registry(&folder, isolation()), FAULTY)).join().unwrap();
+    let worker = children();
+    assert_eq!(worker.len(), 1);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    assert_eq!(children(), worker);
+}
+
+#[test]
+fn a_worker_ends_with_its_host_also_in_a_call_that_hangs() {
+    const NAME: &str = "a_worker_ends_with_its_host_also_in_a_call_that_hangs";
+    const NOTE: &str = "NCZ_TEST_NOTE";
+    if std::env::var(ROLE).is_ok_and(|role| role == NAME) {
+        let Some(folder) = faulty(&[]) else { return };
+        let registry = registry(folder.path(), isolation());
+        let coder = coder(&registry, FAULTY);
+        std::thread::spawn(move || decode(&*coder, b"Busy"));
+        std::thread::sleep(Duration::from_millis(200));
+        std::fs::write(std::env::var(NOTE).unwrap(), children()[0].to_string()).unwrap();
+        // As a crash of the host would.
+        std::process::abort();
+    }
+    let Some(_) = faulty(&[]) else { return };
+    let note = tempfile::NamedTempFile::new().unwrap();
+    let mut host = Command::new(std::env::current_exe().unwrap());
+    host.args(["--exact", NAME]).env(ROLE, NAME).env(NOTE, note.path());
+    assert!(!run(&mut host, Duration::from_secs(60)).unwrap().status.success());
+    let worker = std::fs::read_to_string(note.path()).unwrap().parse().unwrap();
+    assert!(wait_for(|| !is_alive(worker)), "worker {worker}");
+}
+
+#[test]
+fn variables_that_change_what_plugins_do_stay_with_the_host() {
+    let variables = [("BLOSC_TYPESIZE", "8"), ("HDF5_PLUGIN_PATH", "/nowhere"), ("LD_PRELOAD", "")];
+    if !plays("variables_that_change_what_plugins_do_stay_with_the_host", &variables) {
+        return;
+    }
+    let Some(folder) = faulty(&[]) else { return };
+    assert!(std::env::var_os("BLOSC_TYPESIZE").is_some());
+    let registry = registry(folder.path(), isolation());
+    assert_eq!(decode(&*coder(&registry, FAULTY), b"Environment").unwrap(), b"Environment");
+}
+
+#[test]
+fn the_library_is_opened_by_workers_alone_and_the_report_says_so() {
+    let Some(folder) = faulty(&[]) else { return };
+    let library = folder.path().join("libfaulty.so").display().to_string();
+    let is_mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&library);
+    let isolated = registry(folder.path(), isolation());
+    let entry = isolated.by_id(FAULTY).unwrap();
+    assert!(isolated.report().files().next().unwrap().isolated);
+    assert!(entry.origin().to_string().contains("in a worker process"), "{}", entry.origin());
+    assert!(isolated.why("40400").to_string().contains("in a worker process"));
+    assert_eq!(decode(&*coder(&isolated, FAULTY), b"well").unwrap(), b"well");
+    assert!(!is_mapped());
+    let here = registry(folder.path(), Isolation::default());
+    assert_eq!(decode(&*coder(&here, FAULTY), b"well").unwrap(), b"well");
+    assert!(!here.report().files().next().unwrap().isolated);
+    assert!(is_mapped());
+}
+
+#[test]
+fn libraries_are_isolated_one_by_one_by_name_path_or_number() {
+    let Some(folder) = faulty(&[]) else { return };
+    let library = folder.path().join("libfaulty.so");
+    let isolated = |names: &[&str]| {
+        let only = names.iter().map(|name| name.parse().unwrap()).collect();
+        let registry = registry(folder.path(), Isolation { which: Which::Only(only), ..isolation() });
+        assert_eq!(decode(&*coder(&registry, FAULTY), b"well").unwrap(), b"well");
+        let notes = registry.report().notes.join("; ");
+        (registry.report().files().next().unwrap().isolated, notes)
+    };
+    for name in ["libfaulty.so", library.to_str().unwrap(), "40400"] {
+        assert_eq!(isolated(&[name]), (true, String::new()), "{name}");
+    }
+    let (is_isolated, notes) = isolated(&["libother.so", "40401"]);
+    assert!(!is_isolated);
+    assert!(notes.contains("libother.so") && notes.contains("40401"), "{notes}");
+}
+
+#[test]
+fn a_native_face_is_used_in_this_process_and_its_library_served_by_its_c_faces_if_it_is_named() {
+    let folder = build_plugins().unwrap();
+    let of = |which| registry(&folder, Isolation { which, ..isolation() });
+    let foreign = of(Which::Foreign);
+    assert!(foreign.report().files().all(|file| !file.isolated));
+    let name = plugin("zstd").unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let gzip = "libncz_gzip.so".parse().unwrap();
+    let named = of(Which::Only(vec![name, gzip]));
+    let entry = named.by_id(32_015).unwrap();
+    assert!(entry.origin().to_string().contains("HDF5+NCZarr, in a worker process"), "{}", entry.origin());
+    let coder = entry.codec().coder(&[5]).unwrap();
+    let chunk: Vec<u8> = (0..100_000_u32).flat_map(|i| (i / 7).to_le_bytes()).collect();
+    let mut stream = vec![0; coder.max_encoded_len(chunk.len()).unwrap()];
+    let len = coder.encode(&mut coder.scratch(), &chunk, &mut stream).unwrap();
+    let mut back = vec![0; chunk.len()];
+    assert_eq!(coder.decode(&mut coder.scratch(), &stream[..len], &mut back).unwrap(), chunk.len());
+    assert!(back == chunk);
+    let config = serde_json::json!({"level": 7});
+    let config =
+        entry.codec().parse_json(ncz_codec::Dialect::Numcodecs, config.as_object().unwrap(), &mut Vec::new());
+    assert_eq!(config.unwrap().to_params().unwrap(), [7]);
+    let gzip = named.report().files().find(|file| file.path.ends_with("libncz_gzip.so")).unwrap();
+    assert_eq!(gzip.verdict, Verdict::Refused);
+    assert!(gzip.reason.contains("native face only"), "{}", gzip.reason);
+}
