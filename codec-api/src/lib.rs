@@ -8,6 +8,7 @@ pub mod abi;
 pub mod buffer;
 pub mod config;
 pub mod export;
+pub mod number;
 pub mod params;
 pub mod repr;
 pub mod wire;
@@ -21,6 +22,7 @@ pub use codec::{Bound, Codec, CodecInfo, Coder, Dialect};
 pub use config::ConfigReader;
 pub use erased::{AnyCoder, BoundStage, CodecConfig, CodecType, Erased, Scratch};
 pub use error::{CodecError, ErrorKind, Result};
+pub use number::Number;
 pub use register::{Builtin, builtins};
 pub use repr::{ByteOrder, Container, Dtype, Env, Kind, Repr, Size};
 

@@ -1,0 +1,328 @@
+//! Numbers in chunks, for codecs that compute with them: types as numpy names them, either byte order, and casts as
+//! numpy does them.
+//!
+//! Codecs work through a chunk in pieces of [`PIECE`] elements, as `i64` or `f64`: every integer type fits the one (`u64`
+//! by its bits), every floating-point type the other. Arithmetic in `f64` and then [`Number::rounded`] gives the bits
+//! that the narrower type gives by itself, for `+`, `-`, `*` and `/`.
+
+mod half;
+mod name;
+
+use crate::error::{CodecError, Result};
+use crate::repr::{ByteOrder, Dtype, Kind, Repr, Size};
+
+/// The elements of one piece; the pieces of two types lie in the first cache together.
+pub const PIECE: usize = 512;
+
+/// A type of numbers: integers of 1, 2, 4 or 8 bytes, floating-point numbers of 2, 4 or 8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Number(Dtype);
+
+impl Number {
+    /// The numbers that are of this type.
+    ///
+    /// # Errors
+    /// The elements are no such numbers.
+    pub fn new(dtype: Dtype) -> Result<Self> {
+        match (dtype.kind, dtype.size) {
+            (Kind::Int | Kind::UInt, 1 | 2 | 4 | 8) | (Kind::Float, 2 | 4 | 8) => Ok(Self(dtype)),
+            _ => Err(CodecError::unsupported(format!(
+                "elements of {} bytes that are no integers and no floating-point numbers of at most 8 bytes",
+                dtype.size
+            ))),
+        }
+    }
+
+    /// The type as elements of an array have it.
+    pub fn dtype(self) -> Dtype {
+        self.0
+    }
+
+    /// The bytes of one number.
+    pub fn size(self) -> usize {
+        self.0.size
+    }
+
+    /// Whether they are floating-point numbers, which are read and written as `f64`; others are as `i64`.
+    pub fn is_float(self) -> bool {
+        self.0.kind == Kind::Float
+    }
+
+    /// Whether there are no negative ones.
+    pub fn is_unsigned(self) -> bool {
+        self.0.kind == Kind::UInt
+    }
+
+    /// The type that holds the numbers of both, as numpy has it (`numpy.promote_types`), little-endian.
+    #[must_use]
+    pub fn promoted(self, other: Self) -> Self {
+        let (a, b) = (self.0, other.0);
+        let (kind, size) = match (a.kind, b.kind) {
+            (Kind::Float, Kind::Float) => (Kind::Float, a.size.max(b.size)),
+            (Kind::Float, _) => (Kind::Float, a.size.max((b.size * 2).min(8))),
+            (_, Kind::Float) => (Kind::Float, b.size.max((a.size * 2).min(8))),
+            (one, two) if one == two => (one, a.size.max(b.size)),
+            _ => {
+                let (signed, unsigned) = if a.kind == Kind::Int { (a, b) } else { (b, a) };
+                if unsigned.size == 8 {
+                    (Kind::Float, 8)
+                } else {
+                    (Kind::Int, signed.size.max(unsigned.size * 2))
+                }
+            }
+        };
+        Self(Dtype::little(kind, size))
+    }
+
+    /// The lowest bits of `value`, as an integer of this type: what wraps around.
+    pub fn wrapped(self, value: i64) -> i64 {
+        match (self.0.kind, self.0.size) {
+            (Kind::UInt, 1) => i64::from(value as u8),
+            (Kind::UInt, 2) => i64::from(value as u16),
+            (Kind::UInt, 4) => i64::from(value as u32),
+            (_, 1) => i64::from(value as i8),
+            (_, 2) => i64::from(value as i16),
+            (_, 4) => i64::from(value as i32),
+            _ => value,
+        }
+    }
+
+    /// The integer as a mathematical value, which that of `u64` is not as an `i64`.
+    pub fn value(self, bits: i64) -> i128 {
+        if self.is_unsigned() { i128::from(bits as u64) } else { i128::from(bits) }
+    }
+
+    /// The bits of an integer of this type, or `None` if it has no such value.
+    pub fn integer(self, value: i128) -> Option<i64> {
+        let bits = self.wrapped(value as i64);
+        (self.value(bits) == value).then_some(bits)
+    }
+
+    /// The nearest value of this floating-point type, the even one of two.
+    pub fn rounded(self, value: f64) -> f64 {
+        match self.0.size {
+            2 => half::to_f64(half::from_f64(value)),
+            4 => f64::from(value as f32),
+            _ => value,
+        }
+    }
+
+    /// An integer of this type as a floating-point number of type `to`, rounded once.
+    pub fn integer_as_float(self, bits: i64, to: Self) -> f64 {
+        // Integers that f2 can hold at all are exact in f4.
+        match (self.is_unsigned(), to.0.size) {
+            (true, 8) => bits as u64 as f64,
+            (false, 8) => bits as f64,
+            (true, _) => to.rounded(f64::from(bits as u64 as f32)),
+            (false, _) => to.rounded(f64::from(bits as f32)),
+        }
+    }
+
+    /// A floating-point number as an integer of this type, without its fraction; `None` for NaN and for what is out of
+    /// range, where C leaves it open what comes.
+    pub fn float_as_integer(self, value: f64) -> Option<i64> {
+        let whole = value.trunc();
+        let bits = 8 * self.0.size as i32 - i32::from(!self.is_unsigned());
+        let end = 2_f64.powi(bits);
+        let start = if self.is_unsigned() { 0.0 } else { -end };
+        if !(whole >= start && whole < end) {
+            return None;
+        }
+        Some(if self.is_unsigned() { whole as u64 as i64 } else { whole as i64 })
+    }
+
+    /// Reads integers of this type; `bytes` holds one for each of `values`.
+    pub fn read_integers(self, bytes: &[u8], values: &mut [i64]) {
+        fn each<const N: usize>(bytes: &[u8], values: &mut [i64], read: impl Fn([u8; N]) -> i64) {
+            for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<N>().0) {
+                *value = read(*bytes);
+            }
+        }
+        use ByteOrder::{Big, Little};
+        match (self.0.kind, self.0.size, self.0.order) {
+            (Kind::UInt, 1, _) => each(bytes, values, |b| i64::from(u8::from_le_bytes(b))),
+            (Kind::UInt, 2, Little) => each(bytes, values, |b| i64::from(u16::from_le_bytes(b))),
+            (Kind::UInt, 2, Big) => each(bytes, values, |b| i64::from(u16::from_be_bytes(b))),
+            (Kind::UInt, 4, Little) => each(bytes, values, |b| i64::from(u32::from_le_bytes(b))),
+            (Kind::UInt, 4, Big) => each(bytes, values, |b| i64::from(u32::from_be_bytes(b))),
+            (_, 1, _) => each(bytes, values, |b| i64::from(i8::from_le_bytes(b))),
+            (_, 2, Little) => each(bytes, values, |b| i64::from(i16::from_le_bytes(b))),
+            (_, 2, Big) => each(bytes, values, |b| i64::from(i16::from_be_bytes(b))),
+            (_, 4, Little) => each(bytes, values, |b| i64::from(i32::from_le_bytes(b))),
+            (_, 4, Big) => each(bytes, values, |b| i64::from(i32::from_be_bytes(b))),
+            (_, _, Little) => each(bytes, values, i64::from_le_bytes),
+            (_, _, Big) => each(bytes, values, i64::from_be_bytes),
+        }
+    }
+
+    /// Writes integers of this type, of which the lowest bits count.
+    pub fn write_integers(self, values: &[i64], bytes: &mut [u8]) {
+        use ByteOrder::{Big, Little};
+        match (self.0.size, self.0.order) {
+            (1, _) => put(values, bytes, |v| (v as u8).to_le_bytes()),
+            (2, Little) => put(values, bytes, |v| (v as u16).to_le_bytes()),
+            (2, Big) => put(values, bytes, |v| (v as u16).to_be_bytes()),
+            (4, Little) => put(values, bytes, |v| (v as u32).to_le_bytes()),
+            (4, Big) => put(values, bytes, |v| (v as u32).to_be_bytes()),
+            (_, Little) => put(values, bytes, i64::to_le_bytes),
+            (_, Big) => put(values, bytes, i64::to_be_bytes),
+        }
+    }
+
+    /// Reads floating-point numbers of this type; `bytes` holds one for each of `values`.
+    pub fn read_floats(self, bytes: &[u8], values: &mut [f64]) {
+        fn each<const N: usize>(bytes: &[u8], values: &mut [f64], read: impl Fn([u8; N]) -> f64) {
+            for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<N>().0) {
+                *value = read(*bytes);
+            }
+        }
+        use ByteOrder::{Big, Little};
+        match (self.0.size, self.0.order) {
+            (2, Little) => each(bytes, values, |b| half::to_f64(u16::from_le_bytes(b))),
+            (2, Big) => each(bytes, values, |b| half::to_f64(u16::from_be_bytes(b))),
+            (4, Little) => each(bytes, values, |b| f64::from(f32::from_le_bytes(b))),
+            (4, Big) => each(bytes, values, |b| f64::from(f32::from_be_bytes(b))),
+            (_, Little) => each(bytes, values, f64::from_le_bytes),
+            (_, Big) => each(bytes, values, f64::from_be_bytes),
+        }
+    }
+
+    /// Writes floating-point numbers, rounded to this type.
+    pub fn write_floats(self, values: &[f64], bytes: &mut [u8]) {
+        use ByteOrder::{Big, Little};
+        match (self.0.size, self.0.order) {
+            (2, Little) => put(values, bytes, |v| half::from_f64(v).to_le_bytes()),
+            (2, Big) => put(values, bytes, |v| half::from_f64(v).to_be_bytes()),
+            (4, Little) => put(values, bytes, |v| (v as f32).to_le_bytes()),
+            (4, Big) => put(values, bytes, |v| (v as f32).to_be_bytes()),
+            (_, Little) => put(values, bytes, f64::to_le_bytes),
+            (_, Big) => put(values, bytes, f64::to_be_bytes),
+        }
+    }
+
+    /// What `input`, taken as numbers of this type, becomes when each turns into one of type `to`.
+    ///
+    /// # Errors
+    /// The input is known not to be whole numbers, or the output would not fit in memory.
+    pub fn replaced(self, input: &Repr, to: Self) -> Result<Repr> {
+        let longer = |len: usize| {
+            len.checked_mul(to.size()).filter(|&len| len <= isize::MAX as usize).ok_or_else(|| {
+                CodecError::unsupported(format!("{len} numbers of {} bytes do not fit in memory", to.size()))
+            })
+        };
+        Ok(match (input, input.size()?) {
+            (Repr::Array { dtype, shape, .. }, _) if dtype.size == self.size() => {
+                longer(self.count(input.size()?.bound().unwrap_or(0))?)?;
+                Repr::Array { dtype: to.0, shape: shape.clone(), fill: None }
+            }
+            (_, Size::Exact(len)) => {
+                let count = self.count(len)?;
+                longer(count)?;
+                Repr::Array { dtype: to.0, shape: vec![count as u64], fill: None }
+            }
+            (_, Size::AtMost(len)) => Repr::Bytes { size: Size::AtMost(longer(len / self.size())?) },
+            (_, Size::Unknown) => Repr::Bytes { size: Size::Unknown },
+        })
+    }
+
+    /// How many of these numbers `len` bytes are.
+    ///
+    /// # Errors
+    /// Bytes are left over.
+    pub fn count(self, len: usize) -> Result<usize> {
+        if len.is_multiple_of(self.size()) {
+            return Ok(len / self.size());
+        }
+        Err(CodecError::unsupported(format!("{len} bytes are no whole numbers of type {self}")))
+    }
+}
+
+fn put<T: Copy, const N: usize>(values: &[T], bytes: &mut [u8], write: impl Fn(T) -> [u8; N]) {
+    for (value, bytes) in values.iter().zip(bytes.as_chunks_mut::<N>().0) {
+        *bytes = write(*value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn types_are_promoted_as_numpy_does() {
+        for (a, b, both) in [
+            ("<i2", "|u1", "<i2"),
+            ("<i2", "<u2", "<i4"),
+            ("<i4", "<u8", "<f8"),
+            ("|u1", "<f2", "<f2"),
+            ("<u2", "<f2", "<f4"),
+            ("<i4", "<f4", "<f8"),
+            (">f4", "<f2", "<f4"),
+            ("<i8", "<f2", "<f8"),
+        ] {
+            assert_eq!(number(a).promoted(number(b)).to_string(), both, "{a} {b}");
+            assert_eq!(number(b).promoted(number(a)).to_string(), both, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn both_orders_hold_the_same_numbers() {
+        for text in ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"] {
+            for order in ['<', '>'] {
+                let number = number(&format!("{order}{text}"));
+                let values =
+                    [0, 1, -1, 127, i64::MIN, i64::MAX, 0x0102_0304_0506_0708].map(|v| number.wrapped(v));
+                let mut bytes = vec![0; 7 * number.size()];
+                number.write_integers(&values, &mut bytes);
+                let mut read = [9; 7];
+                number.read_integers(&bytes, &mut read);
+                assert_eq!(read, values, "{number}");
+            }
+        }
+        for text in ["f2", "f4", "f8"] {
+            for order in ['<', '>'] {
+                let number = number(&format!("{order}{text}"));
+                let values = [0.0, -0.0, 1.5, f64::INFINITY, 6e-8, -65504.0].map(|v| number.rounded(v));
+                let mut bytes = vec![0; 6 * number.size()];
+                number.write_floats(&values, &mut bytes);
+                let mut read = [9.0; 6];
+                number.read_floats(&bytes, &mut read);
+                assert_eq!(read.map(f64::to_bits), values.map(f64::to_bits), "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn integers_of_floats_are_within_range_or_refused() {
+        for (text, value, integer) in [
+            ("|u1", 255.9, Some(255)),
+            ("|u1", 256.0, None),
+            ("|u1", -0.9, Some(0)),
+            ("|u1", -1.0, None),
+            ("|i1", -128.9, Some(-128)),
+            ("|i1", -129.0, None),
+            ("<i8", -9_223_372_036_854_775_808.0, Some(i64::MIN)),
+            ("<i8", 9_223_372_036_854_775_808.0, None),
+            ("<u8", 18_446_744_073_709_549_568.0, Some(-2048)),
+            ("<u8", 18_446_744_073_709_551_616.0, None),
+            ("<i4", f64::NAN, None),
+            ("<i4", f64::INFINITY, None),
+        ] {
+            assert_eq!(number(text).float_as_integer(value), integer, "{text} {value}");
+        }
+    }
+
+    #[test]
+    fn large_integers_are_rounded_once() {
+        let f4 = number("<f4");
+        // Halfway between two floats but for its last bit: rounded to a double first, it would go down.
+        let bits: i64 = (1 << 60) + (1 << 36) + 1;
+        assert_eq!(number("<i8").integer_as_float(bits, f4), f64::from(bits as f32));
+        assert_ne!(number("<i8").integer_as_float(bits, f4), f64::from(bits as f64 as f32));
+        assert_eq!(number("<u8").integer_as_float(-1, number("<f8")), 18_446_744_073_709_551_616.0);
+        assert_eq!(number("<i4").integer_as_float(70_000, number("<f2")), f64::INFINITY);
+    }
+}

@@ -1,0 +1,41 @@
+//! The delta codec: the difference of each number from the one before, for data that change slowly.
+//!
+//! # Names
+//! numcodecs id `delta`; in Zarr v3 `numcodecs.delta`, a name in use but not registered. There is no HDF5 filter of it.
+//!
+//! # Parameters
+//! The type as which the data are taken, and the type of the differences, which is the same unless given. As words: the
+//! letters of each type's text, the first in the lowest byte; `<i4` is 0x34693c.
+//!
+//! # Example JSON
+//! ```
+//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_delta::Delta;
+//!
+//! let json = serde_json::json!({"dtype": "<i2", "astype": "|i1"}); // {"id": "delta", "dtype": "<i2", "astype": "|i1"}
+//! let delta = Delta::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new())?;
+//! assert_eq!(Some(&delta.to_json(Dialect::Numcodecs)?), json.as_object());
+//!
+//! let coder = Delta::coder(&delta.to_params()?)?;
+//! let mut stream = [0; 3];
+//! coder.encode(&mut coder.scratch(), &[100, 0, 102, 0, 97, 0], &mut stream)?;
+//! assert_eq!(stream, [100, 2, 251]);
+//! # Ok::<(), ncz_codec::CodecError>(())
+//! ```
+//!
+//! # Compatible implementations
+//! The bytes of numcodecs and zarr-python: integers wrap around, floating-point numbers are rounded (so that such data
+//! come back changed), sums are made in the type that numpy promotes both types to. numcodecs encodes anything; what
+//! would be read as another number is refused here: a difference that its type cannot hold, NaN and infinities, behind
+//! which every sum would be NaN. A sum that is no number of the type, for which numpy gives what the machine gives, is
+//! an error. The stream has no checksum and no length.
+
+#![forbid(unsafe_code)]
+
+mod codec;
+mod config;
+
+pub use codec::DeltaCoder;
+pub use config::Delta;
+
+ncz_codec::register!(Delta);
