@@ -1,0 +1,2 @@
+//! The lzma codec as a plugin for ncz.
+ncz_codec::export!(native: ncz_lzma::Lzma);
