@@ -1,0 +1,175 @@
+use std::borrow::Cow;
+
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Container, Dialect, Env, Repr, Result, Size,
+    params,
+};
+use serde_json::{Map, Value, json};
+
+use crate::codec::{BitshuffleCoder, Compression};
+
+/// The version of the bitshuffle library, the first working words of its filter.
+const VERSION: [u32; 2] = [0, 4];
+/// The words that stand before those of a user, and all there can be.
+const RESERVED: usize = 3;
+const WORDS: usize = 6;
+/// What the words call LZ4 and Zstandard.
+const LZ4: u32 = 2;
+const ZSTD: u32 = 3;
+/// The level of Zstandard where none is given.
+const LEVEL: i32 = 3;
+const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("imagecodecs_bitshuffle")];
+
+/// Configuration of the bitshuffle codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bitshuffle {
+    /// The elements of a block, a multiple of 8; 0 for as many as have 8192 bytes, at least 128.
+    pub blocksize: u32,
+    /// What is done with the sorted bits.
+    pub compression: Compression,
+    /// The size of an element in bytes; `None` for that of the elements which enter the stage.
+    pub itemsize: Option<u32>,
+}
+
+impl Default for Bitshuffle {
+    fn default() -> Self {
+        Self { blocksize: 0, compression: Compression::None, itemsize: None }
+    }
+}
+
+impl Codec for Bitshuffle {
+    const INFO: CodecInfo = CodecInfo {
+        name: Cow::Borrowed("bitshuffle"),
+        summary: Cow::Borrowed("sorts the bits of the elements, and compresses them if asked to"),
+        filter_id: Some(32008),
+        numcodecs: Cow::Borrowed(NUMCODECS),
+        zarr_v3: Cow::Borrowed(&[]),
+        has_working_params: true,
+        has_checksum: false,
+    };
+
+    type Coder = BitshuffleCoder;
+
+    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
+        known_in(dialect)?;
+        let mut reader = ConfigReader::new(dialect, config);
+        let itemsize = reader.integer("itemsize", 1, 1..=i64::from(i32::MAX))? as u32;
+        let blocksize = reader.integer("blocksize", 0, 0..=i64::from(i32::MAX))? as u32;
+        reader.finish(notes)?;
+        check_block("blocksize", blocksize)?;
+        Ok(Self { blocksize, compression: Compression::None, itemsize: Some(itemsize) })
+    }
+
+    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
+        known_in(dialect)?;
+        if self.compression != Compression::None {
+            return Err(CodecError::unsupported(
+                "no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor behind it",
+            ));
+        }
+        let itemsize = self.itemsize.ok_or_else(|| {
+            CodecError::config(
+                "itemsize",
+                "the size of an element is wanted; a variable's is filled in when it is known",
+            )
+        })?;
+        Ok(Map::from_iter([
+            ("itemsize".into(), json!(itemsize)),
+            ("blocksize".into(), json!(self.blocksize)),
+        ]))
+    }
+
+    fn from_params(words: &[u32]) -> Result<Self> {
+        params::check_count("bitshuffle", words, 0, WORDS)?;
+        // Words that HDF5 stored begin with the version and the size of an element.
+        let stored = words.len() > RESERVED || matches!(words, &[0, 4, _]);
+        let given = if stored { &words[RESERVED..] } else { words };
+        let blocksize = params::word_or(given, 0, 0);
+        check_block("cd_values[0]", blocksize)?;
+        Ok(Self { blocksize, compression: compression(given)?, itemsize: None })
+    }
+
+    fn to_params(&self) -> Result<Vec<u32>> {
+        Ok(match (self.blocksize, self.compression) {
+            (0, Compression::None) => vec![],
+            (block, Compression::None) => vec![block],
+            (block, Compression::Lz4) => vec![block, LZ4],
+            (block, Compression::Zstd { level }) => vec![block, ZSTD, level as u32],
+        })
+    }
+
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
+        let entering = input.element_size(env);
+        let entering = u32::try_from(entering).map_err(|_| {
+            CodecError::unsupported(format!("elements of {entering} bytes are too large for bitshuffle"))
+        })?;
+        let size = match env.container {
+            // The filter sets the size of the type.
+            Container::Hdf5 => entering,
+            _ => self.itemsize.unwrap_or(entering),
+        };
+        let coder = BitshuffleCoder::new(size as usize, self.blocksize as usize, self.compression);
+        if coder.block_bytes().is_none_or(|bytes| u32::try_from(bytes).is_err()) {
+            return Err(CodecError::config(
+                "blocksize",
+                format!("blocks of {} elements of {size} bytes have 4 GiB or more", self.blocksize),
+            ));
+        }
+        let output = match (input.size()?, self.compression) {
+            (size, Compression::None) => size,
+            (Size::Exact(len), _) => Size::AtMost(
+                coder
+                    .max_encoded_len(len)
+                    .ok_or_else(|| CodecError::unsupported(format!("{len} bytes are too many at once")))?,
+            ),
+            (Size::AtMost(len), _) => coder.max_encoded_len(len).map_or(Size::Unknown, Size::AtMost),
+            (Size::Unknown, _) => Size::Unknown,
+        };
+        let mut working = vec![VERSION[0], VERSION[1], size];
+        working.extend(self.to_params()?);
+        let stored = Self { itemsize: Some(size), ..*self };
+        Ok(Bound { stored, working, output: Repr::Bytes { size: output }, coder })
+    }
+
+    fn coder(working: &[u32]) -> Result<BitshuffleCoder> {
+        let (&size, given) = match working {
+            [_, _, size, given @ ..] if *size > 0 => (size, given),
+            _ => {
+                return Err(CodecError::config(
+                    "cd_values",
+                    "bitshuffle needs the size of an element in the third word",
+                ));
+            }
+        };
+        let block = params::word_or(given, 0, 0);
+        check_block("cd_values[3]", block)?;
+        Ok(BitshuffleCoder::new(size as usize, block as usize, compression(given)?))
+    }
+}
+
+/// What the words of a user say is done with the bits.
+fn compression(given: &[u32]) -> Result<Compression> {
+    match params::word_or(given, 1, 0) {
+        0 => Ok(Compression::None),
+        LZ4 => Ok(Compression::Lz4),
+        ZSTD => Ok(Compression::Zstd { level: params::word_or(given, 2, LEVEL as u32) as i32 }),
+        other => Err(CodecError::config(
+            "cd_values[1]",
+            format!("compressor {other} is none of 0 (none), 2 (LZ4), 3 (Zstandard)"),
+        )),
+    }
+}
+
+fn check_block(key: &'static str, block: u32) -> Result<()> {
+    if block.is_multiple_of(8) {
+        return Ok(());
+    }
+    Err(CodecError::config(key, format!("a block of {block} elements is no multiple of 8")))
+}
+
+fn known_in(dialect: Dialect) -> Result<()> {
+    match dialect {
+        Dialect::Numcodecs => Ok(()),
+        Dialect::ZarrV3 => Err(CodecError::unsupported("bitshuffle has no name in Zarr v3")),
+    }
+}
