@@ -18,9 +18,6 @@ pub enum Error {
     /// The file breaks a rule of ELF; the text says which.
     #[error("the file is damaged: {0}")]
     Damaged(&'static str),
-    /// The file is sound and yet cannot be rewritten; the text says why.
-    #[error("it cannot be loaded without its libhdf5: {0}")]
-    Rigid(&'static str),
     /// No file could be made, neither in memory nor in the folder for temporary files.
     #[error("no file in memory and no temporary file could be made")]
     NoFile(#[source] io::Error),

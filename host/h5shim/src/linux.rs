@@ -7,6 +7,9 @@ mod dynamic;
 mod image;
 mod loader;
 mod rewrite;
+mod segments;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::{CStr, c_void};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -62,12 +65,9 @@ fn undefined<'a>(dynamic: &Dynamic<'a>, symbols: Symbols) -> Result<Vec<&'a str>
     Ok(dynamic.undefined()?.into_iter().filter(|name| is_ours(name)).collect())
 }
 
-/// A name that no other library has, also none of another copy of this code in the process. It is no longer
-/// than `libhdf5.so`, so that it fits where the name of a libhdf5 stood.
+/// A name that no other library has, also none of another copy of this code in the process.
 fn unique_name() -> String {
-    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     // Each has random keys.
     let bits = RandomState::new().build_hasher().finish();
-    let letter = |at: u32| char::from(LETTERS[(bits >> (5 * at)) as usize % LETTERS.len()]);
-    std::iter::once('@').chain((0..9).map(letter)).collect()
+    format!("@ncz-{bits:016x}")
 }

@@ -126,16 +126,19 @@ impl Type {
         matches!(self.class, Class::Integer | Class::Float | Class::Bitfield)
     }
 
-    /// The type of this machine that holds the same values.
+    /// The type of this machine that holds the same values. A record keeps its size: what its members are
+    /// is not known here.
     fn native(&self) -> Self {
         let mut native = self.clone();
-        if let Some(base) = &self.base {
-            let base = base.native();
-            let count = self.size / self.base.as_ref().map_or(1, |base| base.size.max(1));
-            native.size = base.size.saturating_mul(count);
+        if let Some(own) = &self.base {
+            let base = own.native();
+            match self.class {
+                Class::Array => native.size = self.size / own.size.max(1) * base.size,
+                Class::Enum => native.size = base.size,
+                // A sequence lies elsewhere.
+                _ => {}
+            }
             native.order = base.order;
-            native.precision = base.precision;
-            native.offset = base.offset;
             native.base = Some(Box::new(base));
             return native;
         }

@@ -163,6 +163,22 @@ fn types_are_told_as_hdf5_tells_them() {
         assert_eq!(facts(native(ty)), (1, 8, 0, -1, 64, 0));
         assert_eq!(call!("H5Tget_native_type", fn(ty => i64, 3 => c_int) -> i64), -1);
     });
+    let short = Type::integer(2, Order::Big, true);
+    let list = Type { size: 16, class: Class::Vlen, ..Type::array(short.clone(), 1) };
+    of_type(list, |ty| {
+        assert_eq!((facts(ty), facts(native(ty))), ((9, 16, 1, 1, 16, 0), (9, 16, 0, 1, 16, 0)));
+    });
+    of_type(Type { class: Class::Enum, ..Type::array(short, 1) }, |ty| {
+        assert_eq!((facts(ty), facts(native(ty))), ((8, 2, 1, 1, 16, 0), (8, 2, 0, 1, 16, 0)));
+    });
+    of_type(Type { class: Class::Bitfield, ..Type::integer(2, Order::Big, false) }, |ty| {
+        assert_eq!((facts(ty), facts(native(ty))), ((4, 2, 1, -1, 16, 0), (4, 2, 0, -1, 16, 0)));
+    });
+    of_type(Type { order: Order::Big, ..Type::bytes(Class::Compound, 6) }, |ty| {
+        assert_eq!(facts(ty), (6, 6, 1, -1, 0, -1));
+    });
+    of_type(Type::bytes(Class::Reference, 8), |ty| assert_eq!(facts(native(ty)), (7, 8, 4, -1, 64, 0)));
+    of_type(Type::integer(3, Order::Big, true), |ty| assert_eq!(facts(native(ty)), (0, 4, 0, 1, 32, 0)));
     of_type(Type::string(5), |ty| assert_eq!(facts(ty), (3, 5, 4, -1, 40, 0)));
     of_type(Type::bytes(Class::Opaque, 7), |ty| assert_eq!(facts(ty), (5, 7, 4, -1, 0, -1)));
     assert_eq!(facts(12_345), (-1, 0, -1, -1, 0, -1));

@@ -161,3 +161,82 @@ fn nothing_is_global() {
         assert_eq!(address(libc::RTLD_DEFAULT, name), None, "{name:?}");
     }
 }
+
+/// What a plugin that leaves libhdf5's functions undefined and names no library looks like: one of
+/// netCDF4's, whose entries for libhdf5 say nothing any more.
+fn without_hdf5(mut plugin: Vec<u8>) -> Vec<u8> {
+    let word = |plugin: &[u8], at: usize| u64::from_le_bytes(plugin[at..at + 8].try_into().unwrap());
+    let count = usize::from(u16::from_le_bytes([plugin[56], plugin[57]]));
+    let headers = word(&plugin, 32) as usize;
+    let all: Vec<usize> = (0..count).map(|index| headers + index * 56).collect();
+    let segment = |kind: u8| all.iter().copied().filter(|at| plugin[*at] == kind).collect::<Vec<_>>();
+    let (loads, dynamic) = (segment(1), segment(2)[0]);
+    let place = |address: u64| {
+        let within = |at: &usize| {
+            (word(&plugin, at + 16)..word(&plugin, at + 16) + word(&plugin, at + 32)).contains(&address)
+        };
+        let at = loads.iter().find(|at| within(at)).unwrap();
+        (address - word(&plugin, at + 16) + word(&plugin, at + 8)) as usize
+    };
+    let start = place(word(&plugin, dynamic + 16));
+    let entries: Vec<usize> =
+        (0..).map(|index| start + index * 16).take_while(|at| word(&plugin, *at) != 0).collect();
+    let strings = entries.iter().find(|at| word(&plugin, **at) == 5).unwrap();
+    let strings = place(word(&plugin, strings + 8));
+    let mut gone = Vec::new();
+    for at in entries {
+        let name = strings + word(&plugin, at + 8) as usize;
+        if word(&plugin, at) == 1 && plugin[name..].starts_with(b"libhdf5") {
+            gone.push(at);
+        }
+    }
+    assert_eq!(gone.len(), 2);
+    for at in gone {
+        plugin[at] = 21; // DT_DEBUG
+    }
+    plugin
+}
+
+#[test]
+fn a_plugin_that_names_no_libhdf5_is_given_one() {
+    let Some(wheel) = Wheel::find() else { return };
+    let load_first: Vec<&Path> = wheel.others.iter().map(PathBuf::as_path).collect();
+    let replace = Replace { needed: &[], symbols: Symbols::Hdf5, load_first: &load_first };
+    for (name, params) in
+        [("lib__nch5zstd.so", vec![3]), ("lib__nch5blosc.so", vec![2, 2, 4, 12_288, 5, 1, 1])]
+    {
+        let plugin = without_hdf5(std::fs::read(wheel.plugins.join(name)).unwrap());
+        let plugin = Plugin::of(open_with_shim(&plugin, &replace).unwrap());
+        round_trip(&plugin, &params);
+    }
+    assert!(!is_mapped("libhdf5"));
+    nothing_is_global();
+}
+
+#[test]
+fn nothing_is_mapped_that_may_be_written_and_run() {
+    let Some(folder) = debian() else { return };
+    Plugin::debian(&folder.join("libH5Zblosc.so"));
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(maps.contains("memfd:ncz-h5shim"));
+    assert_eq!(
+        maps.lines().find(|line| line.split(' ').nth(1).is_some_and(|may| may.starts_with("rwx"))),
+        None
+    );
+}
+
+#[test]
+fn all_of_hdf5plugin_is_told_in_one_process() {
+    let Some(folder) = package("hdf5plugin") else { return };
+    let mut count = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "so") {
+            Plugin::told(&path);
+            count += 1;
+        }
+    }
+    assert_eq!(count, 12);
+    assert!(!is_mapped("libhdf5"));
+    nothing_is_global();
+}
