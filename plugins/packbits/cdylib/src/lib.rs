@@ -1,0 +1,2 @@
+//! The packbits codec as a plugin for ncz.
+ncz_codec::export!(native: ncz_packbits::PackBits);

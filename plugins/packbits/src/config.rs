@@ -1,0 +1,76 @@
+use std::borrow::Cow;
+
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr, Result, Size,
+    params,
+};
+use serde_json::{Map, Value};
+
+use crate::codec::PackBitsCoder;
+
+const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("packbits")];
+const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.packbits")];
+
+/// Configuration of the packbits codec: there is nothing to choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PackBits;
+
+impl Codec for PackBits {
+    const INFO: CodecInfo = CodecInfo {
+        name: Cow::Borrowed("packbits"),
+        summary: Cow::Borrowed("eight truth values in a byte"),
+        filter_id: None,
+        numcodecs: Cow::Borrowed(NUMCODECS),
+        zarr_v3: Cow::Borrowed(ZARR_V3),
+        has_working_params: false,
+        has_checksum: false,
+    };
+
+    type Coder = PackBitsCoder;
+
+    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
+        ConfigReader::new(dialect, config).finish(notes)?;
+        Ok(Self)
+    }
+
+    fn to_json(&self, _dialect: Dialect) -> Result<Map<String, Value>> {
+        Ok(Map::new())
+    }
+
+    fn from_params(words: &[u32]) -> Result<Self> {
+        params::check_count("packbits", words, 0, 0)?;
+        Ok(Self)
+    }
+
+    fn to_params(&self) -> Result<Vec<u32>> {
+        Ok(Vec::new())
+    }
+
+    fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
+        if let Repr::Array { dtype, .. } = input
+            && dtype.size != 1
+        {
+            return Err(CodecError::unsupported(format!(
+                "truth values have one byte, the elements have {}",
+                dtype.size
+            )));
+        }
+        let coder = PackBitsCoder;
+        let packed = |len| coder.max_encoded_len(len).unwrap_or(usize::MAX);
+        let output = match input.size()? {
+            Size::Exact(len) => Repr::Array {
+                dtype: Dtype::little(Kind::UInt, 1),
+                shape: vec![packed(len) as u64],
+                fill: None,
+            },
+            Size::AtMost(len) => Repr::Bytes { size: Size::AtMost(packed(len)) },
+            Size::Unknown => Repr::Bytes { size: Size::Unknown },
+        };
+        Ok(Bound { stored: *self, working: Vec::new(), output, coder })
+    }
+
+    fn coder(working: &[u32]) -> Result<PackBitsCoder> {
+        Self::from_params(working)?;
+        Ok(PackBitsCoder)
+    }
+}
