@@ -1,0 +1,2 @@
+//! The pcodec codec as a plugin for ncz.
+ncz_codec::export!(native: ncz_pcodec::Pcodec);
