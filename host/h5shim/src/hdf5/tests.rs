@@ -314,9 +314,11 @@ fn handles_die_with_their_session_and_are_another_threads_nothing() {
                 let count = call!("H5Pget_nfilters", fn(dcpl => i64) -> c_int);
                 (size(ty), rank, count)
             };
-            scope.spawn(ask).join().unwrap()
+            // Also where that thread has a dataset of its own.
+            let asked = scope.spawn(move || [ask(), with_dataset(&dataset(), |_| ask()).0]);
+            asked.join().unwrap()
         });
-        assert_eq!(elsewhere, (0, -1, -1));
+        assert_eq!(elsewhere, [(0, -1, -1); 2]);
         // An inner session does not hide the outer one.
         let other = Dataset { ty: Type::float(8, Order::Little), ..dataset() };
         let (sizes, _) = with_dataset(&other, |inner| (size(ty), size(inner.ty)));

@@ -100,6 +100,22 @@ fn a_copy_has_no_name_of_its_own() {
 }
 
 #[test]
+fn what_says_where_the_program_headers_are_says_where_the_new_ones_are() {
+    let mut plugin = carrier(&[]);
+    // Some linkers write such a header; here it is made of one that only tells of the stack.
+    let stack = 64 + 3 * 56;
+    bytes::put(&mut plugin, stack, &6u32.to_le_bytes()).unwrap();
+    let Rewritten { image, .. } = rewrite(&plugin, &Dynamic::read(&plugin).unwrap(), &[], "@new").unwrap();
+    let after = Dynamic::read(&image).unwrap();
+    let headers = bytes::u64_at(&image, 32).unwrap();
+    let at = headers + 3 * 56;
+    assert_eq!(bytes::u32_at(&image, at), Some(6));
+    let address = bytes::u64_at(&image, at + 16).unwrap();
+    assert_eq!(after.segments().place(address).unwrap().0, headers);
+    assert_eq!(bytes::u64_at(&image, at + 40), Some(5 * 56));
+}
+
+#[test]
 fn a_library_is_added_in_front() {
     let Some(plugin) = wheel() else { return };
     let before = Dynamic::read(&plugin).unwrap();
