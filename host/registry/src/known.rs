@@ -1,10 +1,10 @@
 //! What is known of filters and where they come from, for messages only: nothing here is loaded.
 
-use std::path::{Path, PathBuf};
+mod places;
 
-use crate::search_path::Platform;
+pub use places::{Elsewhere, Surroundings};
+
 use crate::spec::NUMCODECS_PREFIX;
-use crate::symbols::{LibraryFinder, inspect};
 
 /// A registered HDF5 filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ const FILTERS: &[Filter] = &[
     filter(6, "scaleoffset", &[]),
     filter(305, "LZO", &["lzo"]),
     packaged(307, "bzip2", &["bz2", "bzip2"], Some("hdf5-filter-plugin")),
-    filter(32_000, "LZF", &["lzf"]),
+    Filter { debian: Some("hdf5-plugin-lzf"), ..filter(32_000, "LZF", &["lzf"]) },
     packaged(32_001, "Blosc", &["blosc"], Some("hdf5-filter-plugin-blosc-serial")),
     filter(32_002, "MAFISC", &["mafisc"]),
     filter(32_003, "Snappy", &["snappy"]),
@@ -79,6 +79,32 @@ const FILTERS: &[Filter] = &[
     packaged(32_033, "High-throughput JPEG 2000", &["htj2k"], None),
 ];
 
+/// What brings a libhdf5 or libnetcdf of this name, as a fragment.
+pub(crate) fn brings(library: &str) -> String {
+    let (stem, version) = library.split_once(".so").unwrap_or((library, ""));
+    let version = version.trim_start_matches('.');
+    let of = |name: &str| {
+        name.rsplit_once('-')
+            .is_some_and(|(_, hash)| hash.len() == 8 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    if of(stem) {
+        return format!(
+            "{library} is part of the Python package that the plugin comes with: install that package again"
+        );
+    }
+    // Debian names its packages after the number; the suffix tells rebuilds for other compilers.
+    let debian = match (stem, version) {
+        ("libhdf5_serial", version @ ("100" | "103")) => format!("the Debian package libhdf5-{version}-1"),
+        ("libhdf5_serial", version) if !version.is_empty() => format!("the Debian package libhdf5-{version}"),
+        ("libhdf5_openmpi" | "libhdf5_mpich", _) => {
+            "the Debian package libhdf5-openmpi-dev or libhdf5-mpich-dev".to_owned()
+        }
+        ("libnetcdf", version) if !version.is_empty() => format!("the Debian package libnetcdf{version}"),
+        _ => "the package hdf5 of conda or of the system".to_owned(),
+    };
+    format!("{debian} brings {library}")
+}
+
 /// The codecs that zarr-python has for Zarr v3 under the names `numcodecs.x` (`zarr.codecs.numcodecs` of 3.1).
 const ZARR_PYTHON: &[&str] = &[
     "adler32",
@@ -104,26 +130,6 @@ const ZARR_PYTHON: &[&str] = &[
     "zstd",
 ];
 
-/// A library outside the search path that would serve.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// The folder to add to the search path.
-    pub folder: PathBuf,
-    /// The library.
-    pub file: PathBuf,
-}
-
-/// The facts about the machine that tell where plugins usually lie.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
-    /// Folders below which Python keeps its packages (`<prefix>/lib/python3.x/site-packages`).
-    pub python_prefixes: Vec<PathBuf>,
-    /// The root of a conda environment.
-    pub conda_prefix: Option<PathBuf>,
-    /// Folders of the operating system's packages.
-    pub system: Vec<PathBuf>,
-}
-
 /// The registered filter with this id.
 pub fn by_id(id: u32) -> Option<&'static Filter> {
     FILTERS.iter().find(|filter| filter.id == id)
@@ -132,19 +138,38 @@ pub fn by_id(id: u32) -> Option<&'static Filter> {
 /// The registered filter that a codec name means, for the names that are common.
 pub fn by_name(name: &str) -> Option<&'static Filter> {
     let plain = name.strip_prefix("imagecodecs_").or(name.strip_prefix(NUMCODECS_PREFIX)).unwrap_or(name);
+    // A plugin for one format is no remedy for the other.
+    if plain_twin(name).is_some() {
+        return None;
+    }
     let known = match plain {
         "zlib" => "deflate",
         "bz2" => "bzip2",
         "zstd" => "Zstandard",
         "lz4h5" => "LZ4",
-        "zfpy" => "ZFP",
+        "bshuf" => "bitshuffle",
+        // Other programs have this format under the name of the standard.
+        "jpegls" if plain != name => "FCIDECOMP",
+        "htj2k" => "High-throughput JPEG 2000",
         other => other,
     };
-    // numcodecs' lz4 and HDF5's LZ4 are two formats: a plugin for one is no remedy for the other.
-    if plain == "lz4" {
-        return None;
-    }
     FILTERS.iter().find(|filter| filter.name.eq_ignore_ascii_case(known))
+}
+
+/// The HDF5 filter that shares its name with a codec of another format.
+pub fn twin(name: &str) -> Option<&'static Filter> {
+    by_id(plain_twin(name)?)
+}
+
+fn plain_twin(name: &str) -> Option<u32> {
+    Some(match name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name) {
+        "lz4" | "imagecodecs_lz4" => 32_004,
+        "zfpy" | "imagecodecs_zfp" => 32_013,
+        "imagecodecs_sz3" => 32_024,
+        "imagecodecs_blosc2" => 32_026,
+        "imagecodecs_sperr" => 32_028,
+        _ => return None,
+    })
 }
 
 /// Whether zarr-python knows the codec that Zarr v3 metadata call `name`, which begins with `numcodecs.`.
@@ -176,77 +201,6 @@ impl Filter {
     }
 }
 
-impl Surroundings {
-    /// What the environment of this process tells.
-    pub fn capture() -> Self {
-        let variable =
-            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let conda = variable("CONDA_PREFIX");
-        let local = variable("HOME").map(|home| home.join(".local"));
-        let usual = ["/usr/local", "/usr"].map(PathBuf::from);
-        let prefixes = variable("VIRTUAL_ENV").into_iter().chain(conda.clone()).chain(local).chain(usual);
-        let triple = format!("/usr/lib/{}-linux-gnu/hdf5", std::env::consts::ARCH);
-        let debian = ["serial/plugins", "openmpi/plugins", "mpich/plugins", "plugins"];
-        let mut system: Vec<_> = debian.iter().map(|folder| Path::new(&triple).join(folder)).collect();
-        system.extend(["/usr/lib64/hdf5/plugin", "/usr/local/hdf5/lib/plugin"].map(PathBuf::from));
-        Self { python_prefixes: prefixes.collect(), conda_prefix: conda, system }
-    }
-
-    /// The folders that exist, in a fixed order.
-    pub fn folders(&self) -> Vec<PathBuf> {
-        let mut folders = self.system.clone();
-        if let Some(conda) = &self.conda_prefix {
-            folders.extend(["hdf5/lib/plugin", "lib/hdf5/plugin"].map(|folder| conda.join(folder)));
-        }
-        for packages in self.python_prefixes.iter().flat_map(|prefix| python_packages(prefix)) {
-            folders.extend(["hdf5plugin/plugins", "netCDF4/plugins"].map(|folder| packages.join(folder)));
-        }
-        folders.retain(|folder| folder.is_dir());
-        folders.dedup();
-        folders
-    }
-
-    /// The libraries in the usual places that seem to hold `filter`, judged by their names and by what
-    /// they export. None is opened by the loader.
-    pub fn serving(&self, filter: &Filter) -> Vec<Elsewhere> {
-        let mut finder = LibraryFinder::system();
-        let mut found = Vec::new();
-        for folder in self.folders() {
-            let mut files: Vec<_> = std::fs::read_dir(&folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|entry| entry.path())
-                .collect();
-            files.sort();
-            for file in files {
-                let Some(name) = file.file_name() else { continue };
-                if Platform::current().matches(name)
-                    && filter.may_be(&name.to_string_lossy())
-                    && inspect(&file, &mut finder)
-                        .is_ok_and(|symbols| symbols.exports.has_hdf5() || symbols.exports.has_native())
-                {
-                    found.push(Elsewhere { folder: folder.clone(), file });
-                }
-            }
-        }
-        found
-    }
-}
-
-/// The package folders of the Pythons below a prefix.
-fn python_packages(prefix: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = ["lib", "lib64"]
-        .iter()
-        .flat_map(|lib| std::fs::read_dir(prefix.join(lib)).into_iter().flatten().flatten())
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
-        .flat_map(|entry| ["site-packages", "dist-packages"].map(|name| entry.path().join(name)))
-        .filter(|folder| folder.is_dir())
-        .collect();
-    found.sort();
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,9 +216,29 @@ mod tests {
         assert_eq!(by_name("zstd").unwrap().id, 32_015);
         assert_eq!(by_name("bz2").unwrap().id, 307);
         // Another format of the same name: its plugin would not help.
-        assert!(by_name("lz4").is_none());
+        for name in ["lz4", "zfpy", "numcodecs.zfpy", "imagecodecs_sperr"] {
+            assert!(by_name(name).is_none(), "{name}");
+        }
+        assert_eq!(twin("zfpy").unwrap().name, "ZFP");
+        assert!(twin("zstd").is_none());
+        assert_eq!(by_name("imagecodecs_jpegls").unwrap().id, 32_018);
+        assert_eq!(by_name("sperr").unwrap().id, 32_028);
         assert!(by_id(40_000).is_none());
         assert!(by_id(5).unwrap().packages().is_none());
+    }
+
+    #[test]
+    fn a_missing_libhdf5_leads_to_who_brings_it() {
+        for (library, who) in [
+            ("libhdf5_serial.so.103", "Debian package libhdf5-103-1"),
+            ("libhdf5_serial.so.310", "Debian package libhdf5-310"),
+            ("libhdf5-34cf00cd.so.320.2.0", "Python package that the plugin comes with"),
+            ("libnetcdf.so.19", "Debian package libnetcdf19"),
+            ("libhdf5.so.310", "conda"),
+        ] {
+            let said = brings(library);
+            assert!(said.contains(who) && said.contains(library), "{said}");
+        }
     }
 
     #[test]
@@ -279,17 +253,5 @@ mod tests {
     #[test]
     fn ids_are_sorted_and_unique() {
         assert!(FILTERS.windows(2).all(|pair| pair[0].id < pair[1].id));
-    }
-
-    #[test]
-    fn packages_are_found_below_a_prefix_and_judged_by_what_they_export() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("lib/python3.11/site-packages/hdf5plugin/plugins");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("libh5lz4.so"), "no library").unwrap();
-        let around =
-            Surroundings { python_prefixes: vec![root.path().to_owned()], ..Surroundings::default() };
-        assert_eq!(around.folders(), [folder]);
-        assert_eq!(around.serving(by_id(32_004).unwrap()), []);
     }
 }

@@ -1,10 +1,13 @@
 //! Why a codec is not there, and what to do about it.
 
+use ncz_codec::Dialect;
+
 use crate::discover::FolderState;
 use crate::error::{Details, NearMiss, NotFound, Wanted};
 use crate::known::{self, Filter};
 use crate::report::{FileReport, Report, Verdict};
 use crate::search_path::{PATH_VARIABLE, SwitchedOff};
+use crate::spec::NUMCODECS_PREFIX;
 
 /// How many files are named at most.
 const MOST_NAMED: usize = 4;
@@ -13,6 +16,8 @@ const MOST_NAMED: usize = 4;
 pub(crate) fn explain(wanted: Wanted, report: &Report) -> NotFound {
     let filter = match &wanted {
         Wanted::Id(id) => known::by_id(*id),
+        // Zarr v3 has names of its own for other formats.
+        Wanted::Name(Dialect::ZarrV3, name) if !name.starts_with(NUMCODECS_PREFIX) => None,
         Wanted::Name(_, name) => known::by_name(name),
     };
     let fault = |state: &FolderState| match state {

@@ -1,5 +1,7 @@
 //! What a scan found, as plain values: for each folder and file the verdict and its reason.
 
+mod answers;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,9 +11,10 @@ use serde_json::{Map, Value, json};
 
 use crate::discover::FolderState;
 use crate::entry::{CodecOrigin, Face};
+use crate::known;
 use crate::load::Bound;
 use crate::search_path::{Folder, SwitchedOff};
-use crate::symbols::Needed;
+use crate::symbols::{Asks, Needed};
 use crate::trust::TrustNote;
 
 /// The version of the JSON form of [`Report`] and of [`Why`](crate::why::Why). It changes when a key
@@ -89,6 +92,10 @@ pub struct FileReport {
     pub needed: Vec<Needed>,
     /// The functions and variables of libhdf5 that it expects from elsewhere.
     pub undefined_h5: Vec<String>,
+    /// How it comes by the functions of libhdf5 and libnetcdf.
+    pub asks: Asks,
+    /// Those of `undefined_h5` that nobody offers.
+    pub unanswered: Vec<String>,
     /// Who answers what it asks of libhdf5 or libnetcdf, once it is open.
     pub bound: Option<Bound>,
     /// Who else may change it.
@@ -187,11 +194,6 @@ impl FolderReport {
 }
 
 impl FileReport {
-    /// The needed libraries that the loader will not find.
-    pub fn missing(&self) -> impl Iterator<Item = &str> {
-        self.needed.iter().filter(|needed| needed.found.is_none()).map(|needed| needed.name.as_str())
-    }
-
     fn to_json(&self) -> Value {
         let offer = |offer: &OfferReport| json!({"part": offer.part, "id": offer.id, "name": offer.name, "state": offer.state});
         let needed =
@@ -207,7 +209,10 @@ impl FileReport {
             "offers": self.offers.iter().map(offer).collect::<Vec<_>>(),
             "needed": self.needed.iter().map(needed).collect::<Vec<_>>(),
             "undefined_h5": self.undefined_h5,
+            "asks": self.asks.word(),
+            "unanswered": self.unanswered,
             "bound": self.bound.as_ref().map(ToString::to_string),
+            "answers": self.answers(),
             "trust": self.trust.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "isolated": self.isolated,
             "load_ms": self.load_time.map(|time| time.as_secs_f64() * 1e3),
@@ -217,6 +222,17 @@ impl FileReport {
 }
 
 impl CodecReport {
+    /// Whether somebody who says `query` means it: its number, one of its names, or what The HDF Group's list calls
+    /// the filter.
+    pub fn is_called(&self, query: &str) -> bool {
+        if let Ok(id) = query.parse::<u32>() {
+            return self.id == Some(id);
+        }
+        let named = |names: &[String]| names.iter().any(|name| name == query);
+        let listed = || known::by_name(query).is_some_and(|filter| self.id == Some(filter.id));
+        self.name.eq_ignore_ascii_case(query) || named(&self.numcodecs) || named(&self.zarr_v3) || listed()
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "id": self.id,
@@ -283,4 +299,32 @@ impl fmt::Display for Verdict {
 /// A path as text; bytes that are no UTF-8 are replaced.
 fn text(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A file of which nothing is known.
+    pub(crate) fn file(path: &str) -> FileReport {
+        FileReport {
+            path: path.into(),
+            link_target: None,
+            size: 0,
+            verdict: Verdict::Candidate,
+            reason: String::new(),
+            exports: Vec::new(),
+            face: None,
+            offers: Vec::new(),
+            needed: Vec::new(),
+            undefined_h5: Vec::new(),
+            asks: Asks::Nothing,
+            unanswered: Vec::new(),
+            bound: None,
+            isolated: false,
+            trust: Vec::new(),
+            load_time: None,
+            notes: Vec::new(),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Opening a library runs its constructors, so the tables decide which files are worth opening.
 //! Files are not trusted: every offset and count is checked, every read is bounded.
 
+mod asks;
 mod elf;
 mod needed;
 mod other;
@@ -13,6 +14,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use asks::Asks;
+pub(crate) use asks::REPLACES;
 pub use needed::LibraryFinder;
 
 use object::FileKind;

@@ -54,7 +54,7 @@ pub(crate) fn why(report: &Report, path: &SearchPath, query: &str) -> Why {
         return why;
     }
     let id = query.parse::<u32>().ok();
-    let codecs: Vec<&CodecReport> = report.codecs.iter().filter(|codec| is_codec(codec, query, id)).collect();
+    let codecs: Vec<&CodecReport> = report.codecs.iter().filter(|codec| codec.is_called(query)).collect();
     codecs.iter().for_each(|codec| tell_codec(codec, report, &mut why));
     let looks_like_a_path = query.contains(std::path::MAIN_SEPARATOR) || query.contains(".so");
     if !why.found && looks_like_a_path && codecs.is_empty() {
@@ -73,14 +73,6 @@ fn is_file(file: &FileReport, query: &str) -> bool {
             && asked
                 .canonicalize()
                 .is_ok_and(|asked| file.path.canonicalize().is_ok_and(|path| path == asked)))
-}
-
-fn is_codec(codec: &CodecReport, query: &str, id: Option<u32>) -> bool {
-    let named = |names: &[String]| names.iter().any(|name| name == query);
-    match id {
-        Some(id) => codec.id == Some(id),
-        None => codec.name.eq_ignore_ascii_case(query) || named(&codec.numcodecs) || named(&codec.zarr_v3),
-    }
 }
 
 fn tell_file(file: &FileReport, why: &mut Why) {
@@ -104,8 +96,8 @@ fn tell_file(file: &FileReport, why: &mut Why) {
     if !missing.is_empty() {
         why.lines.push(format!("  needs libraries that the loader will not find: {}", missing.join(", ")));
     }
-    if !file.undefined_h5.is_empty() {
-        why.lines.push(format!("  expects from libhdf5: {}", file.undefined_h5.join(", ")));
+    if let Some(answers) = file.answers() {
+        why.lines.push(format!("  libhdf5: it {answers}"));
     }
     why.lines.extend(file.trust.iter().map(|note| format!("  note: {note}")));
     why.lines.extend(file.notes.iter().map(|note| format!("  note: {note}")));
@@ -205,10 +197,11 @@ fn tell_missing(query: &str, id: Option<u32>, unknown: bool, report: &Report, wh
     for near in near_misses(&wanted, filter, report) {
         why.lines.push(format!("  {}: {}", near.path.display(), near.reason));
     }
-    if query == "lz4" {
-        why.lines.push(
-            "  HDF5's LZ4, filter 32004, is another format; `ncz plugins why 32004` tells of it".to_owned(),
-        );
+    if let Some(twin) = known::twin(query) {
+        let (name, id) = (twin.name, twin.id);
+        why.lines.push(format!(
+            "  HDF5's {name}, filter {id}, is another format; `ncz plugins why {id}` tells of it"
+        ));
     }
     let Some(filter) = filter else { return };
     why.elsewhere = Surroundings::capture().serving(filter);

@@ -117,7 +117,7 @@ fn show(
     let report = registry.report();
     let files: Vec<&FileReport> = report.files().filter(|file| is_file(file, &options.what)).collect();
     let codecs: Vec<&CodecReport> =
-        report.codecs.iter().filter(|codec| is_codec(codec, &options.what)).collect();
+        report.codecs.iter().filter(|codec| codec.is_called(&options.what)).collect();
     if options.json {
         let list = |key: &str, keep: &dyn Fn(&Value) -> bool, within: &Value| -> Vec<Value> {
             let items = within.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -217,16 +217,6 @@ fn is_file(file: &FileReport, query: &str) -> bool {
         || (asked.components().count() > 1 && same(asked))
 }
 
-fn is_codec(codec: &CodecReport, query: &str) -> bool {
-    match query.parse::<u32>() {
-        Ok(id) => codec.id == Some(id),
-        Err(_) => {
-            let named = |names: &[String]| names.iter().any(|name| name == query);
-            codec.name.eq_ignore_ascii_case(query) || named(&codec.numcodecs) || named(&codec.zarr_v3)
-        }
-    }
-}
-
 fn show_file(file: &FileReport, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&file.path.display().to_string()));
     let mut line = |label: &str, value: &str| {
@@ -253,7 +243,8 @@ fn show_file(file: &FileReport, style: Style) -> String {
         };
         line("needs", &format!("{}: {found}", needed.name));
     }
-    line("from libhdf5", &file.undefined_h5.join(", "));
+    line("libhdf5", &file.answers().unwrap_or_else(|| "it asks nothing of it".to_owned()));
+    line("calls of it", &file.undefined_h5.join(", "));
     if let Some(time) = file.load_time {
         line("load time", &format!("{:.1} ms", time.as_secs_f64() * 1e3));
     }

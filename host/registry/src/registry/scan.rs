@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::search_path::{Environment, Folder, Origin, Platform, SearchPath};
 use crate::spec::NUMCODECS_PREFIX;
-use crate::symbols::{LibraryFinder, Symbols, Unsuitable, inspect};
+use crate::symbols::{Asks, LibraryFinder, Symbols, Unsuitable, inspect};
 use crate::trust::{self, Trust, TrustNote};
 
 /// What one search found: the codecs to use, and the report.
@@ -571,6 +571,8 @@ fn blank(found: &Found) -> FileReport {
         offers: Vec::new(),
         needed: Vec::new(),
         undefined_h5: Vec::new(),
+        asks: Asks::Nothing,
+        unanswered: Vec::new(),
         bound: None,
         trust: found.trust.clone(),
         isolated: false,
@@ -607,6 +609,8 @@ fn read_symbols(found: &Found, finder: &mut LibraryFinder, file: &mut FileReport
                 file.exports = symbols.exports.names().to_vec();
                 file.needed = symbols.needed.clone();
                 file.undefined_h5 = symbols.undefined_h5.clone();
+                file.asks = symbols.asks();
+                file.unanswered = symbols.unanswered();
                 let only_draft = symbols.exports.has_draft_codec()
                     && !symbols.exports.has_hdf5()
                     && !symbols.exports.has_native()
