@@ -8,8 +8,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     match package {
-        "ncz-codec" | "ncz-store" | "ncz-test-servers" | "ncz-test-support" => set(&[]),
-        "ncz-registry" => set(&["ncz-codec"]),
+        "ncz-codec" | "ncz-h5shim" | "ncz-store" | "ncz-test-servers" | "ncz-test-support" => set(&[]),
+        "ncz-registry" => set(&["ncz-codec", "ncz-h5shim"]),
         "ncz-nczarr" => set(&["ncz-codec", "ncz-registry", "ncz-store"]),
         "ncz" => &set(&["ncz-codec", "ncz-registry", "ncz-store", "ncz-nczarr"]) | plugins,
         "ncz-cli" => set(&["ncz"]),
