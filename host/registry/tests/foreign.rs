@@ -12,6 +12,9 @@ use ncz_registry::registry::{CodecOrigin, Face, Registry};
 use ncz_registry::report::{Report, Verdict};
 use ncz_test_support::{ChunkCase, Skip, chunks, python};
 
+#[path = "foreign/oracle.rs"]
+mod oracle; // working parameters and chunks against h5py
+
 const HDF5PLUGIN: &str = "hdf5plugin";
 const NETCDF4: &str = "netCDF4";
 const DEBIAN_PACKAGES: &str =
@@ -124,7 +127,7 @@ fn every_library_of_netcdf4_gets_its_verdict() {
     );
     // Filter and codec half come from two libraries, and the name leads there.
     let entry = registry.by_name(Dialect::Numcodecs, "bz2").unwrap();
-    let CodecOrigin::Plugin { path, face, codec_half } = entry.origin() else { panic!() };
+    let CodecOrigin::Plugin { path, face, codec_half, .. } = entry.origin() else { panic!() };
     assert!(path.ends_with("lib__nch5bzip2.so") && *face == Face::Hdf5AndNczarr);
     assert!(codec_half.as_ref().unwrap().to_string().ends_with("lib__nczstdfilters.so"));
 }

@@ -82,8 +82,13 @@ pub(super) fn before_encode(
 }
 
 /// Whether a filter may be given this to decode.
-pub(super) fn before_decode(id: u32, input: &[u8]) -> Result<()> {
-    if id == BLOSC2 { no_shell(input) } else { Ok(()) }
+pub(super) fn before_decode(id: u32, input: &[u8], variable: Option<&Variable>) -> Result<()> {
+    match id {
+        BLOSC2 => no_shell(input),
+        // They write more than the chunk has.
+        SZ | SZ3 => variable.map_or(Ok(()), known_to_sz),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_environment(variables: &[&[&str]]) -> Result<()> {
@@ -111,21 +116,20 @@ fn whole_image(working: &[u32], input: &[u8]) -> Result<()> {
 /// sz and sz3 take numbers of any other type for doubles in the machine's own order, and sz3 never ends on a NaN.
 fn for_sz(id: u32, working: &[u32], input: &[u8], variable: Option<&Variable>) -> Result<()> {
     let Some(variable) = variable else { return Ok(()) };
+    known_to_sz(variable)?;
     let refuse = |text: &str| Err(CodecError::unsupported(text));
     let dtype = variable.dtype;
     let native = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
     if dtype.size > 1 && dtype.order != native {
         return refuse("SZ takes numbers in another byte order than the machine's for noise");
     }
-    if dtype.kind == Kind::Float && ![4, 8].contains(&dtype.size) {
-        return refuse("SZ knows floating-point numbers of 4 and 8 bytes");
-    }
     let dimensions = variable.chunk_shape.iter().filter(|&&len| len != 1).count();
-    if id == SZ && dimensions > 4 {
+    if dimensions > 4 {
         return refuse("SZ ends the program over chunks of more than four dimensions");
     }
-    if dimensions == 0 {
-        return refuse("SZ ends the program over chunks of one element");
+    // Seen with a checking malloc, for chunks of one dimension.
+    if id == SZ3 && matches!(dtype.kind, Kind::Int | Kind::UInt | Kind::Bool) && dtype.size < 4 {
+        return refuse("SZ3 writes beyond its buffer when it encodes integers of 1 or 2 bytes");
     }
     // Rank, type and lengths come first.
     if id == SZ && working.len() <= 2 + dimensions {
@@ -140,6 +144,16 @@ fn for_sz(id: u32, working: &[u32], input: &[u8], variable: Option<&Variable>) -
         return refuse("SZ3 never ends on a chunk with a NaN in it");
     }
     Ok(())
+}
+
+fn known_to_sz(variable: &Variable) -> Result<()> {
+    let dtype = variable.dtype;
+    match dtype.kind {
+        Kind::Float if ![4, 8].contains(&dtype.size) => {
+            Err(CodecError::unsupported("SZ knows floating-point numbers of 4 and 8 bytes only"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What stands at the beginning of a frame of blosc2 (`blosc2/README_CFRAME_FORMAT.rst`).

@@ -179,7 +179,7 @@ impl AnyCoder for ForeignCoder {
         if half.facts().id == lz4::ID {
             lz4::check(input)?;
         }
-        care::before_decode(half.facts().id, input)?;
+        care::before_decode(half.facts().id, input, self.variable.as_ref())?;
         half.run(Direction::Decode, &self.working, input, output)
     }
 

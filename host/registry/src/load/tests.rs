@@ -243,35 +243,75 @@ fn a_missing_half_is_named_when_it_is_needed() {
     assert!(codec.parse_json(Dialect::ZarrV3, &serde_json::Map::new(), &mut Vec::new()).is_err());
 }
 
+/// Answers by its first parameter, as filters do; sees what HDF5 would show it only through handles.
+fn answering(set_local: ncz_codec::abi::hdf5::SetLocal) -> ForeignCodec {
+    let mut record = class(odd);
+    record.set_local = Some(set_local);
+    ForeignCodec::new(Some(hdf5_half(&record)), None)
+}
+
+fn bind(codec: &ForeignCodec, container: Container) -> Result<ncz_codec::BoundStage, ncz_codec::CodecError> {
+    let env = env(container);
+    codec.parse_params(&[0]).unwrap().bind(&env.chunk(), &env)
+}
+
 #[test]
-fn working_parameters_that_nobody_gave_are_not_made_up() {
-    unsafe extern "C" fn set_local(_: i64, _: i64, _: i64) -> c_int {
+fn a_filter_that_sets_nothing_and_says_so_by_0_or_less_is_refused() {
+    unsafe extern "C" fn fails(_: i64, _: i64, _: i64) -> c_int {
+        -1
+    }
+    unsafe extern "C" fn does_nothing(_: i64, _: i64, _: i64) -> c_int {
+        0
+    }
+    unsafe extern "C" fn is_content(_: i64, _: i64, _: i64) -> c_int {
+        1
+    }
+    let failed = bind(&answering(fails), Container::ZarrV2).unwrap_err();
+    assert_eq!(failed.kind(), &ErrorKind::Plugin { code: -1 });
+    let shape = "4-byte floating-point numbers in chunks of 10";
+    assert!(failed.to_string().contains(shape), "{failed}");
+    let idle = bind(&answering(does_nothing), Container::ZarrV2).unwrap_err();
+    assert!(idle.to_string().contains(&format!("made up makes no working parameters for {shape}")), "{idle}");
+    assert_eq!(bind(&answering(is_content), Container::ZarrV2).unwrap().working, [0]);
+}
+
+#[test]
+fn can_apply_is_asked_first_and_0_is_a_refusal() {
+    unsafe extern "C" fn no(_: i64, _: i64, _: i64) -> c_int {
+        0
+    }
+    unsafe extern "C" fn never(_: i64, _: i64, _: i64) -> c_int {
         unreachable!()
     }
     let mut record = class(odd);
-    record.set_local = Some(set_local);
+    record.can_apply = Some(no);
+    record.set_local = Some(never);
     let codec = ForeignCodec::new(Some(hdf5_half(&record)), None);
-    assert!(codec.info().has_working_params);
-    let try_both = |config: &dyn ncz_codec::CodecConfig, container| {
-        let env = env(container);
-        let coder = config.bind(&env.chunk(), &env).unwrap().coder;
+    let error = bind(&codec, Container::ZarrV2).unwrap_err();
+    assert!(error.to_string().contains("made up does not serve 4-byte"), "{error}");
+}
+
+#[test]
+fn recorded_parameters_decode_as_they_are_and_encode_if_the_filter_makes_the_same() {
+    unsafe extern "C" fn refuses(_: i64, _: i64, _: i64) -> c_int {
+        -1
+    }
+    unsafe extern "C" fn agrees(_: i64, _: i64, _: i64) -> c_int {
+        1
+    }
+    let both = |stage: ncz_codec::BoundStage| {
         let mut room = [0; 4];
-        let encoded = coder.encode(&mut coder.scratch(), b"abcd", &mut room);
-        let decoded = coder.decode(&mut coder.scratch(), b"abcd", &mut room);
-        if let Err(error) = &encoded {
-            assert!(
-                error.to_string().contains("made up makes its working parameters in set_local"),
-                "{error}"
-            );
-        }
+        let encoded = stage.coder.encode(&mut stage.coder.scratch(), b"abcd", &mut room);
+        let decoded = stage.coder.decode(&mut stage.coder.scratch(), b"abcd", &mut room);
         (encoded.is_ok(), decoded.is_ok())
     };
-    let given = codec.parse_params(&[0]).unwrap();
-    assert_eq!(try_both(given.as_ref(), Container::Hdf5), (false, true));
-    assert_eq!(try_both(given.as_ref(), Container::ZarrV2), (false, false));
-    let working = codec.with_working(&[0]);
-    assert_eq!(try_both(working.as_ref(), Container::Hdf5), (true, true));
-    assert_eq!(try_both(working.as_ref(), Container::ZarrV2), (true, true));
+    assert_eq!(both(bind(&answering(refuses), Container::Hdf5).unwrap()), (false, true));
+    assert_eq!(both(bind(&answering(agrees), Container::Hdf5).unwrap()), (true, true));
+    let working = answering(refuses).with_working(&[0]);
+    for container in [Container::Hdf5, Container::ZarrV2] {
+        let env = env(container);
+        assert_eq!(both(working.bind(&env.chunk(), &env).unwrap()), (true, true));
+    }
 }
 
 #[test]

@@ -61,6 +61,11 @@ GRIM = {
 }
 
 
+# sz and sz3 damage memory over these, which shows in later cases: no case comes after one in the same child.
+DIRTY = ("libh5sz.so", "libh5sz3.so"), "f2 >f2 i1 u1 i2 u2 >i2 >u2".split()
+SPENT = 42
+
+
 def cases():
     number = 0
     for library, filter_id, words in PLUGINS:
@@ -152,6 +157,8 @@ def child(todo, out):
                 pipe.flush()
             pipe.write(b"%d done 0\n" % case[0])
             pipe.flush()
+            if case[1] in DIRTY[0] and case[3] in DIRTY[1]:
+                os._exit(SPENT)
     os._exit(0)
 
 
@@ -182,9 +189,10 @@ class Group:
         # The end of the pipe, or no word for too long.
         if data is None:
             os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        _, status = os.waitpid(self.pid, 0)
         os.close(self.pipe)
-        if self.at < len(self.todo):
+        is_spent = os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT
+        if not is_spent and self.at < len(self.todo):
             self.found[self.todo[self.at][0]]["hang" if data is None else "crash"] = b""
             self.at += 1
         if self.at < len(self.todo):

@@ -1,0 +1,231 @@
+//! Working parameters, chunks and refusals of hdf5plugin's filters against h5py: every library, type, chunk shape and
+//! set of parameters.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ncz_codec::{CodecType, Container, Dtype, Env, Kind};
+use ncz_registry::load::{self, Bound, ForeignCodec};
+use ncz_test_support::{python, run};
+
+use super::{HDF5PLUGIN, package};
+
+/// One dataset of h5py.
+struct Case {
+    number: usize,
+    library: String,
+    dtype: String,
+    shape: Vec<u64>,
+    given: Vec<u32>,
+    came: String,
+    /// The words that h5py recorded.
+    recorded: Vec<u32>,
+    raw: Vec<u8>,
+    stored: Vec<u8>,
+    back: Vec<u8>,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        format!("{} {} {:?} {:?}", self.library, self.dtype, self.shape, self.given)
+    }
+
+    fn env(&self, container: Container) -> Env {
+        let shape = self.shape.clone();
+        Env { dtype: dtype(&self.dtype), array_shape: shape.clone(), chunk_shape: shape, container }
+    }
+
+    /// HDF5 went on although `set_local` did nothing, and ran the filter with the words of the user.
+    fn is_unresolved(&self) -> bool {
+        self.recorded == self.given
+            && !["libh5bzip2.so", "libh5lz4.so", "libh5zstd.so"].contains(&&*self.library)
+    }
+}
+
+/// Where the comparison leaves what it found, in a process of its own: filters are known that end the process, and
+/// with success.
+const FOLDER: &str = "NCZ_TEST_ORACLE";
+
+#[test]
+fn words_and_chunks_of_hdf5plugin_are_those_of_h5py() {
+    let (Some(plugins), Ok(python)) = (package(HDF5PLUGIN), python()) else { return };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/h5py_oracle.py");
+    let shared = tempfile::tempdir().unwrap();
+    let folder = shared.path();
+    python.run(&script, &[Path::new("create"), folder], &[]).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "oracle::in_a_process_of_its_own", "--ignored"]).current_dir(folder);
+    child.env(FOLDER, folder).env("NCZ_TEST_PLUGINS", &plugins);
+    let output = run(&mut child, Duration::from_secs(120)).unwrap();
+    let found = std::fs::read_to_string(folder.join("found.txt"));
+    let at = || std::fs::read_to_string(folder.join("at.txt")).unwrap_or_default();
+    let found = found.unwrap_or_else(|_| panic!("{} ended the process: {:?}", at(), output.status));
+    println!("{found}");
+    assert!(found.starts_with("faults: 0 of "), "{found}");
+    let read = python.run(&script, &[Path::new("check"), folder], &[]).unwrap().stdout_text();
+    println!("{read}");
+    assert!(read.trim_end().ends_with("bad 0"), "{read}");
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn in_a_process_of_its_own() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let plugins = PathBuf::from(std::env::var_os("NCZ_TEST_PLUGINS").unwrap());
+    let cases = read(&folder);
+    assert!(cases.len() > 7000, "{}", cases.len());
+    let names: BTreeSet<&str> = cases.iter().map(|case| case.library.as_str()).collect();
+    let codecs: BTreeMap<&str, ForeignCodec> =
+        names.into_iter().map(|name| (name, open(&plugins.join(name)))).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut table, mut ours) = (String::new(), Vec::new());
+    let mut faults = Vec::new();
+    for case in &cases {
+        std::fs::write(folder.join("at.txt"), case.name()).unwrap();
+        let verdict = compare(case, &codecs[case.library.as_str()], |encoded| {
+            let at = ours.len();
+            ours.extend_from_slice(encoded);
+            ours.extend_from_slice(&case.back);
+            let back = at + encoded.len();
+            writeln!(table, "{}\t{at}:{}\t{back}:{}", case.number, encoded.len(), case.back.len()).unwrap();
+        });
+        match verdict {
+            Ok(what) => *counts.entry(what).or_default() += 1,
+            Err(fault) => faults.push(format!("{}: h5py {}: {fault}", case.name(), case.came)),
+        }
+    }
+    std::fs::write(folder.join("ours.tsv"), table).unwrap();
+    std::fs::write(folder.join("ours.bin"), ours).unwrap();
+    let found =
+        format!("faults: {} of {} cases\n{counts:#?}\n{}\n", faults.len(), cases.len(), faults.join("\n"));
+    std::fs::write(folder.join("found.txt"), found).unwrap();
+}
+
+/// What the case shows, or what is wrong.
+fn compare(case: &Case, codec: &ForeignCodec, mut keep: impl FnMut(&[u8])) -> Result<&'static str, String> {
+    let env = case.env(Container::ZarrV2);
+    let bound = codec.parse_params(&case.given).unwrap().bind(&env.chunk(), &env);
+    if case.came == "refused" {
+        return match bound {
+            Err(_) => Ok("refused by both"),
+            // An enumeration in h5py.
+            Ok(_) if case.dtype == "b1" => Ok("truth values that h5py refuses"),
+            Ok(bound) => Err(format!("accepted with {:?}", bound.working)),
+        };
+    }
+    let bound = match bound {
+        Ok(bound) if bound.working == case.recorded => bound,
+        // An enumeration in h5py, which SZ does not take for integers.
+        Ok(_) if case.dtype == "b1" && case.is_unresolved() => return Ok("truth values that h5py refuses"),
+        Ok(bound) => return Err(format!("{:?}, recorded are {:?}", bound.working, case.recorded)),
+        Err(_) if case.is_unresolved() => return Ok("refused, where HDF5 goes on with what was given"),
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut scratch = bound.coder.scratch();
+    let mut room = vec![0; 4 * case.raw.len() + 100_000];
+    let encoded = bound.coder.encode(&mut scratch, &case.raw, &mut room);
+    match (case.came.as_str(), encoded) {
+        ("good", Ok(len)) => {
+            keep(&room[..len]);
+            decode(case, codec)?;
+            Ok("encoded and decoded")
+        }
+        ("good", Err(error)) => {
+            // Half floats, of which even decoding damages memory.
+            if error.to_string().contains("SZ knows") {
+                return Ok("refused, where HDF5 damages memory");
+            }
+            decode(case, codec)?;
+            // What is known to be written wrongly.
+            let told = error.to_string();
+            match told.contains("FCIDECOMP keeps") || told.contains("SZ") {
+                true => Ok("decoded only"),
+                false => Err(told),
+            }
+        }
+        ("unwritten" | "crash" | "hang", Err(_)) => Ok("not encoded by either"),
+        (_, Ok(_)) => Err("encoded".to_owned()),
+        (came, Err(error)) => Err(format!("{came}: {error}")),
+    }
+}
+
+/// What h5py stored decodes to what h5py reads.
+fn decode(case: &Case, codec: &ForeignCodec) -> Result<(), String> {
+    let env = case.env(Container::Hdf5);
+    let bound = codec.parse_params(&case.recorded).unwrap().bind(&env.chunk(), &env).unwrap();
+    let mut chunk = vec![0; case.raw.len()];
+    let len = bound.coder.decode(&mut bound.coder.scratch(), &case.stored, &mut chunk);
+    match len {
+        Ok(len) if len == chunk.len() && chunk == case.back => Ok(()),
+        // Where HDF5 fills up what the filter lost.
+        Ok(len) if len < chunk.len() && case.library == "libh5fcidecomp.so" => Ok(()),
+        Ok(len) => Err(format!("{len} other bytes decoded")),
+        Err(error) => Err(format!("not decoded: {error}")),
+    }
+}
+
+fn open(path: &Path) -> ForeignCodec {
+    let library = load::open(path).unwrap();
+    let expected = match library.path().file_name().unwrap().to_str().unwrap() {
+        "libh5lz4.so" | "libh5zstd.so" => Bound::Nothing,
+        _ => Bound::Shim,
+    };
+    assert_eq!(library.bound(), &expected, "{}", path.display());
+    ForeignCodec::new(Some(Arc::new(library.hdf5().unwrap().unwrap())), None)
+}
+
+fn read(folder: &Path) -> Vec<Case> {
+    let blobs = std::fs::read(folder.join("blobs.bin")).unwrap();
+    let blob = |place: &str| match place.split_once(':') {
+        Some((start, len)) => {
+            let (start, len): (usize, usize) = (start.parse().unwrap(), len.parse().unwrap());
+            blobs[start..start + len].to_vec()
+        }
+        None => Vec::new(),
+    };
+    let numbers = |text: &str, by: char| -> Vec<u64> {
+        text.split(by).filter(|word| !word.is_empty()).map(|word| word.parse().unwrap()).collect()
+    };
+    let words = |text: &str| numbers(text, ',').into_iter().map(|word| word as u32).collect();
+    let table = std::fs::read_to_string(folder.join("cases.tsv")).unwrap();
+    let case = |line: &str| {
+        let [number, library, _, dtype, shape, given, came, recorded, raw, stored, back] =
+            line.split('\t').collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}")
+        };
+        Case {
+            number: number.parse().unwrap(),
+            library: library.to_owned(),
+            dtype: dtype.to_owned(),
+            shape: numbers(shape, 'x'),
+            given: words(given),
+            came: came.to_owned(),
+            recorded: words(recorded),
+            raw: blob(raw),
+            stored: blob(stored),
+            back: blob(back),
+        }
+    };
+    table.lines().map(case).collect()
+}
+
+/// A dtype as numpy writes it, little-endian unless marked.
+pub(super) fn dtype(text: &str) -> Dtype {
+    let (big, text) = text.strip_prefix('>').map_or((false, text), |rest| (true, rest));
+    let size = text[1..].parse().unwrap();
+    let kind = match &text[..1] {
+        "f" => Kind::Float,
+        "i" => Kind::Int,
+        "u" => Kind::UInt,
+        "b" => Kind::Bool,
+        "c" => Kind::Complex,
+        "S" | "V" => Kind::Opaque,
+        other => panic!("dtype kind {other}"),
+    };
+    if big { Dtype::big(kind, size) } else { Dtype::little(kind, size) }
+}
