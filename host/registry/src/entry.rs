@@ -1,11 +1,12 @@
 //! One codec of the registry, with where it comes from and what else would offer it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ncz_codec::{CodecInfo, CodecType};
+use ncz_codec::{CodecInfo, CodecType, Dialect, ErrorKind};
 
 use crate::json_half::BuiltinHalf;
 
@@ -87,17 +88,27 @@ impl Entry {
         Self { codec, origin, others, half, told: AtomicBool::new(false) }
     }
 
-    /// Whether an empty JSON configuration stands for the defaults of the codec. The halves that are built in for
-    /// foreign filters have those of another program, such as an element size of 1.
+    /// Whether an empty JSON configuration stands for the defaults of the codec. That of an HDF5 filter under a name
+    /// of imagecodecs has those of that program, such as an element size of 1.
     pub(crate) fn has_json_defaults(&self) -> bool {
-        self.half.is_none() && self.can_name(&[])
+        let borrowed = |name: &Cow<'_, str>| name.starts_with("imagecodecs_");
+        self.half.is_none() && !self.info().numcodecs.iter().any(borrowed) && self.can_name(&[])
     }
 
     /// Whether some JSON with a name of its own says what these parameters say; else there is the form by number.
     pub(crate) fn can_name(&self, params: &[u32]) -> bool {
         let info = self.info();
         !(info.numcodecs.is_empty() && info.zarr_v3.is_empty())
-            && self.half.is_none_or(|half| half.speaks_for(params))
+            && self.half.map_or_else(|| self.has_json(params), |half| half.speaks_for(params))
+    }
+
+    /// Whether the codec has JSON for these parameters in some dialect, if not yet then when it knows the variable.
+    fn has_json(&self, params: &[u32]) -> bool {
+        let Ok(config) = self.codec().parse_params(params) else { return true };
+        [Dialect::Numcodecs, Dialect::ZarrV3].into_iter().any(|dialect| match config.to_json(dialect) {
+            Ok(_) => true,
+            Err(error) => *error.kind() != ErrorKind::Unsupported,
+        })
     }
 
     /// The codec.
