@@ -8,6 +8,7 @@ mod copy;
 mod dump;
 mod generate;
 mod info;
+mod isolate;
 mod ls;
 mod plugins;
 mod shell;
@@ -26,6 +27,7 @@ pub(crate) use self::copy::{Copy, NccopyRules};
 pub(crate) use self::dump::{Dump, IndexArg};
 pub(crate) use self::generate::Gen;
 pub(crate) use self::info::Info;
+pub(crate) use self::isolate::IsolateOptions;
 pub(crate) use self::ls::Ls;
 pub(crate) use self::plugins::{
     Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsLock, PluginsPath, PluginsShow, PluginsWhy,
@@ -100,6 +102,8 @@ pub(crate) struct PluginOptions {
     /// Where a plugin of HDF5_PLUGIN_PATH offers a built-in codec, take that of "plugins" or "builtin"
     #[arg(long, global = true, value_name = "WHICH", default_value = "builtin", hide_possible_values = true)]
     pub(crate) prefer: Prefer,
+    #[command(flatten)]
+    pub(crate) isolate: IsolateOptions,
 }
 
 /// Who wins where two offer the same codec.

@@ -98,6 +98,7 @@ fn registry(options: &PluginOptions) -> Registry {
     };
     let trust = if options.trust_all { Trust::Everybody } else { Trust::Careful };
     let mut builder = Registry::builder().no_plugins(options.no_plugins).prefer(prefer).trust(trust);
+    builder = builder.isolation(options.isolate.isolation());
     if let Some(list) = &options.plugin_lock {
         builder = builder.lock(list.clone());
     }

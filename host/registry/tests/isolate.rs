@@ -16,6 +16,9 @@ use ncz_registry::registry::Registry;
 use ncz_registry::report::Verdict;
 use ncz_test_support::{build_plugins, plugin, program, run, workspace_root};
 
+#[path = "isolate/chunks.rs"]
+mod chunks; // other people's plugins
+
 /// The filter of `faulty.c`.
 const FAULTY: u32 = 40_400;
 /// Set in a process that a test starts of its own program; says which part it plays.
@@ -189,7 +192,7 @@ fn a_plugin_that_takes_the_channel_away_or_writes_to_it_is_found_out() {
     let error = |text: &[u8]| error_of(folder.path(), brief.clone(), text);
     assert!(error(b"Write").contains("its worker gave bytes that are no answer"));
     let closed = error(b"Close");
-    assert!(closed.contains("exit status 1"), "{closed}");
+    assert!(closed.contains("exit status 1 (it printed \"worker: "), "{closed}");
     let replaced = error(b"Dup");
     assert!(replaced.contains("exit status 0"), "{replaced}");
 }

@@ -3,16 +3,20 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ncz_codec::CodecError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FileType;
-use rustix::process::{Resource, Rlimit, Signal, getpgrp, getpid, kill_current_process_group, setrlimit};
+use rustix::process::{
+    Resource, Rlimit, Signal, getpgrp, getpid, getppid, kill_current_process_group, setrlimit,
+};
 use serde_json::Value;
 
 use super::MARK;
@@ -28,6 +32,8 @@ use crate::lock::Lock;
 const HIGH: i32 = 700;
 /// What the thread that watches the host needs.
 const WATCHER_STACK: usize = 64 << 10;
+/// The time that it gets.
+const WATCHING: Duration = Duration::from_millis(200);
 
 /// Whether this process was started as a worker. A program that has no `ncz-worker` beside it can name itself as the
 /// worker program and ask this first thing in its `main`.
@@ -66,11 +72,17 @@ pub fn worker_main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    match Worker::take_over().and_then(|mut worker| worker.serve()) {
-        Ok(()) => end(),
+    // Nothing of it is dropped: a plugin may have closed its descriptors, or have them do something else.
+    let worker = Worker::take_over().map(ManuallyDrop::new);
+    match worker.and_then(|mut worker| worker.serve()) {
+        // The watcher ends the process if the host is gone. If it is not, a plugin has meddled with the channel.
+        Ok(()) => {
+            std::thread::sleep(WATCHING);
+            exit(0)
+        }
         Err(error) => {
             eprintln!("worker: {error}");
-            ExitCode::FAILURE
+            exit(1)
         }
     }
 }
@@ -112,7 +124,7 @@ impl Worker {
         setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
         keep_memory();
         let limits = Limits { base: address_space()?, memory: u64::MAX };
-        watch(channel.try_clone()?)?;
+        watch(move_up(channel.as_fd())?)?;
         Ok(Self { channel: Channel::new(channel), shared, limits, served: None })
     }
 
@@ -253,25 +265,42 @@ fn address_space() -> io::Result<u64> {
 }
 
 /// Ends the process when the host goes away, whatever a plugin does meanwhile.
-fn watch(channel: UnixStream) -> io::Result<()> {
-    let watch = move || loop {
-        let mut polled = [PollFd::new(&channel, PollFlags::empty())];
-        let ready = poll(&mut polled, None);
-        if ready.is_ok() && !polled[0].revents().is_empty() {
-            end();
+fn watch(channel: OwnedFd) -> io::Result<()> {
+    let host = getppid();
+    let watch = move || {
+        loop {
+            let mut polled = [PollFd::new(&channel, PollFlags::empty())];
+            let ready = poll(&mut polled, None);
+            let event = polled[0].revents();
+            if event.intersects(PollFlags::HUP | PollFlags::ERR) {
+                end();
+            }
+            if ready.is_ok() && event.contains(PollFlags::NVAL) {
+                break;
+            }
         }
+        // A plugin has closed the channel. Without a host the process has another parent.
+        while getppid() == host {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        end()
     };
     std::thread::Builder::new().stack_size(WATCHER_STACK).spawn(watch)?;
     Ok(())
 }
 
-/// Ends this process and what plugins have started in its group. Nothing of a plugin runs any more.
+/// Ends this process and what plugins have started in its group.
 fn end() -> ! {
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
     }
+    exit(0)
+}
+
+/// Ends this process; nothing of a plugin runs any more.
+fn exit(status: i32) -> ! {
     // SAFETY: ends the process without running anything of it.
-    unsafe { libc::_exit(0) }
+    unsafe { libc::_exit(status) }
 }
 
 /// Keeps the memory of one call for the next: chunks come in one size, and fresh pages cost as much as fast codecs.

@@ -49,7 +49,9 @@ impl Opener for System<'_> {
             Which::Only(selected) => {
                 // What a number stands for is known once the library is open, which may be too late in this process.
                 let ids = || selected.iter().filter_map(Selected::id);
-                let has_c_faces = symbols::exports(path).is_ok_and(|exports| exports.has_hdf5() || exports.has_codec() || exports.has_codec_defaults());
+                let has_c_faces = symbols::exports(path).is_ok_and(|exports| {
+                    exports.has_hdf5() || exports.has_codec() || exports.has_codec_defaults()
+                });
                 if has_c_faces && ids().next().is_some() {
                     let opened = isolated(path, self.isolation, lock)?;
                     if ids().any(|id| opened.offers(id)) {
@@ -89,40 +91,42 @@ fn isolated(path: &Path, isolation: &Isolation, lock: Option<&Lock>) -> Result<L
     let isolate::Halves { natives, filter, codec, defaults, bound, refused } =
         isolate::open(path, isolation, lock)?;
     if natives > 0 && filter.is_none() && codec.is_none() && defaults.is_empty() {
-        return Err("it has a native face only, which worker processes do not serve; do not isolate it".to_owned());
+        return Err(
+            "it has a native face only, which worker processes do not serve; do not isolate it".to_owned()
+        );
     }
     Ok(Opened { natives: Vec::new(), hdf5: filter, nczarr: codec, defaults, bound, isolated: true, refused })
 }
 
 /// Opens a library in this process.
 fn here(path: &Path, lock: Option<&Lock>) -> Result<Loaded, String> {
-        let library = load::open_listed(path, lock).map_err(|error| match error {
-            LoadError::Unreadable(source) => format!("cannot be read: {source}"),
-            other => with_sources(&other),
-        })?;
-        let mut refused = Vec::new();
-        let mut keep = |part: &str, error: RecordError| refused.push(format!("{part}: {error}"));
-        let natives = library.native().unwrap_or_else(|error| {
-            keep("native face", error);
-            Vec::new()
-        });
-        let hdf5 = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 half", error)).ok());
-        let hdf5 = hdf5.map(|half| Arc::new(half) as Arc<dyn FilterHalf>);
-        let nczarr = library
-            .codecs()
-            .into_iter()
-            .filter_map(|half| half.map_err(|error| keep("codec half", error)).ok())
-            .map(|half| Arc::new(half) as Arc<dyn JsonHalf>)
-            .next();
-        let defaults = library
-            .default_codecs()
-            .into_iter()
-            .filter_map(|half| half.map_err(|error| keep("default codec half", error)).ok())
-            .map(|half| Arc::new(half) as Arc<dyn JsonHalf>)
-            .collect();
-        let natives = natives.into_iter().map(|codec| Arc::new(codec) as Arc<dyn CodecType>).collect();
-        let bound = Some(library.bound().clone());
-        Ok(Opened { natives, hdf5, nczarr, defaults, bound, isolated: false, refused })
+    let library = load::open_listed(path, lock).map_err(|error| match error {
+        LoadError::Unreadable(source) => format!("cannot be read: {source}"),
+        other => with_sources(&other),
+    })?;
+    let mut refused = Vec::new();
+    let mut keep = |part: &str, error: RecordError| refused.push(format!("{part}: {error}"));
+    let natives = library.native().unwrap_or_else(|error| {
+        keep("native face", error);
+        Vec::new()
+    });
+    let hdf5 = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 half", error)).ok());
+    let hdf5 = hdf5.map(|half| Arc::new(half) as Arc<dyn FilterHalf>);
+    let nczarr = library
+        .codecs()
+        .into_iter()
+        .filter_map(|half| half.map_err(|error| keep("codec half", error)).ok())
+        .map(|half| Arc::new(half) as Arc<dyn JsonHalf>)
+        .next();
+    let defaults = library
+        .default_codecs()
+        .into_iter()
+        .filter_map(|half| half.map_err(|error| keep("default codec half", error)).ok())
+        .map(|half| Arc::new(half) as Arc<dyn JsonHalf>)
+        .collect();
+    let natives = natives.into_iter().map(|codec| Arc::new(codec) as Arc<dyn CodecType>).collect();
+    let bound = Some(library.bound().clone());
+    Ok(Opened { natives, hdf5, nczarr, defaults, bound, isolated: false, refused })
 }
 
 /// Without its list no plugin is used.
