@@ -5,16 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use ncz_codec::{Container, Dialect, Dtype, Env, Kind};
 use ncz_registry::chain::{FilterChain, Stage};
 use ncz_registry::registry::{CodecOrigin, Face, Registry};
 use ncz_registry::report::{Report, Verdict};
-use ncz_test_support::{ChunkCase, Skip, chunks, python};
+use ncz_test_support::{ChunkCase, Skip, chunks, python, run};
 
+#[path = "foreign/linked.rs"]
+mod linked; // plugins with a libhdf5 or libnetcdf, and without it
 #[path = "foreign/oracle.rs"]
 mod oracle; // working parameters and chunks against h5py
 
+/// Names the folder of a test that runs in a process of its own.
+const CHILD: &str = "NCZ_TEST_CHILD";
 const HDF5PLUGIN: &str = "hdf5plugin";
 const NETCDF4: &str = "netCDF4";
 const DEBIAN_PACKAGES: &str =
@@ -239,6 +245,25 @@ fn the_lz4_of_hdf5plugin_serves_zarr_under_the_name_that_imagecodecs_gave_it() {
     let written = chain.stored_json(Dialect::Numcodecs).unwrap();
     assert_eq!(written[0]["id"], "imagecodecs_lz4h5");
     assert_eq!(written[0]["blocksize"], 4096);
+}
+
+/// Runs an ignored test of this program in a process of its own, which some filters end; returns what it found.
+fn in_a_child(test: &str, folder: &Path) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--ignored"]).current_dir(folder).env(CHILD, folder);
+    let output = run(&mut child, Duration::from_secs(120)).unwrap();
+    // The exit status says nothing: filters are known that end a program with success.
+    std::fs::read_to_string(folder.join("found.txt")).unwrap_or_else(|_| {
+        let at = std::fs::read_to_string(folder.join("at.txt")).unwrap_or_default();
+        panic!("{test} ended early {at}: {output:?}")
+    })
+}
+
+/// The folder of a test that [`in_a_child`] runs, and where it leaves what it found.
+fn child_folder() -> Option<(PathBuf, impl Fn(&str))> {
+    let folder = PathBuf::from(std::env::var_os(CHILD)?);
+    let found = folder.join("found.txt");
+    Some((folder, move |text: &str| std::fs::write(&found, text).unwrap()))
 }
 
 /// Decodes every chunk whose filters are all there, and counts them by the ids that `own` serves.

@@ -4,15 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ncz_codec::{CodecType, Container, Dtype, Env, Kind};
 use ncz_registry::load::{self, Bound, ForeignCodec};
-use ncz_test_support::{python, run};
+use ncz_test_support::python;
 
-use super::{HDF5PLUGIN, package};
+use super::{HDF5PLUGIN, child_folder, in_a_child, package};
 
 /// One dataset of h5py.
 struct Case {
@@ -46,10 +44,6 @@ impl Case {
     }
 }
 
-/// Where the comparison leaves what it found, in a process of its own: filters are known that end the process, and
-/// with success.
-const FOLDER: &str = "NCZ_TEST_ORACLE";
-
 #[test]
 fn words_and_chunks_of_hdf5plugin_are_those_of_h5py() {
     let (Some(plugins), Ok(python)) = (package(HDF5PLUGIN), python()) else { return };
@@ -57,13 +51,9 @@ fn words_and_chunks_of_hdf5plugin_are_those_of_h5py() {
     let shared = tempfile::tempdir().unwrap();
     let folder = shared.path();
     python.run(&script, &[Path::new("create"), folder], &[]).unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "oracle::in_a_process_of_its_own", "--ignored"]).current_dir(folder);
-    child.env(FOLDER, folder).env("NCZ_TEST_PLUGINS", &plugins);
-    let output = run(&mut child, Duration::from_secs(120)).unwrap();
-    let found = std::fs::read_to_string(folder.join("found.txt"));
-    let at = || std::fs::read_to_string(folder.join("at.txt")).unwrap_or_default();
-    let found = found.unwrap_or_else(|_| panic!("{} ended the process: {:?}", at(), output.status));
+    // The libraries' folder goes with it.
+    std::fs::write(folder.join("plugins.txt"), plugins.display().to_string()).unwrap();
+    let found = in_a_child("oracle::in_a_process_of_its_own", folder);
     println!("{found}");
     assert!(found.starts_with("faults: 0 of "), "{found}");
     let read = python.run(&script, &[Path::new("check"), folder], &[]).unwrap().stdout_text();
@@ -74,8 +64,8 @@ fn words_and_chunks_of_hdf5plugin_are_those_of_h5py() {
 #[test]
 #[ignore = "run by the test above"]
 fn in_a_process_of_its_own() {
-    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let plugins = PathBuf::from(std::env::var_os("NCZ_TEST_PLUGINS").unwrap());
+    let Some((folder, found)) = child_folder() else { return };
+    let plugins = PathBuf::from(std::fs::read_to_string(folder.join("plugins.txt")).unwrap());
     let cases = read(&folder);
     assert!(cases.len() > 7000, "{}", cases.len());
     let names: BTreeSet<&str> = cases.iter().map(|case| case.library.as_str()).collect();
@@ -100,9 +90,9 @@ fn in_a_process_of_its_own() {
     }
     std::fs::write(folder.join("ours.tsv"), table).unwrap();
     std::fs::write(folder.join("ours.bin"), ours).unwrap();
-    let found =
+    let told =
         format!("faults: {} of {} cases\n{counts:#?}\n{}\n", faults.len(), cases.len(), faults.join("\n"));
-    std::fs::write(folder.join("found.txt"), found).unwrap();
+    found(&told);
 }
 
 /// What the case shows, or what is wrong.
