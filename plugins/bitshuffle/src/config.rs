@@ -67,10 +67,11 @@ impl Codec for Bitshuffle {
                 "no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor behind it",
             ));
         }
+        // The numcodecs form of imagecodecs 2026.3 takes elements of one byte for what zarr-python gives it to decode,
+        // whatever the size is here: nothing is written that would be read wrongly without a word.
         let itemsize = self.itemsize.ok_or_else(|| {
-            CodecError::config(
-                "itemsize",
-                "the size of an element is wanted; a variable's is filled in when it is known",
+            CodecError::unsupported(
+                "imagecodecs_bitshuffle is read wrongly by zarr-python, so it is only written where it was asked for",
             )
         })?;
         Ok(Map::from_iter([
@@ -103,10 +104,20 @@ impl Codec for Bitshuffle {
         let entering = u32::try_from(entering).map_err(|_| {
             CodecError::unsupported(format!("elements of {entering} bytes are too large for bitshuffle"))
         })?;
-        let size = match env.container {
+        let size = match (self.itemsize, env.container) {
+            (None, _) => entering,
             // The filter sets the size of the type.
-            Container::Hdf5 => entering,
-            _ => self.itemsize.unwrap_or(entering),
+            (Some(_), Container::Hdf5) => entering,
+            (Some(stored), _) if stored != entering => {
+                return Err(CodecError::config(
+                    "itemsize",
+                    format!(
+                        "it says {stored}, the elements have {entering} bytes: zarr-python with imagecodecs goes by the \
+                         elements when it writes; say itemsize {entering} if that was the writer"
+                    ),
+                ));
+            }
+            (Some(stored), _) => stored,
         };
         let coder = BitshuffleCoder::new(size as usize, self.blocksize as usize, self.compression);
         if coder.block_bytes().is_none_or(|bytes| u32::try_from(bytes).is_err()) {
@@ -127,8 +138,7 @@ impl Codec for Bitshuffle {
         };
         let mut working = vec![VERSION[0], VERSION[1], size];
         working.extend(self.to_params()?);
-        let stored = Self { itemsize: Some(size), ..*self };
-        Ok(Bound { stored, working, output: Repr::Bytes { size: output }, coder })
+        Ok(Bound { stored: *self, working, output: Repr::Bytes { size: output }, coder })
     }
 
     fn coder(working: &[u32]) -> Result<BitshuffleCoder> {

@@ -9,6 +9,8 @@
 //! 128); the compressor, 0 none, 2 LZ4, 3 Zstandard; the level of Zstandard, negative ones in two's complement (3
 //! where none is given). At work, three words stand before them: 0 and 4, a version, and the size of an element. In
 //! JSON `itemsize` is the size of an element (1 where it is missing, as in imagecodecs) and `blocksize` the first word.
+//! This JSON is written only where it was asked for: with imagecodecs 2026.3 zarr-python writes by the size of the
+//! elements and reads by a size of 1, whatever it says. A size that is not that of the elements is refused.
 //!
 //! # Example JSON
 //! ```
