@@ -19,6 +19,9 @@ pub const PIECE: usize = 512;
 pub struct Number(Dtype);
 
 impl Number {
+    /// Doubles, in which numpy computes where an integer meets a floating-point number.
+    pub const DOUBLE: Self = Self(Dtype::little(Kind::Float, 8));
+
     /// The numbers that are of this type.
     ///
     /// # Errors
@@ -121,14 +124,25 @@ impl Number {
     /// A floating-point number as an integer of this type, without its fraction; `None` for NaN and for what is out of
     /// range, where C leaves it open what comes.
     pub fn float_as_integer(self, value: f64) -> Option<i64> {
-        let whole = value.trunc();
+        let mut bits = [0];
+        self.floats_as_integers(&[value], &mut bits).is_none().then_some(bits[0])
+    }
+
+    /// Each of `values` as [`float_as_integer`](Self::float_as_integer) gives it; the place of the first for which there
+    /// is no integer, with which the others are of no use.
+    pub fn floats_as_integers(self, values: &[f64], integers: &mut [i64]) -> Option<usize> {
         let bits = 8 * self.0.size as i32 - i32::from(!self.is_unsigned());
         let end = 2_f64.powi(bits);
-        let start = if self.is_unsigned() { 0.0 } else { -end };
-        if !(whole >= start && whole < end) {
-            return None;
+        // Fractions are dropped, so that what is a little less than the least number is that number.
+        let start = if self.is_unsigned() { -1.0 } else { (-end - 1.0).min((-end).next_down()) };
+        let within = |value: f64| (value > start) & (value < end);
+        if !values.iter().fold(true, |all, &value| all & within(value)) {
+            return values.iter().position(|&value| !within(value));
         }
-        Some(if self.is_unsigned() { whole as u64 as i64 } else { whole as i64 })
+        for (integer, &value) in integers.iter_mut().zip(values) {
+            *integer = if self.is_unsigned() { value as u64 as i64 } else { value as i64 };
+        }
+        None
     }
 
     /// Reads integers of this type; `bytes` holds one for each of `values`.
@@ -308,6 +322,7 @@ mod tests {
             ("<i8", 9_223_372_036_854_775_808.0, None),
             ("<u8", 18_446_744_073_709_549_568.0, Some(-2048)),
             ("<u8", 18_446_744_073_709_551_616.0, None),
+            ("<i8", -9_223_372_036_854_777_856.0, None),
             ("<i4", f64::NAN, None),
             ("<i4", f64::INFINITY, None),
         ] {

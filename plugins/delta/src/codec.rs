@@ -89,6 +89,7 @@ impl DeltaCoder {
 
     fn encode_floats(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         let (mut values, mut steps, mut before) = ([0.0; PIECE], [0.0; PIECE], 0.0);
+        let mut integers = [0; PIECE];
         for (start, input, output) in Self::pieces(self.dtype, self.astype, input, output) {
             let values = &mut values[..input.len() / self.dtype.size()];
             let steps = &mut steps[..values.len()];
@@ -111,11 +112,11 @@ impl DeltaCoder {
                 self.astype.write_floats(steps, output);
                 continue;
             }
-            for (at, (&step, room)) in steps.iter().zip(output.chunks_mut(self.astype.size())).enumerate() {
-                let whole = self.astype.float_as_integer(step);
-                let whole = whole.ok_or_else(|| self.lost(start + at, values[at]))?;
-                self.astype.write_integers(&[whole], room);
+            let integers = &mut integers[..steps.len()];
+            if let Some(at) = self.astype.floats_as_integers(steps, integers) {
+                return Err(self.lost(start + at, values[at]));
             }
+            self.astype.write_integers(integers, output);
         }
         Ok(())
     }
@@ -154,12 +155,11 @@ impl DeltaCoder {
                 self.dtype.write_floats(values, output);
                 continue;
             }
-            for (at, (integer, &value)) in integers.iter_mut().zip(&*values).enumerate() {
-                *integer = self.dtype.float_as_integer(value).ok_or_else(|| {
-                    let text =
-                        format!("the sum at element {} is {value}, which no {} is", start + at, self.dtype);
-                    CodecError::corrupt(text)
-                })?;
+            if let Some(at) = self.dtype.floats_as_integers(values, integers) {
+                let place = start + at;
+                let text =
+                    format!("the sum at element {place} is {}, which no {} is", values[at], self.dtype);
+                return Err(CodecError::corrupt(text));
             }
             self.dtype.write_integers(integers, output);
         }

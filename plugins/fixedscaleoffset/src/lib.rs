@@ -1,0 +1,47 @@
+//! The fixedscaleoffset codec: numbers less an offset, times a scale, rounded to whole numbers of a smaller type.
+//!
+//! # Names
+//! numcodecs id `fixedscaleoffset`; in Zarr v3 `numcodecs.fixedscaleoffset`, a name in use but not registered (its
+//! successors there are `scale_offset` and `cast_value`). There is no HDF5 filter of it: scaleoffset (6) is another format.
+//!
+//! # Parameters
+//! The offset, the scale, the type as which the data are taken and the type that is stored, which is the same unless
+//! given. In Zarr v3 the type of the data may be missing, as in zarr-python. Whether a factor is an integer or not makes
+//! a difference for data that are integers. As words: 1 if the offset is a double, plus 2 if the scale is one; the offset
+//! and the scale, 64 bits each, low word first; the letters of each type's text, the first in the lowest byte.
+//!
+//! # Example JSON
+//! ```
+//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_fixedscaleoffset::FixedScaleOffset;
+//!
+//! let json = serde_json::json!({"scale": 10, "offset": 270, "dtype": "<f4", "astype": "|u1"});
+//! let codec = FixedScaleOffset::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new())?;
+//! assert_eq!(Some(&codec.to_json(Dialect::Numcodecs)?), json.as_object());
+//!
+//! let coder = FixedScaleOffset::coder(&codec.to_params()?)?;
+//! let mut stream = [0; 1];
+//! coder.encode(&mut coder.scratch(), &287.34_f32.to_le_bytes(), &mut stream)?;
+//! assert_eq!(stream, [173]);
+//! # Ok::<(), ncz_codec::CodecError>(())
+//! ```
+//!
+//! # Compatible implementations
+//! The bytes of numcodecs with numpy 2: computed in the type of the data if that is one of floating-point numbers, in
+//! integers as long as only integers meet, else in doubles; rounded to the nearest, the even one of two; decoded in the
+//! stored type, or in doubles if that is one of integers, and cut to an integer if the data are integers. numcodecs
+//! encodes anything; what would be read as quite another number is refused here: what wraps around, what the stored type
+//! cannot hold, NaN as an integer. A stream of numbers that the type of the data cannot hold, for which numpy gives what
+//! the machine gives, is an error.
+
+#![forbid(unsafe_code)]
+
+mod codec;
+mod config;
+mod factor;
+
+pub use codec::FixedScaleOffsetCoder;
+pub use config::FixedScaleOffset;
+pub use factor::Factor;
+
+ncz_codec::register!(FixedScaleOffset);

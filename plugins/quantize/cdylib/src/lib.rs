@@ -1,0 +1,2 @@
+//! The quantize codec as a plugin for ncz.
+ncz_codec::export!(native: ncz_quantize::Quantize);
