@@ -7,6 +7,7 @@
 //! ours. Whoever holds a function of a library holds the library.
 #![expect(unsafe_code, reason = "opens and calls foreign libraries")]
 
+mod blosc2;
 mod bound;
 mod care;
 mod filter_call;

@@ -14,6 +14,8 @@ use ncz_registry::registry::{CodecOrigin, Face, Registry};
 use ncz_registry::report::{Report, Verdict};
 use ncz_test_support::{ChunkCase, Skip, chunks, python, run};
 
+#[path = "foreign/care.rs"]
+mod care; // what filters are not called with, and threads
 #[path = "foreign/linked.rs"]
 mod linked; // plugins with a libhdf5 or libnetcdf, and without it
 #[path = "foreign/oracle.rs"]
@@ -249,8 +251,14 @@ fn the_lz4_of_hdf5plugin_serves_zarr_under_the_name_that_imagecodecs_gave_it() {
 
 /// Runs an ignored test of this program in a process of its own, which some filters end; returns what it found.
 fn in_a_child(test: &str, folder: &Path) -> String {
+    in_a_child_with(test, folder, &[])
+}
+
+/// [`in_a_child`] with variables in its environment.
+fn in_a_child_with(test: &str, folder: &Path, environment: &[(&str, &str)]) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", test, "--ignored"]).current_dir(folder).env(CHILD, folder);
+    child.envs(environment.iter().copied());
     let output = run(&mut child, Duration::from_secs(120)).unwrap();
     // The exit status says nothing: filters are known that end a program with success.
     std::fs::read_to_string(folder.join("found.txt")).unwrap_or_else(|_| {

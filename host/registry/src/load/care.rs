@@ -3,6 +3,7 @@
 
 use ncz_codec::{ByteOrder, CodecError, Kind, Result};
 
+use super::blosc2;
 use super::bound::Bound;
 use super::half::{FilterFacts, Variable};
 
@@ -16,9 +17,6 @@ const SZ3: u32 = 32_024;
 /// blosc2 writes chunks that decode to other values.
 const BLOSC_VARIABLES: [&str; 4] = ["BLOSC_COMPRESSOR", "BLOSC_CLEVEL", "BLOSC_SHUFFLE", "BLOSC_TYPESIZE"];
 const BLOSC2_VARIABLES: [&str; 3] = ["BLOSC_BLOCKSIZE", "BLOSC_SPLITMODE", "BLOSC_DELTA"];
-
-/// The codecs of blosc2 that are plugins of its own from here on: to find them it runs `python` in a shell.
-const BLOSC2_PLUGINS: u8 = 36;
 
 /// Filters that give the same from many threads as from one: number and name, as their records have them.
 /// blosc (one compressor for all threads) and sz (variables of its own) are not among them.
@@ -68,7 +66,7 @@ pub(super) fn before_encode(
         BLOSC2 => {
             refuse_environment(&[&BLOSC_VARIABLES, &BLOSC2_VARIABLES])?;
             match working.get(6) {
-                Some(&codec) if codec >= BLOSC2_PLUGINS.into() => Err(CodecError::config(
+                Some(&codec) if codec >= blosc2::PLUGINS.into() => Err(CodecError::config(
                     "cd_values[6]",
                     format!("blosc2 looks for compressor {codec} by running a shell, which is not allowed"),
                 )),
@@ -84,7 +82,7 @@ pub(super) fn before_encode(
 /// Whether a filter may be given this to decode.
 pub(super) fn before_decode(id: u32, input: &[u8], variable: Option<&Variable>) -> Result<()> {
     match id {
-        BLOSC2 => no_shell(input),
+        BLOSC2 => blosc2::check(input),
         // They write more than the chunk has.
         SZ | SZ3 => variable.map_or(Ok(()), known_to_sz),
         _ => Ok(()),
@@ -154,12 +152,4 @@ fn known_to_sz(variable: &Variable) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// What stands at the beginning of a frame of blosc2 (`blosc2/README_CFRAME_FORMAT.rst`).
-const FRAME_MAGIC: &[u8] = b"b2frame";
-
-fn no_shell(_stored: &[u8]) -> Result<()> {
-    let _ = FRAME_MAGIC;
-    Ok(())
 }
