@@ -194,7 +194,7 @@ fn a_plugin_that_takes_the_channel_away_or_writes_to_it_is_found_out() {
     let closed = error(b"Close");
     assert!(closed.contains("exit status 1 (it printed \"worker: "), "{closed}");
     let replaced = error(b"Dup");
-    assert!(replaced.contains("exit status 0"), "{replaced}");
+    assert!(replaced.contains("exit status 1"), "{replaced}");
 }
 
 #[test]
