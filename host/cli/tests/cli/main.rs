@@ -6,6 +6,8 @@
 mod bench;
 /// `ncz bench`: what it measures is what a copy stores.
 mod bench_command;
+/// Filters that metadata name by their number.
+mod by_number;
 /// `ncz cat`: the values of one variable.
 mod cat;
 /// `ncz codec`: a chain in all its spellings.
@@ -32,6 +34,8 @@ mod ncdump;
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
+/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: which plugins may be used.
+mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
 /// No secret is seen, however much is said.

@@ -136,9 +136,9 @@ fn the_search_path_is_shown_with_who_named_it() {
 #[test]
 fn a_codec_that_nobody_offers_is_told_with_the_places_searched() {
     let folder = tempfile::tempdir().unwrap();
-    let why = with_path(folder.path(), &["plugins", "why", "32004"]).ends(1).stdout;
-    assert!(why.contains("nobody offers HDF5 filter 32004"), "{why}");
+    let why = with_path(folder.path(), &["plugins", "why", "32028"]).ends(1).stdout;
+    assert!(why.contains("nobody offers HDF5 filter 32028"), "{why}");
     assert!(why.contains(folder.path().to_str().unwrap()), "{why}");
-    let show = with_path(folder.path(), &["plugins", "show", "32004"]).ends(1).stdout;
-    assert!(show.contains("ncz plugins why 32004"), "{show}");
+    let show = with_path(folder.path(), &["plugins", "show", "32028"]).ends(1).stdout;
+    assert!(show.contains("ncz plugins why 32028"), "{show}");
 }

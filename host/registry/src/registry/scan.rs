@@ -424,12 +424,7 @@ impl<O: Opener> Assembly<'_, O> {
         used: Option<usize>,
     ) -> Option<CodecReport> {
         let paired = &self.pairing.codecs[number];
-        // A built-in codec half that waits for a plugin is nothing to tell of.
-        if origins
-            .iter()
-            .zip(&paired.candidates)
-            .all(|(origin, candidate)| *origin == CodecOrigin::Builtin && candidate.body.runs().is_none())
-        {
+        if origins.iter().zip(&paired.candidates).all(|(origin, candidate)| self.waits(origin, candidate)) {
             return None;
         }
         let first = paired.candidates.get(used.unwrap_or(0))?;
@@ -453,6 +448,7 @@ impl<O: Opener> Assembly<'_, O> {
                 .iter()
                 .zip(states)
                 .enumerate()
+                .filter(|(i, (origin, _))| !self.waits(origin, &paired.candidates[*i]))
                 .map(|(i, (origin, (_, state)))| CandidateReport {
                     origin: origin.clone(),
                     used: used == Some(i),
@@ -460,6 +456,11 @@ impl<O: Opener> Assembly<'_, O> {
                 })
                 .collect(),
         })
+    }
+
+    /// Whether it is a built-in codec half that waits for a plugin, which is nothing to tell of.
+    fn waits(&self, origin: &CodecOrigin, candidate: &Candidate) -> bool {
+        *origin == CodecOrigin::Builtin && candidate.body.runs().is_none()
     }
 
     fn report_conflicts(&self, report: &mut Report) {
