@@ -29,11 +29,13 @@ pub struct Bitshuffle {
     pub compression: Compression,
     /// The size of an element in bytes; `None` for that of the elements which enter the stage.
     pub itemsize: Option<u32>,
+    /// How many parameter words were given, up to three. HDF5 stores as many, if more are not needed.
+    pub words: usize,
 }
 
 impl Default for Bitshuffle {
     fn default() -> Self {
-        Self { blocksize: 0, compression: Compression::None, itemsize: None }
+        Self { blocksize: 0, compression: Compression::None, itemsize: None, words: 0 }
     }
 }
 
@@ -57,7 +59,7 @@ impl Codec for Bitshuffle {
         let blocksize = reader.integer("blocksize", 0, 0..=i64::from(i32::MAX))? as u32;
         reader.finish(notes)?;
         check_block("blocksize", blocksize)?;
-        Ok(Self { blocksize, compression: Compression::None, itemsize: Some(itemsize) })
+        Ok(Self { blocksize, compression: Compression::None, itemsize: Some(itemsize), words: 0 })
     }
 
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
@@ -87,16 +89,18 @@ impl Codec for Bitshuffle {
         let given = if stored { &words[RESERVED..] } else { words };
         let blocksize = params::word_or(given, 0, 0);
         check_block("cd_values[0]", blocksize)?;
-        Ok(Self { blocksize, compression: compression(given)?, itemsize: None })
+        Ok(Self { blocksize, compression: compression(given)?, itemsize: None, words: given.len() })
     }
 
     fn to_params(&self) -> Result<Vec<u32>> {
-        Ok(match (self.blocksize, self.compression) {
-            (0, Compression::None) => vec![],
-            (block, Compression::None) => vec![block],
-            (block, Compression::Lz4) => vec![block, LZ4],
-            (block, Compression::Zstd { level }) => vec![block, ZSTD, level as u32],
-        })
+        let (compressor, level, needed) = match self.compression {
+            Compression::None => (0, 0, usize::from(self.blocksize != 0)),
+            Compression::Lz4 => (LZ4, 0, 2),
+            Compression::Zstd { level } => (ZSTD, level, 3),
+        };
+        let mut words = vec![self.blocksize, compressor, level as u32];
+        words.truncate(self.words.max(needed));
+        Ok(words)
     }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {

@@ -21,7 +21,7 @@ fn env(container: Container) -> Env {
 #[test]
 fn the_json_of_imagecodecs_is_read_and_written() {
     let bits = parse(json!({"itemsize": 8, "blocksize": 64})).unwrap();
-    assert_eq!(bits, Bitshuffle { itemsize: Some(8), blocksize: 64, compression: Compression::None });
+    assert_eq!(bits, Bitshuffle { itemsize: Some(8), blocksize: 64, ..Bitshuffle::default() });
     let json = bits.to_json(Dialect::Numcodecs).unwrap();
     assert_eq!(Value::Object(json), json!({"itemsize": 8, "blocksize": 64}));
     // Missing keys mean what they mean there.
@@ -64,18 +64,18 @@ fn a_size_that_is_not_that_of_the_elements_has_two_readings() {
 #[test]
 fn words_are_those_of_the_hdf5_filter() {
     let words = |words: &[u32]| Bitshuffle::from_params(words).unwrap();
-    let bits = |blocksize, compression| Bitshuffle { blocksize, compression, itemsize: None };
-    assert_eq!(words(&[]), bits(0, Compression::None));
-    assert_eq!(words(&[512]), bits(512, Compression::None));
-    assert_eq!(words(&[0, 2]), bits(0, Compression::Lz4));
-    assert_eq!(words(&[0, 3]), bits(0, Compression::Zstd { level: 3 }));
-    assert_eq!(words(&[8, 3, 4_294_967_291]), bits(8, Compression::Zstd { level: -5 }));
+    let bits = |words, blocksize, compression| Bitshuffle { blocksize, compression, itemsize: None, words };
+    assert_eq!(words(&[]), bits(0, 0, Compression::None));
+    assert_eq!(words(&[512]), bits(1, 512, Compression::None));
+    assert_eq!(words(&[0, 2]), bits(2, 0, Compression::Lz4));
+    assert_eq!(words(&[0, 3]), bits(2, 0, Compression::Zstd { level: 3 }));
+    assert_eq!(words(&[8, 3, 4_294_967_291]), bits(3, 8, Compression::Zstd { level: -5 }));
     // As HDF5 stores them.
-    assert_eq!(words(&[0, 4, 4]), bits(0, Compression::None));
-    assert_eq!(words(&[0, 4, 4, 0, 2]), bits(0, Compression::Lz4));
-    assert_eq!(words(&[0, 3, 8, 16, 3, 9]), bits(16, Compression::Zstd { level: 9 }));
+    assert_eq!(words(&[0, 4, 4]), bits(0, 0, Compression::None));
+    assert_eq!(words(&[0, 4, 4, 0, 2]), bits(2, 0, Compression::Lz4));
+    assert_eq!(words(&[0, 3, 8, 16, 3, 9]), bits(3, 16, Compression::Zstd { level: 9 }));
     let env = env(Container::Hdf5);
-    for given in [&[][..], &[512], &[0, 2], &[512, 2], &[0, 3, 7]] {
+    for given in [&[][..], &[0], &[0, 0], &[512], &[0, 2], &[512, 2], &[0, 3, 7]] {
         let bound = words(given).bind(&env.chunk(), &env).unwrap();
         assert_eq!(bound.working, [&[0, 4, 4], given].concat());
         assert_eq!(bound.stored.to_params().unwrap(), given);

@@ -63,7 +63,8 @@ impl Codec for Lz4H5 {
     }
 
     fn to_params(&self) -> Result<Vec<u32>> {
-        Ok(self.blocksize.into_iter().collect())
+        // The filter takes 0 for its default.
+        Ok(vec![self.blocksize.unwrap_or(0)])
     }
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {

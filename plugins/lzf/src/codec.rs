@@ -7,8 +7,18 @@ use crate::stream::{self, Fault, Memory};
 /// Encodes and decodes LZF streams.
 #[derive(Debug, Clone, Copy)]
 pub struct LzfCoder {
-    /// What a stream decodes to, where that is certain: it does not say so itself.
-    length: Option<usize>,
+    length: Length,
+}
+
+/// What is known of the bytes that a stream decodes to: it does not say so itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Length {
+    /// So many.
+    Exact(usize),
+    /// So many or more.
+    AtLeast(usize),
+    /// Nothing.
+    Unknown,
 }
 
 /// The table of one thread, made when it is first needed.
@@ -18,7 +28,7 @@ pub struct LzfScratch {
 }
 
 impl LzfCoder {
-    pub(crate) fn new(length: Option<usize>) -> Self {
+    pub(crate) fn new(length: Length) -> Self {
         Self { length }
     }
 }
@@ -37,6 +47,24 @@ impl Coder for LzfCoder {
 
     fn encode(&self, scratch: &mut LzfScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
         let need = self.max_encoded_len(input.len()).ok_or_else(|| too_long(input.len()))?;
+        match self.length {
+            Length::Exact(length) if input.len() != length => {
+                return Err(CodecError::size(
+                    length,
+                    input.len(),
+                    "of a chunk for LZF, whose streams do not say it",
+                ));
+            }
+            // It would not be read again.
+            Length::AtLeast(length) if input.len() < length => {
+                return Err(CodecError::size(
+                    length,
+                    input.len(),
+                    "of a chunk that a filter before LZF made shorter",
+                ));
+            }
+            _ => {}
+        }
         let memory = scratch.memory.get_or_insert_default();
         memory.encode(input, output).ok_or_else(|| CodecError::output_full(Some(need)))
     }
@@ -45,10 +73,10 @@ impl Coder for LzfCoder {
         let decoded = stream::decode(input, output)
             .map_err(|fault| error(fault, || stream::decoded_len(input).ok()))?;
         match self.length {
-            Some(length) if decoded < length => {
+            Length::Exact(length) | Length::AtLeast(length) if decoded < length => {
                 Err(CodecError::truncated(format!("the LZF stream ends after {decoded} of {length} bytes")))
             }
-            Some(length) if decoded > length => {
+            Length::Exact(length) if decoded > length => {
                 Err(CodecError::size(length, decoded, "of what an LZF stream holds"))
             }
             _ => Ok(decoded),

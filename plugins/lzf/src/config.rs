@@ -6,7 +6,7 @@ use ncz_codec::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::codec::{LzfCoder, too_long};
+use crate::codec::{Length, LzfCoder, too_long};
 
 /// The revision of h5py's filter and the version of liblzf (1.5), its first working words.
 const VERSIONS: [u32; 2] = [4, 0x0105];
@@ -62,8 +62,8 @@ impl Codec for Lzf {
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let size = input.size()?;
         let length = match size {
-            Size::Exact(len) => Some(len),
-            Size::AtMost(_) | Size::Unknown => None,
+            Size::Exact(len) => Length::Exact(len),
+            Size::AtMost(_) | Size::Unknown => Length::Unknown,
         };
         let coder = LzfCoder::new(length);
         let output = match size {
@@ -83,9 +83,13 @@ impl Codec for Lzf {
         Ok(Bound { stored: *self, working, output: Repr::Bytes { size: output }, coder })
     }
 
-    fn coder(_working: &[u32]) -> Result<LzfCoder> {
-        // The word with the bytes of a chunk is no promise: another filter may have changed the length before.
-        Ok(LzfCoder::new(None))
+    fn coder(working: &[u32]) -> Result<LzfCoder> {
+        // HDF5 itself does not compare lengths, and hands on what lies in memory behind a chunk that is too short. A
+        // chunk that a filter before has made longer is read, one that it has made shorter is not.
+        Ok(LzfCoder::new(match params::word_or(working, 2, 0) {
+            0 => Length::Unknown,
+            chunk => Length::AtLeast(chunk as usize),
+        }))
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! # Parameters
 //! None. At work in HDF5 three words: the revision of h5py's filter, the version of liblzf, and the bytes of a chunk,
-//! which is a guess at what a stream decodes to. JSON has `header`, which must be `false`: imagecodecs can also write
+//! which are the least that a stream has to decode to. JSON has `header`, which must be `false`: imagecodecs can also write
 //! streams as the program lzf does, and HDF5 does not.
 //!
 //! # Example JSON

@@ -14,7 +14,7 @@ use properties::{damage_is_survived, decode, encode, every_other_length_is_refus
 
 /// A coder that knows nothing of the chunk.
 fn free() -> LzfCoder {
-    Lzf::coder(&[4, 261, 100]).unwrap()
+    Lzf::coder(&[]).unwrap()
 }
 
 /// A coder for chunks of `len` bytes.
@@ -87,10 +87,26 @@ fn failures_are_told_apart() {
 }
 
 #[test]
-fn a_chunk_that_a_filter_before_has_changed_is_read() {
-    // The word says 100 bytes; scaleoffset or fletcher32 before it may have made fewer or more.
-    for length in [0, 1, 99, 104] {
-        round_trip(&free(), &vec![9; length]);
+fn within_hdf5_a_chunk_may_be_longer_and_not_shorter() {
+    // The word says 100 bytes; fletcher32 before it makes more.
+    let lzf = Lzf::coder(&[4, 261, 100]).unwrap();
+    for length in [100, 104, 1000] {
+        round_trip(&lzf, &vec![9; length]);
+    }
+    for length in [0, 1, 99] {
+        let error = lzf.encode(&mut lzf.scratch(), &vec![9; length], &mut [0; 200]).unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Size { want: 100, got: length as u64 });
+        let stream = encode(&free(), &vec![9; length]);
+        assert_eq!(*decode(&lzf, &stream, 200).unwrap_err().kind(), ErrorKind::Truncated);
+    }
+}
+
+#[test]
+fn a_chunk_of_another_length_than_the_bound_one_is_not_encoded() {
+    let lzf = bound(100);
+    for length in [0, 99, 101] {
+        let error = lzf.encode(&mut lzf.scratch(), &vec![9; length], &mut [0; 200]).unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Size { want: 100, got: length as u64 });
     }
 }
 

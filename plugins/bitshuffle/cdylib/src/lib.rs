@@ -1,2 +1,3 @@
-//! The bitshuffle codec as a plugin for HDF5, netcdf-c and ncz.
-ncz_codec::export!(ncz_bitshuffle::Bitshuffle);
+//! The bitshuffle codec as a plugin for HDF5 and ncz.
+ncz_codec::export!(hdf5: ncz_bitshuffle::Bitshuffle);
+ncz_codec::export!(native: ncz_bitshuffle::Bitshuffle);

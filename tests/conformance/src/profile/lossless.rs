@@ -1,4 +1,4 @@
-//! Filters for any bytes, and szip.
+//! Filters for any bytes, szip and nbit.
 
 use ncz_codec::{ByteOrder, Kind};
 
@@ -42,6 +42,11 @@ pub(super) fn szip(chunk: Chunk<'_>) -> Sets {
     Ok(sets)
 }
 
+/// h5py's LZF, revision 4 with liblzf 1.5: the size of the chunk.
+pub(super) fn lzf(chunk: Chunk<'_>) -> Sets {
+    Ok(vec![ParameterSet::exact(&[], vec![4, 0x0105, chunk.bytes()?])])
+}
+
 /// The Blosc filter, revision 2: the size of an element, that of the chunk.
 pub(super) fn blosc(chunk: Chunk<'_>) -> Sets {
     let typesize = if chunk.dtype.size > 255 { 1 } else { chunk.dtype.size as u32 };
@@ -83,4 +88,17 @@ pub(super) fn bitshuffle(chunk: Chunk<'_>) -> Sets {
     let choices: [&[u32]; 4] = [&[0, 2], &[], &[0, 3, 7], &[512, 2]];
     let size = chunk.dtype.size as u32;
     Ok(choices.into_iter().map(|given| ParameterSet::exact(given, [&[0, 4, size], given].concat())).collect())
+}
+
+/// HDF5's own nbit, which leaves nothing out of ordinary numbers; and of numbers with a bit that is not in use, which
+/// comes back as zero.
+pub(super) fn nbit(chunk: Chunk<'_>) -> Sets {
+    if ![Kind::Int, Kind::UInt, Kind::Float].contains(&chunk.dtype.kind) {
+        return Err(NotForThis(format!("nbit is not for {}", dtype_name(chunk.dtype))));
+    }
+    chunk.bytes()?;
+    let elements = chunk.elements().unwrap_or(u64::MAX) as u32;
+    let (size, order) = (chunk.dtype.size as u32, u32::from(chunk.dtype.order == ByteOrder::Big));
+    let words = |copied: u32, precision: u32| vec![8, copied, elements, 1, size, order, precision, 0];
+    Ok(vec![ParameterSet::exact(&[], words(1, 8 * size)), ParameterSet::lossy(&[], words(0, 8 * size - 1))])
 }

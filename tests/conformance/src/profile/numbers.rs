@@ -1,6 +1,6 @@
 //! Filters for fields of numbers: most of them give values back only to a tolerance.
 
-use ncz_codec::Kind;
+use ncz_codec::{ByteOrder, Kind};
 
 use super::{Chunk, NotForThis, ParameterSet, Sets};
 
@@ -54,6 +54,29 @@ pub(super) fn zfp(chunk: Chunk<'_>) -> Sets {
         sets.push(ParameterSet::lossy(&[3, 0, THOUSANDTH[1], THOUSANDTH[0]], words(accuracy)));
     }
     Ok(sets)
+}
+
+/// HDF5's own scaleoffset: scale type and factor, elements, class, size, sign, byte order, and 0 as the fill value.
+pub(super) fn scaleoffset(chunk: Chunk<'_>) -> Sets {
+    let (float, size) = (chunk.dtype.kind == Kind::Float, chunk.dtype.size);
+    let integer = [Kind::Int, Kind::UInt].contains(&chunk.dtype.kind);
+    if !(integer && [1, 2, 4, 8].contains(&size) || float && [4, 8].contains(&size)) {
+        return Err(NotForThis("scaleoffset takes integers and floating-point numbers".to_owned()));
+    }
+    chunk.bytes()?;
+    let elements = chunk.elements().unwrap_or(u64::MAX) as u32;
+    let signed = u32::from(chunk.dtype.kind == Kind::Int);
+    let order = u32::from(chunk.dtype.order == ByteOrder::Big);
+    let words = |given: [u32; 2]| {
+        let own = [elements, u32::from(float), size as u32, signed, order, 1];
+        [&given[..], &own, &[0; 12]].concat()
+    };
+    Ok(match float {
+        true => [[0, 2], [0, 5]].map(|given| ParameterSet::lossy(&given, words(given))).into(),
+        false => {
+            vec![ParameterSet::exact(&[2, 0], words([2, 0])), ParameterSet::lossy(&[2, 5], words([2, 5]))]
+        }
+    })
 }
 
 /// SZ and SZ3: rank, type and lengths, the last dimension first, before what is given.
