@@ -36,6 +36,12 @@ fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
         r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1}"#,
         r#"[{"id":"fletcher32"},{"id":"shuffle","elementsize":4}]"#,
         r#"{"id":"szip","mask":32,"pixels-per-block":8}"#,
+        r#"{"id":"lz4"}"#,
+        r#"{"id":"imagecodecs_lz4h5"}"#,
+        r#"{"id":"imagecodecs_lzf","header":false}"#,
+        r#"{"id":"ncz.hdf5_filter","filter":32008,"cd_values":[0,2]}"#,
+        r#"{"id":"ncz.hdf5_filter","filter":32008,"cd_values":[0,3,1]}"#,
+        r#"{"id":"ncz.hdf5_filter","filter":6,"cd_values":[0,2]}"#,
     ] {
         for native in [None, Some(plugins.clone())] {
             let face = if native.is_some() { "native" } else { "built-in" };

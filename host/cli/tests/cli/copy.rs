@@ -248,7 +248,7 @@ fn what_has_no_meaning_is_refused_before_anything_is_written() {
         (&["--codec", r#"{"level":9}"#], 2, &["is not of the form {\"id\":\"zstd\",\"level\":3}"]),
         (&["--codec", r#"{"id":"#], 2, &["is not JSON"]),
         (&["--codec", "40000,1"], 3, &["no codec for HDF5 filter 40000", "HDF5_PLUGIN_PATH"]),
-        (&["-F", "time,lz4"], 3, &["-F time,lz4 cannot be used", "no codec for numcodecs codec \"lz4\""]),
+        (&["-F", "time,zip"], 3, &["-F time,zip cannot be used", "no codec for numcodecs codec \"zip\""]),
         (&["-c", "tim/5"], 2, &["no dimension \"tim\"", "did you mean \"/time\"?"]),
         (&["-c", "lat:80"], 2, &["chunk length 80", "longer than its dimension \"/lat\" (73)"]),
         (&["-c", "model/salinity:1,1"], 2, &["has 3 dimensions, but 2 chunk lengths"]),

@@ -18,8 +18,13 @@ fn without_plugins_the_built_in_codecs_are_listed() {
         ("shuffle", 2),
         ("fletcher32", 3),
         ("szip", 4),
+        ("nbit", 5),
+        ("scaleoffset", 6),
         ("bzip2", 307),
+        ("lzf", 32000),
         ("blosc", 32001),
+        ("lz4h5", 32004),
+        ("bitshuffle", 32008),
         ("zstd", 32015),
     ] {
         let line = run
