@@ -114,8 +114,11 @@ struct Opened {
     /// By the address of a function of the library that they share.
     locks: Vec<(usize, Arc<Mutex<()>>)>,
     /// The handles of copies in memory, by device and inode of the file: the loader takes each for new.
-    copies: Vec<((u64, u64), Arc<Mutex<Option<usize>>>)>,
+    copies: Vec<((u64, u64), Arc<Copied>)>,
 }
+
+/// The handle of a copy, once there is one.
+type Copied = Mutex<Option<usize>>;
 
 /// The name of abi_stable's header.
 const ROOT_MODULE_SYMBOL: &CStr = match CStr::from_bytes_with_nul(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes())

@@ -12,7 +12,7 @@ mod raw_record;
 
 pub use allocator::{BlockFault, Host, allocate, free, resize};
 pub use codec_call::{JsonAnswer, WordsAnswer};
-pub use filter_call::{FilterAnswer, FilterCall, ParamsEnd};
+pub use filter_call::{BareCalls, FilterAnswer, FilterCall, ParamsEnd};
 pub use memory::{Guarded, fill_fresh_memory, heap_in_use};
 #[cfg(unix)]
 pub use process::{Disposition, dispositions, keep_children};

@@ -113,8 +113,11 @@ fn fcidecomp_is_not_given_what_it_would_lose() {
     assert!(error.to_string().contains("keeps 96 of the 2304 bytes"), "{error}");
 }
 
+/// A coder, a chunk, what it is stored as, and what that decodes to.
+type Job = (Arc<dyn AnyCoder>, Vec<u8>, Vec<u8>, Vec<u8>);
+
 /// Runs `threads` threads over the same jobs; each must give what one thread alone gave.
-fn compare(coders: &[(Arc<dyn AnyCoder>, Vec<u8>, Vec<u8>, Vec<u8>)], threads: usize) {
+fn compare(coders: &[Job], threads: usize) {
     std::thread::scope(|scope| {
         for thread in 0..threads {
             scope.spawn(move || {

@@ -12,7 +12,7 @@ use ncz_test_support::python;
 use serde_json::{Value, json};
 
 use super::oracle::dtype;
-use super::{NETCDF4, debian, in_a_child, package};
+use super::{HDF5PLUGIN, NETCDF4, child_folder, debian, in_a_child, in_a_child_with, package};
 
 const FILTERS: [(u32, &str); 5] = [
     (2, "lib__nch5shuffle.so"),
@@ -107,7 +107,7 @@ fn plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5() {
 #[test]
 #[ignore = "run by the test above"]
 fn alone_in_a_process() {
-    let Some((alone, found)) = super::child_folder() else { return };
+    let Some((alone, found)) = child_folder() else { return };
     let table = std::fs::read_to_string(alone.join("table.tsv")).unwrap();
     let count = compare(&table, &alone.join("a/plugins"), &FILTERS, |bound| *bound == Bound::Shim);
     found(&count.to_string());
@@ -125,6 +125,42 @@ fn plugins_of_debian_do_the_same_where_there_is_no_libhdf5() {
         std::fs::write(alone.path().join(name), absent).unwrap();
     }
     assert_eq!(compare(&table, alone.path(), &DEBIANS, |bound| *bound == Bound::Shim), 1080);
+}
+
+/// A program that is linked to a libhdf5 has it in its global scope, where plugins that define the same names find it:
+/// told of another they would overwrite its variables.
+#[test]
+fn plugins_that_are_told_ask_the_libhdf5_that_the_program_itself_uses() {
+    let (Some(folder), Some(_)) = (package(HDF5PLUGIN), debian()) else { return };
+    let shared = tempfile::tempdir().unwrap();
+    std::fs::write(shared.path().join("plugins.txt"), folder.display().to_string()).unwrap();
+    let preload = [("LD_PRELOAD", "libhdf5_serial.so.103")];
+    assert_eq!(in_a_child_with("linked::with_a_global_libhdf5", shared.path(), &preload), "done");
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn with_a_global_libhdf5() {
+    let Some((folder, found)) = child_folder() else { return };
+    let plugins = PathBuf::from(std::fs::read_to_string(folder.join("plugins.txt")).unwrap());
+    let field = variable("f4", &[64, 48], &[64, 48]);
+    for (name, given, working) in [
+        ("libh5blosc.so", &[0, 0, 0, 0, 9][..], &[2, 2, 4, 12_288, 9][..]),
+        ("libh5bshuf.so", &[0, 3, 7], &[0, 4, 4, 0, 3, 7]),
+        ("libh5zfp.so", &[2, 0, 16], &[269_504_785, 91_252_346, 4_026_532_598, 2_163_212_291]),
+        ("libh5sz3.so", &[], &[2, 0, 48, 64]),
+    ] {
+        let half = half(&plugins.join(name));
+        assert!(
+            matches!(half.library().bound(), Bound::Hdf5(path) if path.ends_with("libhdf5_serial.so.103"))
+        );
+        let made = half.set_local(given, &field).unwrap();
+        assert!(made.starts_with(working), "{name}: {made:?}");
+        // Its errors are its own, and end nothing.
+        let error = half.set_local(&[13, 2], &variable("f4", &[2, 2, 4, 12, 16], &[2, 2, 4, 12, 16]));
+        assert!(error.is_err() || name.contains("blosc") || name.contains("sz3"), "{name}");
+    }
+    found("done");
 }
 
 /// Visible and working words, as netcdf-c's own NCZarr gives them to its filters.
@@ -195,7 +231,7 @@ fn codec_halves_of_netcdf4_do_the_same_where_there_is_no_libnetcdf() {
 #[test]
 #[ignore = "run by the test above"]
 fn codecs_alone_in_a_process() {
-    let Some((alone, found)) = super::child_folder() else { return };
+    let Some((alone, found)) = child_folder() else { return };
     check_codecs(&alone.join("a/plugins"), |bound| *bound == Bound::Shim);
     found("done");
 }

@@ -223,3 +223,51 @@ impl Library {
         [hdf5, codec, native]
     }
 }
+
+/// How long calls of a filter function take, and how many bytes the last one gave.
+#[derive(Debug, Clone, Copy)]
+pub struct BareCalls {
+    /// The time of all calls, with what HDF5 does around each: a block from malloc, a copy of the input, free.
+    pub time: std::time::Duration,
+    /// The length of the result.
+    pub len: usize,
+}
+
+impl Hdf5Half {
+    /// Calls the filter function in a bare loop, as a C program does that believes it.
+    ///
+    /// # Errors
+    /// There is no memory, or the filter fails.
+    pub fn bare_calls(
+        &self,
+        flags: u32,
+        params: &[u32],
+        input: &[u8],
+        rounds: usize,
+    ) -> io::Result<BareCalls> {
+        let filter = self.filter();
+        self.library().initialize();
+        let start = std::time::Instant::now();
+        let mut len = 0;
+        for _ in 0..rounds {
+            // SAFETY: any size is allowed.
+            let mut block = unsafe { libc::malloc(input.len()) };
+            if block.is_null() {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            let mut size = input.len();
+            // SAFETY: the block has room for the input; then called as HDF5 calls it, which frees what is left.
+            unsafe {
+                block.cast::<u8>().copy_from_nonoverlapping(input.as_ptr(), input.len());
+                len =
+                    filter(flags, params.len(), params.as_ptr(), input.len(), &raw mut size, &raw mut block);
+                libc::free(block);
+            }
+        }
+        if len == 0 {
+            Err(io::Error::other("the filter fails"))
+        } else {
+            Ok(BareCalls { time: start.elapsed(), len })
+        }
+    }
+}
