@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Chunks go through lz4, zstd, blosc and bitshuffle of a folder with HDF5 plugins, in this process and in a worker in
-//! turns. Then two threads go over one worker and over two, in turns too.
+//! turns; then, in turns too, one thread with one worker and two threads with two.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -92,8 +92,8 @@ fn run(folder: &Path, seconds: f64) -> Result<(), Failure> {
                         coder.decode(&mut Scratch::new(()), stream, &mut output)
                     })?);
                 }
-                for (times, coder) in pair.iter_mut().zip([&one, &two]) {
-                    times.push(from_two_threads(coder, stream, size, slice)?);
+                for (times, (coder, threads)) in pair.iter_mut().zip([(&one, 1), (&two, 2)]) {
+                    times.push(from_threads(threads, coder, stream, size, slice)?);
                 }
             }
             let [encode, decode] = [encode, decode].map(|[here, one]| {
@@ -137,7 +137,9 @@ fn rate<E>(size: usize, slice: Duration, mut call: impl FnMut() -> Result<usize,
     Ok(f64::from(calls) * size as f64 / 1e6 / begin.elapsed().as_secs_f64())
 }
 
-fn from_two_threads(
+/// Megabytes that so many threads decode in a second.
+fn from_threads(
+    threads: usize,
     coder: &Arc<dyn AnyCoder>,
     stream: &[u8],
     size: usize,
@@ -147,10 +149,11 @@ fn from_two_threads(
         let mut output = vec![0; size];
         rate(size, slice, || coder.decode(&mut Scratch::new(()), stream, &mut output))
     };
-    let lost = || Failure::from("a thread panicked");
     std::thread::scope(|scope| {
-        let (first, second) = (scope.spawn(decode), scope.spawn(decode));
-        Ok(first.join().map_err(|_| lost())?? + second.join().map_err(|_| lost())??)
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(decode)).collect();
+        let rates =
+            threads.into_iter().map(|thread| Ok(thread.join().map_err(|_| "a thread panicked")??));
+        rates.sum::<Result<f64, Failure>>()
     })
 }
 

@@ -88,6 +88,9 @@ fn tell_file(file: &FileReport, why: &mut Why) {
     if let Some(face) = file.face {
         why.lines.push(format!("  face: {face}"));
     }
+    if file.isolated {
+        why.lines.push("  runs in worker processes".to_owned());
+    }
     for offer in &file.offers {
         let id = offer.id.map_or_else(String::new, |id| format!(" (HDF5 id {id})"));
         why.lines.push(format!("  {} half of {}{id}: {}", offer.part, offer.name, offer.state));

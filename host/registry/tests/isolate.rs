@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use ncz_codec::{AnyCoder, CodecError, ErrorKind};
 use ncz_registry::isolate::{Isolation, Which};
+use ncz_registry::lock::Lock;
 use ncz_registry::registry::Registry;
 use ncz_registry::report::Verdict;
 use ncz_test_support::{build_plugins, plugin, program, run, workspace_root};
@@ -445,6 +446,39 @@ fn the_library_is_opened_by_workers_alone_and_the_report_says_so() {
     assert_eq!(decode(&*coder(&here, FAULTY), b"well").unwrap(), b"well");
     assert!(!here.report().files().next().unwrap().isolated);
     assert!(is_mapped());
+}
+
+#[test]
+fn a_list_of_plugins_holds_for_every_worker() {
+    let Some(folder) = faulty(&[]) else { return };
+    let (library, list) = (folder.path().join("libfaulty.so"), folder.path().join("list.json"));
+    let open = || {
+        let folders = vec![folder.path().to_owned()];
+        Registry::builder()
+            .plugin_path(folders)
+            .builtins(false)
+            .isolation(isolation())
+            .lock(list.clone())
+            .build()
+    };
+    let here = registry(folder.path(), Isolation::default());
+    let admitted = Lock::of(here.report_without_loading()).unwrap();
+    std::fs::write(&list, admitted.to_json().to_string()).unwrap();
+    let locked = open();
+    let coder = coder(&locked, FAULTY);
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    // Another file, as the worker has mapped this one.
+    let mut bytes = std::fs::read(&library).unwrap();
+    bytes.push(0);
+    std::fs::remove_file(&library).unwrap();
+    std::fs::write(&library, bytes).unwrap();
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    decode(&*coder, b"Segfault").unwrap_err();
+    let error = decode(&*coder, b"well").unwrap_err().to_string();
+    assert!(error.contains("changed since it was put on the list"), "{error}");
+    let file = open();
+    let file = file.report().files().find(|file| file.path == library).unwrap();
+    assert!(file.verdict == Verdict::Refused && file.reason.contains("changed since"), "{}", file.reason);
 }
 
 #[test]

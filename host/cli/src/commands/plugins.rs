@@ -245,6 +245,9 @@ fn show_file(file: &FileReport, style: Style) -> String {
     }
     line("libhdf5", &file.answers().unwrap_or_else(|| "it asks nothing of it".to_owned()));
     line("calls of it", &file.undefined_h5.join(", "));
+    if file.isolated {
+        line("runs in", "worker processes");
+    }
     if let Some(time) = file.load_time {
         line("load time", &format!("{:.1} ms", time.as_secs_f64() * 1e3));
     }

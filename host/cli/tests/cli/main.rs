@@ -24,6 +24,8 @@ mod dump;
 mod generate;
 /// `ncz info`: what there is, and what is odd about it.
 mod info;
+/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: which plugins may be used.
+mod isolate; // plugins in processes of their own
 /// `ncz ls`: what is in a dataset and in a folder.
 mod ls;
 /// ncz as nccopy, against nccopy.
@@ -34,7 +36,6 @@ mod ncdump;
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
-/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: which plugins may be used.
 mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
