@@ -1,0 +1,168 @@
+use std::borrow::Cow;
+
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result, Size,
+};
+use serde_json::{Map, Value, json};
+
+use crate::codec::{Layout, ZfpCoder};
+use crate::field::Field;
+use crate::mode::Mode;
+
+const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("zfp")];
+/// The first working word, which says who made them: zfp 1.0.1 in 16 bits, its codec version 5 in 4, H5Z-ZFP 1.1.1 in 12.
+const VERSIONS: u32 = 0x1010_5111;
+/// Less is the number of a mode.
+const VERSIONS_LEAST: u32 = 0x1_0000;
+/// The words of the longest header.
+const HEADER_MAX: usize = 9;
+
+/// Configuration of the zfp codec.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Zfp {
+    /// What bounds the loss, or the length.
+    pub mode: Mode,
+}
+
+impl Codec for Zfp {
+    const INFO: CodecInfo = CodecInfo {
+        name: Cow::Borrowed("zfp"),
+        summary: Cow::Borrowed("lossy or lossless compression of fields of numbers"),
+        filter_id: Some(32013),
+        numcodecs: Cow::Borrowed(&[]),
+        zarr_v3: Cow::Borrowed(ZARR_V3),
+        has_working_params: true,
+        has_checksum: false,
+    };
+
+    type Coder = ZfpCoder;
+
+    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
+        known_in(dialect)?;
+        let mut reader = ConfigReader::new(dialect, config);
+        let mode = match reader.text("mode", "")? {
+            "reversible" => Mode::Reversible,
+            "fixed_accuracy" => Mode::Accuracy(number(&mut reader, "tolerance")?),
+            "fixed_rate" => Mode::Rate(number(&mut reader, "rate")?),
+            "fixed_precision" => {
+                Mode::Precision(integer(&mut reader, "precision", 0..=u32::MAX.into())? as u32)
+            }
+            "expert" => {
+                let mut word =
+                    |key| integer(&mut reader, key, 0..=u32::MAX.into()).map(|number| number as u32);
+                let (min_bits, max_bits) = (word("minbits")?, word("maxbits")?);
+                let max_prec = word("maxprec")?;
+                let min_exp = integer(&mut reader, "minexp", i32::MIN.into()..=i32::MAX.into())? as i32;
+                Mode::Expert { min_bits, max_bits, max_prec, min_exp }
+            }
+            other => {
+                return Err(CodecError::config(
+                    "mode",
+                    format!(
+                        "{other:?} is none of reversible, expert, fixed_accuracy, fixed_rate, fixed_precision"
+                    ),
+                ));
+            }
+        };
+        reader.finish(notes)?;
+        mode.check(str::to_owned)?;
+        Ok(Self { mode })
+    }
+
+    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
+        known_in(dialect)?;
+        let json = match self.mode {
+            Mode::Reversible => json!({"mode": "reversible"}),
+            Mode::Accuracy(tolerance) => json!({"mode": "fixed_accuracy", "tolerance": tolerance}),
+            Mode::Rate(rate) => json!({"mode": "fixed_rate", "rate": rate}),
+            Mode::Precision(planes) => json!({"mode": "fixed_precision", "precision": planes}),
+            Mode::Expert { min_bits, max_bits, max_prec, min_exp } => json!({
+                "mode": "expert", "minbits": min_bits, "maxbits": max_bits, "maxprec": max_prec, "minexp": min_exp
+            }),
+        };
+        Ok(json.as_object().cloned().unwrap_or_default())
+    }
+
+    fn from_params(words: &[u32]) -> Result<Self> {
+        match words {
+            [first, header @ ..] if *first >= VERSIONS_LEAST => {
+                let (field, limits) = stored(header)?;
+                Ok(Self { mode: Mode::of(&limits, &field) })
+            }
+            given => Mode::from_params(given).map(|mode| Self { mode }),
+        }
+    }
+
+    fn to_params(&self) -> Result<Vec<u32>> {
+        Ok(self.mode.to_params())
+    }
+
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
+        let layout = match env.container {
+            Container::ZarrV3 => Layout::Bare,
+            _ => Layout::Hdf5,
+        };
+        let field = Field::of(&scalar_is_one(input, layout), layout == Layout::Hdf5)?;
+        let limits = self.mode.limits(&field)?;
+        let working = match layout {
+            Layout::Hdf5 => [&[VERSIONS][..], &field.header_words(&limits)?].concat(),
+            _ => field.words(&limits)?,
+        };
+        let coder = ZfpCoder::new(layout, Some((field, limits)));
+        let output = Repr::Bytes { size: coder.most().map_or(Size::Unknown, Size::AtMost) };
+        Ok(Bound { stored: *self, working, output, coder })
+    }
+
+    fn coder(working: &[u32]) -> Result<ZfpCoder> {
+        let (layout, bound) = match working {
+            [first, header @ ..] if *first >= VERSIONS_LEAST => (Layout::Hdf5, stored(header)?),
+            words => (Layout::Bare, Field::from_words(words)?),
+        };
+        Ok(ZfpCoder::new(layout, Some(bound)))
+    }
+}
+
+/// A field of one number where there is no dimension, as Zarr v3 has it.
+fn scalar_is_one(input: &Repr, layout: Layout) -> Repr {
+    match input {
+        Repr::Array { dtype, shape, fill } if shape.is_empty() && layout == Layout::Bare => {
+            Repr::Array { dtype: *dtype, shape: vec![1], fill: fill.clone() }
+        }
+        other => other.clone(),
+    }
+}
+
+fn stored(header: &[u32]) -> Result<(Field, zfp_rs::ZfpConfig)> {
+    if header.len() > HEADER_MAX {
+        return Err(CodecError::config("cd_values", format!("{} words are no header of zfp", header.len())));
+    }
+    Field::from_header_words(header)
+}
+
+fn known_in(dialect: Dialect) -> Result<()> {
+    match dialect {
+        Dialect::ZarrV3 => Ok(()),
+        Dialect::Numcodecs => {
+            Err(CodecError::unsupported("zfp has no name in numcodecs, which has the codec zfpy"))
+        }
+    }
+}
+
+/// The number at `key`, which must be there.
+pub(crate) fn number(reader: &mut ConfigReader<'_>, key: &'static str) -> Result<f64> {
+    let value = reader.raw(key).ok_or_else(|| missing(key))?;
+    value.as_f64().ok_or_else(|| CodecError::config(key, format!("a number is wanted, not {value}")))
+}
+
+fn integer(
+    reader: &mut ConfigReader<'_>,
+    key: &'static str,
+    range: std::ops::RangeInclusive<i64>,
+) -> Result<i64> {
+    reader.raw(key).ok_or_else(|| missing(key))?;
+    reader.integer(key, 0, range)
+}
+
+fn missing(key: &str) -> CodecError {
+    CodecError::config(key, "it is missing, and this mode of zfp needs it")
+}
