@@ -12,8 +12,8 @@ use ncz_codec::{CodecType, Dialect};
 
 pub use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
 use crate::error::{NotFound, Wanted};
-use crate::known;
 use crate::isolate::{Isolation, Which};
+use crate::known;
 use crate::lock::{self, Lock, LockError};
 use crate::pair::Prefer;
 use crate::report::{Report, Verdict};
@@ -201,7 +201,9 @@ impl Registry {
         let Which::Only(selected) = &self.isolation.which else { return };
         for selected in selected {
             if !selected.is_found_in(report) {
-                report.notes.push(format!("nothing is isolated by {selected}: no library with C faces has it"));
+                report
+                    .notes
+                    .push(format!("nothing is isolated by {selected}: no library with C faces has it"));
             }
         }
     }
