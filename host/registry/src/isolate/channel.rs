@@ -3,8 +3,10 @@
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
 
 /// Stands at the start of every message.
 const MARK: u32 = 0x4e5a_6377;
@@ -13,6 +15,8 @@ const HEAD: usize = 12;
 const MESSAGE_MAX: usize = 20 << 20;
 /// What is read at once.
 const ROOM: usize = 16 << 10;
+/// How long is waited without sleeping.
+const LINGERING: Duration = Duration::from_micros(200);
 
 /// One end of the socket.
 pub(super) struct Channel {
@@ -77,10 +81,23 @@ impl Channel {
         Ok(if read? == 0 { Received::End } else { self.next() })
     }
 
+    /// Waits for something to read without sleeping, for a short time: waking up takes as long as a small chunk does.
+    /// Others who want the processor get it.
+    pub(super) fn linger(&self) {
+        let begin = Instant::now();
+        while begin.elapsed() < LINGERING {
+            let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
+            if poll(&mut polled, Some(&Timespec::default())) != Ok(0) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
     /// Whether the other side is still there and silent, as it should be between calls.
     pub(super) fn is_idle(&self) -> bool {
         let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
-        self.received.is_empty() && poll(&mut polled, Some(&rustix::time::Timespec::default())) == Ok(0)
+        self.received.is_empty() && poll(&mut polled, Some(&Timespec::default())) == Ok(0)
     }
 }
 

@@ -97,6 +97,7 @@ impl Process {
         let cpu_before = cpu_time(&self.child).unwrap_or_default();
         let tick = (limits.cpu.min(limits.wall) / 10).clamp(TICK.0, TICK.1);
         let mut next_look = begin + tick;
+        self.channel.linger();
         let mut received = self.channel.next();
         loop {
             match received {

@@ -141,7 +141,10 @@ impl Worker {
                     self.channel.send(call, &reply.to_bytes())?;
                     self.channel.next()
                 }
-                Received::Part => self.channel.read()?,
+                Received::Part => {
+                    self.channel.linger();
+                    self.channel.read()?
+                }
                 Received::End => return Ok(()),
                 Received::Nonsense => return Err(nonsense()),
             }
