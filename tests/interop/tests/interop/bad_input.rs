@@ -83,12 +83,14 @@ fn says(output: &Output, code: i32, words: &[&str]) {
 #[test]
 fn a_codec_that_is_missing_is_named_with_the_variable_and_the_remedy() {
     let victim = Victim::of("zarr-python/v2-lz4.zip");
-    let words = ["\"/v\"", "lz4", "not built in", "HDF5_PLUGIN_PATH"];
+    // a codec that no program has yet
+    victim.edit("v/.zarray", |text| text.replace("\"lz4\"", "\"lz5\""));
+    let words = ["\"/v\"", "lz5", "not built in", "HDF5_PLUGIN_PATH"];
     says(&victim.dump(), FAILED, &words);
     victim.refuses_to_copy(&[], FAILED, &words);
     victim.refuses_to_copy(&["--compress"], FAILED, &words);
     // the folders that were searched
-    victim.refuses_to_copy(&["--plugin-path", "/nowhere/at/all"], FAILED, &["lz4", "/nowhere/at/all"]);
+    victim.refuses_to_copy(&["--plugin-path", "/nowhere/at/all"], FAILED, &["lz5", "/nowhere/at/all"]);
     // the metadata are there
     says(&ncz(&["info", &victim.path()]), FINDINGS, &words);
     assert!(ncz_ok(&["dump", "-h", &victim.path()]).stdout_text().contains("float v(y, x)"));

@@ -10,6 +10,8 @@ mod dependencies;
 mod hdf5_chunks;
 // HDF5 itself with our plugins.
 mod h5py;
+// LZ4, bitshuffle and LZF, by HDF5 and by netcdf-c.
+mod hdf5_codecs;
 // netcdf-c with our plugins.
 mod netcdf4;
 // numcodecs' streams, and datasets that zarr-python and netcdf-c wrote.
