@@ -166,6 +166,8 @@ fn plain_twin(name: &str) -> Option<u32> {
         "lz4" | "imagecodecs_lz4" => 32_004,
         "zfpy" | "imagecodecs_zfp" => 32_013,
         "imagecodecs_sz3" => 32_024,
+        // This one spares no fill value.
+        "bitround" => 32_032,
         "imagecodecs_blosc2" => 32_026,
         "imagecodecs_sperr" => 32_028,
         _ => return None,

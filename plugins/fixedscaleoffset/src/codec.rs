@@ -156,10 +156,8 @@ impl FixedScaleOffsetCoder {
         ))
     }
 
-    fn decode_piece(&self, start: usize, input: &[u8], output: &mut [u8]) -> Result<()> {
-        let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
-        let values = &mut values[..input.len() / self.astype.size()];
-        let integers = &mut integers[..values.len()];
+    /// The numbers that are read of what is stored, before they get the type of the data.
+    fn read_back(&self, input: &[u8], values: &mut [f64], integers: &mut [i64]) {
         let Back(floats) = self.back;
         if self.astype.is_float() {
             self.astype.read_floats(input, values);
@@ -172,6 +170,29 @@ impl FixedScaleOffsetCoder {
         for value in &mut *values {
             *value = floats.decode(*value);
         }
+    }
+
+    /// The place of the first number of `piece` for which `stored` is read as none: out of range, or infinity.
+    fn unreadable(&self, piece: &[u8], stored: &[u8]) -> Option<usize> {
+        let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
+        let values = &mut values[..piece.len() / self.dtype.size()];
+        let integers = &mut integers[..values.len()];
+        self.read_back(stored, values, integers);
+        if !self.dtype.is_float() {
+            return self.dtype.floats_as_integers(values, integers);
+        }
+        let mut before = [0.0; PIECE];
+        self.dtype.read_floats(piece, &mut before[..values.len()]);
+        let lost =
+            |(value, before): (&f64, &f64)| before.is_finite() && !self.dtype.rounded(*value).is_finite();
+        values.iter().zip(&before).position(lost)
+    }
+
+    fn decode_piece(&self, start: usize, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
+        let values = &mut values[..input.len() / self.astype.size()];
+        let integers = &mut integers[..values.len()];
+        self.read_back(input, values, integers);
         if self.dtype.is_float() {
             self.dtype.write_floats(values, output);
             return Ok(());
@@ -228,7 +249,7 @@ impl Coder for FixedScaleOffsetCoder {
         let (from, to) = (self.dtype.size(), self.astype.size());
         let pieces = input.chunks(PIECE * from).zip(output.chunks_mut(PIECE * to));
         for (index, (piece, room)) in pieces.enumerate() {
-            if let Some(at) = self.encode_piece(piece, room) {
+            if let Some(at) = self.encode_piece(piece, room).or_else(|| self.unreadable(piece, room)) {
                 return Err(self.lost(index * PIECE, at, piece));
             }
         }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr, Result, Size,
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr, Result,
     params,
 };
 use serde_json::{Map, Value};
@@ -47,25 +47,12 @@ impl Codec for PackBits {
     }
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
-        if let Repr::Array { dtype, .. } = input
-            && dtype.size != 1
-        {
-            return Err(CodecError::unsupported(format!(
-                "truth values have one byte, the elements have {}",
-                dtype.size
-            )));
+        if !matches!(input, Repr::Array { dtype: Dtype { kind: Kind::Bool, size: 1, .. }, .. }) {
+            return Err(CodecError::unsupported("only truth values of one byte can be packed into bits"));
         }
         let coder = PackBitsCoder;
-        let packed = |len| coder.max_encoded_len(len).unwrap_or(usize::MAX);
-        let output = match input.size()? {
-            Size::Exact(len) => Repr::Array {
-                dtype: Dtype::little(Kind::UInt, 1),
-                shape: vec![packed(len) as u64],
-                fill: None,
-            },
-            Size::AtMost(len) => Repr::Bytes { size: Size::AtMost(packed(len)) },
-            Size::Unknown => Repr::Bytes { size: Size::Unknown },
-        };
+        let len = input.size()?.bound().and_then(|len| coder.max_encoded_len(len)).unwrap_or_default();
+        let output = Repr::Array { dtype: Dtype::little(Kind::UInt, 1), shape: vec![len as u64], fill: None };
         Ok(Bound { stored: *self, working: Vec::new(), output, coder })
     }
 

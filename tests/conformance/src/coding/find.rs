@@ -1,5 +1,7 @@
 //! Where the parameters of a codec come from.
 
+mod numbers;
+
 use std::sync::Arc;
 
 use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Kind};
@@ -127,7 +129,9 @@ impl Trial {
 
     fn native_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
         let codec = self.native()?;
-        let fidelity = self.fidelity(codec.info().filter_id, Fidelity::Exact);
+        let known =
+            if numbers::is_lossy(&codec.info().numcodecs) { Fidelity::Lossy } else { Fidelity::Exact };
+        let fidelity = self.fidelity(codec.info().filter_id, known);
         let coding = |(name, stage): (String, BoundStage)| Coding {
             name,
             way: Way::Native(stage.coder),
@@ -197,6 +201,11 @@ enum Try {
 
 impl<'a> Configs<'a> {
     fn new(codec: &'a NativeCodec, sample: &Sample) -> Self {
+        if let Some(configs) = numbers::configs(&codec.info().numcodecs, sample.dtype) {
+            let tries: Vec<Try> =
+                configs.into_iter().map(|json| Try::Json(Dialect::Numcodecs, json)).collect();
+            return Self { codec, tries: tries.into_iter(), default: None, is_varied: true };
+        }
         let mut tries = vec![Try::Json(Dialect::Numcodecs, Map::new())];
         tries.push(Try::Json(Dialect::ZarrV3, Map::new()));
         tries.push(Try::Words(Vec::new()));

@@ -1,0 +1,40 @@
+//! The codecs of numcodecs that compute with numbers: their configurations name the type, and some lose digits.
+
+use std::borrow::Cow;
+
+use ncz_codec::{Dtype, Kind, Number};
+use serde_json::{Map, Value, json};
+
+type Names = [Cow<'static, str>];
+
+/// Whether what is encoded comes back with fewer digits.
+pub(super) fn is_lossy(names: &Names) -> bool {
+    names.iter().any(|name| matches!(&**name, "bitround" | "fixedscaleoffset" | "quantize"))
+}
+
+/// Configurations for elements of this type, none where the codec is not for them; `None` for any other codec.
+pub(super) fn configs(names: &Names, dtype: Dtype) -> Option<Vec<Map<String, Value>>> {
+    let name = names
+        .iter()
+        .find(|name| matches!(&***name, "bitround" | "delta" | "fixedscaleoffset" | "quantize"))?;
+    let number = Number::new(dtype).ok();
+    let text = number.map(|number| number.to_string());
+    let is_float = dtype.kind == Kind::Float;
+    let configs = match &**name {
+        "bitround" => vec![json!({"keepbits": 9}), json!({"keepbits": 8})],
+        // Sums of differences of floating-point numbers are other numbers.
+        "delta" if number.is_some() && !is_float => vec![json!({"dtype": text})],
+        // What is computed in doubles is exact for these.
+        "fixedscaleoffset" if number.is_some() && !is_float && dtype.size <= 4 => {
+            vec![
+                json!({"offset": 0, "scale": 1, "dtype": text}),
+                json!({"offset": 0.5, "scale": 2.0, "dtype": text, "astype": "<i8"}),
+            ]
+        }
+        "quantize" if number.is_some() && is_float => {
+            [3, 0].map(|digits| json!({"digits": digits, "dtype": text})).to_vec()
+        }
+        _ => Vec::new(),
+    };
+    Some(configs.into_iter().filter_map(|json| json.as_object().cloned()).collect())
+}
