@@ -101,7 +101,7 @@ fn every_dataset_of_zarr_python_has_its_values_unpacked_and_zipped_or_names_the_
             );
         }
     }
-    assert_eq!(read, 2 * 83, "arrays that were read");
+    assert_eq!(read, 2 * 92, "arrays that were read");
     refused.dedup();
     assert_eq!(refused, FOREIGN.map(|(name, _)| name));
 }
