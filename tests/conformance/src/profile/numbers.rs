@@ -73,9 +73,8 @@ pub(super) fn scaleoffset(chunk: Chunk<'_>) -> Sets {
     };
     Ok(match float {
         true => [[0, 2], [0, 5]].map(|given| ParameterSet::lossy(&given, words(given))).into(),
-        false => {
-            vec![ParameterSet::exact(&[2, 0], words([2, 0])), ParameterSet::lossy(&[2, 5], words([2, 5]))]
-        }
+        // Fewer bits than are needed give back other numbers, however far off.
+        false => vec![ParameterSet::exact(&[2, 0], words([2, 0]))],
     })
 }
 
