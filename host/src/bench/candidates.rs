@@ -98,9 +98,20 @@ const BLOSC: &[(u8, &str, u32)] = &[
     (7, "zstd", 9),
 ];
 
-/// Codecs that make nothing smaller by themselves: shuffle, fletcher32, crc32c.
-const NO_COMPRESSORS: &[(Option<u32>, &str)] =
-    &[(Some(2), "shuffle"), (Some(3), "fletcher32"), (None, "crc32c")];
+/// Codecs that make nothing smaller by themselves, or lose digits.
+const NO_COMPRESSORS: &[(Option<u32>, &str)] = &[
+    (Some(2), "shuffle"),
+    (Some(3), "fletcher32"),
+    (None, "crc32c"),
+    (None, "crc32"),
+    (None, "adler32"),
+    (None, "jenkins_lookup3"),
+    (None, "delta"),
+    (None, "packbits"),
+    (None, "bitround"),
+    (None, "fixedscaleoffset"),
+    (None, "quantize"),
+];
 
 /// The shuffle that goes before, for variables that it suits.
 struct Shuffles {
