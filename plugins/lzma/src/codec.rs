@@ -26,21 +26,20 @@ impl LzmaCoder {
     fn encoder(&self) -> Result<Stream, Error> {
         let preset = self.lzma.preset.unwrap_or(PRESET);
         match self.lzma.format {
-            Format::Auto | Format::Xz => Stream::new_easy_encoder(preset, check(self.lzma.check)),
+            Format::Xz => Stream::new_easy_encoder(preset, check(self.lzma.check)),
             Format::Alone => Stream::new_lzma_encoder(&LzmaOptions::new_preset(preset)?),
             Format::Raw => Stream::new_raw_encoder(&filter::chain(self.filters(), None)?),
         }
     }
 
-    /// A decoder for what `input` is, which makes up to `room` bytes.
-    fn decoder(&self, input: &[u8], room: usize) -> Result<Stream, Error> {
+    /// A decoder that makes up to `room` bytes.
+    fn decoder(&self, room: usize) -> Result<Stream, Error> {
         // The dictionary of every preset, however small the chunk; a larger one only for data that can fill it.
         let most = (room as u64).saturating_mul(4).max(DICTIONARY_PRESETS.into()) + TABLES;
         match self.lzma.format {
             Format::Raw => Stream::new_raw_decoder(&filter::chain(self.filters(), Some(room))?),
             Format::Alone => Stream::new_lzma_decoder(most),
-            Format::Auto if !is_xz(input) => Stream::new_lzma_decoder(most),
-            Format::Auto | Format::Xz => Stream::new_stream_decoder(most, stream::TELL_UNSUPPORTED_CHECK),
+            Format::Xz => Stream::new_stream_decoder(most, stream::TELL_UNSUPPORTED_CHECK),
         }
     }
 
@@ -79,14 +78,14 @@ impl Coder for LzmaCoder {
             if rest.len() < input.len() && !is_xz(rest) {
                 return Err(CodecError::trailing(rest.len()));
             }
-            let stream = self.decoder(rest, output.len() - written).map_err(failure)?;
+            let stream = self.decoder(output.len() - written).map_err(failure)?;
             let (read, more) = decode_stream(stream, rest, &mut output[written..])?;
             rest = &rest[read..];
             written += more;
             if rest.is_empty() {
                 return Ok(written);
             }
-            if self.lzma.format == Format::Raw || !is_xz(input) {
+            if self.lzma.format != Format::Xz {
                 return Err(CodecError::trailing(rest.len()));
             }
         }

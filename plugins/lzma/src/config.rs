@@ -31,8 +31,6 @@ pub struct Lzma {
 /// The form of a stream. The numbers are Python's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Format {
-    /// Xz or lzma, whichever it is; for decoding only.
-    Auto = 0,
     /// The form of files `.xz`.
     #[default]
     Xz = 1,
@@ -70,7 +68,7 @@ impl Codec for Lzma {
 
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
-        let format = Format::numbered(reader.integer("format", 1, 0..=3)? as u32, "format")?;
+        let format = Format::numbered(reader.integer("format", 1, 1..=3)? as u32, "format")?;
         let check = match reader.integer("check", -1, -1..=15)? {
             -1 => None,
             number => Some(Check::numbered(number as u32, "check")?),
@@ -188,9 +186,6 @@ impl Lzma {
     /// Why streams are read but not written with this configuration, if so.
     pub(crate) fn unwritable(&self) -> Option<CodecError> {
         match (self.format, &self.filters) {
-            (Format::Auto, _) => {
-                Some(CodecError::config("format", "0 is for decoding only; take 1 (xz), 2 (lzma) or 3 (raw)"))
-            }
             (Format::Xz | Format::Alone, Some(_)) => Some(CodecError::config(
                 "filters",
                 "numcodecs does not decode such streams unless \"format\" is 3, raw; leave the filters out, or take 3",
@@ -203,11 +198,10 @@ impl Lzma {
 impl Format {
     fn numbered(number: u32, key: &str) -> Result<Self> {
         match number {
-            0 => Ok(Self::Auto),
             1 => Ok(Self::Xz),
             2 => Ok(Self::Alone),
             3 => Ok(Self::Raw),
-            other => Err(CodecError::config(key, format!("format {other} is not within 0 to 3"))),
+            other => Err(CodecError::config(key, format!("format {other} is not within 1 to 3"))),
         }
     }
 }

@@ -66,7 +66,7 @@ fn the_configuration_is_stored_and_run_in_every_container() {
 fn wrong_input_is_named() {
     assert_eq!(
         refusal(json!({"format": 4})),
-        r#"configuration key "format" is not usable: 4 is not within 0 to 3"#
+        r#"configuration key "format" is not usable: 4 is not within 1 to 3"#
     );
     assert_eq!(
         refusal(json!({"check": 2})),
@@ -121,7 +121,7 @@ fn wrong_input_is_named() {
     let words = |words: &[u32]| Lzma::from_params(words).unwrap_err().to_string();
     assert_eq!(
         words(&[9]),
-        r#"configuration key "cd_values[0]" is not usable: format 9 is not within 0 to 3"#
+        r#"configuration key "cd_values[0]" is not usable: format 9 is not within 1 to 3"#
     );
     for cut in [&[3, u32::MAX, u32::MAX, 33][..], &[3, u32::MAX, u32::MAX, 3, 1]] {
         assert_eq!(

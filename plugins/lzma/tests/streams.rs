@@ -60,13 +60,6 @@ fn streams_that_follow_each_other_are_one_if_they_are_xz() {
     assert_eq!(decode(&xz, &two(&xz), 5).as_deref(), Ok(&b"abcde"[..]));
     assert_eq!(*decode(&xz, &two(&xz), 4).unwrap_err().kind(), ErrorKind::OutputFull { need: None });
     assert!(matches!(decode(&alone, &two(&alone), 5).unwrap_err().kind(), ErrorKind::Trailing { .. }));
-    let auto = coder(json!({"format": 0}));
-    assert_eq!(decode(&auto, &two(&xz), 5).as_deref(), Ok(&b"abcde"[..]));
-    assert_eq!(decode(&auto, &encode(&alone, b"abc"), 3).as_deref(), Ok(&b"abc"[..]));
-    assert_eq!(
-        auto.encode(&mut (), b"abc", &mut [0; 99]).unwrap_err().to_string(),
-        r#"configuration key "format" is not usable: 0 is for decoding only; take 1 (xz), 2 (lzma) or 3 (raw)"#
-    );
 }
 
 #[test]

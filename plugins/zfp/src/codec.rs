@@ -88,7 +88,10 @@ impl Coder for ZfpCoder {
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
         // Only the field itself is ever encoded; other lengths have no encoding, and get an answer all the same.
-        self.most().or_else(|| len.checked_mul(2)?.checked_add(64))
+        match &self.bound {
+            Some((field, _)) if field.bytes() == len => self.most(),
+            _ => len.checked_mul(2)?.checked_add(64),
+        }
     }
 
     fn encode(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
@@ -141,13 +144,12 @@ impl Coder for ZfpCoder {
             ZfpScalarType::F32 => blocks::decode::<f32>(&mut stream, bits, output, &field, &limits, promoted),
             ZfpScalarType::F64 => blocks::decode::<f64>(&mut stream, bits, output, &field, &limits, promoted),
         }?;
-        // The library may be built for words of one byte or of eight, and the stream ends with one.
         let end = stream.read_pos();
-        let ends = [Layout::Hdf5.bytes(end), Layout::Headed.bytes(end)];
-        if !ends.contains(&input.len()) {
-            return Err(match input.len().checked_sub(ends[1]) {
+        // zfp can be built for words of one byte, as for H5Z-ZFP, or of eight, and the stream ends with one.
+        let [bytes, words] = [Layout::Hdf5.bytes(end), self.layout.bytes(end)];
+        if input.len() != bytes && input.len() != words {
+            return Err(match input.len().checked_sub(words) {
                 Some(extra) => CodecError::trailing(extra),
-                None if self.layout == Layout::Hdf5 => CodecError::trailing(input.len() - ends[0]),
                 None => CodecError::truncated("the last word of a zfp stream is cut"),
             });
         }

@@ -51,7 +51,12 @@ impl Codec for Zfpy {
         let mut reader = ConfigReader::new(dialect, config);
         let mode = reader.integer("mode", 4, 2..=4)? as u32;
         // It repeats the number that counts, and numcodecs does not read it.
-        reader.raw("compression_kwargs");
+        if let Some(other) = reader.raw("compression_kwargs").filter(|value| !value.is_object()) {
+            return Err(CodecError::config(
+                "compression_kwargs",
+                format!("an object is wanted, not {other}"),
+            ));
+        }
         let mut float = |key| match reader.raw(key) {
             Some(_) => number(&mut reader, key),
             None => Ok(UNSET),
