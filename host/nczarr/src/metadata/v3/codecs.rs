@@ -57,12 +57,17 @@ const ARRAY_CODECS: [&str; 9] = [
     "scale_offset",
 ];
 
+/// Codecs from arrays to bytes that run as filters do, without the prefix `numcodecs.`: they stand in the place of
+/// `bytes`, and take little-endian elements.
+const ARRAY_BYTES_CODECS: [&str; 3] = ["pcodec", "zfp", "zfpy"];
+
 /// Takes the list apart; `object_shape` is the shape of what one key of the store holds. The error is what is
 /// wrong with the list, or not read here.
 pub(super) fn split(codecs: &Json, object_shape: &[u64]) -> Result<Pipeline, String> {
     let codecs = list(codecs)?;
     let stages: Vec<Extension<'_>> = codecs.iter().map(Extension::parse).collect::<Result<_, _>>()?;
-    let mut serializers = stages.iter().enumerate().filter(|(_, stage)| SERIALIZERS.contains(&stage.name));
+    let makes_bytes = |name: &str| SERIALIZERS.contains(&name) || ARRAY_BYTES_CODECS.contains(&plain(name));
+    let mut serializers = stages.iter().enumerate().filter(|(_, stage)| makes_bytes(stage.name));
     let Some((at, serializer)) = serializers.next() else {
         let names: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
         return Err(format!(
@@ -106,8 +111,11 @@ pub(super) fn split(codecs: &Json, object_shape: &[u64]) -> Result<Pipeline, Str
         return sharded(*serializer, object_shape);
     }
     let array_codecs = !filters.is_empty();
+    let runs_as_filter = ARRAY_BYTES_CODECS.contains(&plain(serializer.name));
+    filters.extend(codecs.get(at).filter(|_| runs_as_filter).map(object));
     filters.extend(behind);
     let serializer = match serializer.name {
+        _ if runs_as_filter => Serializer::Bytes(ByteOrder::Little),
         "vlen-utf8" => serializer.only(&[]).map(|()| Serializer::VlenText)?,
         "vlen-bytes" => serializer.only(&[]).map(|()| Serializer::VlenBytes)?,
         _ => Serializer::Bytes(endian(*serializer)?),
@@ -130,7 +138,9 @@ pub(super) fn join(variable: &Variable) -> Vec<Json> {
     let arrays = variable.filters.iter().take_while(|codec| is_array_codec(codec)).count();
     let (before, behind) = variable.filters.split_at(arrays);
     codecs.extend_from_slice(before);
-    codecs.push(serializer(&variable.dtype, arrays > 0));
+    if !behind.first().is_some_and(|codec| ARRAY_BYTES_CODECS.contains(&plain(name(codec)))) {
+        codecs.push(serializer(&variable.dtype, arrays > 0));
+    }
     codecs.extend_from_slice(behind);
     let Some(sharding) = &variable.sharding else { return codecs };
     let mut index_codecs = vec![bytes_codec(sharding.index_order)];
@@ -178,8 +188,16 @@ fn object(codec: &Json) -> Json {
 }
 
 pub(super) fn is_array_codec(codec: &Json) -> bool {
-    let name = codec.get("name").and_then(Json::as_str).unwrap_or_default();
-    ARRAY_CODECS.contains(&name.strip_prefix(ncz_registry::spec::NUMCODECS_PREFIX).unwrap_or(name))
+    ARRAY_CODECS.contains(&plain(name(codec)))
+}
+
+fn name(codec: &Json) -> &str {
+    codec.get("name").and_then(Json::as_str).unwrap_or_default()
+}
+
+/// The name without the prefix of numcodecs.
+fn plain(name: &str) -> &str {
+    name.strip_prefix(ncz_registry::spec::NUMCODECS_PREFIX).unwrap_or(name)
 }
 
 fn permutation(transpose: Extension<'_>, rank: usize) -> Result<Vec<usize>, String> {
@@ -298,5 +316,26 @@ fn bytes_codec(order: ByteOrder) -> Json {
         ByteOrder::None => json!({"name": "bytes"}),
         ByteOrder::Little => json!({"name": "bytes", "configuration": {"endian": "little"}}),
         ByteOrder::Big => json!({"name": "bytes", "configuration": {"endian": "big"}}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codecs_from_arrays_to_bytes_stand_in_the_place_of_bytes() {
+        let pcodec = json!({"name": "numcodecs.pcodec", "configuration": {"level": 8}});
+        let zfp = json!({"name": "zfp", "configuration": {"mode": "reversible"}});
+        let (delta, crc) = (json!({"name": "numcodecs.delta"}), json!({"name": "crc32c"}));
+        for codecs in [vec![zfp.clone(), crc.clone()], vec![delta, pcodec.clone(), crc]] {
+            let pipeline = split(&Json::Array(codecs.clone()), &[4, 5]).unwrap();
+            assert_eq!(
+                (pipeline.serializer, pipeline.filters),
+                (Serializer::Bytes(ByteOrder::Little), codecs)
+            );
+        }
+        assert!(split(&json!([{"name": "bytes"}, zfp]), &[4]).is_err());
+        assert!(split(&json!([pcodec, {"name": "bytes"}]), &[4]).is_err());
     }
 }
