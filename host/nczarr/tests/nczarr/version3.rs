@@ -147,7 +147,7 @@ fn codecs_that_are_not_read_are_a_fault_that_names_them() {
     for (list, named) in [
         (json!([]), "makes bytes"),
         (json!([{"name": "zstd"}]), "zstd"),
-        (json!([{"name": "numcodecs.pcodec"}]), "pcodec"),
+        (json!([{"name": "numcodecs.categorize"}]), "categorize"),
         (json!([bytes(), bytes()]), "bytes"),
         (json!([{"name": "bytes"}]), "endian"),
         (json!([{"name": "bytes", "configuration": {"endian": "middle"}}]), "middle"),
