@@ -46,7 +46,14 @@ pub(crate) fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mu
     }
     let carrier = carrier::load(&name, &versions, replace.symbols)?;
     // The copy finds the carrier by its name among the libraries that are loaded.
-    Ok(loader::open_image(&image, carrier.place)?.handle)
+    match loader::open_image(&image, carrier.place) {
+        Ok(copy) => Ok(copy.handle),
+        Err(error) => {
+            // SAFETY: only the copy knew the carrier's name, and that did not load; carriers have no constructors.
+            unsafe { loader::unload(carrier) };
+            Err(error)
+        }
+    }
 }
 
 /// The names that only the replaced library can define.

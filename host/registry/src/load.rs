@@ -155,8 +155,10 @@ pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, Loa
     // Where the loader, and whoever reads the tables, gets the bytes from.
     let source = match &admitted {
         Some(admitted) => {
-            open_beside(&path);
-            sealed::path_of(admitted).map_err(LoadError::Sealed)?
+            let source = sealed::path_of(admitted).map_err(LoadError::Sealed)?;
+            // What it needs is told by the bytes that were admitted: the file may be another one by now.
+            open_beside(&source, &path);
+            source
         }
         None => path.clone(),
     };
@@ -195,7 +197,7 @@ pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, Loa
 /// Opens a copy of the library at `path` that the loader refuses as it is, if functions of this program may be what it
 /// lacks.
 fn open_copy(path: &Path, source: &Path, refusal: String) -> Result<RawLibrary, LoadError> {
-    let metadata = path.metadata()?;
+    let metadata = source.metadata()?;
     let file = (metadata.dev(), metadata.ino());
     let copy = entry(&mut OPEN.lock().unwrap_or_else(PoisonError::into_inner).copies, file);
     let mut handle = copy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +205,7 @@ fn open_copy(path: &Path, source: &Path, refusal: String) -> Result<RawLibrary, 
         // SAFETY: a handle of the loader that nobody closes.
         return Ok(unsafe { RawLibrary::from_raw(handle as *mut c_void) });
     }
-    let symbols = symbols::inspect(path, &mut LibraryFinder::system()).unwrap_or_default();
+    let symbols = symbols::inspect_source(source, path, &mut LibraryFinder::system()).unwrap_or_default();
     let Some(replace) = bound::Replaced::of(&symbols) else { return Err(LoadError::Refused(refusal)) };
     let bytes = std::fs::read(source)?;
     let raw = replace.open(&bytes).map_err(|source| LoadError::NoStandIn { refusal, source })?;
@@ -496,8 +498,8 @@ fn reason(error: &LibraryError) -> String {
 
 /// Opens the libraries that the one at `path` finds by its own place, for a copy that lies elsewhere: the loader then
 /// knows them by name. One that cannot be opened is missed, and named, when the copy is.
-fn open_beside(path: &Path) {
-    for needed in symbols::beside(path) {
+fn open_beside(source: &Path, path: &Path) {
+    for needed in symbols::beside(source, path) {
         // SAFETY: the library would be opened in a moment because the plugin needs it. It is never closed.
         if let Ok(library) = unsafe { RawLibrary::open(Some(&needed), RTLD_NOW | RTLD_LOCAL) } {
             let _ = library.into_raw();

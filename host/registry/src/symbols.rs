@@ -231,7 +231,24 @@ pub fn inspect(path: &Path, finder: &mut LibraryFinder) -> Result<Symbols, Unsui
 /// # Errors
 /// As there.
 pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> Result<Symbols, Unsuitable> {
-    let tables = tables(path, target)?;
+    symbols_of(tables(path, target)?, path, finder, target)
+}
+
+/// [`inspect`] with the tables that the bytes of `source` hold, for a library that stands at `path`.
+pub(crate) fn inspect_source(
+    source: &Path,
+    path: &Path,
+    finder: &mut LibraryFinder,
+) -> Result<Symbols, Unsuitable> {
+    symbols_of(tables(source, Target::host())?, path, finder, Target::host())
+}
+
+fn symbols_of(
+    tables: Tables,
+    path: &Path,
+    finder: &mut LibraryFinder,
+    target: Target,
+) -> Result<Symbols, Unsuitable> {
     if !tables.exports.is_plugin() {
         return Err(Unsuitable::NoEntry { lacking: tables.exports.lacking() });
     }
@@ -250,10 +267,10 @@ pub fn needed(path: &Path, finder: &mut LibraryFinder) -> Result<Vec<Needed>, Un
     Ok(tables(path, Target::host())?.find_needed(path, finder, Target::host()))
 }
 
-/// The needed libraries that the one at `path` finds in folders named by its own place (`$ORIGIN`).
-pub(crate) fn beside(path: &Path) -> Vec<PathBuf> {
-    let target = Target::host();
-    let Ok(tables) = tables(path, target) else { return Vec::new() };
+/// The needed libraries that the one at `path` finds in folders named by its own place (`$ORIGIN`); its bytes are
+/// read from `source`.
+pub(crate) fn beside(source: &Path, path: &Path) -> Vec<PathBuf> {
+    let Ok(tables) = tables(source, Target::host()) else { return Vec::new() };
     let folders = tables.runpath.as_deref().unwrap_or(&tables.rpath);
     needed::beside(&tables.needed, folders, path)
 }

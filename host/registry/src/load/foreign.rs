@@ -28,8 +28,6 @@ struct Halves {
 struct ForeignConfig {
     halves: Arc<Halves>,
     params: Vec<u32>,
-    /// The parameters are working ones.
-    is_working: bool,
 }
 
 /// Runs a foreign filter.
@@ -41,7 +39,7 @@ struct ForeignCoder {
     variable: Option<Variable>,
     /// Whether the parameters are working ones: asked before the first encoding, because decoding takes them as
     /// they are. `None` where there is nothing to ask.
-    is_working: Option<OnceLock<Result<()>>>,
+    is_working: Option<OnceLock<()>>,
 }
 
 impl ForeignCodec {
@@ -52,14 +50,8 @@ impl ForeignCodec {
         Self(Arc::new(Halves { info, hdf5, codec }))
     }
 
-    /// A configuration whose parameters are the working ones, as an HDF5 file records them or as
-    /// somebody found by other means. With it the codec encodes too.
-    pub fn with_working(&self, params: &[u32]) -> Arc<dyn CodecConfig> {
-        Arc::new(ForeignConfig { halves: Arc::clone(&self.0), params: params.to_vec(), is_working: true })
-    }
-
     fn with_given(&self, params: Vec<u32>) -> Arc<dyn CodecConfig> {
-        Arc::new(ForeignConfig { halves: Arc::clone(&self.0), params, is_working: false })
+        Arc::new(ForeignConfig { halves: Arc::clone(&self.0), params })
     }
 }
 
@@ -110,7 +102,7 @@ impl CodecConfig for ForeignConfig {
         let stored = Self { params: visible, ..self.clone() };
         // `set_local` has been asked already unless the parameters are taken as they are.
         let filter = self.halves.hdf5()?.facts();
-        let was_asked = self.is_working || (env.container != Container::Hdf5 && filter.has_set_local);
+        let was_asked = env.container != Container::Hdf5 && filter.has_set_local;
         let asks = filter.has_set_local || filter.has_can_apply;
         let coder = ForeignCoder {
             halves: Arc::clone(&self.halves),
@@ -132,7 +124,7 @@ impl ForeignConfig {
     fn resolve(&self, variable: &Variable, container: Container) -> Result<Modified> {
         let as_they_are = || Modified { visible: self.params.clone(), working: self.params.clone() };
         // An HDF5 file records working parameters.
-        if self.is_working || container == Container::Hdf5 {
+        if container == Container::Hdf5 {
             return Ok(as_they_are());
         }
         if let Some(codec) = self.halves.codec.as_ref().filter(|codec| codec.facts().has_modify_parameters) {
@@ -192,16 +184,18 @@ impl ForeignCoder {
     /// Sees to it that a filter only encodes with what it made itself, or agrees to.
     fn check_parameters(&self, filter: &dyn FilterHalf) -> Result<()> {
         let (Some(asked), Some(variable)) = (&self.is_working, &self.variable) else { return Ok(()) };
-        let ask = || {
-            let made = filter.set_local(&self.working, variable)?;
-            if made == self.working {
-                return Ok(());
-            }
+        if asked.get().is_some() {
+            return Ok(());
+        }
+        // A refusal is not kept: a worker process that was lost is there again for the next chunk.
+        let made = filter.set_local(&self.working, variable)?;
+        if made != self.working {
             let text =
                 format!("filter {} runs with {made:?} for this type and chunk shape", self.halves.info.name);
-            Err(CodecError::config("cd_values", text))
-        };
-        asked.get_or_init(ask).clone()
+            return Err(CodecError::config("cd_values", text));
+        }
+        asked.get_or_init(|| ());
+        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ macro_rules! functions {
 functions! {
     open = c"H5open": fn() -> c_int;
     version = c"H5get_libversion": fn(*mut c_uint, *mut c_uint, *mut c_uint) -> c_int;
-    is_threadsafe = c"H5is_library_threadsafe": fn(*mut bool) -> c_int;
+    is_threadsafe = c"H5is_library_threadsafe": fn(*mut c_uint) -> c_int;
     get_auto = c"H5Eget_auto2": fn(Hid, *mut *mut c_void, *mut *mut c_void) -> c_int;
     set_auto = c"H5Eset_auto2": fn(Hid, *mut c_void, *mut c_void) -> c_int;
     clear = c"H5Eclear2": fn(Hid) -> c_int;
@@ -113,8 +113,9 @@ impl Libhdf5 {
         let call = Functions::of(raw)
             .map_err(|name| format!("its libhdf5 has no function {}", name.to_string_lossy()))?;
         let (mut major, mut minor, mut release) = (0, 0, 0);
-        let mut is_threadsafe = false;
-        // SAFETY: the places are there; `H5open` may be called at any time.
+        // A byte since 1.10, an int before.
+        let mut is_threadsafe: c_uint = 0;
+        // SAFETY: the places are there and large enough; `H5open` may be called at any time.
         let code = unsafe {
             (call.version)(&raw mut major, &raw mut minor, &raw mut release)
                 | (call.is_threadsafe)(&raw mut is_threadsafe)
@@ -129,7 +130,7 @@ impl Libhdf5 {
                 "its libhdf5 is of version {major}.{minor}; 1.10 is the oldest that is asked"
             ));
         }
-        Ok(Self { call, is_threadsafe })
+        Ok(Self { call, is_threadsafe: is_threadsafe.to_ne_bytes()[0] != 0 })
     }
 
     /// Whether it lets several threads in.

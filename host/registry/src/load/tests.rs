@@ -307,11 +307,6 @@ fn recorded_parameters_decode_as_they_are_and_encode_if_the_filter_makes_the_sam
     };
     assert_eq!(both(bind(&answering(refuses), Container::Hdf5).unwrap()), (false, true));
     assert_eq!(both(bind(&answering(agrees), Container::Hdf5).unwrap()), (true, true));
-    let working = answering(refuses).with_working(&[0]);
-    for container in [Container::Hdf5, Container::ZarrV2] {
-        let env = env(container);
-        assert_eq!(both(working.bind(&env.chunk(), &env).unwrap()), (true, true));
-    }
 }
 
 #[test]
