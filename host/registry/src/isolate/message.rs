@@ -322,7 +322,7 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// A text for people, cut where it is too long.
 fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_bytes(out, text[..text.floor_char_boundary(TEXT_MAX)].as_bytes());
+    put_bytes(out, &text.as_bytes()[..text.floor_char_boundary(TEXT_MAX)]);
 }
 
 fn put_words(out: &mut Vec<u8>, words: &[u32]) {
