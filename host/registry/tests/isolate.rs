@@ -1,7 +1,7 @@
 //! Libraries in worker processes: whatever happens to one costs a clear error, and nothing else.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
