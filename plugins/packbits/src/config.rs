@@ -1,8 +1,7 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr, Result,
-    params,
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr, Result, params,
 };
 use serde_json::{Map, Value};
 

@@ -83,7 +83,8 @@ impl Sample {
             Content::Smooth => smooth(dtype, elements, &mut rng),
         };
         // A truth value is 0 or 1, whatever the content.
-        let bytes = if dtype.kind == Kind::Bool { bytes.iter().map(|byte| byte & 1).collect() } else { bytes };
+        let bytes =
+            if dtype.kind == Kind::Bool { bytes.iter().map(|byte| byte & 1).collect() } else { bytes };
         Self { dtype, shape: shape.to_vec(), content, bytes }
     }
 

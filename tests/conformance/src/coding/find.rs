@@ -129,8 +129,7 @@ impl Trial {
 
     fn native_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
         let codec = self.native()?;
-        let known =
-            if numbers::is_lossy(&codec.info().numcodecs) { Fidelity::Lossy } else { Fidelity::Exact };
+        let known = if numbers::is_lossy(codec.info()) { Fidelity::Lossy } else { Fidelity::Exact };
         let fidelity = self.fidelity(codec.info().filter_id, known);
         let coding = |(name, stage): (String, BoundStage)| Coding {
             name,

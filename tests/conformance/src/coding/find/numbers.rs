@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
-use ncz_codec::{Dtype, Kind, Number};
+use ncz_codec::{CodecInfo, Dtype, Kind, Number};
 use serde_json::{Map, Value, json};
 
 type Names = [Cow<'static, str>];
 
 /// Whether what is encoded comes back with fewer digits.
-pub(super) fn is_lossy(names: &Names) -> bool {
-    names.iter().any(|name| matches!(&**name, "bitround" | "fixedscaleoffset" | "quantize"))
+pub(super) fn is_lossy(info: &CodecInfo) -> bool {
+    let lossy =
+        |name: &Cow<'_, str>| matches!(&**name, "bitround" | "fixedscaleoffset" | "quantize" | "zfpy");
+    // HDF5's scaleoffset and ZFP.
+    info.numcodecs.iter().any(lossy) || info.filter_id.is_some_and(|id| [6, 32013].contains(&id))
 }
 
 /// Configurations for elements of this type, none where the codec is not for them; `None` for any other codec.
