@@ -18,6 +18,8 @@ pub mod trust;
 pub mod why;
 
 mod entry;
+#[cfg(target_os = "linux")]
+mod file_limit;
 mod json_half;
 mod lent;
 mod missing;

@@ -38,6 +38,7 @@ pub(super) fn open_file(path: &Path) -> Result<(), Error> {
 
 /// Loads an image.
 pub(super) fn open_image(image: &[u8], place: Place) -> Result<Loaded, Error> {
+    check_limit(image.len() as u64).map_err(Error::NoFile)?;
     match place {
         Place::Memory => from_memory(image),
         Place::Folder => from_folder(image),
@@ -117,6 +118,21 @@ fn memory_file() -> io::Result<File> {
         Some(libc::EINVAL) => create(flags),
         _ => Err(error),
     })
+}
+
+/// Whether this process may make a file of `len` bytes. One over the limit, also in memory, would end it by a signal.
+fn check_limit(len: u64) -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the function writes to the place that it is given.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    if limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur {
+        return Ok(());
+    }
+    let text = format!(
+        "{len} bytes are over the limit of {} on files (RLIMIT_FSIZE); raise it with ulimit -f",
+        limit.rlim_cur
+    );
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, text))
 }
 
 /// Whether the loader knows a library by this name.

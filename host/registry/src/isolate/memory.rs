@@ -8,6 +8,8 @@ use std::ptr::NonNull;
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
 
+use crate::file_limit;
+
 /// The mapping grows in steps of this.
 const STEP: usize = 1 << 20;
 /// What an idle worker keeps of the memory that its longest call touched.
@@ -61,7 +63,10 @@ impl Shared {
             return Ok(());
         }
         // Twice as much, so that slowly growing chunks do not grow the file each time. Pages come when touched.
-        let len = len.max(2 * self.len).checked_next_multiple_of(STEP).ok_or(io::ErrorKind::OutOfMemory)?;
+        let in_steps = |len: usize| len.checked_next_multiple_of(STEP).ok_or(io::ErrorKind::OutOfMemory);
+        let (enough, roomy) = (in_steps(len)?, in_steps(len.max(2 * self.len))?);
+        let len = if file_limit::check(roomy as u64).is_ok() { roomy } else { enough };
+        file_limit::check(len as u64)?;
         rustix::fs::ftruncate(&self.file, len as u64)?;
         self.map(len)
     }

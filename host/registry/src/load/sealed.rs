@@ -19,6 +19,7 @@ pub(super) fn path_of(admitted: &Admitted) -> io::Result<PathBuf> {
 
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
+    use crate::file_limit;
     use crate::lock::Content;
 
     type Copies = Vec<((PathBuf, Content), PathBuf)>;
@@ -29,6 +30,7 @@ pub(super) fn path_of(admitted: &Admitted) -> io::Result<PathBuf> {
     if let Some((_, path)) = copies.iter().find(|(known, _)| *known == key) {
         return Ok(path.clone());
     }
+    file_limit::check(admitted.bytes.len() as u64)?;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 know no MFD_EXEC, and need none.
     let made =
