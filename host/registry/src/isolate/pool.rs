@@ -39,7 +39,7 @@ pub(super) enum StartError {
     Died { end: End, words: String },
     #[error("{0}")]
     Refused(String),
-    #[error("the file is not the one that was opened at first; start this program again")]
+    #[error("the file has changed since it was opened first; start this program again")]
     Changed,
 }
 
@@ -53,6 +53,8 @@ pub(super) struct Pool {
     memory: u64,
     limits: Limits,
     records: Records,
+    /// The file that was opened first. With a list every worker compares the bytes.
+    file: Option<Identity>,
     state: Mutex<State>,
     /// A worker is idle, or may be started.
     freed: Condvar,
@@ -68,6 +70,14 @@ struct State {
     owner: u32,
 }
 
+/// What tells a file from another, and from itself when it was written to.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    place: (u64, u64),
+    len: i64,
+    modified: (i64, i64),
+}
+
 impl Pool {
     /// Opens `library` in a first worker, which stays for the first call.
     pub(super) fn open(
@@ -76,7 +86,9 @@ impl Pool {
         lock: Option<&Lock>,
     ) -> Result<Arc<Self>, StartError> {
         let program = match &isolation.worker {
-            Some(program) => program.clone(),
+            // Workers start in another folder.
+            Some(program) => std::path::absolute(program)
+                .map_err(|reason| StartError::NoProgram { program: program.clone(), reason })?,
             None => {
                 let own = std::env::current_exe().map_err(StartError::NoFolder)?;
                 own.with_file_name(WORKER_PROGRAM)
@@ -91,6 +103,7 @@ impl Pool {
             memory: isolation.memory,
             limits: Limits { cpu: isolation.cpu_time, wall: isolation.wall_limit() },
             records: Records::default(),
+            file: if lock.is_none() { Identity::of(library) } else { None },
             state: Mutex::default(),
             freed: Condvar::new(),
         };
@@ -184,8 +197,17 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a worker and has it open the library.
+    /// Whether the library is still the file that was opened first: in this process it could not change either.
+    fn check_file(&self) -> Result<(), StartError> {
+        match &self.file {
+            Some(first) if Identity::of(&self.library).as_ref() != Some(first) => Err(StartError::Changed),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts a worker and has it open the library, which is the same as before.
     fn start(&self) -> Result<(Process, Records), StartError> {
+        self.check_file()?;
         let program = || self.program.clone();
         let mut worker = Process::start(&self.program)
             .map_err(|reason| StartError::NoProgram { program: program(), reason })?;
@@ -200,14 +222,23 @@ impl Pool {
             }
         }
         let open = Request::Open { path: self.library.clone(), memory: self.memory, lock: self.lock.clone() };
-        match worker.call(&open, Limits { wall: self.limits.cpu.max(GREETING), ..self.limits }) {
-            Ok(Reply::Opened(records)) => Ok((worker, records)),
+        match worker.call(&open, Limits { wall: self.limits.wall.max(GREETING), ..self.limits }) {
+            // Once more, as it may have been replaced before it was opened.
+            Ok(Reply::Opened(records)) => self.check_file().map(|()| (worker, records)),
             Ok(Reply::Refused(reason)) => Err(StartError::Refused(reason)),
             other => {
                 let end = other.err().unwrap_or(End::Nonsense("an answer to another question"));
                 Err(StartError::Died { end, words: worker.last_words() })
             }
         }
+    }
+}
+
+impl Identity {
+    fn of(file: &Path) -> Option<Self> {
+        let stat = rustix::fs::stat(file).ok()?;
+        let modified = (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).ok()?);
+        Some(Self { place: (stat.st_dev, stat.st_ino), len: stat.st_size, modified })
     }
 }
 
