@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use rustix::time::Timespec;
 
 use super::MARK;
@@ -30,6 +30,8 @@ const LINE_MAX: usize = 300;
 const SENDING: Duration = Duration::from_secs(30);
 /// How long its process may take to end after it has closed the channel.
 const ENDING: Duration = Duration::from_millis(500);
+/// How long it may take to end after it was killed. What takes longer hangs in the system.
+const DYING: Duration = Duration::from_secs(5);
 /// Between two looks at a call that lasts.
 const TICK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
 
@@ -47,6 +49,8 @@ pub(super) struct Process {
     pub(super) shared: Shared,
     printed: Printed,
     calls: u32,
+    /// It was killed, and its number may be somebody else's.
+    is_over: bool,
     /// The process that started it: after a fork the copy must leave the worker alone.
     owner: u32,
 }
@@ -76,7 +80,15 @@ impl Process {
         }
         let child = command.spawn()?;
         let printed = Printed { pipe: Some(pipe), tail: Vec::new() };
-        Ok(Self { child, channel: Channel::new(near), shared, printed, calls: 0, owner: std::process::id() })
+        Ok(Self {
+            child,
+            channel: Channel::new(near),
+            shared,
+            printed,
+            calls: 0,
+            is_over: false,
+            owner: std::process::id(),
+        })
     }
 
     /// Asks, and waits for the answer.
@@ -130,11 +142,10 @@ impl Process {
         self.owner == std::process::id()
     }
 
-    /// What it printed last; empty if nothing.
+    /// Ends it. What it printed last; empty if nothing.
     pub(super) fn last_words(&mut self) -> String {
-        while self.printed.is_ready() {
-            self.printed.read();
-        }
+        self.kill();
+        self.printed.read_rest();
         let text = String::from_utf8_lossy(&self.printed.tail);
         let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
         let line = line.replace(char::is_control, " ");
@@ -165,8 +176,8 @@ impl Process {
     /// The limit that the call has passed, if any, or the end of the process where no message tells of it: something
     /// that the plugin has started may hold the channel open.
     fn limit_passed(&mut self, limits: Limits, begin: Instant, cpu_before: Duration) -> Option<End> {
-        if let Ok(Some(status)) = self.child.try_wait() {
-            return Some(End::Status(status));
+        if !self.runs() {
+            return Some(self.status());
         }
         let used = cpu_time(&self.child).unwrap_or_default().saturating_sub(cpu_before);
         if used > limits.cpu {
@@ -179,12 +190,47 @@ impl Process {
     /// Why nothing more comes through the channel.
     fn how_it_ended(&mut self) -> End {
         let begin = Instant::now();
+        while self.runs() {
+            if begin.elapsed() > ENDING {
+                return End::Silent;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.status()
+    }
+
+    /// Whether the process runs. If it has ended, it is not asked about yet, so that its number stays its own.
+    fn runs(&self) -> bool {
+        matches!(self.look(), Ok(None))
+    }
+
+    /// Whether the process has ended; an error if this program ignores the ends of its children.
+    fn look(&self) -> rustix::io::Result<Option<()>> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(Pid::from_child(&self.child)), options).map(|status| status.map(drop))
+    }
+
+    /// How the process ended, which does not run any more.
+    fn status(&mut self) -> End {
+        self.kill().map_or(End::Unknown, End::Status)
+    }
+
+    /// Ends the process and all of its group. How it ended, if that is known.
+    fn kill(&mut self) -> Option<ExitStatus> {
+        if self.is_over {
+            return self.child.try_wait().ok().flatten();
+        }
+        self.is_over = true;
+        // Until its end is asked for, the numbers of the process and of its group are nobody else's.
+        if self.look().is_ok() {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.kill();
+        }
+        let begin = Instant::now();
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return End::Status(status),
-                Ok(None) if begin.elapsed() > ENDING => return End::Silent,
-                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-                Err(_) => return End::Unknown,
+                Ok(None) if begin.elapsed() < DYING => std::thread::sleep(Duration::from_millis(1)),
+                status => return status.ok().flatten(),
             }
         }
     }
@@ -192,17 +238,23 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if !self.is_ours() {
-            return;
+        if self.is_ours() {
+            self.kill();
         }
-        // The number of a group stays taken while anybody is in it; with nobody in it this does nothing.
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
 impl Printed {
+    /// Reads what there is now. More may come from what has left the group of a worker, without end.
+    fn read_rest(&mut self) {
+        let rest = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
+        for _ in 0..rest.unwrap_or_default().div_ceil(PRINTED_MAX as u64) {
+            if self.is_ready() {
+                self.read();
+            }
+        }
+    }
+
     fn is_ready(&self) -> bool {
         let Some(pipe) = &self.pipe else { return false };
         let mut polled = [PollFd::new(pipe, PollFlags::IN)];
