@@ -17,6 +17,7 @@ use rustix::fs::FileType;
 use rustix::process::{
     Resource, Rlimit, Signal, getpgrp, getpid, getppid, kill_current_process_group, setrlimit,
 };
+use rustix::time::Timespec;
 use serde_json::Value;
 
 use super::MARK;
@@ -32,6 +33,8 @@ use crate::lock::Lock;
 const HIGH: i32 = 700;
 /// What the thread that watches the host needs.
 const WATCHER_STACK: usize = 64 << 10;
+/// Between two looks at the parent.
+const LOOK: Duration = Duration::from_secs(1);
 /// The time that it gets.
 const WATCHING: Duration = Duration::from_millis(200);
 
@@ -267,24 +270,20 @@ fn address_space() -> io::Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
-/// Ends the process when the host goes away, whatever a plugin does meanwhile.
+/// Ends the process when the host goes away, whatever a plugin does meanwhile. The channel tells at once; but a copy of
+/// the host, after a fork, may hold it, or a plugin may have closed it. Without a host the process has another parent.
 fn watch(channel: OwnedFd) -> io::Result<()> {
     let host = getppid();
     let watch = move || {
-        loop {
+        while getppid() == host {
             let mut polled = [PollFd::new(&channel, PollFlags::empty())];
-            let ready = poll(&mut polled, None);
-            let event = polled[0].revents();
-            if event.intersects(PollFlags::HUP | PollFlags::ERR) {
-                end();
-            }
-            if ready.is_ok() && event.contains(PollFlags::NVAL) {
+            let ready = poll(&mut polled, Timespec::try_from(LOOK).ok().as_ref());
+            if polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
                 break;
             }
-        }
-        // A plugin has closed the channel. Without a host the process has another parent.
-        while getppid() == host {
-            std::thread::sleep(Duration::from_secs(1));
+            if ready != Ok(0) {
+                std::thread::sleep(LOOK);
+            }
         }
         end()
     };
