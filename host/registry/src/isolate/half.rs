@@ -83,6 +83,10 @@ impl FilterHalf for WorkerFilter {
         &self.facts
     }
 
+    fn is_isolated(&self) -> bool {
+        true
+    }
+
     fn prepare(&self) -> Result<()> {
         // Workers do this before they serve.
         Ok(())

@@ -5,7 +5,7 @@ use ncz_codec::{ByteOrder, CodecError, Kind, Result};
 
 use super::blosc2;
 use super::bound::Bound;
-use super::half::{FilterFacts, Variable};
+use super::half::{FilterFacts, FilterHalf, Variable};
 
 const BLOSC: u32 = 32_001;
 const BLOSC2: u32 = 32_026;
@@ -56,15 +56,16 @@ pub(super) fn is_parallel(facts: &FilterFacts, bound: &Bound, is_threadsafe: imp
 
 /// Whether a filter may be told to encode this with these working parameters.
 pub(super) fn before_encode(
-    id: u32,
+    half: &dyn FilterHalf,
     working: &[u32],
     input: &[u8],
     variable: Option<&Variable>,
 ) -> Result<()> {
+    let id = half.facts().id;
     match id {
-        BLOSC => refuse_environment(&[&BLOSC_VARIABLES]),
+        BLOSC => refuse_environment(half, &[&BLOSC_VARIABLES]),
         BLOSC2 => {
-            refuse_environment(&[&BLOSC_VARIABLES, &BLOSC2_VARIABLES])?;
+            refuse_environment(half, &[&BLOSC_VARIABLES, &BLOSC2_VARIABLES])?;
             match working.get(6) {
                 Some(&codec) if codec >= blosc2::PLUGINS.into() => Err(CodecError::config(
                     "cd_values[6]",
@@ -89,7 +90,11 @@ pub(super) fn before_decode(id: u32, input: &[u8], variable: Option<&Variable>) 
     }
 }
 
-fn refuse_environment(variables: &[&[&str]]) -> Result<()> {
+fn refuse_environment(half: &dyn FilterHalf, variables: &[&[&str]]) -> Result<()> {
+    if half.is_isolated() {
+        // Workers do not get these variables.
+        return Ok(());
+    }
     match variables.iter().copied().flatten().find(|name| std::env::var_os(name).is_some()) {
         None => Ok(()),
         Some(name) => Err(CodecError::unsupported(format!(

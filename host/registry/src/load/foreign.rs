@@ -159,7 +159,7 @@ impl AnyCoder for ForeignCoder {
             return Err(CodecError::unsupported(format!("filter {} does not encode", self.halves.info.name)));
         }
         self.check_parameters(half)?;
-        care::before_encode(half.facts().id, &self.working, input, self.variable.as_ref())?;
+        care::before_encode(half, &self.working, input, self.variable.as_ref())?;
         half.run(Direction::Encode, &self.working, input, output)
     }
 

@@ -70,6 +70,11 @@ pub trait FilterHalf: fmt::Debug + Send + Sync {
     /// What its record says.
     fn facts(&self) -> &FilterFacts;
 
+    /// Whether it runs in a worker, whose environment lacks the variables that steer plugins.
+    fn is_isolated(&self) -> bool {
+        false
+    }
+
     /// Makes the library ready to run, once.
     ///
     /// # Errors
