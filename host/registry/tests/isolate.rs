@@ -15,7 +15,7 @@ use ncz_registry::isolate::{Isolation, Which};
 use ncz_registry::lock::Lock;
 use ncz_registry::registry::Registry;
 use ncz_registry::report::Verdict;
-use ncz_test_support::{build_plugins, plugin, program, run, workspace_root};
+use ncz_test_support::{build_plugins, plugin, program, python, run, workspace_root};
 
 #[path = "isolate/chunks.rs"]
 mod chunks; // other people's plugins
@@ -298,6 +298,85 @@ fn a_worker_that_is_missing_or_is_none_or_of_another_version_is_named() {
 }
 
 #[test]
+fn a_worker_program_is_named_from_the_current_folder() {
+    let Some(folder) = faulty(&[]) else { return };
+    let up = std::env::current_dir().unwrap().ancestors().skip(1).map(|_| "..").collect::<PathBuf>();
+    let relative = up.join(worker().strip_prefix("/").unwrap());
+    assert!(relative.is_relative());
+    let registry = registry(folder.path(), Isolation { worker: Some(relative), ..isolation() });
+    assert_eq!(decode(&*coder(&registry, FAULTY), b"well").unwrap(), b"well");
+}
+
+#[test]
+fn a_limit_on_the_length_of_files_is_an_error_and_not_the_end() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+
+    if !plays("a_limit_on_the_length_of_files_is_an_error_and_not_the_end", &[]) {
+        return;
+    }
+    let Some(folder) = faulty(&[]) else { return };
+    let limit_files = |len| {
+        let limit = rustix::process::Rlimit { current: Some(len), ..getrlimit(Resource::Fsize) };
+        setrlimit(Resource::Fsize, limit).unwrap();
+    };
+    let isolated = registry(folder.path(), isolation());
+    let coder = coder(&isolated, FAULTY);
+    limit_files(5 << 20);
+    let error = decode(&*coder, &[b'.'; 3 << 20]).unwrap_err().to_string();
+    assert!(error.contains("over the limit of 5242880 on files (RLIMIT_FSIZE)"), "{error}");
+    // Twice what is there would be too much, what is needed is not.
+    for len in [1 << 20, 3 << 19, 2 << 20] {
+        assert!(decode(&*coder, &vec![b'.'; len]).unwrap() == vec![b'.'; len]);
+    }
+    // A sealed copy of a library on a list.
+    let here = registry(folder.path(), Isolation::default());
+    let list = folder.path().join("list.json");
+    std::fs::write(&list, Lock::of(here.report_without_loading()).unwrap().to_json().to_string()).unwrap();
+    limit_files(4096);
+    let folders = vec![folder.path().to_owned()];
+    let locked = Registry::builder().plugin_path(folders).builtins(false).lock(list).build();
+    let file = locked.report().files().find(|file| file.path.ends_with("libfaulty.so")).unwrap();
+    assert_eq!(file.verdict, Verdict::Refused);
+    assert!(file.reason.contains("RLIMIT_FSIZE"), "{}", file.reason);
+}
+
+#[test]
+fn a_library_that_was_replaced_is_not_opened_by_the_next_worker() {
+    let (Some(folder), Some(other)) = (faulty(&[]), faulty(&["-DCRASHES_WHEN_OPENED"])) else { return };
+    let library = folder.path().join("libfaulty.so");
+    let registry = registry(folder.path(), isolation());
+    let coder = coder(&registry, FAULTY);
+    let kept = folder.path().join("kept");
+    std::fs::rename(&library, &kept).unwrap();
+    std::fs::copy(other.path().join("libfaulty.so"), &library).unwrap();
+    // The worker that there is has the first one.
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+    decode(&*coder, b"Segfault").unwrap_err();
+    let error = decode(&*coder, b"well").unwrap_err().to_string();
+    assert!(error.contains("the file has changed since it was opened first"), "{error}");
+    std::fs::rename(&kept, &library).unwrap();
+    assert_eq!(decode(&*coder, b"well").unwrap(), b"well");
+}
+
+#[test]
+fn a_library_that_opens_slowly_is_waited_for_though_calls_are_to_be_short() {
+    let Some(folder) = faulty(&["-DSLOW_WHEN_OPENED"]) else { return };
+    let limits =
+        |wall| Isolation { cpu_time: Duration::from_millis(500), wall_time: Some(wall), ..isolation() };
+    let registry = registry(folder.path(), limits(Duration::from_millis(100)));
+    assert_eq!(decode(&*coder(&registry, FAULTY), b"well").unwrap(), b"well");
+}
+
+#[test]
+fn last_words_are_read_once_though_what_a_plugin_started_goes_on_printing() {
+    let Some(folder) = faulty(&[]) else { return };
+    let begin = Instant::now();
+    let error = error_of(folder.path(), isolation(), b"Yell");
+    assert!(error.contains("it was ended by SIGABRT") && error.contains("it printed \"on and on"), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn the_worker_program_says_what_it_is() {
     for arguments in [&[][..], &["--serve-one-library"], &["--help"]] {
         let mut command = Command::new(worker());
@@ -419,6 +498,42 @@ fn a_worker_ends_with_its_host_also_in_a_call_that_hangs() {
 }
 
 #[test]
+fn a_worker_ends_with_its_host_though_a_copy_of_the_host_holds_the_channel() {
+    const NAME: &str = "a_worker_ends_with_its_host_though_a_copy_of_the_host_holds_the_channel";
+    const FOLDER: &str = "NCZ_TEST_FOLDER";
+    if std::env::var(ROLE).is_ok_and(|role| role == NAME) {
+        let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+        let isolated = registry(&folder, isolation());
+        let worker = coder(&isolated, FAULTY);
+        assert_eq!(decode(&*worker, b"well").unwrap(), b"well");
+        std::fs::write(folder.join("worker"), children()[0].to_string()).unwrap();
+        // In this process the plugin forks, and ends it.
+        let here = registry(&folder, Isolation::default());
+        let _ = decode(&*coder(&here, FAULTY), b"Keep");
+        return;
+    }
+    let Some(folder) = faulty(&[]) else { return };
+    let library = folder.path().join("libfaulty.so").display().to_string();
+    let mut host = Command::new(std::env::current_exe().unwrap());
+    host.args(["--exact", NAME]).env(ROLE, NAME).env(FOLDER, folder.path());
+    assert!(!run(&mut host, Duration::from_secs(60)).unwrap().status.success());
+    let worker: u32 = std::fs::read_to_string(folder.path().join("worker")).unwrap().parse().unwrap();
+    let ended = wait_for(|| !is_alive(worker));
+    // The copy, which has mapped the library as well.
+    let mut copies = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap() {
+        let process = entry.unwrap();
+        let maps = std::fs::read_to_string(process.path().join("maps"));
+        if maps.is_ok_and(|maps| maps.contains(&library)) {
+            copies.push(process.file_name());
+        }
+    }
+    Command::new("kill").arg("-KILL").args(&copies).status().unwrap();
+    assert!(ended, "worker {worker}");
+    assert_eq!(copies.len(), 1);
+}
+
+#[test]
 fn variables_that_change_what_plugins_do_stay_with_the_host() {
     let variables = [("BLOSC_TYPESIZE", "8"), ("HDF5_PLUGIN_PATH", "/nowhere"), ("LD_PRELOAD", "")];
     if !plays("variables_that_change_what_plugins_do_stay_with_the_host", &variables) {
@@ -428,6 +543,17 @@ fn variables_that_change_what_plugins_do_stay_with_the_host() {
     assert!(std::env::var_os("BLOSC_TYPESIZE").is_some());
     let registry = registry(folder.path(), isolation());
     assert_eq!(decode(&*coder(&registry, FAULTY), b"Environment").unwrap(), b"Environment");
+    // So that blosc may encode in a worker, and in this process not.
+    let Ok(python) = python() else { return };
+    let folder = python.plugin_dir("hdf5plugin").unwrap();
+    let encode = |isolation| {
+        let coder = self::registry(&folder, isolation).by_id(32_001).unwrap().codec().coder(&[2, 2, 4, 4096]);
+        let coder = coder.unwrap();
+        coder.encode(&mut coder.scratch(), &[7; 4096], &mut [0; 8192])
+    };
+    let error = encode(Isolation::default()).unwrap_err().to_string();
+    assert!(error.contains("BLOSC_TYPESIZE"), "{error}");
+    encode(isolation()).unwrap();
 }
 
 #[test]

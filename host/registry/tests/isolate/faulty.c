@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct {
@@ -16,6 +17,9 @@ typedef struct {
 
 #ifdef CRASHES_WHEN_OPENED
 __attribute__((constructor)) static void crash(void) { abort(); }
+#endif
+#ifdef SLOW_WHEN_OPENED
+__attribute__((constructor)) static void sleep_first(void) { usleep(1500000); }
 #endif
 #ifdef HANGS_WHEN_OPENED
 __attribute__((constructor)) static void hang(void)
@@ -80,6 +84,17 @@ static size_t filter(unsigned flags, size_t count, const unsigned *params, size_
             for (;;)
                 sleep(1000);
         *(volatile int *)8 = 1;
+    case 'Y':
+        /* A child outside the group, for a while. */
+        if (!fork()) {
+            setsid();
+            for (time_t end = time(0) + 20; time(0) < end;)
+                if (write(2, "on and on\n", 10) < 0)
+                    break;
+            _exit(0);
+        }
+        usleep(20000);
+        abort();
     case 'N': usleep(100000); break;
     case 'E':
         /* What is not to reach a plugin. */
