@@ -1,4 +1,5 @@
-//! A thousand damaged streams of each filter of other people's plugins, in worker processes.
+//! Damaged streams of each filter of other people's plugins, in worker processes: a thousand, or as many as two seconds
+//! allow where hangs and crashes take their time. The table that is printed has the numbers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
 
@@ -7,6 +8,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use ncz_test_support::{python, run};
+
+/// How long one filter may take.
+const SECONDS: usize = 2;
+/// However slow the machine, so many streams are tried.
+const FEWEST: usize = 20;
 
 /// The program, which cargo builds with the tests.
 fn program() -> PathBuf {
@@ -20,31 +26,32 @@ fn program() -> PathBuf {
     program
 }
 
-/// Damages `count` streams of each filter of a package's plugins; checks that each is accounted for.
+/// Damages up to `count` streams of each filter of a package's plugins; checks that each is accounted for.
 fn damage(package: &str, filters: usize, count: usize) {
     let Ok(python) = python() else { return };
     let mut command = Command::new(program());
     command.arg(python.plugin_dir(package).unwrap());
-    command.args(["--seconds", "120", "--count", &count.to_string()]);
-    let output = run(&mut command, Duration::from_secs(1200)).unwrap().success("isolated_damage").unwrap();
+    command.args(["--seconds", &SECONDS.to_string(), "--count", &count.to_string()]);
+    let output = run(&mut command, Duration::from_secs(60)).unwrap().success("isolated_damage").unwrap();
     let text = output.stdout_text();
     println!("{text}");
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(rows.len(), filters);
     for row in rows {
         let numbers: Vec<usize> =
-            row.split('|').skip(3).take(6).map(|cell| cell.trim().parse().unwrap()).collect();
-        let [streams, rest @ ..] = &numbers[..] else { unreachable!() };
-        assert_eq!((*streams, rest.iter().sum()), (count, count), "{row}");
+            row.split('|').skip(3).take(7).map(|cell| cell.trim().parse().unwrap()).collect();
+        let [streams, error, right, wrong, crash, hang, seconds] = numbers[..] else { unreachable!() };
+        assert_eq!(streams, error + right + wrong + crash + hang, "{row}");
+        assert!(streams == count || (streams >= FEWEST && seconds >= SECONDS), "{row}");
     }
 }
 
 #[test]
-fn a_thousand_damaged_streams_of_each_filter_of_hdf5plugin() {
+fn damaged_streams_of_each_filter_of_hdf5plugin_are_accounted_for() {
     damage("hdf5plugin", 12, 1000);
 }
 
 #[test]
-fn a_thousand_damaged_streams_of_each_filter_of_netcdf4() {
+fn damaged_streams_of_each_filter_of_netcdf4_are_accounted_for() {
     damage("netCDF4", 7, 1000);
 }
