@@ -15,6 +15,9 @@
 //!
 //! Chunks travel in memory that a worker and its host share; requests and answers are small messages on a socket, the
 //! only thing that is read from a worker, and nothing in them is believed. A call is never repeated by itself.
+//!
+//! Workers end with the process that started them, at once or, where a copy of it (a fork) holds their channel, within a
+//! second or so. A copy starts workers of its own and leaves the others alone.
 #![cfg_attr(
     target_os = "linux",
     expect(unsafe_code, reason = "shares memory with worker processes and asks for their processor time")
@@ -69,7 +72,8 @@ const MARK: &str = "--serve-one-library";
 pub struct Isolation {
     /// Which libraries.
     pub which: Which,
-    /// The worker program; without it [`WORKER_PROGRAM`] beside the running one.
+    /// The worker program, from the current folder if it is relative; without it [`WORKER_PROGRAM`] beside the running
+    /// one.
     pub worker: Option<PathBuf>,
     /// The most workers of one library; without it one for each processor. They start when they are needed.
     pub workers: Option<NonZeroUsize>,
