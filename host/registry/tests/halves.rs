@@ -148,7 +148,7 @@ fn what_the_filters_write_imagecodecs_reads_and_the_reverse() {
         let chain =
             bind(&registry, asked, &env(code, shape)).unwrap_or_else(|error| panic!("{asked}: {error}"));
         let stored = chain.stored_json(Dialect::Numcodecs).unwrap();
-        assert_eq!(stored, *std::slice::from_ref(&wanted), "{asked}");
+        assert_eq!(stored, std::slice::from_ref(wanted), "{asked}");
         // What metadata say means the same again.
         let again = bind(&registry, &stored[0].to_string(), &env(code, shape)).unwrap();
         assert_eq!(again.stored_json(Dialect::Numcodecs).unwrap(), stored, "{asked}");
