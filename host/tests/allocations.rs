@@ -71,7 +71,9 @@ fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
                     many <= few + 8,
                     "{codec} ({face}, {threads} threads): reading allocates {few} times for 10 chunks, {many} for {CHUNKS}"
                 );
-                assert!(out == data, "{codec}: what was read is not what was written");
+                // Two decimal digits are kept of floating-point numbers by scaleoffset.
+                let is_lossy = codec.contains("\"filter\":6,");
+                assert!(is_lossy || out == data, "{codec}: what was read is not what was written");
             }
         }
     }

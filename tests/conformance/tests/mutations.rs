@@ -4,15 +4,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use ncz_codec::{CodecType, Container, Dialect, Dtype, Env, Kind};
+use ncz_codec::{CodecConfig, CodecType, Container, Dialect, Dtype, Env, Kind};
 use ncz_conform::clock::cpu_time;
 use ncz_conform::mutation::{Mutator, Sort};
 use ncz_conform::sample::{Content, Sample};
 use ncz_registry::chain::{ChainScratch, FilterChain, Stage};
 use ncz_registry::load;
-use serde_json::{Map, json};
+use serde_json::{Value, json};
 
 /// What a stream may take beyond 20 times the good one's.
 const MORE: Duration = Duration::from_secs(1);
@@ -26,6 +27,30 @@ struct Counts {
     wrong: usize,
     cuts_taken: usize,
     slowest: Duration,
+}
+
+/// What comes back with fewer digits.
+const LOSSY: [&str; 2] = ["bitround", "quantize"];
+
+/// Elements that a codec takes, and a configuration that it needs: the plainest.
+fn configured(codec: &load::NativeCodec) -> (Dtype, Arc<dyn CodecConfig>) {
+    let (float, int) = (Dtype::little(Kind::Float, 4), Dtype::little(Kind::Int, 4));
+    let json = |config: Value| {
+        let config = config.as_object().unwrap();
+        codec.parse_json(Dialect::Numcodecs, config, &mut Vec::new()).unwrap()
+    };
+    match &*codec.info().name {
+        "bitround" => (float, json(json!({"keepbits": 9}))),
+        "delta" => (int, json(json!({"dtype": "<i4"}))),
+        "fixedscaleoffset" => (int, json(json!({"offset": 0, "scale": 1, "dtype": "<i4"}))),
+        "packbits" => (Dtype::little(Kind::Bool, 1), json(json!({}))),
+        "quantize" => (float, json(json!({"digits": 3, "dtype": "<f4"}))),
+        "scaleoffset" => (int, codec.parse_params(&[2, 0]).unwrap()),
+        "szip" => (float, json(json!({"mask": 32, "pixels-per-block": 16}))),
+        "zfp" => (float, codec.parse_params(&[5]).unwrap()),
+        "zfpy" => (float, json(json!({"mode": 4, "tolerance": -1}))),
+        _ => (float, codec.parse_params(&[]).unwrap()),
+    }
 }
 
 /// A chain of one codec, its streams, and what they decode to.
@@ -67,7 +92,8 @@ fn damaged_streams_of_own_codecs_are_refused_or_give_a_whole_chunk_in_time() {
             codecs += 1;
         }
     }
-    assert_eq!(codecs, 9);
+    // `ncz_h5zfp` has two.
+    assert_eq!(codecs, 27);
 }
 
 fn damaged(codec: &load::NativeCodec, count: usize) -> Counts {
@@ -99,7 +125,9 @@ fn damaged(codec: &load::NativeCodec, count: usize) -> Counts {
             Ok(()) if chunk == *data => counts.same += 1,
             Ok(()) => counts.wrong += 1,
         }
-        if result.is_ok() && sort == Sort::Truncated {
+        // zfpy fills the last word up, and nothing is lost where only that filling is.
+        let is_whole = codec.info().name == "zfpy" && chunk == *data;
+        if result.is_ok() && sort == Sort::Truncated && !is_whole {
             counts.cuts_taken += 1;
             eprintln!("{name}, {sort} {index}, {}: taken", mutation.what);
         }
@@ -114,7 +142,7 @@ fn damaged(codec: &load::NativeCodec, count: usize) -> Counts {
 impl Streams {
     /// Chunks of 16 KiB: numbers that change slowly, runs, and noise.
     fn new(codec: &load::NativeCodec) -> Self {
-        let dtype = Dtype::little(Kind::Float, 4);
+        let (dtype, config) = configured(codec);
         let shape = vec![64, 64];
         let env = Env {
             dtype,
@@ -122,12 +150,6 @@ impl Streams {
             chunk_shape: shape.clone(),
             container: Container::NczarrV2,
         };
-        let szip =
-            Map::from_iter([("mask".to_owned(), json!(32)), ("pixels-per-block".to_owned(), json!(16))]);
-        let config = codec
-            .parse_params(&[])
-            .or_else(|_| codec.parse_json(Dialect::Numcodecs, &szip, &mut Vec::new()))
-            .unwrap();
         let stage =
             Stage { info: codec.info().clone(), config, origin: "a plugin".to_owned(), notes: Vec::new() };
         let chain = FilterChain::bind(&[stage], &env).unwrap();
@@ -135,7 +157,11 @@ impl Streams {
         let all = [Content::Smooth, Content::Runs, Content::Noise]
             .map(|content| {
                 let data = Sample::new(dtype, &shape, content, 1).bytes;
-                (chain.encode(&mut scratch, &data).unwrap().to_vec(), data)
+                let stream = chain.encode(&mut scratch, &data).unwrap().to_vec();
+                let mut back = vec![0; data.len()];
+                chain.decode(0, &mut scratch, &stream, &mut back).unwrap();
+                assert!(LOSSY.contains(&&*codec.info().name) || back == data, "{}", codec.info().name);
+                (stream, back)
             })
             .into();
         Self { chain, scratch, all }
