@@ -101,7 +101,7 @@ fn an_unknown_filter_is_refused_before_anything_is_made() {
     let victim = Victim::new();
     victim.refuses_to_copy(&["-F", "*,40000"], FAILED, &["40000", "HDF5_PLUGIN_PATH"]);
     victim.refuses_to_copy(&["-F", "v,zstd,3|nonesuch"], FAILED, &["nonesuch"]);
-    victim.refuses_to_copy(&["--codec", r#"{"id":"pcodec"}"#], FAILED, &["pcodec"]);
+    victim.refuses_to_copy(&["--codec", r#"{"id":"json2"}"#], FAILED, &["json2"]);
     victim.refuses_to_copy(&["--codec", r#"{"id":"zstd","level":99}"#], USAGE, &["level", "99"]);
     victim.refuses_to_copy(&["--codec", r#"{"id":"#], USAGE, &["JSON"]);
     victim.refuses_to_copy(&["-F", "nonesuch,zstd"], USAGE, &["nonesuch"]);
