@@ -87,7 +87,7 @@ fn threads_and_processes_that_read_and_write_at_once() {
                 let printed = run_json(&python, "third_party_threads.py", &[folder.path()], Some(&plugins));
                 assert_eq!(printed["wrong"], serde_json::json!([]));
                 assert!(printed["count"].as_u64().unwrap() >= 40, "{printed}");
-                assert_eq!(mapped_from(&printed, &plugins).len(), 7);
+                assert_eq!(mapped_from(&printed, &plugins).len(), super::OPENED);
             });
         }
     });
