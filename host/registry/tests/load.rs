@@ -91,9 +91,16 @@ fn our_plugins_have_three_faces_that_agree() {
     let mut seen = 0;
     for library in &libraries {
         let Some(half) = library.hdf5() else { continue };
-        let (half, codec) = (half.unwrap(), library.codecs().remove(0).unwrap());
+        let half = half.unwrap();
         let native = library.native().unwrap().remove(0);
         let info = native.info();
+        let Some(codec) = library.codecs().pop() else {
+            // netcdf-c has no use for a filter without a name of its own.
+            let nameless = ["bitshuffle", "nbit", "scaleoffset", "zfp"];
+            assert!(nameless.contains(&&*info.name), "{}", info.name);
+            continue;
+        };
+        let codec = codec.unwrap();
         assert_eq!((Some(half.id()), Some(codec.filter_id())), (info.filter_id, info.filter_id));
         assert_eq!((half.name(), codec.codec_id()), (info.name.as_ref(), info.numcodecs[0].as_ref()));
         assert_eq!(half.has_set_local(), info.has_working_params);
@@ -211,7 +218,7 @@ fn the_filters_of_hdf5plugin_decode_without_a_libhdf5() {
     let env = env();
     let coder = blosc.bind(&env.chunk(), &env).unwrap().coder;
     let error = coder.encode(&mut coder.scratch(), &[0; 400], &mut [0; 1000]).unwrap_err();
-    assert!(error.to_string().contains("set_local"), "{error}");
+    assert!(error.to_string().contains("filter blosc runs with [2, 2, 4, 400, 5]"), "{error}");
 }
 
 #[test]
@@ -283,10 +290,10 @@ fn bytes_of_any_length_run_through_filters_of_c_but_none_at_all() {
         let codec = &codecs[&id];
         let config = codec.parse_params(params).unwrap();
         let stage = Stage { info: codec.info().clone(), config, origin: "test".into(), notes: Vec::new() };
-        FilterChain::bind_bytes(&[stage], &env, 1 << 20).unwrap()
+        FilterChain::bind_bytes(&[stage], &env, 1 << 20)
     };
     for (id, params) in [(1, &[6][..]), (307, &[9]), (32015, &[3]), (3, &[])] {
-        let chain = bind(id, params);
+        let chain = bind(id, params).unwrap();
         let (mut scratch, mut out) = (chain.scratch(), Vec::new());
         for len in [1, 5000, 1 << 20, 3] {
             let bytes = vec![7; len];
@@ -299,8 +306,7 @@ fn bytes_of_any_length_run_through_filters_of_c_but_none_at_all() {
         // Filters of C know 0 bytes as a failure only.
         assert_eq!(*chain.encode_bytes(&mut scratch, &[]).unwrap_err().source.kind(), ErrorKind::Truncated);
     }
-    // Blosc makes its parameters with the help of a library that is not there.
-    let blosc = bind(32001, &[]);
-    let error = blosc.encode_bytes(&mut blosc.scratch(), b"bytes").unwrap_err();
-    assert!(error.source.to_string().contains("blosc makes its working parameters in"), "{error:?}");
+    // Ours ask the library that called them, and this program is none.
+    let error = bind(32001, &[]).unwrap_err();
+    assert!(error.source.to_string().contains("blosc refuses its parameters"), "{error:?}");
 }
