@@ -49,7 +49,7 @@ fn configured(codec: &load::NativeCodec) -> (Dtype, Arc<dyn CodecConfig>) {
         "szip" => (float, json(json!({"mask": 32, "pixels-per-block": 16}))),
         "zfp" => (float, codec.parse_params(&[5]).unwrap()),
         "zfpy" => (float, json(json!({"mode": 4, "tolerance": -1}))),
-        _ => (float, codec.parse_params(&[]).unwrap()),
+        _ => (float, codec.parse_params(&[]).unwrap_or_else(|_| json(json!({})))),
     }
 }
 
