@@ -372,7 +372,7 @@ fn last_words_are_read_once_though_what_a_plugin_started_goes_on_printing() {
     let Some(folder) = faulty(&[]) else { return };
     let begin = Instant::now();
     let error = error_of(folder.path(), isolation(), b"Yell");
-    assert!(error.contains("it was ended by SIGABRT") && error.contains("it printed \"on and on"), "{error}");
+    assert!(error.contains("it was ended by SIGABRT") && error.contains("it printed \"on"), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
 
