@@ -254,7 +254,7 @@ impl Builder {
         self
     }
 
-    /// The file with the list of the plugins that may be used ([`lock`](crate::lock)), instead of the one that
+    /// The file with the list of the plugins that may be used ([`lock`]), instead of the one that
     /// `NCZ_PLUGIN_LOCK` names. If it cannot be read, no plugin is used.
     #[must_use]
     pub fn lock(mut self, list: PathBuf) -> Self {
