@@ -95,19 +95,22 @@ fn plugins_of_debian_ask_the_libhdf5_that_they_are_linked_to() {
 
 #[test]
 fn plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5() {
+    if let Some((folder, found)) = child_folder() {
+        return alone_in_a_process(&folder, found);
+    }
     let Some(folder) = package(NETCDF4) else { return };
     let table = recorded(&beside(&folder, "libhdf5-"), &folder, &FILTERS);
     let alone = tempfile::tempdir().unwrap();
     lone_copies(&folder, alone.path());
     std::fs::write(alone.path().join("table.tsv"), table).unwrap();
     // The loader would take a libhdf5 that is open already.
-    assert_eq!(in_a_child("linked::alone_in_a_process", alone.path()), "756");
+    assert_eq!(
+        in_a_child("linked::plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5", alone.path()),
+        "756"
+    );
 }
 
-#[test]
-#[ignore = "run by the test above"]
-fn alone_in_a_process() {
-    let Some((alone, found)) = child_folder() else { return };
+fn alone_in_a_process(alone: &Path, found: impl Fn(&str)) {
     let table = std::fs::read_to_string(alone.join("table.tsv")).unwrap();
     let count = compare(&table, &alone.join("a/plugins"), &FILTERS, |bound| *bound == Bound::Shim);
     found(&count.to_string());
@@ -131,17 +134,24 @@ fn plugins_of_debian_do_the_same_where_there_is_no_libhdf5() {
 /// told of another they would overwrite its variables.
 #[test]
 fn plugins_that_are_told_ask_the_libhdf5_that_the_program_itself_uses() {
+    if let Some((folder, found)) = child_folder() {
+        return with_a_global_libhdf5(&folder, found);
+    }
     let (Some(folder), Some(_)) = (package(HDF5PLUGIN), debian()) else { return };
     let shared = tempfile::tempdir().unwrap();
     std::fs::write(shared.path().join("plugins.txt"), folder.display().to_string()).unwrap();
     let preload = [("LD_PRELOAD", "libhdf5_serial.so.103")];
-    assert_eq!(in_a_child_with("linked::with_a_global_libhdf5", shared.path(), &preload), "done");
+    assert_eq!(
+        in_a_child_with(
+            "linked::plugins_that_are_told_ask_the_libhdf5_that_the_program_itself_uses",
+            shared.path(),
+            &preload
+        ),
+        "done"
+    );
 }
 
-#[test]
-#[ignore = "run by the test above"]
-fn with_a_global_libhdf5() {
-    let Some((folder, found)) = child_folder() else { return };
+fn with_a_global_libhdf5(folder: &Path, found: impl Fn(&str)) {
     let plugins = PathBuf::from(std::fs::read_to_string(folder.join("plugins.txt")).unwrap());
     let field = variable("f4", &[64, 48], &[64, 48]);
     for (name, given, working) in [
@@ -222,16 +232,19 @@ fn codec_halves_of_netcdf4_ask_their_libnetcdf() {
 
 #[test]
 fn codec_halves_of_netcdf4_do_the_same_where_there_is_no_libnetcdf() {
+    if let Some((folder, found)) = child_folder() {
+        return codecs_alone_in_a_process(&folder, found);
+    }
     let Some(folder) = package(NETCDF4) else { return };
     let alone = tempfile::tempdir().unwrap();
     lone_copies(&folder, alone.path());
-    assert_eq!(in_a_child("linked::codecs_alone_in_a_process", alone.path()), "done");
+    assert_eq!(
+        in_a_child("linked::codec_halves_of_netcdf4_do_the_same_where_there_is_no_libnetcdf", alone.path()),
+        "done"
+    );
 }
 
-#[test]
-#[ignore = "run by the test above"]
-fn codecs_alone_in_a_process() {
-    let Some((alone, found)) = child_folder() else { return };
+fn codecs_alone_in_a_process(alone: &Path, found: impl Fn(&str)) {
     check_codecs(&alone.join("a/plugins"), |bound| *bound == Bound::Shim);
     found("done");
 }
