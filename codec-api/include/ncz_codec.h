@@ -94,7 +94,7 @@ typedef struct ncz_plugin {
 
     /* Writes what a codec is called:
      * {"name": "zstd", "summary": "one line", "filter_id": 32015, "numcodecs": ["zstd"], "zarr_v3": ["zstd"],
-     *  "has_working_params": false, "has_checksum": false}
+     *  "has_working_params": false, "has_checksum": false, "lossy": false}
      * `filter_id` is 1 to 65534, or null. In the lists of names the first is written, all are read.
      * `has_working_params`: `bind` gives other parameter words than those that users give. */
     int32_t (*describe)(uint32_t codec, const ncz_sink *out, ncz_error *error);
@@ -116,7 +116,8 @@ typedef struct ncz_plugin {
      *
      * Request:  {"input": REPR, "env": {"dtype": DTYPE, "array_shape": [..], "chunk_shape": [..],
      *                                   "container": "hdf5" | "zarr_v2" | "nczarr_v2" | "zarr_v3"}}
-     * Response: {"working": [parameter words for an HDF5 filter], "output": REPR}
+     * Response: {"working": [parameter words for an HDF5 filter], "output": REPR,
+     *            "lossy": true | false, of this configuration and input; may be absent: as `describe` says}
      * REPR:     {"array": {"dtype": DTYPE, "shape": [..], "fill": hexadecimal text or null}}
      *           | {"bytes": {"exact": n}} | {"bytes": {"at_most": n}} | {"bytes": {}}
      * DTYPE:    {"kind": "bool" | "int" | "uint" | "float" | "complex" | "opaque", "size": bytes,

@@ -35,6 +35,9 @@ pub struct CodecInfo {
     pub has_working_params: bool,
     /// Whether the stream carries a checksum over its content, so that damage is always seen.
     pub has_checksum: bool,
+    /// Whether decoding may give other values back than were encoded, with some configuration or input; `None` if
+    /// that is not known.
+    pub lossy: Option<bool>,
 }
 
 /// A codec. The implementing struct is its typed configuration.
@@ -86,6 +89,14 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// Words that no `bind` produces.
     fn coder(working: &[u32]) -> Result<Self::Coder>;
+
+    /// Whether decoding may give other values back than were encoded, of this configuration, which is one that
+    /// [`bind`](Self::bind) stored, and this input: what [`INFO`](CodecInfo::lossy) says of all of them, if the codec does
+    /// not know better. `Some(false)` is a promise for every bit.
+    fn is_lossy(&self, input: &Repr) -> Option<bool> {
+        let _ = input;
+        Self::INFO.lossy
+    }
 }
 
 /// A configuration bound to its input.

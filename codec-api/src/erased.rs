@@ -70,6 +70,8 @@ pub struct BoundStage {
     pub working: Vec<u32>,
     /// What leaves the stage when encoding.
     pub output: Repr,
+    /// See [`Codec::is_lossy`].
+    pub lossy: Option<bool>,
     /// Runs the codec.
     pub coder: Arc<dyn AnyCoder>,
 }
@@ -181,7 +183,8 @@ impl<C: Codec> CodecConfig for C {
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage> {
         let Bound { stored, working, output, coder } = Codec::bind(self, input, env)?;
-        Ok(BoundStage { stored: Arc::new(stored), working, output, coder: Arc::new(coder) })
+        let lossy = stored.is_lossy(input);
+        Ok(BoundStage { stored: Arc::new(stored), working, output, lossy, coder: Arc::new(coder) })
     }
 }
 

@@ -22,7 +22,7 @@ pub use codec::{Bound, Codec, CodecInfo, Coder, Dialect};
 pub use config::ConfigReader;
 pub use erased::{AnyCoder, BoundStage, CodecConfig, CodecType, Erased, Scratch};
 pub use error::{CodecError, ErrorKind, Result};
-pub use number::Number;
+pub use number::{Number, Scalar};
 pub use register::{Builtin, builtins};
 pub use repr::{ByteOrder, Container, Dtype, Env, Kind, Repr, Size};
 

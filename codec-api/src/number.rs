@@ -6,7 +6,14 @@
 //! that the narrower type gives by itself, for `+`, `-`, `*` and `/`.
 
 mod half;
+mod lanes;
 mod name;
+mod scalar;
+mod v3;
+
+pub use lanes::PIECE_BYTES;
+pub use scalar::Scalar;
+pub use v3::check_types;
 
 use crate::error::{CodecError, Result};
 use crate::repr::{ByteOrder, Dtype, Kind, Repr, Size};
@@ -36,6 +43,11 @@ impl Number {
         }
     }
 
+    /// The little-endian floating-point type of this size, if there is one.
+    pub(crate) fn little_float(size: usize) -> Option<Self> {
+        Self::new(Dtype::little(Kind::Float, size)).ok()
+    }
+
     /// The type as elements of an array have it.
     pub fn dtype(self) -> Dtype {
         self.0
@@ -52,6 +64,7 @@ impl Number {
     }
 
     /// Whether there are no negative ones.
+    #[inline]
     pub fn is_unsigned(self) -> bool {
         self.0.kind == Kind::UInt
     }
@@ -77,17 +90,33 @@ impl Number {
         Self(Dtype::little(kind, size))
     }
 
-    /// The lowest bits of `value`, as an integer of this type: what wraps around.
-    pub fn wrapped(self, value: i64) -> i64 {
-        match (self.0.kind, self.0.size) {
-            (Kind::UInt, 1) => i64::from(value as u8),
-            (Kind::UInt, 2) => i64::from(value as u16),
-            (Kind::UInt, 4) => i64::from(value as u32),
-            (_, 1) => i64::from(value as i8),
-            (_, 2) => i64::from(value as i16),
-            (_, 4) => i64::from(value as i32),
-            _ => value,
+    /// Whether each number of `other`, which must be integers, is one of this type. (Floating-point numbers are none, for a
+    /// NaN may lose bits on the way to another type.)
+    pub fn holds_integers_of(self, other: Self) -> bool {
+        let bits = 8 * other.size();
+        match (self.0.kind, other.0.kind) {
+            (_, Kind::Float) => false,
+            // The least of signed integers is a power of two.
+            (Kind::Float, kind) => {
+                let digits = match self.size() {
+                    2 => 11,
+                    4 => 24,
+                    _ => 53,
+                };
+                bits - usize::from(kind == Kind::Int) <= digits
+            }
+            (one, two) if one == two => self.size() >= other.size(),
+            (Kind::Int, _) => self.size() > other.size(),
+            _ => false,
         }
+    }
+
+    /// The lowest bits of `value`, as an integer of this type: what wraps around.
+    #[inline]
+    pub fn wrapped(self, value: i64) -> i64 {
+        // Shifts by what is the same for all numbers of a loop are done for several at a time.
+        let above = 64 - 8 * self.0.size as u32;
+        if self.is_unsigned() { ((value as u64) << above >> above) as i64 } else { value << above >> above }
     }
 
     /// The integer as a mathematical value, which that of `u64` is not as an `i64`.
@@ -108,6 +137,20 @@ impl Number {
             4 => f64::from(value as f32),
             _ => value,
         }
+    }
+
+    /// The next larger number of this floating-point type; `value` is one of its numbers.
+    pub fn next_up(self, value: f64) -> f64 {
+        match self.0.size {
+            2 => half::to_f64(half::next_up(half::from_f64(value))),
+            4 => f64::from((value as f32).next_up()),
+            _ => value.next_up(),
+        }
+    }
+
+    /// The next smaller number of this floating-point type; `value` is one of its numbers.
+    pub fn next_down(self, value: f64) -> f64 {
+        -self.next_up(-value)
     }
 
     /// An integer of this type as a floating-point number of type `to`, rounded once.
@@ -139,10 +182,43 @@ impl Number {
         if !values.iter().fold(true, |all, &value| all & within(value)) {
             return values.iter().position(|&value| !within(value));
         }
-        for (integer, &value) in integers.iter_mut().zip(values) {
-            *integer = if self.is_unsigned() { value as u64 as i64 } else { value as i64 };
+        let pairs = integers.iter_mut().zip(values);
+        if bits < 32 {
+            pairs.for_each(|(integer, &value)| *integer = i64::from(truncated(value)));
+        } else if self.is_unsigned() {
+            pairs.for_each(|(integer, &value)| *integer = value as u64 as i64);
+        } else {
+            pairs.for_each(|(integer, &value)| *integer = value as i64);
         }
         None
+    }
+
+    /// The place of the first of `values` that is finite and would be infinite in this floating-point type.
+    pub fn first_too_large(self, values: &[f64]) -> Option<usize> {
+        // Half a step above the largest number, from which on numbers are rounded up.
+        let limit = match self.0.size {
+            2 => 65_520.0,
+            4 => f64::from(f32::MAX) + 2_f64.powi(103),
+            _ => return None,
+        };
+        let too_large = |value: f64| (value.abs() >= limit) & (value.abs() < f64::INFINITY);
+        // Without a way out of the loop several are looked at together.
+        if !values.iter().fold(false, |any, &value| any | too_large(value)) {
+            return None;
+        }
+        values.iter().position(|&value| too_large(value))
+    }
+
+    /// Integers of this type as floating-point numbers of type `to`, each rounded once.
+    pub fn integers_as_floats(self, integers: &[i64], to: Self, floats: &mut [f64]) {
+        let pairs = floats.iter_mut().zip(integers);
+        match (self.0.size, self.is_unsigned(), to.0.size) {
+            // Exact in both types.
+            (1 | 2, ..) | (4, false, 8) if to.0.size > self.0.size => {
+                pairs.for_each(|(float, &bits)| *float = f64::from(bits as i32));
+            }
+            _ => pairs.for_each(|(float, &bits)| *float = self.integer_as_float(bits, to)),
+        }
     }
 
     /// Reads integers of this type; `bytes` holds one for each of `values`.
@@ -251,6 +327,36 @@ impl Number {
     }
 }
 
+/// A number within `i32` without its fraction. A cast minds the others too, and is done for one number at a time.
+#[inline]
+fn truncated(value: f64) -> i32 {
+    // From one and a half times 2^52 on there are whole numbers only, with those of integers as lowest bits.
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let nearest = (value + WHOLE) - WHOLE;
+    let beyond = if nearest.abs() > value.abs() { 1_f64.copysign(value) } else { 0.0 };
+    (nearest - beyond + WHOLE).to_bits() as i32
+}
+
+/// The nearest integer, the even one of two, as [`f64::round_ties_even`] has it: that is a call for each number on
+/// processors whose instructions for it the program may not count on, and this is not.
+#[inline]
+pub fn round_ties_even(value: f64) -> f64 {
+    // From here on there are no fractions.
+    const WHOLE: f64 = (1_u64 << 52) as f64;
+    let whole = WHOLE.copysign(value);
+    let rounded = ((value + whole) - whole).copysign(value);
+    if value.abs() < WHOLE { rounded } else { value }
+}
+
+/// The same of narrower numbers.
+#[inline]
+pub fn round_ties_even_f32(value: f32) -> f32 {
+    const WHOLE: f32 = (1_u32 << 23) as f32;
+    let whole = WHOLE.copysign(value);
+    let rounded = ((value + whole) - whole).copysign(value);
+    if value.abs() < WHOLE { rounded } else { value }
+}
+
 fn put<T: Copy, const N: usize>(values: &[T], bytes: &mut [u8], write: impl Fn(T) -> [u8; N]) {
     for (value, bytes) in values.iter().zip(bytes.as_chunks_mut::<N>().0) {
         *bytes = write(*value);
@@ -263,6 +369,77 @@ mod tests {
 
     fn number(text: &str) -> Number {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_the_standard_library_does() {
+        let mut bits = 1_u64;
+        let random = std::iter::repeat_with(|| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Half of them between -2^12 and 2^12.
+            if bits >> 33 & 1 == 0 {
+                f64::from_bits(bits)
+            } else {
+                (bits as i64 >> 30) as f64 / (1 << 22) as f64
+            }
+        });
+        let halves = (-9..9).map(|half| f64::from(half) / 2.0);
+        let edges =
+            [0.49999999999999994, 4503599627370495.5, 4503599627370497.0, f64::MAX, f64::INFINITY, 5e-324];
+        let edges = edges.into_iter().flat_map(|edge| [edge, -edge, edge.next_up(), -edge.next_down()]);
+        for value in random.take(100_000).chain(halves).chain(edges).chain([-0.0, f64::NAN]) {
+            let (ours, theirs) = (round_ties_even(value), value.round_ties_even());
+            assert!(
+                ours.to_bits() == theirs.to_bits() || value.is_nan() && ours.is_nan(),
+                "{value:?}: {ours:?}"
+            );
+            let narrow = value as f32;
+            let (ours, theirs) = (round_ties_even_f32(narrow), narrow.round_ties_even());
+            assert!(
+                ours.to_bits() == theirs.to_bits() || narrow.is_nan() && ours.is_nan(),
+                "{narrow:?}: {ours:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_that_is_too_large_is_the_first_that_becomes_infinite() {
+        for (text, least) in [("<f2", 65_520.0), (">f4", 3.402_823_567_797_336_6e38), ("<f8", f64::MAX)] {
+            let number = number(text);
+            for value in [least, least.next_down(), least.next_up(), f64::MAX, f64::INFINITY, f64::NAN, 0.0] {
+                let place = (value.is_finite() && number.rounded(value).is_infinite()).then_some(3);
+                assert_eq!(number.first_too_large(&[1.0, f64::NAN, f64::INFINITY, value, value]), place);
+                assert_eq!(number.first_too_large(&[0.0, 1.0, f64::NEG_INFINITY, -value]), place);
+            }
+        }
+        assert_eq!(number("<f4").first_too_large(&[3.402_823_567_797_336_6e38]), Some(0));
+    }
+
+    #[test]
+    fn fractions_are_dropped_as_a_cast_drops_them() {
+        let edges = (0..31).flat_map(|bit| [0.0, 0.5, 0.75, 1.0, 1.5].map(|by| 2_f64.powi(bit) + by));
+        let edges = edges.chain([0.0, 5e-324, 0.3, 0.5, 0.75, 2_147_483_647.0]);
+        for value in edges.flat_map(|edge| [edge, edge.next_down(), edge.next_up()]) {
+            for value in [value, -value] {
+                assert_eq!(truncated(value), value as i32, "{value:?}");
+            }
+        }
+        assert_eq!(truncated(-2_147_483_648.75), i32::MIN);
+    }
+
+    #[test]
+    fn many_integers_become_the_floats_that_one_does() {
+        for from in ["|i1", "|u1", "<i2", ">u2", "<i4", "<u4", ">i8", "<u8"].map(number) {
+            let integers: Vec<i64> = (0..64)
+                .flat_map(|bit| [-1, 0, 1].map(|by| from.wrapped((1_i64 << bit).wrapping_add(by))))
+                .collect();
+            for to in ["<f2", ">f4", "<f8"].map(number) {
+                let mut floats = vec![0.0; integers.len()];
+                from.integers_as_floats(&integers, to, &mut floats);
+                let expected = integers.iter().map(|&bits| from.integer_as_float(bits, to));
+                assert_eq!(floats, expected.collect::<Vec<_>>(), "{from} {to}");
+            }
+        }
     }
 
     #[test]

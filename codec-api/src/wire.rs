@@ -5,12 +5,12 @@
 //!
 //! | text | JSON |
 //! | --- | --- |
-//! | info | `{"name", "summary", "filter_id": n or null, "numcodecs": [..], "zarr_v3": [..], "has_working_params", "has_checksum"}` |
+//! | info | `{"name", "summary", "filter_id": n or null, "numcodecs": [..], "zarr_v3": [..], "has_working_params", "has_checksum", "lossy": true, false or null (not known; may be absent)}` |
 //! | dtype | `{"kind": "bool", "int", "uint", "float", "complex" or "opaque", "size", "order": "little" or "big"}` |
 //! | representation | `{"array": {"dtype", "shape": [..], "fill": hex or null}}`, `{"bytes": {"exact": n}}`, `{"bytes": {"at_most": n}}` or `{"bytes": {}}` |
 //! | environment | `{"dtype", "array_shape": [..], "chunk_shape": [..], "container": "hdf5", "zarr_v2", "nczarr_v2" or "zarr_v3"}` |
 //! | bind request | `{"input": representation, "env": environment}` |
-//! | bind response | `{"working": [words], "output": representation}` |
+//! | bind response | `{"working": [words], "output": representation, "lossy": true, false or null (as the info says; may be absent)}` |
 
 use std::borrow::Cow;
 
@@ -55,6 +55,7 @@ pub fn info_to_json(info: &CodecInfo) -> Value {
         "zarr_v3": info.zarr_v3,
         "has_working_params": info.has_working_params,
         "has_checksum": info.has_checksum,
+        "lossy": info.lossy,
     })
 }
 
@@ -79,6 +80,7 @@ pub fn info_from_json(text: &[u8]) -> Result<CodecInfo> {
         zarr_v3: names("zarr_v3")?,
         has_working_params: flag_at(&value, "has_working_params")?,
         has_checksum: flag_at(&value, "has_checksum")?,
+        lossy: lossy_at(&value)?,
     })
 }
 
@@ -97,17 +99,17 @@ pub fn request_from_json(text: &[u8]) -> Result<(Repr, Env)> {
 }
 
 /// A bind response as JSON.
-pub fn response_to_json(working: &[u32], output: &Repr) -> Value {
-    json!({ "working": working, "output": repr_to_json(output) })
+pub fn response_to_json(working: &[u32], output: &Repr, lossy: Option<bool>) -> Value {
+    json!({ "working": working, "output": repr_to_json(output), "lossy": lossy })
 }
 
 /// A bind response from JSON.
 ///
 /// # Errors
 /// A key is missing or of another type.
-pub fn response_from_json(text: &[u8]) -> Result<(Vec<u32>, Repr)> {
+pub fn response_from_json(text: &[u8]) -> Result<(Vec<u32>, Repr, Option<bool>)> {
     let response = Value::Object(parse_object(text)?);
-    Ok((words(&response["working"])?, repr_from_json(&response["output"])?))
+    Ok((words(&response["working"])?, repr_from_json(&response["output"])?, lossy_at(&response)?))
 }
 
 /// The number of a dialect.
@@ -295,6 +297,14 @@ fn flag_at(value: &Value, key: &str) -> Result<bool> {
     value[key].as_bool().ok_or_else(|| unusable(key, &value[key]))
 }
 
+/// What may be absent.
+fn lossy_at(value: &Value) -> Result<Option<bool>> {
+    match &value["lossy"] {
+        Value::Null => Ok(None),
+        known => known.as_bool().map(Some).ok_or_else(|| unusable("lossy", known)),
+    }
+}
+
 fn array<'a>(value: &'a Value, key: &str) -> Result<&'a [Value]> {
     value[key].as_array().map(Vec::as_slice).ok_or_else(|| unusable(key, &value[key]))
 }
@@ -373,11 +383,15 @@ mod tests {
             input in reprs(),
             env in envs(),
             working in prop::collection::vec(any::<u32>(), 0..9),
+            lossy: Option<bool>,
         ) {
             let text = request_to_json(&input, &env).to_string();
             prop_assert_eq!(request_from_json(text.as_bytes()).unwrap(), (input.clone(), env));
-            let text = response_to_json(&working, &input).to_string();
-            prop_assert_eq!(response_from_json(text.as_bytes()).unwrap(), (working, input));
+            let text = response_to_json(&working, &input, lossy).to_string();
+            prop_assert_eq!(response_from_json(text.as_bytes()).unwrap(), (working.clone(), input.clone(), lossy));
+            // What a plugin from before says nothing of is not known.
+            let text = text.replace("\"lossy\"", "\"other\"");
+            prop_assert_eq!(response_from_json(text.as_bytes()).unwrap(), (working, input, None));
         }
 
         #[test]

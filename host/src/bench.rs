@@ -185,8 +185,8 @@ struct Subject {
 /// Each is looked at whole first: what it decodes must be what was encoded. Then all take turns, so that what else the
 /// machine does hits them alike. `watch` is called before each run, and may stop it.
 ///
-/// A chain is known to be lossless by its codecs' names, as a codec does not say so itself; codecs that nobody knows
-/// are [left out](BenchReport::left_out) and can be named in [`BenchOptions::also`].
+/// Codecs that [say](ncz_codec::CodecInfo::lossy) that they are lossless are tried, with their defaults where nothing
+/// more is known of them; others are [left out](BenchReport::left_out) and can be named in [`BenchOptions::also`].
 ///
 /// # Errors
 /// See [`BenchError`]. A chain that fails is no error, but in the report.

@@ -67,7 +67,11 @@ pub struct CopyOptions {
     pub variables: BTreeMap<String, VariablePlan>,
     /// The format of the copy; `None` keeps that of the original, NCZarr in its newest generation.
     pub format: Option<Format>,
-    /// Whether to read both sides again at the end and compare.
+    /// Whether to read both sides again at the end and compare; what it finds is in [`VariableSummary::verified`].
+    ///
+    /// Where a codec is lossy, values may differ from the original's. They have to be those that the codecs up to the
+    /// last lossy one give once more, so that those behind it have changed nothing; those ahead of the first lossy one
+    /// have to give back the original. A fault of the lossy codec itself that it repeats is not found.
     pub verify: bool,
     /// Whether to write consolidated metadata.
     pub consolidated: bool,
@@ -172,6 +176,11 @@ pub struct VariableSummary {
     pub path: String,
     /// The codecs in the copy, as filter text; empty for none.
     pub chain: String,
+    /// The codecs through which its values went that may change them, by their names.
+    pub lossy: Vec<String>,
+    /// Records that the target had and that those codecs encoded once more, because records that were appended share
+    /// their chunks.
+    pub encoded_again: u64,
     /// Whether the stored chunks were copied as they are.
     pub unchanged: bool,
     /// Bytes of the decoded data in the chunks that exist.
@@ -182,6 +191,22 @@ pub struct VariableSummary {
     pub after: u64,
     /// Chunks written.
     pub chunks: u64,
+    /// What [`CopyOptions::verify`] found; `None` where it was not asked for.
+    pub verified: Option<Verified>,
+}
+
+/// In what a copy was found to agree with its original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// Every value is the same.
+    Same,
+    /// Values differ, and are those that the lossy codecs give when they run once more.
+    Repeated {
+        /// In how many boxes of elements values differ.
+        boxes: u64,
+        /// How many were compared.
+        of: u64,
+    },
 }
 
 /// Why a copy was not made. The target is as it was before.
@@ -289,6 +314,23 @@ pub enum CopyError {
         /// What was asked for.
         chunks: Vec<u64>,
     },
+    /// Records would share chunks of a lossy codec with those that are there, so that nothing tells what it changed
+    /// from a fault.
+    #[error(
+        "what is appended to variable {path:?} could not be verified: its {len} records end inside a chunk of {chunk}, \
+         and {codec}, which is lossy, would encode that again with the new ones; append without verifying, or so that \
+         the records before are whole chunks"
+    )]
+    Unverifiable {
+        /// The path.
+        path: String,
+        /// The name of the lossy codec.
+        codec: String,
+        /// The records before.
+        len: u64,
+        /// The records of a chunk.
+        chunk: u64,
+    },
     /// The two sides differ.
     #[error(
         "variable {path:?} differs between original and copy in the chunk at {start:?}; a codec of the chain is lossy or faulty"
@@ -343,13 +385,10 @@ pub fn copy(
     for original in wanted {
         routes.push(AnyRoute::new(source, &target, original, selection.window(original), resources)?);
     }
-    let variables = run(&routes, progress)?;
+    let mut variables = run(&routes, progress)?;
     let elapsed = started.elapsed();
     if options.verify {
-        progress.begin(Phase::Verify, total(&routes));
-        for route in &routes {
-            route.verify(progress)?;
-        }
+        verify(&routes, &mut variables, progress)?;
     }
     drop(routes);
     target.finish()?;
@@ -368,6 +407,19 @@ fn run(routes: &[AnyRoute<'_>], progress: &dyn Progress) -> Result<Vec<VariableS
         variables.push(summary);
     }
     Ok(variables)
+}
+
+/// Compares both sides of all variables, and notes in their summaries how they agree.
+fn verify(
+    routes: &[AnyRoute<'_>],
+    variables: &mut [VariableSummary],
+    progress: &dyn Progress,
+) -> Result<(), CopyError> {
+    progress.begin(Phase::Verify, total(routes));
+    for (route, summary) in routes.iter().zip(variables) {
+        summary.verified = Some(route.verify(progress)?);
+    }
+    Ok(())
 }
 
 /// Bytes of decoded data to move, at most.

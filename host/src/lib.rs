@@ -38,9 +38,10 @@ pub use ncz_store as store;
 // Linking a codec crate is what makes it a built-in.
 #[cfg(feature = "builtin")]
 use {
-    ncz_adler32 as _, ncz_bitround as _, ncz_bitshuffle as _, ncz_blosc as _, ncz_bzip2 as _, ncz_crc32 as _,
-    ncz_crc32c as _, ncz_deflate as _, ncz_delta as _, ncz_fixedscaleoffset as _, ncz_fletcher32 as _,
-    ncz_gzip as _, ncz_jenkins_lookup3 as _, ncz_lz4 as _, ncz_lz4h5 as _, ncz_lzf as _, ncz_lzma as _,
-    ncz_nbit as _, ncz_packbits as _, ncz_pcodec as _, ncz_quantize as _, ncz_scaleoffset as _,
-    ncz_shuffle as _, ncz_szip as _, ncz_zfp as _, ncz_zstd as _,
+    ncz_adler32 as _, ncz_astype as _, ncz_bitround as _, ncz_bitroundh5 as _, ncz_bitshuffle as _,
+    ncz_blosc as _, ncz_bzip2 as _, ncz_cast_value as _, ncz_crc32 as _, ncz_crc32c as _, ncz_deflate as _,
+    ncz_delta as _, ncz_fixedscaleoffset as _, ncz_fletcher32 as _, ncz_gzip as _, ncz_jenkins_lookup3 as _,
+    ncz_lz4 as _, ncz_lz4h5 as _, ncz_lzf as _, ncz_lzma as _, ncz_nbit as _, ncz_packbits as _,
+    ncz_pcodec as _, ncz_quantize as _, ncz_scale_offset as _, ncz_scaleoffset as _, ncz_shuffle as _,
+    ncz_szip as _, ncz_zfp as _, ncz_zstd as _,
 };

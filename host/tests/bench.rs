@@ -2,13 +2,16 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
+#[path = "dataset/made_up.rs"]
+mod made_up;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ncz::bench::{BenchError, BenchOptions, BenchReport, bench, front};
-use ncz::codec::{Bound, Codec, CodecError, CodecInfo, Coder, Dialect, Env, Repr, Result as CodecResult};
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, copy};
 use ncz::nczarr::metadata::ReadOptions;
 use ncz::nczarr::{Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Sharding, Slab};
@@ -17,73 +20,33 @@ use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, Depth, EntryKind, FileStore, MemoryStore, Prefix, Store, StoreExt};
 use ncz_test_support::{fixtures, python};
 use proptest::prelude::*;
-use serde_json::{Map, Value};
 
-/// Clears the lowest bit of every byte.
-#[derive(Debug, Clone)]
-struct Even;
+use made_up::{MadeUp, Spoils};
 
-impl Codec for Even {
-    const INFO: CodecInfo = CodecInfo {
-        name: std::borrow::Cow::Borrowed("even"),
-        summary: std::borrow::Cow::Borrowed("loses a bit of each byte"),
-        filter_id: None,
-        numcodecs: std::borrow::Cow::Borrowed(&[std::borrow::Cow::Borrowed("even")]),
-        zarr_v3: std::borrow::Cow::Borrowed(&[]),
-        has_working_params: false,
-        has_checksum: false,
-    };
+/// Clears the lowest bit of every byte, and says that it is lossless, lossy, or nothing.
+#[derive(Clone, Debug)]
+struct Even<const SAYS: char>;
 
-    type Coder = Self;
-
-    fn from_json(_: Dialect, _: &Map<String, Value>, _: &mut Vec<String>) -> CodecResult<Self> {
-        Ok(Self)
-    }
-
-    fn to_json(&self, _: Dialect) -> CodecResult<Map<String, Value>> {
-        Ok(Map::new())
-    }
-
-    fn from_params(_: &[u32]) -> CodecResult<Self> {
-        Ok(Self)
-    }
-
-    fn to_params(&self) -> CodecResult<Vec<u32>> {
-        Ok(Vec::new())
-    }
-
-    fn bind(&self, input: &Repr, _: &Env) -> CodecResult<Bound<Self>> {
-        let output = Repr::Bytes { size: input.size()? };
-        Ok(Bound { stored: Self, working: Vec::new(), output, coder: Self })
-    }
-
-    fn coder(_: &[u32]) -> CodecResult<Self> {
-        Ok(Self)
+const fn told(says: char) -> (&'static str, Option<bool>) {
+    match says {
+        'n' => ("even", Some(false)),
+        'y' => ("frank", Some(true)),
+        _ => ("mute", None),
     }
 }
 
-impl Coder for Even {
-    type Scratch = ();
+impl<const SAYS: char> Spoils for Even<SAYS> {
+    const NAMES: &'static [Cow<'static, str>] = &[Cow::Borrowed(told(SAYS).0)];
+    const LOSSY: Option<bool> = told(SAYS).1;
 
-    fn scratch(&self) {}
-
-    fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        Some(len)
-    }
-
-    fn encode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> CodecResult<usize> {
-        input.iter().zip(output).for_each(|(from, to)| *to = from & !1);
-        Ok(input.len())
-    }
-
-    fn decode(&self, (): &mut (), input: &[u8], output: &mut [u8]) -> CodecResult<usize> {
-        let output = output.get_mut(..input.len()).ok_or_else(|| CodecError::output_full(None))?;
-        output.copy_from_slice(input);
-        Ok(input.len())
+    fn spoilt(byte: u8) -> u8 {
+        byte & !1
     }
 }
 
-ncz::codec::register!(Even);
+ncz::codec::register!(MadeUp<Even<'n'>>);
+ncz::codec::register!(MadeUp<Even<'y'>>);
+ncz::codec::register!(MadeUp<Even<'?'>>);
 
 fn session(threads: usize) -> Session {
     let registry = Registry::builder().no_plugins(true).build();
@@ -180,18 +143,39 @@ for name, codec in [('zlib,6', numcodecs.Zlib(6)), ('zstd,3', numcodecs.Zstd(3))
 }
 
 #[test]
-fn what_does_not_come_back_is_faulty_and_what_nobody_knows_is_left_out() {
+fn what_says_that_it_is_lossless_is_tried_and_what_does_not_come_back_is_faulty() {
     let dataset = numbers(Format::NCZARR, 4000, 1000, None, &[(0, 4000)]);
     let report = go(&dataset, "/v", &short()).unwrap();
-    let left = report.left_out.iter().find(|left| left.chain == "even").unwrap();
-    assert!(left.reason.contains("does not say whether it is lossless"), "{left:?}");
-    assert!(report.faulty.is_empty(), "{:?}", report.faulty);
-    let also = vec![ChainSpec::parse("even").unwrap(), ChainSpec::parse("shuffle|zstd,2").unwrap()];
+    // By itself and behind a shuffle.
+    assert_eq!(report.faulty.len(), 2, "{:?}", report.faulty);
+    for faulty in &report.faulty {
+        assert!(faulty.chain.contains("even"), "{faulty:?}");
+        assert!(faulty.reason.contains("comes back as"), "{}", faulty.reason);
+    }
+    assert!(report.trials.iter().all(|trial| !trial.chain.contains("even")));
+    // One that says so of itself, and of which nothing else is known here.
+    assert!(report.trials.iter().any(|trial| trial.chain.contains("pcodec")), "{report:#?}");
+}
+
+#[test]
+fn what_is_lossy_or_says_nothing_is_left_out_by_name_unless_it_is_asked_for() {
+    let dataset = numbers(Format::NCZARR, 4000, 1000, None, &[(0, 4000)]);
+    let report = go(&dataset, "/v", &short()).unwrap();
+    let why = |name: &str| {
+        let left = report.left_out.iter().find(|left| left.chain == name);
+        left.unwrap_or_else(|| panic!("{name}: {:?}", report.left_out)).reason.clone()
+    };
+    for name in ["frank", "bitround", "quantize", "zfp", "zfpy"] {
+        assert!(why(name).contains("it is lossy"), "{name}: {}", why(name));
+    }
+    assert!(why("mute").contains("does not say whether it is lossless"), "{}", why("mute"));
+    let also = ["frank", "mute", "shuffle|zstd,2"].map(|text| ChainSpec::parse(text).unwrap()).to_vec();
     let report = go(&dataset, "/v", &BenchOptions { also, ..short() }).unwrap();
-    let [faulty] = report.faulty.as_slice() else { panic!("{:?}", report.faulty) };
-    assert_eq!(faulty.chain, "even");
-    assert!(faulty.reason.contains("comes back as"), "{}", faulty.reason);
-    assert!(report.trials.iter().all(|trial| trial.chain != "even"));
+    // They do not say that they are lossless, and make another number of the fill value.
+    for name in ["frank", "mute"] {
+        let left = report.left_out.iter().find(|left| left.chain == name);
+        assert!(left.is_some_and(|left| left.reason.contains("missing values")), "{:?}", report.left_out);
+    }
     assert!(report.trials.iter().any(|trial| trial.chain == "shuffle|zstd,2"));
 }
 

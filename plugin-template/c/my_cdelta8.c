@@ -473,7 +473,7 @@ static int32_t describe(uint32_t codec, const ncz_sink *out, ncz_error *error) {
     if (codec) return fail(error, NCZ_ERROR_UNSUPPORTED, "this plugin has one codec");
     int len = snprintf(text, sizeof text,
                        "{\"name\": \"%s\", \"summary\": \"differences of bytes\", \"filter_id\": %d, \"numcodecs\": [\"%s\"], "
-                       "\"zarr_v3\": [\"example.%s\"], \"has_working_params\": false, \"has_checksum\": false}",
+                       "\"zarr_v3\": [\"example.%s\"], \"has_working_params\": false, \"has_checksum\": false, \"lossy\": false}",
                        NAME, FILTER_ID, NAME, NAME);
     put(out, text, (size_t)len);
     return NCZ_OK;

@@ -40,6 +40,7 @@ impl Codec for Delta8 {
         // True if the filter needs more than the user gives, such as the size of an element: see `bind`.
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = Delta8Coder;

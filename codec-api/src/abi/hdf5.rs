@@ -79,6 +79,8 @@ pub mod class {
     pub const COMPLEX: c_int = 11;
 }
 
+/// `H5D_FILL_VALUE_USER_DEFINED`
+pub const FILL_VALUE_USER_DEFINED: c_int = 2;
 /// `H5T_ORDER_LE`
 pub const ORDER_LE: c_int = 0;
 /// `H5T_ORDER_BE`

@@ -15,7 +15,7 @@ use crate::abi::hdf5::{self as abi, Class2, Hid};
 use crate::buffer::{Allocator, CBuffer};
 use crate::codec::{Codec, CodecInfo, Coder};
 use crate::error::{CodecError, ErrorKind, Result};
-use crate::repr::{Container, Env};
+use crate::repr::{Container, Env, Repr};
 
 /// No chunk decodes to more bytes than this.
 const DECODED_MAX: usize = 4 << 30;
@@ -119,10 +119,12 @@ pub unsafe extern "C" fn set_local<C: Codec>(dcpl: Hid, datatype: Hid, _space: H
         let mut shape = library.chunk(dcpl)?;
         // An array datatype is more of the same elements.
         shape.extend(elements);
+        let fill = library.fill(dcpl, datatype, dtype)?;
         trace.given(format_args!(" dtype={} chunk={shape:?}", Type(&dtype)));
+        let chunk = Repr::Array { dtype, shape: shape.clone(), fill };
         // The space that HDF5 passes has the chunk's shape; the array's own is not known here.
         let env = Env { dtype, array_shape: shape.clone(), chunk_shape: shape, container: Container::Hdf5 };
-        let bound = C::from_params(&given)?.bind(&env.chunk(), &env)?;
+        let bound = C::from_params(&given)?.bind(&chunk, &env)?;
         trace.answer(format_args!("cd_values={}", Words(&bound.working)));
         library.modify_filter(dcpl, id, flags, &bound.working)
     });

@@ -24,6 +24,8 @@ type GetFilterById2 = unsafe extern "C" fn(
 ) -> c_int;
 type ModifyFilter = unsafe extern "C" fn(Hid, c_int, c_uint, usize, *const c_uint) -> c_int;
 type GetChunk = unsafe extern "C" fn(Hid, c_int, *mut u64) -> c_int;
+type FillValueDefined = unsafe extern "C" fn(Hid, *mut c_int) -> c_int;
+type GetFillValue = unsafe extern "C" fn(Hid, Hid, *mut c_void) -> c_int;
 type TypeToInt = unsafe extern "C" fn(Hid) -> c_int;
 type TypeToSize = unsafe extern "C" fn(Hid) -> usize;
 type TypeToType = unsafe extern "C" fn(Hid) -> Hid;
@@ -36,6 +38,8 @@ pub(super) struct Library {
     get_filter_by_id2: GetFilterById2,
     modify_filter: ModifyFilter,
     get_chunk: GetChunk,
+    fill_value_defined: FillValueDefined,
+    get_fill_value: GetFillValue,
     get_class: TypeToInt,
     get_size: TypeToSize,
     get_precision: TypeToSize,
@@ -72,6 +76,10 @@ impl Library {
                 get_filter_by_id2: transmute::<*mut c_void, GetFilterById2>(get(c"H5Pget_filter_by_id2")?),
                 modify_filter: transmute::<*mut c_void, ModifyFilter>(get(c"H5Pmodify_filter")?),
                 get_chunk: transmute::<*mut c_void, GetChunk>(get(c"H5Pget_chunk")?),
+                fill_value_defined: transmute::<*mut c_void, FillValueDefined>(get(
+                    c"H5Pfill_value_defined",
+                )?),
+                get_fill_value: transmute::<*mut c_void, GetFillValue>(get(c"H5Pget_fill_value")?),
                 get_class: transmute::<*mut c_void, TypeToInt>(get(c"H5Tget_class")?),
                 get_size: transmute::<*mut c_void, TypeToSize>(get(c"H5Tget_size")?),
                 get_precision: transmute::<*mut c_void, TypeToSize>(get(c"H5Tget_precision")?),
@@ -127,6 +135,31 @@ impl Library {
         let rank = unsafe { (self.get_chunk)(dcpl, RANK_MAX as c_int, lengths.as_mut_ptr()) };
         let rank = usize::try_from(rank).map_err(|_| failed("H5Pget_chunk"))?;
         lengths.get(..rank).map(<[u64]>::to_vec).ok_or_else(|| failed("H5Pget_chunk"))
+    }
+
+    /// The bytes of the fill value that a user has set, of the type that [`dtype`](Self::dtype) says; none for arrays
+    /// that have several.
+    pub(super) fn fill(&self, dcpl: Hid, datatype: Hid, dtype: Dtype) -> Result<Option<Vec<u8>>> {
+        // What is no number may hold pointers.
+        if dtype.kind == Kind::Opaque {
+            return Ok(None);
+        }
+        let mut status = 0;
+        // SAFETY: one place to write to.
+        if unsafe { (self.fill_value_defined)(dcpl, &raw mut status) } < 0 {
+            return Err(failed("H5Pfill_value_defined"));
+        }
+        if status != abi::FILL_VALUE_USER_DEFINED {
+            return Ok(None);
+        }
+        let mut fill = vec![0; self.size(datatype)?];
+        // SAFETY: room for one value of the type, which holds numbers only.
+        if unsafe { (self.get_fill_value)(dcpl, datatype, fill.as_mut_ptr().cast()) } < 0 {
+            return Err(failed("H5Pget_fill_value"));
+        }
+        let mut elements = fill.chunks(dtype.size);
+        let first = elements.next().map(<[u8]>::to_vec);
+        Ok(first.filter(|first| elements.all(|element| element == first)))
     }
 
     /// The element type of `datatype`, and how many elements it holds if it is an array type.

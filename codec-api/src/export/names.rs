@@ -70,6 +70,7 @@ mod tests {
             zarr_v3: Cow::Borrowed(&[]),
             has_working_params: false,
             has_checksum: false,
+            lossy: Some(false),
         };
         // An entry that gives no record crashes netcdf-c, so that there must be none.
         for id in [None, Some(0), Some(65_535), Some(70_000)] {

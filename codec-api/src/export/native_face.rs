@@ -203,7 +203,8 @@ unsafe extern "C" fn bind(
             ));
             let bound = config.value.bind(&input, &env)?;
             trace.answer(format_args!("working={} output={}", Words(&bound.working), Stage(&bound.output)));
-            write(response, &wire::response_to_json(&bound.working, &bound.output).to_string())?;
+            let text = wire::response_to_json(&bound.working, &bound.output, bound.lossy).to_string();
+            write(response, &text)?;
             give(stored, Held { codec, value: bound.stored })?;
             give(coder, Held { codec, value: bound.coder })
         })

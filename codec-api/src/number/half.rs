@@ -42,6 +42,16 @@ pub(super) fn from_f64(value: f64) -> u16 {
     sign | (base + kept + u16::from(up))
 }
 
+/// The next larger half; infinity and NaN have none, and stay.
+pub(super) fn next_up(half: u16) -> u16 {
+    match half {
+        0x8000 => 0x0001,
+        0x0000..0x7c00 => half + 1,
+        0x8001..=0xfc00 => half - 1,
+        _ => half,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +61,19 @@ mod tests {
         for half in 0..=u16::MAX {
             assert_eq!(from_f64(to_f64(half)), half, "{half:#06x}");
         }
+    }
+
+    #[test]
+    fn the_next_half_is_the_least_that_is_larger() {
+        let mut halves: Vec<f64> = (0..=u16::MAX).map(to_f64).filter(|half| !half.is_nan()).collect();
+        halves.sort_by(f64::total_cmp);
+        for pair in halves.windows(2).filter(|pair| pair[0] < pair[1]) {
+            assert_eq!(to_f64(next_up(from_f64(pair[0]))), pair[1], "{}", pair[0]);
+        }
+        assert_eq!(
+            (next_up(0x8000), next_up(0x7c00), next_up(0x7e00), next_up(0xfe00)),
+            (1, 0x7c00, 0x7e00, 0xfe00)
+        );
     }
 
     #[test]

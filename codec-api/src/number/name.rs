@@ -74,6 +74,18 @@ impl fmt::Display for Number {
 }
 
 impl Number {
+    /// The little-endian type that Zarr v3 calls `name`, if it is one of numbers.
+    pub fn from_v3(name: &str) -> Option<Self> {
+        let (_, short) = NAMES.iter().find(|(long, _)| *long == name)?;
+        short.parse().ok()
+    }
+
+    /// The name of the type in Zarr v3, which does not tell the byte order: `float32`.
+    pub fn v3(self) -> &'static str {
+        let text = self.to_string();
+        NAMES.iter().find(|(_, short)| *short == &text[1..]).map_or("", |(long, _)| long)
+    }
+
     /// The type as a parameter word: the letters of its text, the first in the lowest byte.
     pub fn word(self) -> u32 {
         self.to_string().bytes().rev().fold(0, |word, letter| word << 8 | u32::from(letter))
@@ -126,6 +138,10 @@ mod tests {
         assert_eq!("<f4".parse::<Number>().unwrap().word(), 0x34_663c);
         assert_eq!("float32".parse::<Number>(), "<f4".parse());
         assert_eq!("u1".parse::<Number>().unwrap().to_string(), "|u1");
+        for (long, short) in NAMES {
+            assert_eq!((Number::from_v3(long).unwrap().v3(), Number::from_v3(short)), (long, None));
+            assert_eq!(format!(">{short}").parse::<Number>().unwrap().v3(), long);
+        }
     }
 
     #[test]

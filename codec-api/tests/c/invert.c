@@ -41,7 +41,7 @@ static int32_t describe(uint32_t codec, const ncz_sink *out, ncz_error *error) {
     (void)codec;
     (void)error;
     put(out, "{\"name\": \"invert\", \"summary\": \"inverts bytes\", \"filter_id\": null, \"numcodecs\": [\"invert\"],");
-    put(out, " \"zarr_v3\": [], \"has_working_params\": false, \"has_checksum\": false}");
+    put(out, " \"zarr_v3\": [], \"has_working_params\": false, \"has_checksum\": false, \"lossy\": false}");
     return NCZ_OK;
 }
 

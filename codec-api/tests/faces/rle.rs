@@ -65,6 +65,7 @@ impl Codec for Rle {
         zarr_v3: Cow::Borrowed(&[Cow::Borrowed("test.rle")]),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
     type Coder = RleCoder;
 

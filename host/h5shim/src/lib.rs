@@ -25,7 +25,8 @@
 //!
 //! The functions reach a plugin through a *carrier*: a shared library that is made in memory at run time.
 //! A plugin that asks for the path of a libhdf5 is given [`shim_path`]; one that is linked against a
-//! libhdf5 that is absent is loaded by [`open_with_shim`].
+//! libhdf5 that is absent is loaded by [`open_with_shim`]; one that looks for it in whoever calls is called by a
+//! [`Caller`].
 //!
 //! Nothing is put in the global scope, and no library loaded later is affected. What is answered belongs to
 //! one thread; threads share nothing.
@@ -45,7 +46,7 @@ mod variable;
 
 pub use dataset::{Class, Dataset, FilterEntry, Order, Type};
 pub use error::Error;
-pub use plugin::{Replace, open_with_shim, shim_path};
+pub use plugin::{Caller, Replace, open_with_shim, shim_path};
 pub use session::{Handles, Outcome, take_errors, with_dataset, with_variable};
 pub use symbols::{Symbols, missing};
 pub use variable::{Endian, Variable};

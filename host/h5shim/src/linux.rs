@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "loads libraries and fills the slots that their stubs jump through")]
 
 mod bytes;
+mod call;
 mod carrier;
 mod dynamic;
 mod image;
@@ -13,7 +14,7 @@ mod tests;
 
 use std::ffi::{CStr, c_void};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::Error;
 use crate::plugin::Replace;
@@ -21,15 +22,44 @@ use crate::symbols::Symbols;
 use dynamic::Dynamic;
 use rewrite::Rewritten;
 
+/// The carrier for plugins that are told where it is, or look who calls them.
+struct Shim {
+    path: &'static CStr,
+    call: Call,
+}
+
+/// See [`crate::Caller`].
+pub(crate) type Call = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, *const ()) -> usize;
+
+static SHIM: OnceLock<Shim> = OnceLock::new();
+
 /// See [`crate::shim_path`].
 pub(crate) fn shim_path() -> Result<&'static CStr, Error> {
-    static PATH: Mutex<Option<&'static CStr>> = Mutex::new(None);
-    let mut path = PATH.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = *path {
-        return Ok(path);
+    shim().map(|shim| shim.path)
+}
+
+/// See [`crate::Caller`].
+pub(crate) fn call() -> Result<Call, Error> {
+    shim().map(|shim| shim.call)
+}
+
+fn shim() -> Result<&'static Shim, Error> {
+    /// Made by one thread only. A failure is not kept.
+    static MAKING: Mutex<()> = Mutex::new(());
+    if let Some(shim) = SHIM.get() {
+        return Ok(shim);
     }
-    let loaded = carrier::load(&unique_name(), &[], Symbols::Hdf5)?;
-    Ok(*path.insert(loaded.path))
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(shim) = SHIM.get() {
+        return Ok(shim);
+    }
+    let loaded = carrier::load(&unique_name(), &[], Symbols::Both)?;
+    let call = loader::symbol(loaded.handle, call::NAME)
+        .ok_or_else(|| Error::Refused("the library made for it has no function that calls".to_owned()))?;
+    // SAFETY: the code behind this name takes seven words and returns what the seventh returns; the library is
+    // never unloaded.
+    let call = unsafe { std::mem::transmute::<*mut c_void, Call>(call) };
+    Ok(SHIM.get_or_init(|| Shim { path: loaded.path, call }))
 }
 
 /// See [`crate::open_with_shim`].
@@ -45,15 +75,10 @@ pub(crate) fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mu
         loader::open_file(path)?;
     }
     let carrier = carrier::load(&name, &versions, replace.symbols)?;
-    // The copy finds the carrier by its name among the libraries that are loaded.
-    match loader::open_image(&image, carrier.place) {
-        Ok(copy) => Ok(copy.handle),
-        Err(error) => {
-            // SAFETY: only the copy knew the carrier's name, and that did not load; carriers have no constructors.
-            unsafe { loader::unload(carrier) };
-            Err(error)
-        }
-    }
+    // The copy finds the carrier by its name among the libraries that are loaded. If it does not load, the carrier
+    // stays all the same (`DF_1_NODELETE`), and so must its descriptor: the loader would take the next file of that
+    // number for it.
+    loader::open_image(&image, carrier.place).map(|copy| copy.handle)
 }
 
 /// The names that only the replaced library can define.

@@ -1,4 +1,5 @@
 //! Plugins whose libhdf5 or libnetcdf is absent.
+#![expect(unsafe_code, reason = "calls functions of plugins")]
 
 use std::ffi::{CStr, c_void};
 use std::path::Path;
@@ -33,7 +34,7 @@ pub fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mut c_voi
     system::open_with_shim(plugin, replace)
 }
 
-/// The path of a library with the functions of libhdf5, for a plugin's `init_filter`.
+/// The path of a library with the functions of libhdf5 and libnetcdf, for a plugin's `init_filter`.
 ///
 /// It is made at the first call, and stays loaded.
 ///
@@ -41,6 +42,36 @@ pub fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mut c_voi
 /// [`Error::Unsupported`], or no library could be made or loaded.
 pub fn shim_path() -> Result<&'static CStr, Error> {
     system::shim_path()
+}
+
+/// Calls functions of plugins so that a library with the functions of libhdf5 and libnetcdf is what calls.
+///
+/// Some plugins link neither and are told of none: they look at the stack for the library that called them, and use
+/// the functions of that one. They find those of this crate.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller(system::Call);
+
+impl Caller {
+    /// The caller of this process. It is made once.
+    ///
+    /// # Errors
+    /// As of [`shim_path`].
+    pub fn new() -> Result<Self, Error> {
+        system::call().map(Self)
+    }
+
+    /// Calls `function` and returns what it leaves as its result, of which the lower part counts if the result is
+    /// shorter than a word.
+    ///
+    /// # Safety
+    /// `function` is a C function whose arguments are integers and pointers, these or the first of these, that may be
+    /// called with them here and now.
+    pub unsafe fn call(self, function: *const (), arguments: [usize; 6]) -> usize {
+        let [a, b, c, d, e, f] = arguments;
+        // SAFETY: the code passes the first six words on, which is where such a function expects its arguments; those
+        // that it does not take it does not look at. The rest by the contract.
+        unsafe { (self.0)(a, b, c, d, e, f, function) }
+    }
 }
 
 /// A carrier is machine code and a file format; other systems have others.
@@ -51,7 +82,13 @@ mod system {
     use super::Replace;
     use crate::error::Error;
 
+    pub(super) type Call = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, *const ()) -> usize;
+
     pub(super) fn shim_path() -> Result<&'static CStr, Error> {
+        Err(Error::Unsupported)
+    }
+
+    pub(super) fn call() -> Result<Call, Error> {
         Err(Error::Unsupported)
     }
 

@@ -10,7 +10,7 @@ mod worker;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ncz_codec::Env;
-use ncz_registry::chain::FilterChain;
+use ncz_registry::chain::{FilterChain, Operation};
 use ncz_store::Store;
 
 pub use object::NextChunk;
@@ -354,6 +354,18 @@ impl Array {
     }
 
     fn object_error(&self, key: &str, source: ChunkFault) -> DataError {
+        let is_whole =
+            || self.shape.iter().zip(&self.chunk_shape).all(|(len, chunk)| len.is_multiple_of(*chunk));
+        let source = match source {
+            ChunkFault::Chain(error)
+                if error.operation == Operation::Encode
+                    && self.chain.lossy().next().is_some()
+                    && !is_whole() =>
+            {
+                ChunkFault::Padded(error)
+            }
+            other => other,
+        };
         DataError::Chunk {
             variable: self.path.clone(),
             key: key.to_owned(),

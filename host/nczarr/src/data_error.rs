@@ -217,6 +217,11 @@ pub enum ChunkFault {
     /// A codec failed.
     #[error("the chunk cannot be {}", if .0.operation == ncz_registry::chain::Operation::Encode { "encoded" } else { "decoded; it is damaged, or was written with other codecs than the metadata say" })]
     Chain(#[from] ChainError),
+    /// A lossy codec refuses a chunk of an array that no whole chunks fill.
+    #[error(
+        "the chunk cannot be encoded; if it reaches behind the end of the array, it may be for the fill value, which it holds there: chunks whose lengths divide those of the array hold none"
+    )]
+    Padded(#[source] ChainError),
     /// An uncompressed chunk of another length than the metadata say.
     #[error("the chunk has {got} bytes where the metadata ask for {want}; it is damaged or of another shape")]
     Length {

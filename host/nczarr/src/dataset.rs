@@ -3,6 +3,7 @@
 mod change;
 mod documents;
 mod grow;
+mod missing;
 mod room;
 mod source;
 
@@ -94,7 +95,8 @@ impl Session {
         let chain = if variable.dtype.is_variable_length() {
             FilterChain::bind_bytes(&stages, &env, crate::strings::MAX_CHUNK_BYTES)
         } else {
-            FilterChain::bind(&stages, &env)
+            let fill = variable.fill.as_ref().map(|fill| fill.bytes().to_vec());
+            FilterChain::bind_with_fill(&stages, &env, fill.filter(|fill| fill.len() == env.dtype.size))
         };
         let chain = chain.inspect(|chain| trace::bound(variable, chain));
         chain.map_err(|source| DataError::Chain { variable: variable.path.clone(), source: Box::new(source) })
@@ -104,7 +106,8 @@ impl Session {
     /// without an element size gets that of the type.
     ///
     /// # Errors
-    /// As [`bind`](Self::bind); also a codec that Zarr v2 metadata cannot name.
+    /// As [`bind`](Self::bind); also a codec that the metadata cannot name, and lossy codecs that would make data of
+    /// the variable's fill value.
     pub fn define(
         &self,
         variable: &mut Variable,
@@ -115,6 +118,7 @@ impl Session {
         if format.is_nczarr() && variable.nc_type == Some(NcType::String) {
             refuse_shuffled_strings(variable, &chain)?;
         }
+        missing::refuse_changed(variable, format, &chain, codec_env(variable, format).dtype)?;
         variable.filters = chain.stored_json(format.dialect()).map_err(|source| DataError::Spec {
             variable: variable.path.clone(),
             source: Box::new(source),

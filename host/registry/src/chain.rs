@@ -7,6 +7,7 @@
 mod bytes;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ncz_codec::{
@@ -109,8 +110,17 @@ impl FilterChain {
     /// # Errors
     /// A codec cannot take what the stage before it gives, or the chunk is too large.
     pub fn bind(stages: &[Stage], env: &Env) -> Result<Self, ChainError> {
+        Self::bind_with_fill(stages, env, None)
+    }
+
+    /// Binds `stages` to the chunks of a variable that has a fill value, one element as it is stored.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub fn bind_with_fill(stages: &[Stage], env: &Env, fill: Option<Vec<u8>>) -> Result<Self, ChainError> {
         let size = ncz_codec::repr::byte_len(&env.chunk_shape, env.dtype.size).map(Size::Exact);
-        Self::fold(stages, env, env.chunk(), size)
+        let chunk = Repr::Array { dtype: env.dtype, shape: env.chunk_shape.clone(), fill };
+        Self::fold(stages, env, chunk, size)
     }
 
     /// Binds `stages` to an input of this size, which is unknown if it overflows.
@@ -243,6 +253,32 @@ impl FilterChain {
     /// Whether damage to a stored chunk is always noticed: some codec carries a checksum.
     pub fn has_checksum(&self) -> bool {
         self.links.iter().any(|link| link.info.has_checksum)
+    }
+
+    /// The codecs, each with whether it may give other values back than it got, as it is configured and for what enters
+    /// it; `None`: not known.
+    pub fn each_lossy(&self) -> impl Iterator<Item = (&CodecInfo, Option<bool>)> {
+        self.links.iter().map(|link| (&link.info, link.bound.lossy))
+    }
+
+    /// The codecs that may give other values back than they got.
+    pub fn lossy(&self) -> impl Iterator<Item = &CodecInfo> {
+        self.each_lossy().filter(|(_, lossy)| *lossy == Some(true)).map(|(info, _)| info)
+    }
+
+    /// The stages from the first lossy codec to the last one; `None`: no codec is known to be lossy.
+    pub fn lossy_stages(&self) -> Option<Range<usize>> {
+        let is_lossy = |link: &Link| link.bound.lossy == Some(true);
+        let first = self.links.iter().position(is_lossy)?;
+        let last = self.links.iter().rposition(is_lossy)?;
+        Some(first..last + 1)
+    }
+
+    /// The chain of the first `count` codecs alone; of all if there are no more.
+    #[must_use]
+    pub fn first_stages(&self, count: usize) -> Self {
+        let links = self.links.iter().take(count).cloned().collect();
+        Self { links, input: self.input, chunk_len: self.chunk_len }
     }
 
     /// A scratch for one thread.
@@ -505,6 +541,7 @@ mod tests {
             zarr_v3: Cow::Borrowed(&[]),
             has_working_params: false,
             has_checksum: false,
+            lossy: None,
         };
         type Coder = Self;
 

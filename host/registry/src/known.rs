@@ -19,10 +19,12 @@ pub struct Filter {
     hdf5plugin: bool,
     /// The Debian package that brings it.
     debian: Option<&'static str>,
+    /// The plugin of ncz that brings it, where it is not built in.
+    own: Option<&'static str>,
 }
 
 const fn filter(id: u32, name: &'static str, files: &'static [&'static str]) -> Filter {
-    Filter { id, name, files, hdf5plugin: false, debian: None }
+    Filter { id, name, files, hdf5plugin: false, debian: None, own: None }
 }
 
 const fn packaged(
@@ -31,7 +33,7 @@ const fn packaged(
     files: &'static [&'static str],
     debian: Option<&'static str>,
 ) -> Filter {
-    Filter { id, name, files, hdf5plugin: true, debian }
+    Filter { id, name, files, hdf5plugin: true, debian, own: None }
 }
 
 /// The HDF Group's list of registered filters, as of June 2026.
@@ -69,7 +71,7 @@ const FILTERS: &[Filter] = &[
     filter(32_023, "Granular BitRound", &["granularbr"]),
     packaged(32_024, "SZ3", &["sz3"], None),
     filter(32_025, "Delta-Rice", &["deltarice"]),
-    packaged(32_026, "Blosc2", &["blosc2"], None),
+    Filter { own: Some("blosc2"), ..packaged(32_026, "Blosc2", &["blosc2"], None) },
     filter(32_027, "FLAC", &["flac"]),
     packaged(32_028, "SPERR", &["sperr"], None),
     filter(32_029, "TERSE/PROLIX", &["trpx"]),
@@ -77,6 +79,18 @@ const FILTERS: &[Filter] = &[
     filter(32_031, "JPEG2000", &["jpeg2000"]),
     filter(32_032, "BitRound", &["bitround"]),
     packaged(32_033, "High-throughput JPEG 2000", &["htj2k"], None),
+];
+
+/// Registered filters whose format loses nothing, whoever wrote the library.
+const LOSSLESS: &[u32] = &[
+    1, 2, 3, 4, 5, 305, 307, 32_000, 32_001, 32_002, 32_003, 32_004, 32_008, 32_009, 32_010, 32_015, 32_020,
+    32_025, 32_029,
+];
+
+/// Registered filters that are made to keep fewer digits, or do so with some parameters.
+const LOSSY: &[u32] = &[
+    6, 32_007, 32_013, 32_014, 32_016, 32_017, 32_019, 32_021, 32_022, 32_023, 32_024, 32_026, 32_028,
+    32_030, 32_031, 32_032, 32_033,
 ];
 
 /// What brings a libhdf5 or libnetcdf of this name, as a fragment.
@@ -130,6 +144,33 @@ const ZARR_PYTHON: &[&str] = &[
     "zstd",
 ];
 
+/// Why ncz has no codec of this numcodecs id and what to do, for those that no package of plugins brings.
+pub(crate) fn without_codec(name: &str) -> Option<&'static str> {
+    Some(match name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name) {
+        "pickle" => {
+            "whoever reads a pickle runs the program that it holds, so ncz never does; if you trust where the array is from, \
+             read it with zarr-python and store it again as text (vlen-utf8) or as numbers"
+        }
+        "json" | "json2" | "msgpack" | "msgpack2" => {
+            "its chunks hold objects of Python and not elements of one type; read the array with zarr-python and store it \
+             again as text (vlen-utf8) or as numbers"
+        }
+        "categorize" => {
+            "it stores text as numbers of a list of labels; read the array with zarr-python and store it again as text \
+             (vlen-utf8)"
+        }
+        "base64" => "it only makes data longer; read the array with zarr-python and store it again without",
+        "vlen-array" => {
+            "rows of any length are not read here; read the array with zarr-python and store it again in rows of one length"
+        }
+        "vlen-utf8" | "vlen-bytes" => {
+            "it is the layout of arrays of type |O (in Zarr v3 string and variable_length_bytes) and must stand first there; \
+             ncz writes it by itself with such a type"
+        }
+        _ => return None,
+    })
+}
+
 /// The registered filter with this id.
 pub fn by_id(id: u32) -> Option<&'static Filter> {
     FILTERS.iter().find(|filter| filter.id == id)
@@ -179,15 +220,23 @@ pub fn is_in_zarr_python(name: &str) -> bool {
     name.strip_prefix(NUMCODECS_PREFIX).is_some_and(|id| ZARR_PYTHON.contains(&id))
 }
 
+/// Whether what a registered filter encodes may come back as other values, with some parameters; `None`: not known.
+pub fn is_lossy(id: u32) -> Option<bool> {
+    match (LOSSY.contains(&id), LOSSLESS.contains(&id)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
 impl Filter {
     /// What a user can install to get it, as a fragment; `None` where nothing is known.
     pub fn packages(&self) -> Option<String> {
+        let own = self.own.map(|name| format!("ncz's own plugin {name}"));
         let python = self.hdf5plugin.then(|| "the Python package hdf5plugin".to_owned());
         let debian = self.debian.map(|package| format!("the Debian package {package}"));
-        match (python, debian) {
-            (Some(python), Some(debian)) => Some(format!("{python} or {debian}")),
-            (python, debian) => python.or(debian),
-        }
+        let packages: Vec<String> = [own, python, debian].into_iter().flatten().collect();
+        (!packages.is_empty()).then(|| packages.join(" or "))
     }
 
     /// Whether a file of this name may hold the filter.
@@ -214,6 +263,8 @@ mod tests {
             lz4.packages().unwrap(),
             "the Python package hdf5plugin or the Debian package hdf5-filter-plugin"
         );
+        let blosc2 = by_id(32_026).unwrap();
+        assert_eq!(blosc2.packages().unwrap(), "ncz's own plugin blosc2 or the Python package hdf5plugin");
         assert_eq!(by_name("imagecodecs_lz4h5").unwrap().id, 32_004);
         assert_eq!(by_name("zstd").unwrap().id, 32_015);
         assert_eq!(by_name("bz2").unwrap().id, 307);
@@ -250,6 +301,13 @@ mod tests {
         assert!(by_id(32_026).unwrap().may_be("libh5blosc2.so"));
         assert!(by_id(32_017).unwrap().may_be("libh5sz.so") && !by_id(32_017).unwrap().may_be("libh5sz3.so"));
         assert!(by_id(32_024).unwrap().may_be("libh5sz3.so"));
+    }
+
+    #[test]
+    fn what_is_lossy_is_registered_and_on_one_list_only() {
+        assert!(LOSSY.iter().chain(LOSSLESS).all(|id| by_id(*id).is_some()));
+        assert!(LOSSY.iter().all(|id| !LOSSLESS.contains(id)));
+        assert_eq!([32_013, 32_015, 40_000].map(is_lossy), [Some(true), Some(false), None]);
     }
 
     #[test]

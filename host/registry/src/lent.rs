@@ -65,6 +65,7 @@ impl Lent {
                 info.zarr_v3 = known.zarr_v3.clone();
                 info.has_working_params = known.has_working_params;
                 info.has_checksum = known.has_checksum;
+                info.lossy = known.lossy;
             }
             Speech::Json(half) => {
                 info.numcodecs = Cow::Owned(vec![half.codec_id().into()]);
@@ -151,6 +152,10 @@ impl CodecConfig for LentConfig {
             (Spoken::Unspoken, _) => own(&self.to_params()?),
             (Spoken::Codec(config), _) => {
                 let bound = config.bind(input, env)?;
+                if !are_the_filters(&bound.working, &**config, input, env) {
+                    // Words that only the speaker knows, so it runs itself.
+                    return Ok(BoundStage { stored: self.stored(Spoken::Codec(bound.stored)), ..bound });
+                }
                 let coder = self.filter.coder(&bound.working)?;
                 let output = match bound.output {
                     // A format that fixes its length fixes it for every program; a bound is of one encoder.
@@ -165,6 +170,7 @@ impl CodecConfig for LentConfig {
                         stored: Arc::new(self.clone()),
                         coder: self.filter.coder(&working)?,
                         output: Repr::Bytes { size: Size::Unknown },
+                        lossy: self.filter.info().lossy,
                         working,
                     },
                     None => own(&config.to_params())?,
@@ -192,6 +198,16 @@ impl LentConfig {
         };
         Arc::new(Self { filter: self.filter.clone(), spoken, params })
     }
+}
+
+/// Whether words are those of the HDF5 filter. In Zarr v3 a codec may have other words (zfp's describe the field without
+/// the header that the filter reads); everywhere else there is nothing but the filter's.
+fn are_the_filters(words: &[u32], config: &dyn CodecConfig, input: &Repr, env: &Env) -> bool {
+    if env.container != Container::ZarrV3 {
+        return true;
+    }
+    let in_v2 = Env { container: Container::ZarrV2, ..env.clone() };
+    config.bind(input, &in_v2).is_ok_and(|bound| bound.working == words)
 }
 
 fn numcodecs_only(dialect: Dialect, info: &CodecInfo) -> Result<(), CodecError> {
@@ -253,6 +269,7 @@ mod tests {
                 stored: Arc::new(Words(self.0.clone())),
                 working: self.0.clone(),
                 output: Repr::Bytes { size: Size::Unknown },
+                lossy: None,
                 coder: Arc::new(Words(self.0.clone())),
             })
         }
@@ -282,7 +299,7 @@ mod tests {
 
     /// A filter that takes its words as they are, with the built-in half of this id.
     fn lent(id: u32) -> Lent {
-        let half = JSON_HALVES.iter().find(|half| half.filter_id() == id).unwrap();
+        let half = JSON_HALVES.iter().find(|half| half.filter_id() == id).unwrap_or(&JSON_HALVES[0]);
         let info = CodecInfo {
             name: "HDF5 filter".into(),
             summary: "made up".into(),
@@ -291,8 +308,84 @@ mod tests {
             zarr_v3: vec![].into(),
             has_working_params: false,
             has_checksum: false,
+            lossy: Some(false),
         };
         Lent::new(Arc::new(Filter(info)), Speech::Json(*half))
+    }
+
+    /// A codec with a word for each container, whose coder says that it is this one's.
+    #[derive(Debug)]
+    struct Speaker {
+        info: CodecInfo,
+        in_v3: u32,
+    }
+
+    #[derive(Debug)]
+    struct Spoke(u32);
+
+    impl CodecType for Speaker {
+        fn info(&self) -> &CodecInfo {
+            &self.info
+        }
+
+        fn parse_json(
+            &self,
+            _: Dialect,
+            _: &Map<String, Value>,
+            _: &mut Vec<String>,
+        ) -> Result<Arc<dyn CodecConfig>, CodecError> {
+            Ok(Arc::new(Spoke(self.in_v3)))
+        }
+
+        fn parse_params(&self, _: &[u32]) -> Result<Arc<dyn CodecConfig>, CodecError> {
+            Ok(Arc::new(Spoke(self.in_v3)))
+        }
+
+        fn coder(&self, _: &[u32]) -> Result<Arc<dyn AnyCoder>, CodecError> {
+            Err(CodecError::unsupported("made up"))
+        }
+    }
+
+    impl CodecConfig for Spoke {
+        fn to_json(&self, _: Dialect) -> Result<Map<String, Value>, CodecError> {
+            Ok(Map::new())
+        }
+
+        fn to_params(&self) -> Result<Vec<u32>, CodecError> {
+            Ok(vec![self.0])
+        }
+
+        fn bind(&self, _: &Repr, env: &Env) -> Result<BoundStage, CodecError> {
+            let word = if env.container == Container::ZarrV3 { self.0 } else { 1 };
+            Ok(BoundStage {
+                stored: Arc::new(Spoke(self.0)),
+                working: vec![word],
+                output: Repr::Bytes { size: Size::AtMost(7) },
+                lossy: None,
+                coder: Arc::new(Words(vec![99])),
+            })
+        }
+    }
+
+    #[test]
+    fn words_that_only_the_speaker_knows_never_reach_the_filter() {
+        let runs_itself = |in_v3: u32, container| {
+            let speaker = Speaker { info: lent(32_013).info, in_v3 };
+            let filter = Arc::new(Filter(speaker.info.clone()));
+            let lent = Lent::new(filter, Speech::Codec(Held::Shared(Arc::new(speaker))));
+            let dialect = if container == Container::ZarrV3 { Dialect::ZarrV3 } else { Dialect::Numcodecs };
+            let config = lent.parse_json(dialect, &Map::new(), &mut Vec::new()).unwrap();
+            let env = env(container);
+            let bound = config.bind(&env.chunk(), &env).unwrap();
+            // The filter's coder has the words themselves, and its output no bound.
+            let own = format!("{:?}", bound.coder).contains("99");
+            assert_eq!(own, matches!(bound.output, Repr::Bytes { size: Size::AtMost(7) }));
+            own
+        };
+        assert!(runs_itself(2, Container::ZarrV3));
+        assert!(!runs_itself(1, Container::ZarrV3));
+        assert!(!runs_itself(2, Container::ZarrV2));
+        assert!(!runs_itself(2, Container::Hdf5));
     }
 
     fn env(container: Container) -> Env {

@@ -13,6 +13,7 @@ mod care;
 mod filter_call;
 mod foreign;
 mod half;
+mod imports;
 mod libhdf5;
 mod libnetcdf;
 mod local;
@@ -37,6 +38,7 @@ use ncz_codec::CodecError;
 use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
 use ncz_codec::abi::{hdf5, nczarr};
 use ncz_codec::export::root_module;
+use ncz_h5shim::Caller;
 
 pub use bound::Bound;
 pub use foreign::ForeignCodec;
@@ -65,7 +67,9 @@ pub struct Library {
     exports: Exports,
     /// Whom it asks, and where that is found if it is not reached through the library itself.
     bound: Bound,
-    global: Option<ManuallyDrop<RawLibrary>>,
+    elsewhere: Option<ManuallyDrop<RawLibrary>>,
+    /// By which it is called, where this program answers what it asks.
+    caller: OnceLock<Caller>,
     libhdf5: OnceLock<Result<Libhdf5, String>>,
     /// Whether its filter is known to run in many threads at once.
     is_parallel: OnceLock<bool>,
@@ -178,18 +182,18 @@ pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, Loa
     let library = slot.get_or_init(|| {
         // SAFETY: the handle is the loader's, taken from `raw` above, and never closed.
         let raw = unsafe { RawLibrary::from_raw(handle) };
-        let Binding { bound, is_global } = if is_copy { Binding::COPY } else { bound::bind(&raw, &exports) };
-        let global = is_global.then(RawLibrary::this);
+        let Binding { bound, elsewhere } =
+            if is_copy { Binding::COPY } else { bound::bind(&raw, handle, &exports) };
         let shared = match is_copy {
             // Copies may need the same libraries of other kinds.
             true => Some(open_copy as *const () as usize),
             false => {
-                let asked = global.as_ref().unwrap_or(&raw);
+                let asked = elsewhere.as_ref().unwrap_or(&raw);
                 SHARED.into_iter().find_map(|name| address(asked, name)).map(|address| address as usize)
             }
         };
         let calls = OPEN.lock().unwrap_or_else(PoisonError::into_inner).lock(shared);
-        Arc::new(Library::with(path, raw, exports, (bound, global), calls))
+        Arc::new(Library::with(path, raw, exports, (bound, elsewhere), calls))
     });
     Ok(Arc::clone(library))
 }
@@ -286,7 +290,7 @@ impl Library {
         path: PathBuf,
         raw: RawLibrary,
         exports: Exports,
-        (bound, global): (Bound, Option<RawLibrary>),
+        (bound, elsewhere): (Bound, Option<RawLibrary>),
         calls: Arc<Mutex<()>>,
     ) -> Self {
         let mut library = Self {
@@ -294,7 +298,8 @@ impl Library {
             raw: ManuallyDrop::new(raw),
             exports,
             bound,
-            global: global.map(ManuallyDrop::new),
+            elsewhere: elsewhere.map(ManuallyDrop::new),
+            caller: OnceLock::new(),
             libhdf5: OnceLock::new(),
             is_parallel: OnceLock::new(),
             hdf5: None,
@@ -372,14 +377,40 @@ impl Library {
         Some(unsafe { Table::take(entry()) })
     }
 
-    /// The loader's handle, by which the libraries that it needs are reached too.
-    fn raw(&self) -> &RawLibrary {
-        &self.raw
+    /// Where the libhdf5 or libnetcdf is found that it asks.
+    fn asked(&self) -> &RawLibrary {
+        self.elsewhere.as_deref().unwrap_or(&self.raw)
+    }
+
+    /// By which its functions are called, so that it finds the functions of this program if it looks who calls. None
+    /// where it asks another library, or this system has no callers.
+    ///
+    /// # Errors
+    /// No caller can be made now. That is not kept: memory or files may be there the next time.
+    fn caller(&self) -> Result<Option<Caller>, ncz_h5shim::Error> {
+        match self.bound {
+            Bound::Hdf5(_) | Bound::Netcdf(_) => Ok(None),
+            Bound::Nothing | Bound::Shim | Bound::Nobody(_) => self.caller_made(Caller::new),
+        }
+    }
+
+    fn caller_made(
+        &self,
+        make: impl FnOnce() -> Result<Caller, ncz_h5shim::Error>,
+    ) -> Result<Option<Caller>, ncz_h5shim::Error> {
+        if let Some(caller) = self.caller.get() {
+            return Ok(Some(*caller));
+        }
+        match make() {
+            Ok(caller) => Ok(Some(*self.caller.get_or_init(|| caller))),
+            Err(ncz_h5shim::Error::Unsupported) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The libhdf5 that it asks. Who calls it holds the lock of [`one_call`](Self::one_call).
     fn libhdf5(&self) -> Result<(&Libhdf5, &RawLibrary), CodecError> {
-        let raw = self.global.as_deref().unwrap_or(&self.raw);
+        let raw = self.asked();
         match self.libhdf5.get_or_init(|| Libhdf5::new(raw)) {
             Ok(libhdf5) => Ok((libhdf5, raw)),
             Err(reason) => Err(CodecError::unsupported(reason.clone())),
@@ -399,25 +430,25 @@ impl Library {
     /// Forgets what the library said before on the error stack that it uses.
     fn forget_words(&self) {
         match &self.bound {
-            Bound::Shim => drop(ncz_h5shim::take_errors()),
+            Bound::Shim | Bound::Nothing => drop(ncz_h5shim::take_errors()),
             // Whatever is said before libhdf5 was first asked by us is not ours.
             Bound::Hdf5(_) | Bound::Netcdf(_) => {
                 if let Ok((libhdf5, _)) = self.libhdf5() {
                     libhdf5.clear();
                 }
             }
-            Bound::Nothing | Bound::Nobody(_) => {}
+            Bound::Nobody(_) => {}
         }
     }
 
     /// Takes what the library said on the error stack that it uses.
     fn take_words(&self) -> Vec<String> {
         match &self.bound {
-            Bound::Shim => ncz_h5shim::take_errors(),
+            Bound::Shim | Bound::Nothing => ncz_h5shim::take_errors(),
             Bound::Hdf5(_) | Bound::Netcdf(_) => {
                 self.libhdf5().map(|(libhdf5, _)| libhdf5.said()).unwrap_or_default()
             }
-            Bound::Nothing | Bound::Nobody(_) => Vec::new(),
+            Bound::Nobody(_) => Vec::new(),
         }
     }
 

@@ -34,14 +34,23 @@ pub(crate) fn explain(wanted: Wanted, report: &Report) -> NotFound {
     })
 }
 
-/// Halves and refused libraries that would have served.
+/// Halves and refused libraries that would have served. What is wrong with several is told once.
 pub(crate) fn near_misses(wanted: &Wanted, filter: Option<&Filter>, report: &Report) -> Vec<NearMiss> {
-    let mut misses: Vec<_> = report
-        .files()
-        .filter_map(|file| Some(NearMiss { path: file.path.clone(), reason: near(wanted, filter, file)? }))
-        .collect();
+    let mut misses: Vec<(NearMiss, usize)> = Vec::new();
+    for file in report.files() {
+        let Some(reason) = near(wanted, filter, file) else { continue };
+        match misses.iter_mut().find(|(miss, _)| miss.reason == reason) {
+            Some((_, others)) => *others += 1,
+            None => misses.push((NearMiss { path: file.path.clone(), reason }, 0)),
+        }
+    }
     misses.truncate(MOST_NAMED);
-    misses
+    let told = |(miss, others): (NearMiss, usize)| match others {
+        0 => miss,
+        1 => NearMiss { reason: format!("{}; so it is with 1 other file", miss.reason), ..miss },
+        _ => NearMiss { reason: format!("{}; so it is with {others} other files", miss.reason), ..miss },
+    };
+    misses.into_iter().map(told).collect()
 }
 
 fn near(wanted: &Wanted, filter: Option<&Filter>, file: &FileReport) -> Option<String> {
@@ -66,6 +75,11 @@ fn near(wanted: &Wanted, filter: Option<&Filter>, file: &FileReport) -> Option<S
 }
 
 fn remedy(wanted: &Wanted, filter: Option<&Filter>, off: Option<SwitchedOff>) -> String {
+    if let Wanted::Name(_, name) = wanted
+        && let Some(text) = known::without_codec(name)
+    {
+        return text.to_owned();
+    }
     match off {
         Some(SwitchedOff::Request) => return "allow plugins to search for it".into(),
         Some(SwitchedOff::Preload) => return "unset HDF5_PLUGIN_PRELOAD to search for it".into(),

@@ -14,6 +14,7 @@ use crate::entry::{CodecOrigin, Face};
 use crate::known;
 use crate::load::Bound;
 use crate::search_path::{Folder, SwitchedOff};
+use crate::spec::NUMCODECS_PREFIX;
 use crate::symbols::{Asks, Needed};
 use crate::trust::TrustNote;
 
@@ -132,6 +133,8 @@ pub struct CodecReport {
     pub numcodecs: Vec<String>,
     /// The names in Zarr v3.
     pub zarr_v3: Vec<String>,
+    /// Whether the one in use may give other values back than it got; `None`: not known, or none is in use.
+    pub lossy: Option<bool>,
     /// All candidates, in the order of preference.
     pub candidates: Vec<CandidateReport>,
 }
@@ -229,8 +232,14 @@ impl CodecReport {
             return self.id == Some(id);
         }
         let named = |names: &[String]| names.iter().any(|name| name == query);
+        // As Zarr v3 spells a codec that has only an id of numcodecs.
+        let lent = || self.numcodecs.iter().any(|id| query.strip_prefix(NUMCODECS_PREFIX) == Some(id));
         let listed = || known::by_name(query).is_some_and(|filter| self.id == Some(filter.id));
-        self.name.eq_ignore_ascii_case(query) || named(&self.numcodecs) || named(&self.zarr_v3) || listed()
+        self.name.eq_ignore_ascii_case(query)
+            || named(&self.numcodecs)
+            || named(&self.zarr_v3)
+            || lent()
+            || listed()
     }
 
     fn to_json(&self) -> Value {
@@ -239,6 +248,7 @@ impl CodecReport {
             "name": self.name,
             "numcodecs": self.numcodecs,
             "zarr_v3": self.zarr_v3,
+            "lossy": self.lossy,
             "candidates": self.candidates.iter().map(CandidateReport::to_json).collect::<Vec<_>>(),
         })
     }

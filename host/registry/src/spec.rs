@@ -263,9 +263,11 @@ pub fn stored_codec_json(
         let id = info.numcodecs.first().filter(|_| dialect == Dialect::ZarrV3)?;
         Some((format!("{NUMCODECS_PREFIX}{id}"), Dialect::Numcodecs))
     };
-    let (name, spelling) = own
-        .or_else(lent)
-        .ok_or_else(|| unwritable(CodecError::unsupported(format!("the codec has no {dialect} name"))))?;
+    let Some((name, spelling)) = own.or_else(lent) else {
+        // The codec itself knows best what to take in its place.
+        let nameless = || CodecError::unsupported(format!("the codec has no {dialect} name"));
+        return Err(unwritable(config.to_json(dialect).err().unwrap_or_else(nameless)));
+    };
     Ok(codec_json(dialect, &name, config.to_json(spelling).map_err(unwritable)?))
 }
 

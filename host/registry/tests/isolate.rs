@@ -19,6 +19,8 @@ use ncz_test_support::{build_plugins, plugin, program, python, run, workspace_ro
 
 #[path = "isolate/chunks.rs"]
 mod chunks; // other people's plugins
+#[path = "isolate/ours.rs"]
+mod ours; // our own plugins by their C faces
 
 /// The filter of `faulty.c`.
 const FAULTY: u32 = 40_400;

@@ -1,5 +1,5 @@
-//! The chains to try: every codec of the registry that is known to be lossless, at its sensible settings, by itself
-//! and behind a shuffle.
+//! The chains to try: every codec of the registry that says that it is lossless, at its sensible settings where those are
+//! known, by itself and behind a shuffle.
 
 use ncz_codec::Dialect;
 use ncz_nczarr::{Dataset, Kind, Variable};
@@ -98,7 +98,7 @@ const BLOSC: &[(u8, &str, u32)] = &[
     (7, "zstd", 9),
 ];
 
-/// Codecs that make nothing smaller by themselves, or lose digits.
+/// Codecs that make nothing smaller by themselves.
 const NO_COMPRESSORS: &[(Option<u32>, &str)] = &[
     (Some(2), "shuffle"),
     (Some(3), "fletcher32"),
@@ -106,12 +106,13 @@ const NO_COMPRESSORS: &[(Option<u32>, &str)] = &[
     (None, "crc32"),
     (None, "adler32"),
     (None, "jenkins_lookup3"),
+    (None, "astype"),
     (None, "delta"),
     (None, "packbits"),
-    (None, "bitround"),
-    (None, "fixedscaleoffset"),
-    (None, "quantize"),
 ];
+
+/// How long codecs are thought to take of which nothing is known.
+const UNKNOWN: u8 = 5;
 
 /// The shuffle that goes before, for variables that it suits.
 struct Shuffles {
@@ -156,14 +157,24 @@ impl Candidates {
                 continue;
             }
             let known = LOSSLESS.iter().find(|known| is(codec, known.id, known.names));
-            let reason = match known {
-                Some(known) if is_storable(codec) => {
+            let reason = match (known, codec.lossy) {
+                (None, Some(true)) => {
+                    "it is lossy: what comes back may be other values; named among the chains to try besides, it is tried"
+                        .to_owned()
+                }
+                (None, None) => "it does not say whether it is lossless; named among the chains to try besides, it is \
+                     tried"
+                    .to_owned(),
+                _ if !is_storable(codec) => {
+                    format!("{dialect} metadata have no name for it: no library gives its codec half")
+                }
+                (Some(known), _) => {
                     known.chains(&shuffles, &mut texts);
                     continue;
                 }
-                Some(_) => format!("{dialect} metadata have no name for it: no library gives its codec half"),
-                None => {
-                    "a codec does not say whether it is lossless, and this one is not known to be".to_owned()
+                (None, Some(false)) => {
+                    texts.extend(by_default(codec, &shuffles));
+                    continue;
                 }
             };
             candidates.left_out.push(LeftOut { chain: codec.name.clone(), reason });
@@ -225,6 +236,20 @@ impl Known {
             }
         }
     }
+}
+
+/// A codec of which no more is known than that it is lossless, with what it takes by default.
+fn by_default(codec: &CodecReport, shuffles: &Shuffles) -> Vec<(u8, String)> {
+    let text = match (codec.id, codec.numcodecs.first()) {
+        (Some(id), _) => id.to_string(),
+        (None, Some(name)) => serde_json::json!({"id": name}).to_string(),
+        (None, None) => serde_json::json!({"name": codec.zarr_v3.first()}).to_string(),
+    };
+    let mut texts = vec![(UNKNOWN, text.clone())];
+    if shuffles.bytes {
+        texts.push((UNKNOWN, before(&["shuffle", r#"{"id":"shuffle","elementsize":0}"#], &text)));
+    }
+    texts
 }
 
 /// A codec before another, in the form of the other: text or JSON.

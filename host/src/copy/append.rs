@@ -8,9 +8,7 @@ use ncz_nczarr::{
 };
 
 use super::strings::AnyRoute;
-use super::{
-    CopyError, CopyOptions, CopySummary, LeftOut, Lost, Phase, Progress, Resources, Unread, run, shape,
-};
+use super::{CopyError, CopyOptions, CopySummary, LeftOut, Lost, Progress, Resources, Unread, run, shape};
 
 /// Attributes that give numbers their meaning: where they differ, the same number means another thing.
 const MEANING: [&str; 10] = [
@@ -46,7 +44,8 @@ struct Plan {
 /// their meaning (`units`, `calendar`, `scale_factor` ...) must be the same.
 ///
 /// Of the options the selection, memory and [`verify`](CopyOptions::verify) count. A slab of the dimension is the
-/// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow.
+/// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify where a
+/// codec of the target is lossy, its old records have to be whole chunks ([`CopyError::Unverifiable`]).
 ///
 /// # Errors
 /// See [`CopyError`]. Until the very end the target has its old length, whatever happens; if the last step fails it
@@ -61,6 +60,9 @@ pub fn append(
     options.selection.check(source.hierarchy())?;
     let lost = options.selection.unreadable(source)?;
     let plan = Plan::make(source, &target, dimension, options, &lost)?;
+    if options.verify {
+        plan.check_verifiable(&target)?;
+    }
     let started = Instant::now();
     let (store, session) = (target.store().clone(), target.session().clone());
     let is_pure = !target.hierarchy().format.is_nczarr();
@@ -146,6 +148,24 @@ impl Plan {
         Ok(Self { variables, old: to.len, records })
     }
 
+    /// Refuses chunks of a lossy codec with records of both sides: what it makes of them cannot be made once more, since
+    /// the old ones are gone by then.
+    fn check_verifiable(&self, target: &Dataset) -> Result<(), CopyError> {
+        for (path, axis) in &self.variables {
+            let variable = target.hierarchy().variable(path).map_err(DataError::from)?;
+            let chunk = variable.chunk_shape[*axis];
+            let shares = self.records > 0 && !self.old.is_multiple_of(chunk);
+            if !shares || variable.dtype.is_variable_length() {
+                continue;
+            }
+            if let Some(codec) = target.array(path)?.chain().lossy().next() {
+                let (path, codec) = (path.clone(), codec.name.to_string());
+                return Err(CopyError::Unverifiable { path, codec, len: self.old, chunk });
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the variables longer, in memory; what stands behind their ends becomes fill.
     fn grow(&self, target: &mut Dataset) -> Result<(), DataError> {
         for (path, axis) in &self.variables {
@@ -175,12 +195,14 @@ impl Plan {
             let window = options.selection.window(original).behind(*axis, self.old);
             routes.push(AnyRoute::new(source, target, original, window, resources)?);
         }
-        let variables = run(&routes, progress)?;
+        let mut variables = run(&routes, progress)?;
+        for (summary, (path, axis)) in variables.iter_mut().zip(&self.variables) {
+            let chunk = target.hierarchy().variable(path).map_err(DataError::from)?.chunk_shape[*axis];
+            let is_lossy = !summary.lossy.is_empty() && self.records > 0;
+            summary.encoded_again = if is_lossy { self.old % chunk } else { 0 };
+        }
         if options.verify {
-            progress.begin(Phase::Verify, super::total(&routes));
-            for route in &routes {
-                route.verify(progress)?;
-            }
+            super::verify(&routes, &mut variables, progress)?;
         }
         Ok(variables)
     }

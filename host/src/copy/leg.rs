@@ -1,5 +1,6 @@
 //! One way of the elements of a variable: from chunks of one array to those of another.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ncz_nczarr::{Array, DataError, Elements, Slab, Worker, Written};
@@ -8,7 +9,7 @@ use ncz_store::{Key, Store, StoreError};
 use super::route::advance;
 use super::tasks::{Crew, Tiles, for_each};
 use super::window::Window;
-use super::{CopyError, Progress};
+use super::{CopyError, Progress, Verified};
 
 /// What is moved, and by whom.
 #[derive(Debug)]
@@ -48,6 +49,14 @@ pub(super) struct Moved {
 
 /// Fails when the copy is to stop.
 type Stop<'a> = dyn Fn() -> Result<(), CopyError> + 'a;
+
+/// What tells changes of lossy codecs from faults of others.
+pub(super) struct Twins<'a> {
+    /// The stages of the target's chain from the first lossy codec to the last.
+    pub(super) lossy: Range<usize>,
+    /// Makes an empty array like the target that has so many of its codecs.
+    pub(super) make: Box<dyn Fn(usize) -> Result<Array, DataError> + Sync + 'a>,
+}
 
 /// The buffers that one thread works with. They go when the variable is done, so that memory does not grow
 /// with the number of variables.
@@ -92,23 +101,41 @@ impl<'a> Leg<'a> {
         Ok(Moved { before, after, decoded, chunks })
     }
 
-    /// Decodes both sides and compares.
-    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+    /// Decodes both sides and compares; where they differ, with what comes back from `twins`.
+    pub(super) fn verify(
+        &self,
+        twins: Option<&Twins<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Verified, CopyError> {
+        let repeated = AtomicU64::new(0);
+        let stop = || advance(progress, 0);
         for_each(
             self.crew,
             self.tiles.len(),
             || self.lane(self.crew.one_by_one),
             |lane, position| {
-                let slabs = self.slabs(&self.tiles.index(position));
-                if !lane.agree(&slabs, &|| advance(progress, 0))? {
-                    return Err(CopyError::Verify {
-                        path: self.target.path().to_owned(),
-                        start: slabs.1.start().to_vec(),
-                    });
+                let index = self.tiles.index(position);
+                let slabs = self.slabs(&index);
+                if !lane.agree(&slabs, &stop)? {
+                    let repeats = match twins {
+                        Some(twins) => lane.repeats(twins, self.way, (&index, &slabs), &stop)?,
+                        None => false,
+                    };
+                    if !repeats {
+                        return Err(CopyError::Verify {
+                            path: self.target.path().to_owned(),
+                            start: slabs.1.start().to_vec(),
+                        });
+                    }
+                    repeated.fetch_add(1, Ordering::Relaxed);
                 }
                 advance(progress, self.tile_bytes())
             },
-        )
+        )?;
+        Ok(match repeated.into_inner() {
+            0 => Verified::Same,
+            boxes => Verified::Repeated { boxes, of: self.tiles.len() },
+        })
     }
 
     /// Bytes of decoded data to move, at most.
@@ -237,6 +264,49 @@ impl Lane<'_> {
         Self::read(self.target, self.spread, &mut self.writer, to, &mut self.theirs)?;
         turn(self.source, self.target, &mut self.ours);
         Ok(self.ours == self.theirs)
+    }
+
+    /// Whether what differs between the two parts that were read last is the work of lossy codecs: those ahead of them
+    /// give back the original, and those up to the last of them give what the target gives.
+    fn repeats(
+        &self,
+        twins: &Twins<'_>,
+        way: Way,
+        tile: (&[u64], &(Slab, Slab)),
+        stop: &Stop<'_>,
+    ) -> Result<bool, CopyError> {
+        let Range { start, end } = twins.lossy;
+        let gives_back = start == 0 || self.again(&(twins.make)(start)?, way, tile, stop)? == self.ours;
+        Ok(gives_back && self.again(&(twins.make)(end)?, way, tile, stop)? == self.theirs)
+    }
+
+    /// What comes back of a tile of the original from an empty array like the target.
+    fn again(
+        &self,
+        twin: &Array,
+        way: Way,
+        (index, slabs): (&[u64], &(Slab, Slab)),
+        stop: &Stop<'_>,
+    ) -> Result<Vec<u8>, CopyError> {
+        let mut lane = Lane {
+            source: self.source,
+            target: twin,
+            reader: self.source.worker(),
+            writer: twin.worker(),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            spread: self.spread,
+        };
+        match way {
+            // Nothing was encoded.
+            Way::Unchanged => return Ok(Vec::new()),
+            Way::Recode => lane.recode(index, stop)?,
+            Way::Rechunk => lane.rechunk(slabs, stop)?,
+        };
+        let Lane { mut writer, ours: mut out, spread, .. } = lane;
+        resize(&mut out, self.theirs.len(), twin)?;
+        Self::read(twin, spread, &mut writer, &slabs.1, &mut out)?;
+        Ok(out)
     }
 }
 

@@ -1,16 +1,17 @@
 //! The way that the chunks of one variable take.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
+use std::sync::Arc;
 
 use ncz_nczarr::{Array, DataError, Dataset, Dtype, Session, Variable};
-use ncz_store::Store;
+use ncz_store::{MemoryStore, Store};
 
-use super::leg::{Leg, Way, array_bytes};
+use super::leg::{Leg, Twins, Way, array_bytes};
 use super::shape::{self, Axis, Exchange};
 use super::tasks::{Crew, Tiles};
 use super::window::Window;
-use super::{CopyError, Progress, Resources, VariableSummary, scratch};
+use super::{CopyError, Progress, Resources, VariableSummary, Verified, scratch};
 
 /// A variable on its way.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct Route<'a> {
     tiles: Tiles,
     /// Where pieces are made first.
     pieces: Option<Pieces>,
+    /// What is made, where a codec on the way is lossy, and the stages from the first of these to the last.
+    lossy: Option<(Variable, Range<usize>)>,
 }
 
 /// The first of two passes.
@@ -89,6 +92,8 @@ impl<'a> Route<'a> {
             _ => None,
         };
         let tiles = tiles(&tile)?;
+        let lossy = to.chain().lossy_stages().filter(|_| way != Way::Unchanged);
+        let lossy = lossy.map(|stages| (planned.clone(), stages));
         Ok(Self {
             source: from,
             target: to,
@@ -101,6 +106,7 @@ impl<'a> Route<'a> {
             tile,
             tiles,
             pieces,
+            lossy,
         })
     }
 
@@ -126,19 +132,42 @@ impl<'a> Route<'a> {
         Ok(VariableSummary {
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
+            lossy: match self.way {
+                Way::Unchanged => Vec::new(),
+                Way::Recode | Way::Rechunk => {
+                    self.target.chain().lossy().map(|info| info.name.to_string()).collect()
+                }
+            },
+            encoded_again: 0,
             unchanged: self.way == Way::Unchanged,
             decoded: moved.decoded,
             before: (self.way != Way::Rechunk && !self.resources.keep).then_some(moved.before),
             after: moved.after,
             chunks: moved.chunks,
+            verified: None,
         })
     }
 
-    /// Decodes both sides and compares.
-    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
-        // Both sides decoded, and a chunk as stored.
-        let leg = self.leg(&self.source, &self.window, 3);
-        Leg { crew: self.crew_of(3, true), keep: false, ..leg }.verify(progress)
+    /// Decodes both sides and compares; where a codec is lossy, what it changed has to be what it changes again.
+    ///
+    /// A chunk that has elements from elsewhere, as of records from before, cannot be made again: where a codec is
+    /// lossy there must be none.
+    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
+        // Both sides decoded, and a chunk as stored; the same again of what is lossy.
+        let copies = if self.lossy.is_some() { 5 } else { 3 };
+        let leg = self.leg(&self.source, &self.window, copies);
+        let twins = self.lossy.as_ref().map(|(variable, stages)| Twins {
+            lossy: stages.clone(),
+            make: Box::new(|stages| self.twin(variable, stages)),
+        });
+        Leg { crew: self.crew_of(copies, true), keep: false, ..leg }.verify(twins.as_ref(), progress)
+    }
+
+    /// An array like the target with the first codecs of its chain, in memory and empty.
+    fn twin(&self, variable: &Variable, stages: usize) -> Result<Array, DataError> {
+        let store = Arc::new(MemoryStore::new("what was encoded once more"));
+        let (chain, pool) = (self.target.chain().first_stages(stages), self.session.pool.clone());
+        Array::new(store, variable, self.target.stored_shape().to_vec(), chain, pool)
     }
 
     /// From the original to pieces.

@@ -12,7 +12,7 @@ use super::leg::kept;
 use super::route::{Route, advance, axes};
 use super::tasks::{Crew, Tiles, for_each};
 use super::window::Window;
-use super::{CopyError, Progress, Resources, VariableSummary, shape};
+use super::{CopyError, Progress, Resources, VariableSummary, Verified, shape};
 
 /// What a string is thought to take in memory.
 const STRING_BYTES: u64 = 64;
@@ -56,7 +56,7 @@ impl<'a> AnyRoute<'a> {
     }
 
     /// Decodes both sides and compares.
-    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
         match self {
             Self::Chunks(route) => route.verify(progress),
             Self::Strings(route) => route.verify(progress),
@@ -148,6 +148,8 @@ impl<'a> StringRoute<'a> {
         )?;
         let after = stored.into_inner();
         Ok(VariableSummary {
+            lossy: Vec::new(),
+            encoded_again: 0,
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
             unchanged: self.unchanged,
@@ -155,10 +157,11 @@ impl<'a> StringRoute<'a> {
             before: self.unchanged.then_some(after),
             after,
             chunks: chunks.into_inner(),
+            verified: None,
         })
     }
 
-    fn verify(&self, progress: &dyn Progress) -> Result<(), CopyError> {
+    fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
         for_each(
             self.crew,
             self.tiles.len(),
@@ -178,7 +181,8 @@ impl<'a> StringRoute<'a> {
                 }
                 advance(progress, self.tile_len())
             },
-        )
+        )?;
+        Ok(Verified::Same)
     }
 
     /// Copies the stored bytes of a chunk; how many strings are in them is not looked at.

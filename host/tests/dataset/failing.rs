@@ -264,12 +264,22 @@ impl Store for Flipping {
 
 #[test]
 fn verifying_finds_every_chunk_that_was_stored_wrongly() {
+    for codec in ["[]", r#"{"id":"bitround","keepbits":3}"#] {
+        find_every_chunk(codec);
+    }
+}
+
+/// Stores each chunk wrongly in turn; one variable has another codec.
+fn find_every_chunk(codec: &str) {
     let folder = groups();
     let source = open_file(folder.path());
+    let mut options = options();
+    let plan = VariablePlan { codecs: Codecs::Spec(spec(codec)), chunks: Some(vec![1, 3, 4]) };
+    options.variables.insert("/temp".to_owned(), plan);
     let attempt = |at, verify| {
         let inner = MemoryStore::new("target");
         let store = Arc::new(Flipping { inner, at, chunks: AtomicU64::new(0) });
-        let result = copy(&source, store.clone(), &CopyOptions { verify, ..options() }, &());
+        let result = copy(&source, store.clone(), &CopyOptions { verify, ..options.clone() }, &());
         (result, store.chunks.load(Ordering::Relaxed))
     };
     let chunks = attempt(u64::MAX, true).1;

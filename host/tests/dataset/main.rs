@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
 mod helpers;
+mod made_up;
 
 // Damaged chunks are errors of the chain.
 mod damage;
@@ -14,6 +15,8 @@ mod copying;
 mod copy_parts;
 // Records are appended, and interrupted copies go on.
 mod copy_append;
+// What lossy codecs change is verified, and nothing else.
+mod copy_verify;
 // A copy that fails leaves nothing behind.
 mod failing;
 // Shuffles that readers disagree about.

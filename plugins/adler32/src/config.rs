@@ -36,6 +36,7 @@ impl Codec for Adler32 {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = Adler32Coder;

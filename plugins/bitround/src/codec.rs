@@ -1,5 +1,30 @@
 use ncz_codec::number::PIECE;
-use ncz_codec::{CodecError, Coder, Dtype, Kind, Number, Result};
+use ncz_codec::{ByteOrder, CodecError, Coder, Number, Result};
+
+/// Rounds the bits of floating-point numbers of one size.
+macro_rules! round {
+    ($bits:ty, $input:ident, $output:ident, $is_big:ident, $mantissa:ident, $dropped:ident) => {{
+        const SIZE: usize = size_of::<$bits>();
+        const MAGNITUDE: $bits = <$bits>::MAX >> 1;
+        // All bits of the exponent, none of the mantissa.
+        let infinity = MAGNITUDE >> $mantissa << $mantissa;
+        // What is added so that cutting bits off rounds to the nearest, the even one of two.
+        let half = (1 << ($dropped - 1)) - 1;
+        let round = |value: $bits| {
+            let rounded = value.wrapping_add((value >> $dropped & 1) + half) >> $dropped << $dropped;
+            // What leaves its class, a NaN without its payload or a finite number beyond the largest, is kept.
+            let (was, is) = (value & MAGNITUDE, rounded & MAGNITUDE);
+            let is_kept = ((was > infinity) ^ (is > infinity)) | ((was < infinity) ^ (is < infinity));
+            if is_kept { value } else { rounded }
+        };
+        let pairs = $output.as_chunks_mut::<SIZE>().0.iter_mut().zip($input.as_chunks::<SIZE>().0);
+        if $is_big {
+            pairs.for_each(|(room, bytes)| *room = round(<$bits>::from_be_bytes(*bytes)).to_be_bytes());
+        } else {
+            pairs.for_each(|(room, bytes)| *room = round(<$bits>::from_le_bytes(*bytes)).to_le_bytes());
+        }
+    }};
+}
 
 /// Rounds numbers when it encodes; there is nothing to decode.
 #[derive(Debug, Clone, Copy)]
@@ -22,21 +47,18 @@ impl BitRoundCoder {
         }
     }
 
-    fn round_floats(&self, values: &mut [i64]) {
+    /// Rounds the floating-point numbers of `input`, as their bits; `None` where all bits are kept.
+    fn round_floats(&self, input: &[u8], output: &mut [u8]) -> Option<()> {
         let mantissa = Self::mantissa(self.number);
-        let Some(dropped) = mantissa.checked_sub(self.keepbits).filter(|&dropped| dropped > 0) else {
-            return;
-        };
-        let magnitude = i64::MAX >> (64 - 8 * self.number.size());
-        // All bits of the exponent, none of the mantissa.
-        let infinity = magnitude >> mantissa << mantissa;
-        for value in values {
-            let rounded = value.wrapping_add(half_even(*value, dropped)) >> dropped << dropped;
-            // What leaves its class, a NaN without its payload or a finite number beyond the largest, is kept.
-            let was = (*value & magnitude).cmp(&infinity);
-            let is = (rounded & magnitude).cmp(&infinity);
-            *value = if was == is { rounded } else { *value };
+        let dropped = mantissa.checked_sub(self.keepbits).filter(|&dropped| dropped > 0)?;
+        let is_big = self.number.dtype().order == ByteOrder::Big;
+        // One loop for each size: more of the small ones are done at a time.
+        match self.number.size() {
+            2 => round!(u16, input, output, is_big, mantissa, dropped),
+            4 => round!(u32, input, output, is_big, mantissa, dropped),
+            _ => round!(u64, input, output, is_big, mantissa, dropped),
         }
+        Some(())
     }
 
     fn round_integers(&self, values: &mut [i64]) {
@@ -57,11 +79,6 @@ impl BitRoundCoder {
     }
 }
 
-/// What is added so that cutting `dropped` bits off rounds to the nearest, the even one of two.
-fn half_even(bits: i64, dropped: u32) -> i64 {
-    (bits >> dropped & 1) + (1 << (dropped - 1)) - 1
-}
-
 impl Coder for BitRoundCoder {
     type Scratch = ();
 
@@ -75,23 +92,19 @@ impl Coder for BitRoundCoder {
         self.number.count(input.len())?;
         let output =
             output.get_mut(..input.len()).ok_or_else(|| CodecError::output_full(Some(input.len())))?;
-        // The bits of a floating-point number as an integer.
-        let bits = if self.number.is_float() {
-            Number::new(Dtype { kind: Kind::UInt, ..self.number.dtype() })?
-        } else {
-            self.number
-        };
+        if self.number.is_float() {
+            if self.round_floats(input, output).is_none() {
+                output.copy_from_slice(input);
+            }
+            return Ok(input.len());
+        }
         let mut values = [0; PIECE];
-        let size = bits.size();
+        let size = self.number.size();
         for (input, output) in input.chunks(PIECE * size).zip(output.chunks_mut(PIECE * size)) {
             let values = &mut values[..input.len() / size];
-            bits.read_integers(input, values);
-            if self.number.is_float() {
-                self.round_floats(values);
-            } else {
-                self.round_integers(values);
-            }
-            bits.write_integers(values, output);
+            self.number.read_integers(input, values);
+            self.round_integers(values);
+            self.number.write_integers(values, output);
         }
         Ok(input.len())
     }

@@ -26,6 +26,7 @@ impl Codec for BitRound {
         zarr_v3: Cow::Borrowed(NAMES),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = BitRoundCoder;
@@ -94,6 +95,18 @@ impl Codec for BitRound {
     fn coder(working: &[u32]) -> Result<BitRoundCoder> {
         params::check_count("bitround", working, 2, 2)?;
         Ok(BitRoundCoder::new(working[0], Number::from_word(working, 1)?))
+    }
+
+    fn is_lossy(&self, input: &Repr) -> Option<bool> {
+        let number = match input {
+            Repr::Array { dtype, .. } => component(*dtype).ok(),
+            Repr::Bytes { .. } => None,
+        };
+        Some(number.is_none_or(|number| {
+            let bits =
+                if number.is_float() { BitRoundCoder::mantissa(number) } else { 8 * number.size() as u32 };
+            self.keepbits < bits
+        }))
     }
 }
 

@@ -6,7 +6,10 @@
 //!
 //! Between the two stands the block by planes: the first bytes of all elements, then the second bytes, and so on. A
 //! plane is sorted by itself, 64 bytes at a time where it has so many: eight squares of 8 x 8 bits are turned, then
-//! one of 8 x 8 bytes, so that whole words are read and written.
+//! one of 8 x 8 bytes, so that whole words are read and written. [`ffi`] does this with vectors of the machine, where
+//! it has them; for most sizes the planes do not leave the registers then.
+
+use crate::ffi;
 
 /// The largest element whose planes are made by code of its own.
 const EIGHT: usize = 8;
@@ -14,6 +17,34 @@ const EIGHT: usize = 8;
 /// Sorts the bits of `block`, which has elements of `size` bytes, into `rows`; `planes` is room to work in. All three
 /// have one length, a multiple of 8 elements.
 pub(crate) fn sort(size: usize, block: &[u8], planes: &mut [u8], rows: &mut [u8]) {
+    if !ffi::sort(size, block, rows) {
+        sort_by_planes(size, block, planes, rows, |plane, rows| {
+            if !ffi::sort(1, plane, rows) {
+                sort_plane(plane, rows);
+            }
+        });
+    }
+}
+
+/// The inverse of [`sort`].
+pub(crate) fn unsort(size: usize, rows: &[u8], planes: &mut [u8], block: &mut [u8]) {
+    if !ffi::unsort(size, rows, block) {
+        unsort_by_planes(size, rows, planes, block, |rows, plane| {
+            if !ffi::unsort(1, rows, plane) {
+                unsort_plane(rows, plane);
+            }
+        });
+    }
+}
+
+/// [`sort`] with `sort_plane` for each plane.
+fn sort_by_planes(
+    size: usize,
+    block: &[u8],
+    planes: &mut [u8],
+    rows: &mut [u8],
+    sort_plane: impl Fn(&[u8], &mut [u8]),
+) {
     let count = block.len() / size;
     if count == 0 {
         return;
@@ -37,8 +68,14 @@ pub(crate) fn sort(size: usize, block: &[u8], planes: &mut [u8], rows: &mut [u8]
     }
 }
 
-/// The inverse of [`sort`].
-pub(crate) fn unsort(size: usize, rows: &[u8], planes: &mut [u8], block: &mut [u8]) {
+/// The inverse of [`sort_by_planes`].
+fn unsort_by_planes(
+    size: usize,
+    rows: &[u8],
+    planes: &mut [u8],
+    block: &mut [u8],
+    unsort_plane: impl Fn(&[u8], &mut [u8]),
+) {
     let count = rows.len() / size;
     if count == 0 {
         return;
@@ -193,6 +230,22 @@ mod tests {
             sort(size, &block, &mut planes, &mut rows);
             prop_assert!(rows == slow(size, &block));
             unsort(size, &rows, &mut planes, &mut back);
+            prop_assert!(back == block);
+        }
+
+        #[test]
+        fn the_portable_code_makes_the_same(
+            size in prop_oneof![1..20_usize, Just(8_usize), Just(16)],
+            (eights, bytes) in (0..70_usize).prop_flat_map(|eights| {
+                (Just(eights), prop::collection::vec(any::<u8>(), 8 * eights * 20))
+            }),
+        ) {
+            let block = &bytes[..8 * eights * size];
+            let [mut planes, mut rows, mut portable, mut back] = [(); 4].map(|()| vec![0; block.len()]);
+            sort(size, block, &mut planes, &mut rows);
+            sort_by_planes(size, block, &mut planes, &mut portable, sort_plane);
+            prop_assert!(portable == rows);
+            unsort_by_planes(size, &rows, &mut planes, &mut back, unsort_plane);
             prop_assert!(back == block);
         }
     }

@@ -48,6 +48,7 @@ impl Codec for Bitshuffle {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = BitshuffleCoder;

@@ -32,11 +32,10 @@
 //! eight are copied. It has no checksum: truncation is always seen where there is a compressor, other damage not
 //! always.
 
-#![forbid(unsafe_code)]
-
 mod bits;
 mod codec;
 mod config;
+mod ffi;
 
 pub use codec::{BitshuffleCoder, BitshuffleScratch, Compression};
 pub use config::Bitshuffle;

@@ -88,6 +88,7 @@ impl Codec for Blosc {
         zarr_v3: Cow::Borrowed(NAMES),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = BloscCoder;

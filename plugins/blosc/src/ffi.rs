@@ -1,4 +1,4 @@
-//! c-blosc: its context functions, which share nothing between threads, and its two filters.
+//! c-blosc: its context functions, which share nothing between threads.
 
 #![expect(unsafe_code, reason = "calls of the C library c-blosc")]
 
@@ -21,33 +21,6 @@ pub(crate) enum Filter {
     None = 0,
     Byte = 1,
     Bit = 2,
-}
-
-/// Which way a filter works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forward,
-    Back,
-}
-
-// Parts of the library that its header does not show, and the program links all the same.
-unsafe extern "C" {
-    fn blosc_internal_shuffle(typesize: usize, size: usize, from: *const u8, to: *mut u8);
-    fn blosc_internal_unshuffle(typesize: usize, size: usize, from: *const u8, to: *mut u8);
-    fn blosc_internal_bitshuffle(
-        typesize: usize,
-        size: usize,
-        from: *const u8,
-        to: *mut u8,
-        spare: *mut u8,
-    ) -> i32;
-    fn blosc_internal_bitunshuffle(
-        typesize: usize,
-        size: usize,
-        from: *const u8,
-        to: *mut u8,
-        spare: *mut u8,
-    ) -> i32;
 }
 
 /// Refuses blocks for which there is no memory: the library takes twice a block's size and writes to it without a look
@@ -102,33 +75,4 @@ pub(crate) fn decompress(frame: &[u8], output: &mut [u8]) -> i32 {
     unsafe {
         blosc_src::blosc_decompress_ctx(frame.as_ptr().cast(), output.as_mut_ptr().cast(), output.len(), 1)
     }
-}
-
-/// Runs a filter over one block; `to` and `spare` are of the length of `from`. Returns whether it worked.
-pub(crate) fn filter(
-    filter: Filter,
-    direction: Direction,
-    typesize: usize,
-    from: &[u8],
-    to: &mut [u8],
-    spare: &mut [u8],
-) -> bool {
-    assert!(to.len() == from.len() && spare.len() >= from.len() && (1..=255).contains(&typesize));
-    let (from, to, spare, size) = (from.as_ptr(), to.as_mut_ptr(), spare.as_mut_ptr(), from.len());
-    // SAFETY: the three buffers have the length that is passed, as asserted, and do not overlap; the functions take
-    // any alignment, and any length that the assertion lets through.
-    unsafe {
-        match (filter, direction) {
-            (Filter::None, _) => std::ptr::copy_nonoverlapping(from, to, size),
-            (Filter::Byte, Direction::Forward) => blosc_internal_shuffle(typesize, size, from, to),
-            (Filter::Byte, Direction::Back) => blosc_internal_unshuffle(typesize, size, from, to),
-            (Filter::Bit, Direction::Forward) => {
-                return blosc_internal_bitshuffle(typesize, size, from, to, spare) >= 0;
-            }
-            (Filter::Bit, Direction::Back) => {
-                return blosc_internal_bitunshuffle(typesize, size, from, to, spare) >= 0;
-            }
-        }
-    }
-    true
 }

@@ -1,9 +1,10 @@
 //! Frames compressed with snappy, block by block, so that the plugin needs no C++ library.
 
+use ncz_blosc_shuffles::{self as shuffles, Direction};
 use ncz_codec::{CodecError, Result};
 use snap::raw::{Decoder, Encoder};
 
-use crate::ffi::{self, Direction, Filter, Settings};
+use crate::ffi::{Filter, Settings};
 use crate::header::Header;
 
 /// The number of snappy's format in the header.
@@ -72,8 +73,7 @@ pub(crate) fn decode(buffers: &mut Buffers, header: &Header, frame: &[u8], outpu
         buffers.block.resize(to.len(), 0);
         buffers.spare.resize(to.len(), 0);
         unpack(&mut rest, streams, &mut buffers.block)?;
-        let typesize = usize::from(header.typesize);
-        if !ffi::filter(filter, Direction::Back, typesize, &buffers.block, to, &mut buffers.spare) {
+        if !shuffle(filter, Direction::Back, header.typesize, &buffers.block, to, &mut buffers.spare) {
             return Err(damaged());
         }
     }
@@ -89,8 +89,8 @@ fn pack(buffers: &mut Buffers, header: &Header, input: &[u8], output: &mut [u8])
         let filter = header.filter(from.len());
         buffers.block.resize(from.len(), 0);
         buffers.spare.resize(from.len(), 0);
-        let typesize = usize::from(header.typesize);
-        if !ffi::filter(filter, Direction::Forward, typesize, from, &mut buffers.block, &mut buffers.spare) {
+        let typesize = header.typesize;
+        if !shuffle(filter, Direction::Forward, typesize, from, &mut buffers.block, &mut buffers.spare) {
             return Ok(None);
         }
         buffers.packed.resize(snap::raw::max_compress_len(from.len()), 0);
@@ -134,4 +134,21 @@ fn unpack(rest: &mut &[u8], streams: usize, to: &mut [u8]) -> Result<()> {
 
 fn damaged() -> CodecError {
     CodecError::corrupt("a block of the blosc frame is damaged")
+}
+
+/// Runs a filter over one block; all buffers have one length. Returns whether it worked.
+fn shuffle(
+    filter: Filter,
+    direction: Direction,
+    typesize: u8,
+    from: &[u8],
+    to: &mut [u8],
+    spare: &mut [u8],
+) -> bool {
+    match filter {
+        Filter::None => to.copy_from_slice(from),
+        Filter::Byte => shuffles::shuffle(direction, typesize, from, to),
+        Filter::Bit => return shuffles::bitshuffle(direction, typesize, from, to, spare),
+    }
+    true
 }

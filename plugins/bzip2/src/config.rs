@@ -34,6 +34,7 @@ impl Codec for Bzip2 {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = Bzip2Coder;

@@ -35,6 +35,7 @@ impl Codec for Crc32c {
         zarr_v3: Cow::Borrowed(NAMES),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = Crc32cCoder;

@@ -1,8 +1,5 @@
-use std::fmt;
-
 use ncz_codec::{CodecError, Coder, ErrorKind, Result};
-
-use crate::ffi::{Compressor, Decompressor, Refusal};
+use ncz_libdeflate::{Decompressor, Format, Refusal, Tables, bound};
 
 /// Bytes before the deflate data of a zlib stream (RFC 1950, section 2.2).
 const HEADER: usize = 2;
@@ -15,13 +12,6 @@ pub struct DeflateCoder {
     level: i32,
 }
 
-/// The tables of one thread, each made when it is first needed.
-#[derive(Default)]
-pub struct DeflateScratch {
-    compressor: Option<Compressor>,
-    decompressor: Option<Decompressor>,
-}
-
 impl DeflateCoder {
     /// `level` is 0 to 9.
     pub(crate) fn new(level: i32) -> Self {
@@ -30,34 +20,26 @@ impl DeflateCoder {
 }
 
 impl Coder for DeflateCoder {
-    type Scratch = DeflateScratch;
+    type Scratch = Tables;
 
-    fn scratch(&self) -> DeflateScratch {
-        DeflateScratch::default()
+    fn scratch(&self) -> Tables {
+        Tables::default()
     }
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        // Stored blocks of at least 5000 bytes (libdeflate's least) with 5 bytes each, one for the end, and the frame.
-        len.div_ceil(5000).max(1).checked_mul(5)?.checked_add(len)?.checked_add(1 + HEADER + TRAILER + 8)
+        bound(len)
     }
 
-    fn encode(&self, scratch: &mut DeflateScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        // Tables belong to a level, and a thread may pass its scratch from one configuration to another.
-        let compressor = match &mut scratch.compressor {
-            Some(compressor) if compressor.level() == self.level => compressor,
-            other => other.insert(Compressor::new(self.level).ok_or_else(no_memory)?),
-        };
+    fn encode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let compressor = tables.compressor(self.level).ok_or_else(no_memory)?;
         compressor
-            .zlib(input, output)
+            .compress(Format::Zlib, input, output)
             .ok_or_else(|| CodecError::output_full(self.max_encoded_len(input.len())))
     }
 
-    fn decode(&self, scratch: &mut DeflateScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let decompressor = match &mut scratch.decompressor {
-            Some(decompressor) => decompressor,
-            none => none.insert(Decompressor::new().ok_or_else(no_memory)?),
-        };
-        let done = match decompressor.zlib(input, output) {
+    fn decode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let decompressor = tables.decompressor().ok_or_else(no_memory)?;
+        let done = match decompressor.decompress(Format::Zlib, input, output) {
             Ok(done) => done,
             // A cut checksum too can look like more output: the data then seem to end with bits of it.
             Err(Refusal::OutputFull | Refusal::Bad) => return Err(why_not(decompressor, input, output)),
@@ -66,12 +48,6 @@ impl Coder for DeflateCoder {
             0 => Ok(done.written),
             extra => Err(CodecError::trailing(extra)),
         }
-    }
-}
-
-impl fmt::Debug for DeflateScratch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeflateScratch").finish_non_exhaustive()
     }
 }
 
@@ -86,7 +62,7 @@ fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> 
     if second & 0x20 != 0 {
         return CodecError::unsupported("the zlib stream needs a preset dictionary");
     }
-    match decompressor.deflate(body, output) {
+    match decompressor.decompress(Format::Raw, body, output) {
         Ok(done) if body.len() - done.read < TRAILER => {
             CodecError::truncated("the checksum of the zlib stream is cut")
         }

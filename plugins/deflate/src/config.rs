@@ -34,6 +34,7 @@ impl Codec for Deflate {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = DeflateCoder;

@@ -27,9 +27,8 @@
 
 mod codec;
 mod config;
-mod ffi;
 
-pub use codec::{DeflateCoder, DeflateScratch};
+pub use codec::DeflateCoder;
 pub use config::Deflate;
 
 ncz_codec::register!(Deflate);

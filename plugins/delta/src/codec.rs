@@ -1,4 +1,4 @@
-use ncz_codec::number::PIECE;
+use ncz_codec::number::{PIECE, PIECE_BYTES};
 use ncz_codec::{CodecError, Coder, Number, Result};
 
 /// Subtracts from each number the one before, and adds them up again.
@@ -9,6 +9,14 @@ pub struct DeltaCoder {
     /// In which decoders add up.
     sum: Number,
 }
+
+/// How far off a floating-point number may be that is read back, as a share of it; numbers of 2 bytes have not much more.
+const SHARE: f64 = 1.0 / 1024.0;
+const SHARE_OF_2_BYTES: f64 = 0.5;
+/// One in so many numbers of a chunk may be so near to zero that more of it is lost.
+const NEAR_ZERO: usize = 50;
+/// The exponents of doubles.
+const EXPONENTS: usize = 1 << 11;
 
 /// Adds up as decoders do, in floating-point numbers of the type of the sum.
 #[derive(Clone, Copy)]
@@ -22,39 +30,59 @@ impl DeltaCoder {
         Self { dtype, astype, sum: dtype.promoted(astype) }
     }
 
-    /// What is read as `from` and written as `to`, in pieces: the elements before the piece, its bytes, its room.
-    fn pieces<'a>(
-        from: Number,
-        to: Number,
-        input: &'a [u8],
-        output: &'a mut [u8],
-    ) -> impl Iterator<Item = (usize, &'a [u8], &'a mut [u8])> {
-        let pieces = input.chunks(PIECE * from.size()).zip(output.chunks_mut(PIECE * to.size()));
-        pieces.enumerate().map(|(index, (input, output))| (index * PIECE, input, output))
-    }
-
     /// Differences of integers. They wrap around, as the sums do.
     fn encode_integers(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
-        let (mut values, mut steps, mut before) = ([0; PIECE], [0; PIECE], 0);
-        let mut sum = Sum::new(self.sum);
-        for (start, input, output) in Self::pieces(self.dtype, self.astype, input, output) {
-            let values = &mut values[..input.len() / self.dtype.size()];
-            let steps = &mut steps[..values.len()];
-            self.dtype.read_integers(input, values);
-            for (step, &value) in steps.iter_mut().zip(&*values) {
-                *step = self.dtype.wrapped(value.wrapping_sub(before));
-                before = value;
-            }
-            if self.sum.is_float() {
-                self.encode_steps(start, values, steps, &mut sum, output)?;
+        // The sign makes no difference to differences.
+        match self.dtype.size() {
+            1 => self.encode_as(input, output, (u8::from_le_bytes, u8::to_le_bytes), u8::wrapping_sub),
+            2 => self.encode_as(input, output, (u16::from_le_bytes, u16::to_le_bytes), u16::wrapping_sub),
+            4 => self.encode_as(input, output, (u32::from_le_bytes, u32::to_le_bytes), u32::wrapping_sub),
+            _ => self.encode_as(input, output, (u64::from_le_bytes, u64::to_le_bytes), u64::wrapping_sub),
+        }
+    }
+
+    fn encode_as<const N: usize, T: Copy + Default>(
+        &self,
+        input: &[u8],
+        output: &mut [u8],
+        bytes: (impl Fn([u8; N]) -> T, impl Fn(T) -> [u8; N]),
+        minus: impl Fn(T, T) -> T,
+    ) -> Result<()> {
+        let step = |before, value| (value, minus(value, before), true);
+        if !self.sum.is_float() && self.astype.size() == N {
+            run([self.dtype, self.astype], input, output, T::default(), bytes, step);
+            return Ok(());
+        }
+        let (mut values, mut steps) = ([0; PIECE], [0; PIECE]);
+        let (mut swapped, mut differences) = ([0; PIECE_BYTES], [0; PIECE_BYTES]);
+        let (mut before, mut sum) = (T::default(), Sum::new(self.sum));
+        for (start, input, output) in pieces(self.dtype, self.astype, input, output) {
+            let differences = &mut differences[..input.len()];
+            let little = self.dtype.little(input, &mut swapped);
+            run_piece(little, differences, &mut before, &bytes, step);
+            // What decoders add is the lowest bits of a step, in the type of the differences.
+            if !self.sum.is_float()
+                && self.astype.size() < N
+                && self.dtype.narrow(differences, self.astype, output)
+            {
                 continue;
             }
-            // What decoders add is the lowest bits of a step, in the type of the differences.
-            let lost = |&step: &i64| self.dtype.wrapped(self.astype.wrapped(step)) != step;
-            if let Some(at) = steps.iter().position(lost) {
+            let values = &mut values[..input.len() / N];
+            let steps = &mut steps[..values.len()];
+            self.dtype.order(differences);
+            self.dtype.read_integers(differences, steps);
+            if !self.sum.is_float() && self.astype.size() > N {
+                self.astype.write_integers(steps, output);
+                continue;
+            }
+            self.dtype.read_integers(input, values);
+            if self.sum.is_float() {
+                self.encode_steps(start, values, steps, &mut sum, output)?;
+            } else if let Some(at) =
+                steps.iter().position(|&step| self.dtype.wrapped(self.astype.wrapped(step)) != step)
+            {
                 return Err(self.lost(start + at, self.dtype.value(values[at])));
             }
-            self.astype.write_integers(steps, output);
         }
         Ok(())
     }
@@ -88,9 +116,42 @@ impl DeltaCoder {
     }
 
     fn encode_floats(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let types = [self.dtype, self.astype];
+        // Of a number that is not finite nothing is near, and nothing behind it; the first is looked for below.
+        let is_done = match self.float_size() {
+            Some(4) => {
+                let bytes = (f32::from_le_bytes, f32::to_le_bytes);
+                let step = |(before, sum): (f32, f32), value: f32| {
+                    let (step, share) = (value - before, SHARE as f32);
+                    ((value, sum + step), step, (sum + step - value).abs() <= share * value.abs())
+                };
+                run(types, input, output, (0.0, 0.0), bytes, step)
+            }
+            Some(8) => {
+                let bytes = (f64::from_le_bytes, f64::to_le_bytes);
+                let step = |(before, sum): (f64, f64), value: f64| {
+                    let step = value - before;
+                    ((value, sum + step), step, (sum + step - value).abs() <= SHARE * value.abs())
+                };
+                run(types, input, output, (0.0, 0.0), bytes, step)
+            }
+            _ => false,
+        };
+        if is_done { Ok(()) } else { self.encode_floats_of_any_type(input, output) }
+    }
+
+    /// The size of floating-point numbers whose differences are of the same type, but for the order of the bytes.
+    fn float_size(&self) -> Option<usize> {
+        let is_one =
+            self.dtype.is_float() && self.astype.is_float() && self.dtype.size() == self.astype.size();
+        is_one.then(|| self.dtype.size())
+    }
+
+    fn encode_floats_of_any_type(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         let (mut values, mut steps, mut before) = ([0.0; PIECE], [0.0; PIECE], 0.0);
         let mut integers = [0; PIECE];
-        for (start, input, output) in Self::pieces(self.dtype, self.astype, input, output) {
+        let (mut sum, mut all_near) = (Sum::new(self.sum), true);
+        for (start, input, output) in pieces(self.dtype, self.astype, input, output) {
             let values = &mut values[..input.len() / self.dtype.size()];
             let steps = &mut steps[..values.len()];
             self.dtype.read_floats(input, values);
@@ -98,9 +159,12 @@ impl DeltaCoder {
                 *step = self.dtype.rounded(value - before);
                 before = value;
             }
-            if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            // Without a way out of the loop several are looked at together.
+            if !values.iter().fold(true, |all, value| all & value.is_finite())
+                && let Some(at) = values.iter().position(|value| !value.is_finite())
+            {
                 return Err(CodecError::unsupported(format!(
-                    "element {} is {}, behind which no sum of differences is a number",
+                    "element {} is {:?}, behind which no sum of differences is a number",
                     start + at,
                     values[at]
                 )));
@@ -110,20 +174,84 @@ impl DeltaCoder {
                     return Err(self.lost(start + at, values[at]));
                 }
                 self.astype.write_floats(steps, output);
-                continue;
+            } else {
+                let integers = &mut integers[..steps.len()];
+                if let Some(at) = self.astype.floats_as_integers(steps, integers) {
+                    return Err(self.lost(start + at, values[at]));
+                }
+                if let Some(at) = steps.iter().position(|step| step.fract() != 0.0) {
+                    return Err(CodecError::unsupported(format!(
+                        "element {}, {:?}, differs from the one before by {:?}, which is no whole number: differences of \
+                         type {} would lose the rest",
+                        start + at,
+                        values[at],
+                        steps[at],
+                        self.astype
+                    )));
+                }
+                self.astype.write_integers(integers, output);
             }
-            let integers = &mut integers[..steps.len()];
-            if let Some(at) = self.astype.floats_as_integers(steps, integers) {
-                return Err(self.lost(start + at, values[at]));
+            for (&value, &step) in values.iter().zip(&*steps) {
+                all_near &= self.near(self.dtype.rounded(sum.add(self.astype_rounded(step))), value, 0.0);
             }
-            self.astype.write_integers(integers, output);
         }
-        Ok(())
+        if all_near { Ok(()) } else { self.check_sums(input) }
+    }
+
+    /// Whether a number that is read is the one that was given, but for a small share of it, or of `least`.
+    fn near(&self, read: f64, value: f64, least: f64) -> bool {
+        let is_short = self.dtype.size().min(self.astype.size()) == 2 && self.astype.is_float();
+        let share = if is_short { SHARE_OF_2_BYTES } else { SHARE };
+        (read - value).abs() <= share * value.abs().max(least)
+    }
+
+    /// A difference as it is stored.
+    fn astype_rounded(&self, step: f64) -> f64 {
+        if self.astype.is_float() { self.astype.rounded(step) } else { step }
+    }
+
+    /// Refuses numbers that would be read as quite others, since the sum is rounded to what a large number before them
+    /// leaves. Few may be near to zero, of which rounding leaves nothing even among their like.
+    fn check_sums(&self, input: &[u8]) -> Result<()> {
+        let mut buffer = [0.0; PIECE];
+        let mut each = |visit: &mut dyn FnMut(usize, f64) -> Result<()>| {
+            for (index, input) in input.chunks(PIECE * self.dtype.size()).enumerate() {
+                let values = &mut buffer[..input.len() / self.dtype.size()];
+                self.dtype.read_floats(input, values);
+                values.iter().enumerate().try_for_each(|(at, value)| visit(index * PIECE + at, *value))?;
+            }
+            Ok(())
+        };
+        let exponent = |value: f64| (value.to_bits() >> 52) as usize % EXPONENTS;
+        let mut counts = [0_usize; EXPONENTS];
+        each(&mut |_, value| {
+            counts[exponent(value)] += usize::from(value != 0.0);
+            Ok(())
+        })?;
+        let (few, mut seen) = (counts.iter().sum::<usize>() / NEAR_ZERO, 0);
+        let least = counts.iter().position(|count| {
+            seen += count;
+            seen > few
+        });
+        let least = f64::from_bits((least.unwrap_or_default() as u64) << 52);
+        let (mut sum, mut before) = (Sum::new(self.sum), 0.0);
+        each(&mut |at, value| {
+            let step = self.astype_rounded(self.dtype.rounded(value - before));
+            before = value;
+            let read = self.dtype.rounded(sum.add(step));
+            if self.near(read, value, least) {
+                return Ok(());
+            }
+            Err(CodecError::unsupported(format!(
+                "element {at}, {value:?}, would be read as {read:?}: sums of differences leave too little of it, as they do \
+                 behind a large number that stands for missing ones"
+            )))
+        })
     }
 
     fn decode_integers(&self, input: &[u8], output: &mut [u8]) {
         let (mut values, mut sum) = ([0; PIECE], 0_i64);
-        for (_, input, output) in Self::pieces(self.astype, self.dtype, input, output) {
+        for (_, input, output) in pieces(self.astype, self.dtype, input, output) {
             let values = &mut values[..input.len() / self.astype.size()];
             self.astype.read_integers(input, values);
             for value in &mut *values {
@@ -135,9 +263,28 @@ impl DeltaCoder {
     }
 
     fn decode_floats(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        let types = [self.astype, self.dtype];
+        match self.float_size() {
+            Some(4) => {
+                let bytes = (f32::from_le_bytes, f32::to_le_bytes);
+                let step = |sum: f32, step| (sum + step, sum + step, true);
+                run(types, input, output, -0.0, bytes, step);
+                Ok(())
+            }
+            Some(8) => {
+                let bytes = (f64::from_le_bytes, f64::to_le_bytes);
+                let step = |sum: f64, step| (sum + step, sum + step, true);
+                run(types, input, output, -0.0, bytes, step);
+                Ok(())
+            }
+            _ => self.decode_floats_of_any_type(input, output),
+        }
+    }
+
+    fn decode_floats_of_any_type(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let mut sum = Sum::new(self.sum);
-        for (start, input, output) in Self::pieces(self.astype, self.dtype, input, output) {
+        for (start, input, output) in pieces(self.astype, self.dtype, input, output) {
             let values = &mut values[..input.len() / self.astype.size()];
             let integers = &mut integers[..values.len()];
             if self.astype.is_float() {
@@ -158,7 +305,7 @@ impl DeltaCoder {
             if let Some(at) = self.dtype.floats_as_integers(values, integers) {
                 let place = start + at;
                 let text =
-                    format!("the sum at element {place} is {}, which no {} is", values[at], self.dtype);
+                    format!("the sum at element {place} is {:?}, which no {} is", values[at], self.dtype);
                 return Err(CodecError::corrupt(text));
             }
             self.dtype.write_integers(integers, output);
@@ -166,13 +313,62 @@ impl DeltaCoder {
         Ok(())
     }
 
-    fn lost(&self, at: usize, value: impl std::fmt::Display) -> CodecError {
+    fn lost(&self, at: usize, value: impl std::fmt::Debug) -> CodecError {
         CodecError::unsupported(format!(
-            "element {at}, {value}, is too far from the one before for differences of type {}, and another number \
+            "element {at}, {value:?}, is too far from the one before for differences of type {}, and another number \
              would be read",
             self.astype
         ))
     }
+}
+
+/// What is read as `from` and written as `to`, in pieces: the elements before the piece, its bytes, its room.
+fn pieces<'a>(
+    from: Number,
+    to: Number,
+    input: &'a [u8],
+    output: &'a mut [u8],
+) -> impl Iterator<Item = (usize, &'a [u8], &'a mut [u8])> {
+    let pieces = input.chunks(PIECE * from.size()).zip(output.chunks_mut(PIECE * to.size()));
+    pieces.enumerate().map(|(index, (input, output))| (index * PIECE, input, output))
+}
+
+/// Goes through numbers of one type but for the order of its bytes: `step` makes of what is left behind and a number what
+/// it leaves itself, what is written, and whether that is good. Says whether all is.
+fn run<const N: usize, T: Copy, S: Copy>(
+    [from, to]: [Number; 2],
+    input: &[u8],
+    output: &mut [u8],
+    mut left: S,
+    bytes: (impl Fn([u8; N]) -> T, impl Fn(T) -> [u8; N]),
+    step: impl Fn(S, T) -> (S, T, bool),
+) -> bool {
+    let mut swapped = [0; PIECE_BYTES];
+    pieces(from, to, input, output).fold(true, |all, (_, input, output)| {
+        let input = from.little(input, &mut swapped);
+        let is_good = run_piece(input, output, &mut left, &bytes, &step);
+        to.order(output);
+        all & is_good
+    })
+}
+
+/// The same with a piece of little-endian numbers.
+fn run_piece<const N: usize, T: Copy, S: Copy>(
+    input: &[u8],
+    output: &mut [u8],
+    left: &mut S,
+    (read, write): &(impl Fn([u8; N]) -> T, impl Fn(T) -> [u8; N]),
+    step: impl Fn(S, T) -> (S, T, bool),
+) -> bool {
+    let (mut last, mut all) = (*left, true);
+    for (room, bytes) in output.as_chunks_mut().0.iter_mut().zip(input.as_chunks().0) {
+        let (next, written, is_good) = step(last, read(*bytes));
+        *room = write(written);
+        all &= is_good;
+        last = next;
+    }
+    *left = last;
+    all
 }
 
 impl Sum {
@@ -228,5 +424,45 @@ impl Coder for DeltaCoder {
             return Err(CodecError::truncated(text));
         }
         Ok((input.len() / size).checked_mul(self.dtype.size()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FLOATS: [&str; 4] = ["<f4", ">f4", "<f8", ">f8"];
+
+    proptest! {
+        #[test]
+        fn floats_in_their_own_arithmetic_are_those_in_doubles(
+            bits in proptest::collection::vec(any::<u64>(), 1..3000),
+            has_any in prop::bool::weighted(0.3),
+            dtype in proptest::sample::select(&FLOATS[..]),
+            is_other_order in any::<bool>(),
+        ) {
+            let dtype: Number = dtype.parse().unwrap();
+            let other = format!("{}f{}", if dtype.to_string().starts_with('<') { '>' } else { '<' }, dtype.size());
+            let coder = DeltaCoder::new(dtype, if is_other_order { other.parse().unwrap() } else { dtype });
+            // Any there are, or none that is too far from the others.
+            let values = bits.iter().map(|&bits| {
+                f64::from_bits(if has_any { bits } else { bits & !(0x7 << 60) | 0x3 << 60 })
+            });
+            let mut data = vec![0; bits.len() * dtype.size()];
+            dtype.write_floats(&values.collect::<Vec<_>>(), &mut data);
+            let [mut own, mut doubles, mut own_back, mut doubles_back] = [(); 4].map(|()| vec![0; data.len()]);
+            let result = coder.encode_floats(&data, &mut own);
+            prop_assert_eq!(&result, &coder.encode_floats_of_any_type(&data, &mut doubles));
+            if result.is_ok() {
+                prop_assert_eq!(&own, &doubles);
+            }
+            for stream in [&own, &data] {
+                coder.decode_floats(stream, &mut own_back).unwrap();
+                coder.decode_floats_of_any_type(stream, &mut doubles_back).unwrap();
+                prop_assert_eq!(&own_back, &doubles_back);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, params,
+    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, number, params,
 };
 use serde_json::{Map, Value, json};
 
@@ -28,6 +28,7 @@ impl Codec for Delta {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = DeltaCoder;
@@ -61,7 +62,8 @@ impl Codec for Delta {
         Ok(vec![self.dtype.word(), self.astype.word()])
     }
 
-    fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
+        number::check_types(input, env, ("dtype", self.dtype), ("astype", self.astype))?;
         Ok(Bound {
             stored: *self,
             working: Codec::to_params(self)?,
@@ -73,5 +75,10 @@ impl Codec for Delta {
     fn coder(working: &[u32]) -> Result<DeltaCoder> {
         let Self { dtype, astype } = Self::from_params(working)?;
         Ok(DeltaCoder::new(dtype, astype))
+    }
+
+    /// Integers come back: those that would not, since their differences do not fit, are refused.
+    fn is_lossy(&self, _input: &Repr) -> Option<bool> {
+        Some(self.dtype.is_float())
     }
 }

@@ -27,7 +27,8 @@
 //! The bytes of numcodecs and zarr-python: integers wrap around, floating-point numbers are rounded (so that such data
 //! come back changed), sums are made in the type that numpy promotes both types to. numcodecs encodes anything; what
 //! would be read as another number is refused here: a difference that its type cannot hold, NaN and infinities, behind
-//! which every sum would be NaN. A sum that is no number of the type, for which numpy gives what the machine gives, is
+//! which every sum would be NaN, and floating-point numbers of which the sums leave nothing, as behind the large number
+//! that stands for missing ones (more than a thousandth off; numbers near to zero among others are not looked at so closely). A sum that is no number of the type, for which numpy gives what the machine gives, is
 //! an error. The stream has no checksum and no length.
 
 #![forbid(unsafe_code)]

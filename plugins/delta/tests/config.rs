@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
+#[path = "../../v3_types.rs"]
+mod v3_types;
+
 use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_delta::Delta;
 use serde_json::{Value, json};
@@ -88,4 +91,22 @@ fn what_leaves_the_stage_is_of_the_type_of_the_differences() {
     let letters = env(Dtype::little(Kind::Opaque, 5));
     let odd = Repr::Array { dtype: letters.dtype, shape: vec![3], fill: None };
     assert!(bind(delta("<i4", "<i4"), &odd, &letters).is_err());
+}
+
+#[test]
+fn types_of_which_readers_of_zarr_v3_make_other_numbers_are_refused_there() {
+    let little = Dtype::little;
+    for (entering, codec, refusal) in [
+        (little(Kind::Int, 4), delta(">i4", ">i4"), Some("dtype")),
+        (little(Kind::Int, 4), delta("<u4", "<u4"), Some("dtype")),
+        (little(Kind::Float, 4), delta("<i4", "<i4"), Some("dtype")),
+        (little(Kind::Float, 8), delta("<f4", "<f4"), Some("dtype")),
+        (little(Kind::Int, 4), delta("<i4", ">i2"), Some("astype")),
+        (Dtype::big(Kind::Int, 4), delta(">i4", "<i4"), Some("elements")),
+        (little(Kind::Int, 4), delta("<i4", "<i2"), None),
+        (little(Kind::Float, 8), delta("<f8", "<f8"), None),
+        (Dtype::big(Kind::UInt, 1), delta("|u1", "|i1"), None),
+    ] {
+        assert_eq!(v3_types::refused(&codec, entering).as_deref(), refusal, "{codec:?} of {entering:?}");
+    }
 }

@@ -1,15 +1,20 @@
-use ncz_codec::number::PIECE;
+mod at_once;
+
+use ncz_codec::number::{PIECE, round_ties_even};
 use ncz_codec::{CodecError, Coder, Number, Result};
 
 use crate::factor::Factor;
 
 /// Subtracts, multiplies and rounds; divides and adds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct FixedScaleOffsetCoder {
     dtype: Number,
     astype: Number,
-    way: Way,
+    /// Factors that the type of the data cannot hold are no harm to what is stored.
+    way: Result<Way>,
     back: Back,
+    /// Between these two every stored number is read as a number of the type of the data.
+    readable: [f64; 2],
 }
 
 /// How numpy encodes, by the types of the data and of the factors.
@@ -35,26 +40,59 @@ struct Floats {
 #[derive(Debug, Clone, Copy)]
 struct Back(Floats);
 
+impl Way {
+    /// # Errors
+    /// Factors that the type of the data cannot hold: numpy refuses them or computes with 0 or infinity.
+    fn new(offset: Factor, scale: Factor, dtype: Number) -> Result<Self> {
+        let within = |key, factor: i64| {
+            let text = format!("{factor} is no number of type {dtype}, in which numpy computes with it");
+            dtype.integer(factor.into()).map(|_| factor).ok_or_else(|| CodecError::config(key, text))
+        };
+        Ok(match (dtype.is_float(), offset, scale) {
+            (false, Factor::Integer(offset), Factor::Integer(scale)) => {
+                Self::Integers { offset: within("offset", offset)?, scale: within("scale", scale)? }
+            }
+            (false, Factor::Integer(offset), Factor::Float(scale)) => {
+                Self::Mixed { offset: within("offset", offset)?, scale }
+            }
+            _ => Self::Floats(Floats::new(offset, scale, dtype)?),
+        })
+    }
+}
+
 impl FixedScaleOffsetCoder {
     /// # Errors
-    /// Factors that the types cannot hold: numpy refuses them or computes with 0 or infinity.
+    /// Factors that the stored type cannot hold: numpy refuses them or computes with 0 or infinity.
     pub(crate) fn new(offset: Factor, scale: Factor, dtype: Number, astype: Number) -> Result<Self> {
-        let way = match (dtype.is_float(), offset, scale) {
-            (false, Factor::Integer(offset), scale) => {
-                let within = |key, factor: i64| {
-                    let text =
-                        format!("{factor} is no number of type {dtype}, in which numpy computes with it");
-                    dtype.integer(factor.into()).map(|_| factor).ok_or_else(|| CodecError::config(key, text))
-                };
-                let offset = within("offset", offset)?;
-                match scale {
-                    Factor::Integer(scale) => Way::Integers { offset, scale: within("scale", scale)? },
-                    Factor::Float(scale) => Way::Mixed { offset, scale },
-                }
+        let way = Way::new(offset, scale, dtype);
+        let back = Floats::new(offset, scale, astype)?;
+        let is_readable = |&stored: &f64| {
+            let value = back.decode(stored);
+            if dtype.is_float() {
+                dtype.rounded(value).is_finite()
+            } else {
+                dtype.float_as_integer(value).is_some()
             }
-            _ => Way::Floats(Floats::new(offset, scale, dtype)?),
         };
-        Ok(Self { dtype, astype, way, back: Back(Floats::new(offset, scale, astype)?) })
+        // What is between two numbers is read as what is between theirs. NaN, with which nothing is between, if no end is
+        // found.
+        let readable = Self::ends(astype).map(|end| {
+            let mut nearer = std::iter::successors(Some(end), |end| Some(end / 2.0)).take(2048);
+            nearer.find(is_readable).unwrap_or(f64::NAN)
+        });
+        Ok(Self { dtype, astype, way, back: Back(back), readable })
+    }
+
+    /// The least number of a type and the greatest, or a little more.
+    fn ends(number: Number) -> [f64; 2] {
+        let bits = 8 * number.size() as i32;
+        match (number.is_float(), number.is_unsigned(), bits) {
+            (true, _, 16) => [-65_504.0, 65_504.0],
+            (true, _, 32) => [f64::from(f32::MIN), f64::from(f32::MAX)],
+            (true, ..) => [f64::MIN, f64::MAX],
+            (_, true, _) => [0.0, 2_f64.powi(bits) - 1.0],
+            _ => [-(2_f64.powi(bits - 1)), 2_f64.powi(bits - 1) - 1.0],
+        }
     }
 
     /// What numpy makes of integers in integers, as what is stored; or the place of the first that would be lost.
@@ -71,13 +109,33 @@ impl FixedScaleOffsetCoder {
         })
     }
 
+    /// The same where no product is wider than `i64`; else, or if a number would be lost, says that it has not been done.
+    fn encode_narrow(&self, offset: i64, scale: i64, integers: &mut [i64]) -> bool {
+        let is_narrow = self.dtype.size() <= 4 && scale.unsigned_abs() <= 1 << 31;
+        if !is_narrow || self.astype.is_float() || self.astype.size() == 8 {
+            return false;
+        }
+        // What both types have: counted from the least of them, the numbers without a bit above these.
+        let value_bits = |number: Number| 8 * number.size() - usize::from(!number.is_unsigned());
+        let mut held = value_bits(self.dtype).min(value_bits(self.astype));
+        let mut least = 0;
+        if !self.dtype.is_unsigned() && !self.astype.is_unsigned() {
+            least = 1 << held;
+            held += 1;
+        }
+        let mut all = 0;
+        for bits in integers {
+            *bits = (*bits - offset) * scale;
+            all |= bits.wrapping_add(least);
+        }
+        all as u64 >> held == 0
+    }
+
     /// Writes floating-point numbers in the stored type, or gives the place of the first that it cannot hold.
     fn store(&self, floats: &[f64], integers: &mut [i64], room: &mut [u8]) -> Option<usize> {
         if self.astype.is_float() {
             self.astype.write_floats(floats, room);
-            return floats
-                .iter()
-                .position(|&float| float.is_finite() && !self.astype.rounded(float).is_finite());
+            return self.astype.first_too_large(floats);
         }
         let lost = self.astype.floats_as_integers(floats, integers);
         self.astype.write_integers(integers, room);
@@ -85,29 +143,26 @@ impl FixedScaleOffsetCoder {
     }
 
     /// Encodes a piece, or gives the place of the first number that would be lost.
-    fn encode_piece(&self, input: &[u8], room: &mut [u8]) -> Option<usize> {
+    fn encode_piece(&self, way: Way, input: &[u8], room: &mut [u8]) -> Option<usize> {
         let (mut floats, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let floats = &mut floats[..input.len() / self.dtype.size()];
         let integers = &mut integers[..floats.len()];
-        if let (Way::Floats(way), true) = (self.way, self.dtype.is_float()) {
+        if let (Way::Floats(way), true) = (way, self.dtype.is_float()) {
             self.dtype.read_floats(input, floats);
-            let mut lost = false;
-            for value in &mut *floats {
-                let encoded = way.encode(*value);
-                lost |= value.is_finite() & !encoded.is_finite();
-                *value = encoded;
-            }
-            if lost {
+            if way.encode_all(floats) {
                 self.dtype.read_floats(input, floats);
                 return floats.iter().position(|value| value.is_finite() && !way.encode(*value).is_finite());
             }
             return self.store(floats, integers, room);
         }
         self.dtype.read_integers(input, integers);
-        match self.way {
+        match way {
             Way::Integers { offset, scale } => {
-                if let Some(at) = self.encode_whole(offset, scale, integers) {
-                    return Some(at);
+                if !self.encode_narrow(offset, scale, integers) {
+                    self.dtype.read_integers(input, integers);
+                    if let Some(at) = self.encode_whole(offset, scale, integers) {
+                        return Some(at);
+                    }
                 }
                 if !self.astype.is_float() {
                     self.astype.write_integers(integers, room);
@@ -124,14 +179,15 @@ impl FixedScaleOffsetCoder {
                     let difference = self.dtype.value(bits) - i128::from(offset);
                     let Some(difference) = self.dtype.integer(difference) else { return Some(at) };
                     let difference = self.dtype.integer_as_float(difference, Number::DOUBLE);
-                    *float = (difference * scale).round_ties_even();
+                    *float = round_ties_even(difference * scale);
                 }
                 self.store(floats, integers, room)
             }
             Way::Floats(way) => {
                 for (float, &bits) in floats.iter_mut().zip(&*integers) {
-                    *float = way.encode(self.dtype.integer_as_float(bits, way.number));
+                    *float = self.dtype.integer_as_float(bits, way.number);
                 }
+                way.encode_all(floats);
                 self.store(floats, integers, room)
             }
         }
@@ -143,7 +199,7 @@ impl FixedScaleOffsetCoder {
         let value = if self.dtype.is_float() {
             let mut value = [0.0];
             self.dtype.read_floats(bytes, &mut value);
-            value[0].to_string()
+            format!("{:?}", value[0])
         } else {
             let mut bits = [0];
             self.dtype.read_integers(bytes, &mut bits);
@@ -158,25 +214,42 @@ impl FixedScaleOffsetCoder {
 
     /// The numbers that are read of what is stored, before they get the type of the data.
     fn read_back(&self, input: &[u8], values: &mut [f64], integers: &mut [i64]) {
+        self.read_stored(input, values, integers);
+        self.back.0.decode_all(values);
+    }
+
+    /// What is stored, in the type in which decoders compute.
+    fn read_stored(&self, input: &[u8], values: &mut [f64], integers: &mut [i64]) {
         let Back(floats) = self.back;
         if self.astype.is_float() {
             self.astype.read_floats(input, values);
         } else {
             self.astype.read_integers(input, integers);
-            for (value, &bits) in values.iter_mut().zip(&*integers) {
-                *value = self.astype.integer_as_float(bits, floats.number);
-            }
-        }
-        for value in &mut *values {
-            *value = floats.decode(*value);
+            self.astype.integers_as_floats(integers, floats.number, values);
         }
     }
 
-    /// The place of the first number of `piece` for which `stored` is read as none: out of range, or infinity.
-    fn unreadable(&self, piece: &[u8], stored: &[u8]) -> Option<usize> {
+    /// The place of the first number of `piece` for which `stored` is read as none: out of range, or infinity; or as
+    /// another, where only integers meet.
+    fn unreadable(&self, way: Way, piece: &[u8], stored: &[u8]) -> Option<usize> {
         let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let values = &mut values[..piece.len() / self.dtype.size()];
         let integers = &mut integers[..values.len()];
+        // Decoders compute in doubles, or in less.
+        if matches!(way, Way::Integers { .. }) && (self.dtype.size() == 8 || self.astype.is_float()) {
+            self.read_back(stored, values, integers);
+            self.dtype.read_integers(piece, integers);
+            let is_other = |(bits, value): (&i64, &f64)| self.dtype.float_as_integer(*value) != Some(*bits);
+            return integers.iter().zip(&*values).position(is_other);
+        }
+        if !self.astype.is_float() && self.readable == Self::ends(self.astype) {
+            return None;
+        }
+        self.read_stored(stored, values, integers);
+        let [least, most] = self.readable;
+        if values.iter().fold(true, |all, &value| all & (value >= least) & (value <= most)) {
+            return None;
+        }
         self.read_back(stored, values, integers);
         if !self.dtype.is_float() {
             return self.dtype.floats_as_integers(values, integers);
@@ -198,7 +271,7 @@ impl FixedScaleOffsetCoder {
             return Ok(());
         }
         if let Some(at) = self.dtype.floats_as_integers(values, integers) {
-            let text = format!("element {} is {}, which no {} is", start + at, values[at], self.dtype);
+            let text = format!("element {} is {:?}, which no {} is", start + at, values[at], self.dtype);
             return Err(CodecError::corrupt(text));
         }
         self.dtype.write_integers(integers, output);
@@ -223,12 +296,48 @@ impl Floats {
 
     fn encode(&self, value: f64) -> f64 {
         let difference = self.number.rounded(value - self.offset);
-        self.number.rounded(difference * self.scale).round_ties_even()
+        round_ties_even(self.number.rounded(difference * self.scale))
     }
 
     fn decode(&self, value: f64) -> f64 {
         let quotient = self.number.rounded(value / self.scale);
         self.number.rounded(quotient + self.offset)
+    }
+
+    /// Encodes all; says whether a finite number became another.
+    fn encode_all(&self, values: &mut [f64]) -> bool {
+        let Self { offset, scale, .. } = *self;
+        // One loop for each type, in which the choice is made.
+        match self.number.size() {
+            4 => encode_in(values, offset, scale, |value| f64::from(value as f32)),
+            8 => encode_in(values, offset, scale, |value| value),
+            _ => encode_in(values, offset, scale, |value| self.number.rounded(value)),
+        }
+    }
+
+    fn decode_all(&self, values: &mut [f64]) {
+        let Self { offset, scale, .. } = *self;
+        match self.number.size() {
+            4 => decode_in(values, offset, scale, |value| f64::from(value as f32)),
+            8 => decode_in(values, offset, scale, |value| value),
+            _ => decode_in(values, offset, scale, |value| self.number.rounded(value)),
+        }
+    }
+}
+
+fn encode_in(values: &mut [f64], offset: f64, scale: f64, rounded: impl Fn(f64) -> f64) -> bool {
+    let mut lost = false;
+    for value in values {
+        let encoded = round_ties_even(rounded(rounded(*value - offset) * scale));
+        lost |= value.is_finite() & !encoded.is_finite();
+        *value = encoded;
+    }
+    lost
+}
+
+fn decode_in(values: &mut [f64], offset: f64, scale: f64, rounded: impl Fn(f64) -> f64) {
+    for value in values {
+        *value = rounded(rounded(*value / scale) + offset);
     }
 }
 
@@ -242,6 +351,7 @@ impl Coder for FixedScaleOffsetCoder {
     }
 
     fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let way = *self.way.as_ref().map_err(Clone::clone)?;
         self.dtype.count(input.len())?;
         let need = self.max_encoded_len(input.len());
         let output =
@@ -249,7 +359,11 @@ impl Coder for FixedScaleOffsetCoder {
         let (from, to) = (self.dtype.size(), self.astype.size());
         let pieces = input.chunks(PIECE * from).zip(output.chunks_mut(PIECE * to));
         for (index, (piece, room)) in pieces.enumerate() {
-            if let Some(at) = self.encode_piece(piece, room).or_else(|| self.unreadable(piece, room)) {
+            if self.encode_at_once(way, piece, room) {
+                continue;
+            }
+            let lost = self.encode_piece(way, piece, room).or_else(|| self.unreadable(way, piece, room));
+            if let Some(at) = lost {
                 return Err(self.lost(index * PIECE, at, piece));
             }
         }
@@ -275,5 +389,78 @@ impl Coder for FixedScaleOffsetCoder {
             return Err(CodecError::truncated(text));
         }
         Ok((input.len() / size).checked_mul(self.dtype.size()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TYPES: [&str; 12] =
+        ["|i1", "|u1", "<i2", ">u2", ">i4", "<u4", "<i8", "<f2", "<f4", ">f4", "<f8", ">f8"];
+
+    proptest! {
+        #[test]
+        fn integers_in_narrow_arithmetic_are_those_in_wide(
+            bits in proptest::collection::vec(any::<i64>(), 1..100),
+            most_bits in 1..64_u32,
+            offset in any::<i64>(),
+            scale in prop_oneof![-3..3_i64, any::<i64>()],
+            dtype in proptest::sample::select(&TYPES[..6]),
+            astype in proptest::sample::select(&TYPES[..6]),
+        ) {
+            let (dtype, astype): (Number, Number) = (dtype.parse().unwrap(), astype.parse().unwrap());
+            let of = |bits: i64| dtype.wrapped(bits >> (64 - most_bits));
+            let (offset, scale) = (of(offset), dtype.wrapped(scale));
+            let factors = (Factor::Integer(offset), Factor::Integer(scale));
+            let Ok(coder) = FixedScaleOffsetCoder::new(factors.0, factors.1, dtype, astype) else { return Ok(()) };
+            let mut wide: Vec<i64> = bits.iter().map(|&bits| of(bits)).collect();
+            let mut narrow = wide.clone();
+            let is_done = coder.encode_narrow(offset, scale, &mut narrow);
+            let lost = coder.encode_whole(offset, scale, &mut wide);
+            if is_done {
+                prop_assert_eq!(lost, None);
+                prop_assert_eq!(narrow, wide);
+            } else if dtype.is_unsigned() == astype.is_unsigned() && scale.unsigned_abs() <= 1 << 31 {
+                // Where one type is signed, what wraps around may come back.
+                prop_assert!(lost.is_some());
+            }
+        }
+
+        #[test]
+        fn between_readable_numbers_all_are_read(
+            bits in proptest::collection::vec(any::<u64>(), 1..100),
+            offset in prop_oneof![Just(0.0), -300.0..300.0, Just(1e30)],
+            scale in prop_oneof![Just(1.0), Just(-0.5), 1e-3..300.0, Just(1e-37)],
+            dtype in proptest::sample::select(&TYPES[..]),
+            astype in proptest::sample::select(&TYPES[..]),
+        ) {
+            let (dtype, astype): (Number, Number) = (dtype.parse().unwrap(), astype.parse().unwrap());
+            let factors = (Factor::Float(offset), Factor::Float(scale));
+            let Ok(coder) = FixedScaleOffsetCoder::new(factors.0, factors.1, dtype, astype) else { return Ok(()) };
+            let mut stored = vec![0; bits.len() * astype.size()];
+            let integers: Vec<i64> = bits.iter().map(|&bits| bits as i64).collect();
+            if astype.is_float() {
+                let values: Vec<f64> = bits.iter().map(|&bits| f64::from_bits(bits)).collect();
+                astype.write_floats(&values, &mut stored);
+            } else {
+                astype.write_integers(&integers, &mut stored);
+            }
+            let [least, most] = coder.readable;
+            let (mut values, mut integers) = (vec![0.0; bits.len()], integers);
+            coder.read_stored(&stored, &mut values, &mut integers);
+            for value in values.into_iter().filter(|&value| value >= least && value <= most) {
+                let mut back = [value];
+                coder.back.0.decode_all(&mut back);
+                let is_read = if dtype.is_float() {
+                    dtype.rounded(back[0]).is_finite()
+                } else {
+                    dtype.float_as_integer(back[0]).is_some()
+                };
+                prop_assert!(is_read, "{value} {back:?}");
+            }
+        }
     }
 }

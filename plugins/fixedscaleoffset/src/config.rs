@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, params,
+    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, number, params,
 };
 use serde_json::{Map, Value, json};
 
@@ -36,6 +36,7 @@ impl Codec for FixedScaleOffset {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = FixedScaleOffsetCoder;
@@ -99,13 +100,14 @@ impl Codec for FixedScaleOffset {
         Ok(words)
     }
 
-    fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let dtype = match (self.dtype, input) {
             (Some(dtype), _) => dtype,
             (None, Repr::Array { dtype, .. }) => Number::new(*dtype)?,
             (None, Repr::Bytes { .. }) => return Err(untyped()),
         };
         let astype = self.astype.unwrap_or(dtype);
+        number::check_types(input, env, ("dtype", dtype), ("astype", astype))?;
         let stored = Self { dtype: Some(dtype), astype: Some(astype), ..*self };
         Ok(Bound {
             stored,

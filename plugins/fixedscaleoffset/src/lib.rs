@@ -31,7 +31,7 @@
 //! integers as long as only integers meet, else in doubles; rounded to the nearest, the even one of two; decoded in the
 //! stored type, or in doubles if that is one of integers, and cut to an integer if the data are integers. numcodecs
 //! encodes anything; what would be read as quite another number is refused here: what wraps around, what the stored type
-//! cannot hold, NaN as an integer. A stream of numbers that the type of the data cannot hold, for which numpy gives what
+//! cannot hold, NaN as an integer, an integer that is not read again where all are integers (decoders compute in doubles). A stream of numbers that the type of the data cannot hold, for which numpy gives what
 //! the machine gives, is an error.
 
 #![forbid(unsafe_code)]

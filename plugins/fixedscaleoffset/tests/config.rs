@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+#[path = "../../v3_types.rs"]
+mod v3_types;
+
+use ncz_codec::{Codec, Coder, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_fixedscaleoffset::{Factor, FixedScaleOffset};
 use serde_json::Value;
 
@@ -42,10 +45,10 @@ fn json_and_words_give_back_what_was_read() {
 #[test]
 fn in_zarr_v3_a_missing_type_is_that_of_the_elements() {
     assert_eq!(parse(Dialect::ZarrV3, r#"{"scale": 10, "offset": 0.5}"#), Ok(UNTYPED));
-    let floats = env(Dtype::big(Kind::Float, 4));
+    let floats = env(Dtype::little(Kind::Float, 4));
     let astype = FixedScaleOffset { astype: Some("<i2".parse().unwrap()), ..UNTYPED };
     let bound = astype.bind(&floats.chunk(), &floats).unwrap();
-    assert_eq!(bound.stored, typed(">f4", "<i2"));
+    assert_eq!(bound.stored, typed("<f4", "<i2"));
     let shorts = Repr::Array { dtype: Dtype::little(Kind::Int, 2), shape: vec![64, 48], fill: None };
     assert_eq!(bound.output, shorts);
     let bytes = Repr::Bytes { size: Size::Exact(8) };
@@ -94,17 +97,43 @@ fn wrong_input_is_named() {
 fn factors_that_the_types_cannot_hold_are_refused() {
     let message = |offset, scale, dtype: &str, astype: &str| {
         let codec = FixedScaleOffset { offset, scale, ..typed(dtype, astype) };
-        let floats = env(Dtype::little(Kind::Float, 8));
+        let floats = Env { container: Container::ZarrV2, ..env(Dtype::little(Kind::Float, 8)) };
         codec.bind(&floats.chunk(), &floats).unwrap_err().to_string()
+    };
+    // What is stored can be read nevertheless.
+    let encodes = |offset, scale, dtype: &str, astype: &str| {
+        let codec = FixedScaleOffset { offset, scale, ..typed(dtype, astype) };
+        let env = Env { container: Container::ZarrV2, ..env(Dtype::little(Kind::Float, 8)) };
+        let coder = codec.bind(&env.chunk(), &env).unwrap().coder;
+        let [mut stored, mut back] = [[0; 8]; 2];
+        stored[0] = 15;
+        assert!(coder.decode(&mut coder.scratch(), &stored, &mut back).is_ok(), "{dtype} {astype}");
+        coder.encode(&mut coder.scratch(), &[1; 8], &mut [0; 64]).unwrap_err().to_string()
     };
     let one = Factor::Integer(1);
     assert_eq!(
-        message(Factor::Integer(300), one, "|u1", "|u1"),
-        r#"configuration key "offset" is not usable: 300 is no number of type |u1, in which numpy computes with it"#
+        encodes(Factor::Integer(-10), one, "|u1", "<i8"),
+        r#"configuration key "offset" is not usable: -10 is no number of type |u1, in which numpy computes with it"#
     );
     assert_eq!(
-        message(one, Factor::Float(1e-50), "<f4", "<f8"),
+        encodes(one, Factor::Float(1e-50), "<f4", "<f8"),
         r#"configuration key "scale" is not usable: 1e-50 becomes 0 as <f4, in which numpy computes with it"#
     );
     assert!(message(one, Factor::Integer(100_000), "<f8", "<f2").contains("becomes inf as <f2"));
+}
+
+#[test]
+fn types_of_which_readers_of_zarr_v3_make_other_numbers_are_refused_there() {
+    let little = Dtype::little;
+    for (entering, codec, refusal) in [
+        (little(Kind::Float, 8), typed(">f8", "<i4"), Some("dtype")),
+        (little(Kind::Float, 8), typed("<f4", "<i4"), Some("dtype")),
+        (little(Kind::Float, 4), typed("<i4", "<f8"), Some("dtype")),
+        (little(Kind::Float, 8), typed("<f8", ">i4"), Some("astype")),
+        (Dtype::big(Kind::Float, 8), UNTYPED, Some("elements")),
+        (little(Kind::Float, 8), typed("<f8", "<i2"), None),
+        (little(Kind::Float, 4), UNTYPED, None),
+    ] {
+        assert_eq!(v3_types::refused(&codec, entering).as_deref(), refusal, "{codec:?} of {entering:?}");
+    }
 }

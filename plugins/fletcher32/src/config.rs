@@ -23,6 +23,7 @@ impl Codec for Fletcher32 {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = Fletcher32Coder;

@@ -1,8 +1,7 @@
 //! The header of a gzip member (RFC 1952, section 2.3).
 
 use ncz_codec::{CodecError, ErrorKind, Result};
-
-use crate::ffi;
+use ncz_libdeflate::crc32;
 
 /// The bytes that every header has.
 pub(crate) const LEAST: usize = 10;
@@ -49,7 +48,7 @@ pub(crate) fn length(bytes: &[u8]) -> Result<usize> {
     let (header, rest) = bytes.split_at_checked(at).ok_or_else(cut)?;
     if flags & CHECKSUM != 0 {
         let stored = u16::from_le_bytes(*rest.first_chunk().ok_or_else(cut)?);
-        if stored != ffi::crc32(header) as u16 {
+        if stored != crc32(header) as u16 {
             return Err(CodecError::new(ErrorKind::Checksum, "CRC-16 of a gzip header"));
         }
         at += 2;

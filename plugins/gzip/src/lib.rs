@@ -29,10 +29,9 @@
 
 mod codec;
 mod config;
-mod ffi;
 mod header;
 
-pub use codec::{GzipCoder, GzipScratch};
+pub use codec::GzipCoder;
 pub use config::Gzip;
 
 ncz_codec::register!(Gzip);

@@ -26,6 +26,7 @@ impl Codec for JenkinsLookup3 {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = JenkinsLookup3Coder;

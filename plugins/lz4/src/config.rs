@@ -30,6 +30,7 @@ impl Codec for Lz4 {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = Lz4Coder;

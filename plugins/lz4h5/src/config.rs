@@ -28,6 +28,7 @@ impl Codec for Lz4H5 {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = Lz4H5Coder;

@@ -27,6 +27,7 @@ impl Codec for Lzf {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = LzfCoder;

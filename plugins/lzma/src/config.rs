@@ -62,6 +62,7 @@ impl Codec for Lzma {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = LzmaCoder;

@@ -77,7 +77,7 @@ impl Coder for NbitCoder {
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
         match self.lengths().ok()? {
-            // Members of a compound may hold the same bytes twice.
+            // Only the chunk itself is ever encoded; other lengths have no encoding, and get an answer all the same.
             Some(lengths) => Some(lengths.packed.max(len)),
             None => Some(len),
         }

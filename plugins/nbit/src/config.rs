@@ -28,6 +28,7 @@ impl Codec for Nbit {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = NbitCoder;

@@ -80,33 +80,49 @@ impl Tree {
                         base.size
                     )));
                 }
-                // Less than 2^32 parts of at most 2^35 bits: no part keeps more bits than it has.
-                let bits = (size / base.size) as u128 * u128::from(base.bits);
-                let bits = u64::try_from(bits).map_err(|_| wrong("an array is too large"))?;
+                // No part keeps more bits than it has, so this is at most 2^35.
+                let bits = (size / base.size) as u64 * base.bits;
                 Ok(Self { size, bits, node: Node::Array(Box::new(base)) })
             }
             COMPOUND => {
                 let count = word()?;
-                let mut members = Vec::new();
-                let mut bits = 0_u64;
+                let mut members: Vec<(usize, Self)> = Vec::new();
+                let (mut bits, mut used) = (0, 0);
                 for _ in 0..count {
+                    if members.last().is_some_and(|(_, member)| member.misleads_hdf5()) {
+                        return Err(CodecError::unsupported(
+                            "HDF5 spoils members of a compound behind an array of arrays or of compounds as it writes \
+                             them with nbit; take another filter for such data",
+                        ));
+                    }
                     let (&offset, rest) =
                         words.split_first().ok_or_else(|| wrong("the words of the element are cut"))?;
                     *words = rest;
                     let offset = offset as usize;
                     let member = Self::part(words, depth)?;
-                    if offset + member.size > size {
+                    used += member.size as u64;
+                    if offset as u64 + member.size as u64 > size as u64 || used > size as u64 {
                         return Err(wrong(format!(
-                            "a member of {} bytes at {offset} is not within a compound of {size}",
+                            "a member of {} bytes at {offset} has no room in a compound of {size}",
                             member.size
                         )));
                     }
-                    bits = bits.saturating_add(member.bits);
+                    bits += member.bits;
                     members.push((offset, member));
                 }
                 Ok(Self { size, bits, node: Node::Compound(members) })
             }
             other => Err(wrong(format!("{other} is no class of elements"))),
+        }
+    }
+
+    /// Whether HDF5, which goes through the words for each element anew, is at the wrong word behind this part: behind an
+    /// array whose parts have words of their own it goes back to the first of these.
+    fn misleads_hdf5(&self) -> bool {
+        match &self.node {
+            Node::Number { .. } | Node::Bytes => false,
+            Node::Array(base) => matches!(base.node, Node::Array(_) | Node::Compound(_)),
+            Node::Compound(members) => members.last().is_some_and(|(_, member)| member.misleads_hdf5()),
         }
     }
 

@@ -90,6 +90,10 @@ fn pack(values: [u8; BITS]) -> u8 {
     (u64::from_le_bytes(values).wrapping_mul(GATHER) >> 56) as u8
 }
 
+/// Eight copies of a byte, of which each keeps another bit, the first the highest; what is not 0 reaches the highest place
+/// when 127 is added, and goes from there to the lowest.
 fn unpack(byte: u8) -> [u8; BITS] {
-    std::array::from_fn(|n| byte >> (BITS - 1 - n) & 1)
+    const ONES: u64 = u64::from_ne_bytes([1; BITS]);
+    let kept = (u64::from(byte) * ONES) & GATHER.swap_bytes();
+    ((kept + 127 * ONES) >> 7 & ONES).to_le_bytes()
 }

@@ -1,7 +1,8 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr, Result, params,
+    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Container, Dialect, Dtype, Env, Kind, Repr,
+    Result, params,
 };
 use serde_json::{Map, Value};
 
@@ -23,6 +24,7 @@ impl Codec for PackBits {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = PackBitsCoder;
@@ -45,8 +47,16 @@ impl Codec for PackBits {
         Ok(Vec::new())
     }
 
-    fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
-        if !matches!(input, Repr::Array { dtype: Dtype { kind: Kind::Bool, size: 1, .. }, .. }) {
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
+        // numcodecs takes any byte for a truth value; zarr-python's codec of Zarr v3 takes nothing but these.
+        let is_taken = match input {
+            Repr::Array { dtype: Dtype { kind: Kind::Bool, size: 1, .. }, .. } => true,
+            Repr::Array { dtype: Dtype { kind: Kind::Int | Kind::UInt, size: 1, .. }, .. } => {
+                env.container != Container::ZarrV3
+            }
+            _ => false,
+        };
+        if !is_taken {
             return Err(CodecError::unsupported("only truth values of one byte can be packed into bits"));
         }
         let coder = PackBitsCoder;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Size};
+use ncz_codec::{Codec, Coder as _, Container, Dialect, Dtype, Env, Kind, Repr, Size};
 use ncz_packbits::PackBits;
 use serde_json::{Map, json};
 
@@ -35,13 +35,17 @@ fn wrong_input_is_named() {
     );
     let flags = env(Dtype::little(Kind::Bool, 1));
     let bytes = Repr::Bytes { size: Size::Exact(65) };
-    for input in [bytes, env(Dtype::little(Kind::UInt, 1)).chunk(), env(Dtype::little(Kind::Bool, 2)).chunk()]
-    {
-        assert_eq!(
-            PackBits.bind(&input, &flags).unwrap_err().to_string(),
-            "not supported: only truth values of one byte can be packed into bits"
-        );
+    let refused = |input: &Repr, env: &Env| {
+        let error = PackBits.bind(input, env).unwrap_err().to_string();
+        assert_eq!(error, "not supported: only truth values of one byte can be packed into bits");
+    };
+    let (shorts, ints) = (env(Dtype::little(Kind::Bool, 2)), env(Dtype::little(Kind::UInt, 1)));
+    for input in [bytes, shorts.chunk(), env(Dtype::little(Kind::Float, 2)).chunk()] {
+        refused(&input, &flags);
     }
+    // numcodecs takes bytes for truth values, zarr-python with Zarr v3 does not.
+    assert_eq!(PackBits.bind(&ints.chunk(), &ints).unwrap().coder.max_encoded_len(65), Some(10));
+    refused(&ints.chunk(), &Env { container: Container::ZarrV3, ..ints.clone() });
 }
 
 #[test]

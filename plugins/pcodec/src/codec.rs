@@ -44,12 +44,12 @@ impl PcodecCoder {
         let numbers: Vec<T> = numbers.iter().map(|bytes| read(*bytes)).collect();
         let room = output.len();
         let file = FileCompressor::default().with_n_hint(numbers.len());
-        let config = self.pcodec.chunk_config();
         let failed = |error| failure(error, self.max_encoded_len(input.len()));
         let mut output = file.write_header(output).map_err(failed)?;
         let mut rest = &numbers[..];
         for page in self.pcodec.pages(numbers.len()) {
             let (page, behind) = rest.split_at(page);
+            let config = self.pcodec.chunk_config(page.len());
             let mut chunk = file.chunk_compressor(page, &config).map_err(failed)?;
             output = chunk.write(output).map_err(failed)?;
             rest = behind;

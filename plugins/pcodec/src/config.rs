@@ -79,6 +79,7 @@ impl Codec for Pcodec {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = PcodecCoder;
@@ -191,8 +192,8 @@ impl Pcodec {
         }
     }
 
-    /// The same for Pco.
-    pub(crate) fn chunk_config(&self) -> pco::ChunkConfig {
+    /// The same for Pco, for a page of `count` numbers.
+    pub(crate) fn chunk_config(&self, count: usize) -> pco::ChunkConfig {
         let mode = match self.mode {
             Mode::Auto => pco::ModeSpec::Auto,
             Mode::Classic => pco::ModeSpec::Classic,
@@ -201,6 +202,8 @@ impl Pcodec {
             (Delta::Auto | Delta::Consecutive, Some(order)) => pco::DeltaSpec::TryConsecutive(order as usize),
             (Delta::Auto | Delta::Consecutive, None) => pco::DeltaSpec::Auto,
             (Delta::None, _) => pco::DeltaSpec::NoOp,
+            // One number has none before it, and pcodec 0.3 does not decode what it makes of it.
+            (Delta::Lookback, _) if count == 1 => pco::DeltaSpec::NoOp,
             (Delta::Lookback, _) => pco::DeltaSpec::TryLookback,
         };
         pco::ChunkConfig::default()

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, params,
+    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, number, params,
 };
 use serde_json::{Map, Value, json};
 
@@ -32,6 +32,7 @@ impl Codec for Quantize {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = QuantizeCoder;
@@ -86,7 +87,7 @@ impl Codec for Quantize {
         Ok([self.digits as u32].into_iter().chain(types.into_iter().flatten().map(Number::word)).collect())
     }
 
-    fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
+    fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let dtype = match (self.dtype, input) {
             (Some(dtype), _) => dtype,
             (None, Repr::Array { dtype, .. }) => {
@@ -95,6 +96,7 @@ impl Codec for Quantize {
             (None, Repr::Bytes { .. }) => return Err(untyped()),
         };
         let astype = self.astype.unwrap_or(dtype);
+        number::check_types(input, env, ("dtype", dtype), ("astype", astype))?;
         let stored = Self { digits: self.digits, dtype: Some(dtype), astype: Some(astype) };
         Ok(Bound {
             stored,

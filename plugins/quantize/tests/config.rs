@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
+#[path = "../../v3_types.rs"]
+mod v3_types;
+
 use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_quantize::Quantize;
 use serde_json::{Value, json};
@@ -36,10 +39,10 @@ fn json_and_words_give_back_what_was_read() {
 fn in_zarr_v3_a_missing_type_is_that_of_the_elements() {
     assert_eq!(parse(Dialect::ZarrV3, json!({"digits": 2})), Ok(UNTYPED));
     assert_eq!(Value::Object(UNTYPED.to_json(Dialect::ZarrV3).unwrap()), json!({"digits": 2}));
-    let floats = env(Dtype::big(Kind::Float, 4));
+    let floats = env(Dtype::little(Kind::Float, 4));
     let bound = UNTYPED.bind(&floats.chunk(), &floats).unwrap();
-    assert_eq!(bound.stored, quantize(2, ">f4", ">f4"));
-    assert_eq!(bound.working, [2, 0x34_663e, 0x34_663e]);
+    assert_eq!(bound.stored, quantize(2, "<f4", "<f4"));
+    assert_eq!(bound.working, [2, 0x34_663c, 0x34_663c]);
     assert_eq!(bound.output, floats.chunk());
     let integers = env(Dtype::little(Kind::Int, 4));
     assert_eq!(
@@ -90,4 +93,20 @@ fn digits_that_the_type_cannot_multiply_by_are_refused() {
         r#"configuration key "digits" is not usable: 2^130, by which the numbers are multiplied, is no <f4: numcodecs makes NaN of all"#
     );
     assert!(bind(-60).is_err());
+}
+
+#[test]
+fn types_of_which_readers_of_zarr_v3_make_other_numbers_are_refused_there() {
+    let little = Dtype::little;
+    for (entering, codec, refusal) in [
+        (little(Kind::Float, 8), quantize(1, ">f8", ">f8"), Some("dtype")),
+        (little(Kind::Float, 8), quantize(1, "<f4", "<f4"), Some("dtype")),
+        (little(Kind::Int, 4), quantize(1, "<f4", "<f4"), Some("dtype")),
+        (little(Kind::Float, 8), quantize(1, "<f8", ">f8"), Some("astype")),
+        (Dtype::big(Kind::Float, 8), UNTYPED, Some("elements")),
+        (little(Kind::Float, 8), quantize(1, "<f8", "<f4"), None),
+        (little(Kind::Float, 4), UNTYPED, None),
+    ] {
+        assert_eq!(v3_types::refused(&codec, entering).as_deref(), refusal, "{codec:?} of {entering:?}");
+    }
 }

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 
-use ncz_codec::{Bound, Codec, CodecError, CodecInfo, Coder, Dialect, Env, Repr, Result, Size, params};
+use ncz_codec::{
+    Bound, Codec, CodecError, CodecInfo, Coder, Container, Dialect, Env, Repr, Result, Size, params,
+};
 use serde_json::{Map, Value};
 
 use crate::codec::ScaleOffsetCoder;
@@ -25,6 +27,7 @@ impl Codec for ScaleOffset {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = ScaleOffsetCoder;
@@ -58,7 +61,11 @@ impl Codec for ScaleOffset {
             Some(words) => Params::parse(&words)?,
             None => {
                 let (dtype, shape, fill) = match input {
-                    Repr::Array { dtype, shape, fill } => (*dtype, shape, fill.as_deref()),
+                    // Only HDF5 stores the words that say the fill value; elsewhere another one could be set later, and
+                    // chunks would decode to it.
+                    Repr::Array { dtype, shape, fill } => {
+                        (*dtype, shape, fill.as_deref().filter(|_| env.container == Container::Hdf5))
+                    }
                     Repr::Bytes { .. } => (env.dtype, &env.chunk_shape, None),
                 };
                 let count = shape.iter().try_fold(1_u64, |product, &len| product.checked_mul(len));
@@ -94,6 +101,10 @@ impl Codec for ScaleOffset {
                 format!("scaleoffset works with {WORKING} parameters, {} were given", working.len()),
             )),
         }
+    }
+
+    fn is_lossy(&self, _input: &Repr) -> Option<bool> {
+        Some(self.scale != Scale::Bits(0))
     }
 }
 

@@ -26,6 +26,7 @@ impl Codec for Shuffle {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = ShuffleCoder;

@@ -40,6 +40,7 @@ impl Codec for Szip {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = SzipCoder;

@@ -26,18 +26,25 @@ pub(crate) struct Care {
 }
 
 impl Care {
-    /// `promoted`: unsigned numbers are converted to signed ones of the same size, not taken for them.
-    pub(crate) fn new(field: &Field, limits: &ZfpConfig, promoted: bool) -> Result<Self> {
+    /// `promoted`: unsigned numbers are converted to signed ones of the same size, not taken for them. `tolerance`: what
+    /// was asked for, where the limits do not show it.
+    pub(crate) fn new(
+        field: &Field,
+        limits: &ZfpConfig,
+        promoted: bool,
+        tolerance: Option<f64>,
+    ) -> Result<Self> {
         let lossy = limits.mode() != ZfpMode::Reversible && limits.min_exp() >= zfp_rs::ZFP_MIN_EXP;
         let is_float = matches!(field.scalar, ZfpScalarType::F32 | ZfpScalarType::F64);
-        if !is_float && limits.mode() == ZfpMode::FixedAccuracy {
+        let tolerance = tolerance.or(limits.accuracy());
+        if !is_float && tolerance.is_some() {
             return Err(CodecError::unsupported(
                 "zfp knows no tolerance of integers: it would lose what it likes; take reversible, or a precision",
             ));
         }
         Ok(Self {
             lossy,
-            tolerance: limits.accuracy(),
+            tolerance,
             unsigned_bits: (field.unsigned && promoted).then(|| field.scalar.precision() - 1),
         })
     }
@@ -69,7 +76,9 @@ impl Care {
         let short = self.tolerance.filter(|_| {
             let largest = block.iter().map(|number| number.to_f64().abs()).fold(0.0, f64::max);
             // The bit planes that the tolerance asks for (zfp, "precision" of a block), and those that there are.
-            exponent(largest) - limits.min_exp() + 2 * (u32::from(field.rank) as i32 + 1)
+            exponent(largest)
+                .saturating_sub(limits.min_exp())
+                .saturating_add(2 * (u32::from(field.rank) as i32 + 1))
                 > field.scalar.precision() as i32
         });
         if !unsigned && short.is_none() {
@@ -84,10 +93,15 @@ impl Care {
         decode_block(&mut ZfpBitStreamRef::from_words(&words), limits, decoded, field.rank)
             .map_err(internal)?;
         for (number, decoded) in block.iter().zip(decoded) {
-            if unsigned && decoded.is_negative() && !number.is_negative() {
+            if unsigned && decoded.is_negative() != number.is_negative() {
+                // It is taken for the signed number of the same bits.
+                let bits = field.scalar.precision();
+                let unsigned =
+                    number.to_f64() + if number.is_negative() { 2_f64.powi(bits as i32) } else { 0.0 };
                 return Err(CodecError::unsupported(format!(
-                    "zfp would make the unsigned number {} negative; take reversible, or more bits",
-                    shown(number.to_f64())
+                    "zfp would make quite another number of the unsigned {}, which would wrap around; take reversible, or \
+                     more bits",
+                    shown(unsigned)
                 )));
             }
             let (number, decoded) = (number.to_f64(), decoded.to_f64());

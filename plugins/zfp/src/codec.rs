@@ -5,6 +5,8 @@ use zfp_rs::{ZfpBitStreamRef, ZfpBitStreamRefMut, ZfpConfig, ZfpHeaderMask, ZfpS
 
 use crate::blocks::{self, Care};
 use crate::field::Field;
+use crate::mode::Mode;
+use crate::small::Small;
 
 /// Encodes and decodes zfp streams.
 #[derive(Debug, Clone)]
@@ -12,6 +14,12 @@ pub struct ZfpCoder {
     layout: Layout,
     /// What is encoded, and with which limits; streams with a header are decoded without it.
     bound: Option<(Field, ZfpConfig)>,
+    /// What the numbers of the field are in memory, if they are smaller there.
+    small: Option<Small>,
+    /// The limits of streams with a fixed rate of zarrs, if they are others.
+    zarrs: Option<ZfpConfig>,
+    /// The tolerance that was asked for. One of nothing is not to be seen from the limits.
+    tolerance: Option<f64>,
 }
 
 /// What is around the blocks.
@@ -29,6 +37,8 @@ pub(crate) enum Layout {
 #[derive(Default)]
 pub struct ZfpScratch {
     words: Vec<u64>,
+    /// Small integers as zfp takes them.
+    wide: Vec<u8>,
 }
 
 /// The bytes of a word of a stream.
@@ -36,7 +46,40 @@ const WORD: usize = 8;
 
 impl ZfpCoder {
     pub(crate) fn new(layout: Layout, bound: Option<(Field, ZfpConfig)>) -> Self {
-        Self { layout, bound }
+        Self { layout, bound, small: None, zarrs: None, tolerance: None }
+    }
+
+    /// For integers that are smaller in memory than in the field.
+    pub(crate) fn with_small(self, small: Option<Small>) -> Self {
+        Self { small, ..self }
+    }
+
+    /// For streams in which zarrs gave a block the bits of one with three dimensions, whatever the field has.
+    pub(crate) fn with_zarrs(self, zarrs: Option<ZfpConfig>) -> Self {
+        Self { zarrs, ..self }
+    }
+
+    /// For numbers that must not be further off than the mode says.
+    pub(crate) fn with_promise(self, mode: Mode) -> Self {
+        let tolerance = if let Mode::Accuracy(tolerance) = mode { Some(tolerance) } else { None };
+        Self { tolerance, ..self }
+    }
+
+    /// The limits of a stream of this many bytes: its length tells who wrote it, where a block has always as many bits.
+    /// The second are those of zarrs, where the length is that of both.
+    fn limits(&self, field: &Field, limits: ZfpConfig, len: usize) -> (ZfpConfig, Option<ZfpConfig>) {
+        let bytes =
+            |limits: &ZfpConfig| self.layout.bytes(field.blocks().saturating_mul(limits.max_bits().into()));
+        match self.zarrs.filter(|zarrs| len == bytes(zarrs)) {
+            Some(zarrs) if len == bytes(&limits) => (limits, Some(zarrs)),
+            Some(zarrs) => (zarrs, None),
+            None => (limits, None),
+        }
+    }
+
+    /// The bytes of a chunk that is this field.
+    fn chunk_len(&self, field: &Field) -> usize {
+        self.small.map_or(field.bytes(), |small| small.narrow_len(field.bytes()))
     }
 
     /// The most bytes of a stream of the bound field.
@@ -79,22 +122,8 @@ impl ZfpCoder {
     }
 }
 
-impl Coder for ZfpCoder {
-    type Scratch = ZfpScratch;
-
-    fn scratch(&self) -> ZfpScratch {
-        ZfpScratch::default()
-    }
-
-    fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        // Only the field itself is ever encoded; other lengths have no encoding, and get an answer all the same.
-        match &self.bound {
-            Some((field, _)) if field.bytes() == len => self.most(),
-            _ => len.checked_mul(2)?.checked_add(64),
-        }
-    }
-
-    fn encode(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
+impl ZfpCoder {
+    fn encode_field(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
         let (field, limits) = self
             .bound
             .as_ref()
@@ -102,10 +131,9 @@ impl Coder for ZfpCoder {
         if input.len() != field.bytes() {
             return Err(CodecError::size(field.bytes(), input.len(), "the chunk that zfp was told of"));
         }
-        let care = Care::new(field, limits, self.promoted())?;
+        let care = Care::new(field, limits, self.promoted(), self.tolerance)?;
         let most = self.most().ok_or_else(|| CodecError::unsupported("the chunk is too large for zfp"))?;
-        scratch.words.clear();
-        scratch.words.resize(most.div_ceil(WORD), 0);
+        scratch.clear_for(most.div_ceil(WORD))?;
         let mut stream = ZfpBitStreamRefMut::from_words(&mut scratch.words);
         if self.layout == Layout::Headed {
             stream.write_header(limits, &field.header(), ZfpHeaderMask::FULL).map_err(|error| {
@@ -128,27 +156,61 @@ impl Coder for ZfpCoder {
         for (bytes, word) in output.chunks_mut(WORD).zip(&scratch.words) {
             bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
         }
+        if let (_, Some(zarrs)) = self.limits(field, *limits, length) {
+            let mut back = Vec::new();
+            fitted(&mut back, field.bytes())?;
+            self.decode_field(scratch, output, &mut back)
+                .map_err(|_| undecided(length, limits, &zarrs, "would be read as other numbers"))?;
+        }
         Ok(length)
     }
 
-    fn decode(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let bits = input.len() as u64 * 8;
-        let mut stream = ZfpBitStreamRef::from_words(Self::load(scratch, input));
-        let (field, limits) = self.open(&mut stream, bits)?;
+    fn decode_field(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let words = Self::load(scratch, input);
+        let mut stream = ZfpBitStreamRef::from_words(words);
+        let (field, limits) = self.open(&mut stream, input.len() as u64 * 8)?;
+        let (limits, zarrs) = self.limits(&field, limits, input.len());
         let length = field.bytes();
         let output = output.get_mut(..length).ok_or_else(|| CodecError::output_full(Some(length)))?;
-        let promoted = self.promoted();
+        let read = self.read(&mut stream, input.len(), output, &field, &limits);
+        let Some(zarrs) = zarrs else { return read.map(|()| length) };
+        let mut other = Vec::new();
+        fitted(&mut other, length)?;
+        let mut stream = ZfpBitStreamRef::from_words(words);
+        let read_other = self.read(&mut stream, input.len(), &mut other, &field, &zarrs);
+        match (read, read_other) {
+            (Ok(()), Ok(())) if self.differ(output, &other) => {
+                Err(undecided(input.len(), &limits, &zarrs, "stand for other numbers"))
+            }
+            (Err(_), Ok(())) => {
+                output.copy_from_slice(&other);
+                Ok(length)
+            }
+            (read, _) => read.map(|()| length),
+        }
+    }
+
+    /// Reads the numbers of the field, and sees to it that nothing is behind them.
+    fn read(
+        &self,
+        stream: &mut ZfpBitStreamRef<'_>,
+        len: usize,
+        output: &mut [u8],
+        field: &Field,
+        limits: &ZfpConfig,
+    ) -> Result<()> {
+        let (bits, promoted) = (len as u64 * 8, self.promoted());
         match field.scalar {
-            ZfpScalarType::I32 => blocks::decode::<i32>(&mut stream, bits, output, &field, &limits, promoted),
-            ZfpScalarType::I64 => blocks::decode::<i64>(&mut stream, bits, output, &field, &limits, promoted),
-            ZfpScalarType::F32 => blocks::decode::<f32>(&mut stream, bits, output, &field, &limits, promoted),
-            ZfpScalarType::F64 => blocks::decode::<f64>(&mut stream, bits, output, &field, &limits, promoted),
+            ZfpScalarType::I32 => blocks::decode::<i32>(stream, bits, output, field, limits, promoted),
+            ZfpScalarType::I64 => blocks::decode::<i64>(stream, bits, output, field, limits, promoted),
+            ZfpScalarType::F32 => blocks::decode::<f32>(stream, bits, output, field, limits, promoted),
+            ZfpScalarType::F64 => blocks::decode::<f64>(stream, bits, output, field, limits, promoted),
         }?;
         let end = stream.read_pos();
         // zfp can be built for words of one byte, as for H5Z-ZFP, or of eight, and the stream ends with one.
         let [bytes, words] = [Layout::Hdf5.bytes(end), self.layout.bytes(end)];
-        if input.len() != bytes && input.len() != words {
-            return Err(match input.len().checked_sub(words) {
+        if len != bytes && len != words {
+            return Err(match len.checked_sub(words) {
                 Some(extra) => CodecError::trailing(extra),
                 None => CodecError::truncated("the last word of a zfp stream is cut"),
             });
@@ -156,15 +218,102 @@ impl Coder for ZfpCoder {
         if stream.read_bits((bits - end) as u32) != 0 {
             return Err(CodecError::corrupt("there are bits behind the last block of zfp"));
         }
-        Ok(length)
+        Ok(())
+    }
+
+    /// Whether these numbers of the field are others in memory.
+    fn differ(&self, a: &[u8], b: &[u8]) -> bool {
+        let Some(small) = self.small else { return a != b };
+        let narrow = |wide: &[u8]| {
+            let mut narrow = vec![0; small.narrow_len(wide.len())];
+            small.narrow(wide, &mut narrow);
+            narrow
+        };
+        narrow(a) != narrow(b)
+    }
+}
+
+/// A stream that is as long for the specification as for zarrs.
+fn undecided(len: usize, limits: &ZfpConfig, zarrs: &ZfpConfig, what: &str) -> CodecError {
+    CodecError::unsupported(format!(
+        "the {len} bytes of a zfp stream can have {} bits to a block, as the specification has it, or {}, as zarrs has it, which \
+         {what}; let minbits and maxbits of the mode expert say which",
+        limits.max_bits(),
+        zarrs.max_bits()
+    ))
+}
+
+impl Coder for ZfpCoder {
+    type Scratch = ZfpScratch;
+
+    fn scratch(&self) -> ZfpScratch {
+        ZfpScratch::default()
+    }
+
+    fn max_encoded_len(&self, len: usize) -> Option<usize> {
+        // Only the field itself is ever encoded; other lengths have no encoding, and get an answer all the same.
+        match &self.bound {
+            Some((field, _)) if self.chunk_len(field) == len => self.most(),
+            _ => len.checked_mul(2)?.checked_add(64),
+        }
+    }
+
+    fn encode(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let Some(small) = self.small else { return self.encode_field(scratch, input, output) };
+        let want = self.bound.as_ref().map_or(0, |(field, _)| self.chunk_len(field));
+        if input.len() != want {
+            return Err(CodecError::size(want, input.len(), "the chunk that zfp was told of"));
+        }
+        let mut wide = std::mem::take(&mut scratch.wide);
+        let result = small.widen(input, &mut wide).and_then(|()| self.encode_field(scratch, &wide, output));
+        scratch.wide = wide;
+        result
+    }
+
+    fn decode(&self, scratch: &mut ZfpScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let (Some(small), Some((field, _))) = (self.small, &self.bound) else {
+            return self.decode_field(scratch, input, output);
+        };
+        let len = self.chunk_len(field);
+        let output = output.get_mut(..len).ok_or_else(|| CodecError::output_full(Some(len)))?;
+        let mut wide = std::mem::take(&mut scratch.wide);
+        let result =
+            fitted(&mut wide, field.bytes()).and_then(|()| self.decode_field(scratch, input, &mut wide));
+        if result.is_ok() {
+            small.narrow(&wide, output);
+        }
+        scratch.wide = wide;
+        result.map(|_| len)
     }
 
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         let start = &input[..input.len().min(4 * WORD)];
         let mut scratch = ZfpScratch::default();
         let mut stream = ZfpBitStreamRef::from_words(Self::load(&mut scratch, start));
-        self.open(&mut stream, start.len() as u64 * 8).map(|(field, _)| Some(field.bytes()))
+        self.open(&mut stream, start.len() as u64 * 8).map(|(field, _)| Some(self.chunk_len(&field)))
     }
+}
+
+impl ZfpScratch {
+    /// So many words of zero; what blocks have at least can be far more than their numbers.
+    fn clear_for(&mut self, words: usize) -> Result<()> {
+        self.words.clear();
+        self.words
+            .try_reserve(words)
+            .map_err(|_| CodecError::unsupported(format!("no memory for a zfp stream of {words} words")))?;
+        self.words.resize(words, 0);
+        Ok(())
+    }
+}
+
+/// Gives `numbers` this length.
+fn fitted(numbers: &mut Vec<u8>, len: usize) -> Result<()> {
+    numbers.clear();
+    numbers
+        .try_reserve(len)
+        .map_err(|_| CodecError::unsupported(format!("no memory for the {len} bytes that zfp makes")))?;
+    numbers.resize(len, 0);
+    Ok(())
 }
 
 impl Layout {

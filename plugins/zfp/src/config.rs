@@ -1,19 +1,24 @@
 use std::borrow::Cow;
 
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result, Size,
+    Bound, ByteOrder, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Dtype, Env, Kind, Repr,
+    Result, Size,
 };
 use serde_json::{Map, Value, json};
+use zfp_rs::{ZFP_MAX_PREC, ZFP_MIN_EXP, ZfpConfig};
 
 use crate::codec::{Layout, ZfpCoder};
 use crate::field::Field;
 use crate::mode::Mode;
+use crate::small::Small;
 
 const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("zfp")];
 /// The first working word, which says who made them: zfp 1.0.1 in 16 bits, its codec version 5 in 4, H5Z-ZFP 1.1.1 in 12.
 const VERSIONS: u32 = 0x1010_5111;
-/// Less is the number of a mode.
+/// Less is the number of a mode; in working words of Zarr v3 the bits that zarrs gives a block, or 0.
 const VERSIONS_LEAST: u32 = 0x1_0000;
+/// From which bit of the second working word on it is said that numbers are small.
+const SMALL: u32 = 8;
 /// The words of the longest header.
 const HEADER_MAX: usize = 9;
 
@@ -33,6 +38,7 @@ impl Codec for Zfp {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = ZfpCoder;
@@ -102,37 +108,80 @@ impl Codec for Zfp {
             Container::ZarrV3 => Layout::Bare,
             _ => Layout::Hdf5,
         };
-        let field = Field::of(&scalar_is_one(input, layout), layout == Layout::Hdf5)?;
+        let (input, small) = match layout {
+            Layout::Bare => widened(scalar_is_one(input)),
+            _ => (input.clone(), None),
+        };
+        let field = Field::of(&input, layout == Layout::Hdf5)?;
         let limits = self.mode.limits(&field)?;
-        let working = match layout {
+        let mut working = match layout {
             Layout::Hdf5 => [&[VERSIONS][..], &field.header_words(&limits)?].concat(),
             _ => field.words(&limits)?,
         };
-        let coder = ZfpCoder::new(layout, Some((field, limits)));
+        if let (Some(small), [_, number, ..]) = (small, working.as_mut_slice()) {
+            *number |= (small as u32) << SMALL;
+        }
+        let zarrs = if layout == Layout::Bare { self.mode.zarrs(&field) } else { None };
+        let zarrs = zarrs.filter(|zarrs| zarrs.max_bits() != limits.max_bits());
+        if let (Some(zarrs), Some(first)) = (zarrs, working.first_mut()) {
+            *first = zarrs.max_bits();
+        }
+        let coder = ZfpCoder::new(layout, Some((field, limits))).with_small(small).with_zarrs(zarrs);
+        let coder = coder.with_promise(self.mode);
         let output = Repr::Bytes { size: coder.most().map_or(Size::Unknown, Size::AtMost) };
         Ok(Bound { stored: *self, working, output, coder })
     }
 
     fn coder(working: &[u32]) -> Result<ZfpCoder> {
-        let (layout, bound) = match working {
-            [first, header @ ..] if *first >= VERSIONS_LEAST => (Layout::Hdf5, stored(header)?),
-            words => (Layout::Bare, Field::from_words(words)?),
-        };
-        Ok(ZfpCoder::new(layout, Some(bound)))
+        if let [first, header @ ..] = working
+            && *first >= VERSIONS_LEAST
+        {
+            return Ok(ZfpCoder::new(Layout::Hdf5, Some(stored(header)?)));
+        }
+        let mut words = working.to_vec();
+        let (mut small, mut zarrs) = (None, None);
+        if let [first, number, ..] = words.as_mut_slice() {
+            let bits = std::mem::take(first);
+            zarrs = ZfpConfig::expert(bits, bits, ZFP_MAX_PREC, ZFP_MIN_EXP).ok().filter(|_| bits > 0);
+            small = Small::ALL.into_iter().find(|small| *small as u32 == *number >> SMALL);
+            // Small numbers lie in a field of four bytes, which has the number 0.
+            if small.is_some() && *number & ((1 << SMALL) - 1) == 0 {
+                *number = 0;
+            }
+        }
+        let bound = Field::from_words(&words)?;
+        Ok(ZfpCoder::new(Layout::Bare, Some(bound)).with_small(small).with_zarrs(zarrs))
+    }
+
+    fn is_lossy(&self, _input: &Repr) -> Option<bool> {
+        Some(self.mode != Mode::Reversible)
     }
 }
 
 /// A field of one number where there is no dimension, as Zarr v3 has it.
-fn scalar_is_one(input: &Repr, layout: Layout) -> Repr {
+fn scalar_is_one(input: &Repr) -> Repr {
     match input {
-        Repr::Array { dtype, shape, fill } if shape.is_empty() && layout == Layout::Bare => {
+        Repr::Array { dtype, shape, fill } if shape.is_empty() => {
             Repr::Array { dtype: *dtype, shape: vec![1], fill: fill.clone() }
         }
         other => other.clone(),
     }
 }
 
-fn stored(header: &[u32]) -> Result<(Field, zfp_rs::ZfpConfig)> {
+/// Small integers as those of four bytes that zfp gets for them, as Zarr v3 has it.
+fn widened(input: Repr) -> (Repr, Option<Small>) {
+    match input {
+        Repr::Array { dtype, shape, .. } if let Some(small) = Small::of(&dtype) => {
+            // Numbers of one byte have no order.
+            let order = if dtype.size == 1 { ByteOrder::Little } else { dtype.order };
+            let dtype = Dtype { kind: Kind::Int, size: 4, order };
+            (Repr::Array { dtype, shape, fill: None }, Some(small))
+        }
+        other => (other, None),
+    }
+}
+
+fn stored(header: &[u32]) -> Result<(Field, ZfpConfig)> {
     if header.len() > HEADER_MAX {
         return Err(CodecError::config("cd_values", format!("{} words are no header of zfp", header.len())));
     }

@@ -3,6 +3,8 @@
 use ncz_codec::{ByteOrder, CodecError, Dtype, Kind, Repr, Result};
 use zfp_rs::{ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpFieldMetadata, ZfpHeaderMask, ZfpScalarType};
 
+use crate::mode::MIN_BITS_MOST;
+
 /// Numbers of one type in one to four dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
@@ -57,6 +59,11 @@ impl Field {
     pub(crate) fn dims(&self) -> [usize; 4] {
         let rank = usize::from(self.rank);
         std::array::from_fn(|axis| if axis < rank { self.lengths[axis] } else { 0 })
+    }
+
+    /// The blocks of a stream.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.lengths.iter().map(|length| length.div_ceil(4) as u64).product()
     }
 
     pub(crate) fn header(&self) -> ZfpFieldMetadata {
@@ -142,8 +149,8 @@ impl Field {
         };
         let lengths: Vec<u64> = lengths.iter().map(|&length| length.into()).collect();
         let field = Self::new(scalar, number & UNSIGNED != 0, &lengths).ok_or_else(wrong)?;
-        let limits =
-            ZfpConfig::expert(*min_bits, *max_bits, *max_prec, *min_exp as i32).map_err(|_| wrong())?;
+        let limits = ZfpConfig::expert(*min_bits, *max_bits, *max_prec, *min_exp as i32);
+        let limits = limits.ok().filter(|_| *min_bits <= MIN_BITS_MOST).ok_or_else(wrong)?;
         Ok((field, limits))
     }
 }

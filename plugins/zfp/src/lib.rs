@@ -25,7 +25,7 @@
 //! # Compatible implementations
 //! The streams of zfp 0.5 to 1.0 (codec version 5), bit by bit: HDF5's end with the last byte and have their header in
 //! the filter's words, numcodecs' end with a word of eight bytes and have it in front, those of `zfp` in Zarr v3 have
-//! none.
+//! none. In Zarr v3 integers of one and two bytes are taken as larger ones of four, as zarrs does.
 
 #![forbid(unsafe_code)]
 
@@ -35,6 +35,7 @@ mod config;
 mod field;
 mod mode;
 mod number;
+mod small;
 mod zfpy;
 
 pub use codec::{ZfpCoder, ZfpScratch};

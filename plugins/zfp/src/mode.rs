@@ -1,7 +1,10 @@
 //! What bounds the loss, or the length.
 
 use ncz_codec::{CodecError, Result, params};
-use zfp_rs::{ZFP_MAX_BITS, ZFP_MAX_PREC, ZFP_MIN_BITS, ZFP_MIN_EXP, ZfpConfig, ZfpMode, ZfpStreamAlignment};
+use zfp_rs::{
+    ZFP_MAX_BITS, ZFP_MAX_PREC, ZFP_MIN_BITS, ZFP_MIN_EXP, ZfpConfig, ZfpDimensionality, ZfpMode,
+    ZfpStreamAlignment,
+};
 
 use crate::field::Field;
 
@@ -53,6 +56,12 @@ impl Mode {
             }
             Self::Precision(planes) => Ok(ZfpConfig::fixed_precision(planes)),
             Self::Accuracy(tolerance) => Ok(ZfpConfig::fixed_accuracy(tolerance)),
+            Self::Expert { min_bits, .. } if min_bits > MIN_BITS_MOST => {
+                let text = format!(
+                    "{min_bits} bits are more than the {MIN_BITS_MOST} that zfp can state for a block, which needs {ZFP_MAX_BITS} at most"
+                );
+                Err(CodecError::config("minbits", text))
+            }
             Self::Expert { min_bits, max_bits, max_prec, min_exp } => ZfpConfig::expert(
                 min_bits, max_bits, max_prec, min_exp,
             )
@@ -66,6 +75,13 @@ impl Mode {
             }),
             Self::Reversible => Ok(ZfpConfig::reversible()),
         }
+    }
+
+    /// The limits that zarrs has for a fixed rate, where they are others: those of three dimensions.
+    pub(crate) fn zarrs(self, field: &Field) -> Option<ZfpConfig> {
+        let Self::Rate(rate) = self else { return None };
+        let three = ZfpDimensionality::try_from(3).ok().filter(|three| *three != field.rank)?;
+        ZfpConfig::fixed_rate(rate, field.scalar, three, ZfpStreamAlignment::Unaligned).ok()
     }
 
     /// The mode that has these limits for such numbers.
@@ -153,5 +169,8 @@ impl Mode {
     }
 }
 
+/// The largest `min_bits` that the header of a stream holds. More than a block can need, but H5Z-ZFP fills blocks up to
+/// it; without a limit, a few numbers would take as much memory as a word can ask for.
+pub(crate) const MIN_BITS_MOST: u32 = 0x8000;
 /// The most words that a user gives.
 const WORDS: usize = 6;

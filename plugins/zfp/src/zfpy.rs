@@ -43,6 +43,7 @@ impl Codec for Zfpy {
         zarr_v3: Cow::Borrowed(ZARR_V3),
         has_working_params: true,
         has_checksum: false,
+        lossy: Some(true),
     };
 
     type Coder = ZfpCoder;
@@ -115,10 +116,11 @@ impl Codec for Zfpy {
                 "zfpy takes signed integers and floating-point numbers only",
             ));
         }
-        let limits = self.limits().limits(&field)?;
+        let mode = self.limits();
+        let limits = mode.limits(&field)?;
         // What no header can hold is refused before data are there.
         field.header_words(&limits)?;
-        let coder = ZfpCoder::new(Layout::Headed, Some((field, limits)));
+        let coder = ZfpCoder::new(Layout::Headed, Some((field, limits))).with_promise(mode);
         let output = Repr::Bytes { size: coder.most().map_or(Size::Unknown, Size::AtMost) };
         Ok(Bound { stored: *self, working: field.words(&limits)?, output, coder })
     }
@@ -127,6 +129,10 @@ impl Codec for Zfpy {
         // Decoding needs no word.
         let bound = if working.is_empty() { None } else { Some(Field::from_words(working)?) };
         Ok(ZfpCoder::new(Layout::Headed, bound))
+    }
+
+    fn is_lossy(&self, _input: &Repr) -> Option<bool> {
+        Some(self.limits() != Mode::Reversible)
     }
 }
 

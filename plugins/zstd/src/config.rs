@@ -37,6 +37,7 @@ impl Codec for Zstd {
         zarr_v3: Cow::Borrowed(NAMES),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = ZstdCoder;

@@ -25,9 +25,10 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is one zstd frame with its content size, the same bytes as of the HDF5 filter and of numcodecs.
-//! Several frames, skippable ones and frames without content size are read too. Damage is seen for certain only in
-//! frames with a checksum (`"checksum": true`), which the HDF5 filter does not write.
+//! The stream is one zstd frame with its content size, as that of the HDF5 filter and of numcodecs. The bytes are the
+//! same where the version of libzstd is, and mostly with other versions. Several frames, skippable ones and frames
+//! without content size are read too. Damage is seen for certain only in frames with a checksum (`"checksum": true`),
+//! which the HDF5 filter does not write.
 
 #![forbid(unsafe_code)]
 

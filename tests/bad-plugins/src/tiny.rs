@@ -42,6 +42,7 @@ impl Codec for Tiny {
         zarr_v3: Cow::Borrowed(&[Cow::Borrowed("ncz_tiny")]),
         has_working_params: false,
         has_checksum: true,
+        lossy: Some(false),
     };
 
     type Coder = Self;

@@ -69,6 +69,7 @@ pub fn of(id: u32, dtype: Dtype, shape: &[u64]) -> Option<Result<Vec<ParameterSe
         32024 => numbers::sz(chunk, true),
         32026 => lossless::blosc2(chunk),
         32028 => numbers::sperr(chunk),
+        32032 => numbers::bitround(chunk),
         32033 => images::htj2k(chunk),
         _ => return None,
     };

@@ -2,6 +2,7 @@
 
 mod codec_json;
 mod data;
+mod filter_words;
 mod hdf5_chunks;
 mod json;
 mod metadata;
@@ -37,7 +38,7 @@ pub trait Target {
 }
 
 /// The names of all targets.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "json",
     "metadata_v2",
     "metadata_v3",
@@ -48,6 +49,7 @@ pub const NAMES: [&str; 13] = [
     "place",
     "zip",
     "hdf5_chunks",
+    "filter_words",
     "chunks",
     "shards",
     "strings",
@@ -67,6 +69,7 @@ pub fn open(name: &str) -> Option<Box<dyn Target>> {
         "place" => Box::new(place::Places),
         "zip" => Box::new(zip::Archives::new()),
         "hdf5_chunks" => Box::new(hdf5_chunks::Chunks::new()),
+        "filter_words" => Box::new(filter_words::Words::new()),
         "chunks" => Box::new(data::Objects::chunks()),
         "shards" => Box::new(data::Objects::shards()),
         "strings" => Box::new(data::Objects::strings()),

@@ -18,7 +18,7 @@ use super::{ShuffleSize, TEMPLATE, Verbosity};
         ncz bench in.zarr model/salinity --html codecs.html --time 60",
     after_help = "\
 What is tried:
-  The chain that the variable has, none, and every codec built in or on the search path that is known to lose
+  The chain that the variable has, none, and every codec built in or on the search path that says it loses
   nothing, at several levels, with and without a shuffle before it. Others are named as left out; --also tries
   them, and chains of your own: each has to give back what went in.
 

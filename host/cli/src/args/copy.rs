@@ -105,7 +105,8 @@ pub(crate) struct Copy {
     /// Replace the target if it is a dataset. On this machine it changes in one step; in S3 the copy is made beside it and moved in
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Read the copy back and compare it with the source
+    /// Read the copy back and compare it with the source. Values that a lossy codec changed have to be those that it
+    /// makes of the source once more, whatever codecs stand behind it; a fault of its own that it repeats is not found
     #[arg(long)]
     pub(crate) verify: bool,
     /// Threads to work with; all cores unless given

@@ -45,7 +45,7 @@ type Spelling<T> = Result<T, String>;
 /// A chain in all spellings.
 struct Spelled {
     given: String,
-    codecs: Vec<(String, Option<u32>, String)>,
+    codecs: Vec<Used>,
     notes: Vec<String>,
     text: Spelling<String>,
     params: Spelling<Vec<(u32, Vec<u32>)>>,
@@ -53,6 +53,14 @@ struct Spelled {
     zarr_v3: Spelling<Vec<Value>>,
     dtype: Option<String>,
     bound: Option<Bound>,
+}
+
+/// A codec of the chain.
+struct Used {
+    name: String,
+    id: Option<u32>,
+    origin: String,
+    lossy: Option<bool>,
 }
 
 /// A chain for one variable.
@@ -80,28 +88,38 @@ impl Spelled {
             .resolve(registry)
             .map_err(|source| unusable(source.into()))?;
         let params = params(&stages);
-        let bound = match env {
-            Some(env) => {
-                Some(Bound::new(&FilterChain::bind(&stages, env).map_err(|source| unusable(source.into()))?))
-            }
-            None => None,
+        let chain = env.map(|env| FilterChain::bind(&stages, env)).transpose();
+        let chain = chain.map_err(|source| unusable(source.into()))?;
+        let lossy: Vec<Option<bool>> = match &chain {
+            Some(chain) => chain.each_lossy().map(|(_, lossy)| lossy).collect(),
+            None => stages.iter().map(|stage| stage.info.lossy).collect(),
         };
         Ok(Self {
             given: text.to_owned(),
             codecs: stages
                 .iter()
-                .map(|stage| (stage.info.name.to_string(), stage.info.filter_id, stage.origin.clone()))
+                .zip(&lossy)
+                .map(|(stage, lossy)| Used {
+                    name: stage.info.name.to_string(),
+                    id: stage.info.filter_id,
+                    origin: stage.origin.clone(),
+                    lossy: *lossy,
+                })
                 .collect(),
             notes: stages
                 .iter()
-                .flat_map(|stage| stage.notes.iter().cloned().chain(by_number(stage)))
+                .zip(&lossy)
+                .flat_map(|(stage, lossy)| {
+                    let changes = changes(stage, *lossy, chain.is_some());
+                    stage.notes.iter().cloned().chain(by_number(stage)).chain(changes)
+                })
                 .collect(),
             text: params.as_ref().map(|params| filter_text(params)).map_err(Clone::clone),
             params,
             numcodecs: dialect_json(&stages, Dialect::Numcodecs),
             zarr_v3: dialect_json(&stages, Dialect::ZarrV3),
             dtype: dtype.map(str::to_owned),
-            bound,
+            bound: chain.as_ref().map(Bound::new),
         })
     }
 
@@ -110,7 +128,7 @@ impl Spelled {
         let mut line = |label: &str, value: &str| {
             text.push_str(&format!("  {}{value}\n", style.dim(&format!("{label:<12}"))));
         };
-        for (name, id, origin) in &self.codecs {
+        for Used { name, id, origin, .. } in &self.codecs {
             let id = id.map_or_else(|| "without HDF5 id".to_owned(), |id| format!("HDF5 filter {id}"));
             line("codec", &format!("{name}, {id}, {origin}"));
         }
@@ -137,7 +155,9 @@ impl Spelled {
         let codecs: Vec<Value> = self
             .codecs
             .iter()
-            .map(|(name, id, origin)| json!({"name": name, "filter_id": id, "origin": origin}))
+            .map(|Used { name, id, origin, lossy }| {
+                json!({"name": name, "filter_id": id, "origin": origin, "lossy": lossy})
+            })
             .collect();
         json!({
             "given": self.given,
@@ -265,6 +285,12 @@ fn dialect_json(stages: &[Stage], dialect: Dialect) -> Spelling<Vec<Value>> {
 pub(crate) fn by_number(stage: &Stage) -> Option<String> {
     let id = stage.info.filter_id.filter(|_| stage.is_by_number())?;
     Some(format!("filter {id} is written as {:?}, which no other program reads", generic::NAME))
+}
+
+/// What is to be said of a codec that may change values; whether it does can depend on what enters it.
+fn changes(stage: &Stage, lossy: Option<bool>, is_bound: bool) -> Option<String> {
+    let is = if is_bound { "is" } else { "can be" };
+    (lossy == Some(true)).then(|| format!("{} {is} lossy: values may come back changed", stage.info.name))
 }
 
 fn filter_text(params: &[(u32, Vec<u32>)]) -> String {

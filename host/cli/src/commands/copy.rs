@@ -90,7 +90,8 @@ pub(crate) fn run(
         }
     };
 
-    if let Some(note) = summary::left_out(&copied.left_out) {
+    let notes = summary::lossy(&copied.variables).into_iter().chain(summary::left_out(&copied.left_out));
+    for note in notes {
         talk.note(&note);
         plan.notes.push(note);
     }

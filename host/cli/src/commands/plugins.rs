@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use ncz::codec::Dialect;
 use ncz::registry::discover::FolderState;
 use ncz::registry::report::{CodecReport, FileReport, Report, Verdict};
 use ncz::registry::search_path::Origin;
@@ -270,9 +271,20 @@ fn show_codec(codec: &CodecReport, registry: &Registry, style: Style) -> String 
     line("HDF5 filter", &codec.id.map_or_else(|| "none".to_owned(), |id| id.to_string()));
     line("numcodecs", &codec.numcodecs.join(", "));
     line("Zarr v3", &codec.zarr_v3.join(", "));
-    if let Some(Ok(entry)) = codec.id.map(|id| registry.by_id(id)) {
+    let named = |dialect, names: &[String]| Some(registry.by_name(dialect, names.first()?));
+    let entry = codec.id.map(|id| registry.by_id(id));
+    let entry = entry.or_else(|| named(Dialect::Numcodecs, &codec.numcodecs));
+    if let Some(Ok(entry)) = entry.or_else(|| named(Dialect::ZarrV3, &codec.zarr_v3)) {
         let info = entry.info();
         line("what it does", &info.summary);
+        line(
+            "lossy",
+            match info.lossy {
+                Some(true) => "yes: values may come back changed",
+                Some(false) => "no",
+                None => "not known",
+            },
+        );
         line("checksum", if info.has_checksum { "yes: damage is always noticed" } else { "no" });
         if info.has_working_params {
             line("parameters", "those it runs with differ from the stored ones");

@@ -22,6 +22,46 @@ fn a_chain_is_shown_in_all_spellings() {
 }
 
 #[test]
+fn a_lossy_codec_is_called_so() {
+    let bitround = r#"{"id":"bitround","keepbits":9}"#;
+    let run = ncz(["codec", bitround]).ends(0);
+    assert!(run.stdout.contains("note        bitround can be lossy"), "{}", run.stdout);
+    for (spec, dtype, lossy) in [
+        (bitround, "f4", true),
+        (bitround, "f8", true),
+        (r#"{"id":"bitround","keepbits":23}"#, "f4", false),
+        (r#"{"id":"bitround","keepbits":23}"#, "f8", true),
+        (r#"{"id":"delta","dtype":"<i4"}"#, "i4", false),
+        (r#"{"id":"delta","dtype":"<i4","astype":"<i2"}"#, "i4", false),
+        (r#"{"id":"astype","decode_dtype":"<i8","encode_dtype":"<f4"}"#, "i8", false),
+        (r#"{"id":"astype","decode_dtype":"<f8","encode_dtype":"<f4"}"#, "f8", true),
+        (r#"{"id":"delta","dtype":"<f4"}"#, "f4", true),
+        ("32013,5", "f8", false),
+        ("32013,3,0,0,1072693248", "f8", true),
+        (r#"{"id":"zfpy"}"#, "f8", false),
+    ] {
+        let run = ncz(["codec", spec, "--dtype", dtype, "--shape", "8,8", "--json"]).ends(0).json();
+        assert_eq!(run["codecs"][0]["codecs"][0]["lossy"], json!(lossy), "{spec} of {dtype}");
+        let notes = run["codecs"][0]["notes"].to_string();
+        assert_eq!(notes.contains(" is lossy: values may come back changed"), lossy, "{notes}");
+    }
+    let codecs = ncz(["codec", bitround, "zstd,3", "--json"]).ends(0).json();
+    let lossy = |at: usize| codecs["codecs"][at]["codecs"][0]["lossy"].clone();
+    assert_eq!([lossy(0), lossy(1)], [json!(true), json!(false)]);
+    assert_eq!(codecs["codecs"][1]["notes"], json!([]));
+    for (name, words) in [("bitround", "yes: values"), ("zstd", "no\n")] {
+        let shown = ncz(["plugins", "show", name]).ends(0).stdout;
+        assert!(shown.contains(&format!("  lossy         {words}")), "{shown}");
+        let shown = ncz(["plugins", "show", name, "--json"]).ends(0).json();
+        assert_eq!(shown["codecs"][0]["lossy"], json!(name == "bitround"));
+    }
+    let listed = ncz(["plugins", "list", "--json"]).stdout;
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let zfp = listed["codecs"].as_array().unwrap().iter().find(|codec| codec["id"] == 32013).unwrap();
+    assert_eq!(zfp["lossy"], json!(true));
+}
+
+#[test]
 fn one_codec_leads_from_each_spelling_to_all_the_others() {
     for spec in
         ["32015,3", "zstd,3", r#"{"id":"zstd","level":3}"#, r#"{"name":"zstd","configuration":{"level":3}}"#]

@@ -63,6 +63,138 @@ fn the_readme_example_keeps_every_value_and_says_what_it_did() {
 }
 
 #[test]
+fn a_lossy_codec_is_told_of_once_and_what_it_gives_back_is_verified() {
+    let place = Place::new();
+    // Nine bits are what the fill value -999 needs.
+    let bitround = r#"{"id":"bitround","keepbits":9}"#;
+    let one = format!("air_temperature={bitround}");
+    let other = format!("model/salinity={bitround}");
+    let run = place.copy(&ocean(), &["--codec", &one, "--codec", &other, "--verify"]).ends(0);
+    let note = "note: bitround is a lossy codec: values of /air_temperature, /model/salinity may differ from those of the \
+                source\n";
+    assert_eq!(run.stderr, note);
+    let wanted = "differ from the source, as the lossy codecs make them once more; all else is the same\n";
+    assert!(run.stdout.contains("verified: values of 2 of "), "{}", run.stdout);
+    assert!(run.stdout.contains(wanted), "{}", run.stdout);
+    let options = ["--codec", &one, "--overwrite", "--verify", "--json"];
+    let summary = place.copy(&ocean(), &options).ends(0).json();
+    for variable in summary["variables"].as_array().unwrap() {
+        let is_rounded = variable["path"] == "/air_temperature";
+        assert_eq!(variable["verified"], json!(if is_rounded { "repeated" } else { "same" }), "{variable}");
+    }
+    let summary = place.copy(&ocean(), &["--overwrite", "--json"]).ends(0).json();
+    assert_eq!(summary["variables"][0]["verified"], json!(null));
+    place.copy(&ocean(), &["--codec", &one, "--codec", &other, "--overwrite"]).ends(0);
+    // As it is stored nothing is lost any more.
+    let again = place.target().with_file_name("again.zarr");
+    let run = ncz(["copy".as_ref(), place.target().as_path(), &again, "--verify".as_ref()]).ends(0);
+    assert_eq!(run.stderr, "");
+    assert!(run.stdout.contains("verified: every value is the same\n"), "{}", run.stdout);
+    assert_same_data(&place.target(), &again);
+}
+
+#[test]
+fn a_lossy_codec_that_makes_data_of_missing_values_is_refused() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let (cdl, source) = (folder.path().join("v.cdl"), folder.path().join("v.nczarr"));
+    let text = "netcdf v { dimensions: x = 4; variables: float v(x); v:_FillValue = -999.1f; data: v = 1.25, _, 2.5, _; }";
+    fs::write(&cdl, text).unwrap();
+    ncz([Path::new("gen"), &cdl, Path::new("-o"), &source]).ends(0);
+    let spoilt = [
+        (r#"{"id":"quantize","digits":1,"dtype":"<f4"}"#, "nczarr", "-999.125"),
+        (r#"{"id":"bitround","keepbits":3}"#, "nczarr", "-1024.0"),
+        (
+            r#"{"name":"cast_value","configuration":{"data_type":"int16","out_of_range":"clamp"}}"#,
+            "zarr3",
+            "-999.0",
+        ),
+        (r#"{"name":"scale_offset","configuration":{"scale":0.01}}"#, "zarr3", "-999.0999"),
+    ];
+    for (codec, format, read) in spoilt {
+        let run = place.copy(&source, &["--codec", codec, "--format", format]).ends(3);
+        run.says(&["/v", "fill value -999.1 would be read as", read, "missing values become data", "choose"]);
+        place.assert_empty();
+    }
+    // HDF5's BitRound spares the fill value, and a whole-number codec that keeps it is taken.
+    place.copy(&source, &["-F", "v,32032,3"]).ends(0);
+    assert!(dump(&place.target()).contains("1.25, _, 2.5, _"), "{}", dump(&place.target()));
+}
+
+/// A Zarr v3 array `v` of four elements, none of them stored.
+fn array_of(folder: &Path, data_type: &str, fill: &serde_json::Value, attributes: &serde_json::Value) {
+    let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {}});
+    let array = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": data_type, "fill_value": fill,
+        "attributes": attributes, "dimension_names": ["x"],
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    fs::create_dir_all(folder.join("v")).unwrap();
+    fs::write(folder.join("zarr.json"), group.to_string()).unwrap();
+    fs::write(folder.join("v/zarr.json"), array.to_string()).unwrap();
+}
+
+#[test]
+fn all_that_stands_for_missing_values_is_tried_with_a_lossy_codec_and_nothing_else() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    let bitround = r#"{"name":"bitround","configuration":{"keepbits":3}}"#;
+    let cast = |to: &str| format!(r#"{{"name":"cast_value","configuration":{{"data_type":"{to}"}}}}"#);
+    // xarray writes -999 in version 3 so
+    let encoded = json!({"_FillValue": "AAAAAAA4j8A="});
+    for (data_type, fill, attributes, codec, says) in [
+        ("float32", json!(-9999.0), json!({}), bitround, "its fill value -9999.0 would be read as -10240.0"),
+        (
+            "float32",
+            json!(0.0),
+            json!({"missing_value": -9999}),
+            bitround,
+            "its missing_value -9999.0 would be read as -10240.0",
+        ),
+        (
+            "float64",
+            json!(0.0),
+            json!({"missing_value": [1.0, -9999.0]}),
+            bitround,
+            "its missing_value -9999.0 would be read as -10240.0",
+        ),
+        ("float16", json!(0.0), encoded, bitround, "its fill value -999.0 would be read as -1024.0"),
+        (
+            "complex64",
+            json!([-9999.0, 0.0]),
+            json!({}),
+            bitround,
+            "its fill value -9999.0 and 0.0 would be read as -10240.0 and 0.0",
+        ),
+    ] {
+        array_of(&source, data_type, &fill, &attributes);
+        let run = place.copy(&source, &["--codec", codec]).ends(3);
+        run.says(&["/v", says, "behind the codec bitround, so that missing values become data"]);
+        place.assert_empty();
+    }
+    for (data_type, fill, to) in
+        [("int64", json!(i64::MAX), "float64"), ("uint32", json!(u32::MAX), "float32")]
+    {
+        array_of(&source, data_type, &fill, &json!({}));
+        // Data with the fill value are refused when they are written; that they can be read is known before.
+        place.copy(&source, &["-F", &format!("v,{}", cast(to)), "--overwrite"]).ends(0);
+        let run = ncz(["verify".as_ref(), place.target().as_path()]).ends(0);
+        assert_eq!(run.stderr, "");
+        fs::remove_dir_all(place.target()).unwrap();
+    }
+    // Version 3 has a fill value in any case: zeros alone are none that somebody chose.
+    array_of(&source, "float32", &json!(0.0), &json!({}));
+    let offset = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":273.15,"scale":10,"astype":"<i2"}}"#;
+    place.copy(&source, &["--codec", offset]).ends(0);
+    array_of(&source, "float32", &json!(0.0), &json!({"_FillValue": "AAAAAAAAAAA="}));
+    let run = place.copy(&source, &["--codec", offset, "--overwrite"]).ends(3);
+    run.says(&["its fill value 0.0 would be read as -0.0"]);
+}
+
+#[test]
 fn a_filter_replaces_the_deflate_of_the_input() {
     let place = Place::new();
     place.copy(&ocean(), &["-F", "air_temperature,307,9", "-F", "/model/salinity,none"]).ends(0);

@@ -101,6 +101,26 @@ fn records_are_appended_and_a_second_time_from_another_place() {
     copy(&rest, &folder.path().join("none.zarr"), &["--append", "time"]).ends(3);
 }
 
+#[test]
+fn records_that_a_lossy_codec_encodes_again_are_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, rest) = (folder.path().join("first.nczarr"), folder.path().join("rest.nczarr"));
+    copy(&ocean(), &rest, &["--slab", "time=5:"]).ends(0);
+    let bitround = r#"air_temperature={"id":"bitround","keepbits":9}"#;
+    for (chunk, again) in [("time/4", 1), ("time/5", 0)] {
+        let options = ["--slab", "time=0:5", "-c", chunk, "--codec", bitround, "--overwrite"];
+        copy(&ocean(), &first, &options).ends(0);
+        let ran = copy(&rest, &first, &["--append", "time", "--json"]).ends(0);
+        let told = "1 record of /air_temperature that the target had went through bitround once more";
+        assert_eq!(ran.stderr.contains(told), again == 1, "{}", ran.stderr);
+        let variables = ran.json()["variables"].clone();
+        for variable in variables.as_array().unwrap() {
+            let is_lossy = variable["path"] == "/air_temperature";
+            assert_eq!(variable["encoded_again"], json!(if is_lossy { again } else { 0 }), "{variable}");
+        }
+    }
+}
+
 /// A copy that takes long, with one thread.
 fn slow(source: &Path, target: &Path) -> std::process::Command {
     let mut command = command();

@@ -26,6 +26,7 @@ fn without_plugins_the_built_in_codecs_are_listed() {
         ("lz4h5", 32004),
         ("bitshuffle", 32008),
         ("zstd", 32015),
+        ("bitroundh5", 32032),
     ] {
         let line = run
             .stdout
@@ -58,6 +59,8 @@ fn our_plugins_are_found_and_serve_when_they_are_preferred() {
 
     let why = with_path(&folder, &["plugins", "why", "zstd"]).ends(0).stdout;
     assert!(why.contains("built-in") && why.contains("libncz_h5zstd"), "{why}");
+    let why = ncz(["plugins", "why", "numcodecs.delta"]).ends(0).stdout;
+    assert!(why.contains("built-in"), "{why}");
     let show = with_path(&folder, &["plugins", "show", "libncz_h5zstd.so"]).ends(0).stdout;
     assert!(show.contains("H5PLget_plugin_info") && show.contains("NCZ_get_codec_info"), "{show}");
 }

@@ -164,6 +164,24 @@ fn damage_is_told_with_its_place_and_what_cannot_be_mended_stays() {
 }
 
 #[test]
+fn why_a_codec_is_missing_is_told_once() {
+    let (_folder, path) = sea();
+    for variable in ["air_temperature", "sea_surface_temperature", "model/salinity"] {
+        let document = path.join(variable).join(".zarray");
+        let text = fs::read_to_string(&document).unwrap().replace(r#""id": "zlib""#, r#""id": "nowhere""#);
+        fs::write(&document, text).unwrap();
+    }
+    let shown = run(&path, &["-q"]).ends(1).stdout;
+    assert_eq!(shown.lines().count(), 3, "{shown}");
+    assert_eq!(shown.matches("not built in").count(), 1, "{shown}");
+    assert_eq!(shown.matches(": as for /air_temperature").count(), 2, "{shown}");
+    // Each tells its own configuration, and programs get the whole of each.
+    assert_eq!(shown.matches(r#""level":6"#).count(), 1, "{shown}");
+    let json = run(&path, &["--json"]).ends(1).json().to_string();
+    assert_eq!(json.matches("not built in").count(), 3, "{json}");
+}
+
+#[test]
 fn a_dataset_that_does_not_open_is_told_why_and_opens_when_it_is_mended() {
     let (_folder, path) = sea();
     let zattrs = path.join(".zattrs");

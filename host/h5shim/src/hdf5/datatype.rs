@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::FAIL;
+use super::{FAIL, put};
 use crate::dataset::{Class, Order, Type};
 use crate::guard::guard;
 use crate::session;
@@ -13,6 +13,7 @@ pub(super) fn functions() -> Vec<Function> {
         ("H5Tclose", close as *const ()),
         ("H5Tconvert", convert as *const ()),
         ("H5Tget_class", class as *const ()),
+        ("H5Tget_fields", fields as *const ()),
         ("H5Tget_native_type", native_type as *const ()),
         ("H5Tget_offset", offset as *const ()),
         ("H5Tget_order", order as *const ()),
@@ -56,6 +57,41 @@ extern "C" fn offset(ty: i64) -> i32 {
         let ty = session::datatype(ty)?;
         let ty = ty.innermost();
         ty.is_atomic().then(|| i32::try_from(ty.offset).ok())?
+    })
+}
+
+/// The positions of a floating-point number's parts, as IEEE 754 has them.
+unsafe extern "C" fn fields(
+    ty: i64,
+    sign: *mut usize,
+    exponent: *mut usize,
+    exponent_len: *mut usize,
+    mantissa: *mut usize,
+    mantissa_len: *mut usize,
+) -> i32 {
+    guard(FAIL, || {
+        let ty = session::datatype(ty)?;
+        let ty = ty.innermost();
+        if ty.class != Class::Float {
+            return None;
+        }
+        let exponent_bits = match ty.precision {
+            16 => 5,
+            32 => 8,
+            64 => 11,
+            128 => 15,
+            _ => return None,
+        };
+        let mantissa_bits = ty.precision - 1 - exponent_bits;
+        // SAFETY: HDF5's contract: each is NULL, or a place for a number.
+        unsafe {
+            put(sign, ty.offset + ty.precision - 1);
+            put(exponent, ty.offset + mantissa_bits);
+            put(exponent_len, exponent_bits);
+            put(mantissa, ty.offset);
+            put(mantissa_len, mantissa_bits);
+        }
+        Some(0)
     })
 }
 

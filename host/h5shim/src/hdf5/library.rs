@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_uint, c_void};
 
-use super::text;
+use super::{FAIL, put, text};
 use crate::guard::guard;
 use crate::session;
 use crate::symbols::Function;
@@ -10,6 +10,7 @@ use crate::symbols::Function;
 pub(super) fn functions() -> Vec<Function> {
     vec![
         ("H5open", open as *const ()),
+        ("H5get_libversion", version as *const ()),
         ("H5Epush1", push1 as *const ()),
         ("H5Epush2", push2 as *const ()),
         ("H5Eprint2", print2 as *const ()),
@@ -26,6 +27,19 @@ const LONGEST_TEXT: usize = 512;
 
 extern "C" fn open() -> i32 {
     0
+}
+
+/// The version whose functions these are: handles are 64 bits wide, and the types since are few.
+unsafe extern "C" fn version(major: *mut c_uint, minor: *mut c_uint, release: *mut c_uint) -> i32 {
+    guard(FAIL, || {
+        // SAFETY: HDF5's contract: each is NULL, or a place for a number.
+        unsafe {
+            put(major, 1);
+            put(minor, 14);
+            put(release, 6);
+        }
+        Some(0)
+    })
 }
 
 unsafe extern "C" fn push1(

@@ -356,3 +356,44 @@ fn every_name_is_there_once() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+#[test]
+fn the_version_is_one_with_handles_of_64_bits() {
+    let mut version = [0_u32; 3];
+    let [major, minor, release] = version.each_mut().map(|place| place as *mut c_uint);
+    let version_of = call!(
+        "H5get_libversion",
+        fn(major => *mut c_uint, minor => *mut c_uint, release => *mut c_uint) -> c_int
+    );
+    assert_eq!(version_of, 0);
+    assert!(version >= [1, 10, 0] && version[0] < 2, "{version:?}");
+}
+
+#[test]
+fn floating_point_numbers_have_the_fields_of_ieee_754() {
+    let fields = |ty: Type| {
+        of_type(ty, |ty| {
+            let mut fields = [usize::MAX; 5];
+            let [sign, exponent, exponent_len, mantissa, mantissa_len] =
+                fields.each_mut().map(|place| place as *mut usize);
+            let status = call!(
+                "H5Tget_fields",
+                fn(
+                    ty => i64,
+                    sign => *mut usize,
+                    exponent => *mut usize,
+                    exponent_len => *mut usize,
+                    mantissa => *mut usize,
+                    mantissa_len => *mut usize
+                ) -> c_int
+            );
+            (status == 0).then_some(fields)
+        })
+    };
+    // As libhdf5 has them: sign, exponent and its length, mantissa and its length.
+    assert_eq!(fields(Type::float(2, Order::Little)), Some([15, 10, 5, 0, 10]));
+    assert_eq!(fields(Type::float(4, Order::Big)), Some([31, 23, 8, 0, 23]));
+    assert_eq!(fields(Type::float(8, Order::Little)), Some([63, 52, 11, 0, 52]));
+    assert_eq!(fields(Type::integer(4, Order::Little, true)), None);
+    assert_eq!(fields(Type::float(3, Order::Little)), None);
+}

@@ -2,12 +2,14 @@
 //! supplement for x86-64).
 //!
 //! ```text
-//! read, execute   header, program headers, stubs, symbols, their hash table, strings, versions
+//! read, execute   header, program headers, stubs, the code of [`call`], symbols, their hash table, strings, versions
 //! read, write     the dynamic section, a slot for each function, the variables
 //! ```
 //!
 //! There are no sections and no relocations. A stub jumps to the address in its slot; the slots are filled
 //! after loading, and found by the symbol [`SLOTS`].
+
+use super::call;
 
 /// The name of the symbol at which the slots begin, in the order in which the functions were given.
 pub(super) const SLOTS: &std::ffi::CStr = c"ncz_h5shim_slots";
@@ -17,10 +19,12 @@ const HEADER: u64 = 64;
 const PROGRAM_HEADER: u64 = 56;
 const SYMBOL: u64 = 24;
 const STUB: u64 = 8;
+const HEADERS: u16 = 5;
 const WORD: u64 = 8;
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
+const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const PT_GNU_STACK: u32 = 0x6474_e551;
 const PF_X: u32 = 1;
 const PF_W: u32 = 2;
@@ -76,6 +80,8 @@ impl Strings {
 /// Where the parts lie, which is the same in the file and in memory.
 struct Layout {
     stubs: u64,
+    call: u64,
+    frames: u64,
     symbols: u64,
     hash: u64,
     versyms: u64,
@@ -96,9 +102,10 @@ pub(super) fn build(contents: &Contents<'_>) -> Vec<u8> {
     let functions: Vec<u32> = contents.functions.iter().map(|name| strings.add(name)).collect();
     let variables: Vec<u32> = contents.variables.iter().map(|(name, _)| strings.add(name)).collect();
     let slots = strings.add(&SLOTS.to_string_lossy());
+    let call = strings.add(&call::NAME.to_string_lossy());
 
     let has_versions = !versions.is_empty();
-    let count = 1 + functions.len() + variables.len() + 1;
+    let count = 1 + functions.len() + variables.len() + 2;
     let dynamic_len = if has_versions { 11 } else { 8 };
     let layout = Layout::of(contents, count as u64, &strings, dynamic_len);
 
@@ -111,6 +118,8 @@ pub(super) fn build(contents: &Contents<'_>) -> Vec<u8> {
     }
     let size = contents.functions.len() as u64 * WORD;
     symbols.push(Symbol { name: slots, kind: STT_OBJECT, address: layout.slots, size });
+    let size = call::CODE.len() as u64;
+    symbols.push(Symbol { name: call, kind: STT_FUNC, address: layout.call, size });
 
     let mut out = Writer(Vec::with_capacity(layout.end as usize));
     out.header(&layout);
@@ -123,6 +132,10 @@ pub(super) fn build(contents: &Contents<'_>) -> Vec<u8> {
         out.u32(distance);
         out.bytes(&[0xcc, 0xcc]);
     }
+    out.pad_to(layout.call);
+    out.bytes(&call::CODE);
+    out.pad_to(layout.frames);
+    out.bytes(&call::frames(layout.frames, layout.call));
     out.pad_to(layout.symbols);
     out.symbols(&symbols);
     out.pad_to(layout.hash);
@@ -173,7 +186,7 @@ const STB_GLOBAL: u8 = 1;
 
 impl Layout {
     fn of(contents: &Contents<'_>, symbols: u64, strings: &Strings, dynamic_len: u64) -> Self {
-        let mut end = HEADER + PROGRAM_HEADER * 4;
+        let mut end = HEADER + PROGRAM_HEADER * u64::from(HEADERS);
         let mut place = |len: u64| {
             let at = end.next_multiple_of(16);
             end = at + len;
@@ -182,6 +195,8 @@ impl Layout {
         let functions = contents.functions.len() as u64;
         let versions = contents.versions.len() as u64;
         let stubs = place(functions * STUB);
+        let call = place(call::CODE.len() as u64);
+        let frames = place(call::FRAMES);
         let symbol_table = place(symbols * SYMBOL);
         // As many buckets as symbols.
         let hash = place(8 + symbols * 8);
@@ -200,6 +215,8 @@ impl Layout {
         let variables = place(contents.variables.len() as u64 * WORD);
         Self {
             stubs,
+            call,
+            frames,
             symbols: symbol_table,
             hash,
             versyms,
@@ -250,7 +267,7 @@ impl Writer {
         self.u32(0);
         self.u16(HEADER as u16);
         self.u16(PROGRAM_HEADER as u16);
-        self.u16(4);
+        self.u16(HEADERS);
         self.u16(64);
         self.u16(0);
         self.u16(0);
@@ -259,6 +276,7 @@ impl Writer {
         self.segment(PT_LOAD, PF_R | PF_W, layout.dynamic, writable, PAGE);
         self.segment(PT_DYNAMIC, PF_R | PF_W, layout.dynamic, layout.slots - layout.dynamic, WORD);
         self.segment(PT_GNU_STACK, PF_R | PF_W, 0, 0, 16);
+        self.segment(PT_GNU_EH_FRAME, PF_R, layout.frames, call::FRAMES, 4);
     }
 
     fn segment(&mut self, kind: u32, flags: u32, at: u64, len: u64, align: u64) {

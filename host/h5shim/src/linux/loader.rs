@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -25,8 +25,6 @@ pub(super) struct Loaded {
     /// Opening this path again gives the same library.
     pub(super) path: &'static CStr,
     pub(super) place: Place,
-    /// The file in memory that it was loaded from.
-    descriptor: Option<RawFd>,
 }
 
 /// Loads a library of the file system, with its names kept to itself.
@@ -42,19 +40,6 @@ pub(super) fn open_image(image: &[u8], place: Place) -> Result<Loaded, Error> {
     match place {
         Place::Memory => from_memory(image),
         Place::Folder => from_folder(image),
-    }
-}
-
-/// Gives back a library that nobody got to know.
-///
-/// # Safety
-/// None of its functions was called or handed out, and it has no constructors.
-pub(super) unsafe fn unload(library: Loaded) {
-    // SAFETY: the handle is open, and by the contract nobody will use it again.
-    unsafe { libc::dlclose(library.handle) };
-    if let Some(descriptor) = library.descriptor {
-        // SAFETY: the descriptor is this library's own.
-        drop(unsafe { File::from_raw_fd(descriptor) });
     }
 }
 
@@ -82,8 +67,8 @@ fn from_memory(image: &[u8]) -> Result<Loaded, Error> {
         if !is_loaded(&path) {
             let handle = open(&path)?;
             let path = Box::leak(path.into_boxed_c_str());
-            let descriptor = Some(file.into_raw_fd());
-            return Ok(Loaded { handle, path, place: Place::Memory, descriptor });
+            let _ = file.into_raw_fd();
+            return Ok(Loaded { handle, path, place: Place::Memory });
         }
         let next = file.try_clone().map_err(Error::NoFile)?;
         let _ = std::mem::replace(&mut file, next).into_raw_fd();
@@ -98,7 +83,7 @@ fn from_folder(image: &[u8]) -> Result<Loaded, Error> {
     let path = CString::new(path.into_os_string().into_encoded_bytes())
         .map_err(|error| Error::NoFile(error.into()))?;
     let handle = open(&path)?;
-    Ok(Loaded { handle, path: Box::leak(path.into_boxed_c_str()), place: Place::Folder, descriptor: None })
+    Ok(Loaded { handle, path: Box::leak(path.into_boxed_c_str()), place: Place::Folder })
 }
 
 /// A file in memory that may be executed and sealed, and that programs started later do not get.

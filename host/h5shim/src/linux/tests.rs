@@ -8,7 +8,8 @@ use super::dynamic::{DT_NEEDED, DT_SONAME, Dynamic};
 use super::image::{self, Contents};
 use super::loader::{self, Place};
 use super::rewrite::{Rewritten, rewrite};
-use super::{bytes, unique_name};
+use super::{bytes, open_with_shim, unique_name};
+use crate::plugin::Replace;
 use crate::symbols::Symbols;
 
 const HDF5: &str = "libhdf5_serial.so.103";
@@ -52,6 +53,26 @@ fn carrier(versions: &[String]) -> Vec<u8> {
 fn names_differ() {
     let names: std::collections::BTreeSet<String> = (0..1000).map(|_| unique_name()).collect();
     assert_eq!(names.len(), 1000);
+}
+
+#[test]
+fn the_descriptor_of_a_carrier_stays_open_if_its_plugin_does_not_load() {
+    let Some(mut plugin) = debian() else { return };
+    let libc = b"libc.so.6\0";
+    let at = plugin.windows(libc.len()).position(|bytes| bytes == libc).unwrap();
+    plugin[at..at + 4].copy_from_slice(b"none");
+    let carriers = || {
+        let all = std::fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().path().read_link().ok());
+        all.filter(|target| target.to_string_lossy().contains("ncz-h5shim")).count()
+    };
+    let before = carriers();
+    let replace = Replace { needed: &[HDF5], symbols: Symbols::Hdf5, load_first: &[] };
+    let error = open_with_shim(&plugin, &replace).unwrap_err();
+    assert!(error.to_string().contains("none.so.6"), "{error}");
+    // Another file of that number would be taken for the carrier.
+    assert!(carriers() > before);
 }
 
 #[test]
@@ -112,7 +133,7 @@ fn what_says_where_the_program_headers_are_says_where_the_new_ones_are() {
     assert_eq!(bytes::u32_at(&image, at), Some(6));
     let address = bytes::u64_at(&image, at + 16).unwrap();
     assert_eq!(after.segments().place(address).unwrap().0, headers);
-    assert_eq!(bytes::u64_at(&image, at + 40), Some(5 * 56));
+    assert_eq!(bytes::u64_at(&image, at + 40), Some(6 * 56));
 }
 
 #[test]
@@ -237,4 +258,56 @@ proptest! {
             survives(&plugin, &needed);
         }
     }
+}
+
+/// Where the return addresses of the stack lie: in the carrier (true) or elsewhere.
+extern "C" fn look_up_the_stack(found: *mut Vec<bool>, carrier: usize) -> usize {
+    let mut addresses = [std::ptr::null_mut(); 64];
+    // SAFETY: room for so many addresses.
+    let count = unsafe { libc::backtrace(addresses.as_mut_ptr(), 64) };
+    let lies_there = |address: &*mut std::ffi::c_void| {
+        // SAFETY: any address may be asked about; plain pointers may be zero.
+        unsafe {
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == carrier
+        }
+    };
+    // SAFETY: the test's own vector.
+    unsafe { &mut *found }.extend(addresses[..count as usize].iter().map(lies_there));
+    usize::MAX - 3
+}
+
+#[test]
+fn who_is_called_finds_the_carrier_on_the_stack_and_the_test_behind_it() {
+    let path = super::shim_path().unwrap();
+    // SAFETY: with this flag nothing is loaded; the name is a C string.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    let stub = loader::symbol(handle, c"H5Pmodify_filter").unwrap();
+    // SAFETY: as above.
+    let carrier = unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        assert_ne!(libc::dladdr(stub, &raw mut info), 0);
+        assert_eq!(std::ffi::CStr::from_ptr(info.dli_fname), path);
+        info.dli_fbase as usize
+    };
+    let mut found = Vec::new();
+    let arguments = [(&raw mut found) as usize, carrier, 0, 0, 0, 0];
+    // SAFETY: a function of two words.
+    let result = unsafe { crate::Caller::new().unwrap().call(look_up_the_stack as *const (), arguments) };
+    assert_eq!(result, usize::MAX - 3);
+    let at = found.iter().position(|there| *there).unwrap();
+    assert_eq!(found.iter().filter(|there| **there).count(), 1);
+    // The thread's own start is many frames up: the walk did not end at the carrier.
+    assert!(found.len() > at + 5, "{found:?}");
+}
+
+extern "C" fn six(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> usize {
+    ((((a * 10 + b) * 10 + c) * 10 + d) * 10 + e) * 10 + f
+}
+
+#[test]
+fn six_arguments_arrive_in_order() {
+    // SAFETY: a function of six words.
+    let result = unsafe { crate::Caller::new().unwrap().call(six as *const (), [1, 2, 3, 4, 5, 6]) };
+    assert_eq!(result, 123_456);
 }

@@ -6,7 +6,8 @@
 //! * Those that are *told* where a libhdf5 is, by `init_filter`: they are told of functions of this program.
 //!   Only if the program has a libhdf5 in its global scope, they are told of that one. They have bound to it
 //!   already, and would overwrite its variables with ours.
-//! * Those that are linked to a libhdf5 that loads: they ask that one.
+//! * Those that are linked to a libhdf5 that loads: they ask that one. A libhdf5 in the global scope of the program
+//!   comes before it, and serves those that are linked to none.
 //! * Those whose libhdf5 is absent, or that leave the functions to whoever loads them: a copy in memory is
 //!   loaded that finds functions of this program instead.
 
@@ -15,17 +16,17 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use libloading::os::unix::Library as RawLibrary;
+use libloading::os::unix::{Library as RawLibrary, RTLD_LAZY};
 use ncz_h5shim::Replace;
 
-use super::{address, symbol};
+use super::{address, imports, symbol};
 use crate::symbols::{Exports, Symbols, names};
 
 /// Who answers the questions that a library puts to libhdf5 or libnetcdf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Bound {
-    /// It asks nothing.
+    /// It asks nothing, or whoever calls it, which is this program.
     Nothing,
     /// This program answers; no libhdf5 or libnetcdf is needed.
     Shim,
@@ -40,13 +41,17 @@ pub enum Bound {
 /// A library as it was bound.
 pub(super) struct Binding {
     pub(super) bound: Bound,
-    /// The library uses the libhdf5 that is in the scope of the whole program, not one of its own.
-    pub(super) is_global: bool,
+    /// Where the libhdf5 is found that it asks, if that is not one that it needs itself.
+    pub(super) elsewhere: Option<RawLibrary>,
 }
 
 impl Binding {
     /// A copy that was made to ask this program.
-    pub(super) const COPY: Self = Self { bound: Bound::Shim, is_global: false };
+    pub(super) const COPY: Self = Self::of(Bound::Shim);
+
+    const fn of(bound: Bound) -> Self {
+        Self { bound, elsewhere: None }
+    }
 }
 
 type InitFilter = unsafe extern "C" fn(*const c_char) -> c_int;
@@ -57,44 +62,62 @@ const NC_OPEN: &CStr = c"nc_open";
 
 /// Finds out whom an open library asks; tells it, if it wants to be told. Nothing else of it may have been
 /// called before.
-pub(super) fn bind(raw: &RawLibrary, exports: &Exports) -> Binding {
-    let known = |bound| Binding { bound, is_global: false };
+pub(super) fn bind(raw: &RawLibrary, handle: *mut c_void, exports: &Exports) -> Binding {
     if exports.has(names::INIT_FILTER) {
         return tell(raw);
     }
-    if let Some(path) = address(raw, NC_OPEN).and_then(file_of) {
-        return known(Bound::Netcdf(path));
+    for (prefix, open) in [("nc_", NC_OPEN), ("H5", H5_OPEN)] {
+        let bound = |path| if open == NC_OPEN { Bound::Netcdf(path) } else { Bound::Hdf5(path) };
+        let own = address(raw, open).and_then(file_of);
+        // What it uses was bound by the loader, which looks in the scope of the program first.
+        let used = imports::bound_to(handle, prefix).and_then(file_of);
+        let used = used.and_then(|path| {
+            let library = loaded_with(&path, open)?;
+            Some((address(&library, open).and_then(file_of)?, library))
+        });
+        if let Some((path, library)) = used.filter(|(path, _)| own.as_ref() != Some(path)) {
+            return Binding { bound: bound(path), elsewhere: Some(library) };
+        }
+        if let Some(path) = own {
+            return Binding::of(bound(path));
+        }
     }
-    if let Some(path) = address(raw, H5_OPEN).and_then(file_of) {
-        return known(Bound::Hdf5(path));
-    }
-    known(Bound::Nothing)
+    Binding::of(Bound::Nothing)
+}
+
+/// The library of a file that is loaded, if the name is found in it or in what it needs.
+fn loaded_with(path: &Path, name: &CStr) -> Option<RawLibrary> {
+    // SAFETY: with this flag nothing is loaded, so no code runs.
+    let library = unsafe { RawLibrary::open(Some(path), RTLD_LAZY | libc::RTLD_NOLOAD) };
+    // A program is not known by its file.
+    let library = library.unwrap_or_else(|_| RawLibrary::this());
+    address(&library, name).map(|_| library)
 }
 
 /// Calls `init_filter`.
 fn tell(raw: &RawLibrary) -> Binding {
     // SAFETY: the name stands for a function of this type in all libraries that have it.
     let Some(init_filter) = (unsafe { symbol::<InitFilter>(raw, c"init_filter") }) else {
-        return Binding { bound: Bound::Nothing, is_global: false };
+        return Binding::of(Bound::Nothing);
     };
-    let global = address(&RawLibrary::this(), H5_OPEN).and_then(file_of);
-    let is_global = global.is_some();
-    let (file, bound) = match global {
-        Some(path) => (CString::new(path.as_os_str().as_bytes()).ok(), Bound::Hdf5(path)),
+    let global = RawLibrary::this();
+    let (file, bound, elsewhere) = match address(&global, H5_OPEN).and_then(file_of) {
+        Some(path) => (CString::new(path.as_os_str().as_bytes()).ok(), Bound::Hdf5(path), Some(global)),
         None => match ncz_h5shim::shim_path() {
-            Ok(path) => (Some(path.to_owned()), Bound::Shim),
-            Err(error) => return Binding { bound: Bound::Nobody(error.to_string()), is_global },
+            Ok(path) => (Some(path.to_owned()), Bound::Shim, None),
+            Err(error) => return Binding::of(Bound::Nobody(error.to_string())),
         },
     };
     let Some(file) = file else {
-        return Binding { bound: Bound::Nobody("the path of libhdf5 has a zero byte".into()), is_global };
+        return Binding::of(Bound::Nobody("the path of libhdf5 has a zero byte".into()));
     };
     // SAFETY: called as hdf5plugin calls it, once, before anything else of the library, with a file that has
     // all functions and variables that it looks for: a libhdf5, or the shim that was made for this.
     let code = unsafe { init_filter(file.as_ptr()) };
-    let bound =
-        if code < 0 { Bound::Nobody(format!("its function init_filter failed with {code}")) } else { bound };
-    Binding { bound, is_global }
+    if code < 0 {
+        return Binding::of(Bound::Nobody(format!("its function init_filter failed with {code}")));
+    }
+    Binding { bound, elsewhere }
 }
 
 /// What functions of this program stand in for, in a copy of a library.

@@ -38,16 +38,33 @@ pub(super) fn run(
     let mut block = copy(input)?;
     let mut size = input.len();
     let filter = half.filter();
+    // Most filters need none.
+    let (caller, lack) = match half.library().caller() {
+        Ok(caller) => (caller, String::new()),
+        Err(error) => (None, format!("; should it ask libhdf5, it does not find this program: {error}")),
+    };
     let call = || {
         // SAFETY: called as HDF5 calls it: the words are there, the block is malloc's and as large as said, no
         // other call of the library runs unless it is known to bear that, and `half` keeps the library.
-        unsafe { filter(flags, params.len(), words.as_ptr(), input.len(), &raw mut size, &raw mut block) }
+        unsafe {
+            match caller {
+                Some(caller) => {
+                    let (size, block) = ((&raw mut size) as usize, (&raw mut block) as usize);
+                    let words = words.as_ptr() as usize;
+                    let arguments = [flags as usize, params.len(), words, input.len(), size, block];
+                    caller.call(filter as *const (), arguments)
+                }
+                None => {
+                    filter(flags, params.len(), words.as_ptr(), input.len(), &raw mut size, &raw mut block)
+                }
+            }
+        }
     };
     let (result, said) = half.with_words(call, |&result| result == 0 || result > RESULT_MAX);
     let left = Malloced(NonNull::new(block));
     let failed = |code: i64, detail: &str| {
         let comma = if said.is_empty() { "" } else { ": " };
-        Err(CodecError::new(ErrorKind::Plugin { code }, format!("{detail}{comma}{}", said.join("; "))))
+        Err(CodecError::new(ErrorKind::Plugin { code }, format!("{detail}{comma}{}{lack}", said.join("; "))))
     };
     let Some(start) = left.0 else { return failed(result as i64, "the filter lost its buffer") };
     if result == 0 {

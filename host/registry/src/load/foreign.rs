@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
 use super::{care, lz4};
+use crate::known;
 
 /// A codec of C libraries: an HDF5 filter, an NCZarr codec half, or both.
 #[derive(Debug, Clone)]
@@ -114,6 +115,7 @@ impl CodecConfig for ForeignConfig {
             stored: Arc::new(stored),
             working,
             output: Repr::Bytes { size: Size::Unknown },
+            lossy: self.halves.info.lossy,
             coder: Arc::new(coder),
         })
     }
@@ -230,13 +232,19 @@ impl Halves {
     }
 }
 
+/// A filter's name as it stands in tables and sentences: `HDF5 lz4 filter; see https://..` without where to look, and
+/// without the full stop that others end with.
+pub(super) fn short(name: &str) -> &str {
+    name.split("; see ").next().unwrap_or(name).trim().trim_end_matches('.')
+}
+
 fn info(hdf5: Option<&FilterFacts>, codec: Option<&JsonFacts>) -> CodecInfo {
     let filter_id = hdf5.map(|facts| facts.id).or(codec.map(|facts| facts.filter_id));
-    let name = hdf5.map(|facts| &facts.name).filter(|name| !name.is_empty());
-    let name = name.or(codec.map(|facts| &facts.codec_id));
+    let name = hdf5.map(|facts| short(&facts.name)).filter(|name| !name.is_empty());
+    let name = name.or(codec.map(|facts| facts.codec_id.as_str()));
     let numcodecs = codec.map(|facts| Cow::Owned(facts.codec_id.clone()));
     CodecInfo {
-        name: name.map_or_else(|| format!("filter {}", filter_id.unwrap_or_default()), String::clone).into(),
+        name: name.map_or_else(|| format!("filter {}", filter_id.unwrap_or_default()), str::to_owned).into(),
         summary: Cow::Borrowed("a filter of a C library"),
         filter_id,
         numcodecs: numcodecs.into_iter().collect(),
@@ -244,5 +252,95 @@ fn info(hdf5: Option<&FilterFacts>, codec: Option<&JsonFacts>) -> CodecInfo {
         has_working_params: hdf5.is_some_and(|facts| facts.has_set_local)
             || codec.is_some_and(|facts| facts.has_modify_parameters),
         has_checksum: false,
+        lossy: filter_id.and_then(known::is_lossy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ncz_codec::{Dtype, Kind};
+
+    use super::*;
+
+    /// Its one word is the fill value, which it subtracts.
+    #[derive(Debug)]
+    struct LessFill(FilterFacts);
+
+    impl FilterHalf for LessFill {
+        fn facts(&self) -> &FilterFacts {
+            &self.0
+        }
+
+        fn prepare(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn set_local(&self, _: &[u32], variable: &Variable) -> Result<Vec<u32>> {
+            Ok(vec![variable.fill.as_ref().map_or(0, |fill| fill[0].into())])
+        }
+
+        fn run(&self, way: Direction, params: &[u32], input: &[u8], output: &mut [u8]) -> Result<usize> {
+            let by = params[0] as u8;
+            for (output, &input) in output.iter_mut().zip(input) {
+                *output =
+                    if way == Direction::Encode { input.wrapping_sub(by) } else { input.wrapping_add(by) };
+            }
+            Ok(input.len())
+        }
+    }
+
+    fn facts(name: &str, has_set_local: bool) -> FilterFacts {
+        FilterFacts {
+            id: 40_000,
+            name: name.to_owned(),
+            encodes: true,
+            decodes: true,
+            has_can_apply: false,
+            has_set_local,
+        }
+    }
+
+    #[test]
+    fn another_fill_value_changes_no_chunks_of_containers_that_store_no_words_of_it() {
+        let codec = ForeignCodec::new(Some(Arc::new(LessFill(facts("less fill", true)))), None);
+        let bind = |given: &[u32], fill: u8, container| {
+            let dtype = Dtype::little(Kind::UInt, 1);
+            let env = Env { dtype, array_shape: vec![3], chunk_shape: vec![3], container };
+            let input = Repr::Array { dtype, shape: vec![3], fill: Some(vec![fill]) };
+            codec.parse_params(given).unwrap().bind(&input, &env).unwrap()
+        };
+        for container in [Container::ZarrV2, Container::NczarrV2, Container::ZarrV3] {
+            let (mut stored, mut read) = ([0; 3], [0; 3]);
+            let coder = bind(&[], 5, container).coder;
+            coder.encode(&mut coder.scratch(), &[7, 8, 9], &mut stored).unwrap();
+            let coder = bind(&[], 6, container).coder;
+            coder.decode(&mut coder.scratch(), &stored, &mut read).unwrap();
+            assert_eq!(read, [7, 8, 9], "{container:?}");
+        }
+        // HDF5 has the words in the file: a filter encodes with those alone that it makes of the fill value.
+        let mut stored = [0; 3];
+        let coder = bind(&[5], 5, Container::Hdf5).coder;
+        assert_eq!(coder.encode(&mut coder.scratch(), &[7, 8, 9], &mut stored), Ok(3));
+        assert_eq!(stored, [2, 3, 4]);
+        let coder = bind(&[5], 6, Container::Hdf5).coder;
+        let error = coder.encode(&mut coder.scratch(), &[7, 8, 9], &mut stored).unwrap_err();
+        assert!(error.to_string().contains("runs with [6]"), "{error}");
+    }
+
+    #[test]
+    fn names_stand_in_tables_and_sentences() {
+        for (name, shown) in [
+            ("HDF5 lz4 filter; see https://github.com/HDFGroup/hdf5_plugins/x.md", "HDF5 lz4 filter"),
+            ("bitshuffle; see https://github.com/kiyo-masui/bitshuffle", "bitshuffle"),
+            (
+                "SZ3 compressor/decompressor for floating-point data.",
+                "SZ3 compressor/decompressor for floating-point data",
+            ),
+            ("H5Z-ZFP-1.1.1 (ZFP-1.0.1)", "H5Z-ZFP-1.1.1 (ZFP-1.0.1)"),
+            ("blosc2", "blosc2"),
+        ] {
+            assert_eq!(info(Some(&facts(name, false)), None).name, shown);
+        }
+        assert_eq!(short("."), "");
     }
 }

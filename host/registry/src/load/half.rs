@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use ncz_codec::{Dtype, Env, Repr, Result};
+use ncz_codec::{Container, Dtype, Env, Repr, Result};
 use serde_json::{Map, Value};
 
 /// Which way a filter runs.
@@ -52,7 +52,7 @@ pub struct Variable {
     pub array_shape: Vec<u64>,
     /// The shape of what enters the filter: a chunk.
     pub chunk_shape: Vec<u64>,
-    /// The fill value, of the dtype, if there is one.
+    /// The fill value, of the dtype, if there is one that filters are told of.
     pub fill: Option<Vec<u8>>,
 }
 
@@ -128,9 +128,15 @@ pub trait JsonHalf: fmt::Debug + Send + Sync {
 
 impl Variable {
     /// What a stage with this input is asked to serve.
+    ///
+    /// Only HDF5 stores the words that a filter makes of a fill value. Elsewhere they are made anew whenever a variable is
+    /// opened, so with another fill value the same stored bytes would decode to other numbers: filters are told of none.
     pub fn new(input: &Repr, env: &Env) -> Self {
         let (dtype, chunk_shape, fill) = match input {
-            Repr::Array { dtype, shape, fill } => (*dtype, shape.clone(), fill.clone()),
+            Repr::Array { dtype, shape, fill } => {
+                let fill = fill.clone().filter(|_| env.container == Container::Hdf5);
+                (*dtype, shape.clone(), fill)
+            }
             Repr::Bytes { .. } => (env.dtype, env.chunk_shape.clone(), None),
         };
         Self { dtype, array_shape: env.array_shape.clone(), chunk_shape, fill }

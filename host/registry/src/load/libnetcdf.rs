@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use libloading::os::unix::Library as RawLibrary;
 use ncz_codec::abi::nczarr::{ModifyParameters, error};
 use ncz_codec::{ByteOrder, CodecError, Dtype, ErrorKind, Kind, Result};
-use ncz_h5shim::Endian;
+use ncz_h5shim::{Caller, Endian};
 
 use super::bound::Bound;
 use super::half::{Modified, Variable};
@@ -68,10 +68,10 @@ pub(super) fn modify(half: &CodecHalf, visible: &[u32], variable: &Variable) -> 
     let _call = library.one_call();
     match library.bound() {
         Bound::Netcdf(_) => {
-            let call = Functions::of(library.raw())?;
+            let call = Functions::of(library.asked())?;
             let file = File::new(&call)?;
             let varid = file.define(variable, netcdf_type)?;
-            run(function, file.ncid, varid, visible)
+            run(function, None, [file.ncid, varid], visible)
         }
         Bound::Nobody(reason) => {
             let id = half.codec_id();
@@ -87,27 +87,36 @@ pub(super) fn modify(half: &CodecHalf, visible: &[u32], variable: &Variable) -> 
                 dims: variable.array_shape.clone(),
                 chunk: variable.chunk_shape.clone(),
             };
-            ncz_h5shim::with_variable(&described, |ncid, varid| run(function, ncid, varid, visible))
+            // Most functions need none.
+            let caller = library.caller().ok().flatten();
+            ncz_h5shim::with_variable(&described, |ncid, varid| run(function, caller, [ncid, varid], visible))
         }
     }
 }
 
 /// Calls the function as netcdf-c does: with the visible parameters in a vector of malloc's that it may
 /// replace, and none yet that work.
-fn run(function: ModifyParameters, ncid: c_int, varid: c_int, visible: &[u32]) -> Result<Modified> {
+fn run(
+    function: ModifyParameters,
+    caller: Option<Caller>,
+    [ncid, varid]: [c_int; 2],
+    visible: &[u32],
+) -> Result<Modified> {
     // Some codecs read parameters that are not there.
     let (mut visible_count, mut visible_words) = (visible.len(), to_malloc(&padded(visible))?);
     let (mut working_count, mut working_words) = (0, std::ptr::null_mut());
+    let (count, words) = (&raw mut visible_count, &raw mut visible_words);
+    let (made_count, made_words) = (&raw mut working_count, &raw mut working_words);
     // SAFETY: called as netcdf-c calls it, with a file and variable that exist for whom it will ask.
     let code = unsafe {
-        function(
-            ncid,
-            varid,
-            &raw mut visible_count,
-            &raw mut visible_words,
-            &raw mut working_count,
-            &raw mut working_words,
-        )
+        match caller {
+            Some(caller) => {
+                let places = [count as usize, words as usize, made_count as usize, made_words as usize];
+                let [a, b, c, d] = places;
+                caller.call(function as *const (), [ncid as usize, varid as usize, a, b, c, d]) as c_int
+            }
+            None => function(ncid, varid, count, words, made_count, made_words),
+        }
     };
     // One vector may stand for both; it is freed once.
     let is_one = std::ptr::eq(visible_words, working_words);

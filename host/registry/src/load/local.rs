@@ -51,16 +51,29 @@ pub(super) fn working(half: &Hdf5Half, given: &[u32], variable: &Variable) -> Re
 }
 
 /// Runs a filter's two functions with these handles: `can_apply` first, and `set_local` only if that agrees.
-pub(super) fn call(half: &Hdf5Half, [dcpl, ty, space]: [hdf5::Hid; 3]) -> (Option<c_int>, Option<c_int>) {
-    // SAFETY: called as HDF5 calls it, with a property list, a type and a space; no other call of the library
-    // runs, says the caller's lock.
-    let can_apply = half.can_apply().map(|can_apply| unsafe { can_apply(dcpl, ty, space) });
+pub(super) fn call(half: &Hdf5Half, handles: [hdf5::Hid; 3]) -> (Option<c_int>, Option<c_int>) {
+    // Most functions need none.
+    let caller = half.library().caller().ok().flatten();
+    let ask = |function: unsafe extern "C" fn(hdf5::Hid, hdf5::Hid, hdf5::Hid) -> c_int| {
+        let [dcpl, ty, space] = handles;
+        // SAFETY: called as HDF5 calls it, with a property list, a type and a space; no other call of the library
+        // runs, says the caller's lock.
+        unsafe {
+            match caller {
+                // A handle is as wide as a word where there are callers; the result is the word's lower half.
+                Some(caller) => {
+                    let words = [dcpl as usize, ty as usize, space as usize, 0, 0, 0];
+                    caller.call(function as *const (), words) as c_int
+                }
+                None => function(dcpl, ty, space),
+            }
+        }
+    };
+    let can_apply = half.can_apply().map(ask);
     if can_apply.is_some_and(|agrees| agrees <= 0) {
         return (can_apply, None);
     }
-    // SAFETY: as above.
-    let set_local = half.set_local_function().map(|set_local| unsafe { set_local(dcpl, ty, space) });
-    (can_apply, set_local)
+    (can_apply, half.set_local_function().map(ask))
 }
 
 /// Runs the two functions with this program in the place of libhdf5.

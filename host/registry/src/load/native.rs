@@ -280,8 +280,9 @@ impl CodecConfig for NativeConfig {
         })?;
         // Both handles get their owners before anything else can fail.
         let (stored, coder) = (NativeConfig::new(&self.codec, stored), NativeCoder::new(&self.codec, coder));
-        let (working, output) = wire::response_from_json(&response)?;
-        Ok(BoundStage { stored: Arc::new(stored?), working, output, coder: Arc::new(coder?) })
+        let (working, output, lossy) = wire::response_from_json(&response)?;
+        let lossy = lossy.or(self.codec.info.lossy);
+        Ok(BoundStage { stored: Arc::new(stored?), working, output, lossy, coder: Arc::new(coder?) })
     }
 }
 

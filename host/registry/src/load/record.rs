@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::Library;
 use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
-use super::{filter_call, libnetcdf, local};
+use super::{filter_call, foreign, libnetcdf, local};
 
 /// The longest name of a filter that is taken for one.
 const NAME_MAX: usize = 1024;
@@ -177,9 +177,10 @@ impl Hdf5Half {
         (result, words)
     }
 
-    /// The name, or the number where it is empty.
+    /// The name as it stands in sentences, or the number where it is empty.
     pub(super) fn title(&self) -> String {
-        if self.name().is_empty() { self.id().to_string() } else { self.name().to_owned() }
+        let name = foreign::short(self.name());
+        if name.is_empty() { self.id().to_string() } else { name.to_owned() }
     }
 }
 
@@ -266,13 +267,14 @@ impl JsonHalf for CodecHalf {
     }
 
     fn to_json(&self, params: &[u32]) -> Result<Map<String, Value>> {
-        // Some libraries read parameters that are not there.
+        // Some libraries read parameters that are not there; where there are none, netcdf-c has no place for them.
         let padded = padded(params);
+        let start = if params.is_empty() { std::ptr::null() } else { padded.as_ptr() };
         self.library.initialize();
         let _calls = self.library.one_call();
         let mut text: *mut c_char = std::ptr::null_mut();
         // SAFETY: called as netcdf-c calls it.
-        let code = unsafe { (self.record.hdf5_to_codec)(params.len(), padded.as_ptr(), &raw mut text) };
+        let code = unsafe { (self.record.hdf5_to_codec)(params.len(), start, &raw mut text) };
         let text = Malloced(NonNull::new(text.cast()));
         check(code, "NCZ_hdf5_to_codec")?;
         let start = text.0.ok_or_else(|| CodecError::unsupported("the library gives no JSON"))?;

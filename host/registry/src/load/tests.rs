@@ -310,6 +310,19 @@ fn recorded_parameters_decode_as_they_are_and_encode_if_the_filter_makes_the_sam
 }
 
 #[test]
+#[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+fn a_caller_that_could_not_be_made_is_made_the_next_time_and_kept() {
+    let library = program();
+    let refused = || Err(ncz_h5shim::Error::Refused("no file is left".into()));
+    assert_eq!(
+        library.caller_made(refused).unwrap_err().to_string(),
+        "the loader refuses it: no file is left"
+    );
+    assert!(library.caller_made(Caller::new).unwrap().is_some());
+    assert!(library.caller_made(refused).unwrap().is_some());
+}
+
+#[test]
 fn one_library_runs_one_call_at_a_time() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static INSIDE: AtomicUsize = AtomicUsize::new(0);

@@ -254,6 +254,7 @@ impl<O: Opener> Assembly<'_, O> {
             let (built, states) = self.build(&paired.candidates);
             let origins: Vec<_> = paired.candidates.iter().map(|candidate| self.origin(candidate)).collect();
             let used = built.iter().position(Option::is_some);
+            let lossy = built.iter().flatten().next().and_then(|held| held.get().info().lossy);
             let entries: Vec<Option<Arc<Entry>>> = built
                 .into_iter()
                 .enumerate()
@@ -295,7 +296,7 @@ impl<O: Opener> Assembly<'_, O> {
             }
             self.note_passed_over(&paired.candidates, &states, used, &mut report);
             if let Some(codec) = self.report_codec(number, &origins, &states, used) {
-                report.codecs.push(codec);
+                report.codecs.push(CodecReport { lossy, ..codec });
             }
         }
         self.report_conflicts(&mut report);
@@ -444,6 +445,7 @@ impl<O: Opener> Assembly<'_, O> {
             name: self.title(first.body.main()).to_owned(),
             numcodecs: of(Dialect::Numcodecs),
             zarr_v3: of(Dialect::ZarrV3),
+            lossy: None,
             candidates: origins
                 .iter()
                 .zip(states)

@@ -27,6 +27,7 @@ impl Codec for Copy {
         zarr_v3: Cow::Borrowed(&[]),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     };
 
     type Coder = CopyCoder;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ncz_codec::{Container, Env};
 use ncz_registry::load::{self, Bound, FilterHalf, Hdf5Half, JsonHalf, Variable};
 use ncz_registry::registry::Registry;
-use ncz_test_support::python;
+use ncz_test_support::{program, python, run, workspace_root};
 use serde_json::{Value, json};
 
 use super::oracle::dtype;
@@ -171,6 +171,59 @@ fn with_a_global_libhdf5(folder: &Path, found: impl Fn(&str)) {
         assert!(error.is_err() || name.contains("blosc") || name.contains("sz3"), "{name}");
     }
     found("done");
+}
+
+/// Plugins that name no libhdf5 and leave its functions to the program bind to the one in its global scope.
+#[test]
+fn plugins_that_name_no_libhdf5_ask_the_one_that_the_program_opened_for_all() {
+    if let Some((folder, found)) = child_folder() {
+        return with_an_opened_libhdf5(&folder, found);
+    }
+    let (Some(_), Ok(compiler)) = (debian(), program("cc")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = workspace_root().join("host/registry/tests/foreign/asks.c");
+    let mut command = std::process::Command::new(compiler);
+    command
+        .args(["-std=c99", "-shared", "-fPIC"])
+        .arg(source)
+        .arg("-o")
+        .arg(folder.path().join("libasks.so"));
+    run(&mut command, std::time::Duration::from_secs(60)).unwrap().success("cc").unwrap();
+    assert_eq!(
+        in_a_child(
+            "linked::plugins_that_name_no_libhdf5_ask_the_one_that_the_program_opened_for_all",
+            folder.path()
+        ),
+        "done"
+    );
+}
+
+fn with_an_opened_libhdf5(folder: &Path, found: impl Fn(&str)) {
+    let copy = folder.join("libcopy.so");
+    std::fs::copy(folder.join("libasks.so"), &copy).unwrap();
+    let field = variable(">f8", &[6, 7], &[6, 7]);
+    // Size, byte order, rank, and which of the parameters that were given.
+    let working = [8, 1, 2, 5];
+    // Nobody has the functions: they are this program's.
+    let alone = half(&copy);
+    assert_eq!(*alone.library().bound(), Bound::Shim);
+    assert_eq!(alone.set_local(&[5], &field).unwrap(), working);
+    open_for_all("libhdf5_serial.so.103");
+    let served = half(&folder.join("libasks.so"));
+    let bound = served.library().bound();
+    assert!(matches!(bound, Bound::Hdf5(path) if path.ends_with("libhdf5_serial.so.103")), "{bound:?}");
+    assert_eq!(served.set_local(&[5], &field).unwrap(), working);
+    assert_eq!(alone.set_local(&[5], &field).unwrap(), working);
+    found("done");
+}
+
+/// `dlopen` with `RTLD_GLOBAL`, as programs do that load their modules so.
+#[expect(unsafe_code, reason = "opens a library for the whole process")]
+fn open_for_all(name: &str) {
+    let flags = libloading::os::unix::RTLD_NOW | libloading::os::unix::RTLD_GLOBAL;
+    // SAFETY: a libhdf5, which is never closed.
+    let library = unsafe { libloading::os::unix::Library::open(Some(name), flags) }.unwrap();
+    std::mem::forget(library);
 }
 
 /// Visible and working words, as netcdf-c's own NCZarr gives them to its filters.

@@ -22,6 +22,18 @@ pub fn compress(input: &[u8], output: &mut [u8], acceleration: i32) -> Option<us
     usize::try_from(length).ok().filter(|&length| length > 0)
 }
 
+/// Writes `input` as one block to `output`, slower and smaller, and returns its length; `None` as for [`compress`].
+///
+/// `level` is 1 to 12; others count as the nearest.
+pub fn compress_strongly(input: &[u8], output: &mut [u8], level: i32) -> Option<usize> {
+    let from = c_int::try_from(input.len()).ok()?;
+    let to = c_int::try_from(output.len()).unwrap_or(c_int::MAX);
+    // SAFETY: as for `compress`; the function takes every level.
+    let length =
+        unsafe { c::LZ4_compress_HC(input.as_ptr().cast(), output.as_mut_ptr().cast(), from, to, level) };
+    usize::try_from(length).ok().filter(|&length| length > 0)
+}
+
 /// Decodes `input`, which is one block and nothing else, into `output` and returns the length; `None` if it is no
 /// block, or decodes to more than `output` holds.
 pub fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! LZ4 blocks, with liblz4: the part that the codecs lz4, lz4h5 and bitshuffle have in common.
+//! LZ4 blocks, with liblz4: the part that the codecs lz4, lz4h5, bitshuffle and blosc2 have in common.
 //!
 //! A block states neither its own length nor that of its content; whoever holds it does.
 //!
@@ -13,7 +13,7 @@
 
 mod ffi;
 
-pub use ffi::{compress, decompress};
+pub use ffi::{compress, compress_strongly, decompress};
 
 /// The most bytes that a block holds (`LZ4_MAX_INPUT_SIZE`).
 pub const INPUT_MAX: usize = 0x7E00_0000;

@@ -4,7 +4,7 @@ mod numbers;
 
 use std::sync::Arc;
 
-use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Kind};
+use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Kind, Number};
 use ncz_registry::load::probe::Host;
 use ncz_registry::load::{Hdf5Half, JsonHalf, NativeCodec};
 use serde_json::{Map, Value};
@@ -111,7 +111,11 @@ impl Trial {
         let subject = self.subject()?;
         if let Some(codec) = subject.native_of(id) {
             let stages = stages(codec, sample, Container::Hdf5, most)?;
-            let set = |stage: BoundStage| exact(stage.stored.to_params().unwrap_or_default(), stage.working);
+            let set = |stage: BoundStage| ParameterSet {
+                given: stage.stored.to_params().unwrap_or_default(),
+                fidelity: known_fidelity(&stage),
+                working: stage.working,
+            };
             return Ok(stages.into_iter().map(|(_, stage)| set(stage)).collect());
         }
         if let Some(known) = known {
@@ -129,12 +133,10 @@ impl Trial {
 
     fn native_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
         let codec = self.native()?;
-        let known = if numbers::is_lossy(codec.info()) { Fidelity::Lossy } else { Fidelity::Exact };
-        let fidelity = self.fidelity(codec.info().filter_id, known);
         let coding = |(name, stage): (String, BoundStage)| Coding {
             name,
+            fidelity: self.fidelity(codec.info().filter_id, known_fidelity(&stage)),
             way: Way::Native(stage.coder),
-            fidelity,
             concurrent: true,
             host: Host::Malloc,
         };
@@ -148,6 +150,11 @@ impl Trial {
             false => known,
         }
     }
+}
+
+/// What a native codec says of what it is bound to.
+fn known_fidelity(stage: &BoundStage) -> Fidelity {
+    if stage.lossy == Some(true) { Fidelity::Lossy } else { Fidelity::Exact }
 }
 
 /// Up to `most` configurations of a native codec, bound to chunks like `sample`, each with its name.
@@ -205,13 +212,22 @@ impl<'a> Configs<'a> {
                 configs.into_iter().map(|json| Try::Json(Dialect::Numcodecs, json)).collect();
             return Self { codec, tries: tries.into_iter(), default: None, is_varied: true };
         }
+        if codec.info().names(Dialect::ZarrV3).iter().any(|name| name == "cast_value") {
+            // It has no default: the type that holds the most numbers, with nothing mapped.
+            let tries = vec![Try::Words(vec![Number::DOUBLE.word(), 0, 0, 0, 0])];
+            return Self { codec, tries: tries.into_iter(), default: None, is_varied: true };
+        }
         let mut tries = vec![Try::Json(Dialect::Numcodecs, Map::new())];
         tries.push(Try::Json(Dialect::ZarrV3, Map::new()));
         tries.push(Try::Words(Vec::new()));
         let id = codec.info().filter_id;
         let known = id.and_then(|id| profile::of(id, sample.dtype, &sample.shape)?.ok());
+        // Any other word may keep next to nothing of numbers that are rounded.
+        let is_enough = known.is_some() && codec.info().lossy == Some(true);
         tries.extend(known.into_iter().flatten().map(|set| Try::Words(set.given)));
-        tries.extend((0..=9).map(|word| Try::Words(vec![word])));
+        if !is_enough {
+            tries.extend((0..=9).map(|word| Try::Words(vec![word])));
+        }
         Self { codec, tries: tries.into_iter(), default: None, is_varied: false }
     }
 

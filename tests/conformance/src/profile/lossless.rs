@@ -66,7 +66,7 @@ pub(super) fn blosc(chunk: Chunk<'_>) -> Sets {
 /// The Blosc2 filter: as Blosc, and the shape from two dimensions on.
 pub(super) fn blosc2(chunk: Chunk<'_>) -> Sets {
     const DIMS_MAX: usize = 8;
-    let typesize = if chunk.dtype.size > 255 { 1 } else { chunk.dtype.size as u32 };
+    let typesize = chunk.dtype.size as u32;
     let (bytes, dims) = (chunk.bytes()?, chunk.dims()?);
     if dims.len() > DIMS_MAX {
         return Err(NotForThis(format!("Blosc2 takes at most {DIMS_MAX} dimensions")));

@@ -78,6 +78,13 @@ pub(super) fn scaleoffset(chunk: Chunk<'_>) -> Sets {
     })
 }
 
+/// BitRound: bits that are kept, size of a number, and no fill value.
+pub(super) fn bitround(chunk: Chunk<'_>) -> Sets {
+    chunk.is_little(&[Kind::Float], &[4, 8])?;
+    let words = |keepbits| vec![keepbits, chunk.dtype.size as u32, 0, 0, 0];
+    Ok([9, 7, 22].map(|keepbits| ParameterSet::lossy(&[keepbits], words(keepbits))).into())
+}
+
 /// SZ and SZ3: rank, type and lengths, the last dimension first, before what is given.
 pub(super) fn sz(chunk: Chunk<'_>, is_sz3: bool) -> Sets {
     const DIMS_MAX: usize = 4;

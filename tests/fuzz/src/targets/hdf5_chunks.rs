@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use fastrand::Rng;
 use ncz::codec::{ByteOrder, Container, Dtype, Env, Kind};
 use ncz::registry::Registry;
-use ncz::registry::chain::FilterChain;
+use ncz::registry::chain::{ChainError, FilterChain};
 use ncz::registry::spec::{ChainSpec, StageSpec};
 use ncz_test_support::{ChunkCase, chunks};
 
@@ -18,15 +18,15 @@ impl Chunks {
     pub(super) fn new() -> Self {
         let registry = Registry::builder().no_plugins(true).build();
         let chained = |case: ChunkCase| {
-            let chain = bind(&registry, &case)?;
+            let chain = bind(&registry, &case)?.unwrap();
             Some((case.name.clone(), (case, chain)))
         };
         Self(chunks().unwrap().into_iter().filter_map(chained).collect())
     }
 }
 
-/// The chain of a chunk; `None` if a filter of it is not built in.
-fn bind(registry: &Registry, case: &ChunkCase) -> Option<FilterChain> {
+/// The chain of a chunk; `None` if a filter of it is not built in, or does not take its words.
+pub(super) fn bind(registry: &Registry, case: &ChunkCase) -> Option<Result<FilterChain, ChainError>> {
     let (letter, size) = case.dtype.trim_start_matches(['<', '>', '|']).split_at(1);
     let kind = match letter {
         "i" => Kind::Int,
@@ -46,7 +46,7 @@ fn bind(registry: &Registry, case: &ChunkCase) -> Option<FilterChain> {
         params: filter.params.clone(),
     };
     let spec = ChainSpec::new(case.filters.iter().map(stage).collect());
-    Some(FilterChain::bind(&spec.resolve(registry).ok()?, &env).unwrap())
+    Some(FilterChain::bind(&spec.resolve(registry).ok()?, &env))
 }
 
 impl Target for Chunks {

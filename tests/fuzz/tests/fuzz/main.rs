@@ -58,6 +58,7 @@ targets! {
     place 5000,
     zip 1000,
     hdf5_chunks 1000,
+    filter_words 3000,
     chunks 1000,
     shards 1000,
     strings 1000,

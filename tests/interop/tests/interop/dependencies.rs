@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+/// What several codecs have in common.
+const SHARED: [&str; 4] = ["ncz-blosc-shuffles", "ncz-libdeflate", "ncz-lz4-block", "ncz-packed-bits"];
+
 /// What a package of the workspace may use of the others. Nothing else is allowed.
 fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
@@ -14,12 +17,12 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz" => &set(&["ncz-codec", "ncz-registry", "ncz-store", "ncz-nczarr"]) | plugins,
         "ncz-cli" => set(&["ncz"]),
         "ncz-bad-plugins" => set(&["ncz-codec"]),
+        "ncz-netcdf-filters" => set(&["ncz-codec", "ncz-bad-plugins"]),
         "ncz-conform" => set(&["ncz-codec", "ncz-registry"]),
         "ncz-interop" | "ncz-fuzz" => set(&["ncz", "ncz-test-support"]),
         "ncz-remote-tests" => set(&["ncz", "ncz-test-servers", "ncz-test-support"]),
-        // What several codecs share.
-        "ncz-lz4-block" | "ncz-packed-bits" => set(&["ncz-codec"]),
-        plugin if plugins.contains(plugin) => set(&["ncz-codec", "ncz-lz4-block", "ncz-packed-bits"]),
+        shared if SHARED.contains(&shared) => set(&["ncz-codec"]),
+        plugin if plugins.contains(plugin) => &set(&SHARED) | &set(&["ncz-codec"]),
         library => {
             let codec = library.strip_suffix("-plugin").filter(|name| plugins.contains(*name));
             let codec =

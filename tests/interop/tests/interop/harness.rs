@@ -95,14 +95,25 @@ pub(crate) fn bind(
     shape: &[u64],
     container: Container,
 ) -> FilterChain {
+    try_bind(registry, spec, numpy_dtype, shape, container).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same, or why not.
+pub(crate) fn try_bind(
+    registry: &Registry,
+    spec: &ChainSpec,
+    numpy_dtype: &str,
+    shape: &[u64],
+    container: Container,
+) -> Result<FilterChain, String> {
     let env = Env {
         dtype: dtype(numpy_dtype),
         array_shape: shape.to_vec(),
         chunk_shape: shape.to_vec(),
         container,
     };
-    let stages = spec.resolve(registry).unwrap_or_else(|error| panic!("{}", explained(&error)));
-    FilterChain::bind(&stages, &env).unwrap_or_else(|error| panic!("{}", explained(&error)))
+    let stages = spec.resolve(registry).map_err(|error| explained(&error))?;
+    FilterChain::bind(&stages, &env).map_err(|error| explained(&error))
 }
 
 /// HDF5 filters with the parameters that a file records.

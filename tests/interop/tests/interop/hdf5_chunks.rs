@@ -12,17 +12,24 @@ use serde_json::Value;
 
 use crate::harness::{bind, builtins, explained, filters, plugins, run_script};
 
-/// The filters that are ours.
-const OURS: [u32; 11] = [1, 2, 3, 4, 6, 307, 32_000, 32_001, 32_004, 32_008, 32_015];
+/// The filters that are ours, of those that the chunks went through.
+const OURS: [u32; 13] = [1, 2, 3, 4, 6, 307, 32_000, 32_001, 32_004, 32_008, 32_013, 32_015, 32_026];
+/// The filter of ours that is a plugin alone.
+const BLOSC2: u32 = 32_026;
+const ZFP: u32 = 32_013;
 const DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/hdf5/serial/plugins";
 
 #[test]
-fn every_chunk_of_our_filters_decodes_to_the_byte_with_the_built_in_codecs() {
-    assert_eq!(decode_ours(&builtins()), OURS.into());
+fn every_chunk_decodes_to_the_byte_with_the_built_in_codecs() {
+    let built_in = |id| id != BLOSC2;
+    assert_eq!(
+        decode_all(&builtins(), built_in),
+        (166, OURS.into_iter().filter(|&id| built_in(id)).collect())
+    );
 }
 
 #[test]
-fn every_chunk_of_our_filters_decodes_to_the_byte_with_our_plugins_by_their_native_face() {
+fn every_chunk_decodes_to_the_byte_with_our_plugins_by_their_native_face() {
     let registry = plugins(&[&build_plugins().unwrap()]);
     for id in OURS {
         let entry = registry.by_id(id).unwrap();
@@ -32,17 +39,19 @@ fn every_chunk_of_our_filters_decodes_to_the_byte_with_our_plugins_by_their_nati
             entry.origin()
         );
     }
-    assert_eq!(decode_ours(&registry), OURS.into());
+    assert_eq!(decode_all(&registry, |_| true), (181, OURS.into()));
 }
 
-/// Decodes every chunk whose filters are all ours, and encodes it again; the filters that occurred.
-fn decode_ours(registry: &Registry) -> BTreeSet<u32> {
+/// Decodes every chunk of which all filters are wanted, and encodes it again; how many that were, and their filters.
+fn decode_all(registry: &Registry, wanted: impl Fn(u32) -> bool) -> (usize, BTreeSet<u32>) {
+    let mut count = 0;
     let mut seen = BTreeSet::new();
     let mut faults = Vec::new();
     for case in chunks().unwrap() {
-        if !case.filters.iter().all(|filter| OURS.contains(&filter.id)) {
+        if !case.filters.iter().all(|filter| wanted(filter.id)) {
             continue;
         }
+        count += 1;
         seen.extend(case.filters.iter().map(|filter| filter.id));
         let spec = filters(case.filters.iter().map(|filter| (filter.id, filter.params.as_slice())));
         let chain = bind(registry, &spec, &case.dtype, &case.shape, Container::Hdf5);
@@ -64,12 +73,13 @@ fn decode_ours(registry: &Registry) -> BTreeSet<u32> {
         let round = again.and_then(|stored| chain.decode(0, &mut scratch, &stored, &mut raw));
         if let Err(error) = round {
             faults.push(format!("{}: there and back: {}", case.name, explained(&error)));
-        } else if raw != case.raw {
+        } else if raw != case.raw && !(case.lossy && case.filters[0].id == ZFP) {
+            // Numbers that zfp has rounded it may round again.
             faults.push(format!("{}: there and back: other bytes", case.name));
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
-    seen
+    (count, seen)
 }
 
 #[test]
@@ -96,7 +106,7 @@ fn debians_plugins_decode_in_chains_with_our_codecs() {
     }
     // Debian's come first, so its bzip2, blosc and LZ4 are used, and ours for the rest.
     let registry = plugins(&[Path::new(DEBIAN), &build_plugins().unwrap()]);
-    assert_eq!(ChainCases::write().decode(&registry, |id| OURS.contains(&id)), 16);
+    assert_eq!(ChainCases::write().decode(&registry, |id| OURS.contains(&id)), 20);
 }
 
 /// Chunks that went through chains of several makers' filters.

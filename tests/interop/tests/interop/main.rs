@@ -10,14 +10,24 @@ mod dependencies;
 mod hdf5_chunks;
 // HDF5 itself with our plugins.
 mod h5py;
+// Every HDF5 filter with every type, shape and content, against HDF5.
+mod hdf5_filters;
 // LZ4, bitshuffle and LZF, by HDF5 and by netcdf-c.
 mod hdf5_codecs;
+// Blosc2, by our plugin, which is not built in, and by hdf5plugin's.
+mod hdf5_blosc2;
 // netcdf-c with our plugins.
 mod netcdf4;
 // numcodecs' streams, and datasets that zarr-python and netcdf-c wrote.
 mod zarr_python;
+// Every codec of numcodecs, both ways.
+mod numcodecs;
+// Arrays with each of them, alone and in chains.
+mod numcodecs_arrays;
 // The byte codecs of Zarr v3 against zarr-python and tensorstore.
 mod zarr_v3_codecs;
+// Arrays of Zarr v3 with codecs that change types and fill values, or pack bits.
+mod zarr_v3_arrays;
 // Metadata of Zarr v3, exchanged with zarr-python and tensorstore.
 mod zarr3_metadata;
 // Shards, orders, types and keys of Zarr v3, exchanged with zarr-python and tensorstore.
@@ -30,6 +40,10 @@ mod bad_input;
 mod template;
 // Our shared libraries in programs that know nothing of us.
 mod third_party;
+// HDF5's BitRound, by HDF5 and by ncz.
+mod bitround;
+// netcdf-c's test filters, by netcdf-c and by ncz.
+mod netcdf_filters;
 // The filter functions, call by call against netcdf-c's.
 mod filter_api;
 // Quantized values, bit by bit against netcdf-c's.

@@ -17,7 +17,7 @@ use crate::path::Place;
 use crate::progress::{Bar, Interrupt};
 use crate::talk::Talk;
 
-use super::summary::Summary;
+use super::summary::{self, Summary};
 
 /// What is at the target after a failure.
 const OLD: &str = "the target has its old length";
@@ -66,7 +66,11 @@ pub(super) fn run(
             source: Box::new(error),
         },
     })?;
-    let summary = Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &[]);
+    let notes = [summary::lossy(&appended.variables), summary::encoded_again(&appended.variables)];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    notes.iter().for_each(|note| talk.note(note));
+    let summary =
+        Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &notes);
     print(&summary, options, out, style)?;
     Ok(findings(&appended, talk))
 }

@@ -213,6 +213,8 @@ impl Plan {
                 ));
                 Ok(Codecs::Keep)
             }
+            // The copy asks again, of the variable as it will be there.
+            Err(DataError::Unsupported { .. }) => Ok(Codecs::Spec(spec.clone())),
             Err(source) => {
                 Err(CliError::CannotCarry { path: variable.path.clone(), source: Box::new(source) })
             }

@@ -1,9 +1,10 @@
 //! What a copy did, for people and as JSON.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::copy::{CopySummary, LeftOut};
+use ncz::copy::{CopySummary, LeftOut, VariableSummary, Verified};
 use ncz::nczarr::Dataset;
 use ncz::place::Location;
 use ncz::registry::Registry;
@@ -75,9 +76,23 @@ impl<'a> Summary<'a> {
             seconds(self.elapsed()),
             speed(self.decoded(), self.elapsed()),
             count(self.threads as u64, "thread"),
-            if self.verified { style.good("; verified: every value is the same") } else { String::new() },
+            if self.verified { style.good(&self.verified_words()) } else { String::new() },
         ));
         text
+    }
+
+    fn verified_words(&self) -> String {
+        let variables = &self.copied.variables;
+        let is_repeated =
+            |variable: &&VariableSummary| matches!(variable.verified, Some(Verified::Repeated { .. }));
+        match variables.iter().filter(is_repeated).count() {
+            0 => "; verified: every value is the same".to_owned(),
+            differ => format!(
+                "; verified: values of {differ} of {} differ from the source, as the lossy codecs make them once more; all \
+                 else is the same",
+                count(variables.len() as u64, "variable"),
+            ),
+        }
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -89,11 +104,17 @@ impl<'a> Summary<'a> {
                 json!({
                     "path": variable.path,
                     "filters": variable.chain,
+                    "lossy": variable.lossy,
+                    "encoded_again": variable.encoded_again,
                     "unchanged": variable.unchanged,
                     "chunks": variable.chunks,
                     "decoded_bytes": variable.decoded,
                     "stored_bytes_before": variable.before,
                     "stored_bytes": variable.after,
+                    "verified": variable.verified.map(|verified| match verified {
+                        Verified::Same => "same",
+                        Verified::Repeated { .. } => "repeated",
+                    }),
                 })
             })
             .collect();
@@ -140,6 +161,44 @@ impl<'a> Summary<'a> {
     fn before(&self) -> Option<u64> {
         self.copied.variables.iter().map(|variable| variable.before).sum()
     }
+}
+
+/// What is said of values that may have changed.
+pub(super) fn lossy(variables: &[VariableSummary]) -> Option<String> {
+    const SHOWN: usize = 5;
+    let changed: Vec<_> = variables.iter().filter(|variable| !variable.lossy.is_empty()).collect();
+    let codecs: BTreeSet<&str> =
+        changed.iter().flat_map(|variable| &variable.lossy).map(String::as_str).collect();
+    let codecs: Vec<&str> = codecs.into_iter().collect();
+    let mut paths: Vec<String> = changed.iter().take(SHOWN).map(|variable| variable.path.clone()).collect();
+    if changed.len() > SHOWN {
+        paths.push(format!("{} more", changed.len() - SHOWN));
+    }
+    let are = if let [_] = codecs.as_slice() { "is a lossy codec" } else { "are lossy codecs" };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "{} {are}: values of {} may differ from those of the source",
+            codecs.join(", "),
+            paths.join(", ")
+        )
+    })
+}
+
+/// What is said of records that an append put through lossy codecs again.
+pub(super) fn encoded_again(variables: &[VariableSummary]) -> Option<String> {
+    let mut again = variables.iter().filter(|variable| variable.encoded_again > 0);
+    let first = again.next()?;
+    let others = match again.count() {
+        0 => String::new(),
+        others => format!(" (and of {})", count(others as u64, "other variable")),
+    };
+    Some(format!(
+        "{} of {}{others} that the target had went through {} once more, because new ones share their chunks, and may have \
+         changed; append whole chunks to prevent it",
+        count(first.encoded_again, "record"),
+        first.path,
+        first.lossy.join(", ")
+    ))
 }
 
 /// What is said of things in the source that are no part of the dataset.

@@ -13,6 +13,8 @@ const SCHEMA: u32 = 1;
 
 /// Notes that are shown without -v.
 const NOTES: usize = 10;
+/// A reason that is no longer is said again where it holds again.
+const SHORT: usize = 120;
 
 /// What there is to say.
 pub(super) struct Told {
@@ -86,6 +88,8 @@ impl Told {
             }
         }
         let mut notes = 0;
+        // A codec that is missing is missing for many variables; why is told once.
+        let mut told: Vec<(&str, String)> = Vec::new();
         for finding in &self.findings {
             if finding.severity == Severity::Note {
                 notes += 1;
@@ -93,8 +97,18 @@ impl Told {
                     continue;
                 }
             }
-            if !quiet || finding.severity == Severity::Error {
-                text.push_str(&line(finding, style));
+            if quiet && finding.severity != Severity::Error {
+                continue;
+            }
+            let (own, reason) = parts(finding);
+            match told.iter().find(|(known, _)| *known == reason) {
+                Some((_, first)) => text.push_str(&line(finding, &format!("{own}as for {first}"), style)),
+                None => {
+                    text.push_str(&line(finding, &finding.reason, style));
+                    if reason.len() > SHORT {
+                        told.push((reason, place_of(finding)));
+                    }
+                }
             }
         }
         if !quiet {
@@ -194,8 +208,20 @@ impl Told {
     }
 }
 
+/// A reason in two parts: what is this finding's own, and what may be so of others.
+fn parts(finding: &Finding) -> (&str, &str) {
+    let variable = finding.variable.as_ref().map(|path| format!("variable {path:?}: ")).unwrap_or_default();
+    let own = match finding.reason.find(": no codec for ") {
+        // The configuration of the codec comes before.
+        Some(at) => at + 2,
+        None if finding.reason.starts_with(&variable) => variable.len(),
+        None => 0,
+    };
+    finding.reason.split_at(own)
+}
+
 /// One finding in one line.
-fn line(finding: &Finding, style: Style) -> String {
+fn line(finding: &Finding, reason: &str, style: Style) -> String {
     let severity = match finding.severity {
         Severity::Error => style.bad("error"),
         Severity::Warning => style.warn("warning"),
@@ -208,7 +234,7 @@ fn line(finding: &Finding, style: Style) -> String {
         Remedy::Copy => "; a new dataset ends it (--repair-to, or ncz copy)".to_owned(),
     };
     let place = place_of(finding);
-    format!("{severity} {place} {}: {}{remedy}\n", style.dim(finding.code.id()), finding.reason)
+    format!("{severity} {place} {}: {reason}{remedy}\n", style.dim(finding.code.id()))
 }
 
 /// Where a finding is: `/v chunk 0,1 (v/0.1)`.

@@ -1,5 +1,6 @@
 //! `codecs`: from the list of a `zarr.json` to order, byte order, shards and filters, and back.
 
+use ncz_codec::Number;
 use serde_json::{Map, Value as Json, json};
 
 use crate::dtype::{ByteOrder, Dtype, Kind};
@@ -44,7 +45,7 @@ impl Serializer {
 const SERIALIZERS: [&str; 5] = ["bytes", "endian", "vlen-utf8", "vlen-bytes", SHARDING];
 const SHARDING: &str = "sharding_indexed";
 
-/// Codecs from arrays to arrays, which stand before `bytes`, without the prefix `numcodecs.`.
+/// Codecs from arrays to arrays, which stand before `bytes`, without the prefix `numcodecs.`; but see [`PACKBITS`].
 const ARRAY_CODECS: [&str; 9] = [
     "astype",
     "bitround",
@@ -61,12 +62,15 @@ const ARRAY_CODECS: [&str; 9] = [
 /// `bytes`, and take little-endian elements.
 const ARRAY_BYTES_CODECS: [&str; 3] = ["pcodec", "zfp", "zfpy"];
 
+/// With the prefix `numcodecs.` from arrays to arrays, without it from arrays to bytes.
+const PACKBITS: &str = "packbits";
+
 /// Takes the list apart; `object_shape` is the shape of what one key of the store holds. The error is what is
 /// wrong with the list, or not read here.
 pub(super) fn split(codecs: &Json, object_shape: &[u64]) -> Result<Pipeline, String> {
     let codecs = list(codecs)?;
     let stages: Vec<Extension<'_>> = codecs.iter().map(Extension::parse).collect::<Result<_, _>>()?;
-    let makes_bytes = |name: &str| SERIALIZERS.contains(&name) || ARRAY_BYTES_CODECS.contains(&plain(name));
+    let makes_bytes = |name: &str| SERIALIZERS.contains(&name) || is_array_bytes_codec(name);
     let mut serializers = stages.iter().enumerate().filter(|(_, stage)| makes_bytes(stage.name));
     let Some((at, serializer)) = serializers.next() else {
         let names: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
@@ -111,14 +115,30 @@ pub(super) fn split(codecs: &Json, object_shape: &[u64]) -> Result<Pipeline, Str
         return sharded(*serializer, object_shape);
     }
     let array_codecs = !filters.is_empty();
-    let runs_as_filter = ARRAY_BYTES_CODECS.contains(&plain(serializer.name));
+    let runs_as_filter = is_array_bytes_codec(serializer.name);
+    let reaching = reaching(&filters);
+    let undecided = match reaching {
+        None => Ok(ByteOrder::None),
+        Some((_, Some(1))) => Ok(ByteOrder::Little),
+        Some((codec, Some(size))) => Err(format!(
+            "its codec {:?} has no \"endian\", which elements of {size} bytes need, as {codec:?} gives them",
+            serializer.name
+        )),
+        Some((codec, None)) => Err(format!(
+            "its codec {:?} has no \"endian\", and it is not known here whether what {codec:?} gives needs none",
+            serializer.name
+        )),
+    };
     filters.extend(codecs.get(at).filter(|_| runs_as_filter).map(object));
     filters.extend(behind);
     let serializer = match serializer.name {
         _ if runs_as_filter => Serializer::Bytes(ByteOrder::Little),
         "vlen-utf8" => serializer.only(&[]).map(|()| Serializer::VlenText)?,
         "vlen-bytes" => serializer.only(&[]).map(|()| Serializer::VlenBytes)?,
-        _ => Serializer::Bytes(endian(*serializer)?),
+        _ => match endian(*serializer)? {
+            ByteOrder::None => Serializer::Bytes(undecided?),
+            order => Serializer::Bytes(order),
+        },
     };
     if array_codecs && serializer == Serializer::Bytes(ByteOrder::Big) {
         return Err("big-endian bytes behind another codec are not read here".to_owned());
@@ -138,7 +158,7 @@ pub(super) fn join(variable: &Variable) -> Vec<Json> {
     let arrays = variable.filters.iter().take_while(|codec| is_array_codec(codec)).count();
     let (before, behind) = variable.filters.split_at(arrays);
     codecs.extend_from_slice(before);
-    if !behind.first().is_some_and(|codec| ARRAY_BYTES_CODECS.contains(&plain(name(codec)))) {
+    if !behind.first().is_some_and(|codec| is_array_bytes_codec(name(codec))) {
         codecs.push(serializer(&variable.dtype, arrays > 0));
     }
     codecs.extend_from_slice(behind);
@@ -188,7 +208,39 @@ fn object(codec: &Json) -> Json {
 }
 
 pub(super) fn is_array_codec(codec: &Json) -> bool {
-    ARRAY_CODECS.contains(&plain(name(codec)))
+    let name = name(codec);
+    name != PACKBITS && ARRAY_CODECS.contains(&plain(name))
+}
+
+fn is_array_bytes_codec(name: &str) -> bool {
+    name == PACKBITS || ARRAY_BYTES_CODECS.contains(&plain(name))
+}
+
+/// The codec that makes elements of another type of the array's, and the size of these if it is known: the array's own
+/// size tells nothing then of what reaches `bytes`.
+fn reaching(filters: &[Json]) -> Option<(&str, Option<usize>)> {
+    filters.iter().fold(None, |before, codec| {
+        let name = name(codec);
+        let key = |key| codec.get("configuration")?.get(key).filter(|value| !value.is_null());
+        let numpy = |json: &Json| json.as_str()?.parse::<Number>().ok();
+        let given = match plain(name) {
+            "bitround" | "reshape" | "scale_offset" => return before,
+            "cast_value" => {
+                let stored = key("data_type");
+                let stored =
+                    stored.and_then(|stored| stored.as_str().or_else(|| stored.get("name")?.as_str()));
+                stored.and_then(Number::from_v3).map(Number::size)
+            }
+            "astype" => key("encode_dtype").and_then(numpy).map(Number::size),
+            "delta" | "fixedscaleoffset" | "quantize" => match key("astype") {
+                Some(stored) => numpy(stored).map(Number::size),
+                None => return before,
+            },
+            PACKBITS => Some(1),
+            _ => None,
+        };
+        Some((name, given))
+    })
 }
 
 fn name(codec: &Json) -> &str {
@@ -335,7 +387,50 @@ mod tests {
                 (Serializer::Bytes(ByteOrder::Little), codecs)
             );
         }
+        let packbits = json!([{"name": "packbits"}]);
+        let pipeline = split(&packbits, &[4, 5]).unwrap();
+        assert_eq!(Json::Array(pipeline.filters), packbits);
+        assert!(is_array_codec(&json!({"name": "numcodecs.packbits"})) && !is_array_codec(&packbits[0]));
         assert!(split(&json!([{"name": "bytes"}, zfp]), &[4]).is_err());
         assert!(split(&json!([pcodec, {"name": "bytes"}]), &[4]).is_err());
+    }
+
+    #[test]
+    fn bytes_need_an_order_unless_what_reaches_them_has_one_byte() {
+        let codec = |name: &str, configuration: Json| json!({"name": name, "configuration": configuration});
+        let cast = |data_type: Json| codec("cast_value", json!({"data_type": data_type}));
+        let astype =
+            |text: &str| codec("numcodecs.astype", json!({"encode_dtype": text, "decode_dtype": "<i2"}));
+        let scaled = |rest: Json| codec("numcodecs.fixedscaleoffset", rest);
+        let factors = codec("scale_offset", json!({"scale": 2}));
+        for (filters, want) in [
+            (vec![], Ok(ByteOrder::None)),
+            (vec![factors.clone()], Ok(ByteOrder::None)),
+            (vec![scaled(json!({"scale": 2, "offset": 0, "dtype": "|i1"}))], Ok(ByteOrder::None)),
+            (vec![cast(json!("uint8"))], Ok(ByteOrder::Little)),
+            (vec![cast(json!({"name": "int8"})), factors.clone()], Ok(ByteOrder::Little)),
+            (vec![cast(json!("int16")), cast(json!("uint8"))], Ok(ByteOrder::Little)),
+            (vec![astype("|u1")], Ok(ByteOrder::Little)),
+            (vec![json!({"name": "numcodecs.packbits"})], Ok(ByteOrder::Little)),
+            (vec![cast(json!("int16"))], Err("elements of 2 bytes need, as \"cast_value\" gives them")),
+            (vec![cast(json!("int8")), astype("<i2")], Err("2 bytes need, as \"numcodecs.astype\" gives")),
+            (vec![cast(json!("int8")), astype(">f8"), factors], Err("elements of 8 bytes")),
+            (
+                vec![scaled(json!({"scale": 2, "offset": 0, "dtype": "|i1", "astype": "<i4"}))],
+                Err("elements of 4 bytes"),
+            ),
+            (vec![cast(json!("int24"))], Err("whether what \"cast_value\" gives needs none")),
+            (vec![json!("shuffled")], Err("whether what \"shuffled\" gives needs none")),
+        ] {
+            let list = |bytes: Json| Json::from_iter(filters.iter().cloned().chain([bytes]));
+            let found = split(&list(json!("bytes")), &[4]).map(|pipeline| pipeline.serializer);
+            match (&found, want) {
+                (Ok(found), Ok(want)) => assert_eq!(*found, Serializer::Bytes(want), "{filters:?}"),
+                (Err(found), Err(want)) => assert!(found.contains(want), "{filters:?}: {found}"),
+                _ => panic!("{filters:?}: {found:?}, not {want:?}"),
+            }
+            let told = split(&list(bytes_codec(ByteOrder::Little)), &[4]).unwrap();
+            assert_eq!(told.serializer, Serializer::Bytes(ByteOrder::Little), "{filters:?}");
+        }
     }
 }

@@ -78,10 +78,10 @@ impl CodecHalf {
         let given = ReadOnly::of_words(words)?;
         self.library().initialize();
         let mut text: *mut c_char = std::ptr::null_mut();
+        // netcdf-c gives a null pointer where there are none.
+        let start = if words.is_empty() { std::ptr::null() } else { given.as_slice().as_ptr().cast() };
         // SAFETY: called as netcdf-c calls it.
-        let code = unsafe {
-            (self.to_json_function())(words.len(), given.as_slice().as_ptr().cast(), &raw mut text)
-        };
+        let code = unsafe { (self.to_json_function())(words.len(), start, &raw mut text) };
         let text = Malloced(NonNull::new(text.cast()));
         let Some(start) = text.0 else { return Ok(JsonAnswer { code, text: None, ends: false }) };
         let room = usable_size(start);

@@ -25,6 +25,7 @@ fn fake(name: String, id: u32) -> Arc<dyn CodecType> {
         zarr_v3: vec![Cow::Owned(format!("v3codec{id}"))].into(),
         has_working_params: false,
         has_checksum: false,
+        lossy: Some(false),
     }))
 }
 

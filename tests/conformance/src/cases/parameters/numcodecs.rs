@@ -48,6 +48,11 @@ const CODECS: &[Keys] = &[
         &[r#"{"format":1,"check":-1,"preset":null,"filters":null}"#],
     ),
     numcodecs("shuffle", &[("elementsize", Some("4"))], &[r#"{"elementsize":4}"#, r#"{"elementsize":8}"#]),
+    numcodecs(
+        "astype",
+        &[("encode_dtype", None), ("decode_dtype", None)],
+        &[r#"{"encode_dtype":"<f4","decode_dtype":"<f8"}"#],
+    ),
     numcodecs("delta", &[("dtype", None), ("astype", None)], &[r#"{"dtype":"<i4","astype":"<i4"}"#]),
     numcodecs(
         "fixedscaleoffset",

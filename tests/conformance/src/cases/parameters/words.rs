@@ -111,11 +111,14 @@ impl Subject {
     fn all(trial: &mut Trial) -> Result<Vec<Self>, Ending> {
         match trial.target() {
             Target::Hdf5(_) => {
-                let (half, chunk) = (trial.hdf5()?.clone(), Chunk::new(trial)?);
+                let half = trial.hdf5()?.clone();
+                let lossy = trial.subject()?.native_of(half.id()).and_then(|codec| codec.info().lossy);
+                let chunk = Chunk::new(trial, lossy)?;
                 Ok(vec![Self::Filter { half, chunk }])
             }
             Target::Native(_) => {
-                let (codec, chunk) = (trial.native()?.clone(), Chunk::new(trial)?);
+                let codec = trial.native()?.clone();
+                let chunk = Chunk::new(trial, codec.info().lossy)?;
                 Ok(vec![Self::Native { codec, chunk }])
             }
             _ => Ok(JsonFace::all(trial)?.into_iter().map(Self::Json).collect()),
@@ -147,8 +150,9 @@ impl Subject {
 }
 
 impl Chunk {
-    /// Of the first type that the codec is known to take; if none is known, of ordinary numbers.
-    fn new(trial: &mut Trial) -> Result<Self, Ending> {
+    /// Of the first type that the codec is known to take; if none is known, of ordinary numbers. `lossy`: whether the
+    /// codec is, with some parameters.
+    fn new(trial: &mut Trial, lossy: Option<bool>) -> Result<Self, Ending> {
         let types = [(Kind::Float, 4), (Kind::UInt, 1), (Kind::UInt, 2), (Kind::Int, 4), (Kind::Float, 8)];
         let samples =
             types.map(|(kind, size)| Sample::new(Dtype::little(kind, size), &[16, 16], Content::Smooth, 1));
@@ -160,14 +164,15 @@ impl Chunk {
                 Way::Filter(_, working) => working.clone(),
                 Way::Native(_) => native_words(trial, sample),
             };
-            let chunk = Self { sample: sample.clone(), working, fidelity: coding.fidelity };
+            let fidelity = if lossy == Some(true) { Fidelity::Lossy } else { coding.fidelity };
+            let chunk = Self { sample: sample.clone(), working, fidelity };
             trial.step(format!("{} with {}", sample.name(), coding.name));
             let back = coding
                 .encode(&sample.bytes)
                 .and_then(|stream| coding.decode(&stream, sample.bytes.len()))
                 .map_err(|error| error.to_string());
             // Where ordinary parameters do not do, nothing is to be learnt from others.
-            if chunk.compare(back.as_deref().map_err(Clone::clone), &coding.name).is_ok() {
+            if chunk.compare(back.as_deref().map_err(Clone::clone), fidelity, &coding.name).is_ok() {
                 return Ok(chunk);
             }
         }
@@ -191,7 +196,7 @@ impl Chunk {
         };
         let Ok(stream) = coding.encode(&self.sample.bytes) else { return Ok(false) };
         let chunk = coding.decode(&stream, self.sample.bytes.len());
-        self.compare(chunk.as_deref().map_err(ToString::to_string), name)?;
+        self.compare(chunk.as_deref().map_err(ToString::to_string), self.fidelity, name)?;
         Ok(true)
     }
 
@@ -205,17 +210,19 @@ impl Chunk {
             }
             for container in [Container::Hdf5, Container::NczarrV2, Container::ZarrV3] {
                 if let Ok(bound) = sound(config.bind(&self.sample.repr(), &self.sample.env(container)))? {
-                    worked |= self.coder(&*bound.coder, &format!("given {name}"))?;
+                    // What a configuration promises of itself counts for it alone.
+                    let fidelity = if bound.lossy == Some(false) { Fidelity::Exact } else { self.fidelity };
+                    worked |= self.coder(&*bound.coder, fidelity, &format!("given {name}"))?;
                 }
             }
         }
         if let Ok(coder) = sound(codec.coder(words))? {
-            worked |= self.coder(&*coder, &format!("working {name}"))?;
+            worked |= self.coder(&*coder, self.fidelity, &format!("working {name}"))?;
         }
         Ok(worked)
     }
 
-    fn coder(&self, coder: &dyn AnyCoder, name: &str) -> Result<bool, Ending> {
+    fn coder(&self, coder: &dyn AnyCoder, fidelity: Fidelity, name: &str) -> Result<bool, Ending> {
         let input = &self.sample.bytes;
         let Some(most) = coder.max_encoded_len(input.len()) else { return Ok(false) };
         if most > 1 << 30 {
@@ -226,12 +233,13 @@ impl Chunk {
         let Ok(len) = sound(coder.encode(&mut scratch, input, &mut stream))? else { return Ok(false) };
         let mut chunk = vec![0; input.len()];
         let decoded = sound(coder.decode(&mut scratch, &stream[..len], &mut chunk))?;
-        self.compare(decoded.map(|len| &chunk[..len]).map_err(|error| error.to_string()), name)?;
+        let decoded = decoded.map(|len| &chunk[..len]).map_err(|error| error.to_string());
+        self.compare(decoded, fidelity, name)?;
         Ok(true)
     }
 
     /// What was encoded without an error must come back.
-    fn compare(&self, chunk: Result<&[u8], String>, name: &str) -> Result<(), Ending> {
+    fn compare(&self, chunk: Result<&[u8], String>, fidelity: Fidelity, name: &str) -> Result<(), Ending> {
         let want = &self.sample.bytes;
         let of = self.sample.name();
         match chunk {
@@ -243,7 +251,7 @@ impl Chunk {
                 chunk.len(),
                 want.len()
             ))),
-            Ok(chunk) if self.fidelity == Fidelity::Exact && chunk != want => {
+            Ok(chunk) if fidelity == Fidelity::Exact && chunk != want => {
                 Err(Ending::failed(format!("with {name} a chunk of {of} comes back with other values")))
             }
             Ok(_) => Ok(()),

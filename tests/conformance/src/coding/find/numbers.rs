@@ -2,28 +2,24 @@
 
 use std::borrow::Cow;
 
-use ncz_codec::{CodecInfo, Dtype, Kind, Number};
+use ncz_codec::{Dtype, Kind, Number};
 use serde_json::{Map, Value, json};
 
 type Names = [Cow<'static, str>];
-
-/// Whether what is encoded comes back with fewer digits.
-pub(super) fn is_lossy(info: &CodecInfo) -> bool {
-    let lossy =
-        |name: &Cow<'_, str>| matches!(&**name, "bitround" | "fixedscaleoffset" | "quantize" | "zfpy");
-    // HDF5's scaleoffset and ZFP.
-    info.numcodecs.iter().any(lossy) || info.filter_id.is_some_and(|id| [6, 32013].contains(&id))
-}
 
 /// Configurations for elements of this type, none where the codec is not for them; `None` for any other codec.
 pub(super) fn configs(names: &Names, dtype: Dtype) -> Option<Vec<Map<String, Value>>> {
     let name = names
         .iter()
-        .find(|name| matches!(&***name, "bitround" | "delta" | "fixedscaleoffset" | "quantize"))?;
+        .find(|name| matches!(&***name, "astype" | "bitround" | "delta" | "fixedscaleoffset" | "quantize"))?;
     let number = Number::new(dtype).ok();
     let text = number.map(|number| number.to_string());
     let is_float = dtype.kind == Kind::Float;
     let configs = match &**name {
+        // Every number of these is a double, too.
+        "astype" if number.is_some() && !is_float && dtype.size <= 4 => {
+            vec![json!({"encode_dtype": "<f8", "decode_dtype": text})]
+        }
         "bitround" => vec![json!({"keepbits": 9}), json!({"keepbits": 8})],
         // Sums of differences of floating-point numbers are other numbers.
         "delta" if number.is_some() && !is_float => vec![json!({"dtype": text})],

@@ -19,7 +19,7 @@ const FOREIGN: [&str; 4] =
 /// What those have besides that netcdf-c can name in JSON.
 const CODEC: &str = "NCZ_get_codec_info";
 /// Filters for which no other program has JSON.
-const NAMELESS: [&str; 4] = ["bitshuffle", "nbit", "scaleoffset", "zfp"];
+const NAMELESS: [&str; 6] = ["bitround", "bitshuffle", "blosc2", "nbit", "scaleoffset", "zfp"];
 /// Hooks of libzstd that stay empty unless a program defines them.
 const HOOKS: &str = "ZSTD_trace_";
 /// What every Linux system with glibc has.

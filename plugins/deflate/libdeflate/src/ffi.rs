@@ -1,42 +1,32 @@
-//! libdeflate, with the number of bytes that a decoder has read, which tells whether others follow.
+//! The calls of libdeflate.
 
 #![expect(unsafe_code, reason = "calls of the C library libdeflate")]
 
+use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use libdeflate_sys as c;
 
+use crate::{Done, Format, Refusal};
+
 /// The tables of a compressor for one level.
-pub(crate) struct Compressor {
+pub struct Compressor {
     handle: NonNull<c::libdeflate_compressor>,
     level: i32,
 }
 
 /// The tables of a decompressor.
-pub(crate) struct Decompressor {
+pub struct Decompressor {
     handle: NonNull<c::libdeflate_decompressor>,
 }
 
-/// How far a decoder came, in bytes.
-pub(crate) struct Done {
-    pub(crate) read: usize,
-    pub(crate) written: usize,
-}
-
-/// Why a decoder gave up.
-pub(crate) enum Refusal {
-    Bad,
-    OutputFull,
-}
-
 // SAFETY: libdeflate ties no state to the thread that made it; a handle is used by one caller at a time, since every
-// method takes `&mut self`.
+// method that reaches it takes `&mut self`.
 unsafe impl Send for Compressor {}
 // SAFETY: as for the compressor.
 unsafe impl Send for Decompressor {}
 
 impl Compressor {
-    /// `None`: no memory, or not a level.
     pub(crate) fn new(level: i32) -> Option<Self> {
         // SAFETY: takes any level, answers null if it cannot.
         let handle = unsafe { c::libdeflate_alloc_compressor(level) };
@@ -47,11 +37,16 @@ impl Compressor {
         self.level
     }
 
-    /// Writes a gzip member and returns its length, or `None` if `output` is too small.
-    pub(crate) fn gzip(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
+    /// Writes a stream and returns its length, or `None` if `output` is too small.
+    pub fn compress(&mut self, format: Format, input: &[u8], output: &mut [u8]) -> Option<usize> {
+        let function = match format {
+            Format::Raw => c::libdeflate_deflate_compress,
+            Format::Zlib => c::libdeflate_zlib_compress,
+            Format::Gzip => c::libdeflate_gzip_compress,
+        };
         // SAFETY: the handle is live and ours alone; both slices are valid for their lengths and do not overlap.
         let length = unsafe {
-            c::libdeflate_gzip_compress(
+            function(
                 self.handle.as_ptr(),
                 input.as_ptr().cast(),
                 input.len(),
@@ -64,20 +59,27 @@ impl Compressor {
 }
 
 impl Decompressor {
-    /// `None`: no memory.
     pub(crate) fn new() -> Option<Self> {
         // SAFETY: takes nothing, answers null if it cannot.
         let handle = unsafe { c::libdeflate_alloc_decompressor() };
         Some(Self { handle: NonNull::new(handle)? })
     }
 
-    /// Decodes the raw deflate data at the start of `input`.
-    pub(crate) fn deflate(&mut self, input: &[u8], output: &mut [u8]) -> Result<Done, Refusal> {
+    /// Decodes the stream at the start of `input`.
+    ///
+    /// # Errors
+    /// The stream is no such stream, is damaged or ends too early; or its content does not fit.
+    pub fn decompress(&mut self, format: Format, input: &[u8], output: &mut [u8]) -> Result<Done, Refusal> {
+        let function = match format {
+            Format::Raw => c::libdeflate_deflate_decompress_ex,
+            Format::Zlib => c::libdeflate_zlib_decompress_ex,
+            Format::Gzip => c::libdeflate_gzip_decompress_ex,
+        };
         let (mut read, mut written) = (0, 0);
         // SAFETY: the handle is live and ours alone; both slices are valid for their lengths and do not overlap; the
         // counts are live and written before success is returned.
         let result = unsafe {
-            c::libdeflate_deflate_decompress_ex(
+            function(
                 self.handle.as_ptr(),
                 input.as_ptr().cast(),
                 input.len(),
@@ -96,9 +98,9 @@ impl Decompressor {
 }
 
 /// The CRC-32 of gzip.
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+pub fn crc32(bytes: &[u8]) -> u32 {
     // SAFETY: the slice is valid for its length; 0 is the start of a sum.
-    unsafe { c::libdeflate_crc32(0, bytes.as_ptr().cast(), bytes.len()) }
+    unsafe { c::libdeflate_crc32(0, bytes.as_ptr().cast::<c_void>(), bytes.len()) }
 }
 
 impl Drop for Compressor {

@@ -1,0 +1,5 @@
+//! The codec half of netcdf-c's filter `test`.
+use ncz_bad_plugins::plugin;
+use ncz_netcdf_filters::{misc, named_codec};
+
+plugin!(codec: named_codec::<misc::MiscCodec>(misc::ID, c"test"));
