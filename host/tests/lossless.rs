@@ -98,6 +98,8 @@ fn chunks(dtype: Dtype) -> Vec<Vec<u8>> {
         of(&mut |at| [0, top, top - 1, u64::MAX, 1][at as usize % 5]),
         of(&mut |at| number(at as f64)),
         of(&mut |at| number((at * at) as f64 / 3.0)),
+        // Not all of them are numbers of two bytes with a fraction.
+        of(&mut |at| number((2049 + at) as f64)),
         of(&mut |at| number(if at == 0 { 100.0 } else { 1.0 })),
         of(&mut |_| 0),
     ]
