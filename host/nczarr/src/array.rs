@@ -1,6 +1,7 @@
 //! The data of one variable: hyperslabs and chunks, read and written on all threads.
 
 pub(crate) mod key;
+mod lossy;
 mod object;
 mod region;
 mod shard;
@@ -10,7 +11,7 @@ mod worker;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ncz_codec::Env;
-use ncz_registry::chain::{FilterChain, Operation};
+use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
 pub use object::NextChunk;
@@ -18,6 +19,7 @@ pub use shard::ShardFault;
 pub use worker::Worker;
 
 use key::Keys;
+pub(crate) use lossy::LossyTerms;
 use shard::Shards;
 use worker::Bench;
 
@@ -45,6 +47,7 @@ pub struct Array {
     shards: Option<Shards>,
     /// The dimensions of a chunk from the one that changes slowest to the one that changes fastest.
     axes: Vec<usize>,
+    terms: LossyTerms,
     /// One element for what was never written, as stored and in the machine's byte order.
     fill: Vec<u8>,
     native_fill: Vec<u8>,
@@ -138,6 +141,7 @@ impl Array {
             chunk_shape: variable.chunk_shape.clone(),
             shards,
             axes,
+            terms: LossyTerms::default(),
             fill,
             native_fill,
             chain,
@@ -354,18 +358,6 @@ impl Array {
     }
 
     fn object_error(&self, key: &str, source: ChunkFault) -> DataError {
-        let is_whole =
-            || self.shape.iter().zip(&self.chunk_shape).all(|(len, chunk)| len.is_multiple_of(*chunk));
-        let source = match source {
-            ChunkFault::Chain(error)
-                if error.operation == Operation::Encode
-                    && self.chain.lossy().next().is_some()
-                    && !is_whole() =>
-            {
-                ChunkFault::Padded(error)
-            }
-            other => other,
-        };
         DataError::Chunk {
             variable: self.path.clone(),
             key: key.to_owned(),

@@ -217,11 +217,37 @@ pub enum ChunkFault {
     /// A codec failed.
     #[error("the chunk cannot be {}", if .0.operation == ncz_registry::chain::Operation::Encode { "encoded" } else { "decoded; it is damaged, or was written with other codecs than the metadata say" })]
     Chain(#[from] ChainError),
-    /// A lossy codec refuses a chunk of an array that no whole chunks fill.
+    /// A lossy codec refuses a chunk that reaches behind the end of an array that may get longer.
     #[error(
-        "the chunk cannot be encoded; if it reaches behind the end of the array, it may be for the fill value, which it holds there: chunks whose lengths divide those of the array hold none"
+        "it may be for the fill value, which it holds behind the end of the array (chunks whose lengths divide those of the array hold none)"
     )]
-    Padded(#[source] ChainError),
+    Padded(#[source] Box<ChunkFault>),
+    /// A lossy codec would make data of missing values.
+    #[error(
+        "its {name} {value} would be read as {read} behind the codec {codec}, so that missing values become data; choose other parameters, or a lossless codec"
+    )]
+    MissingChanged {
+        /// Who says that the value stands for missing ones: the fill value, or the attribute `missing_value`.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What would be read in its place.
+        read: String,
+        /// The lossy codec.
+        codec: String,
+    },
+    /// A lossy codec would destroy values that are near to missing ones.
+    #[error(
+        "{value} would be read as {read} behind the codec {codec}, because of missing values near it; choose other parameters, or a lossless codec"
+    )]
+    LostBesideMissing {
+        /// The value.
+        value: String,
+        /// What would be read in its place.
+        read: String,
+        /// The lossy codec.
+        codec: String,
+    },
     /// An uncompressed chunk of another length than the metadata say.
     #[error("the chunk has {got} bytes where the metadata ask for {want}; it is damaged or of another shape")]
     Length {

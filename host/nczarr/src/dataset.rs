@@ -19,11 +19,12 @@ use serde_json::Value as Json;
 
 use self::documents::Pending;
 use self::source::StoreDocuments;
-use crate::array::{Array, codec_env};
+use crate::array::{Array, LossyTerms, codec_env};
 use crate::data_error::DataError;
 use crate::dtype::{ByteOrder, NcType};
 use crate::metadata::{self, ReadOptions};
-use crate::model::{Format, Hierarchy, Variable, Warning};
+use crate::missing::Missing;
+use crate::model::{DimensionRef, Format, Hierarchy, Variable, Warning};
 use crate::pool::Pool;
 use crate::trace;
 
@@ -257,7 +258,25 @@ impl Dataset {
         let variable = self.hierarchy.variable(path)?;
         let shape = self.hierarchy.shape_of(variable);
         let chain = self.chain(variable)?;
-        Array::new(Arc::clone(&self.store), variable, shape, chain, self.session.pool.clone())
+        let array = Array::new(Arc::clone(&self.store), variable, shape, chain, self.session.pool.clone())?;
+        Ok(array.with_terms(self.lossy_terms(variable)))
+    }
+
+    /// On what terms lossy codecs get its chunks. All dimensions of Zarr may get longer, and of NCZarr one that did
+    /// may do so once more.
+    fn lossy_terms(&self, variable: &Variable) -> LossyTerms {
+        let format = self.hierarchy.format;
+        let is_fixed = |(axis, reference): (usize, &DimensionRef)| {
+            let dimension = self.hierarchy.dimension(reference);
+            dimension.is_some_and(|dimension| !dimension.unlimited && !dimension.anonymous)
+                && !self.pending.clean.contains(&(variable.path.clone(), axis))
+        };
+        let dimensions = variable.dimensions.iter().enumerate();
+        LossyTerms {
+            fixed: dimensions.map(|dimension| format.is_nczarr() && is_fixed(dimension)).collect(),
+            missing: Missing::of(variable, format, codec_env(variable, format).dtype)
+                .and_then(Missing::without_zeros),
+        }
     }
 
     /// Makes the element size of each shuffle in NCZarr metadata unambiguous; says whether there is one.

@@ -15,6 +15,7 @@ mod grid;
 pub mod json;
 pub mod limits;
 pub mod metadata;
+mod missing;
 mod model;
 mod pool;
 pub mod quantize;

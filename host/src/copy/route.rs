@@ -167,7 +167,8 @@ impl<'a> Route<'a> {
     fn twin(&self, variable: &Variable, stages: usize) -> Result<Array, DataError> {
         let store = Arc::new(MemoryStore::new("what was encoded once more"));
         let (chain, pool) = (self.target.chain().first_stages(stages), self.session.pool.clone());
-        Array::new(store, variable, self.target.stored_shape().to_vec(), chain, pool)
+        let twin = Array::new(store, variable, self.target.stored_shape().to_vec(), chain, pool)?;
+        Ok(twin.with_terms_of(&self.target))
     }
 
     /// From the original to pieces.

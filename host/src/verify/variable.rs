@@ -215,11 +215,19 @@ impl<'a> Check<'a> {
             return;
         }
         let slab = self.array.chunk_slab(&index);
-        let is_whole = slab.count() == self.array.chunk_shape();
-        if !is_whole && !found.padded.load(Ordering::Relaxed) && !self.layout.is_filled(chunk, slab.count()) {
+        if self.holds_fill(slab.count())
+            && !found.padded.load(Ordering::Relaxed)
+            && !self.layout.is_filled(chunk, slab.count())
+        {
             found.padded.store(true, Ordering::Relaxed);
             found.padding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(index);
         }
+    }
+
+    /// Whether a chunk of which `count` elements belong to the array should hold fill behind them.
+    fn holds_fill(&self, count: &[u64]) -> bool {
+        let mut lens = count.iter().zip(self.array.chunk_shape()).enumerate();
+        lens.any(|(dimension, (count, len))| count < len && !self.array.may_repeat(dimension))
     }
 
     fn padding(&self, index: Option<Vec<u64>>) -> Option<Finding> {

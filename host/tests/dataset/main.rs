@@ -27,6 +27,8 @@ mod version3;
 mod strings;
 // Many threads at one array.
 mod threads;
+// What lossy codecs get, and must leave as it is.
+mod lossy;
 // Variables grow.
 mod growing;
 // Metadata change.

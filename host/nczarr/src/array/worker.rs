@@ -48,12 +48,13 @@ pub(super) enum Encoded {
 }
 
 impl Worker {
-    /// Makes the key of the object at `index`.
+    /// Goes to the object at `index`.
     pub(super) fn set_key(&mut self, array: &Array, index: &[u64]) {
-        array.keys.write(&mut self.key, index);
+        index.clone_into(&mut self.index);
+        self.set_own_key(array);
     }
 
-    /// The same for the chunk at the worker's own index.
+    /// Makes the key of the object at the worker's own index.
     pub(super) fn set_own_key(&mut self, array: &Array) {
         array.keys.write(&mut self.key, &self.index);
     }
@@ -137,19 +138,26 @@ impl Worker {
         Ok(array.chain.decode(0, chain, &self.stored, chunk)?)
     }
 
-    /// Encodes a chunk, for [`send`](Self::send). A lane keeps the result, so that others compute while it is
+    /// Encodes the chunk at the worker's own index, for [`send`](Self::send). A lane keeps the result, so that others compute while it is
     /// written; elsewhere it is written at once, which saves a copy.
     pub(super) fn pack(&mut self, array: &Array, chunk: &[u8]) -> Result<Encoded, ChunkFault> {
-        let encoded = array.chain.encode(&mut self.bench.chain, chunk)?;
-        if !pool::in_lane() {
-            array.store.write(Key::parse(&self.key)?, encoded, WriteMode::Replace)?;
-            return Ok(Encoded::Written(encoded.len()));
-        }
-        self.stored.clear();
-        let len = encoded.len();
-        self.stored.try_reserve(len).map_err(|_| ChunkFault::Memory { len })?;
-        self.stored.extend_from_slice(encoded);
-        Ok(Encoded::Stored)
+        let Self { bench, stored, key, index, .. } = self;
+        array.encode_chunk(
+            &mut bench.chain,
+            || index.clone(),
+            chunk,
+            |encoded| {
+                let len = encoded.len();
+                if !pool::in_lane() {
+                    array.store.write(Key::parse(key)?, encoded, WriteMode::Replace)?;
+                    return Ok(Encoded::Written(len));
+                }
+                stored.clear();
+                stored.try_reserve(len).map_err(|_| ChunkFault::Memory { len })?;
+                stored.extend_from_slice(encoded);
+                Ok(Encoded::Stored)
+            },
+        )
     }
 
     /// The same with the worker's own chunk.

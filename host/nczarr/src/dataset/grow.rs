@@ -13,7 +13,7 @@ use ncz_store::Store;
 
 use super::Dataset;
 use super::room::{self, Room};
-use crate::array::{Array, Elements};
+use crate::array::{Array, Elements, LossyTerms};
 use crate::data_error::DataError;
 use crate::grid::{self, Slab, SlabError};
 use crate::metadata;
@@ -27,6 +27,7 @@ pub(super) struct Longer {
     pub(super) store: Arc<dyn Store>,
     pub(super) variable: Variable,
     pub(super) chain: FilterChain,
+    pub(super) terms: LossyTerms,
     pub(super) pool: Pool,
 }
 
@@ -45,7 +46,8 @@ struct Growth {
 impl Longer {
     pub(super) fn array(self) -> Result<Array, DataError> {
         let shape = self.variable.shape.clone();
-        Array::new(self.store, &self.variable, shape, self.chain, self.pool)
+        let array = Array::new(self.store, &self.variable, shape, self.chain, self.pool)?;
+        Ok(array.with_terms(self.terms))
     }
 
     /// Whether it can be read and written at all.
@@ -378,8 +380,12 @@ impl Dataset {
                 ),
             });
         }
+        let mut terms = self.lossy_terms(variable);
+        for (fixed, (new, old)) in terms.fixed.iter_mut().zip(shape.iter().zip(&variable.shape)) {
+            *fixed &= new == old;
+        }
         let (store, pool) = (self.store.clone(), self.session.pool.clone());
-        Ok(Longer { store, variable: new, chain, pool })
+        Ok(Longer { store, variable: new, chain, terms, pool })
     }
 
     fn take_lengths(

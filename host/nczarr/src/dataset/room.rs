@@ -101,7 +101,7 @@ impl Room {
         let object =
             self.unit.iter().fold(variable.dtype.size() as u64, |len, unit| len.saturating_mul(*unit));
         let (store, chain) = (longer.store.clone(), longer.chain.clone());
-        let whole = Longer { store, variable, chain, pool: Pool::serial() };
+        let whole = Longer { store, variable, chain, terms: longer.terms.clone(), pool: Pool::serial() };
         let (target, objects) = if is_strings {
             let objects = self.uncovered(slab, COUNTED as usize).ok_or_else(|| self.too_many())?;
             (Target::Strings(whole.strings()?), objects)

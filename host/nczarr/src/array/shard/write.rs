@@ -6,10 +6,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ncz_registry::chain::ChainScratch;
+
 use super::super::transfer::{change_chunk, chunk_count, covers_stored_part, each_chunk};
 use super::super::worker::Bench;
 use super::super::{Array, Elements, Worker, Written};
-use super::{CHECKSUM_LEN, MISSING, Shards, Touched, of_chunk};
+use super::{CHECKSUM_LEN, MISSING, ShardBuffers, Shards, Touched, of_chunk};
 use crate::data_error::{ChunkFault, DataError};
 use crate::grid::{Cover, Slab};
 
@@ -182,16 +184,16 @@ impl<'a> Builder<'a> {
 
     /// Adds the next chunk.
     pub(in super::super) fn encode(&mut self, chunk: &[u8]) -> Result<(), ChunkFault> {
-        let array = self.array;
+        let Self { array, shards, index, .. } = *self;
         array.compute(self.worker, |Worker { bench, shard, .. }| {
-            push(&mut shard.built, &mut shard.entries, array.chain.encode(&mut bench.chain, chunk)?)
+            shard.encode(array, shards, index, &mut bench.chain, chunk)
         })
     }
 
     /// Adds the worker's own chunk.
     pub(in super::super) fn encode_own(&mut self) -> Result<(), ChunkFault> {
         let Worker { bench: Bench { chain, chunk }, shard, .. } = &mut *self.worker;
-        push(&mut shard.built, &mut shard.entries, self.array.chain.encode(chain, chunk)?)
+        shard.encode(self.array, self.shards, self.index, chain, chunk)
     }
 
     /// Adds the stored bytes of the next chunk.
@@ -222,6 +224,27 @@ impl<'a> Builder<'a> {
             buffers.built[..len].copy_from_slice(index);
         }
         Ok(())
+    }
+}
+
+impl ShardBuffers {
+    /// Adds the next chunk of the shard at `index`.
+    fn encode(
+        &mut self,
+        array: &Array,
+        shards: &Shards,
+        index: &[u64],
+        scratch: &mut ChainScratch,
+        chunk: &[u8],
+    ) -> Result<(), ChunkFault> {
+        let Self { built, entries, .. } = self;
+        let number = entries.len();
+        array.encode_chunk(
+            scratch,
+            || shards.chunk(index, number),
+            chunk,
+            |encoded| push(built, entries, encoded),
+        )
     }
 }
 

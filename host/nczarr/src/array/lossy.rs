@@ -1,0 +1,161 @@
+//! What lossy codecs get, and what they must leave as it is.
+//!
+//! Values that stand for missing ones stay what they are, and do not take the values beside them along: in a block of
+//! zfp that keeps so many bits, netCDF's fill value, 9.97e36, leaves none for a temperature. A chunk that comes back so
+//! is refused.
+//!
+//! The last chunks hold fill behind the end of the array, which becomes data where an array gets longer. If a codec
+//! refuses a chunk for it, the last elements are repeated in its place, as zfp itself does it with blocks that are not
+//! full: but only along dimensions that never get longer.
+
+use ncz_registry::chain::{ChainError, ChainScratch, Operation};
+
+use super::Array;
+use crate::data_error::ChunkFault;
+use crate::missing::Missing;
+
+/// On what terms lossy codecs get the chunks of an array.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LossyTerms {
+    /// Which dimensions never get longer; none, where it is empty.
+    pub(crate) fixed: Vec<bool>,
+    /// What stands for missing values.
+    pub(crate) missing: Option<Missing>,
+}
+
+impl Array {
+    pub(crate) fn with_terms(mut self, terms: LossyTerms) -> Self {
+        self.terms = terms;
+        self
+    }
+
+    /// Lets lossy codecs have its chunks on the terms of another array of the same variable: what stands for missing
+    /// values, and which dimensions get longer.
+    #[must_use]
+    pub fn with_terms_of(self, other: &Self) -> Self {
+        self.with_terms(other.terms.clone())
+    }
+
+    /// Whether its last chunks along a dimension may hold the last elements of the array once more, not fill.
+    #[must_use]
+    pub fn may_repeat(&self, dimension: usize) -> bool {
+        self.is_lossy() && self.terms.fixed.get(dimension).is_some_and(|fixed| *fixed)
+    }
+
+    fn is_lossy(&self) -> bool {
+        self.chain.each_lossy().any(|(_, lossy)| lossy != Some(false))
+    }
+
+    /// Encodes a chunk and hands it to `take`. `index` says where it is, which matters where a codec refuses it.
+    pub(super) fn encode_chunk<T>(
+        &self,
+        scratch: &mut ChainScratch,
+        index: impl FnOnce() -> Vec<u64>,
+        chunk: &[u8],
+        mut take: impl FnMut(&[u8]) -> Result<T, ChunkFault>,
+    ) -> Result<T, ChunkFault> {
+        if !self.is_lossy() {
+            return take(self.chain.encode(scratch, chunk)?);
+        }
+        let fault = match self.encode_checked(scratch, chunk, &mut take) {
+            Err(fault) if is_refusal(&fault) => fault,
+            other => return other,
+        };
+        let inside = self.chunk_slab(&index());
+        let ends = |axis: &usize| inside.count()[*axis] < self.chunk_shape[*axis];
+        let (fixed, growing): (Vec<usize>, Vec<usize>) =
+            (0..self.chunk_shape.len()).filter(ends).partition(|&axis| self.may_repeat(axis));
+        let refused = |fault| if growing.is_empty() { fault } else { ChunkFault::Padded(Box::new(fault)) };
+        if fixed.is_empty() || inside.count().contains(&0) {
+            return Err(refused(fault));
+        }
+        let mut repeated = copied(chunk)?;
+        for axis in fixed {
+            self.repeat_last(axis, inside.count()[axis], &mut repeated);
+        }
+        self.encode_checked(scratch, &repeated, &mut take)
+            .map_err(|fault| if is_refusal(&fault) { refused(fault) } else { fault })
+    }
+
+    /// Encodes a chunk if missing values stay missing, and values beside them stay what they are.
+    fn encode_checked<T>(
+        &self,
+        scratch: &mut ChainScratch,
+        chunk: &[u8],
+        take: &mut impl FnMut(&[u8]) -> Result<T, ChunkFault>,
+    ) -> Result<T, ChunkFault> {
+        let encoded = self.chain.encode(scratch, chunk)?;
+        let missing = match &self.terms.missing {
+            Some(missing) if missing.is_in(chunk) => missing,
+            _ => return take(encoded),
+        };
+        let encoded = copied(encoded)?;
+        let mut read = copied(chunk)?;
+        self.chain.decode(0, scratch, &encoded, &mut read).map_err(unreadable)?;
+        let codec = || {
+            let info = self.chain.each_lossy().find(|(_, lossy)| *lossy != Some(false));
+            info.map_or_else(String::new, |(info, _)| info.name.to_string())
+        };
+        if let Some((value, read)) = missing.first_changed(chunk, &read) {
+            return Err(ChunkFault::MissingChanged {
+                name: value.name,
+                value: missing.shown(&value.element),
+                read: missing.shown(read),
+                codec: codec(),
+            });
+        }
+        if missing.first_lost(chunk, &read, None).is_some() {
+            let mut without = copied(chunk)?;
+            let mut also = copied(chunk)?;
+            if missing.replace(&mut without)
+                && let Ok(encoded) = self.chain.encode(scratch, &without).map(copied)
+            {
+                self.chain.decode(0, scratch, &encoded?, &mut also).map_err(unreadable)?;
+                if let Some(at) = missing.first_lost(chunk, &read, Some(&also)) {
+                    return Err(ChunkFault::LostBesideMissing {
+                        value: missing.shown(missing.element(chunk, at)),
+                        read: missing.shown(missing.element(&read, at)),
+                        codec: codec(),
+                    });
+                }
+            }
+        }
+        take(&encoded)
+    }
+
+    /// Makes what lies behind the first `count` elements along a dimension of a chunk the same as the last of these.
+    fn repeat_last(&self, axis: usize, count: u64, chunk: &mut [u8]) {
+        // Lengths of a chunk fit: it is in memory.
+        let inner = self.axes.iter().rev().take_while(|&&inner| inner != axis);
+        let step =
+            inner.map(|&inner| self.chunk_shape[inner] as usize).product::<usize>() * self.dtype.size();
+        let (len, count) = (self.chunk_shape[axis] as usize, count as usize);
+        for row in chunk.chunks_exact_mut(len * step) {
+            let (data, padding) = row.split_at_mut(count * step);
+            for element in padding.chunks_exact_mut(step) {
+                element.copy_from_slice(&data[(count - 1) * step..]);
+            }
+        }
+    }
+}
+
+/// Whether a chunk with other values in the place of fill may be encoded.
+fn is_refusal(fault: &ChunkFault) -> bool {
+    match fault {
+        ChunkFault::Chain(error) => error.operation == Operation::Encode,
+        ChunkFault::MissingChanged { .. } | ChunkFault::LostBesideMissing { .. } => true,
+        _ => false,
+    }
+}
+
+/// What was encoded just now cannot be decoded.
+fn unreadable(error: ChainError) -> ChunkFault {
+    ChunkFault::Chain(ChainError { operation: Operation::Encode, ..error })
+}
+
+fn copied(bytes: &[u8]) -> Result<Vec<u8>, ChunkFault> {
+    let (mut copy, len) = (Vec::new(), bytes.len());
+    copy.try_reserve_exact(len).map_err(|_| ChunkFault::Memory { len })?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}

@@ -1,0 +1,231 @@
+//! The values of a variable that stand for missing ones.
+
+use ncz_codec::{Dtype, Kind, Number, Scalar};
+
+use crate::fill::base64;
+use crate::model::{Format, Variable};
+use crate::value::Value;
+
+/// What stands for missing values: the attributes `_FillValue` and `missing_value`, and the fill value (but not zeros in
+/// pure Zarr, where there is a fill value in any case).
+#[derive(Clone, Debug)]
+pub(crate) struct Missing {
+    /// The type of a number of the variable as stored; a complex element has two.
+    number: Number,
+    element: usize,
+    values: Vec<MissingValue>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct MissingValue {
+    /// Who says that it stands for missing ones.
+    pub(crate) name: &'static str,
+    /// An element as stored.
+    pub(crate) element: Vec<u8>,
+}
+
+impl Missing {
+    /// `None`: none is known of a variable whose elements of type `dtype` enter its codecs.
+    pub(crate) fn of(variable: &Variable, format: Format, dtype: Dtype) -> Option<Self> {
+        let component = match dtype.kind {
+            Kind::Complex => Dtype { kind: Kind::Float, size: dtype.size / 2, ..dtype },
+            _ => dtype,
+        };
+        let number = Number::new(component).ok()?;
+        let fill = variable.fill.as_ref().map(|fill| fill.bytes().to_vec());
+        let fill = fill.filter(|fill| format.is_nczarr() || fill.iter().any(|&byte| byte != 0));
+        let fill = fill.into_iter().map(|element| MissingValue { name: "fill value", element });
+        let attributes =
+            ["_FillValue", "missing_value"].into_iter().filter_map(|name| variable.attribute(name));
+        let attributes = attributes.flat_map(|attribute| {
+            let name = if attribute.name == "_FillValue" { "fill value" } else { "missing_value" };
+            let elements = elements(&attribute.value, number, dtype).into_iter();
+            elements.map(move |element| MissingValue { name, element })
+        });
+        let mut values: Vec<MissingValue> = Vec::new();
+        for value in attributes.chain(fill).filter(|value| value.element.len() == dtype.size) {
+            if values.iter().all(|other| other.element != value.element) {
+                values.push(value);
+            }
+        }
+        (!values.is_empty()).then_some(Self { number, element: dtype.size, values })
+    }
+
+    /// The same without zeros, which are numbers like any other in most data.
+    pub(crate) fn without_zeros(mut self) -> Option<Self> {
+        self.values.retain(|value| value.element.iter().any(|&byte| byte != 0));
+        (!self.values.is_empty()).then_some(self)
+    }
+
+    pub(crate) fn values(&self) -> &[MissingValue] {
+        &self.values
+    }
+
+    /// Whether one of them is in a chunk.
+    pub(crate) fn is_in(&self, chunk: &[u8]) -> bool {
+        fn any<const N: usize>(values: &[MissingValue], chunk: &[u8]) -> bool {
+            let is_in = |value: &[u8; N]| chunk.as_chunks::<N>().0.contains(value);
+            values.iter().filter_map(|value| value.element.first_chunk()).any(is_in)
+        }
+        match self.element {
+            1 => any::<1>(&self.values, chunk),
+            2 => any::<2>(&self.values, chunk),
+            4 => any::<4>(&self.values, chunk),
+            8 => any::<8>(&self.values, chunk),
+            _ => chunk.chunks_exact(self.element).any(|element| self.value(element).is_some()),
+        }
+    }
+
+    /// The one that an element of a chunk is.
+    fn value(&self, element: &[u8]) -> Option<&MissingValue> {
+        self.values.iter().find(|value| value.element == element)
+    }
+
+    /// The first of them in a chunk that is read as something else, and what it is read as.
+    pub(crate) fn first_changed<'c>(
+        &self,
+        chunk: &[u8],
+        read: &'c [u8],
+    ) -> Option<(&MissingValue, &'c [u8])> {
+        let pairs = chunk.chunks_exact(self.element).zip(read.chunks_exact(self.element));
+        let changed = pairs.filter(|(element, read)| element != read);
+        changed
+            .filter_map(|(element, read)| Some((self.value(element)?, read)))
+            .find(|(value, read)| !self.is_same(&value.element, read))
+    }
+
+    /// The first number of a chunk that is read as one of another size, though it is none of them: its position, and
+    /// only where it is `read` but not `also` so.
+    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], also: Option<&[u8]>) -> Option<usize> {
+        const NUMBERS: usize = 1024;
+        let of_element = self.element / self.number.size();
+        let bytes = NUMBERS * self.number.size();
+        let mut room = [[0.0; NUMBERS]; 3];
+        let [value, one, other] = &mut room;
+        for (piece, from) in chunk.chunks(bytes).enumerate() {
+            let to = &read[piece * bytes..][..from.len()];
+            let count = from.len() / self.number.size();
+            self.read(from, &mut value[..count]);
+            self.read(to, &mut one[..count]);
+            if let Some(also) = also {
+                self.read(&also[piece * bytes..][..from.len()], &mut other[..count]);
+            }
+            let is_kept = |value: f64, read: f64| (read - value).abs() < value.abs() / 2.0 || value == 0.0;
+            for at in 0..count {
+                if !is_kept(value[at], one[at]) && (also.is_none() || is_kept(value[at], other[at])) {
+                    let element = (piece * NUMBERS + at) / of_element;
+                    if self.value(&chunk[element * self.element..][..self.element]).is_none() {
+                        return Some(element);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Puts the last other element in the place of each of them, or the first one before that; `false`: there is no
+    /// other.
+    pub(crate) fn replace(&self, chunk: &mut [u8]) -> bool {
+        let other = chunk.chunks_exact(self.element).find(|element| self.value(element).is_none());
+        let Some(mut last) = other.map(<[u8]>::to_vec) else { return false };
+        for element in chunk.chunks_exact_mut(self.element) {
+            match self.value(element) {
+                Some(_) => element.copy_from_slice(&last),
+                None => last.copy_from_slice(element),
+            }
+        }
+        true
+    }
+
+    /// The element of a chunk at a position.
+    pub(crate) fn element<'c>(&self, chunk: &'c [u8], at: usize) -> &'c [u8] {
+        &chunk[at * self.element..][..self.element]
+    }
+
+    /// Whether two elements are the same value.
+    pub(crate) fn is_same(&self, one: &[u8], other: &[u8]) -> bool {
+        let is_same = |(one, other): (&[u8], &[u8])| {
+            if !self.number.is_float() {
+                return one == other;
+            }
+            let (one, other) = (self.float(one), self.float(other));
+            one == other || one.is_nan() && other.is_nan()
+        };
+        one == other || one.chunks(self.number.size()).zip(other.chunks(self.number.size())).all(is_same)
+    }
+
+    /// One element, which has two numbers if it is a complex one.
+    pub(crate) fn shown(&self, element: &[u8]) -> String {
+        let one = |bytes: &[u8]| {
+            if self.number.is_float() {
+                let value = self.float(bytes);
+                // The shortest text of a `float` is that of its own type.
+                return if self.number.size() <= 4 {
+                    format!("{:?}", value as f32)
+                } else {
+                    format!("{value:?}")
+                };
+            }
+            let mut bits = [0];
+            self.number.read_integers(bytes, &mut bits);
+            self.number.value(bits[0]).to_string()
+        };
+        let numbers: Vec<String> = element.chunks(self.number.size()).map(one).collect();
+        numbers.join(" and ")
+    }
+
+    fn float(&self, bytes: &[u8]) -> f64 {
+        let mut value = [0.0];
+        self.number.read_floats(bytes, &mut value);
+        value[0]
+    }
+
+    /// Reads numbers, of integers only what a float holds of them.
+    fn read(&self, bytes: &[u8], values: &mut [f64]) {
+        if self.number.is_float() {
+            return self.number.read_floats(bytes, values);
+        }
+        for (bytes, value) in bytes.chunks_exact(self.number.size()).zip(values) {
+            let mut bits = [0];
+            self.number.read_integers(bytes, &mut bits);
+            *value = self.number.value(bits[0]) as f64;
+        }
+    }
+}
+
+/// The numbers of an attribute as elements of the variable.
+fn elements(value: &Value, number: Number, dtype: Dtype) -> Vec<Vec<u8>> {
+    fn integers<T: Copy + Into<i128>>(values: &[T]) -> Vec<Scalar> {
+        values.iter().map(|&value| Scalar::Integer(value.into())).collect()
+    }
+    let scalars = match value {
+        Value::Byte(values) => integers(values),
+        Value::UByte(values) => integers(values),
+        Value::Short(values) => integers(values),
+        Value::UShort(values) => integers(values),
+        Value::Int(values) => integers(values),
+        Value::UInt(values) => integers(values),
+        Value::Int64(values) => integers(values),
+        Value::UInt64(values) => integers(values),
+        Value::Float(values) => values.iter().map(|&value| Scalar::Float(value.into())).collect(),
+        Value::Double(values) => values.iter().map(|&value| Scalar::Float(value)).collect(),
+        // As xarray has it where netCDF has no such type.
+        Value::Char(_) | Value::String(_) => {
+            let bytes = value.as_text().and_then(base64::decode).and_then(|bytes| bytes.try_into().ok());
+            bytes.map(|bytes| Scalar::Float(f64::from_le_bytes(bytes))).into_iter().collect()
+        }
+    };
+    let element = |scalar: Scalar| {
+        // Of a complex number the rest is 0.
+        let mut bytes = vec![0; dtype.size];
+        let room = &mut bytes[..number.size()];
+        if number.is_float() {
+            number.write_floats(&[scalar.as_float(number)?], room);
+        } else {
+            number.write_integers(&[scalar.as_integer(number)?], room);
+        }
+        Some(bytes)
+    };
+    scalars.into_iter().filter_map(element).collect()
+}

@@ -1,0 +1,278 @@
+//! What lossy codecs get of the last chunks of an array, and what they must leave as it is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ncz::copy::{Codecs, CopyOptions, VariablePlan, Verified, append, copy};
+use ncz::nczarr::metadata::ReadOptions;
+use ncz::nczarr::{
+    Attribute, DataError, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Order, Sharding, Slab,
+    Value,
+};
+use ncz::store::Store;
+use ncz::verify::{VerifyOptions, verify};
+
+use crate::helpers::{explained, memory, session, spec, values};
+
+const TOLERANCE: f32 = 1e-3;
+const X: u64 = 10;
+const Y: u64 = 7;
+
+const FORMATS: [Format; 4] = [Format::NCZARR, Format::Nczarr3, Format::Zarr2, Format::Zarr3];
+
+fn zfp(format: Format) -> &'static str {
+    match format.is_v3() {
+        true => r#"{"name":"zfp","configuration":{"mode":"fixed_accuracy","tolerance":0.001}}"#,
+        false => r#"{"id":"zfpy","mode":4,"tolerance":0.001}"#,
+    }
+}
+
+/// `/v(time, y, x)` of floats, whose fill value is netCDF's 9.97e36.
+struct Layout {
+    format: Format,
+    records: u64,
+    chunks: [u64; 3],
+    order: Order,
+    shard: Option<[u64; 3]>,
+}
+
+impl Layout {
+    const fn of(format: Format, records: u64, chunks: [u64; 3]) -> Self {
+        Self { format, records, chunks, order: Order::C, shard: None }
+    }
+
+    fn create(&self, codecs: &str) -> Dataset {
+        let session = session(2);
+        let mut hierarchy = Hierarchy::new(self.format);
+        for (name, len) in [("time", self.records), ("y", Y), ("x", X)] {
+            hierarchy.add_dimension("/", name, len, name == "time").unwrap();
+        }
+        let mut new = NewVariable::new("v", NcType::Float)
+            .dimensions(["time", "y", "x"])
+            .chunks(self.chunks)
+            .order(self.order.clone());
+        if let Some(shard) = self.shard {
+            new = new.sharding(Sharding::new(shard));
+        }
+        let variable = hierarchy.add_variable("/", new).unwrap();
+        session.define(variable, self.format, &spec(codecs)).unwrap();
+        let mut dataset = Dataset::create(memory(), hierarchy, session, false).unwrap();
+        dataset.flush().unwrap();
+        dataset
+    }
+
+    /// The same with all data written.
+    fn written(&self, codecs: &str) -> Result<Dataset, DataError> {
+        let dataset = self.create(codecs);
+        let array = dataset.array("/v")?;
+        array.write(&Slab::whole(array.shape()), Elements::Native, &bytes(&field(0..self.records)))?;
+        Ok(dataset)
+    }
+}
+
+fn reopened(store: Arc<dyn Store>, format: Format) -> Dataset {
+    let options = ReadOptions { nczarr3: format == Format::Nczarr3, ..ReadOptions::default() };
+    Dataset::open(store, session(1), &options).unwrap_or_else(|error| panic!("{}", explained(&error)))
+}
+
+fn value(t: u64, y: u64, x: u64) -> f32 {
+    280.0 + 7.0 * (t as f32 * 0.7 + y as f32 * 0.31).sin() + (x as f32 * 0.43).cos()
+}
+
+fn field(records: std::ops::Range<u64>) -> Vec<f32> {
+    records.flat_map(|t| (0..Y).flat_map(move |y| (0..X).map(move |x| value(t, y, x)))).collect()
+}
+
+fn bytes(data: &[f32]) -> Vec<u8> {
+    data.iter().copied().flat_map(f32::to_ne_bytes).collect()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks_exact(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect()
+}
+
+#[track_caller]
+fn assert_near(got: &[f32], want: &[f32], tolerance: f32) {
+    assert_eq!(got.len(), want.len());
+    for (at, (got, want)) in got.iter().zip(want).enumerate() {
+        assert!((got - want).abs() <= tolerance, "element {at}: {got}, not {want}");
+    }
+}
+
+#[track_caller]
+fn assert_padded<T>(result: Result<T, DataError>) {
+    let Err(error) = result else { panic!("it is written") };
+    let text = explained(&error);
+    assert!(text.contains("it holds behind the end of the array"), "{text}");
+    assert!(text.contains("/v") && text.contains("zfp"), "{text}");
+}
+
+#[test]
+fn behind_an_end_that_stays_the_last_elements_are_repeated_for_a_codec_that_refuses_fill() {
+    let layouts = [
+        Layout::of(Format::NCZARR, 3, [1, 4, 4]),
+        Layout::of(Format::NCZARR, 3, [3, 16, 16]),
+        Layout::of(Format::Nczarr3, 3, [1, 4, 4]),
+        Layout { order: Order::F, ..Layout::of(Format::Nczarr3, 3, [3, 4, 16]) },
+        Layout { shard: Some([2, 8, 8]), ..Layout::of(Format::Nczarr3, 4, [1, 4, 4]) },
+    ];
+    for layout in layouts {
+        let dataset =
+            layout.written(zfp(layout.format)).unwrap_or_else(|error| panic!("{}", explained(&error)));
+        let dataset = reopened(dataset.store().clone(), layout.format);
+        let array = dataset.array("/v").unwrap();
+        assert_near(&floats(&values(&array)), &field(0..layout.records), TOLERANCE);
+        let report = verify(&dataset, &VerifyOptions::default(), &()).unwrap();
+        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        if layout.order != Order::C {
+            continue;
+        }
+        let [_, rows, columns] = layout.chunks;
+        let (mut chunk, mut worker) = (vec![0; array.chain().chunk_len()], array.worker());
+        let index = [0, (Y - 1) / rows, (X - 1) / columns];
+        array.read_chunk(&mut worker, &index, &mut chunk).unwrap().unwrap();
+        let want: Vec<f32> = (0..layout.chunks[0])
+            .flat_map(|t| (0..rows * columns).map(move |at| (t, at / columns, at % columns)))
+            .map(|(t, y, x)| value(t, (index[1] * rows + y).min(Y - 1), (index[2] * columns + x).min(X - 1)))
+            .collect();
+        assert_near(&floats(&chunk), &want, TOLERANCE);
+    }
+}
+
+#[test]
+fn behind_an_end_that_may_move_there_is_fill_and_the_codec_says_no() {
+    // Time is unlimited; arrays of Zarr grow along every dimension.
+    assert_padded(Layout::of(Format::NCZARR, 3, [2, 4, 4]).written(zfp(Format::NCZARR)));
+    for format in FORMATS {
+        assert_padded(Layout::of(format, 3, [2, Y, X]).written(zfp(format)));
+        let whole = Layout::of(format, 3, [3, Y, X]).written(zfp(format)).unwrap();
+        assert_near(&floats(&values(&whole.array("/v").unwrap())), &field(0..3), TOLERANCE);
+        if !format.is_nczarr() {
+            assert_padded(Layout::of(format, 3, [1, 4, 4]).written(zfp(format)));
+        }
+    }
+}
+
+#[test]
+fn a_codec_that_takes_fill_gets_it() {
+    let bitround = r#"{"id":"bitround","keepbits":10}"#;
+    let dataset = Layout::of(Format::NCZARR, 1, [1, 4, 4]).written(bitround).unwrap();
+    let array = dataset.array("/v").unwrap();
+    let mut chunk = vec![0; 64];
+    array.read_chunk(&mut array.worker(), &[0, 1, 2], &mut chunk).unwrap().unwrap();
+    let chunk = floats(&chunk);
+    assert!(chunk[0] < 300.0 && chunk[2] > 9e36 && chunk[15] > 9e36, "{chunk:?}");
+}
+
+#[test]
+fn a_dimension_that_was_made_longer_counts_as_one_that_may_be_again() {
+    let mut dataset = Layout::of(Format::NCZARR, 1, [1, Y, X]).written(zfp(Format::NCZARR)).unwrap();
+    let row: Vec<f32> = (0..X).map(|x| value(0, Y, x)).collect();
+    assert_padded(dataset.append("/v", 1, Elements::Native, &bytes(&row)));
+    let rows = field(1..2);
+    dataset.append("/v", 1, Elements::Native, &bytes(&rows)).unwrap();
+    // From now on nothing but fill stands behind its end, and nobody looks for anything else.
+    dataset.resize("/v", &[1, 2 * Y + 1, X]).unwrap();
+    let last = Slab::new(vec![0, 2 * Y, 0], vec![1, 1, X]);
+    assert_padded(dataset.array("/v").unwrap().write(&last, Elements::Native, &bytes(&row)));
+    dataset.flush().unwrap();
+    let array = reopened(dataset.store().clone(), Format::NCZARR).array("/v").unwrap();
+    assert_eq!(array.shape(), [1, 2 * Y + 1, X]);
+    let want = [field(0..1), rows, vec![9.969_21e36; X as usize]].concat();
+    for (at, (got, want)) in floats(&values(&array)).into_iter().zip(want).enumerate() {
+        assert!((got - want).abs() <= TOLERANCE.max(want * 1e-6), "element {at}: {got}, not {want}");
+    }
+}
+
+#[test]
+fn copies_and_records_behind_them_are_verified() {
+    for format in [Format::NCZARR, Format::Nczarr3] {
+        let source = Layout::of(format, 3, [1, 4, 4]).written("[]").unwrap();
+        for chunks in [None, Some(vec![1, 5, 3])] {
+            let plan = VariablePlan { codecs: Codecs::Spec(spec(zfp(format))), chunks };
+            let variables = BTreeMap::from([("/v".to_owned(), plan)]);
+            let options = CopyOptions { variables, verify: true, ..CopyOptions::default() };
+            let store = memory();
+            let summary = copy(&source, store.clone(), &options, &())
+                .unwrap_or_else(|error| panic!("{}", explained(&error)));
+            let verified = summary.variables[0].verified.as_ref();
+            assert!(matches!(verified, Some(Verified::Repeated { .. })), "{verified:?}");
+
+            let options = CopyOptions { verify: true, ..CopyOptions::default() };
+            append(&source, reopened(store.clone(), format), "time", &options, &())
+                .unwrap_or_else(|error| panic!("{}", explained(&error)));
+            let array = reopened(store, format).array("/v").unwrap();
+            let twice = [field(0..3), field(0..3)].concat();
+            assert_near(&floats(&values(&array)), &twice, TOLERANCE);
+        }
+    }
+}
+
+const RATE: &str = r#"{"id":"zfpy","mode":2,"rate":8}"#;
+const PRECISION: &str = r#"{"id":"zfpy","mode":3,"precision":32}"#;
+
+/// `field` in one chunk, in which `missing` stands in a corner.
+fn masked(
+    codecs: &str,
+    attribute: Option<f32>,
+    missing: f32,
+    field: impl Fn(u64) -> f32,
+) -> Result<Vec<f32>, String> {
+    let session = session(1);
+    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    hierarchy.add_dimension("/", "y", 16, false).unwrap();
+    hierarchy.add_dimension("/", "x", 16, false).unwrap();
+    let mut new = NewVariable::new("v", NcType::Float).dimensions(["y", "x"]).chunks([16, 16]);
+    if let Some(value) = attribute {
+        new = new.attribute(Attribute::new("missing_value", Value::from(value)));
+    }
+    let variable = hierarchy.add_variable("/", new).unwrap();
+    session.define(variable, Format::NCZARR, &spec(codecs)).map_err(|error| explained(&error))?;
+    let dataset = Dataset::create(memory(), hierarchy, session, false).unwrap();
+    let array = dataset.array("/v").unwrap();
+    let is_missing = |at: u64| at % 16 < 3 && at / 16 < 2;
+    let data: Vec<f32> = (0..256).map(|at| if is_missing(at) { missing } else { field(at) }).collect();
+    array
+        .write(&Slab::whole(array.shape()), Elements::Native, &bytes(&data))
+        .map_err(|error| explained(&error))?;
+    Ok(floats(&values(&array)))
+}
+
+#[test]
+fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
+    const FILL: f32 = 9.969_21e36;
+    let waves = |at: u64| 15.0 + (at as f32 / 9.0).sin();
+    // Nothing is missing, or what looks like it means nothing.
+    for codec in [RATE, PRECISION, zfp(Format::NCZARR)] {
+        let read = masked(codec, None, 15.0, waves).unwrap();
+        assert!(read.iter().all(|value| (13.0..17.0).contains(value)), "{codec}: {read:?}");
+    }
+    masked(RATE, None, -9999.0, waves).unwrap();
+    // Of eight bits for a number none are left beside the fill value.
+    let error = masked(RATE, None, FILL, waves).unwrap_err();
+    assert!(error.contains("missing values") && error.contains("behind the codec zfpy"), "{error}");
+    let error = masked(PRECISION, None, FILL, waves).unwrap_err();
+    assert!(error.contains("would be read as") && error.contains("missing values"), "{error}");
+    // A tolerance is kept or refused, but a missing value within it is none any more.
+    let error = masked(zfp(Format::NCZARR), None, FILL, waves).unwrap_err();
+    assert!(error.contains("tolerance"), "{error}");
+    let coarse = r#"{"id":"zfpy","mode":4,"tolerance":0.7}"#;
+    let error = masked(coarse, Some(-9998.7), -9998.7, waves).unwrap_err();
+    assert!(error.contains("missing_value -9998.7 would be read as -999"), "{error}");
+    // What rounds number by number keeps them, and zeros by a tolerance are zeros without them too.
+    let bitround = r#"{"id":"bitround","keepbits":6}"#;
+    let read = masked(bitround, None, FILL, waves).unwrap();
+    assert_eq!((read[0], read[18], read[3] < 17.0), (FILL, FILL, true));
+    let in_blocks = |at: u64| if at % 16 < 4 && at / 16 < 4 { FILL } else { 1e-6 };
+    let read = masked(zfp(Format::NCZARR), None, FILL, in_blocks).unwrap();
+    assert_eq!((read[0], read[255] < 1e-3), (FILL, true));
+}
+
+#[test]
+fn a_fixed_rate_has_its_bits_for_the_data_behind_an_end_that_stays() {
+    let dataset = Layout::of(Format::NCZARR, 1, [1, 4, 4]).written(RATE).unwrap();
+    assert_near(&floats(&values(&dataset.array("/v").unwrap())), &field(0..1), 8.0);
+    let refused = Layout::of(Format::NCZARR, 1, [2, 4, 4]).written(RATE).map(drop);
+    let text = explained(&refused.unwrap_err());
+    assert!(text.contains("it holds behind the end of the array"), "{text}");
+}
