@@ -236,9 +236,14 @@ pub enum ChunkFault {
         /// The lossy codec.
         codec: String,
     },
+    /// What a lossy codec has just made of a chunk cannot be decoded.
+    #[error(
+        "the codecs do not read again what they have made of the chunk; choose other parameters, or other codecs"
+    )]
+    Unreadable(#[source] ChainError),
     /// A lossy codec would destroy values that are near to missing ones.
     #[error(
-        "{value} would be read as {read} behind the codec {codec}, because of missing values near it; choose other parameters, or a lossless codec"
+        "{value} would be read as {read} behind the codec {codec}, because of missing values near it, or elements that are not written yet; choose other parameters, or a lossless codec"
     )]
     LostBesideMissing {
         /// The value.

@@ -250,7 +250,7 @@ impl Dataset {
         Ok(filters)
     }
 
-    /// The data of a variable, by its path.
+    /// The data of a variable, by its path, as it is now: where it gets longer here, ask for it again.
     ///
     /// # Errors
     /// No such variable, one that cannot be read, or its codecs are not to be had.

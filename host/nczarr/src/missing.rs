@@ -1,5 +1,7 @@
 //! The values of a variable that stand for missing ones.
 
+use std::ops::ControlFlow;
+
 use ncz_codec::{Dtype, Kind, Number, Scalar};
 
 use crate::fill::base64;
@@ -68,6 +70,17 @@ impl Missing {
             let is_in = |value: &[u8; N]| chunk.as_chunks::<N>().0.contains(value);
             values.iter().filter_map(|value| value.element.first_chunk()).any(is_in)
         }
+        let is_nan = |value: &MissingValue| self.number.is_float() && self.float(&value.element).is_nan();
+        if self.values.iter().any(is_nan) {
+            let mut found = false;
+            self.each_pair(chunk, chunk, |_, value, _| {
+                found = value.is_nan();
+                if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            if found {
+                return true;
+            }
+        }
         match self.element {
             1 => any::<1>(&self.values, chunk),
             2 => any::<2>(&self.values, chunk),
@@ -79,7 +92,7 @@ impl Missing {
 
     /// The one that an element of a chunk is.
     fn value(&self, element: &[u8]) -> Option<&MissingValue> {
-        self.values.iter().find(|value| value.element == element)
+        self.values.iter().find(|value| self.is_same(&value.element, element))
     }
 
     /// The first of them in a chunk that is read as something else, and what it is read as.
@@ -95,33 +108,54 @@ impl Missing {
             .find(|(value, read)| !self.is_same(&value.element, read))
     }
 
-    /// The first number of a chunk that is read as one of another size, though it is none of them: its position, and
-    /// only where it is `read` but not `also` so.
-    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], also: Option<&[u8]>) -> Option<usize> {
-        const NUMBERS: usize = 1024;
+    /// The position of the first element of a chunk that is none of them and has a number which is read as one of another
+    /// size: the error is half of it or more, and more than `usual`.
+    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], usual: f64) -> Option<usize> {
         let of_element = self.element / self.number.size();
-        let bytes = NUMBERS * self.number.size();
-        let mut room = [[0.0; NUMBERS]; 3];
-        let [value, one, other] = &mut room;
-        for (piece, from) in chunk.chunks(bytes).enumerate() {
-            let to = &read[piece * bytes..][..from.len()];
-            let count = from.len() / self.number.size();
-            self.read(from, &mut value[..count]);
-            self.read(to, &mut one[..count]);
-            if let Some(also) = also {
-                self.read(&also[piece * bytes..][..from.len()], &mut other[..count]);
+        let mut lost = None;
+        self.each_pair(chunk, read, |at, value, read| {
+            let error = (read - value).abs();
+            if value == read || value.is_nan() || error < value.abs() / 2.0 || error <= usual {
+                return ControlFlow::Continue(());
             }
-            let is_kept = |value: f64, read: f64| (read - value).abs() < value.abs() / 2.0 || value == 0.0;
+            let element = at / of_element;
+            if self.value(self.element(chunk, element)).is_some() {
+                return ControlFlow::Continue(());
+            }
+            lost = Some(element);
+            ControlFlow::Break(())
+        });
+        lost
+    }
+
+    /// The largest error of the finite numbers of a chunk.
+    pub(crate) fn largest_error(&self, chunk: &[u8], read: &[u8]) -> f64 {
+        let mut most = 0.0_f64;
+        self.each_pair(chunk, read, |_, value, read| {
+            if value.is_finite() {
+                most = most.max((read - value).abs());
+            }
+            ControlFlow::Continue(())
+        });
+        most
+    }
+
+    /// The numbers of two chunks, with their positions.
+    fn each_pair(&self, one: &[u8], other: &[u8], mut visit: impl FnMut(usize, f64, f64) -> ControlFlow<()>) {
+        const NUMBERS: usize = 1024;
+        let bytes = NUMBERS * self.number.size();
+        let mut room = [[0.0; NUMBERS]; 2];
+        let [ones, others] = &mut room;
+        for (piece, (one, other)) in one.chunks(bytes).zip(other.chunks(bytes)).enumerate() {
+            let count = one.len() / self.number.size();
+            self.read(one, &mut ones[..count]);
+            self.read(other, &mut others[..count]);
             for at in 0..count {
-                if !is_kept(value[at], one[at]) && (also.is_none() || is_kept(value[at], other[at])) {
-                    let element = (piece * NUMBERS + at) / of_element;
-                    if self.value(&chunk[element * self.element..][..self.element]).is_none() {
-                        return Some(element);
-                    }
+                if visit(piece * NUMBERS + at, ones[at], others[at]).is_break() {
+                    return;
                 }
             }
         }
-        None
     }
 
     /// Puts the last other element in the place of each of them, or the first one before that; `false`: there is no

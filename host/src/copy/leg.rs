@@ -222,6 +222,7 @@ impl Lane<'_> {
             };
             moved.decoded += stored.map_or(0, |_| len as u64);
             moved.before += stored.filter(|_| !loaded).unwrap_or(0) as u64;
+            target.adapt_padding(source, chunk, out);
             Ok(stored.is_some())
         };
         let written = if target.is_sharded() || !source.is_sharded() {

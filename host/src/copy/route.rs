@@ -117,8 +117,10 @@ impl<'a> Route<'a> {
     }
 
     pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
+        // Both sides decoded; what is lossy is decoded again, in several ways.
+        let copies = if self.lossy.is_some() { 6 } else { 2 };
         let moved = match &self.pieces {
-            None => self.leg(&self.source, &self.window, 2).run(progress)?,
+            None => self.leg(&self.source, &self.window, copies).run(progress)?,
             Some(pieces) => {
                 let shape = self.window.end();
                 let temporary = std::env::temp_dir();
@@ -126,7 +128,7 @@ impl<'a> Route<'a> {
                 let between = scratch::pieces(self.session, &pieces.original, &shape, &pieces.lens, folder)?;
                 self.first(pieces, &between).run(progress)?;
                 let window = Window::whole(&shape);
-                self.leg(&between, &window, 2).run(progress)?
+                self.leg(&between, &window, copies).run(progress)?
             }
         };
         Ok(VariableSummary {

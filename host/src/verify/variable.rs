@@ -215,19 +215,13 @@ impl<'a> Check<'a> {
             return;
         }
         let slab = self.array.chunk_slab(&index);
-        if self.holds_fill(slab.count())
-            && !found.padded.load(Ordering::Relaxed)
-            && !self.layout.is_filled(chunk, slab.count())
-        {
+        let lens = slab.count().iter().zip(self.array.chunk_shape()).enumerate();
+        let ends = lens.map(|(d, (count, len))| if self.array.may_repeat(d) { *len } else { *count });
+        let ends: Vec<u64> = ends.collect();
+        if !found.padded.load(Ordering::Relaxed) && !self.layout.is_filled(chunk, &ends) {
             found.padded.store(true, Ordering::Relaxed);
             found.padding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(index);
         }
-    }
-
-    /// Whether a chunk of which `count` elements belong to the array should hold fill behind them.
-    fn holds_fill(&self, count: &[u64]) -> bool {
-        let mut lens = count.iter().zip(self.array.chunk_shape()).enumerate();
-        lens.any(|(dimension, (count, len))| count < len && !self.array.may_repeat(dimension))
     }
 
     fn padding(&self, index: Option<Vec<u64>>) -> Option<Finding> {

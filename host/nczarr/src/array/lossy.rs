@@ -8,9 +8,9 @@
 //! refuses a chunk for it, the last elements are repeated in its place, as zfp itself does it with blocks that are not
 //! full: but only along dimensions that never get longer.
 
-use ncz_registry::chain::{ChainError, ChainScratch, Operation};
+use ncz_registry::chain::{ChainScratch, Operation};
 
-use super::Array;
+use super::{Array, region};
 use crate::data_error::ChunkFault;
 use crate::missing::Missing;
 
@@ -42,6 +42,22 @@ impl Array {
         self.is_lossy() && self.terms.fixed.get(dimension).is_some_and(|fixed| *fixed)
     }
 
+    /// Makes a chunk of `source`, which has the same grid, one of this array: fill stands behind its end wherever this
+    /// array may get longer and `source`, which may hold its last elements once more there, does not.
+    pub fn adapt_padding(&self, source: &Self, index: &[u64], chunk: &mut [u8]) {
+        let inside = self.chunk_slab(index);
+        for (axis, &count) in inside.count().iter().enumerate() {
+            if count < self.chunk_shape[axis] && source.may_repeat(axis) && !self.may_repeat(axis) {
+                self.each_padding(axis, count, chunk, |_, padding| region::fill(padding, &self.fill));
+            }
+        }
+    }
+
+    /// Whether lossy codecs refuse a chunk, perhaps for the fill in it.
+    pub(crate) fn refuses(&self, fault: &ChunkFault) -> bool {
+        self.is_lossy() && is_refusal(fault)
+    }
+
     fn is_lossy(&self) -> bool {
         self.chain.each_lossy().any(|(_, lossy)| lossy != Some(false))
     }
@@ -71,7 +87,8 @@ impl Array {
         }
         let mut repeated = copied(chunk)?;
         for axis in fixed {
-            self.repeat_last(axis, inside.count()[axis], &mut repeated);
+            let count = inside.count()[axis];
+            self.each_padding(axis, count, &mut repeated, |last, padding| padding.copy_from_slice(last));
         }
         self.encode_checked(scratch, &repeated, &mut take)
             .map_err(|fault| if is_refusal(&fault) { refused(fault) } else { fault })
@@ -91,7 +108,10 @@ impl Array {
         };
         let encoded = copied(encoded)?;
         let mut read = copied(chunk)?;
-        self.chain.decode(0, scratch, &encoded, &mut read).map_err(unreadable)?;
+        self.chain.decode(0, scratch, &encoded, &mut read).map_err(ChunkFault::Unreadable)?;
+        if read == chunk {
+            return take(&encoded);
+        }
         let codec = || {
             let info = self.chain.each_lossy().find(|(_, lossy)| *lossy != Some(false));
             info.map_or_else(String::new, |(info, _)| info.name.to_string())
@@ -104,14 +124,16 @@ impl Array {
                 codec: codec(),
             });
         }
-        if missing.first_lost(chunk, &read, None).is_some() {
+        if missing.first_lost(chunk, &read, 0.0).is_some() {
             let mut without = copied(chunk)?;
             let mut also = copied(chunk)?;
             if missing.replace(&mut without)
                 && let Ok(encoded) = self.chain.encode(scratch, &without).map(copied)
             {
-                self.chain.decode(0, scratch, &encoded?, &mut also).map_err(unreadable)?;
-                if let Some(at) = missing.first_lost(chunk, &read, Some(&also)) {
+                self.chain.decode(0, scratch, &encoded?, &mut also).map_err(ChunkFault::Unreadable)?;
+                // Small numbers may be lost this way and not that way by chance.
+                let usual = 2.0 * missing.largest_error(&without, &also);
+                if let Some(at) = missing.first_lost(chunk, &read, usual) {
                     return Err(ChunkFault::LostBesideMissing {
                         value: missing.shown(missing.element(chunk, at)),
                         read: missing.shown(missing.element(&read, at)),
@@ -123,8 +145,9 @@ impl Array {
         take(&encoded)
     }
 
-    /// Makes what lies behind the first `count` elements along a dimension of a chunk the same as the last of these.
-    fn repeat_last(&self, axis: usize, count: u64, chunk: &mut [u8]) {
+    /// Calls `put` with the last elements along a dimension, of which `count` in a chunk belong to the array, and each
+    /// that lie behind them.
+    fn each_padding(&self, axis: usize, count: u64, chunk: &mut [u8], put: impl Fn(&[u8], &mut [u8])) {
         // Lengths of a chunk fit: it is in memory.
         let inner = self.axes.iter().rev().take_while(|&&inner| inner != axis);
         let step =
@@ -132,9 +155,8 @@ impl Array {
         let (len, count) = (self.chunk_shape[axis] as usize, count as usize);
         for row in chunk.chunks_exact_mut(len * step) {
             let (data, padding) = row.split_at_mut(count * step);
-            for element in padding.chunks_exact_mut(step) {
-                element.copy_from_slice(&data[(count - 1) * step..]);
-            }
+            let last = data.len().checked_sub(step).map_or(&[][..], |at| &data[at..]);
+            padding.chunks_exact_mut(step).for_each(|padding| put(last, padding));
         }
     }
 }
@@ -143,14 +165,12 @@ impl Array {
 fn is_refusal(fault: &ChunkFault) -> bool {
     match fault {
         ChunkFault::Chain(error) => error.operation == Operation::Encode,
-        ChunkFault::MissingChanged { .. } | ChunkFault::LostBesideMissing { .. } => true,
+        ChunkFault::MissingChanged { .. }
+        | ChunkFault::LostBesideMissing { .. }
+        | ChunkFault::Unreadable(_) => true,
+        ChunkFault::InShard { source, .. } => is_refusal(source),
         _ => false,
     }
-}
-
-/// What was encoded just now cannot be decoded.
-fn unreadable(error: ChainError) -> ChunkFault {
-    ChunkFault::Chain(ChainError { operation: Operation::Encode, ..error })
 }
 
 fn copied(bytes: &[u8]) -> Result<Vec<u8>, ChunkFault> {

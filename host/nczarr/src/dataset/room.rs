@@ -223,7 +223,14 @@ impl Room {
             return Ok(());
         }
         let lens = array.chunk_shape();
-        let in_view = |index: &[u64]| part_before(&self.old, index, lens);
+        // Nothing comes into view along dimensions that do not grow.
+        let in_view = |index: &[u64]| {
+            let mut seen = part_before(&self.old, index, lens);
+            for axis in (0..seen.len()).filter(|&axis| self.new[axis] <= self.old[axis]) {
+                seen[axis] = seen[axis].max(u64::from(seen[axis] > 0) * lens[axis]);
+            }
+            seen
+        };
         // As the elements of a chunk follow each other.
         let permuted = |lens: &[u64]| axes.iter().map(|&axis| lens[axis]).collect::<Vec<u64>>();
         let clear =
@@ -251,6 +258,13 @@ impl Room {
             }
             clear(chunk, &seen);
             Ok(true)
+        });
+        let written = written.map_err(|error| match error {
+            DataError::Chunk { variable, key, store, source } if array.refuses(&source) => {
+                let source = Box::new(ChunkFault::Padded(source));
+                DataError::Chunk { variable, key, store, source }
+            }
+            other => other,
         })?;
         if written.chunks == 0 { array.remove_object(writer, object) } else { Ok(()) }
     }
