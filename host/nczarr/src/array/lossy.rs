@@ -45,6 +45,9 @@ impl Array {
     /// Makes a chunk of `source`, which has the same grid, one of this array: fill stands behind its end wherever this
     /// array may get longer and `source`, which may hold its last elements once more there, does not.
     pub fn adapt_padding(&self, source: &Self, index: &[u64], chunk: &mut [u8]) {
+        if !source.is_lossy() {
+            return;
+        }
         let inside = self.chunk_slab(index);
         for (axis, &count) in inside.count().iter().enumerate() {
             if count < self.chunk_shape[axis] && source.may_repeat(axis) && !self.may_repeat(axis) {
