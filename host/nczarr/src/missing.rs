@@ -18,6 +18,42 @@ pub(crate) struct Missing {
     values: Vec<MissingValue>,
 }
 
+/// What errors numbers of a size have: twice the largest one of those of the same size or less, but of `MANY` at least.
+/// In blocks errors go with the largest number: a large one elsewhere in the chunk says nothing of a small one.
+#[derive(Debug)]
+pub(crate) struct UsualErrors(Vec<f64>);
+
+const MANY: usize = 32;
+/// Those of a double.
+const EXPONENTS: usize = 1 << 11;
+
+impl UsualErrors {
+    /// From the count and the largest error of the numbers of each exponent.
+    fn new(largest: Vec<(usize, f64)>) -> Self {
+        let mut so_far = (0, 0.0_f64);
+        let mut usual: Vec<(usize, f64)> = Vec::with_capacity(EXPONENTS);
+        for (count, most) in largest {
+            so_far = (so_far.0 + count, so_far.1.max(most));
+            usual.push((so_far.0, 2.0 * so_far.1));
+        }
+        for smaller in (0..usual.len().saturating_sub(1)).rev() {
+            if usual[smaller].0 < MANY {
+                usual[smaller].1 = usual[smaller + 1].1;
+            }
+        }
+        Self(usual.into_iter().map(|(_, error)| error).collect())
+    }
+
+    fn of(&self, value: f64) -> f64 {
+        self.0[exponent(value)]
+    }
+}
+
+/// The exponent of a number, from 0.
+fn exponent(value: f64) -> usize {
+    (value.to_bits() >> 52) as usize % EXPONENTS
+}
+
 /// One of them.
 #[derive(Clone, Debug)]
 pub(crate) struct MissingValue {
@@ -109,17 +145,19 @@ impl Missing {
     }
 
     /// The position of the first element of a chunk that is none of them and has a number which is read as one of another
-    /// size: the error is half of it or more, and more than `usual`.
-    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], usual: f64) -> Option<usize> {
+    /// size: the error is half of it or more, and more than is usual.
+    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], usual: Option<&UsualErrors>) -> Option<usize> {
         let of_element = self.element / self.number.size();
         let mut lost = None;
         self.each_pair(chunk, read, |at, value, read| {
             let error = (read - value).abs();
-            if value == read || value.is_nan() || error < value.abs() / 2.0 || error <= usual {
+            if value == read || value.is_nan() || error < value.abs() / 2.0 {
                 return ControlFlow::Continue(());
             }
             let element = at / of_element;
-            if self.value(self.element(chunk, element)).is_some() {
+            if usual.is_some_and(|usual| error <= usual.of(value))
+                || self.value(self.element(chunk, element)).is_some()
+            {
                 return ControlFlow::Continue(());
             }
             lost = Some(element);
@@ -128,16 +166,18 @@ impl Missing {
         lost
     }
 
-    /// The largest error of the finite numbers of a chunk.
-    pub(crate) fn largest_error(&self, chunk: &[u8], read: &[u8]) -> f64 {
-        let mut most = 0.0_f64;
+    /// The errors of a chunk's numbers, by their size.
+    pub(crate) fn usual_errors(&self, chunk: &[u8], read: &[u8]) -> UsualErrors {
+        let mut largest = vec![(0_usize, 0.0_f64); EXPONENTS];
         self.each_pair(chunk, read, |_, value, read| {
-            if value.is_finite() {
-                most = most.max((read - value).abs());
+            let error = (read - value).abs();
+            if error.is_finite() {
+                let (count, most) = &mut largest[exponent(value)];
+                (*count, *most) = (*count + 1, most.max(error));
             }
             ControlFlow::Continue(())
         });
-        most
+        UsualErrors::new(largest)
     }
 
     /// The numbers of two chunks, with their positions.
@@ -158,18 +198,23 @@ impl Missing {
         }
     }
 
-    /// Puts the last other element in the place of each of them, or the first one before that; `false`: there is no
-    /// other.
-    pub(crate) fn replace(&self, chunk: &mut [u8]) -> bool {
-        let other = chunk.chunks_exact(self.element).find(|element| self.value(element).is_none());
-        let Some(mut last) = other.map(<[u8]>::to_vec) else { return false };
-        for element in chunk.chunks_exact_mut(self.element) {
-            match self.value(element) {
-                Some(_) => element.copy_from_slice(&last),
-                None => last.copy_from_slice(element),
+    /// Puts the smallest other element in the place of each of them: beside it codecs have for the others what they can.
+    pub(crate) fn replace(&self, chunk: &mut [u8]) {
+        let mut smallest = (f64::INFINITY, Vec::new());
+        for element in chunk.chunks_exact(self.element) {
+            let mut numbers = [0.0; 2];
+            self.read(element, &mut numbers);
+            let size = numbers[0].abs() + numbers[1].abs();
+            if size < smallest.0 && self.value(element).is_none() {
+                smallest = (size, element.to_vec());
             }
         }
-        true
+        let (_, smallest) = smallest;
+        for element in chunk.chunks_exact_mut(self.element) {
+            if smallest.len() == element.len() && self.value(element).is_some() {
+                element.copy_from_slice(&smallest);
+            }
+        }
     }
 
     /// The element of a chunk at a position.

@@ -312,11 +312,21 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
     let coarse = r#"{"id":"zfpy","mode":4,"tolerance":0.7}"#;
     let error = masked(coarse, Some(-9998.7), -9998.7, waves).unwrap_err();
     assert!(error.contains("missing_value -9998.7 would be read as -999"), "{error}");
-    // Numbers near zero may be lost beside one that moves the grid, by no more than elsewhere.
-    let crossing = |at: u64| 30.0 * ((at * at) as f32 / 5.0).sin();
+    // A large number elsewhere excuses nothing: drizzle in the west, a cloudburst in the east.
+    let rain = |at: u64| match at % 16 {
+        0..8 => 0.1 + (at as f32 * 0.7).sin().abs() / 10.0,
+        _ => 400.0 + 800.0 * (at as f32 / 9.0).sin().abs(),
+    };
+    let fine = r#"{"id":"zfpy","mode":2,"rate":12}"#;
+    assert!(masked(fine, None, 0.15, rain).unwrap()[3] > 0.0);
+    let error = masked(fine, None, FILL, rain).unwrap_err();
+    assert!(error.contains("missing values"), "{error}");
+    // A number near zero may be lost beside one that moves the grid, by no more than others.
+    let crossing = |at: u64| if at == 100 { 0.006 } else { 30.0 * ((at * at) as f32 / 5.0).sin() };
     let read = masked("6,0,2", Some(-999.0), -999.0, crossing).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(read[0], -999.0);
-    assert_near(&read[3..16], &(3..16).map(crossing).collect::<Vec<_>>(), 0.0051);
+    assert!((read[100] - 0.006).abs() >= 0.003, "it is lost: {}", read[100]);
+    assert_near(&read[40..], &(40..256).map(crossing).collect::<Vec<_>>(), 0.0051);
     // What rounds number by number keeps them, and zeros by a tolerance are zeros without them too.
     let bitround = r#"{"id":"bitround","keepbits":6}"#;
     let read = masked(bitround, None, FILL, waves).unwrap();

@@ -42,15 +42,15 @@ impl Array {
         self.is_lossy() && self.terms.fixed.get(dimension).is_some_and(|fixed| *fixed)
     }
 
-    /// Makes a chunk of `source`, which has the same grid, one of this array: fill stands behind its end wherever this
-    /// array may get longer and `source`, which may hold its last elements once more there, does not.
+    /// Makes a chunk of `source`, which has the same grid, one of this array: where lossy codecs may have had the last
+    /// elements once more, fill stands behind its end along dimensions that may get longer here.
     pub fn adapt_padding(&self, source: &Self, index: &[u64], chunk: &mut [u8]) {
         if !source.is_lossy() {
             return;
         }
         let inside = self.chunk_slab(index);
         for (axis, &count) in inside.count().iter().enumerate() {
-            if count < self.chunk_shape[axis] && source.may_repeat(axis) && !self.may_repeat(axis) {
+            if count < self.chunk_shape[axis] && !self.may_repeat(axis) {
                 self.each_padding(axis, count, chunk, |_, padding| region::fill(padding, &self.fill));
             }
         }
@@ -127,22 +127,24 @@ impl Array {
                 codec: codec(),
             });
         }
-        if missing.first_lost(chunk, &read, 0.0).is_some() {
+        if missing.first_lost(chunk, &read, None).is_some() {
+            // Small numbers may be lost this way and not that way by chance.
             let mut without = copied(chunk)?;
-            let mut also = copied(chunk)?;
-            if missing.replace(&mut without)
-                && let Ok(encoded) = self.chain.encode(scratch, &without).map(copied)
-            {
-                self.chain.decode(0, scratch, &encoded?, &mut also).map_err(ChunkFault::Unreadable)?;
-                // Small numbers may be lost this way and not that way by chance.
-                let usual = 2.0 * missing.largest_error(&without, &also);
-                if let Some(at) = missing.first_lost(chunk, &read, usual) {
-                    return Err(ChunkFault::LostBesideMissing {
-                        value: missing.shown(missing.element(chunk, at)),
-                        read: missing.shown(missing.element(&read, at)),
-                        codec: codec(),
-                    });
+            missing.replace(&mut without);
+            let mut also = copied(&without)?;
+            let usual = match self.chain.encode(scratch, &without).map(copied) {
+                Ok(encoded) => {
+                    self.chain.decode(0, scratch, &encoded?, &mut also).map_err(ChunkFault::Unreadable)?;
+                    Some(missing.usual_errors(&without, &also))
                 }
+                Err(_) => None,
+            };
+            if let Some(at) = missing.first_lost(chunk, &read, usual.as_ref()) {
+                return Err(ChunkFault::LostBesideMissing {
+                    value: missing.shown(missing.element(chunk, at)),
+                    read: missing.shown(missing.element(&read, at)),
+                    codec: codec(),
+                });
             }
         }
         take(&encoded)
