@@ -18,18 +18,24 @@ pub(crate) struct Missing {
     values: Vec<MissingValue>,
 }
 
-/// What errors numbers of a size have: twice the largest one of those of the same size or less, but of `MANY` at least.
-/// In blocks errors go with the largest number: a large one elsewhere in the chunk says nothing of a small one.
+/// What a codec does to a chunk that has other values in the place of missing ones.
 #[derive(Debug)]
-pub(crate) struct UsualErrors(Vec<f64>);
+pub(crate) struct Usual<'c> {
+    /// What it is read as.
+    read: &'c [u8],
+    /// What errors numbers of each exponent have: twice the largest one of those of the same size or less, but of `MANY`
+    /// at least. In blocks errors go with the largest number: a large one elsewhere in the chunk says nothing of a small
+    /// one.
+    errors: Vec<f64>,
+}
 
 const MANY: usize = 32;
 /// Those of a double.
 const EXPONENTS: usize = 1 << 11;
 
-impl UsualErrors {
+impl<'c> Usual<'c> {
     /// From the count and the largest error of the numbers of each exponent.
-    fn new(largest: Vec<(usize, f64)>) -> Self {
+    fn new(read: &'c [u8], largest: Vec<(usize, f64)>) -> Self {
         let mut so_far = (0, 0.0_f64);
         let mut usual: Vec<(usize, f64)> = Vec::with_capacity(EXPONENTS);
         for (count, most) in largest {
@@ -41,11 +47,11 @@ impl UsualErrors {
                 usual[smaller].1 = usual[smaller + 1].1;
             }
         }
-        Self(usual.into_iter().map(|(_, error)| error).collect())
+        Self { read, errors: usual.into_iter().map(|(_, error)| error).collect() }
     }
 
-    fn of(&self, value: f64) -> f64 {
-        self.0[exponent(value)]
+    fn error(&self, value: f64) -> f64 {
+        self.errors[exponent(value)]
     }
 }
 
@@ -145,29 +151,30 @@ impl Missing {
     }
 
     /// The position of the first element of a chunk that is none of them and has a number which is read as one of another
-    /// size: the error is half of it or more, and more than is usual.
-    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], usual: Option<&UsualErrors>) -> Option<usize> {
+    /// size: the error is half of it or more, more than is usual, and not the one that it has without them.
+    pub(crate) fn first_lost(&self, chunk: &[u8], read: &[u8], usual: Option<&Usual<'_>>) -> Option<usize> {
         let of_element = self.element / self.number.size();
         let mut lost = None;
-        self.each_pair(chunk, read, |at, value, read| {
-            let error = (read - value).abs();
-            if value == read || value.is_nan() || error < value.abs() / 2.0 {
+        self.each_pair(chunk, read, |at, value, number| {
+            let error = (number - value).abs();
+            if value == number || value.is_nan() || error < value.abs() / 2.0 {
                 return ControlFlow::Continue(());
             }
-            let element = at / of_element;
-            if usual.is_some_and(|usual| error <= usual.of(value))
-                || self.value(self.element(chunk, element)).is_some()
-            {
+            let at = at / of_element;
+            let is_usual = |usual: &Usual<'_>| {
+                error <= usual.error(value) || self.element(read, at) == self.element(usual.read, at)
+            };
+            if usual.is_some_and(is_usual) || self.value(self.element(chunk, at)).is_some() {
                 return ControlFlow::Continue(());
             }
-            lost = Some(element);
+            lost = Some(at);
             ControlFlow::Break(())
         });
         lost
     }
 
-    /// The errors of a chunk's numbers, by their size.
-    pub(crate) fn usual_errors(&self, chunk: &[u8], read: &[u8]) -> UsualErrors {
+    /// From a chunk without them, and what it is read as.
+    pub(crate) fn usual<'c>(&self, chunk: &[u8], read: &'c [u8]) -> Usual<'c> {
         let mut largest = vec![(0_usize, 0.0_f64); EXPONENTS];
         self.each_pair(chunk, read, |_, value, read| {
             let error = (read - value).abs();
@@ -177,7 +184,7 @@ impl Missing {
             }
             ControlFlow::Continue(())
         });
-        UsualErrors::new(largest)
+        Usual::new(read, largest)
     }
 
     /// The numbers of two chunks, with their positions.

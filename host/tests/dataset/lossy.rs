@@ -331,6 +331,8 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
     let bitround = r#"{"id":"bitround","keepbits":6}"#;
     let read = masked(bitround, None, FILL, waves).unwrap();
     assert_eq!((read[0], read[18], read[3] < 17.0), (FILL, FILL, true));
+    let overflow = |at: u64| if at == 100 { f32::MAX } else { waves(at) };
+    assert_eq!(masked("32032,6", None, FILL, overflow).unwrap()[100], f32::INFINITY);
     let in_blocks = |at: u64| if at % 16 < 4 && at / 16 < 4 { FILL } else { 1e-6 };
     let read = masked(zfp(Format::NCZARR), None, FILL, in_blocks).unwrap();
     assert_eq!((read[0], read[255] < 1e-3), (FILL, true));

@@ -135,7 +135,7 @@ impl Array {
             let usual = match self.chain.encode(scratch, &without).map(copied) {
                 Ok(encoded) => {
                     self.chain.decode(0, scratch, &encoded?, &mut also).map_err(ChunkFault::Unreadable)?;
-                    Some(missing.usual_errors(&without, &also))
+                    Some(missing.usual(&without, &also))
                 }
                 Err(_) => None,
             };
