@@ -1,5 +1,7 @@
 //! Messages about a name that does not exist: the closest one, and the known ones.
 
+use ncz::registry::known::closest;
+
 /// The names in a message at most.
 const SHOWN: usize = 12;
 
@@ -9,7 +11,7 @@ pub(crate) fn known<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     if names.is_empty() {
         return "there are none at all".to_owned();
     }
-    let mut text = match closest(name, &names) {
+    let mut text = match closest(name, names.iter().copied()) {
         Some(close) => format!("did you mean {close:?}? known: "),
         None => "known: ".to_owned(),
     };
@@ -20,17 +22,6 @@ pub(crate) fn known<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     text
 }
 
-/// The name that somebody may have meant.
-pub(crate) fn closest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    names
-        .iter()
-        .map(|&known| (strsim::jaro_winkler(&lower, &known.to_lowercase()), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,9 +29,9 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_recognised() {
         let names = ["/time", "/air_temperature", "/model/salinity"];
-        assert_eq!(closest("/air_temprature", &names), Some("/air_temperature"));
-        assert_eq!(closest("/Time", &names), Some("/time"));
-        assert_eq!(closest("/zzz", &names), None);
+        assert_eq!(closest("/air_temprature", names), Some("/air_temperature"));
+        assert_eq!(closest("/Time", names), Some("/time"));
+        assert_eq!(closest("/zzz", names), None);
         assert_eq!(known("/zzz", names), "known: /time, /air_temperature, /model/salinity");
         assert_eq!(known("x", []), "there are none at all");
     }

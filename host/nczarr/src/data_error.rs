@@ -236,6 +236,20 @@ pub enum ChunkFault {
         /// The lossy codec.
         codec: String,
     },
+    /// A lossy codec would make missing values of data.
+    #[error(
+        "{value} would be read as its {name} {read} behind the codec {codec}, so that data become missing; choose other parameters, or a lossless codec"
+    )]
+    DataMissing {
+        /// The value.
+        value: String,
+        /// Who says that what is read stands for missing values: the fill value, or the attribute `missing_value`.
+        name: &'static str,
+        /// What would be read in its place.
+        read: String,
+        /// The lossy codec.
+        codec: String,
+    },
     /// What a lossy codec has just made of a chunk cannot be decoded.
     #[error(
         "the codecs do not read again what they have made of the chunk; choose other parameters, or other codecs"

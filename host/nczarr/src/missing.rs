@@ -30,6 +30,8 @@ pub(crate) struct Usual<'c> {
 }
 
 const MANY: usize = 32;
+/// How many numbers are looked at in one go.
+const NUMBERS: usize = 1024;
 /// Those of a double.
 const EXPONENTS: usize = 1 << 11;
 
@@ -69,6 +71,15 @@ pub(crate) struct MissingValue {
     pub(crate) element: Vec<u8>,
 }
 
+/// What becomes of an element that is missing, or is not.
+#[derive(Debug)]
+pub(crate) enum Changed<'m, 'c> {
+    /// A missing value is read as something else.
+    Missing { value: &'m MissingValue, read: &'c [u8] },
+    /// Something else is read as a missing value.
+    Data { element: &'c [u8], value: &'m MissingValue },
+}
+
 impl Missing {
     /// `None`: none is known of a variable whose elements of type `dtype` enter its codecs.
     pub(crate) fn of(variable: &Variable, format: Format, dtype: Dtype) -> Option<Self> {
@@ -106,30 +117,27 @@ impl Missing {
         &self.values
     }
 
-    /// Whether one of them is in a chunk.
-    pub(crate) fn is_in(&self, chunk: &[u8]) -> bool {
-        fn any<const N: usize>(values: &[MissingValue], chunk: &[u8]) -> bool {
-            let is_in = |value: &[u8; N]| chunk.as_chunks::<N>().0.contains(value);
-            values.iter().filter_map(|value| value.element.first_chunk()).any(is_in)
+    /// Whether a chunk has numbers that are one of them, or so near that a codec may take them for it: within half of its
+    /// size.
+    pub(crate) fn may_be_in(&self, chunk: &[u8]) -> bool {
+        // Without a way out in the middle it is one of the processor's wide operations.
+        fn any(numbers: &[f64], is: impl Fn(f64) -> bool) -> bool {
+            numbers.iter().fold(false, |any, &number| any | is(number))
         }
-        let is_nan = |value: &MissingValue| self.number.is_float() && self.float(&value.element).is_nan();
-        if self.values.iter().any(is_nan) {
-            let mut found = false;
-            self.each_pair(chunk, chunk, |_, value, _| {
-                found = value.is_nan();
-                if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            if found {
-                return true;
-            }
-        }
-        match self.element {
-            1 => any::<1>(&self.values, chunk),
-            2 => any::<2>(&self.values, chunk),
-            4 => any::<4>(&self.values, chunk),
-            8 => any::<8>(&self.values, chunk),
-            _ => chunk.chunks_exact(self.element).any(|element| self.value(element).is_some()),
-        }
+        let size = self.number.size();
+        let mut room = [0.0; NUMBERS];
+        chunk.chunks(NUMBERS * size).any(|piece| {
+            let numbers = &mut room[..piece.len() / size];
+            self.read(piece, numbers);
+            self.values.iter().flat_map(|value| value.element.chunks(size)).any(|component| {
+                let value = self.number_of(component);
+                let near = value.abs() / 2.0;
+                match value.is_nan() {
+                    true => any(numbers, f64::is_nan),
+                    false => any(numbers, |number| (number - value).abs() <= near || number == value),
+                }
+            })
+        })
     }
 
     /// The one that an element of a chunk is.
@@ -137,17 +145,28 @@ impl Missing {
         self.values.iter().find(|value| self.is_same(&value.element, element))
     }
 
-    /// The first of them in a chunk that is read as something else, and what it is read as.
-    pub(crate) fn first_changed<'c>(
-        &self,
-        chunk: &[u8],
-        read: &'c [u8],
-    ) -> Option<(&MissingValue, &'c [u8])> {
-        let pairs = chunk.chunks_exact(self.element).zip(read.chunks_exact(self.element));
-        let changed = pairs.filter(|(element, read)| element != read);
+    /// The first element of a chunk that is one of them and is read as something else, or the other way round.
+    pub(crate) fn first_changed<'c>(&self, chunk: &'c [u8], read: &'c [u8]) -> Option<Changed<'_, 'c>> {
+        let size = self.number.size();
+        let components = self.values.iter().flat_map(|value| value.element.chunks(size));
+        let numbers: Vec<f64> = components.map(|component| self.number_of(component)).collect();
+        let is_one = |number: f64| number.is_nan() || numbers.contains(&number);
+        let mut changed = None;
+        self.each_pair(chunk, read, |at, one, other| {
+            // Most numbers are nothing like it.
+            if !is_one(one) && !is_one(other) {
+                return ControlFlow::Continue(());
+            }
+            let at = at / (self.element / size);
+            let (element, read) = (self.element(chunk, at), self.element(read, at));
+            changed = match (self.value(element), self.value(read)) {
+                (Some(value), _) if !self.is_same(element, read) => Some(Changed::Missing { value, read }),
+                (None, Some(value)) => Some(Changed::Data { element, value }),
+                _ => return ControlFlow::Continue(()),
+            };
+            ControlFlow::Break(())
+        });
         changed
-            .filter_map(|(element, read)| Some((self.value(element)?, read)))
-            .find(|(value, read)| !self.is_same(&value.element, read))
     }
 
     /// The position of the first element of a chunk that is none of them and has a number which is read as one of another
@@ -189,7 +208,6 @@ impl Missing {
 
     /// The numbers of two chunks, with their positions.
     fn each_pair(&self, one: &[u8], other: &[u8], mut visit: impl FnMut(usize, f64, f64) -> ControlFlow<()>) {
-        const NUMBERS: usize = 1024;
         let bytes = NUMBERS * self.number.size();
         let mut room = [[0.0; NUMBERS]; 2];
         let [ones, others] = &mut room;
@@ -267,6 +285,13 @@ impl Missing {
         value[0]
     }
 
+    /// One number, of an integer only what a float holds of it.
+    fn number_of(&self, bytes: &[u8]) -> f64 {
+        let mut value = [0.0];
+        self.read(bytes, &mut value);
+        value[0]
+    }
+
     /// Reads numbers, of integers only what a float holds of them.
     fn read(&self, bytes: &[u8], values: &mut [f64]) {
         if self.number.is_float() {
@@ -314,4 +339,67 @@ fn elements(value: &Value, number: Number, dtype: Dtype) -> Vec<Vec<u8>> {
         Some(bytes)
     };
     scalars.into_iter().filter_map(element).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ncz_codec::ByteOrder;
+
+    use super::*;
+
+    /// Big-endian elements of `numbers` floats, of which `value` is the missing one.
+    fn missing(value: f32, numbers: usize) -> Missing {
+        let dtype = Dtype { kind: Kind::Float, size: 4, order: ByteOrder::Big };
+        let element = chunk(&vec![value; numbers]);
+        Missing {
+            number: Number::new(dtype).unwrap(),
+            element: element.len(),
+            values: vec![MissingValue { name: "fill value", element }],
+        }
+    }
+
+    fn chunk(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_be_bytes()).collect()
+    }
+
+    #[test]
+    fn any_nan_is_one_where_nan_stands_for_missing_values() {
+        let nan = missing(f32::NAN, 1);
+        let quiet = f32::from_bits(0xffc0_1234);
+        assert!(nan.may_be_in(&chunk(&[1.0, quiet])) && !nan.may_be_in(&chunk(&[1.0, f32::INFINITY])));
+        let changed =
+            |from: f32, to: f32| match nan.first_changed(&chunk(&[1.0, from]), &chunk(&[1.5, to]))? {
+                Changed::Missing { read, .. } => Some(("missing", read.to_vec())),
+                Changed::Data { element, .. } => Some(("data", element.to_vec())),
+            };
+        assert_eq!(changed(quiet, f32::NAN), None);
+        assert_eq!(changed(quiet, 0.0), Some(("missing", chunk(&[0.0]))));
+        assert_eq!(changed(7.0, quiet), Some(("data", chunk(&[7.0]))));
+    }
+
+    #[test]
+    fn only_numbers_that_may_become_it_are_looked_at() {
+        let value = missing(-999.0, 1);
+        let many = vec![15.0; 3 * NUMBERS];
+        for (number, near) in [(-999.0, true), (-500.0, true), (-499.0, false), (999.0, false), (0.0, false)]
+        {
+            let mut numbers = many.clone();
+            numbers[2 * NUMBERS + 7] = number;
+            assert_eq!(value.may_be_in(&chunk(&numbers)), near, "{number}");
+        }
+        assert!(missing(f32::INFINITY, 1).may_be_in(&chunk(&[f32::INFINITY])));
+    }
+
+    #[test]
+    fn a_complex_element_is_one_if_both_its_numbers_are() {
+        let value = missing(-999.0, 2);
+        let whole = chunk(&[-999.0, -999.0]);
+        assert!(value.first_changed(&chunk(&[-999.0, 1.0]), &chunk(&[-999.5, 1.0])).is_none());
+        assert!(matches!(value.first_changed(&whole, &chunk(&[-999.0, 1.0])), Some(Changed::Missing { .. })));
+        let (almost, read) = (chunk(&[1.0, 1.0, -999.0, -998.0]), chunk(&[1.0, 1.0, -999.0, -999.0]));
+        let Some(Changed::Data { element, .. }) = value.first_changed(&almost, &read) else {
+            panic!("an element becomes missing")
+        };
+        assert_eq!(element, chunk(&[-999.0, -998.0]));
+    }
 }

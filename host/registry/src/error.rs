@@ -37,6 +37,8 @@ pub(crate) struct Details {
     /// What it is known as, if it is registered.
     pub(crate) known_as: Option<&'static str>,
     /// The places searched, in order, with what was wrong with them (empty: nothing).
+    /// A name of those there are, which may be meant.
+    pub(crate) close: Option<String>,
     pub(crate) searched: Vec<(PathBuf, String)>,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) near_misses: Vec<NearMiss>,
@@ -85,6 +87,9 @@ impl fmt::Display for NotFound {
         if let Some(name) = missing.known_as {
             write!(f, " ({name})")?;
         }
+        if let Some(close) = &missing.close {
+            write!(f, " (did you mean {close:?}?)")?;
+        }
         match (missing.switched_off, missing.searched.is_empty()) {
             (Some(why), _) => write!(f, ": not built in, and {why}")?,
             (None, true) => write!(f, ": not built in, and {PATH_VARIABLE} names no folder to search")?,
@@ -129,6 +134,7 @@ mod tests {
         let error = NotFound::new(Details {
             wanted: Wanted::Id(32_004),
             known_as: Some("LZ4"),
+            close: None,
             searched: vec![("/a".into(), String::new()), ("/b".into(), "does not exist".into())],
             switched_off: None,
             near_misses: vec![NearMiss {
@@ -145,6 +151,7 @@ mod tests {
         let error = NotFound::new(Details {
             wanted: Wanted::Name(Dialect::ZarrV3, "pcodec".into()),
             known_as: None,
+            close: Some("pcodecs".into()),
             searched: Vec::new(),
             switched_off: Some(SwitchedOff::Request),
             near_misses: Vec::new(),
@@ -152,7 +159,7 @@ mod tests {
         });
         assert_eq!(
             error.to_string(),
-            "no codec for Zarr v3 codec \"pcodec\": not built in, and plugins are switched off by request"
+            "no codec for Zarr v3 codec \"pcodec\" (did you mean \"pcodecs\"?): not built in, and plugins are switched off by request"
         );
     }
 }

@@ -171,6 +171,17 @@ pub(crate) fn without_codec(name: &str) -> Option<&'static str> {
     })
 }
 
+/// The name that somebody may have meant, of those there are.
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(&lower, &known.to_lowercase()), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))
+        .map(|(_, known)| known)
+}
+
 /// The registered filter with this id.
 pub fn by_id(id: u32) -> Option<&'static Filter> {
     FILTERS.iter().find(|filter| filter.id == id)

@@ -137,9 +137,10 @@ impl Registry {
             let filter = known::by_name(name)?;
             self.scan().by_id.get(&filter.id).cloned()
         });
-        found
-            .map(|entry| self.chosen(entry))
-            .ok_or_else(|| self.not_found(Wanted::Name(Dialect::Numcodecs, name.to_owned())))
+        found.map(|entry| self.chosen(entry)).ok_or_else(|| {
+            let wanted = Wanted::Name(Dialect::Numcodecs, name.to_owned());
+            crate::missing::explain(wanted, self.scan().closest(name), self.report())
+        })
     }
 
     /// Everything that was found. Searches, and opens libraries, if that is not done yet.
@@ -227,7 +228,7 @@ impl Registry {
     }
 
     fn not_found(&self, wanted: Wanted) -> NotFound {
-        crate::missing::explain(wanted, self.report())
+        crate::missing::explain(wanted, None, self.report())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What stands behind `#`, or in brackets before a URL: `key=value&key=value`.
 
+use ncz_registry::known::closest;
+
 use super::mode::{self, Mode};
 use super::s3::S3Options;
 
@@ -80,15 +82,4 @@ fn unknown(key: &str) -> String {
         mode::KNOWN,
         S3Options::KEYS.join(", ")
     )
-}
-
-/// The name that somebody may have meant.
-pub(super) fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_ascii_lowercase();
-    known
-        .into_iter()
-        .map(|known| (strsim::jaro_winkler(&lower, known), known))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
 }

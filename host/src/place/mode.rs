@@ -2,9 +2,9 @@
 
 use ncz_nczarr::Format;
 use ncz_nczarr::metadata::ZarrVersion;
+use ncz_registry::known::closest;
 
 use super::Storage;
-use super::fragment::closest;
 
 /// What the words behind `#` ask for. What they do not say is inferred on reading.
 ///

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ncz_registry::known::closest;
+
 use super::Secret;
-use super::fragment::closest;
 use super::surroundings::Surroundings;
 
 /// The section of one profile.

@@ -312,6 +312,16 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
     let coarse = r#"{"id":"zfpy","mode":4,"tolerance":0.7}"#;
     let error = masked(coarse, Some(-9998.7), -9998.7, waves).unwrap_err();
     assert!(error.contains("missing_value -9998.7 would be read as -999"), "{error}");
+    // Nor may data become missing, whether some are or not; zeros are numbers like any other.
+    let pressure = |at: u64| if at == 200 { 998.7 } else { 1013.0 + (at % 16) as f32 };
+    let whole = r#"{"id":"quantize","digits":0,"dtype":"<f4"}"#;
+    for missing in [999.0, 1013.0] {
+        let error = masked(whole, Some(999.0), missing, pressure).unwrap_err();
+        assert!(error.contains("998.7 would be read as its missing_value 999.0"), "{error}");
+    }
+    let read = masked(whole, Some(-999.0), -999.0, |at| if at == 200 { -700.4 } else { -0.3 }).unwrap();
+    assert_eq!((read[200], read[201]), (-700.0, 0.0));
+    assert_eq!(masked(whole, Some(0.0), 0.0, |_| 0.3).unwrap()[200], 0.0);
     // A large number elsewhere excuses nothing: drizzle in the west, a cloudburst in the east.
     let rain = |at: u64| match at % 16 {
         0..8 => 0.1 + (at as f32 * 0.7).sin().abs() / 10.0,

@@ -125,6 +125,9 @@ fn negative_levels_are_negative() {
 fn what_is_no_codec_is_told_apart_from_one_that_is_not_here() {
     ncz(["codec", r#"{"id":"#]).ends(2).says(&["is not JSON"]);
     ncz(["codec", "3.14"]).ends(2).says(&["neither a filter id"]);
+    ncz(["codec", "zsdt,3"])
+        .ends(3)
+        .says(&["no codec for numcodecs codec \"zsdt\" (did you mean \"zstd\"?)"]);
     ncz(["codec", "categorize"]).ends(3).says(&["categorize cannot be used", "no codec for"]);
     ncz(["codec", "zstd", "--dtype", "f3", "--shape", "2"]).ends(2).says(&["--dtype \"f3\""]);
     ncz(["codec", "zstd", "--dtype", "f4", "--shape", "2,0"]).ends(2).says(&["--shape \"2,0\""]);

@@ -1,8 +1,8 @@
 //! What lossy codecs get, and what they must leave as it is.
 //!
-//! Values that stand for missing ones stay what they are, and do not take the values beside them along: in a block of
-//! zfp that keeps so many bits, netCDF's fill value, 9.97e36, leaves none for a temperature. A chunk that comes back so
-//! is refused.
+//! Values that stand for missing ones stay what they are, no others become them, and they do not take those beside them
+//! along: in a block of zfp that keeps so many bits, netCDF's fill value, 9.97e36, leaves none for a temperature. A chunk
+//! that comes back otherwise is refused.
 //!
 //! The last chunks hold fill behind the end of the array, which becomes data where an array gets longer. If a codec
 //! refuses a chunk for it, the last elements are repeated in its place, as zfp itself does it with blocks that are not
@@ -12,7 +12,7 @@ use ncz_registry::chain::{ChainScratch, Operation};
 
 use super::{Array, region};
 use crate::data_error::ChunkFault;
-use crate::missing::Missing;
+use crate::missing::{Changed, Missing};
 
 /// On what terms lossy codecs get the chunks of an array.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +97,7 @@ impl Array {
             .map_err(|fault| if is_refusal(&fault) { refused(fault) } else { fault })
     }
 
-    /// Encodes a chunk if missing values stay missing, and values beside them stay what they are.
+    /// Encodes a chunk if missing values stay missing, no others become so, and those beside them stay what they are.
     fn encode_checked<T>(
         &self,
         scratch: &mut ChainScratch,
@@ -106,7 +106,7 @@ impl Array {
     ) -> Result<T, ChunkFault> {
         let encoded = self.chain.encode(scratch, chunk)?;
         let missing = match &self.terms.missing {
-            Some(missing) if missing.is_in(chunk) => missing,
+            Some(missing) if missing.may_be_in(chunk) => missing,
             _ => return take(encoded),
         };
         let encoded = copied(encoded)?;
@@ -119,13 +119,24 @@ impl Array {
             let info = self.chain.each_lossy().find(|(_, lossy)| *lossy != Some(false));
             info.map_or_else(String::new, |(info, _)| info.name.to_string())
         };
-        if let Some((value, read)) = missing.first_changed(chunk, &read) {
-            return Err(ChunkFault::MissingChanged {
-                name: value.name,
-                value: missing.shown(&value.element),
-                read: missing.shown(read),
-                codec: codec(),
-            });
+        match missing.first_changed(chunk, &read) {
+            Some(Changed::Missing { value, read }) => {
+                return Err(ChunkFault::MissingChanged {
+                    name: value.name,
+                    value: missing.shown(&value.element),
+                    read: missing.shown(read),
+                    codec: codec(),
+                });
+            }
+            Some(Changed::Data { element, value }) => {
+                return Err(ChunkFault::DataMissing {
+                    value: missing.shown(element),
+                    name: value.name,
+                    read: missing.shown(&value.element),
+                    codec: codec(),
+                });
+            }
+            None => {}
         }
         if missing.first_lost(chunk, &read, None).is_some() {
             // Small numbers may be lost this way and not that way by chance.
@@ -171,6 +182,7 @@ fn is_refusal(fault: &ChunkFault) -> bool {
     match fault {
         ChunkFault::Chain(error) => error.operation == Operation::Encode,
         ChunkFault::MissingChanged { .. }
+        | ChunkFault::DataMissing { .. }
         | ChunkFault::LostBesideMissing { .. }
         | ChunkFault::Unreadable(_) => true,
         ChunkFault::InShard { source, .. } => is_refusal(source),

@@ -12,6 +12,7 @@ use super::system::unusable;
 use crate::discover::{FolderScan, Found, Standing, discover};
 use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Held, Other};
 use crate::json_half::{BuiltinHalf, JSON_HALVES};
+use crate::known;
 use crate::lent::{Lent, Speech};
 use crate::lock::{Lock, LockError};
 use crate::pair::{Body, Candidate, Offer, Pairing, Part, Place, Prefer, State, pair};
@@ -89,6 +90,15 @@ impl Scan {
         let called =
             || self.by_id.iter().filter(|(_, entry)| entry.info().name == name).min_by_key(|(id, _)| **id);
         named.next().map(|(entry, _)| entry).or_else(|| called().map(|(_, entry)| entry.clone()))
+    }
+
+    /// The name of a codec that somebody may have meant who wrote one that says nothing.
+    pub(super) fn closest(&self, name: &str) -> Option<&str> {
+        if known::by_name(name).is_some() || known::without_codec(name).is_some() {
+            return None;
+        }
+        let called = self.by_id.values().map(|entry| &*entry.info().name);
+        known::closest(name, self.by_name.keys().map(|(_, name)| name.as_str()).chain(called))
     }
 
     /// Searches and reads symbols; opens nothing.

@@ -416,7 +416,7 @@ fn what_is_not_found_names_folders_near_misses_and_the_remedy() {
     let gone = folders.root.path().join("f");
     fs::remove_dir(&gone).unwrap();
     let report = folders.scan().report;
-    let text = crate::missing::explain(crate::error::Wanted::Id(32_015), &report).to_string();
+    let text = crate::missing::explain(crate::error::Wanted::Id(32_015), None, &report).to_string();
     assert!(
         text.starts_with("no codec for HDF5 filter 32015 (Zstandard): not built in, and not found in "),
         "{text}"
