@@ -266,7 +266,7 @@ impl Array {
                 return work(worker);
             }
             let spare = self.benches.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            worker.bench = spare.unwrap_or_else(|| Bench { chain: self.chain.scratch(), chunk: Vec::new() });
+            worker.bench = spare.unwrap_or_else(|| Bench { chain: self.chain.scratch(), ..Bench::default() });
             worker.equipped = true;
             let done = work(worker);
             if pool::in_lane() {

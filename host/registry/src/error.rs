@@ -36,9 +36,9 @@ pub(crate) struct Details {
     pub(crate) wanted: Wanted,
     /// What it is known as, if it is registered.
     pub(crate) known_as: Option<&'static str>,
-    /// The places searched, in order, with what was wrong with them (empty: nothing).
     /// A name of those there are, which may be meant.
     pub(crate) close: Option<String>,
+    /// The places searched, in order, with what was wrong with them (empty: nothing).
     pub(crate) searched: Vec<(PathBuf, String)>,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) near_misses: Vec<NearMiss>,

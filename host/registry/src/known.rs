@@ -171,6 +171,15 @@ pub(crate) fn without_codec(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a codec of this name exists, here or not.
+pub(crate) fn is_known(name: &str) -> bool {
+    let plain = name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name);
+    by_name(name).is_some()
+        || twin(name).is_some()
+        || without_codec(name).is_some()
+        || ZARR_PYTHON.contains(&plain)
+}
+
 /// The name that somebody may have meant, of those there are.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();

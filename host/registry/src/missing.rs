@@ -13,7 +13,7 @@ use crate::spec::NUMCODECS_PREFIX;
 const MOST_NAMED: usize = 4;
 
 /// The error for what was looked for and is not in the report's codecs. `close` is a name of theirs that may be meant.
-pub(crate) fn explain(wanted: Wanted, close: Option<&str>, report: &Report) -> NotFound {
+pub(crate) fn explain(wanted: Wanted, close: Option<String>, report: &Report) -> NotFound {
     let filter = match &wanted {
         Wanted::Id(id) => known::by_id(*id),
         // Zarr v3 has names of its own for other formats.
@@ -26,7 +26,7 @@ pub(crate) fn explain(wanted: Wanted, close: Option<&str>, report: &Report) -> N
     };
     NotFound::new(Details {
         known_as: filter.map(|filter| filter.name),
-        close: close.map(str::to_owned),
+        close,
         searched: report.folders.iter().map(|f| (f.folder.path.clone(), fault(&f.state))).collect(),
         switched_off: report.switched_off,
         near_misses: near_misses(&wanted, filter, report),

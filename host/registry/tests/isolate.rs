@@ -118,9 +118,11 @@ fn plays(role: &str, environment: &[(&str, &str)]) -> bool {
 }
 
 fn is_alive(process: u32) -> bool {
-    // A zombie has ended.
+    // A zombie has ended, once its other threads have.
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+    let is_zombie = |stat: String| stat.rsplit(')').next().unwrap().starts_with(" Z");
+    let threads = || std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+    stat.is_ok_and(|stat| !is_zombie(stat) || threads() > 1)
 }
 
 fn wait_for(what: impl Fn() -> bool) -> bool {

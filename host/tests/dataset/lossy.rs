@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, Verified, append, copy};
 use ncz::nczarr::metadata::ReadOptions;
 use ncz::nczarr::{
-    Attribute, DataError, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Order, Sharding, Slab,
-    Value,
+    Attribute, DataError, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Order,
+    Sharding, Slab, Value,
 };
 use ncz::store::Store;
 use ncz::verify::{VerifyOptions, verify};
@@ -258,6 +258,35 @@ fn repeated_elements_do_not_come_along_to_where_they_might_be_seen() {
         let mut chunk = vec![0; 64];
         array.read_chunk(&mut array.worker(), &[0, 1, 2], &mut chunk).unwrap().unwrap();
         assert!(floats(&chunk)[2] > 9e36, "{:?}", floats(&chunk));
+    }
+}
+
+#[test]
+fn what_clamps_or_puts_one_number_for_another_makes_none_missing() {
+    let session = session(1);
+    let written = |missing: f32, data: f32| {
+        let mut hierarchy = Hierarchy::new(Format::Zarr3);
+        hierarchy.add_dimension("/", "x", 8, false).unwrap();
+        let new =
+            NewVariable::new("v", NcType::Float).dimensions(["x"]).fill(NewFill::Value(Value::from(7_f32)));
+        let new = new.attribute(Attribute::new("missing_value", Value::from(missing)));
+        let variable = hierarchy.add_variable("/", new).unwrap();
+        let codecs = r#"{"name":"cast_value","configuration":{"data_type":"uint8","rounding":"nearest-even",
+            "out_of_range":"clamp","scalar_map":{"encode":[["NaN",0]],"decode":[[0,"NaN"]]}}}"#;
+        session.define(variable, Format::Zarr3, &spec(codecs)).unwrap();
+        let dataset = Dataset::create(memory(), hierarchy, session.clone(), false).unwrap();
+        let array = dataset.array("/v").unwrap();
+        array
+            .write(&Slab::whole(array.shape()), Elements::Native, &bytes(&[data; 8]))
+            .map_err(|error| explained(&error))
+    };
+    written(255.0, 250.2).unwrap();
+    for (missing, data, text) in [
+        (255.0, 400.0, "400.0 would be read as its missing_value 255.0"),
+        (f32::NAN, 0.3, "0.3 would be read as its missing_value NaN"),
+    ] {
+        let error = written(missing, data).unwrap_err();
+        assert!(error.contains(text), "{error}");
     }
 }
 

@@ -128,6 +128,8 @@ fn what_is_no_codec_is_told_apart_from_one_that_is_not_here() {
     ncz(["codec", "zsdt,3"])
         .ends(3)
         .says(&["no codec for numcodecs codec \"zsdt\" (did you mean \"zstd\"?)"]);
+    let unknown = ncz(["codec", "imagecodecs_webp"]).ends(3);
+    assert!(!unknown.stderr.contains("did you mean"), "{unknown:#?}");
     ncz(["codec", "categorize"]).ends(3).says(&["categorize cannot be used", "no codec for"]);
     ncz(["codec", "zstd", "--dtype", "f3", "--shape", "2"]).ends(2).says(&["--dtype \"f3\""]);
     ncz(["codec", "zstd", "--dtype", "f4", "--shape", "2,0"]).ends(2).says(&["--shape \"2,0\""]);

@@ -8,8 +8,9 @@
 //! refuses a chunk for it, the last elements are repeated in its place, as zfp itself does it with blocks that are not
 //! full: but only along dimensions that never get longer.
 
-use ncz_registry::chain::{ChainScratch, Operation};
+use ncz_registry::chain::Operation;
 
+use super::worker::Bench;
 use super::{Array, region};
 use crate::data_error::ChunkFault;
 use crate::missing::{Changed, Missing};
@@ -68,15 +69,15 @@ impl Array {
     /// Encodes a chunk and hands it to `take`. `index` says where it is, which matters where a codec refuses it.
     pub(super) fn encode_chunk<T>(
         &self,
-        scratch: &mut ChainScratch,
+        bench: &mut Bench,
         index: impl FnOnce() -> Vec<u64>,
         chunk: &[u8],
         mut take: impl FnMut(&[u8]) -> Result<T, ChunkFault>,
     ) -> Result<T, ChunkFault> {
         if !self.is_lossy() {
-            return take(self.chain.encode(scratch, chunk)?);
+            return take(self.chain.encode(&mut bench.chain, chunk)?);
         }
-        let fault = match self.encode_checked(scratch, chunk, &mut take) {
+        let fault = match self.encode_checked(bench, chunk, &mut take) {
             Err(fault) if is_refusal(&fault) => fault,
             other => return other,
         };
@@ -93,33 +94,32 @@ impl Array {
             let count = inside.count()[axis];
             self.each_padding(axis, count, &mut repeated, |last, padding| padding.copy_from_slice(last));
         }
-        self.encode_checked(scratch, &repeated, &mut take)
+        self.encode_checked(bench, &repeated, &mut take)
             .map_err(|fault| if is_refusal(&fault) { refused(fault) } else { fault })
     }
 
     /// Encodes a chunk if missing values stay missing, no others become so, and those beside them stay what they are.
     fn encode_checked<T>(
         &self,
-        scratch: &mut ChainScratch,
+        bench: &mut Bench,
         chunk: &[u8],
         take: &mut impl FnMut(&[u8]) -> Result<T, ChunkFault>,
     ) -> Result<T, ChunkFault> {
-        let encoded = self.chain.encode(scratch, chunk)?;
-        let missing = match &self.terms.missing {
-            Some(missing) if missing.may_be_in(chunk) => missing,
-            _ => return take(encoded),
+        let Bench { chain: scratch, encoded, read, .. } = bench;
+        let Some(missing) = &self.terms.missing else {
+            return take(self.chain.encode(scratch, chunk)?);
         };
-        let encoded = copied(encoded)?;
-        let mut read = copied(chunk)?;
-        self.chain.decode(0, scratch, &encoded, &mut read).map_err(ChunkFault::Unreadable)?;
-        if read == chunk {
-            return take(&encoded);
+        put(self.chain.encode(scratch, chunk)?, encoded)?;
+        put(chunk, read)?;
+        self.chain.decode(0, scratch, encoded, read).map_err(ChunkFault::Unreadable)?;
+        if read.as_slice() == chunk {
+            return take(encoded);
         }
         let codec = || {
             let info = self.chain.each_lossy().find(|(_, lossy)| *lossy != Some(false));
             info.map_or_else(String::new, |(info, _)| info.name.to_string())
         };
-        match missing.first_changed(chunk, &read) {
+        match missing.first_changed(chunk, read) {
             Some(Changed::Missing { value, read }) => {
                 return Err(ChunkFault::MissingChanged {
                     name: value.name,
@@ -138,10 +138,12 @@ impl Array {
             }
             None => {}
         }
-        if missing.first_lost(chunk, &read, None).is_some() {
+        if missing.first_lost(chunk, read, None).is_some() {
             // Small numbers may be lost this way and not that way by chance.
             let mut without = copied(chunk)?;
-            missing.replace(&mut without);
+            if !missing.replace(&mut without) {
+                return take(encoded);
+            }
             let mut also = copied(&without)?;
             let usual = match self.chain.encode(scratch, &without).map(copied) {
                 Ok(encoded) => {
@@ -150,15 +152,15 @@ impl Array {
                 }
                 Err(_) => None,
             };
-            if let Some(at) = missing.first_lost(chunk, &read, usual.as_ref()) {
+            if let Some(at) = missing.first_lost(chunk, read, usual.as_ref()) {
                 return Err(ChunkFault::LostBesideMissing {
                     value: missing.shown(missing.element(chunk, at)),
-                    read: missing.shown(missing.element(&read, at)),
+                    read: missing.shown(missing.element(read, at)),
                     codec: codec(),
                 });
             }
         }
-        take(&encoded)
+        take(encoded)
     }
 
     /// Calls `put` with the last elements along a dimension, of which `count` in a chunk belong to the array, and each
@@ -191,8 +193,15 @@ fn is_refusal(fault: &ChunkFault) -> bool {
 }
 
 fn copied(bytes: &[u8]) -> Result<Vec<u8>, ChunkFault> {
-    let (mut copy, len) = (Vec::new(), bytes.len());
+    let mut copy = Vec::new();
+    put(bytes, &mut copy)?;
+    Ok(copy)
+}
+
+fn put(bytes: &[u8], copy: &mut Vec<u8>) -> Result<(), ChunkFault> {
+    let len = bytes.len();
+    copy.clear();
     copy.try_reserve_exact(len).map_err(|_| ChunkFault::Memory { len })?;
     copy.extend_from_slice(bytes);
-    Ok(copy)
+    Ok(())
 }

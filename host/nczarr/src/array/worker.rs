@@ -35,6 +35,9 @@ pub(super) struct Bench {
     pub(super) chain: ChainScratch,
     /// A whole decoded chunk, where it cannot be decoded in place.
     pub(super) chunk: Vec<u8>,
+    /// What a lossy codec made of a chunk, and what is read of that.
+    pub(super) encoded: Vec<u8>,
+    pub(super) read: Vec<u8>,
 }
 
 /// A chunk that was encoded.
@@ -134,7 +137,7 @@ impl Worker {
             return Ok(());
         }
         self.reserve_chunk(array)?;
-        let Bench { chain, chunk } = &mut self.bench;
+        let Bench { chain, chunk, .. } = &mut self.bench;
         Ok(array.chain.decode(0, chain, &self.stored, chunk)?)
     }
 
@@ -143,7 +146,7 @@ impl Worker {
     pub(super) fn pack(&mut self, array: &Array, chunk: &[u8]) -> Result<Encoded, ChunkFault> {
         let Self { bench, stored, key, index, .. } = self;
         array.encode_chunk(
-            &mut bench.chain,
+            bench,
             || index.clone(),
             chunk,
             |encoded| {

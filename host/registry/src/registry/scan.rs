@@ -93,12 +93,19 @@ impl Scan {
     }
 
     /// The name of a codec that somebody may have meant who wrote one that says nothing.
-    pub(super) fn closest(&self, name: &str) -> Option<&str> {
-        if known::by_name(name).is_some() || known::without_codec(name).is_some() {
+    pub(super) fn closest(&self, name: &str) -> Option<String> {
+        let mut offers = self.report.files().flat_map(|file| &file.offers);
+        if known::is_known(name) || offers.any(|offer| offer.name == name) {
             return None;
         }
+        // What many names begin with makes none of them alike.
+        let common = ["imagecodecs_", NUMCODECS_PREFIX].into_iter().find(|common| name.starts_with(common));
+        let common = common.unwrap_or("");
         let called = self.by_id.values().map(|entry| &*entry.info().name);
-        known::closest(name, self.by_name.keys().map(|(_, name)| name.as_str()).chain(called))
+        let names = self.by_name.keys().map(|(_, name)| name.as_str()).chain(called);
+        let close =
+            known::closest(&name[common.len()..], names.filter_map(|name| name.strip_prefix(common)))?;
+        Some(format!("{common}{close}"))
     }
 
     /// Searches and reads symbols; opens nothing.

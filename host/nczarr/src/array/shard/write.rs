@@ -6,8 +6,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz_registry::chain::ChainScratch;
-
 use super::super::transfer::{change_chunk, chunk_count, covers_stored_part, each_chunk};
 use super::super::worker::Bench;
 use super::super::{Array, Elements, Worker, Written};
@@ -186,14 +184,17 @@ impl<'a> Builder<'a> {
     pub(in super::super) fn encode(&mut self, chunk: &[u8]) -> Result<(), ChunkFault> {
         let Self { array, shards, index, .. } = *self;
         array.compute(self.worker, |Worker { bench, shard, .. }| {
-            shard.encode(array, shards, index, &mut bench.chain, chunk)
+            shard.encode(array, shards, index, bench, chunk)
         })
     }
 
     /// Adds the worker's own chunk.
     pub(in super::super) fn encode_own(&mut self) -> Result<(), ChunkFault> {
-        let Worker { bench: Bench { chain, chunk }, shard, .. } = &mut *self.worker;
-        shard.encode(self.array, self.shards, self.index, chain, chunk)
+        let Worker { bench, shard, .. } = &mut *self.worker;
+        let chunk = std::mem::take(&mut bench.chunk);
+        let encoded = shard.encode(self.array, self.shards, self.index, bench, &chunk);
+        bench.chunk = chunk;
+        encoded
     }
 
     /// Adds the stored bytes of the next chunk.
@@ -234,13 +235,13 @@ impl ShardBuffers {
         array: &Array,
         shards: &Shards,
         index: &[u64],
-        scratch: &mut ChainScratch,
+        bench: &mut Bench,
         chunk: &[u8],
     ) -> Result<(), ChunkFault> {
         let Self { built, entries, .. } = self;
         let number = entries.len();
         array.encode_chunk(
-            scratch,
+            bench,
             || shards.chunk(index, number),
             chunk,
             |encoded| push(built, entries, encoded),
