@@ -9,6 +9,7 @@
 
 mod append;
 mod leg;
+mod missing_values;
 mod partial;
 mod plan;
 mod route;
@@ -68,6 +69,8 @@ pub struct CopyOptions {
     /// The format of the copy; `None` keeps that of the original, NCZarr in its newest generation.
     pub format: Option<Format>,
     /// Whether to read both sides again at the end and compare; what it finds is in [`VariableSummary::verified`].
+    /// Compared are all values, and from the metadata of the copy which value its readers mask
+    /// ([`Variable::masked_value`](ncz_nczarr::Variable::masked_value)).
     ///
     /// Where a codec is lossy, values may differ from the original's. They have to be those that the codecs up to the
     /// last lossy one give once more, so that those behind it have changed nothing; those ahead of the first lossy one
@@ -341,6 +344,19 @@ pub enum CopyError {
         /// Where the chunk starts.
         start: Vec<u64>,
     },
+    /// Readers of the copy would mask other values than readers of the source.
+    #[error(
+        "readers of the copy would take other values of variable {path:?} for missing ones: {copied} instead of {original}; \
+         choose another format for the copy"
+    )]
+    Masks {
+        /// The path.
+        path: String,
+        /// What readers of the source mask.
+        original: String,
+        /// What readers of the copy would mask.
+        copied: String,
+    },
     /// The progress said to stop.
     #[error("the copy was stopped; the target is as it was before")]
     Stopped,
@@ -389,6 +405,7 @@ pub fn copy(
     let elapsed = started.elapsed();
     if options.verify {
         verify(&routes, &mut variables, progress)?;
+        missing_values::verify(source.hierarchy(), target.hierarchy())?;
     }
     drop(routes);
     target.finish()?;

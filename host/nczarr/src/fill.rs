@@ -133,6 +133,12 @@ impl FillValue {
         Value::from_stored_bytes(nc_type, dtype, &self.bytes).or_else(shown)
     }
 
+    /// Whether all its bytes are 0.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.bytes.iter().all(|&byte| byte == 0)
+    }
+
     /// Whether it is netCDF's default for the type, also as netcdf-c writes it with 6 digits.
     #[must_use]
     pub fn is_default(&self, nc_type: NcType, dtype: &Dtype) -> bool {

@@ -14,6 +14,7 @@ pub mod filters;
 mod grid;
 pub mod json;
 pub mod limits;
+mod masked;
 pub mod metadata;
 mod missing;
 mod model;
@@ -34,6 +35,7 @@ pub use self::error::{NczarrError, SourceError, VariableFault};
 pub use self::fill::{FillText, FillValue, default_fill};
 pub use self::filters::{BloscFilter, FilterDefinition, FilterError, Filters, Phase, SzipFilter};
 pub use self::grid::{Slab, SlabError};
+pub use self::masked::is_same_number;
 pub use self::model::{
     Consolidated, Dimension, DimensionRef, Format, Generation, Group, GroupDocuments, Hierarchy, KeyEncoding,
     NewFill, NewVariable, Order, ScalarForm, Separator, Sharding, Storage, Unreadable, Variable,

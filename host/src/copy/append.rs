@@ -5,18 +5,18 @@ use std::time::Instant;
 use ncz_nczarr::metadata::ReadOptions;
 use ncz_nczarr::{
     ByteOrder, DataError, Dataset, DimensionRef, Elements, FillValue, Hierarchy, Slab, Value, Variable,
+    is_same_number,
 };
 
 use super::strings::AnyRoute;
 use super::{CopyError, CopyOptions, CopySummary, LeftOut, Lost, Progress, Resources, Unread, run, shape};
 
 /// Attributes that give numbers their meaning: where they differ, the same number means another thing.
-const MEANING: [&str; 10] = [
+const MEANING: [&str; 9] = [
     "units",
     "calendar",
     "scale_factor",
     "add_offset",
-    "_FillValue",
     "missing_value",
     "_Unsigned",
     "flag_values",
@@ -137,7 +137,9 @@ impl Plan {
                     ));
                 }
                 (Some(original), &[axis]) => {
-                    same_kind(original, variable).map_err(disagree)?;
+                    same_kind(original, variable).map_err(&disagree)?;
+                    let masks = (original.masked_value(ours.format), variable.masked_value(theirs.format));
+                    same_masks(masks).map_err(&disagree)?;
                     let lens = (axis, to.len, records);
                     same_dimensions(ours, theirs, original, variable, lens, options).map_err(disagree)?;
                     variables.push((variable.path.clone(), axis));
@@ -274,6 +276,20 @@ fn same_kind(original: &Variable, variable: &Variable) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether readers mask the same value on both sides.
+fn same_masks(masks: (Option<Value>, Option<Value>)) -> Result<(), String> {
+    let shown = |value: &Option<Value>| value.as_ref().map_or("none".to_owned(), plain);
+    match &masks {
+        (Some(ours), Some(theirs)) if is_same_number(ours, theirs) => Ok(()),
+        (None, None) => Ok(()),
+        (ours, theirs) => Err(format!(
+            "its missing value (_FillValue) is {} in the source and {} in the target",
+            shown(ours),
+            shown(theirs)
+        )),
+    }
+}
+
 /// A value as text, in which numbers of all types are the same.
 fn plain(value: &Value) -> String {
     fn list<T: std::fmt::Display>(values: &[T]) -> String {
@@ -357,7 +373,10 @@ fn same_coordinates(
     if !is_coordinate || !comparable || is_cut(&shape) {
         return Ok(());
     }
-    same_kind(original, variable).map_err(disagree)?;
+    same_kind(original, variable).map_err(&disagree)?;
+    let masks =
+        (original.masked_value(source.hierarchy().format), variable.masked_value(target.hierarchy().format));
+    same_masks(masks).map_err(&disagree)?;
     let values = |dataset: &Dataset| {
         let mut values = vec![0; bytes as usize];
         dataset.array(&variable.path)?.read(&Slab::whole(&shape), Elements::Native, &mut values)?;

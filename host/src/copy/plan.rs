@@ -9,7 +9,7 @@ use ncz_nczarr::{
 use ncz_registry::spec::{ChainSpec, StageSpec};
 use serde_json::json;
 
-use super::{Codecs, CopyError, CopyOptions, Lost, Progress, VariablePlan, strings, version};
+use super::{Codecs, CopyError, CopyOptions, Lost, Progress, VariablePlan, missing_values, strings, version};
 
 /// Groups, dimensions and variables of the copy, with their codecs; those that are lost are not among them.
 pub(super) fn plan(
@@ -50,8 +50,9 @@ pub(super) fn plan(
             change_format(source, variable, format)?;
         }
         if was.is_v3() != format.is_v3() {
-            version::change(source, variable, format)?;
+            version::change(variable, format);
         }
+        missing_values::keep(source, original, variable, format)?;
         if format.is_nczarr() {
             // netcdf-c reads every chunk as row-major, whatever its metadata say.
             variable.order = Order::C;

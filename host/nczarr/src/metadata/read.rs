@@ -15,6 +15,7 @@ use super::{ConsolidatedPolicy, Documents, ReadOptions, ZarrVersion};
 use crate::error::{NczarrError, VariableFault};
 use crate::json;
 use crate::limits;
+use crate::masked;
 use crate::model::{
     Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, Unreadable, Variable,
     Warning, document_key, join_path, names,
@@ -70,6 +71,9 @@ pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, 
     let mut hierarchy =
         Hierarchy { format, root, nc_properties, consolidated, root_array, xarray: true, warnings };
     hierarchy.xarray = names_for_xarray(&hierarchy);
+    if format == Format::Zarr2 {
+        masked::mark(&mut hierarchy);
+    }
     Ok(hierarchy)
 }
 

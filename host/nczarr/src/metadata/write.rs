@@ -9,6 +9,7 @@ use crate::dtype::NcType;
 use crate::error::NczarrError;
 use crate::json;
 use crate::limits;
+use crate::masked;
 use crate::model::{Format, Generation, Group, Hierarchy, ScalarForm, Separator, Variable};
 use crate::value::Value;
 
@@ -156,7 +157,9 @@ fn variable_objects(hierarchy: &Hierarchy, variable: &Variable) -> Result<Vec<Ob
     }
     let nczarr = writes_nczarr(hierarchy)?;
     let old = variable.documents.zattrs.as_deref();
-    let mut zattrs = Attributes::new(&variable.attributes, "variable", &variable.path, nczarr)?;
+    let is_written = |attribute: &&Attribute| nczarr || !masked::is_implied(variable, attribute);
+    let attributes = variable.attributes.iter().filter(is_written);
+    let mut zattrs = Attributes::new(attributes, "variable", &variable.path, nczarr)?;
     if let Some(names) = xarray_names(hierarchy, variable, nczarr) {
         zattrs.add("_ARRAY_DIMENSIONS", names, None);
     }
@@ -353,8 +356,8 @@ struct Attributes {
 }
 
 impl Attributes {
-    fn new(
-        attributes: &[Attribute],
+    fn new<'a>(
+        attributes: impl IntoIterator<Item = &'a Attribute>,
         kind: &'static str,
         path: &str,
         nczarr: bool,

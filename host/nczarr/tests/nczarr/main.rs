@@ -8,6 +8,8 @@ mod fixtures;
 mod reading;
 // Zarr version 3, with what its documents may and may not say.
 mod version3;
+// Fill values of Zarr version 2 that are masked.
+mod masked;
 // The draft of NCZarr over Zarr version 3.
 mod draft;
 // Changed documents of version 3.

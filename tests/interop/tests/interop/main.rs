@@ -50,6 +50,8 @@ mod filter_api;
 mod quantize;
 // Types that netCDF lacks, and strings, as other programs read them.
 mod types;
+// Missing values in copies, by the masks that other programs return.
+mod missing_values;
 // Datasets that one program made and others let grow.
 mod growing;
 // Every dataset of the fixtures, in both storages.

@@ -14,6 +14,7 @@ use crate::fill::{FillValue, base64};
 use crate::json;
 use crate::limits;
 use crate::model::{KeyEncoding, ScalarForm, Separator, Variable, VariableDocuments};
+use crate::shown::Shown;
 use crate::value::Value;
 
 /// An array and where it stands.
@@ -64,10 +65,11 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableFault> {
     let scalar = shape.is_empty().then_some(ScalarForm::Rank0);
     let names = names(node, zattrs, info, shape.len(), &mut notes);
     let types = if parts.draft { draft::types(zattrs) } else { None };
-    let mut attributes = attributes(zattrs, types.as_ref(), nc_type, &mut notes);
+    let shown = nc_type.or_else(|| Shown::of(&dtype)?.plain());
+    let mut attributes = attributes(zattrs, types.as_ref(), shown, &mut notes);
     if types.is_none() {
         for attribute in attributes.iter_mut().filter(|attribute| attribute.name == "_FillValue") {
-            if let Some(value) = attribute.json.as_ref().and_then(|json| encoded_fill(json, nc_type)) {
+            if let Some(value) = attribute.json.as_ref().and_then(|json| encoded_fill(json, shown)) {
                 attribute.value = value;
             }
         }

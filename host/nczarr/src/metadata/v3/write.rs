@@ -10,6 +10,7 @@ use crate::dtype::{ByteOrder, Dtype, NcType};
 use crate::error::NczarrError;
 use crate::fill::{FillValue, base64, zeros_v3};
 use crate::model::{Format, Group, Hierarchy, KeyEncoding, Separator, Variable};
+use crate::shown::Shown;
 use crate::value::Value;
 
 /// The `zarr.json` of a group, without consolidated metadata.
@@ -138,8 +139,8 @@ pub(in super::super) fn variable_object(
 
 fn attributes(variable: &Variable, nczarr: bool) -> Result<Map<String, Json>, NczarrError> {
     let old = variable.documents.zarr_json.as_deref();
-    let mut built =
-        Attributes::new(&variable.attributes, variable.nc_type, "variable", &variable.path, nczarr)?;
+    let shown = variable.shown().and_then(Shown::plain);
+    let mut built = Attributes::new(&variable.attributes, shown, "variable", &variable.path, nczarr)?;
     if nczarr {
         let info = draft::array_info(variable, old_attribute(old, draft::ARRAY));
         built.add(draft::ARRAY, Json::Object(info), draft::JSON);

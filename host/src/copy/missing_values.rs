@@ -1,0 +1,144 @@
+//! Missing values of a copy: what the readers of the source mask, the readers of the copy mask too.
+
+use std::collections::BTreeMap;
+
+use ncz_nczarr::metadata::{self, ReadOptions};
+use ncz_nczarr::{
+    Attribute, DataError, Dataset, FillText, FillValue, Format, Hierarchy, Kind, Value, Variable,
+    is_same_number,
+};
+use ncz_store::{Depth, Prefix, StoreError};
+
+use super::CopyError;
+
+const FILL_VALUE: &str = "_FillValue";
+
+/// Gives a planned variable the attribute `_FillValue` and the fill value that keep masked what is masked in the source,
+/// and nothing else.
+///
+/// # Errors
+/// An attribute that cannot be set; the store fails.
+pub(super) fn keep(
+    source: &Dataset,
+    original: &Variable,
+    variable: &mut Variable,
+    format: Format,
+) -> Result<(), DataError> {
+    let was = source.hierarchy().format;
+    if (was.is_nczarr(), was.is_v3()) == (format.is_nczarr(), format.is_v3()) {
+        return Ok(());
+    }
+    let is_number = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
+    if !is_number && !was.is_v3() {
+        return Ok(());
+    }
+    let masked = original.masked_value(was);
+    if format == Format::Zarr3 {
+        if let (Some(value), None) = (&masked, variable.attribute(FILL_VALUE)) {
+            variable.set_attribute(Attribute::new(FILL_VALUE, value.clone()))?;
+        }
+        return Ok(());
+    }
+    // The fill value may change unless chunks are missing, which read as it.
+    let wanted = match (&masked, variable.attribute(FILL_VALUE)) {
+        (Some(_), Some(_)) if was == Format::Zarr2 => return Ok(()),
+        (Some(value), Some(_)) => fill_of(value, variable, format),
+        // It is netCDF's default, which readers of NCZarr and of version 2 mask without the attribute.
+        (Some(_), None) => return Ok(()),
+        // The attribute is no number, as that of text.
+        (None, Some(_)) => return Ok(()),
+        (None, None) => None,
+    };
+    let bytes = |fill: &Option<FillValue>| fill.as_ref().map(|fill| fill.bytes().to_vec());
+    // Missing chunks without a fill value read as zeros.
+    let is_zero = variable.fill.as_ref().is_none_or(FillValue::is_zero);
+    if bytes(&wanted) == bytes(&variable.fill) {
+        variable.fill = wanted;
+    } else if wanted.is_none() && is_zero {
+        variable.fill = None;
+    } else if (wanted.is_some() || format == Format::Zarr2) && every_chunk_exists(source, original)? {
+        variable.fill = wanted;
+    } else if is_zero {
+        variable.fill = None;
+    }
+    Ok(())
+}
+
+/// A number as the fill value of a variable.
+fn fill_of(value: &Value, variable: &Variable, format: Format) -> Option<FillValue> {
+    let text = FillText::of(format);
+    let of_json = || {
+        let number = match value {
+            Value::Float(numbers) => f64::from(*numbers.first()?),
+            Value::Double(numbers) => *numbers.first()?,
+            _ => return None,
+        };
+        let json = match number {
+            number if number.is_nan() => "NaN".into(),
+            f64::INFINITY => "Infinity".into(),
+            f64::NEG_INFINITY => "-Infinity".into(),
+            number => number.into(),
+        };
+        FillValue::from_json(&json, &variable.dtype, text).ok().flatten()
+    };
+    // `f2` is shown as `float`.
+    FillValue::from_value(value, &variable.dtype, text).ok().or_else(of_json)
+}
+
+/// Whether no chunk is missing; of many chunks, of those in shards and of strings that is not looked at.
+fn every_chunk_exists(source: &Dataset, variable: &Variable) -> Result<bool, DataError> {
+    const LOOKED_AT: u64 = 100_000;
+    if variable.dtype.is_variable_length() {
+        return Ok(false);
+    }
+    let store = source.store();
+    let array = source.array(&variable.path)?;
+    let counts = array.object_counts();
+    let total = counts.iter().try_fold(1u64, |total, count| total.checked_mul(*count));
+    let Some(total) = total.filter(|&total| total <= LOOKED_AT && !array.is_sharded()) else {
+        return Ok(false);
+    };
+    if !store.capabilities().list {
+        return Ok(false);
+    }
+    let prefix = Prefix::parse(array.key()).unwrap_or(Prefix::ROOT);
+    let listing = match store.list(prefix, Depth::All, 4 * LOOKED_AT as usize) {
+        Err(StoreError::TooManyEntries { .. }) => return Ok(false),
+        listing => listing.map_err(|source| DataError::Store { store: store.to_string(), source })?,
+    };
+    let chunks = listing.entries.iter().filter(|entry| array.object_index(entry.key.as_str()).is_some());
+    Ok(chunks.count() as u64 == total)
+}
+
+/// Reads the metadata of the copy as its readers will, and compares what they mask with what is masked in the source.
+///
+/// # Errors
+/// [`CopyError::Masks`]; metadata that cannot be read again.
+pub(super) fn verify(source: &Hierarchy, copy: &Hierarchy) -> Result<(), CopyError> {
+    let failed = |error| CopyError::Data(DataError::from(error));
+    let documents: BTreeMap<String, Vec<u8>> =
+        metadata::write(copy, false).map_err(failed)?.into_iter().collect();
+    let options = ReadOptions { nczarr3: copy.format == Format::Nczarr3, ..ReadOptions::default() };
+    let read = metadata::read(&documents, &options).map_err(failed)?;
+    for variable in read.variables() {
+        // An array at the root has the name that it was opened with.
+        let Ok(original) = source.variable(&variable.path) else { continue };
+        let (before, after) = (original.masked_value(source.format), variable.masked_value(read.format));
+        let is_kept = match (&before, &after) {
+            (Some(before), Some(after)) => is_same_number(before, after),
+            (Some(_), None) => false,
+            // It is what missing chunks read as, see `keep`.
+            (None, _) => true,
+        };
+        if !is_kept {
+            let shown =
+                |value: Option<Value>| value.map_or("nothing".to_owned(), |value| format!("{value:?}"));
+            return Err(CopyError::Masks {
+                path: variable.path.clone(),
+                original: shown(before),
+                copied: shown(after),
+            });
+        }
+    }
+    Ok(())
+}
