@@ -33,17 +33,19 @@ mod sample;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::{DataError, Dataset};
+use ncz_nczarr::{DataError, Dataset, Format};
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::ChainSpec;
 
 pub use self::candidates::LeftOut;
+pub use self::choice::WORTH;
 pub use self::front::front;
 pub use self::sample::Sampled;
 
 use self::candidates::Candidates;
 use self::measure::{Checked, Lab, Run};
 use self::sample::Sample;
+use crate::readers::{self, Reader, Unread};
 use crate::verify::with_causes;
 
 /// Timed runs of a chain at most; the fastest counts.
@@ -87,6 +89,9 @@ pub struct BenchReport {
     pub sample: Sampled,
     /// Threads that worked at the same time.
     pub threads: usize,
+    /// The program that most people read the dataset with. Chains that it does not read are measured, and not
+    /// recommended.
+    pub reader: Reader,
     /// The chains that gave back the sample, the best ratio first.
     pub trials: Vec<Trial>,
     /// Those that did not, with the reason: do not use them.
@@ -104,6 +109,8 @@ pub struct Trial {
     pub chain: String,
     /// Whether the variable has it now.
     pub present: bool,
+    /// Why the [reader](BenchReport::reader) of the dataset does not read it; `None`: it does.
+    pub unread: Option<Unread>,
     /// Bytes of the sample as stored.
     pub stored: u64,
     /// Bytes of decoded data that are encoded in a second.
@@ -252,11 +259,13 @@ pub fn bench(
         }
     }
     let sampled = sample.told;
-    let trials = subjects.into_iter().filter_map(|subject| subject.told(&sampled)).collect();
+    let format = dataset.hierarchy().format;
+    let trials = subjects.into_iter().filter_map(|subject| subject.told(&sampled, format)).collect();
     let mut report = BenchReport {
         path: variable.path.clone(),
         sample: sampled,
         threads: pool.threads(),
+        reader: readers::usual(format),
         trials,
         faulty,
         left_out,
@@ -267,7 +276,7 @@ pub fn bench(
 }
 
 impl Subject {
-    fn told(self, sample: &Sampled) -> Option<Trial> {
+    fn told(self, sample: &Sampled, format: Format) -> Option<Trial> {
         let checked = self.checked?;
         let speed = |of: fn(&Run) -> Duration| {
             // The best one: whatever else the machine does makes a run slower and never faster.
@@ -277,6 +286,7 @@ impl Subject {
         Some(Trial {
             encode: speed(|run| run.encode),
             decode: speed(|run| run.decode),
+            unread: readers::unread(&self.chain, format).map(|(_, why)| why),
             chain: self.text,
             present: self.present,
             stored: checked.stored,

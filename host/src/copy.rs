@@ -388,6 +388,27 @@ pub fn copy(
     };
 
     let started = Instant::now();
+    let (variables, elapsed) = match transfer(source, &target, &has, options, progress) {
+        Ok(variables) => (variables, started.elapsed()),
+        Err(error) => {
+            target.discard();
+            return Err(error);
+        }
+    };
+    target.finish()?;
+    let unreadable = lost.into_iter().map(Unread::from).collect();
+    Ok(CopySummary { variables, left_out, unreadable, elapsed })
+}
+
+/// Moves the data of the variables that `has` names, and compares them if that is asked for.
+fn transfer(
+    source: &Dataset,
+    target: &Dataset,
+    has: &dyn Fn(&str) -> bool,
+    options: &CopyOptions,
+    progress: &dyn Progress,
+) -> Result<Vec<VariableSummary>, CopyError> {
+    let selection = &options.selection;
     let resources = Resources {
         memory: options.memory.unwrap_or(shape::MEMORY),
         scratch: options.scratch.as_deref(),
@@ -399,18 +420,14 @@ pub fn copy(
         .filter(|original| has(&original.path) && selection.has_values(&original.path));
     let mut routes = Vec::new();
     for original in wanted {
-        routes.push(AnyRoute::new(source, &target, original, selection.window(original), resources)?);
+        routes.push(AnyRoute::new(source, target, original, selection.window(original), resources)?);
     }
     let mut variables = run(&routes, progress)?;
-    let elapsed = started.elapsed();
     if options.verify {
         verify(&routes, &mut variables, progress)?;
         missing_values::verify(source.hierarchy(), target.hierarchy())?;
     }
-    drop(routes);
-    target.finish()?;
-    let unreadable = lost.into_iter().map(Unread::from).collect();
-    Ok(CopySummary { variables, left_out, unreadable, elapsed })
+    Ok(variables)
 }
 
 /// Moves the data of all variables.

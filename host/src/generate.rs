@@ -189,6 +189,25 @@ pub fn generate<R: Read + Seek>(
     let Plan { hierarchy, chains, .. } = plan;
     let dataset = Dataset::create(target, hierarchy, session, options.consolidated)?;
     progress.begin(Phase::Generate, file.len());
+    let variables = match write_all(file, &dataset, chains, options, progress) {
+        Ok(variables) => variables,
+        Err(error) => {
+            dataset.discard();
+            return Err(error);
+        }
+    };
+    dataset.finish()?;
+    Ok(GenerateSummary { name: file.cdl().name.clone(), variables, elapsed: started.elapsed() })
+}
+
+/// Writes the values of all variables.
+fn write_all<R: Read + Seek>(
+    file: &mut CdlFile<R>,
+    dataset: &Dataset,
+    chains: Vec<String>,
+    options: &GenerateOptions,
+    progress: &dyn Progress,
+) -> Result<Vec<GeneratedVariable>, GenerateError> {
     let mut told = 0;
     let mut variables = Vec::with_capacity(chains.len());
     for (number, chain) in chains.into_iter().enumerate() {
@@ -196,7 +215,7 @@ pub fn generate<R: Read + Seek>(
         let path = variable.path.clone();
         let written = match options.header_only || !variable.has_data() {
             true => write::Stored::default(),
-            false => write::variable(file, number, &dataset, progress, &mut told)?,
+            false => write::variable(file, number, dataset, progress, &mut told)?,
         };
         let write::Stored { decoded, written } = written;
         variables.push(GeneratedVariable {
@@ -207,6 +226,5 @@ pub fn generate<R: Read + Seek>(
             chunks: written.chunks,
         });
     }
-    dataset.finish()?;
-    Ok(GenerateSummary { name: file.cdl().name.clone(), variables, elapsed: started.elapsed() })
+    Ok(variables)
 }

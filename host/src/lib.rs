@@ -9,7 +9,11 @@
 //! - [`generate`](mod@generate): from CDL to a dataset.
 //! - [`place`]: from a path or a URL to an open dataset.
 //! - [`bench`](mod@bench): which codecs suit a variable.
+//! - [`readers`]: which program reads a dataset, and which codecs it lacks.
 //! - [`codec`]: what the author of a plugin sees.
+//!
+//! End every change of a dataset with [`nczarr::Dataset::finish`]: one that is dropped without it loses what was not
+//! flushed, a new one all of it. An event at `error` says so.
 //!
 //! With the feature `builtin` (on by default) the codecs of the folder `plugins/` are part of the program, and no
 //! plugin need be installed for them.
@@ -26,6 +30,7 @@ pub mod bench;
 pub mod copy;
 pub mod generate;
 pub mod place;
+pub mod readers;
 pub mod repair;
 mod trace;
 pub mod verify;

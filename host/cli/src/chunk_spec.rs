@@ -14,11 +14,15 @@ pub(crate) enum ChunkRequest {
         path: String,
         /// The lengths of a chunk.
         lengths: Vec<u64>,
+        /// Whether it was given as a name without any `/`, which a dimension may have too.
+        is_bare: bool,
     },
     /// One chunk for a variable.
     WholeVariable {
         /// Its path.
         path: String,
+        /// As above.
+        is_bare: bool,
     },
     /// One chunk for each variable.
     Whole,
@@ -49,6 +53,29 @@ pub(crate) enum ChunkSpecError {
     Form {
         /// What stands there.
         text: String,
+    },
+    /// Dimensions with the colon of a variable.
+    #[error(
+        "{text:?} has colons, which follow a variable; the chunk length of a dimension follows a slash: {instead}"
+    )]
+    Colons {
+        /// What stands there.
+        text: String,
+        /// The same with slashes.
+        instead: String,
+    },
+    /// A name with a colon that is also that of a dimension, with a length that may be meant for either.
+    #[error(
+        "{name:?} is a dimension, and a colon follows a variable; write {name}/{length} for the dimension{}",
+        if *.is_variable { format!(", or /{name}:{length} for the variable alone") } else { String::new() }
+    )]
+    IsDimension {
+        /// The name.
+        name: String,
+        /// The length given; none for all of it.
+        length: String,
+        /// Whether there is a variable of this name.
+        is_variable: bool,
     },
     /// A length is no number, or zero.
     #[error("the chunk length {text:?} is not a whole number above 0")]
@@ -111,7 +138,14 @@ impl ChunkRequest {
         }
         // The name of a variable ends at a colon; nccopy, too, looks for this form first.
         if let Some((name, lengths)) = escape::rsplit_once(text, ':') {
-            let path = full_path(&escape::unescape(name));
+            let pieces = escape::split(text, ',');
+            if let [_, _, ..] = pieces.as_slice()
+                && let Some(pairs) = pieces.iter().map(|piece| with_slash(piece)).collect::<Option<Vec<_>>>()
+            {
+                return Err(ChunkSpecError::Colons { text: text.to_owned(), instead: pairs.join(",") });
+            }
+            let name = escape::unescape(name);
+            let (path, is_bare) = (full_path(&name), !name.contains('/'));
             if path == "/" {
                 return Err(ChunkSpecError::Form { text: text.to_owned() });
             }
@@ -119,10 +153,10 @@ impl ChunkRequest {
                 return Err(ChunkSpecError::Storage { word: lengths.to_owned(), path, example: "100,200" });
             }
             if lengths.is_empty() {
-                return Ok(Self::WholeVariable { path });
+                return Ok(Self::WholeVariable { path, is_bare });
             }
             let lengths = lengths.split(',').map(length).collect::<Result<_, _>>()?;
-            return Ok(Self::Variable { path, lengths });
+            return Ok(Self::Variable { path, lengths, is_bare });
         }
         let pairs = escape::split(text, ',').into_iter().map(|pair| {
             let form = || ChunkSpecError::Form { text: pair.to_owned() };
@@ -147,13 +181,13 @@ pub(crate) fn decide(
     shape: &Shape<'_>,
 ) -> Result<Option<Vec<u64>>, ChunkSpecError> {
     let named = requests.iter().find_map(|request| match request {
-        ChunkRequest::Variable { path, lengths } if path == shape.path => Some(lengths),
+        ChunkRequest::Variable { path, lengths, .. } if path == shape.path => Some(lengths),
         _ => None,
     });
     if let Some(lengths) = named {
         return fitting(lengths, shape).map(Some);
     }
-    let is_whole = |request: &ChunkRequest| matches!(request, ChunkRequest::WholeVariable { path } if path == shape.path);
+    let is_whole = |request: &ChunkRequest| matches!(request, ChunkRequest::WholeVariable { path, .. } if path == shape.path);
     if requests.iter().any(is_whole) {
         return Ok(Some(shape.whole()).filter(|whole| *whole != shape.chunks));
     }
@@ -179,7 +213,7 @@ pub(crate) fn decide(
 /// It is.
 pub(crate) fn check(requests: &[ChunkRequest]) -> Result<(), ChunkSpecError> {
     let variables = requests.iter().filter_map(|request| match request {
-        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path } => {
+        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path, .. } => {
             Some(format!("variable {path:?}"))
         }
         _ => None,
@@ -209,9 +243,37 @@ pub(crate) fn dimensions(requests: &[ChunkRequest]) -> impl Iterator<Item = (&st
 /// The variables that requests name.
 pub(crate) fn variables(requests: &[ChunkRequest]) -> impl Iterator<Item = &str> {
     requests.iter().filter_map(|request| match request {
-        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path } => Some(path.as_str()),
+        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path, .. } => Some(path.as_str()),
         _ => None,
     })
+}
+
+/// Checks that no dimension is given a length with the colon of a variable, as in `time:12`.
+///
+/// # Errors
+/// One is; with what was given.
+pub(crate) fn check_colons(
+    requests: &[ChunkRequest],
+    is_dimension: impl Fn(&str) -> bool,
+    is_variable: impl Fn(&str) -> bool,
+) -> Result<(), (String, ChunkSpecError)> {
+    for request in requests {
+        let (path, length) = match request {
+            ChunkRequest::Variable { path, lengths, is_bare: true } => match lengths.as_slice() {
+                [length] => (path, length.to_string()),
+                _ => continue,
+            },
+            ChunkRequest::WholeVariable { path, is_bare: true } => (path, String::new()),
+            _ => continue,
+        };
+        let name = path.trim_start_matches('/');
+        if is_dimension(name) {
+            let is_variable = is_variable(path);
+            let given = format!("{name}:{length}");
+            return Err((given, ChunkSpecError::IsDimension { name: name.to_owned(), length, is_variable }));
+        }
+    }
+    Ok(())
 }
 
 impl Shape<'_> {
@@ -234,6 +296,12 @@ fn fitting(lengths: &[u64], shape: &Shape<'_>) -> Result<Vec<u64>, ChunkSpecErro
         }
     }
     Ok(lengths.to_vec())
+}
+
+/// `lat/100` for `lat:100`.
+fn with_slash(piece: &str) -> Option<String> {
+    let (name, len) = escape::rsplit_once(piece, ':')?;
+    length(len).is_ok().then(|| format!("{name}/{len}"))
 }
 
 fn length(text: &str) -> Result<u64, ChunkSpecError> {
@@ -287,6 +355,26 @@ mod tests {
     }
 
     #[test]
+    fn a_dimension_with_the_colon_of_a_variable_is_an_error_that_shows_the_right_form() {
+        let refused = |text: &str| {
+            let request = [ChunkRequest::parse(text).unwrap()];
+            let is_dimension = |name: &str| ["time", "lat"].contains(&name);
+            let checked = check_colons(&request, is_dimension, |path| path == "/time");
+            checked.map_err(|(given, error)| {
+                assert_eq!(given, text);
+                error.to_string()
+            })
+        };
+        let both = "\"time\" is a dimension, and a colon follows a variable; write time/12 for the dimension, or \
+                    /time:12 for the variable alone";
+        assert_eq!(refused("time:12"), Err(both.to_owned()));
+        assert!(refused("lat:").unwrap_err().ends_with("write lat/ for the dimension"));
+        for text in ["/time:12", "time:1,2", "g/t:1", "time/12"] {
+            assert_eq!(refused(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused() {
         for text in ["", "time", "time/0", "time/x", "t:1,,2", "t:0", ":1", "t:contiguous", "a/1,b"] {
             assert!(ChunkRequest::parse(text).is_err(), "{text:?} was accepted");
@@ -295,6 +383,8 @@ mod tests {
             let request = [ChunkRequest::parse(text).unwrap()];
             assert!(decide(&request, &shape()).is_err(), "{text:?} was accepted");
         }
+        let colons = ChunkRequest::parse("time:1,lat:100").unwrap_err().to_string();
+        assert!(colons.ends_with("follows a slash: time/1,lat/100"), "{colons}");
         let twice = [ChunkRequest::parse("time/1,time/2").unwrap()];
         assert!(check(&twice).is_err());
     }

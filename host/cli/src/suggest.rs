@@ -11,7 +11,7 @@ pub(crate) fn known<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     if names.is_empty() {
         return "there are none at all".to_owned();
     }
-    let mut text = match closest(name, names.iter().copied()) {
+    let mut text = match close_to(name, &names) {
         Some(close) => format!("did you mean {close:?}? known: "),
         None => "known: ".to_owned(),
     };
@@ -22,6 +22,17 @@ pub(crate) fn known<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     text
 }
 
+/// The closest of some paths. A name without a group may be that of one in any group.
+fn close_to<'a>(name: &str, paths: &[&'a str]) -> Option<&'a str> {
+    let name = name.trim_start_matches('/');
+    let as_named = |path: &'a str| match name.contains('/') {
+        true => path.trim_start_matches('/'),
+        false => path.rsplit('/').next().unwrap_or(path),
+    };
+    let close = closest(name, paths.iter().map(|path| as_named(path)))?;
+    paths.iter().copied().find(|path| as_named(path) == close)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,9 +40,16 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_recognised() {
         let names = ["/time", "/air_temperature", "/model/salinity"];
-        assert_eq!(closest("/air_temprature", names), Some("/air_temperature"));
-        assert_eq!(closest("/Time", names), Some("/time"));
-        assert_eq!(closest("/zzz", names), None);
+        for (name, close) in [
+            ("/air_temprature", Some("/air_temperature")),
+            ("/Time", Some("/time")),
+            ("tme", Some("/time")),
+            ("salinty", Some("/model/salinity")),
+            ("modl/salinty", Some("/model/salinity")),
+            ("/zzz", None),
+        ] {
+            assert_eq!(close_to(name, &names), close, "{name}");
+        }
         assert_eq!(known("/zzz", names), "known: /time, /air_temperature, /model/salinity");
         assert_eq!(known("x", []), "there are none at all");
     }

@@ -172,7 +172,7 @@ fn without_netcdf(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
 }
 
 /// The first of some names, and how many there are besides.
-fn some_of(names: &[String]) -> String {
+pub(crate) fn some_of(names: &[String]) -> String {
     let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(SHOWN) {
         0 => shown,

@@ -63,12 +63,19 @@ pub enum ShuffleReading {
 /// [`array`](Self::array) gives the data of a variable as they are. What makes variables longer or changes
 /// metadata goes through the dataset and takes it `&mut`: [`write`](Self::write), [`append`](Self::append),
 /// [`resize`](Self::resize), [`change`](Self::change).
+///
+/// End every change with [`finish`](Self::finish). A dataset that is dropped without it loses what was not
+/// [flushed](Self::flush), and a new one is lost whole; an event at `error` (target `ncz_nczarr`) says so. To give
+/// changes up on purpose, call [`discard`](Self::discard).
 #[derive(Debug)]
+#[must_use = "changes are lost without `finish`"]
 pub struct Dataset {
     store: Arc<dyn Store>,
     hierarchy: Hierarchy,
     session: Session,
     pending: Pending,
+    /// The store shows what was written when it is published, and that was not done yet.
+    unpublished: bool,
 }
 
 impl Session {
@@ -140,7 +147,7 @@ impl Dataset {
         let doubtful = doubtful_byte_orders(&hierarchy);
         hierarchy.warnings.extend(doubtful);
         documents.done(&*store, &hierarchy);
-        Ok(Self { store, hierarchy, session, pending: Pending::default() })
+        Ok(Self { store, hierarchy, session, pending: Pending::default(), unpublished: false })
     }
 
     /// Starts a new dataset: writes the metadata of `hierarchy`, whose variables have their codecs
@@ -155,9 +162,7 @@ impl Dataset {
         session: Session,
         consolidated: bool,
     ) -> Result<Self, DataError> {
-        let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
-        dataset.begin(consolidated, false)?;
-        Ok(dataset)
+        Self::start(store, hierarchy, session, consolidated, false)
     }
 
     /// Goes on with a new dataset that was not [finished](Self::finish): as [`create`](Self::create), but what is in
@@ -171,22 +176,47 @@ impl Dataset {
         session: Session,
         consolidated: bool,
     ) -> Result<Self, DataError> {
-        let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
-        dataset.begin(consolidated, true)?;
-        Ok(dataset)
+        Self::start(store, hierarchy, session, consolidated, true)
+    }
+
+    fn start(
+        store: Arc<dyn Store>,
+        hierarchy: Hierarchy,
+        session: Session,
+        consolidated: bool,
+        resumes: bool,
+    ) -> Result<Self, DataError> {
+        let unpublished = store.capabilities().atomic_publish;
+        let mut dataset = Self { store, hierarchy, session, pending: Pending::default(), unpublished };
+        match dataset.begin(consolidated, resumes) {
+            Ok(()) => Ok(dataset),
+            Err(error) => {
+                dataset.discard();
+                Err(error)
+            }
+        }
     }
 
     /// Makes what was written durable ([`flush`](Self::flush)), and a new dataset visible. A dataset that is
-    /// dropped without it keeps its old lengths; a new one is none.
+    /// dropped without it keeps its old lengths; a new one does not come to be.
     ///
     /// # Errors
     /// As [`flush`](Self::flush); a new dataset is not visible then.
     pub fn finish(mut self) -> Result<(), DataError> {
         let start = Instant::now();
-        self.flush()?;
-        self.store.publish().map_err(|source| self.store_error(source))?;
-        trace::finished(&*self.store, &self.hierarchy, start.elapsed());
-        Ok(())
+        let published = self
+            .flush()
+            .and_then(|()| self.store.publish().map_err(|source| self.store_error(source)))
+            .inspect(|()| trace::finished(&*self.store, &self.hierarchy, start.elapsed()));
+        self.discard();
+        published
+    }
+
+    /// Gives up what was not [flushed](Self::flush), without the event that a dataset otherwise leaves when it is
+    /// dropped with changes. A new dataset does not come to be.
+    pub fn discard(mut self) {
+        self.pending = Pending::default();
+        self.unpublished = false;
     }
 
     /// Groups, dimensions, variables and attributes.
@@ -311,6 +341,14 @@ impl Dataset {
 
     fn store_error(&self, source: StoreError) -> DataError {
         DataError::Store { store: self.store.to_string(), source }
+    }
+}
+
+impl Drop for Dataset {
+    fn drop(&mut self) {
+        if self.unpublished || self.pending.is_unsaved() {
+            trace::dropped(&*self.store);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
-use tracing::{debug, info};
+use tracing::{debug, error, info};
 
 use crate::error::SourceError;
 use crate::metadata::{Documents, EachDocument};
@@ -25,6 +25,14 @@ pub(crate) fn finished(store: &dyn Store, hierarchy: &Hierarchy, took: Duration)
     info!(
         target: "ncz_nczarr", place = %store, format = ?hierarchy.format, variables = hierarchy.variables().count(),
         ?took, "dataset finished"
+    );
+}
+
+/// A dataset went away with changes.
+pub(crate) fn dropped(store: &dyn Store) {
+    error!(
+        target: "ncz_nczarr", place = %store,
+        "dataset dropped without finish(): changes that were not flushed, and all of a new dataset, are lost"
     );
 }
 

@@ -10,11 +10,13 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use ncz_codec::config::unknown_key;
 use ncz_codec::{
     BoundStage, CodecConfig, CodecError, CodecInfo, Dialect, Env, ErrorKind, Repr, Scratch, Size,
 };
 use serde_json::Value;
 
+use crate::known::closest;
 use crate::spec::{SpecError, format_spec_text, stored_codec_json};
 
 /// The most bytes that a decoded chunk may have: 4 GiB.
@@ -33,7 +35,7 @@ pub struct Stage {
     pub config: Arc<dyn CodecConfig>,
     /// Where the codec comes from, for messages: `built-in`, or a library's path and face.
     pub origin: String,
-    /// Remarks from reading the configuration, e.g. an ignored key.
+    /// Notes from reading the configuration: what is odd, and after a semicolon what is made of it.
     pub notes: Vec<String>,
 }
 
@@ -42,6 +44,30 @@ impl Stage {
     /// ([`generic`](crate::spec::generic)).
     pub fn is_by_number(&self) -> bool {
         self.info.numcodecs.first().is_some_and(|name| name == crate::spec::generic::NAME)
+    }
+
+    /// What is wrong with the configuration if a user asked for it.
+    pub fn fault(&self) -> Option<String> {
+        self.notes.first().map(|note| fault(note, &*self.config))
+    }
+}
+
+/// A note on a configuration as the error of one that a user asked for: what is odd about it and the way out, without
+/// what is made of it elsewhere.
+pub fn fault(note: &str, config: &dyn CodecConfig) -> String {
+    let made_of_it = |end: &str| end.ends_with(" is used") || end.ends_with(" is ignored");
+    match unknown_key(note) {
+        Some(key) => {
+            let known = config.to_json(Dialect::Numcodecs).unwrap_or_default();
+            match closest(key, known.keys().map(String::as_str)) {
+                Some(close) => format!("unknown key \"{key}\"; did you mean {close:?}?"),
+                None => format!("unknown key \"{key}\"; correct the configuration"),
+            }
+        }
+        None => {
+            let (what, _) = note.rsplit_once("; ").filter(|(_, end)| made_of_it(end)).unwrap_or((note, ""));
+            format!("{what}; correct the configuration")
+        }
     }
 }
 

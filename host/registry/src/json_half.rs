@@ -66,7 +66,7 @@ pub(crate) trait HalfConfig: fmt::Debug + Send + Sync {
 /// A note if `key` has a value: the filter has no such parameter.
 fn note_ignored(reader: &mut ConfigReader<'_>, key: &'static str, notes: &mut Vec<String>) {
     if reader.raw(key).is_some() {
-        notes.push(format!("key {key:?} is ignored: the HDF5 filter has no such parameter"));
+        notes.push(format!("the HDF5 filter has no parameter {key:?}; it is ignored"));
     }
 }
 

@@ -1,8 +1,10 @@
 //! What is known of filters and where they come from, for messages only: nothing here is loaded.
 
 mod places;
+mod readers;
 
 pub use places::{Elsewhere, Surroundings};
+pub use readers::{Reader, Unread};
 
 use crate::spec::NUMCODECS_PREFIX;
 

@@ -200,7 +200,9 @@ fn parse_numcodecs_in_v3(
         return Err(CodecError::config(key, text));
     }
     if !known::is_in_zarr_python(name) {
-        notes.push(format!("zarr-python knows no codec {name:?}; other readers of Zarr v3 may not either"));
+        notes.push(format!(
+            "zarr-python knows no codec {name:?}, and other readers of Zarr v3 may not either"
+        ));
     }
     Ok(parsed)
 }

@@ -229,7 +229,7 @@ impl Known {
                 continue;
             }
             if shuffles.bytes {
-                texts.push((slowness, before(&["shuffle", r#"{"id":"shuffle","elementsize":0}"#], text)));
+                texts.push((slowness, before(&["shuffle", r#"{"id":"shuffle"}"#], text)));
             }
             if shuffles.bits && !text.starts_with('{') {
                 texts.push((slowness, format!("32008,0,0|{text}")));
@@ -247,7 +247,7 @@ fn by_default(codec: &CodecReport, shuffles: &Shuffles) -> Vec<(u8, String)> {
     };
     let mut texts = vec![(UNKNOWN, text.clone())];
     if shuffles.bytes {
-        texts.push((UNKNOWN, before(&["shuffle", r#"{"id":"shuffle","elementsize":0}"#], &text)));
+        texts.push((UNKNOWN, before(&["shuffle", r#"{"id":"shuffle"}"#], &text)));
     }
     texts
 }

@@ -2,27 +2,37 @@
 
 use super::{BenchReport, Trial};
 
-/// What a chain must save to be worth its name: one byte of a hundred.
-const WORTH: f64 = 1.01;
+/// The ratio that a chain must reach to be recommended: below it the time to decode costs more than the bytes.
+pub const WORTH: f64 = 1.05;
 
 impl BenchReport {
-    /// The chain with the fewest stored bytes; of equal ones that with the fastest decoding. `None` if none was sound.
+    /// The chains that the [reader](Self::reader) of the dataset reads and that make the sample [`WORTH`] times smaller.
+    /// Where there are none, no codec helps, and nothing is recommended.
+    #[must_use]
+    pub fn recommendable(&self) -> Vec<&Trial> {
+        let is_worth = |trial: &&Trial| trial.unread.is_none() && trial.ratio(&self.sample) >= WORTH;
+        self.trials.iter().filter(is_worth).collect()
+    }
+
+    /// The [recommendable](Self::recommendable) chain with the fewest stored bytes; of equal ones that with the fastest
+    /// decoding.
     #[must_use]
     pub fn best_ratio(&self) -> Option<&Trial> {
-        self.trials.iter().min_by(|a, b| a.stored.cmp(&b.stored).then(b.decode.total_cmp(&a.decode)))
+        let trials = self.recommendable();
+        trials.into_iter().min_by(|a, b| a.stored.cmp(&b.stored).then(b.decode.total_cmp(&a.decode)))
     }
 
-    /// The chain that decodes fastest, of those that save something; if none does, of all.
+    /// The [recommendable](Self::recommendable) chain that decodes fastest.
     #[must_use]
     pub fn fastest_decode(&self) -> Option<&Trial> {
-        self.worthy().into_iter().max_by(|a, b| a.decode.total_cmp(&b.decode))
+        self.recommendable().into_iter().max_by(|a, b| a.decode.total_cmp(&b.decode))
     }
 
-    /// The chain that is nearest to the best ratio, the fastest encoding and the fastest decoding at the same time,
-    /// each on a logarithmic scale from the worst to the best; of those that save something, if any does.
+    /// The [recommendable](Self::recommendable) chain that is nearest to the best ratio, the fastest encoding and the
+    /// fastest decoding at the same time, each on a logarithmic scale from the worst to the best.
     #[must_use]
     pub fn balanced(&self) -> Option<&Trial> {
-        let trials = self.worthy();
+        let trials = self.recommendable();
         let scale = |value: fn(&Self, &Trial) -> f64| {
             let logs = trials.iter().map(|trial| value(self, trial).ln());
             let (low, high) = logs
@@ -39,11 +49,5 @@ impl BenchReport {
             [ratio(trial), encode(trial), decode(trial)].iter().map(|short| short * short).sum::<f64>()
         };
         trials.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
-    }
-
-    fn worthy(&self) -> Vec<&Trial> {
-        let saves = |trial: &&Trial| trial.ratio(&self.sample) >= WORTH;
-        let saving: Vec<&Trial> = self.trials.iter().filter(saves).collect();
-        if saving.is_empty() { self.trials.iter().collect() } else { saving }
     }
 }

@@ -69,7 +69,7 @@ pub fn append(
     let variables = match plan.write(source, &mut target, options, progress) {
         Ok(variables) => variables,
         Err(error) => {
-            drop(target);
+            target.discard();
             let read = ReadOptions { pure: is_pure, ..ReadOptions::default() };
             // What stands behind the end is seen by nobody; that it cannot be removed now harms nobody either.
             let _ = Dataset::open(store, session, &read).and_then(|mut target| plan.grow(&mut target));

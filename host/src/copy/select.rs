@@ -68,6 +68,27 @@ impl Selection {
             && self.groups.as_ref().is_none_or(|paths| paths.contains(group))
     }
 
+    /// What the copy has of a hierarchy, and the warnings that are about it: what a user is told of a copy concerns
+    /// nothing else. What cannot be read is not part of it.
+    #[must_use]
+    pub fn selected(&self, hierarchy: &Hierarchy) -> Hierarchy {
+        let mut selected = hierarchy.clone();
+        self.prune(&mut selected, &[]);
+        let left_out: Vec<(&str, &str)> =
+            (hierarchy.variables().filter(|variable| !self.has(&variable.path)))
+                .map(|variable| (variable.path.as_str(), variable.key.as_str()))
+                .collect();
+        selected.warnings.retain(|warning| {
+            let is_of = |&(path, key): &(&str, &str)| {
+                warning.at == path
+                    || !key.is_empty()
+                        && warning.at.strip_prefix(key).is_some_and(|document| document.starts_with('/'))
+            };
+            !left_out.iter().any(is_of)
+        });
+        selected
+    }
+
     /// Whether the values of a variable that the copy has are copied.
     pub(super) fn has_values(&self, path: &str) -> bool {
         self.values.as_ref().is_none_or(|paths| paths.contains(path))

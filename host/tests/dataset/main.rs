@@ -35,6 +35,8 @@ mod growing;
 mod changing;
 // Programs stop in the midst of it.
 mod crash;
+// A dataset that is dropped with changes says so.
+mod dropped;
 // The filter functions of netCDF.
 mod filters;
 // Values quantized as they are written.

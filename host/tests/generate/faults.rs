@@ -99,7 +99,7 @@ fn chains_that_contradict_each_other_are_refused() {
     fails(&of("_DeflateLevel = 6"), &["_Codecs and its _DeflateLevel do not say the same"]);
     fails(&of("_Shuffle = \"true\""), &["_Codecs and its _Shuffle"]);
     fails(&of("_Filter = \"307,9\""), &["_Codecs and its _Filter"]);
-    made(&of("_DeflateLevel = 5"));
+    drop(made(&of("_DeflateLevel = 5")));
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Codec for Blosc {
         let blocksize = reader.integer("blocksize", 0, 0..=i64::from(i32::MAX))? as u32;
         reader.finish(notes)?;
         if dialect == Dialect::ZarrV3 && shuffle != Shuffle::None && typesize.is_none() {
-            notes.push("typesize is missing, that of the elements is taken".into());
+            notes.push("typesize is missing; that of the elements is used".into());
         }
         Ok(Self { cname, clevel, shuffle, blocksize, typesize, words: WORDS })
     }
@@ -336,7 +336,7 @@ impl Shuffle {
 fn shuffle_number(reader: &mut ConfigReader<'_>, notes: &mut Vec<String>) -> Result<Shuffle> {
     let number = reader.integer("shuffle", 1, -1..=i64::from(u32::MAX))?;
     if number == i64::from(u32::MAX) {
-        notes.push(format!("shuffle {number} is taken as -1, whose unsigned word it is"));
+        notes.push(format!("shuffle {number} is -1 as an unsigned word; -1 is used"));
     }
     Shuffle::numbered(number as u32)
         .map_err(|_| CodecError::config("shuffle", format!("{number} is not within -1 to 2")))

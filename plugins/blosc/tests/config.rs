@@ -78,7 +78,7 @@ fn nczarr_gets_seven_words_and_the_true_element_size() {
 fn automatic_shuffle_of_netcdf_and_stray_sizes_are_understood_in_v2() {
     let (blosc, notes) = parse(Dialect::Numcodecs, json!({"shuffle": 4294967295_u32, "typesize": 4}));
     assert_eq!(blosc.unwrap().shuffle, Shuffle::Auto);
-    assert_eq!(notes, ["shuffle 4294967295 is taken as -1, whose unsigned word it is"]);
+    assert_eq!(notes, ["shuffle 4294967295 is -1 as an unsigned word; -1 is used"]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn zarr_v3_has_a_schema_of_its_own() {
     assert_eq!(Value::Object(blosc.to_json(Dialect::ZarrV3).unwrap()), json);
     assert!(notes.is_empty());
     let (blosc, notes) = parse(Dialect::ZarrV3, json!({"cname": "lz4", "clevel": 5, "shuffle": "shuffle"}));
-    assert_eq!(notes, ["typesize is missing, that of the elements is taken"]);
+    assert_eq!(notes, ["typesize is missing; that of the elements is used"]);
     let env = env(Kind::Float, 8, Container::ZarrV3);
     let stored = blosc.unwrap().bind(&env.chunk(), &env).unwrap().stored;
     assert_eq!(

@@ -46,7 +46,7 @@ impl Codec for Gzip {
             Dialect::Numcodecs => reader.integer("level", 1, -1..=9)?,
             Dialect::ZarrV3 => {
                 if reader.raw("level").is_none() {
-                    notes.push(format!("level is missing, {V3_DEFAULT} is taken; tensorstore refuses this"));
+                    notes.push(format!("level is missing, which tensorstore refuses; {V3_DEFAULT} is used"));
                 }
                 reader.integer("level", V3_DEFAULT, 0..=9)?
             }

@@ -20,7 +20,7 @@ fn missing_and_negative_levels_mean_what_others_take_them_for() {
     };
     let mut notes = Vec::new();
     assert_eq!(v3(json!({}), &mut notes), Ok(Gzip { level: 5 }));
-    assert_eq!(notes, ["level is missing, 5 is taken; tensorstore refuses this"]);
+    assert_eq!(notes, ["level is missing, which tensorstore refuses; 5 is used"]);
     // zarr-python and tensorstore refuse all of these too.
     for config in
         [json!({"level": -1}), json!({"level": 10}), json!({"level": "5"}), json!({"level": 5, "id": "gzip"})]

@@ -37,7 +37,7 @@ impl Codec for Lz4H5 {
         known_in(dialect)?;
         let mut reader = ConfigReader::new(dialect, config);
         if reader.raw("level").is_some() {
-            notes.push("key \"level\" is ignored: the HDF5 filter has no such parameter".into());
+            notes.push("the HDF5 filter has no parameter \"level\"; it is ignored".into());
         }
         let given = reader.raw("blocksize").is_some();
         let block = reader.integer("blocksize", 1, 1..=INPUT_MAX as i64)? as u32;

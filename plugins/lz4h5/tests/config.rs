@@ -22,7 +22,7 @@ fn the_json_of_imagecodecs_is_read_and_written() {
     assert_eq!(Value::Object(lz4.to_json(Dialect::Numcodecs).unwrap()), config);
     assert!(notes.is_empty(), "{notes:?}");
     assert_eq!(parse(json!({"level": 3}), &mut notes), Ok(Lz4H5::default()));
-    assert_eq!(notes, ["key \"level\" is ignored: the HDF5 filter has no such parameter"]);
+    assert_eq!(notes, ["the HDF5 filter has no parameter \"level\"; it is ignored"]);
 }
 
 #[test]

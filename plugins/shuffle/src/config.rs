@@ -43,7 +43,9 @@ impl Codec for Shuffle {
         reader.finish(notes)?;
         match dialect {
             Dialect::Numcodecs if size == 0 => {
-                notes.push("elementsize 0 is taken as the size of the elements, as netcdf-c means it".into());
+                notes.push(
+                    "elementsize 0 means the size of the elements to netcdf-c only; that size is used".into(),
+                );
             }
             Dialect::ZarrV3 if given && size == 0 => {
                 return Err(CodecError::config(

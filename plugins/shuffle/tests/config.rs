@@ -34,7 +34,7 @@ fn a_missing_size_is_four_and_zero_is_the_size_of_the_elements() {
     assert_eq!(parse(json!({})), (Ok(given(4)), vec![]));
     let (shuffle, notes) = parse(json!({"elementsize": 0}));
     assert_eq!(shuffle, Ok(Shuffle { elementsize: None }));
-    assert_eq!(notes, ["elementsize 0 is taken as the size of the elements, as netcdf-c means it"]);
+    assert_eq!(notes, ["elementsize 0 means the size of the elements to netcdf-c only; that size is used"]);
     assert_eq!(Shuffle::from_params(&[]), Ok(Shuffle { elementsize: None }));
     assert_eq!(Shuffle::from_params(&[0]), Ok(Shuffle { elementsize: None }));
 }

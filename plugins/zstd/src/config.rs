@@ -53,10 +53,10 @@ impl Codec for Zstd {
         reader.finish(notes)?;
         let signed = level as u32 as i32;
         if i64::from(signed) != level {
-            notes.push(format!("level {level} is taken as {signed}, whose unsigned word it is"));
+            notes.push(format!("level {level} is {signed} as an unsigned word; {signed} is used"));
         }
         if !LEVELS.contains(&i64::from(signed)) {
-            notes.push(format!("level {signed} is not within -131072 to 22, the nearest of these is taken"));
+            notes.push(format!("level {signed} is not within -131072 to 22; the nearest of these is used"));
         }
         Ok(Self { level: signed, checksum })
     }

@@ -34,7 +34,7 @@ fn missing_keys_take_the_default_of_whoever_wrote_them() {
 fn the_unsigned_word_of_a_negative_level_is_understood_in_v2() {
     let (zstd, notes) = parse(Dialect::Numcodecs, json!({"level": 4294967291_u32}));
     assert_eq!(zstd, Ok(Zstd { level: -5, checksum: false }));
-    assert_eq!(notes, ["level 4294967291 is taken as -5, whose unsigned word it is"]);
+    assert_eq!(notes, ["level 4294967291 is -5 as an unsigned word; -5 is used"]);
     assert_eq!(
         refusal(Dialect::ZarrV3, json!({"level": 4294967291_u32})),
         r#"configuration key "level" is not usable: 4294967291 is not within -131072 to 22"#
@@ -44,7 +44,7 @@ fn the_unsigned_word_of_a_negative_level_is_understood_in_v2() {
 #[test]
 fn a_level_beyond_the_library_does_not_make_data_unreadable() {
     let (zstd, notes) = parse(Dialect::Numcodecs, json!({"level": 100}));
-    assert_eq!(notes, ["level 100 is not within -131072 to 22, the nearest of these is taken"]);
+    assert_eq!(notes, ["level 100 is not within -131072 to 22; the nearest of these is used"]);
     let env = env(Container::ZarrV2);
     assert_eq!(zstd.unwrap().bind(&env.chunk(), &env).unwrap().stored.level, 22);
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use ncz_codec::Dialect;
 use ncz_registry::Registry;
+use ncz_registry::known::Reader;
 
 /// The columns that are compared: name, HDF5 id, numcodecs, Zarr v3, lossy, checksum.
 const COMPARED: usize = 6;
@@ -27,6 +28,9 @@ fn rows(text: &str, heading: &str) -> BTreeMap<String, Vec<String>> {
 fn names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
+
+/// What the table says of codecs that zarr-python has in both versions.
+const BOTH: &str = "numcodecs, zarr-python v2 and v3";
 
 #[test]
 fn the_table_of_codecs_says_what_the_codecs_say() {
@@ -53,6 +57,18 @@ fn the_table_of_codecs_says_what_the_codecs_say() {
         let found = rows.remove(&expected[0]).unwrap_or_default();
         if found.get(..COMPARED) != Some(&expected[..]) {
             wrong.push(format!("wanted: | {} |\nfound:  | {} |", expected.join(" | "), found.join(" | ")));
+        }
+        // Who reads it is one table in the registry, by which `ncz bench` recommends and `ncz copy` notes.
+        let readers = found.last().map_or("", String::as_str);
+        for (reader, texts) in [
+            (Reader::NetcdfC, &["netcdf-c"][..]),
+            (Reader::ZarrPython(Dialect::Numcodecs), &["numcodecs, zarr-python v2", BOTH]),
+            (Reader::ZarrPython(Dialect::ZarrV3), &[BOTH]),
+        ] {
+            let unread = reader.unread(entry.info());
+            if unread.is_none() != readers.split("; ").any(|one| texts.contains(&one)) {
+                wrong.push(format!("{}: {reader:?} is {unread:?}; read by: {readers}", expected[0]));
+            }
         }
     }
     let strangers = rows.keys().map(|name| format!("{name} is no codec of the plugins here"));

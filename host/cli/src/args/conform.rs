@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::TEMPLATE;
 
-/// Tell whether codec plugins are fit; starts the program ncz-conform, whose options these are.
+/// Check codec plugins for conformance; starts the program ncz-conform, whose options these are.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,

@@ -60,7 +60,8 @@ pub(crate) struct Copy {
     /// Shuffle before deflating (as nccopy, with -d)
     #[arg(short, long, help_heading = "Codecs", requires = "deflate")]
     pub(crate) shuffle: bool,
-    /// Chunk lengths: DIM/LEN,DIM/LEN, VARIABLE:LEN,LEN, or / for one chunk (as nccopy; repeatable)
+    /// Chunk lengths: DIM/LEN,DIM/LEN, VARIABLE:LEN,LEN, or / for one chunk (as nccopy; repeatable). NAME:LEN is refused
+    /// if NAME is also a dimension; write /NAME:LEN for the variable
     #[arg(short, long = "chunks", value_name = "SPEC", help_heading = "Layout")]
     pub(crate) chunks: Vec<String>,
     /// Make unlimited dimensions fixed (as nccopy)
@@ -105,8 +106,8 @@ pub(crate) struct Copy {
     /// Replace the target if it is a dataset. On this machine it changes in one step; in S3 the copy is made beside it and moved in
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Read the copy back and compare it with the source. Values that a lossy codec changed have to be those that it
-    /// makes of the source once more, whatever codecs stand behind it; a fault of its own that it repeats is not found
+    /// Read the copy back and compare it with the source. For lossy codecs, re-encode the source and require identical
+    /// results; a fault that such a codec repeats is not found
     #[arg(long)]
     pub(crate) verify: bool,
     /// Threads to work with; all cores unless given

@@ -12,7 +12,7 @@ pub(crate) struct IsolateOptions {
     /// Run plugins of others in processes of their own: a crash or a hang is an error then
     #[arg(long, global = true)]
     isolate: bool,
-    /// Run only this plugin so: a file name, a path or an HDF5 filter id (repeatable)
+    /// Isolate only this plugin: a file name, a path or an HDF5 filter id (repeatable)
     #[arg(long, global = true, value_name = "WHICH", conflicts_with = "isolate")]
     isolate_only: Vec<Selected>,
     /// The most processes for one plugin [default: one for each processor]

@@ -7,7 +7,7 @@ use super::{ShuffleSize, TEMPLATE, Verbosity};
 
 /// Check a dataset: decode every chunk, and look for metadata that other programs misread.
 ///
-/// Errors are lost or unreadable data, warnings are read otherwise by other programs; both end with exit code 1.
+/// Errors mean lost or unreadable data; warnings mean that other programs read it differently. Both end with exit code 1.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,

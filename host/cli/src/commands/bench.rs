@@ -12,6 +12,7 @@ use std::sync::Arc;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use ncz::bench::{BenchError, BenchOptions, bench};
 use ncz::registry::Registry;
+use ncz::registry::chain::Stage;
 use ncz::registry::spec::ChainSpec;
 
 use self::told::Told;
@@ -33,11 +34,17 @@ pub(crate) fn run(
     style: Style,
     talk: Talk,
 ) -> Result<Exit, CliError> {
-    let also = options.also.iter().map(|text| {
-        ChainSpec::parse(text)
-            .map_err(|source| CliError::CodecText { text: text.clone(), source: Box::new(source) })
-    });
-    let also = also.collect::<Result<_, _>>()?;
+    let mut also = Vec::new();
+    for text in &options.also {
+        let wrong = |source| CliError::CodecText { text: text.clone(), source: Box::new(source) };
+        let spec = ChainSpec::parse(text).map_err(wrong)?;
+        // A codec that is not found is listed among what was not tried.
+        let stages = spec.resolve(&registry).unwrap_or_default();
+        if let Some(fault) = stages.iter().find_map(Stage::fault) {
+            return Err(CliError::Usage(format!("--also {text}: {fault}")));
+        }
+        also.push(spec);
+    }
     let place = Place::parse(&options.dataset)?;
     let dataset = open(&place, session(registry, Some(options.threads), options.shuffle_size)?)?;
     let path = full_path(&options.variable);

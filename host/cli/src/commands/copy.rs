@@ -57,15 +57,16 @@ pub(crate) fn run(
     target.check_new().map_err(|source| cannot_write(&target, source))?;
 
     let dataset = open(&source, session(registry, options.threads, options.shuffle_size)?)?;
-    for warning in &dataset.hierarchy().warnings {
-        talk.warn(&warning.to_string());
-    }
     let mut wanted = Target::of(&target.mode, options.format, dataset.hierarchy().format)?;
     wanted.consolidated |= options.consolidated;
     let selection = select::selection(options, dataset.hierarchy(), &source)?;
+    let selected = selection.selected(dataset.hierarchy());
+    for warning in &selected.warnings {
+        talk.warn(&warning.to_string());
+    }
     let rules = options.nccopy.as_ref();
     let mut plan = Plan::make(&requests, &dataset, &source, wanted.format, &selection, rules)?;
-    plan.notes.extend(wanted.changes(dataset.hierarchy()));
+    plan.notes.extend(wanted.changes(&selected));
     for note in &plan.notes {
         talk.note(note);
     }

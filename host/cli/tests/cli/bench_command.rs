@@ -30,6 +30,88 @@ fn the_command_that_it_names_stores_what_it_says() {
     assert_eq!(report["sample"]["existing_objects"], report["sample"]["chunks"]);
 }
 
+/// The report of `air_temperature` of a copy of the ocean in this format.
+fn report_of(folder: &std::path::Path, format: &str) -> serde_json::Value {
+    let target = folder.join(format);
+    ncz(["copy".as_ref(), ocean().as_os_str(), target.as_os_str(), "--format".as_ref(), format.as_ref()])
+        .ends(0);
+    ncz([
+        "bench".as_ref(),
+        target.as_os_str(),
+        "air_temperature".as_ref(),
+        "--time".as_ref(),
+        "2".as_ref(),
+        "--json".as_ref(),
+    ])
+    .ends(0)
+    .json()
+}
+
+#[test]
+fn only_chains_that_the_datasets_readers_have_are_recommended_and_the_others_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, reader, lacks, has) in [
+        ("nczarr", "netcdf-c", r#"{"id":"gzip"#, "szip,32,32"),
+        ("zarr", "zarr-python", "szip,32,32", "gzip,6"),
+        ("zarr3", "zarr-python", "szip,32,32", "gzip,6"),
+    ] {
+        let report = report_of(folder.path(), format);
+        assert_eq!(report["reader"], reader);
+        let chains = report["chains"].as_array().unwrap();
+        let trial = |chain: &serde_json::Value| chains.iter().find(|one| one["chain"] == *chain).unwrap();
+        let unread = |start: &str| {
+            let found = chains.iter().find(|one| one["chain"].as_str().unwrap().starts_with(start));
+            found.map(|one| one["unread"].clone())
+        };
+        assert_eq!(unread("32008,0,2"), Some("only ncz reads it".into()), "{format}");
+        assert_eq!(unread(has), Some(serde_json::Value::Null), "{format}");
+        if let Some(why) = unread(lacks) {
+            assert_eq!(why, format!("{reader} does not read it"), "{format}");
+        }
+        let choices = report["choices"].as_array().unwrap();
+        assert_eq!(choices.len(), 3, "{choices:?}");
+        for choice in choices {
+            let trial = trial(&choice["chain"]);
+            assert!(trial["unread"].is_null() && trial["ratio"].as_f64().unwrap() >= 1.05, "{trial}");
+        }
+        // The best one of all is not recommended where the readers lack it.
+        assert_ne!(choices[0]["chain"], r#"{"id":"pcodec"}"#, "{format}");
+    }
+    let run = bench(&[]).ends(0);
+    assert!(run.stdout.contains("(only ncz reads it)"), "{}", run.stdout);
+    assert!(run.stdout.contains("(netcdf-c does not read it)"), "{}", run.stdout);
+}
+
+#[test]
+fn where_no_codec_helps_that_is_what_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = folder.path().join("noise.zarr/t");
+    fs::create_dir_all(&array).unwrap();
+    fs::write(folder.path().join("noise.zarr/.zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    let zarray = r#"{"zarr_format": 2, "shape": [65536], "chunks": [65536], "dtype": "|u1", "fill_value": 0, "order": "C",
+        "compressor": null, "filters": null}"#;
+    fs::write(array.join(".zarray"), zarray).unwrap();
+    let mut state = 1u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(65536)
+    .collect();
+    fs::write(array.join("0"), noise).unwrap();
+    let page = folder.path().join("page.html");
+    let dataset = folder.path().join("noise.zarr");
+    let run = |options: &[&str]| {
+        let fixed = ["bench", dataset.to_str().unwrap(), "t", "--time", "1"];
+        ncz(fixed.iter().chain(options)).ends(0)
+    };
+    let said = "no codec helps: none that zarr-python reads makes the sample at least 1.05 times smaller";
+    let text = run(&["--html", page.to_str().unwrap()]).stdout;
+    assert!(text.contains(said) && !text.contains("--codec"), "{text}");
+    assert!(fs::read_to_string(&page).unwrap().contains(said));
+    assert_eq!(run(&["--json"]).json()["choices"], serde_json::json!([]));
+}
+
 #[test]
 fn the_page_stands_alone_and_marks_the_front() {
     let folder = tempfile::tempdir().unwrap();
@@ -57,6 +139,8 @@ fn what_cannot_be_tried_is_told() {
     let ocean = ocean.to_str().unwrap();
     ncz(["bench", ocean, "air_temprature"]).ends(2).says(&["did you mean \"/air_temperature\"?"]);
     ncz(["bench", ocean, "air_temperature", "--also", "zstd,,"]).ends(2);
+    let misspelt = bench(&["--also", r#"{"id":"zstd","leve":3}"#]).ends(2);
+    misspelt.says(&["unknown key \"leve\"; did you mean \"level\"?"]);
     ncz(["bench", ocean, "air_temperature", "--sample", "0"]).ends(2).says(&["is no size; write 64MB"]);
     let bad = bench(&["--html", "/nowhere/there/page.html"]).ends(3);
     bad.says(&["cannot write /nowhere/there/page.html"]);

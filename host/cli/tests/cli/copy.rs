@@ -273,6 +273,83 @@ fn deflate_and_shuffle_as_nccopy_takes_them() {
 }
 
 #[test]
+fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |source: &Path, name: &str, options: &[&str]| {
+        let target = folder.path().join(name);
+        let run = ncz(["copy", source.to_str().unwrap(), target.to_str().unwrap()].iter().chain(options));
+        (target, run.ends(0).stderr)
+    };
+    let szip = "air_temperature&model/salinity=szip,32,32";
+    let (source, _) = copy(&ocean(), "in", &["--codec", szip, "--codec", "sea_surface_temperature=32000"]);
+    let kept = |why: &str| {
+        format!(
+            "note: /air_temperature, /model/salinity: the codec szip is kept; {why}; --codec chooses another\n"
+        )
+    };
+    let lzf = |why: &str| {
+        format!("note: /sea_surface_temperature: the codec lzf is kept; {why}; --codec chooses another\n")
+    };
+    let lacks = "zarr-python does not read it";
+    for (format, of_lzf) in
+        [("zarr", "zarr-python reads it only with the package imagecodecs"), ("zarr3", lacks)]
+    {
+        let said = place.copy(&source, &["--format", format, "--overwrite"]).ends(0).stderr;
+        assert!(said.contains(&kept(lacks)) && said.contains(&lzf(of_lzf)), "{format}: {said}");
+        for options in [
+            &["--format", format, "--codec", "zlib,1", "--overwrite"][..],
+            &[
+                "--format",
+                format,
+                "--exclude",
+                "air_temperature,sea_surface_temperature,model/salinity",
+                "--overwrite",
+            ],
+        ] {
+            let said = place.copy(&source, options).ends(0).stderr;
+            assert!(!said.contains("is kept"), "{options:?}: {said}");
+        }
+    }
+    assert_eq!(place.copy(&source, &["--overwrite"]).ends(0).stderr, "", "nothing changes for its readers");
+    // The other way round, and by number.
+    let (zarr, _) = copy(
+        &ocean(),
+        "gzip.zarr",
+        &["--format", "zarr", "--codec", r#"{"id":"gzip","level":1}"#, "--codec", "lat=32008,0,2"],
+    );
+    let (_, said) = copy(&zarr, "back", &["--format", "nczarr"]);
+    assert!(said.contains("the codec gzip is kept; netcdf-c does not read it; --codec"), "{said}");
+    assert!(said.contains("/lat: the codec bitshuffle is kept; only ncz reads it; --codec"), "{said}");
+}
+
+#[test]
+fn notes_and_warnings_are_about_what_is_copied() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("in.zarr");
+    let zarray = |dtype: &str, fill: Value| {
+        json!({
+            "zarr_format": 2, "shape": [4], "chunks": [4], "dtype": dtype, "fill_value": fill, "order": "C",
+            "compressor": null, "filters": null, "spare": 1,
+        })
+    };
+    fs::create_dir_all(source.join("flag")).unwrap();
+    fs::create_dir_all(source.join("t")).unwrap();
+    fs::write(source.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    fs::write(source.join("flag/.zarray"), zarray("|b1", json!(false)).to_string()).unwrap();
+    fs::write(source.join("flag/.zattrs"), r#"{"none": null}"#).unwrap();
+    fs::write(source.join("t/.zarray"), zarray("<i4", json!(0)).to_string()).unwrap();
+    let said = place.copy(&source, &["--format", "nczarr"]).ends(0).stderr;
+    for about_flag in ["/flag (|b1)", "warning: /flag", "attribute \"none\" of /flag", "warning: /t"] {
+        assert!(said.contains(about_flag), "{about_flag} is missing in\n{said}");
+    }
+    let said =
+        place.copy(&source, &["--format", "nczarr", "--exclude", "flag", "--overwrite"]).ends(0).stderr;
+    assert!(said.contains("warning: /t") && !said.contains("flag"), "{said}");
+}
+
+#[test]
 fn other_chunks_hold_the_same_values() {
     let place = Place::new();
     let options = ["-c", "time/1,lat/40,lon/", "-c", "model/salinity:5,73,7", "--compress", "--verify"];
@@ -375,14 +452,34 @@ fn what_has_no_meaning_is_refused_before_anything_is_written() {
             2,
             &["every variable was given codecs already, by --codec zstd"],
         ),
-        (&["--codec", r#"{"id":"zstd","lvel":9}"#], 2, &["unknown key \"lvel\""]),
-        (&["--codec", r#"{"id":"zstd","level":99}"#], 2, &["level 99"]),
+        (&["--codec", r#"{"id":"zstd","leve":9}"#], 2, &["unknown key \"leve\"; did you mean \"level\"?\n"]),
+        (&["--codec", r#"{"id":"zstd","frob":9}"#], 2, &["unknown key \"frob\"; correct"]),
+        (&["--codec", r#"{"id":"zstd","level":99}"#], 2, &["level 99 is not within -131072 to 22; correct"]),
+        (&["--codec", "zstd,99"], 2, &["level 99 is not within -131072 to 22; correct"]),
+        (
+            &["--format", "zarr3", "--codec", r#"{"name":"gzip"}"#],
+            2,
+            &["level is missing, which tensorstore refuses; correct"],
+        ),
+        (
+            &["--codec", r#"{"id":"imagecodecs_lz4h5","level":3}"#],
+            2,
+            &["the HDF5 filter has no parameter \"level\"; correct"],
+        ),
         (&["--codec", r#"{"level":9}"#], 2, &["is not of the form {\"id\":\"zstd\",\"level\":3}"]),
         (&["--codec", r#"{"id":"#], 2, &["is not JSON"]),
         (&["--codec", "40000,1"], 3, &["no codec for HDF5 filter 40000", "HDF5_PLUGIN_PATH"]),
         (&["-F", "time,zip"], 3, &["-F time,zip cannot be used", "no codec for numcodecs codec \"zip\""]),
         (&["-c", "tim/5"], 2, &["no dimension \"tim\"", "did you mean \"/time\"?"]),
-        (&["-c", "lat:80"], 2, &["chunk length 80", "longer than its dimension \"/lat\" (73)"]),
+        (&["-c", "/lat:80"], 2, &["chunk length 80", "longer than its dimension \"/lat\" (73)"]),
+        (
+            &["-c", "time:12"],
+            2,
+            &["-c \"time:12\"", "write time/12 for the dimension, or /time:12 for the variable alone"],
+        ),
+        (&["-c", "time:1,lat:100"], 2, &["follows a slash: time/1,lat/100"]),
+        (&["-c", "salinity/12"], 2, &["no dimension \"salinity\"", "write model/salinity:LENGTH,..."]),
+        (&["-c", "salnity:1,1,1"], 2, &["no variable \"/salnity\"", "did you mean \"/model/salinity\"?"]),
         (&["-c", "model/salinity:1,1"], 2, &["has 3 dimensions, but 2 chunk lengths"]),
         (&["-c", "lat:contiguous"], 2, &["Zarr keeps every array in chunks"]),
         (&["-c", "nothing:1"], 2, &["no variable \"/nothing\""]),

@@ -55,7 +55,7 @@ fn parts_that_do_not_exist_are_refused_by_name() {
         (["--variables", "air_temperatur"], "did you mean \"/air_temperature\""),
         (["--exclude", "nothing"], "there is no variable \"nothing\""),
         (["--groups", "modell"], "there is no group \"modell\""),
-        (["--slab", "tme=0:3"], "there is no dimension \"tme\"; known: /time"),
+        (["--slab", "tme=0:3"], "there is no dimension \"tme\"; did you mean \"/time\"? known: /time"),
         (["--slab", "time=0:300"], "there is no 300"),
         (["--slab", "time=3:3"], "has no index in it"),
         (["--memory", "much"], "no size"),

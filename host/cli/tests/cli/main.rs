@@ -39,6 +39,8 @@ mod plugins;
 mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
+/// The commands of the README, run as they stand there.
+mod readme;
 /// No secret is seen, however much is said.
 mod secrets;
 /// Completions, manual pages and the links of netCDF's tools.

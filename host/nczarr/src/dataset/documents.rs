@@ -81,6 +81,11 @@ impl Pending {
     fn is_empty(&self) -> bool {
         self.variables.is_empty() && self.groups.is_empty()
     }
+
+    /// Whether anything would be lost now.
+    pub(super) fn is_unsaved(&self) -> bool {
+        self.unfinished || !self.is_empty()
+    }
 }
 
 impl Dataset {
@@ -97,6 +102,7 @@ impl Dataset {
     /// # Errors
     /// [`DataError::Changed`]; the store fails. What is not written yet stays so, and may be tried again.
     pub fn flush(&mut self) -> Result<(), DataError> {
+        self.unpublished |= self.store.capabilities().deferred_writes && self.pending.is_unsaved();
         self.pending.complete();
         self.settle()
     }

@@ -39,7 +39,7 @@ impl BuiltinHalf for JpegLs {
     ) -> Result<Arc<dyn HalfConfig>, CodecError> {
         // How far off values may be. The filter's never are, so it serves every level.
         if reader.integer("level", 0, 0..=255)? != 0 {
-            notes.push("key \"level\" is ignored: the HDF5 filter encodes without loss".into());
+            notes.push("the HDF5 filter encodes without loss and has no \"level\"; it is ignored".into());
         }
         super::note_ignored(reader, "squeeze", notes);
         Ok(Arc::new(Config))

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ncz::bench::Trial;
 
 use super::names::short;
-use super::told::{Told, front_words, megabytes};
+use super::told::{Told, front_words, megabytes, named};
 use crate::output::bytes;
 use crate::secrets;
 
@@ -40,14 +40,13 @@ pub(super) fn render(told: &Told<'_>) -> String {
     chart(&mut page, told, "Ratio and speed of encoding", |trial| trial.encode, |trial| trial.encode_front);
     page.push_str("<h2>To apply one</h2>\n");
     for choice in told.choices() {
-        let name = short(&choice.trial.chain);
-        let _ = writeln!(
-            page,
-            "<p>{}: {}</p>\n<pre>{}</pre>",
-            choice.what,
-            markup(&name),
-            markup(&choice.command)
-        );
+        let _ = writeln!(page, "<p>{}: {}</p>", choice.what, markup(&named(choice.trial, " ")));
+        if let Some(command) = choice.command {
+            let _ = writeln!(page, "<pre>{}</pre>", markup(&command));
+        }
+    }
+    if let Some(none) = told.no_choice() {
+        let _ = writeln!(page, "<p>{}</p>", markup(&none));
     }
     table(&mut page, told);
     notes(&mut page, "Faulty: do not use them", report.faulty.iter().map(|one| (&one.chain, &one.reason)));
@@ -178,9 +177,8 @@ fn names(page: &mut String, told: &Told<'_>, x: &Axis, y: &Axis, speed: Speed) {
 /// What a point says when the mouse is over it.
 fn hover(told: &Told<'_>, trial: &Trial) -> String {
     format!(
-        "{}{}\n{:.2}x, {} of {}\nencode {}, decode {}",
-        short(&trial.chain),
-        if trial.present { " (as it is)" } else { "" },
+        "{}\n{:.2}x, {} of {}\nencode {}, decode {}",
+        named(trial, " "),
         trial.ratio(&told.report.sample),
         bytes(trial.stored),
         bytes(told.report.sample.bytes),
@@ -199,10 +197,9 @@ fn table(page: &mut String, told: &Told<'_>) {
         let class = if front_words(trial).is_empty() { "" } else { " class=\"front\"" };
         let _ = writeln!(
             page,
-            "<tr{class}><td>{}{}</td><td class=\"n\">{:.2}x</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+            "<tr{class}><td>{}</td><td class=\"n\">{:.2}x</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td>{}</td><td><code>{}</code></td></tr>",
-            markup(&short(&trial.chain)),
-            if trial.present { " (as it is)" } else { "" },
+            markup(&named(trial, " ")),
             trial.ratio(&told.report.sample),
             bytes(trial.stored),
             megabytes(trial.encode),

@@ -1,6 +1,6 @@
 //! What was measured, for people and for programs.
 
-use ncz::bench::{BenchReport, Trial};
+use ncz::bench::{BenchReport, Trial, WORTH};
 use serde_json::{Value, json};
 
 use super::names::{command, short};
@@ -20,7 +20,8 @@ pub(super) struct Told<'a> {
 pub(super) struct Choice<'a> {
     pub(super) what: &'static str,
     pub(super) trial: &'a Trial,
-    pub(super) command: String,
+    /// `None`: the variable has the chain already.
+    pub(super) command: Option<String>,
 }
 
 impl<'a> Told<'a> {
@@ -38,10 +39,20 @@ impl<'a> Told<'a> {
         ];
         let choice = |(what, trial): (&'static str, Option<&'a Trial>)| {
             let trial = trial?;
-            let command = command(self.dataset, &report.path, &trial.chain);
+            let command = (!trial.present).then(|| command(self.dataset, &report.path, &trial.chain));
             Some(Choice { what, trial, command })
         };
         choices.into_iter().filter_map(choice).collect()
+    }
+
+    /// What is said where no chain is worth it.
+    pub(super) fn no_choice(&self) -> Option<String> {
+        let reader = self.report.reader.name();
+        self.report.recommendable().is_empty().then(|| {
+            format!(
+                "no codec helps: none that {reader} reads makes the sample at least {WORTH} times smaller"
+            )
+        })
     }
 
     /// What the chains were tried on.
@@ -69,24 +80,22 @@ impl<'a> Told<'a> {
         let mut table = Table::new(&[">ratio", ">encode", ">decode", "front", "chain"]);
         for trial in &report.trials {
             let paint = if trial.encode_front || trial.decode_front { Style::bold } else { plain };
-            let note = if trial.present { "  (as it is)" } else { "" };
             table.row([
                 Cell::painted(format!("{:.2}x", trial.ratio(&report.sample)), paint),
                 Cell::new(megabytes(trial.encode)),
                 Cell::new(megabytes(trial.decode)),
                 Cell::new(front_words(trial)),
-                Cell::painted(format!("{}{note}", short(&trial.chain)), paint),
+                Cell::painted(named(trial, "  "), paint),
             ]);
         }
         text.push_str(&table.render(style, "  "));
         for choice in self.choices() {
-            text.push_str(&format!(
-                "{}: {}\n  {}\n",
-                style.good(choice.what),
-                short(&choice.trial.chain),
-                choice.command
-            ));
+            text.push_str(&format!("{}: {}\n", style.good(choice.what), named(choice.trial, "  ")));
+            if let Some(command) = choice.command {
+                text.push_str(&format!("  {command}\n"));
+            }
         }
+        text.extend(self.no_choice().map(|none| format!("{none}\n")));
         for fault in &report.faulty {
             text.push_str(&format!("{}: {}: {}\n", style.bad("faulty"), fault.chain, fault.reason));
         }
@@ -118,6 +127,7 @@ impl<'a> Told<'a> {
                     "chain": trial.chain,
                     "name": short(&trial.chain),
                     "present": trial.present,
+                    "unread": trial.unread.map(|unread| unread.to_string()),
                     "stored": trial.stored,
                     "ratio": trial.ratio(sample),
                     "encode_bytes_per_second": trial.encode,
@@ -143,6 +153,7 @@ impl<'a> Told<'a> {
             "schema": SCHEMA,
             "dataset": secrets::hide(self.dataset),
             "variable": report.path,
+            "reader": report.reader.name(),
             "sample": {
                 "chunks": sample.chunks,
                 "bytes": sample.bytes,
@@ -158,6 +169,15 @@ impl<'a> Told<'a> {
             "left_out": left_out,
         })
     }
+}
+
+/// A chain in few words, with what is to be said of it behind a gap.
+pub(super) fn named(trial: &Trial, gap: &str) -> String {
+    let remarks: Vec<String> = (trial.present.then(|| "as it is".to_owned()).into_iter())
+        .chain(trial.unread.map(|unread| unread.to_string()))
+        .collect();
+    let name = short(&trial.chain);
+    if remarks.is_empty() { name } else { format!("{name}{gap}({})", remarks.join("; ")) }
 }
 
 /// Which fronts a chain is on.

@@ -43,13 +43,14 @@ pub(super) fn run(
     }
     let session = session(registry, options.threads, options.shuffle_size)?;
     let dataset = open(source, session.clone())?;
-    for warning in &dataset.hierarchy().warnings {
+    let selection = select::selection(options, dataset.hierarchy(), source)?;
+    for warning in &selection.selected(dataset.hierarchy()).warnings {
         talk.warn(&warning.to_string());
     }
     let grown = target.open(Access::ReadWrite, session)?;
     let copy_options = CopyOptions {
         verify: options.verify,
-        selection: select::selection(options, dataset.hierarchy(), source)?,
+        selection,
         memory: options.memory,
         scratch: scratch(options, target),
         ..CopyOptions::default()

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ncz::codec::Dialect;
 use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
 use ncz::nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
+use ncz::readers::{self, Unread};
 use ncz::registry::Registry;
-use ncz::registry::chain::Stage;
+use ncz::registry::chain::{Stage, fault};
 use ncz::registry::spec::ChainSpec;
 
 use crate::args::{Copy, NccopyRules};
@@ -16,6 +17,7 @@ use crate::dataset::unknown_variable;
 use crate::error::CliError;
 use crate::filter_spec::{self, Decision, Request, Wish};
 use crate::path::Place;
+use crate::target::some_of;
 
 /// The HDF5 id of shuffle.
 const SHUFFLE: u32 = 2;
@@ -70,7 +72,7 @@ impl Requests {
     }
 
     /// Checks that every name exists.
-    fn check_names(&self, hierarchy: &Hierarchy, place: &Place) -> Result<(), CliError> {
+    fn check_names(&self, hierarchy: &Hierarchy, place: &Place, as_nccopy: bool) -> Result<(), CliError> {
         let known = |path: &str| {
             hierarchy.variables().any(|variable| variable.path == path)
                 || hierarchy.unreadable().any(|lost| lost.path == path)
@@ -81,9 +83,6 @@ impl Requests {
                 _ => "",
             };
             return Err(unknown_variable(place, hierarchy, name, hint));
-        }
-        if let Some(name) = chunk_spec::variables(&self.chunks).find(|name| !known(name)) {
-            return Err(unknown_variable(place, hierarchy, name, ""));
         }
         let dimensions: Vec<String> = hierarchy
             .groups()
@@ -96,12 +95,32 @@ impl Requests {
             let relative = |path: &&String| path.rsplit_once('/').is_some_and(|(_, last)| last == name);
             dimensions.iter().any(|path| path == name) || dimensions.iter().any(|path| relative(&path))
         };
+        // nccopy takes any name with a colon for a variable.
+        if !as_nccopy {
+            chunk_spec::check_colons(&self.chunks, is_dimension, known).map_err(|(given, source)| {
+                CliError::Chunks { what: format!("-c {given:?}"), source: Box::new(source) }
+            })?;
+        }
+        if let Some(name) = chunk_spec::variables(&self.chunks).find(|name| !known(name)) {
+            return Err(unknown_variable(place, hierarchy, name, ""));
+        }
         match chunk_spec::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
-            Some((name, _)) => Err(CliError::UnknownDimension {
-                name: name.to_owned(),
-                dataset: place.location.to_string(),
-                known: crate::suggest::known(name, dimensions.iter().map(String::as_str)),
-            }),
+            Some((name, _)) => {
+                let mut hint = crate::suggest::known(name, dimensions.iter().map(String::as_str));
+                let is_meant =
+                    |variable: &&Variable| variable.path.rsplit('/').next() == name.rsplit('/').next();
+                if let Some(variable) = hierarchy.variables().find(is_meant) {
+                    let path = variable.path.trim_start_matches('/');
+                    hint.push_str(&format!(
+                        "; for the variable write {path}:LENGTH,... with a length for each dimension"
+                    ));
+                }
+                Err(CliError::UnknownDimension {
+                    name: name.to_owned(),
+                    dataset: place.location.to_string(),
+                    known: hint,
+                })
+            }
             None => Ok(()),
         }
     }
@@ -117,16 +136,16 @@ impl Plan {
         rules: Option<&NccopyRules>,
     ) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
-        requests.check_names(hierarchy, place)?;
+        requests.check_names(hierarchy, place, rules.is_some())?;
         let format = format.unwrap_or(hierarchy.format);
         let mut plan = Self { variables: BTreeMap::new(), notes: Vec::new() };
         for request in &requests.codecs {
             plan.notes.extend(Self::check_codecs(request, &dataset.session().registry)?);
         }
-        // What is unreadable is told of by the engine.
-        let is_copied =
-            |variable: &&Variable| selection.has(&variable.path) && dataset.chain(variable).is_ok();
-        for variable in hierarchy.variables().filter(is_copied) {
+        let mut kept = Kept::default();
+        for variable in hierarchy.variables().filter(|variable| selection.has(&variable.path)) {
+            // What is unreadable is told of by the engine.
+            let Ok(chain) = dataset.chain(variable) else { continue };
             let shape = shape(hierarchy, variable, selection);
             let chunks = chunk_spec::decide(&requests.chunks, &shape).map_err(|source| CliError::Chunks {
                 what: "-c does not fit".to_owned(),
@@ -159,10 +178,14 @@ impl Plan {
                     Wish::Chain(spec) => plan.for_all(dataset, &planned, format, spec)?,
                 },
             };
+            if codecs == Codecs::Keep && readers::usual(format) != readers::usual(hierarchy.format) {
+                kept.add(&variable.path, readers::unread(&chain, format));
+            }
             if codecs != Codecs::Keep || chunks.is_some() {
                 plan.variables.insert(variable.path.clone(), VariablePlan { codecs, chunks });
             }
         }
+        plan.notes.extend(kept.notes());
         Ok(plan)
     }
 
@@ -172,8 +195,8 @@ impl Plan {
         let stages = spec
             .resolve(registry)
             .map_err(|source| CliError::Codec { text: request.given.to_string(), source: source.into() })?;
-        // In metadata these are remarks; of what a user asks for nothing is left out in silence. Parameters come
-        // without remarks, which the same configuration as JSON has.
+        // In metadata these are notes; what a user asks for is done as it is written or refused. Parameters come
+        // without notes, which the same configuration as JSON has.
         let as_json = |stage: &Stage| {
             // Without a size it takes that of the elements, where JSON cannot leave it open without a remark.
             let id = stage.info.filter_id.filter(|id| *id != SHUFFLE && !stage.is_by_number())?;
@@ -181,12 +204,10 @@ impl Plan {
             let entry = registry.by_id(id).ok()?;
             let mut notes = Vec::new();
             entry.codec().parse_json(Dialect::Numcodecs, &json, &mut notes).ok()?;
-            notes.into_iter().next()
+            Some(fault(notes.first()?, &*stage.config))
         };
-        match stages.iter().find_map(|stage| stage.notes.first().cloned().or_else(|| as_json(stage))) {
-            Some(note) => {
-                Err(CliError::Usage(format!("{}: {note}; correct it or leave it out", request.given)))
-            }
+        match stages.iter().find_map(|stage| stage.fault().or_else(|| as_json(stage))) {
+            Some(fault) => Err(CliError::Usage(format!("{}: {fault}", request.given))),
             None => Ok(stages.iter().filter_map(by_number).collect()),
         }
     }
@@ -220,6 +241,29 @@ impl Plan {
             }
             Ok(_) => Ok(Codecs::Spec(spec.clone())),
         }
+    }
+}
+
+/// Codecs that variables keep and that the usual reader of the copy does not read.
+#[derive(Default)]
+struct Kept {
+    codecs: Vec<(String, Unread, Vec<String>)>,
+}
+
+impl Kept {
+    fn add(&mut self, path: &str, unread: Option<(&str, Unread)>) {
+        let Some((codec, why)) = unread else { return };
+        match self.codecs.iter_mut().find(|(known, reason, _)| known == codec && *reason == why) {
+            Some((.., paths)) => paths.push(path.to_owned()),
+            None => self.codecs.push((codec.to_owned(), why, vec![path.to_owned()])),
+        }
+    }
+
+    fn notes(self) -> impl Iterator<Item = String> {
+        let note = |(codec, why, paths): (String, Unread, Vec<String>)| {
+            format!("{}: the codec {codec} is kept; {why}; --codec chooses another", some_of(&paths))
+        };
+        self.codecs.into_iter().map(note)
     }
 }
 
