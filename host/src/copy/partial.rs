@@ -223,10 +223,10 @@ impl Partial {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        File::open(parent)
-            .and_then(|parent| parent.sync_all())
-            .map_err(|source| PartialError::NotDurable { target, source })?;
-        fs::remove_dir_all(&folder).map_err(|source| PartialError::NotRemoved { folder, source })
+        let synced = File::open(parent).and_then(|parent| parent.sync_all());
+        let removed = fs::remove_dir_all(&folder);
+        synced.map_err(|source| PartialError::NotDurable { target, source })?;
+        removed.map_err(|source| PartialError::NotRemoved { folder, source })
     }
 
     /// Writes the finished copy to another store, such as an archive, publishes that, and removes the folder.

@@ -131,7 +131,7 @@ async fn make(config: &S3Config, http: &SharedHttpClient) -> Result<Made, Failur
         .retry_config(RetryConfig::disabled())
         .timeout_config(TimeoutConfig::builder().connect_timeout(config.remote.connect_timeout).build())
         .stalled_stream_protection(stalled)
-        .interceptor(SmallAnswers)
+        .interceptor(SmallAnswers::Errors)
         .request_checksum_calculation(request)
         .response_checksum_validation(response);
     if let Some(endpoint) = &config.endpoint {

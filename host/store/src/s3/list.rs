@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use super::failure::{Failure, Kind};
 use super::shared::{Shared, What};
+use super::small_answers::SmallAnswers;
 use crate::error::{Location, StoreError};
 use crate::key::{KeyBuf, KeyError, Prefix};
 use crate::store::{Depth, Entry, EntryKind, Listing};
@@ -170,7 +171,9 @@ impl<'a> Pages<'a> {
                 .set_delimiter(self.delimiter.map(str::to_owned))
                 .set_continuation_token(after.clone())
                 .max_keys(i32::try_from(self.at_most).unwrap_or(i32::MAX))
-                .encoding_type(EncodingType::Url);
+                .encoding_type(EncodingType::Url)
+                .customize()
+                .interceptor(SmallAnswers::All);
             let failure =
                 match tries.send(0, request.send()).await.and_then(|page| page_of(&page, &self.start)) {
                     Ok((page, next)) => match self.goes_on(&page, next.as_deref()) {

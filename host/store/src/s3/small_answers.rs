@@ -12,7 +12,12 @@ const MOST: usize = 16 << 20;
 /// Ends an answer that the SDK collects in memory before it looks at it, when it becomes too long. Objects are read
 /// piece by piece and have limits of their own.
 #[derive(Debug)]
-pub(super) struct SmallAnswers;
+pub(super) enum SmallAnswers {
+    /// For every request: answers that are errors.
+    Errors,
+    /// For requests whose good answers are collected too.
+    All,
+}
 
 impl Intercept for SmallAnswers {
     fn name(&self) -> &'static str {
@@ -25,10 +30,8 @@ impl Intercept for SmallAnswers {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let request = context.request();
-        let is_object = request.method() == "GET" && !request.uri().contains("list-type=");
         let response = context.response_mut();
-        if !(is_object && response.status().is_success()) {
+        if matches!(self, Self::All) || !response.status().is_success() {
             let body = std::mem::replace(response.body_mut(), SdkBody::taken());
             *response.body_mut() = SdkBody::from_body_1_x(Limited::new(body, MOST));
         }
