@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests want from the system: a C compiler for the codec libraries, binutils, Python's venv, the tools and
+# Installs what the tests want from the system: a C compiler for the codec libraries, binutils, strace, Python's venv, the tools and
 # filter plugins of Debian, and cargo-nextest. Quick and silent when everything is there; may be run again.
 # What cannot be installed is named. Without it, tests that want it are skipped by name; under CI that is a failure.
 set -euo pipefail
@@ -19,6 +19,7 @@ is_there() {
         binutils) have nm && have objdump ;;
         python3-venv) have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         hdf5-tools) have h5dump && have h5repack && have h5diff ;;
+        strace) have strace ;;
         netcdf-bin) have ncdump && have nccopy && have ncgen ;;
         *) have dpkg-query && [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]] ;;
     esac
@@ -26,7 +27,7 @@ is_there() {
 
 missing_packages() {
     local package
-    for package in gcc g++ binutils python3-venv hdf5-tools netcdf-bin \
+    for package in gcc g++ binutils python3-venv strace hdf5-tools netcdf-bin \
         hdf5-filter-plugin hdf5-filter-plugin-blosc-serial hdf5-filter-plugin-zfp-serial; do
         is_there "$package" || printf '%s\n' "$package"
     done

@@ -1,8 +1,9 @@
 //! What can go wrong with a command, and how it is told.
 
 use std::error::Error;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ncz::bench::BenchError;
 use ncz::copy::{CopyError, PartialError};
@@ -136,6 +137,16 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<CopyError>,
     },
+    /// The dataset is whole at the target, and a step after that failed.
+    #[error("{target} is complete and in place, but {what}")]
+    InPlace {
+        /// The target.
+        target: Location,
+        /// What was not done, as the rest of a sentence.
+        what: &'static str,
+        /// Why.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// A copy that is kept when it is interrupted could not be begun or ended.
     #[error("cannot go on with the copy")]
     Resume {
@@ -265,6 +276,33 @@ impl CliError {
         move |source| Self::Store { place: place.clone(), source: Box::new(source) }
     }
 
+    /// The error where the dataset at the target is whole all the same; any other error is given back.
+    pub(crate) fn in_place<E: Error + Send + Sync + 'static>(target: &Location, error: E) -> Result<Self, E> {
+        let what = match (store_error(&error), (&error as &dyn Error).downcast_ref()) {
+            (Some(StoreError::NotDurable { .. }), _) | (_, Some(PartialError::NotDurable { .. })) => {
+                "may not survive a power failure"
+            }
+            (Some(StoreError::NotRemoved { .. }), _) | (_, Some(PartialError::NotRemoved { .. })) => {
+                "something that is of no more use could not be removed"
+            }
+            _ => return Err(error),
+        };
+        Ok(Self::InPlace { target: target.clone(), what, source: Box::new(error) })
+    }
+
+    /// The error where the dataset is whole at the target, and what was done could not be printed.
+    pub(crate) fn not_printed(self, target: &Location) -> Self {
+        match self {
+            // a reader that went away has seen enough
+            Self::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => Self::InPlace {
+                target: target.clone(),
+                what: "the summary could not be printed",
+                source: Box::new(source),
+            },
+            other => other,
+        }
+    }
+
     /// The exit code that says what kind of failure it is.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -283,6 +321,20 @@ impl CliError {
     }
 }
 
+/// The store's error among what has led to one.
+pub(crate) fn store_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let direct = error.downcast_ref::<StoreError>();
+        let found = direct.or_else(|| error.downcast_ref::<Box<StoreError>>().map(|boxed| &**boxed));
+        if found.is_some() {
+            return found;
+        }
+        cause = error.source();
+    }
+    None
+}
+
 /// Prints an error and everything that led to it.
 pub(crate) fn report(error: &CliError) {
     let style = Style::for_stream(io::stderr().is_terminal());
@@ -290,8 +342,26 @@ pub(crate) fn report(error: &CliError) {
     for cause in causes(error) {
         text.push_str(&format!("\n  {} {cause}", style.dim("because:")));
     }
-    // Nobody is left to tell if this fails too.
-    let _ = io::Write::write_all(&mut io::stderr(), format!("{}\n", secrets::hide(&text)).as_bytes());
+    say(format!("{}\n", secrets::hide(&text)).as_bytes());
+}
+
+/// Writes to standard error. A write that fails is tried again, since without it only the exit code says that something
+/// is wrong.
+fn say(mut text: &[u8]) {
+    const TRIES: u32 = 5;
+    const PAUSE: Duration = Duration::from_millis(10);
+    let mut failed = 0;
+    while !text.is_empty() && failed < TRIES {
+        match io::stderr().write(text) {
+            Ok(0) => return,
+            Ok(written) => text = text.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => {
+                failed += 1;
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
 }
 
 /// An error with its causes, in one line.

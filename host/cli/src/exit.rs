@@ -1,6 +1,6 @@
 //! Exit codes, and the guard around the whole program that gives each end its code.
 
-use std::io;
+use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,9 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<Exit, CliError>) -> Exit {
         // Several threads may meet the same bug; one report is enough.
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Ordering::Relaxed) {
-            eprintln!(
+            // `eprintln!` would panic in turn if standard error cannot be written to, which ends in a signal.
+            let _ = writeln!(
+                io::stderr(),
                 "error: this is a bug in ncz {}: {}\n  please report it, with the command line: {}",
                 env!("CARGO_PKG_VERSION"),
                 secrets::hide(&info.to_string()),

@@ -76,7 +76,7 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
         Command::Dump(options) => commands::dump::run(options, registry, &mut out, talk)?,
         Command::Gen(options) => commands::generate::run(options, registry, &mut out, style, talk)?,
         Command::Ls(options) => commands::ls::run(options, registry, &mut out, style, talk)?,
-        Command::Cat(options) => commands::cat::run(options, registry, &mut out)?,
+        Command::Cat(options) => commands::cat::run(options, registry, &mut out, talk)?,
         Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, talk)?,
         Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
         Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,

@@ -7,7 +7,7 @@ mod missing;
 mod room;
 mod source;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use ncz_codec::{CodecError, Dialect};
@@ -142,7 +142,11 @@ impl Dataset {
     /// There is no dataset, its root metadata are damaged, or the store fails. A damaged variable is
     /// no error here; it is listed as unreadable.
     pub fn open(store: Arc<dyn Store>, session: Session, options: &ReadOptions) -> Result<Self, DataError> {
-        let documents = trace::Opening::of(StoreDocuments { store: &*store, pool: &session.pool });
+        let documents = trace::Opening::of(StoreDocuments {
+            store: &*store,
+            pool: &session.pool,
+            visited: Mutex::default(),
+        });
         let mut hierarchy = metadata::read(&documents, options)?;
         let doubtful = doubtful_byte_orders(&hierarchy);
         hierarchy.warnings.extend(doubtful);

@@ -21,6 +21,10 @@ pub fn document_bytes(key: &str) -> usize {
 /// Most children that one group may list.
 pub const CHILDREN: usize = 1_000_000;
 
+/// Most arrays and groups of one dataset. Each directory may have [`CHILDREN`], and symbolic links can make one directory
+/// the child of many.
+pub const MEMBERS: usize = 4_000_000;
+
 /// Deepest nesting of groups that is followed.
 pub const GROUP_DEPTH: usize = 64;
 

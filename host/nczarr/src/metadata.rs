@@ -47,6 +47,16 @@ pub trait Documents {
     /// Whatever the store says.
     fn children(&self, prefix: &str) -> Result<Vec<String>, SourceError>;
 
+    /// Called for each group, with its prefix, before what is in it is asked for: the place to refuse a group that
+    /// contains itself.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    fn enter(&self, prefix: &str) -> Result<(), SourceError> {
+        let _ = prefix;
+        Ok(())
+    }
+
     /// The contents of many keys, each given to `each` with its place among `keys`, in any order. After a `Break` no
     /// more are read. This default reads one after the other; where a request costs a round trip, keep them waiting
     /// together.

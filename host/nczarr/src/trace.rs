@@ -81,6 +81,10 @@ impl<D: Documents> Documents for Opening<D> {
         self.documents.children(prefix)
     }
 
+    fn enter(&self, prefix: &str) -> Result<(), SourceError> {
+        self.documents.enter(prefix)
+    }
+
     fn documents(&self, keys: &[&str], each: &mut EachDocument<'_>) {
         self.count(&self.read, keys.len());
         self.documents.documents(keys, each);

@@ -100,6 +100,24 @@ impl Value {
         }
     }
 
+    /// Keeps the first values, as many as `len`.
+    pub fn truncate(&mut self, len: usize) {
+        match self {
+            Self::Byte(values) => values.truncate(len),
+            Self::UByte(values) => values.truncate(len),
+            Self::Char(values) => values.truncate(len),
+            Self::Short(values) => values.truncate(len),
+            Self::UShort(values) => values.truncate(len),
+            Self::Int(values) => values.truncate(len),
+            Self::UInt(values) => values.truncate(len),
+            Self::Int64(values) => values.truncate(len),
+            Self::UInt64(values) => values.truncate(len),
+            Self::Float(values) => values.truncate(len),
+            Self::Double(values) => values.truncate(len),
+            Self::String(values) => values.truncate(len),
+        }
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Copies that are kept when they are interrupted: where, of what, and how they go on.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -85,6 +86,22 @@ pub enum PartialError {
         /// What the system says.
         source: io::Error,
     },
+    /// The copy is the target now, but it is not certain that a power failure leaves it so.
+    #[error("could not flush the directory of {}", target.display())]
+    NotDurable {
+        /// The target.
+        target: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The copy is the target now, but the folder in which it was made is not removed.
+    #[error("could not remove {}", folder.display())]
+    NotRemoved {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The store in the folder cannot be opened, or not made durable.
     #[error("cannot write in {}", folder.display())]
     Store {
@@ -112,6 +129,7 @@ impl Partial {
     pub fn open(target: &Path, source: &Path, options: &str) -> Result<Self, PartialError> {
         let folder = Self::folder_of(target);
         if fs::symlink_metadata(target).is_ok() {
+            remove_finished(&folder);
             return Err(PartialError::Exists { target: target.to_owned() });
         }
         let failed = |source| PartialError::Io { folder: folder.clone(), source };
@@ -188,7 +206,8 @@ impl Partial {
     /// Makes the finished copy the target. Whoever has the store must have dropped it.
     ///
     /// # Errors
-    /// Something has appeared at the target, or the system fails; the folder stays then.
+    /// Something has appeared at the target, or the system fails; the folder stays then. The copy *is* the target after
+    /// [`PartialError::NotDurable`] and [`PartialError::NotRemoved`].
     pub fn publish(self) -> Result<(), PartialError> {
         let Self { target, folder, store, _lock, .. } = self;
         let failed = |source| PartialError::Io { folder: folder.clone(), source };
@@ -204,14 +223,16 @@ impl Partial {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
-        fs::remove_dir_all(&folder).map_err(failed)
+        let synced = File::open(parent).and_then(|parent| parent.sync_all());
+        let removed = fs::remove_dir_all(&folder);
+        synced.map_err(|source| PartialError::NotDurable { target, source })?;
+        removed.map_err(|source| PartialError::NotRemoved { folder, source })
     }
 
     /// Writes the finished copy to another store, such as an archive, publishes that, and removes the folder.
     ///
     /// # Errors
-    /// One of the stores fails; the folder stays then.
+    /// One of the stores fails; the folder stays then. The target is complete after [`PartialError::NotRemoved`].
     pub fn pack(self, target: &dyn Store) -> Result<(), PartialError> {
         let Self { folder, store, .. } = self;
         let pack = || {
@@ -226,7 +247,7 @@ impl Partial {
         };
         pack().map_err(|source| PartialError::Store { folder: folder.clone(), source: Box::new(source) })?;
         drop(store);
-        fs::remove_dir_all(&folder).map_err(|source| PartialError::Io { folder, source })
+        fs::remove_dir_all(&folder).map_err(|source| PartialError::NotRemoved { folder, source })
     }
 }
 
@@ -239,6 +260,15 @@ fn is_ours(folder: &Path) -> io::Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// Removes the folder of a copy that became its target, if whoever made it ended before that.
+fn remove_finished(folder: &Path) {
+    let is_finished = is_ours(folder).unwrap_or(false) && !folder.join(DATA).exists();
+    if is_finished && File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+        // what is left takes little space and is named by the next copy to this target
+        let _ = fs::remove_dir_all(folder);
+    }
 }
 
 const NEW_RECORD: &str = "record.json.new";
@@ -299,9 +329,14 @@ fn fingerprint(place: &Path) -> io::Result<String> {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     let mut files = 0u64;
     let mut waiting = vec![place.to_owned()];
+    // symbolic links may lead to a directory more than once
+    let mut visited = HashSet::new();
     while let Some(path) = waiting.pop() {
         let found = fs::metadata(&path)?;
         if found.is_dir() {
+            if !visited.insert((found.dev(), found.ino())) {
+                continue;
+            }
             let mut inside = fs::read_dir(&path)?
                 .map(|entry| entry.map(|entry| entry.path()))
                 .collect::<io::Result<Vec<PathBuf>>>()?;

@@ -126,7 +126,12 @@ impl LeftOut {
             let empty = entry.kind == EntryKind::Directory
                 && match store.list(Prefix::from(entry.key.as_key()), Depth::All, NAMES) {
                     Ok(inside) => inside.entries.iter().all(|entry| entry.kind == EntryKind::Directory),
-                    Err(StoreError::TooManyEntries { .. }) => false,
+                    // links need not be followed to know that something is there
+                    Err(
+                        StoreError::TooManyEntries { .. }
+                        | StoreError::LinkLoop { .. }
+                        | StoreError::TooManyLinks { .. },
+                    ) => false,
                     Err(error) => return Err(failed(store, error)),
                 };
             if !empty {

@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz_nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz_nczarr::{Consolidated, DataError, Generation, json, limits, metadata};
-use ncz_store::{Depth, EntryKind, Key, Prefix, ReadRange, ReadRequest, Store, StoreError, StoreExt};
+use ncz_store::{
+    Depth, EntryKind, Key, Prefix, ReadRange, ReadRequest, Store, StoreError, StoreExt, Visited,
+};
 use serde_json::{Map, Value as Json, json};
 
 use super::notes::Notes;
@@ -90,6 +92,7 @@ pub(super) fn examine(store: &dyn Store, choices: &Choices) -> Result<Examined, 
 fn find(store: &dyn Store, examined: &mut Examined) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let mut found = BTreeMap::new();
     let mut level = vec![String::new()];
+    let mut visited = Visited::default();
     for _ in 0..=limits::GROUP_DEPTH {
         let names = |folder| NAMES.map(|name| beside(folder, name));
         let keys: Vec<String> = level.iter().flat_map(|folder| names(folder)).collect();
@@ -104,6 +107,7 @@ fn find(store: &dyn Store, examined: &mut Examined) -> Result<BTreeMap<String, V
                 continue;
             }
             let prefix = if folder.is_empty() { Prefix::ROOT } else { Prefix::parse(folder)? };
+            visited.enter(store, prefix)?;
             let below = store.list(prefix, Depth::One, limits::CHILDREN)?.entries;
             let folders = below.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
             next.extend(folders.map(|entry| entry.key.as_str().to_owned()));

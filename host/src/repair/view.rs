@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use ncz_store::{
-    Capabilities, Depth, Key, Listing, Location, Prefix, ReadInto, ReadRange, Store, StoreError, WriteMode,
+    Capabilities, Depth, DirectoryId, Key, Leftover, Listing, Location, Prefix, ReadInto, ReadRange, Store,
+    StoreError, WriteMode,
 };
 
 /// A store with some objects replaced and some cut. Nothing can be written to it.
@@ -122,6 +123,14 @@ impl Store for View {
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
         self.inner.list(prefix, depth, max_entries)
+    }
+
+    fn leftovers(&self) -> Vec<Leftover> {
+        self.inner.leftovers()
+    }
+
+    fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+        self.inner.directory_id(prefix)
     }
 
     fn sync(&self) -> Result<(), StoreError> {

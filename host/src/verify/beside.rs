@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ncz_nczarr::{DataError, Dataset, Group, limits};
-use ncz_store::{Depth, Entry, EntryKind, Key, Prefix, Store, StoreError, StoreExt};
+use ncz_store::{Depth, Entry, EntryKind, Key, Leftover, Prefix, Store, StoreError, StoreExt};
 
 use super::finding::{Code, Finding, Severity};
 use crate::copy::strangers::DOCUMENTS;
@@ -12,7 +12,7 @@ use crate::copy::strangers::DOCUMENTS;
 pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
     let store = &**dataset.store();
     let failed = |source| DataError::Store { store: store.to_string(), source };
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = store.leftovers().iter().map(left).collect();
     if !store.capabilities().list || dataset.hierarchy().root_array {
         return Ok(findings);
     }
@@ -20,6 +20,18 @@ pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
         beside(store, group, &mut findings).map_err(failed)?;
     }
     Ok(findings)
+}
+
+/// A writer ended early and left something.
+fn left(leftover: &Leftover) -> Finding {
+    let path = &leftover.path;
+    let reason = match leftover.is_removed {
+        true => format!("{path} was left by a writer that ended early; a later writer removes it"),
+        false => format!(
+            "{path} is the dataset that was replaced by this one or was to be; remove it when it is of no use"
+        ),
+    };
+    Finding::new(Severity::Note, Code::Leftover, reason)
 }
 
 fn beside(store: &dyn Store, group: &Group, findings: &mut Vec<Finding>) -> Result<(), StoreError> {
@@ -43,10 +55,20 @@ fn beside(store: &dyn Store, group: &Group, findings: &mut Vec<Finding>) -> Resu
                 group.path
             );
             findings.push(Finding::new(Severity::Warning, Code::Unlisted, reason).key(key));
-        } else if !is_empty(store, entry)? {
-            let reason = "it is neither metadata nor a member of a group";
-            findings.push(Finding::new(Severity::Note, Code::Stray, reason).key(key));
+            continue;
         }
+        let finding = match is_empty(store, entry) {
+            Ok(true) => continue,
+            Ok(false) => {
+                let reason = "it is neither metadata nor a member of a group";
+                Finding::new(Severity::Note, Code::Stray, reason)
+            }
+            Err(error @ (StoreError::LinkLoop { .. } | StoreError::TooManyLinks { .. })) => {
+                Finding::new(Severity::Warning, Code::Stray, error.to_string())
+            }
+            Err(error) => return Err(error),
+        };
+        findings.push(finding.key(key));
     }
     for name in listing.skipped {
         let finding =

@@ -86,6 +86,8 @@ codes! {
     OrderF = "order-f",
     /// Something in the store that is no part of the dataset.
     Stray = "stray-object",
+    /// A file or folder of a writer that ended early.
+    Leftover = "leftover",
     /// An array or group that NCZarr's metadata do not list.
     Unlisted = "unlisted",
     /// A name in the store that is no object.

@@ -62,8 +62,9 @@ pub struct ServiceFailure {
 
 /// An operation on a store that was not done.
 ///
-/// Whatever the variant, what was there before is whole. That an object does not exist is no
-/// error; reads then answer with "missing".
+/// Whatever the variant, what was there before is whole, except where the variant says that the new
+/// dataset has replaced it ([`NotDurable`](Self::NotDurable), [`NotRemoved`](Self::NotRemoved)). That an
+/// object does not exist is not an error; reads then answer with "missing".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -250,6 +251,49 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
+    /// The new dataset is published, but it is not certain that a power failure leaves it so.
+    #[error(
+        "{at} is complete and in place, but may not survive a power failure, since its directory could not be flushed{}",
+        old.as_ref().map(|old| format!("; the dataset that it replaces is kept as {old}: remove that when the disk is sound")).unwrap_or_default()
+    )]
+    NotDurable {
+        /// The new dataset.
+        at: Location,
+        /// Where the dataset is that it replaces, if there was one.
+        old: Option<String>,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The old dataset was renamed to make way for the new one, and neither got the name after that.
+    #[error(
+        "the new dataset is not in place, and the old one could not be renamed back: it is whole as {place}, rename it to {target}"
+    )]
+    SetAside {
+        /// Where the old dataset is.
+        place: String,
+        /// Its name before.
+        target: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A directory contains itself through symbolic links.
+    #[error("a loop of symbolic links: {at} leads back to {target}, which contains it; remove the link")]
+    LinkLoop {
+        /// The path at which the directory is reached again.
+        at: Location,
+        /// The directory above it that it is.
+        target: String,
+    },
+    /// Symbolic links lead to the same directories again and again.
+    #[error(
+        "{at}: symbolic links lead to directories that are reached by other paths too, more than {limit} times; remove links"
+    )]
+    TooManyLinks {
+        /// Where it was one too many.
+        at: Location,
+        /// The most that are followed.
+        limit: usize,
+    },
     /// An environment variable does not give the permissions of files or directories.
     #[error(
         "{variable}={value:?} gives no usable permissions: netcdf-c reads it as a decimal number, from {least} (0{least:o}) to 511 (0777), which must give the owner 0{least:o}"
@@ -357,11 +401,14 @@ impl StoreError {
             | Self::Changed { .. }
             | Self::NotAnObject { .. }
             | Self::Checksum { .. }
+            | Self::NotDurable { .. }
             | Self::Io { .. } => -68, // NC_EIO
             Self::PermissionDenied { .. } | Self::Denied { .. } => -78, // NC_EAUTH
-            Self::NotRemoved { .. } => -91,                 // NC_ECANTREMOVE
+            Self::NotRemoved { .. } | Self::SetAside { .. } => -91, // NC_ECANTREMOVE
             Self::TooLarge { .. }
             | Self::TooManyEntries { .. }
+            | Self::LinkLoop { .. }
+            | Self::TooManyLinks { .. }
             | Self::BadArchive { .. }
             | Self::AmbiguousPrefix { .. }
             | Self::BadEntry { .. } => -137, // NC_ENCZARR

@@ -21,11 +21,12 @@ use rustix::io::Errno;
 use self::leftovers::WriterMark;
 use self::stage::Stage;
 use crate::error::{Location, StoreError};
-use crate::home::{Home, parent_of};
+use crate::home::{self, Home, parent_of};
 use crate::key::{Key, Prefix};
 use crate::names::Names;
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
-use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
+use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode};
+use crate::visited::DirectoryId;
 use crate::{sys, tree};
 
 /// A dataset in a directory: the object `a/b` is the file `a/b` below it.
@@ -92,6 +93,9 @@ impl FileStore {
         let store = Self::new(root, path.to_owned(), home, access, Durability::default());
         if access == Access::ReadWrite {
             leftovers::clean(&store, leftovers::OLD);
+            if let Some(home) = &store.home {
+                home.clean_stages(home::OLD_STAGE);
+            }
         }
         Ok(store)
     }
@@ -248,6 +252,21 @@ impl Store for FileStore {
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
         list::list(self, prefix, depth, max_entries)
+    }
+
+    fn leftovers(&self) -> Vec<Leftover> {
+        let inside = leftovers::find(self, Leftover::MOST)
+            .into_iter()
+            .map(|name| Leftover { path: self.path.join(name).display().to_string(), is_removed: true });
+        let beside = self.home.iter().flat_map(|home| home.leftovers()).map(|(name, is_removed)| Leftover {
+            path: parent_of(&self.path).join(name).display().to_string(),
+            is_removed,
+        });
+        inside.chain(beside).take(Leftover::MOST).collect()
+    }
+
+    fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+        list::directory_id(self, prefix)
     }
 
     fn sync(&self) -> Result<(), StoreError> {

@@ -42,6 +42,7 @@ mod store;
 mod sys;
 pub mod testing;
 mod tree;
+mod visited;
 mod zip;
 mod zmap;
 
@@ -52,8 +53,9 @@ pub use memory::MemoryStore;
 pub use options::{Access, CreateOptions, Durability, FilePermissions};
 pub use secret::Secret;
 pub use store::{
-    Capabilities, Depth, Entry, EntryKind, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store,
-    StoreExt, WriteMode,
+    Capabilities, Depth, Entry, EntryKind, Leftover, Listing, ReadDone, ReadInto, ReadRange, ReadRequest,
+    Store, StoreExt, WriteMode,
 };
+pub use visited::{DirectoryId, Visited};
 pub use zip::{ZipLayout, ZipStore};
 pub use zmap::{Clobber, ZMap};

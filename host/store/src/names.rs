@@ -12,6 +12,8 @@ pub(crate) const WRITER: &str = ".ncz-writer";
 
 const OBJECT: &[u8] = b".ncz-";
 const DIGITS: usize = 16;
+const BOOT_DIGITS: usize = 8;
+const ASIDE: &[u8] = b"old-";
 
 /// A source of names that nobody else uses. Files are created under them only if new, so a clash
 /// costs a second try and nothing more.
@@ -35,17 +37,22 @@ impl Names {
         path
     }
 
-    /// A name for the hidden directory beside `target`.
+    /// A name for the hidden directory or archive beside `target`. Its first digits say in which start of the system it
+    /// was made, where that is known.
     pub(crate) fn stage(&self, target: &OsStr) -> OsString {
         let mut name = stage_start(target);
-        name.extend_from_slice(&self.digits());
+        let mut digits = self.digits();
+        if let (Some(boot), Some(first)) = (boot_digits(), digits.first_chunk_mut()) {
+            *first = boot;
+        }
+        name.extend_from_slice(&digits);
         OsString::from_vec(name)
     }
 
-    /// A name under which the old dataset at `target` is set aside; never removed by anybody else.
+    /// A name under which the old dataset at `target` is set aside; no other program removes it.
     pub(crate) fn aside(&self, target: &OsStr) -> OsString {
         let mut name = stage_start(target);
-        name.extend_from_slice(b"old-");
+        name.extend_from_slice(ASIDE);
         name.extend_from_slice(&self.digits());
         OsString::from_vec(name)
     }
@@ -71,6 +78,25 @@ pub(crate) fn is_temporary_object(name: &[u8]) -> bool {
 /// Whether `name` is that of a hidden directory beside `target`.
 pub(crate) fn is_stage_of(name: &[u8], target: &OsStr) -> bool {
     name.strip_prefix(stage_start(target).as_slice()).is_some_and(is_digits)
+}
+
+/// Whether a stage, of whatever target, was made in this start of the system: then locks say whether its writer lives.
+pub(crate) fn is_of_this_boot(name: &[u8]) -> bool {
+    let digits = name.len().checked_sub(DIGITS).and_then(|start| name.get(start..));
+    boot_digits().is_some_and(|boot| digits.is_some_and(|digits| digits.starts_with(&boot)))
+}
+
+/// Whether `name` is that of an old dataset that was set aside at `target`.
+pub(crate) fn is_aside_of(name: &[u8], target: &OsStr) -> bool {
+    let rest = name.strip_prefix(stage_start(target).as_slice());
+    rest.and_then(|rest| rest.strip_prefix(ASIDE)).is_some_and(is_digits)
+}
+
+/// Digits that differ from one start of the system to the next; `None` where the system has no such number.
+fn boot_digits() -> Option<[u8; BOOT_DIGITS]> {
+    let id = std::fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    let text = format!("{:08x}", crc32fast::hash(id.trim_ascii()));
+    text.as_bytes().first_chunk().copied()
 }
 
 /// A path on the stack.
@@ -126,6 +152,10 @@ mod tests {
             assert!(is_reserved(stage.to_str().unwrap()));
             assert!(is_stage_of(stage.as_bytes(), target));
             assert!(!is_stage_of(names.aside(target).as_bytes(), target));
+            assert!(is_aside_of(names.aside(target).as_bytes(), target));
+            assert!(!is_aside_of(stage.as_bytes(), target));
+            assert_eq!(is_of_this_boot(stage.as_bytes()), boot_digits().is_some());
+            assert_ne!(stage, names.stage(target));
         }
         assert!(!is_stage_of(names.stage(OsStr::new("b.zarr")).as_bytes(), OsStr::new("a.zarr")));
         let key = format!("{}/{}", vec!["d".repeat(255); 3].join("/"), "k".repeat(255));

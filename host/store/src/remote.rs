@@ -14,6 +14,8 @@ mod engine;
 mod limiter;
 mod options;
 #[cfg(any(feature = "http", feature = "s3"))]
+mod pace;
+#[cfg(any(feature = "http", feature = "s3"))]
 mod retry;
 #[cfg(any(feature = "http", feature = "s3"))]
 mod runtime;
@@ -33,6 +35,8 @@ pub(crate) use limiter::Turn;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use limiter::{Limiter, ROOM_OF_UNKNOWN, Window};
 pub use options::RemoteOptions;
+#[cfg(any(feature = "http", feature = "s3"))]
+pub(crate) use pace::Pace;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub(crate) use retry::{Failure, Retry, is_unreached};
 #[cfg(any(feature = "http", feature = "s3"))]

@@ -25,6 +25,7 @@ mod list;
 mod read;
 mod remove;
 mod shared;
+mod small_answers;
 mod stage;
 mod write;
 

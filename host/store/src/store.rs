@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Location, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
+use crate::visited::DirectoryId;
 
 /// A place for the objects of one dataset.
 ///
@@ -114,8 +115,27 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     ///
     /// # Errors
     ///
-    /// [`StoreError::TooManyEntries`] for more than `max_entries`, and the failures of the place.
+    /// [`StoreError::TooManyEntries`] for more than `max_entries`; with [`Depth::All`] [`StoreError::LinkLoop`] and
+    /// [`StoreError::TooManyLinks`]; and the failures of the place.
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError>;
+
+    /// What writers that ended early, by a kill or a power failure, left at the dataset or beside it. Nothing of a writer
+    /// that lives. What cannot be looked at is left out.
+    fn leftovers(&self) -> Vec<Leftover> {
+        Vec::new()
+    }
+
+    /// Which directory of the file system a prefix is, in a store where symbolic links can make one directory reachable
+    /// by several paths; `None` in other stores, and where there is no such directory. [`Visited`](crate::Visited) finds
+    /// loops with it.
+    ///
+    /// # Errors
+    ///
+    /// The failures of the place.
+    fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+        let _ = prefix;
+        Ok(None)
+    }
 
     /// Makes durable what was written so far, before anything that is written later. What waits to
     /// be published is made durable by that alone.
@@ -132,8 +152,9 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// # Errors
     ///
     /// [`StoreError::AlreadyExists`] or [`StoreError::NotADataset`] if something else has appeared
-    /// at the target, [`StoreError::Gone`] if what was to be changed is no longer what was opened, [`StoreError::NotRemoved`] where the dataset is published but the one that
-    /// it replaces could not be removed, and the failures of the place.
+    /// at the target, [`StoreError::Gone`] if what was to be changed is no longer what was opened, and the failures of
+    /// the place. The dataset *is* published after [`StoreError::NotRemoved`], where the one that it replaces could not
+    /// be removed, and after [`StoreError::NotDurable`], where a power failure may still undo it.
     fn publish(&self) -> Result<(), StoreError>;
 }
 
@@ -305,6 +326,21 @@ pub struct Listing {
     pub skipped: Vec<String>,
 }
 
+/// A file or folder that a writer left when it ended early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it is.
+    pub path: String,
+    /// Whether a later writer removes it: at once, or when it is old enough. What it does not remove is a whole dataset
+    /// that another one has replaced.
+    pub is_removed: bool,
+}
+
+impl Leftover {
+    /// Most of them that are named.
+    pub const MOST: usize = 100;
+}
+
 /// One line of a [`Listing`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
@@ -365,6 +401,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
         (**self).list(prefix, depth, max_entries)
+    }
+
+    fn leftovers(&self) -> Vec<Leftover> {
+        (**self).leftovers()
+    }
+
+    fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+        (**self).directory_id(prefix)
     }
 
     fn sync(&self) -> Result<(), StoreError> {

@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Location, StoreError};
 use crate::key::{Key, Prefix};
 use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
+use crate::visited::DirectoryId;
 
 pub use self::remote::Remote;
 
@@ -158,6 +159,10 @@ impl<S: Store> Store for Counting<S> {
         self.inner.list(prefix, depth, max_entries)
     }
 
+    fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+        self.inner.directory_id(prefix)
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         add(&self.counts.syncs, 1);
         self.inner.sync()
@@ -276,6 +281,10 @@ impl<S: Store> Store for Faulty<S> {
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
         self.perform(|| self.inner.list(prefix, depth, max_entries))
+    }
+
+    fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+        self.inner.directory_id(prefix)
     }
 
     fn sync(&self) -> Result<(), StoreError> {

@@ -24,10 +24,11 @@ use self::archive::Archive;
 use self::changing::{Changing, Place};
 use self::read::Reader;
 use crate::error::{Location, StoreError};
+use crate::home::parent_of;
 use crate::key::{Key, Prefix};
 use crate::listing::list_sorted;
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
-use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
+use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode};
 
 /// A dataset in a zip archive: the object `a/b` is the entry `a/b`, or `PREFIX/a/b`.
 ///
@@ -246,6 +247,18 @@ impl Store for ZipStore {
 
     fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
         Ok(self.changing(key)?.delete(key))
+    }
+
+    fn leftovers(&self) -> Vec<Leftover> {
+        let Ok(home) = open::home_of(&self.path) else {
+            return Vec::new();
+        };
+        let left = home.leftovers().into_iter().take(Leftover::MOST);
+        left.map(|(name, is_removed)| Leftover {
+            path: parent_of(&self.path).join(name).display().to_string(),
+            is_removed,
+        })
+        .collect()
     }
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {

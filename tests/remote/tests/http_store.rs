@@ -5,6 +5,9 @@
 // What every store promises of reads.
 #[path = "http_store/contract.rs"]
 mod contract;
+// Answers that do not end, or hardly come.
+#[path = "http_store/endless.rs"]
+mod endless;
 // What goes wrong on the way, and passes or does not.
 #[path = "http_store/faults.rs"]
 mod faults;

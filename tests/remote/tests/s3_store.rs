@@ -18,6 +18,9 @@ mod writers;
 #[path = "s3_store/answers.rs"]
 mod answers;
 
+#[path = "s3_store/endless.rs"]
+mod endless;
+
 const PLACE: &str = "air/a.zarr";
 
 #[test]

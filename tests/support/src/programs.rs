@@ -27,6 +27,7 @@ fn debian_package(program: &str) -> Option<&'static str> {
         "ncdump" | "ncgen" | "nccopy" => "netcdf-bin",
         "gcc" | "cc" => "gcc",
         "g++" | "c++" => "g++",
+        "strace" => "strace",
         "python3" => "python3-venv",
         _ => return None,
     })

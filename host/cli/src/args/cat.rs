@@ -19,6 +19,9 @@ pub(crate) struct Cat {
     /// A part of it: DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX, joined by commas; negative numbers count from the end
     #[arg(long, value_name = "SLAB")]
     pub(crate) slab: Option<String>,
+    /// The first N values only, of text whole rows; standard error says how many more there are
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) head: Option<u64>,
     /// One value a line, whatever the dimensions
     #[arg(short = '1', long, conflicts_with_all = ["raw", "json"])]
     pub(crate) lines: bool,

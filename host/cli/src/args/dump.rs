@@ -40,6 +40,9 @@ pub(crate) struct Dump {
     /// Print the type before each _FillValue
     #[arg(long)]
     pub(crate) fill_types: bool,
+    /// The first N values of each variable only, of text whole rows; a comment says how many more there are
+    #[arg(long, value_name = "N", conflicts_with_all = ["header", "ncml", "annotate"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) head: Option<u64>,
     /// Significant digits of floats, and of doubles; as many as each number needs unless given
     #[arg(short = 'p', long, value_name = "FLOAT[,DOUBLE]", value_parser = DigitsArg::parse)]
     pub(crate) digits: Option<DigitsArg>,

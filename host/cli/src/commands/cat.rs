@@ -8,25 +8,39 @@ use ncz::nczarr::{ByteOrder, Dataset, NcType, Shown, Value, Variable};
 use ncz::place::Location;
 use ncz::registry::Registry;
 
-use super::dump::{Nested, Source, elements, variables_named};
+use super::dump::{Nested, Source, count_of, elements, head_count, variables_named, warn_of_many};
 use crate::args::{ByteOrderArg, Cat};
 use crate::dataset::{open, session, unknown_variable};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::path::Place;
 use crate::slab_spec::{self, Selected};
+use crate::talk::Talk;
 
 /// Bytes of text to collect before they are written.
 const FULL: usize = 1 << 16;
 
 /// Runs the command.
-pub(crate) fn run(options: &Cat, registry: Arc<Registry>, out: &mut dyn Write) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    options: &Cat,
+    registry: Arc<Registry>,
+    out: &mut dyn Write,
+    talk: Talk,
+) -> Result<Exit, CliError> {
     let place = Place::parse(&options.path)?;
     let dataset = open(&place, session(registry, options.threads, options.shuffle_size)?)?;
     let variable = variable(&dataset, &place, &options.variable)?;
     let part = part(options, &dataset, variable)?;
+    let counts: Vec<u64> = part.iter().map(|of| of.count).collect();
+    let values = count_of(&counts);
+    let head = options.head.map(|most| head_count(most, &counts, variable));
+    match head {
+        Some(most) if most < values => talk.note(&format!("{} more values follow", values - most)),
+        None if !options.raw => warn_of_many([values].into_iter(), talk),
+        _ => {}
+    }
     if options.raw {
-        raw(options, &dataset, variable, part, out, &place.location)?;
+        raw(options, &dataset, variable, part, head, out, &place.location)?;
         return Ok(Exit::Good);
     }
     if variable.shown().is_none() {
@@ -36,12 +50,9 @@ pub(crate) fn run(options: &Cat, registry: Arc<Registry>, out: &mut dyn Write) -
         )));
     }
     let mut source = Source::of(&dataset, variable).map_err(CliError::dataset(&place.location))?;
-    let counts: Vec<u64> = part.iter().map(|of| of.count).collect();
     if options.json {
         let mut nested = Nested::new(counts, variable);
-        for slab in source.blocks_of(part) {
-            nested.write(out, &source.read(&slab, &place.location)?)?;
-        }
+        source.each(part, head, &place.location, |values| Ok(nested.write(out, values)?))?;
         nested.close(out)?;
         writeln!(out)?;
     } else {
@@ -52,8 +63,9 @@ pub(crate) fn run(options: &Cat, registry: Arc<Registry>, out: &mut dyn Write) -
             _ => 1,
         };
         let mut lines = Lines { shown: variable.shown(), row, at: 0, text: Vec::new(), letters: Vec::new() };
-        for slab in source.blocks_of(part) {
-            lines.write(&source.read(&slab, &place.location)?, out)?;
+        source.each(part, head, &place.location, |values| lines.write(values, out))?;
+        if lines.at > 0 {
+            lines.text.push(b'\n');
         }
         out.write_all(&lines.text)?;
     }
@@ -107,6 +119,7 @@ fn raw(
     dataset: &Dataset,
     variable: &Variable,
     part: Vec<Selected>,
+    head: Option<u128>,
     out: &mut dyn Write,
     place: &Location,
 ) -> Result<(), CliError> {
@@ -126,12 +139,18 @@ fn raw(
     };
     let unit = array.dtype().swap_unit().max(1);
     let mut buffer = Vec::new();
+    let mut left = head.map_or(u128::MAX, |most| most.saturating_mul(array.dtype().size() as u128));
     for slab in Source::cut(part, array.chunk_shape(), array.dtype().size()) {
         elements(&array, &slab, &mut buffer).map_err(&failed)?;
         if swap {
             buffer.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
         }
-        out.write_all(&buffer)?;
+        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        out.write_all(buffer.get(..wanted).unwrap_or_default())?;
+        left -= wanted as u128;
+        if left == 0 {
+            break;
+        }
     }
     Ok(())
 }

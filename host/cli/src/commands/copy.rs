@@ -20,7 +20,7 @@ use self::plan::{Plan, Requests};
 use self::summary::Summary;
 use crate::args::Copy;
 use crate::dataset::{open, session};
-use crate::error::CliError;
+use crate::error::{CliError, store_error};
 use crate::exit::Exit;
 use crate::output::Style;
 use crate::progress::{Bar, Interrupt};
@@ -33,10 +33,11 @@ const UNCHANGED: &str = "the target is as it was before";
 const NO_NEW_DATASET: &str = "there is no new dataset at the target, and one that was there is as it was";
 /// In S3, when the new dataset was on its way to its place. What has led to it says where it is.
 const BESIDE: &str = "the new dataset is whole, but not all of it is in its place yet";
+/// When the old dataset was renamed to make way for the new one, and could not be renamed back. What led to it says
+/// where it is.
+const ASIDE: &str = "nothing is at the target, and the dataset that was there has another name";
 /// The same where the source is to blame, and what to do.
 const LEAVE_OUT: &str = "the target is as it was before; ncz copy --exclude leaves variables out, ncz copy --skip-unreadable all that cannot be read";
-/// What is there after the one failure that can come behind the last step.
-const IN_PLACE: &str = "the copy is in place, but what it replaced is not yet gone";
 
 /// Runs the command.
 pub(crate) fn run(
@@ -98,7 +99,7 @@ pub(crate) fn run(
     }
     let summary =
         Summary::new(&source.location, &target.location, &dataset, &copied, options.verify, &plan.notes);
-    print(&summary, options, out, style)?;
+    print(&summary, options, out, style).map_err(|error| error.not_printed(&target.location))?;
     Ok(findings(&copied, talk))
 }
 
@@ -106,12 +107,12 @@ pub(crate) fn run(
 fn failed(source: &Place, target: &Place, error: CopyError) -> CliError {
     match error {
         CopyError::Stopped => CliError::Interrupted(unchanged(target)),
-        error => CliError::Copy {
+        error => CliError::in_place(&target.location, error).unwrap_or_else(|error| CliError::Copy {
             from: source.location.clone(),
             target: target.location.clone(),
             state: state(target, &error),
             source: Box::new(error),
-        },
+        }),
     }
 }
 
@@ -121,7 +122,8 @@ fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Styl
     } else if !options.verbosity.quiet {
         out.write_all(summary.to_text(style).as_bytes())?;
     }
-    Ok(())
+    // now, while it is known that the copy is whole
+    Ok(out.flush()?)
 }
 
 /// Tells which variables were left out, since they cannot be read.
@@ -197,24 +199,10 @@ fn state(target: &Place, error: &CopyError) -> &'static str {
 /// The same for any error of making a dataset.
 pub(super) fn state_after(target: &Place, error: &(dyn Error + 'static)) -> &'static str {
     match store_error(error) {
-        Some(StoreError::NotRemoved { .. }) => IN_PLACE,
         Some(StoreError::Beside { .. }) => BESIDE,
+        Some(StoreError::SetAside { .. }) => ASIDE,
         _ => unchanged(target),
     }
-}
-
-/// The store's error among what has led to one.
-fn store_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let direct = error.downcast_ref::<StoreError>();
-        let found = direct.or_else(|| error.downcast_ref::<Box<StoreError>>().map(|boxed| &**boxed));
-        if found.is_some() {
-            return found;
-        }
-        cause = error.source();
-    }
-    None
 }
 
 fn create(target: &Place, overwrite: bool) -> Result<Arc<dyn Store>, CliError> {
@@ -240,18 +228,28 @@ mod tests {
     #[test]
     fn a_copy_that_is_in_place_is_not_called_undone() {
         let store_error = |source| CopyError::from(DataError::Store { store: "x".to_owned(), source });
-        let left = || StoreError::NotRemoved { place: "x".to_owned(), source: io::Error::other("busy") };
-        let there = Place::parse("x").unwrap();
-        assert_eq!(state(&there, &store_error(left())), IN_PLACE);
+        let (here, there) = (Place::parse("y").unwrap(), Place::parse("x").unwrap());
+        let told = |target: &Place, source| failed(&here, target, store_error(source)).to_string();
+        let error = || io::Error::other("busy");
+        let left = || StoreError::NotRemoved { place: "x.old".to_owned(), source: error() };
+        let text = "x is complete and in place, but something that is of no more use could not be removed";
+        assert_eq!(told(&there, left()), text);
+        let not_durable =
+            StoreError::NotDurable { at: ncz::store::Location::store("x"), old: None, source: error() };
+        let text = "x is complete and in place, but may not survive a power failure";
+        assert_eq!(told(&there, not_durable), text);
         let gone = || StoreError::Gone { store: "x".to_owned() };
-        assert_eq!(state(&there, &store_error(gone())), UNCHANGED);
+        assert!(told(&there, gone()).ends_with(UNCHANGED));
         let in_s3 = Place::parse("s3://bucket/x").unwrap();
-        assert_eq!(state(&in_s3, &store_error(gone())), NO_NEW_DATASET);
+        assert!(told(&in_s3, gone()).ends_with(NO_NEW_DATASET));
         let beside = StoreError::Beside {
             place: "s3://bucket/x".to_owned(),
             beside: "s3://bucket/x.ncz-new-1".to_owned(),
             source: Box::new(gone()),
         };
-        assert_eq!(state(&in_s3, &store_error(beside)), BESIDE);
+        assert!(told(&in_s3, beside).ends_with(BESIDE));
+        let aside =
+            StoreError::SetAside { place: "x.old".to_owned(), target: "x".to_owned(), source: error() };
+        assert!(told(&there, aside).ends_with(ASIDE));
     }
 }

@@ -13,7 +13,7 @@ use ncz::nczarr::{Dataset, Variable};
 use ncz::place::Location;
 use ncz::registry::Registry;
 
-pub(crate) use self::json::Nested;
+pub(crate) use self::json::{Nested, elements as count_of, head_count};
 pub(crate) use self::print::{CFormat, Language, Plan, print};
 pub(crate) use self::source::{Source, elements};
 use crate::args::{Dump, IndexArg};
@@ -62,6 +62,12 @@ pub(crate) fn run(
             }
         }
     }
+    if plan.has_data() && plan.head.is_none() {
+        let wanted = |variable: &&Variable| plan.wants(hierarchy, variable) && variable.shown().is_some();
+        let groups = hierarchy.groups().filter(|group| plan.wants_group(group));
+        let variables = groups.flat_map(|group| group.variables.iter()).filter(wanted);
+        warn_of_many(variables.map(|variable| count_of(&hierarchy.shape_of(variable))), talk);
+    }
     let mut lost_any = false;
     print(out, &dataset, &place.location, &plan, &mut |variable, error| {
         lost_any = true;
@@ -73,6 +79,17 @@ pub(crate) fn run(
     match lost_any && plan.variables.is_some() {
         true => Ok(Exit::Failed),
         false => Ok(Exit::of_findings(findings || lost_any)),
+    }
+}
+
+/// Warns before more values are printed than anyone reads.
+pub(crate) fn warn_of_many(counts: impl Iterator<Item = u128>, talk: Talk) {
+    const MANY: u128 = 100_000_000;
+    let values = counts.fold(0, u128::saturating_add);
+    if values > MANY {
+        talk.warn(&format!(
+            "{values} values are about to be printed; --head N prints the first N of each variable, Ctrl-C ends it"
+        ));
     }
 }
 
@@ -102,6 +119,7 @@ fn plan(options: &Dump, location: &Location) -> Plan {
         _ => None,
     };
     plan.line_length = usize::from(options.line_length);
+    plan.head = options.head;
     plan.annotations = Annotations {
         rows: options.annotate_rows.is_some(),
         values: options.annotate.is_some(),

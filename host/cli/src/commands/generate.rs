@@ -69,12 +69,12 @@ pub(crate) fn run_to(
     let failed = |error: GenerateError| match error {
         GenerateError::Stopped => CliError::Interrupted(unchanged(&target)),
         source if options.check => no_cdl(&options.source, source),
-        source => CliError::Generate {
+        error => CliError::in_place(&target.location, error).unwrap_or_else(|source| CliError::Generate {
             cdl: name_of(&options.source).to_owned(),
             target: target.location.clone(),
             state: state_after(&target, &source),
             source: Box::new(source),
-        },
+        }),
     };
     let plan = Plan::new(file.cdl(), &session, &generate_options).map_err(failed)?;
     let mut notes = plan.notes().to_vec();
@@ -102,11 +102,15 @@ pub(crate) fn run_to(
         generated: &generated,
         notes: &notes,
     };
-    if options.json {
-        writeln!(out, "{:#}", summary.to_json())?;
-    } else if !options.verbosity.quiet {
-        out.write_all(summary.to_text(style).as_bytes())?;
-    }
+    let mut print = || {
+        if options.json {
+            writeln!(out, "{:#}", summary.to_json())?;
+        } else if !options.verbosity.quiet {
+            out.write_all(summary.to_text(style).as_bytes())?;
+        }
+        out.flush()
+    };
+    print().map_err(|error| CliError::Output(error).not_printed(&target.location))?;
     Ok(Exit::Good)
 }
 

@@ -78,6 +78,10 @@ impl<'a> Survey<'a> {
         if hierarchy.root_array {
             notes.push("an array at the root, shown as a group with one variable".to_owned());
         }
+        let left: Vec<String> = dataset.store().leftovers().into_iter().map(|left| left.path).collect();
+        if !left.is_empty() {
+            notes.push(format!("left by a writer that ended early: {}", left.join(", ")));
+        }
         let sizes = match sizes {
             true => Some(
                 hierarchy

@@ -149,12 +149,12 @@ fn mended_copy(
     bar.clear();
     let copied = copied.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted("there is no copy"),
-        source => CliError::Copy {
+        error => CliError::in_place(&target.location, error).unwrap_or_else(|source| CliError::Copy {
             from: place.location.clone(),
             target: target.location.clone(),
             state: "there is no copy",
             source: Box::new(source),
-        },
+        }),
     })?;
     if let Some(note) = left_out(&copied.left_out) {
         talk.note(&note);
@@ -198,7 +198,10 @@ fn failed(place: &Place, error: RepairError) -> CliError {
     match error {
         RepairError::Verify(VerifyError::Stopped) => CliError::Interrupted(NOTHING),
         RepairError::NoChoice { .. } => CliError::Usage(error.to_string()),
-        source => CliError::Repair { place: place.location.clone(), source: Box::new(source) },
+        error => CliError::in_place(&place.location, error).unwrap_or_else(|source| CliError::Repair {
+            place: place.location.clone(),
+            source: Box::new(source),
+        }),
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use ncz::nczarr::cdl::CFormat;
 use ncz::nczarr::{json, limits};
 use ncz::place::Place;
-use ncz::store::{Access, Depth, EntryKind, Key, KeyBuf, Prefix, Store, StoreExt};
+use ncz::store::{Access, Depth, EntryKind, Key, KeyBuf, Prefix, Store, StoreExt, Visited};
 
 use super::getopt;
 use crate::error::{CliError, with_causes};
@@ -166,7 +166,7 @@ fn list(wishes: &Wishes, out: &mut dyn Write) -> Result<(), CliError> {
     let store = place.open_store(Access::Read)?;
     let failed = CliError::store(&place.location);
     let mut keys = Vec::new();
-    walk(&*store, Prefix::ROOT, &mut keys).map_err(&failed)?;
+    walk(&*store, Prefix::ROOT, &mut Visited::default(), &mut keys).map_err(&failed)?;
     if wishes.debug {
         let mut stderr = io::stderr().lock();
         let _ = writeln!(stderr, "stack:");
@@ -212,14 +212,16 @@ fn list(wishes: &Wishes, out: &mut dyn Write) -> Result<(), CliError> {
 fn walk(
     store: &dyn Store,
     prefix: Prefix<'_>,
+    visited: &mut Visited,
     keys: &mut Vec<(KeyBuf, EntryKind)>,
 ) -> Result<(), ncz::store::StoreError> {
+    visited.enter(store, prefix)?;
     let listing = store.list(prefix, Depth::One, limits::CHILDREN)?;
     for entry in listing.entries {
         let below = (entry.kind == EntryKind::Directory).then(|| entry.key.clone());
         keys.push((entry.key, entry.kind));
         if let Some(key) = below {
-            walk(store, key.as_key().into(), keys)?;
+            walk(store, key.as_key().into(), visited, keys)?;
         }
     }
     Ok(())

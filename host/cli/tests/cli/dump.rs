@@ -192,3 +192,109 @@ fn a_type_that_cdl_has_not_leaves_the_rest_as_it_is() {
         assert!(run.stdout.contains(line), "{}", run.stdout);
     }
 }
+
+/// Three records of two rows, an inner unlimited dimension, text, and a number without dimensions.
+const CUT: &str = "netcdf d {
+dimensions: t = UNLIMITED ; u = UNLIMITED ; x = 4 ; n = 3 ;
+variables: int v(t, x) ; int w(t, u, x) ; char c(t, n) ; string s(x) ; double one ;
+data: v = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 ;
+ w = {1, 2, 3, 4, 5, 6, 7, 8}, {9, 10, 11, 12, 13, 14, 15, 16}, {17, 18, 19, 20, 21, 22, 23, 24} ;
+ c = \"abc\", \"def\", \"ghi\" ; s = \"a\", \"b\", \"c\", \"d\" ; one = 1.5 ;
+}";
+
+#[test]
+fn the_head_of_each_variable_is_cdl_that_says_how_many_values_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("d.cdl"), CUT).unwrap();
+    ncz(["gen", &path("d.cdl"), "-o", &path("d.zarr")]).ends(0);
+    let all = ncz(["dump", &path("d.zarr")]).ends(0).stdout;
+    assert_eq!(ncz(["dump", "--head", "1000", &path("d.zarr")]).ends(0).stdout, all);
+    for head in 1..30 {
+        let text = ncz(["dump", "--head", &head.to_string(), &path("d.zarr")]).ends(0).stdout;
+        std::fs::write(path("cut.cdl"), &text).unwrap();
+        let run = ncz(["gen", "--check", &path("cut.cdl")]);
+        assert_eq!(run.code, 0, "{head}: {}\n{text}", run.stderr);
+        let more = |total: u64, name: &str| {
+            let comment = format!("// {} more values of {name}\n", total.saturating_sub(head));
+            assert_eq!(text.contains(&comment), head < total, "{head}, {name}: {text}");
+        };
+        more(12, "v");
+        more(24, "w");
+        more(4, "s");
+        assert!(text.contains("one = 1.5 ;"), "{text}");
+        let rows = head.div_ceil(3).min(3);
+        assert_eq!(text.matches("more values of c").count(), usize::from(rows < 3), "{text}");
+        let json = ncz(["dump", "--json", "--head", &head.to_string(), &path("d.zarr")]).ends(0).json();
+        let v = &json["variables"][0];
+        assert_eq!(v["more"].as_u64().unwrap_or(0), 12_u64.saturating_sub(head), "{v}");
+        let numbers: Vec<u64> = v["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|row| row.as_array().unwrap())
+            .map(|n| n.as_u64().unwrap())
+            .collect();
+        assert_eq!(numbers, (1..=head.min(12)).collect::<Vec<_>>());
+    }
+    let cut = ncz(["dump", "--head", "2", "-v", "v,w,c", &path("d.zarr")]).ends(0).stdout;
+    assert!(cut.contains(" v =\n  1, 2 ;\n  // 10 more values of v\n"), "{cut}");
+    assert!(cut.contains(" w =\n  {1, 2} ;\n  // 22 more values of w\n"), "{cut}");
+    assert!(cut.contains("  \"abc\" ;\n  // 6 more values of c\n"), "{cut}");
+}
+
+/// An array without chunks, of more values than anyone waits for.
+fn endless(folder: &std::path::Path) -> std::path::PathBuf {
+    let path = crate::bench::big_dataset(folder, 1, 4);
+    let zarray = std::fs::read_to_string(path.join("t/.zarray")).unwrap();
+    let zarray = zarray.replace("\"shape\": [4]", "\"shape\": [9007199254740992]");
+    std::fs::write(path.join("t/.zarray"), zarray.replace("\"chunks\": [4]", "\"chunks\": [1048576]"))
+        .unwrap();
+    std::fs::remove_file(path.join("t/0")).unwrap();
+    path
+}
+
+#[test]
+fn very_many_values_are_warned_of_and_ctrl_c_ends_them_at_once() {
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = endless(folder.path()).display().to_string();
+    for args in [vec!["dump", &path], vec!["dump", "--json", &path], vec!["cat", &path, "t"]] {
+        let mut child = crate::bench::command()
+            .args(&args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0; 200_000]).unwrap();
+        let begun = Instant::now();
+        let sent =
+            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let status = child.wait().unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(5), "{args:?}: {:?}", begun.elapsed());
+        // a shell says 130 of both
+        assert!(status.code() == Some(130) || status.signal() == Some(2), "{args:?}: {status:?}");
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert!(
+            said.contains("warning: 9007199254740992 values are about to be printed; --head N"),
+            "{said}"
+        );
+    }
+    let dump = ncz(["dump", "--head", "10", &path]).ends(0);
+    assert!(dump.stdout.contains("// 9007199254740982 more values of t"), "{}", dump.stdout);
+    assert_eq!(dump.stderr, "");
+    let cat = ncz(["cat", "--head", "3", &path, "t"]).ends(0);
+    assert_eq!(
+        (cat.stdout.as_str(), cat.stderr.as_str()),
+        ("0\n0\n0\n", "note: 9007199254740989 more values follow\n")
+    );
+    assert_eq!(ncz(["cat", "--head", "2", "--json", &path, "t"]).ends(0).stdout, "[0,0]\n");
+    assert_eq!(ncz(["cat", "--head", "2", "--raw", &path, "t"]).ends(0).stdout.len(), 16);
+}

@@ -20,12 +20,16 @@ mod copy;
 mod copy_parts;
 /// `ncz dump` against ncdump.
 mod dump;
+/// Each system call fails once, and the process is killed there: nothing is lost, and what is said is true.
+mod faults;
 /// `ncz gen` and ncgen.
 mod generate;
 /// `ncz info`: what there is, and what is odd about it.
 mod info;
 /// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: which plugins may be used.
 mod isolate; // plugins in processes of their own
+/// Symbolic links that lead in circles, and those that do not.
+mod loops;
 /// `ncz ls`: what is in a dataset and in a folder.
 mod ls;
 /// ncz as nccopy, against nccopy.

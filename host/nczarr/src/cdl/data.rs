@@ -31,6 +31,8 @@ pub struct DataWriter<'a> {
     started: bool,
     /// Whether no more values come.
     given_up: bool,
+    /// Values that are not wanted, after those that are.
+    more: u128,
 }
 
 /// How numbers are printed.
@@ -80,6 +82,7 @@ impl<'a> DataWriter<'a> {
             pending_nuls: 0,
             started: false,
             given_up: false,
+            more: 0,
         }))
     }
 
@@ -87,6 +90,24 @@ impl<'a> DataWriter<'a> {
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.layout.shape
+    }
+
+    /// Wants only the first values, at least one, and says in a comment how many more there are. Of text it wants whole
+    /// rows.
+    pub fn head(&mut self, most: u64) {
+        let row = match self.shown {
+            Shown::Plain(NcType::Char) => self.layout.shape.last().copied().unwrap_or(1),
+            _ => 1,
+        };
+        let most = u128::from(most.max(1)).next_multiple_of(u128::from(row.max(1)));
+        self.more = self.layout.left.saturating_sub(most);
+        self.layout.left -= self.more;
+    }
+
+    /// How many values are still wanted.
+    #[must_use]
+    pub fn wanted(&self) -> u128 {
+        self.layout.left
     }
 
     /// Prints the next values, in the type in which they are [`Shown`]: whole elements, two values for each
@@ -142,6 +163,9 @@ impl<'a> DataWriter<'a> {
 
     /// Ends the variable.
     pub(super) fn finish(mut self) -> Result<(), io::Error> {
+        if self.more > 0 && !self.given_up {
+            self.layout.end_early(self.more);
+        }
         self.layout.flush(self.out)?;
         match self.layout.left {
             0 => Ok(()),

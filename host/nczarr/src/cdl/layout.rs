@@ -134,9 +134,10 @@ impl Layout {
 
     /// Ends the row with the value whose text begins at `start`.
     pub(super) fn end_row(&mut self, start: usize) {
-        let braces = self.closing_braces();
-        self.text.resize(self.text.len() + braces, b'}');
         let is_last = self.left == 1;
+        // at the last value all are open, and it may be the last of those that are printed
+        let braces = if is_last { self.braces() } else { self.closing_braces() };
+        self.text.resize(self.text.len() + braces, b'}');
         if self.annotations.values {
             self.text.push(if is_last { b';' } else { b',' });
             self.annotate_value(self.index.last().copied().unwrap_or(0));
@@ -183,6 +184,20 @@ impl Layout {
             self.column = indent;
         }
         self.column += len;
+    }
+
+    /// Ends the variable with the value that was just placed, and says in a comment how many more there are.
+    pub(super) fn end_early(&mut self, more: u128) {
+        if self.index.last().is_some_and(|&at| at > 0) {
+            let end = self.text.trim_ascii_end();
+            let end = end.strip_suffix(b",").unwrap_or(end).len();
+            self.text.truncate(end);
+            self.text.resize(end + self.braces(), b'}');
+            self.text.extend_from_slice(b" ;\n");
+        }
+        let comment =
+            format!("{:indent$}  // {more} more values of {}\n", "", self.name, indent = self.indent);
+        self.text.extend_from_slice(comment.as_bytes());
     }
 
     /// Writes the text.
@@ -240,6 +255,11 @@ impl Layout {
             }
         };
         self.text.extend_from_slice(format!("  // {}({place})\n    ", self.name).as_bytes());
+    }
+
+    /// The braces that are open within a row.
+    fn braces(&self) -> usize {
+        (1..self.shape.len()).filter(|&level| self.is_unlimited(level)).count()
     }
 
     fn closing_braces(&self) -> usize {

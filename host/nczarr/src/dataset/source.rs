@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ncz_store::{Depth, EntryKind, Key, Prefix, ReadRange, ReadRequest, Store, StoreError, StoreExt};
+use ncz_store::{
+    Depth, EntryKind, Key, Prefix, ReadRange, ReadRequest, Store, StoreError, StoreExt, Visited,
+};
 
 use crate::error::SourceError;
 use crate::limits;
@@ -16,6 +18,7 @@ use crate::pool::Pool;
 pub(super) struct StoreDocuments<'a> {
     pub(super) store: &'a dyn Store,
     pub(super) pool: &'a Pool,
+    pub(super) visited: Mutex<Visited>,
 }
 
 impl Documents for StoreDocuments<'_> {
@@ -61,6 +64,11 @@ impl Documents for StoreDocuments<'_> {
         let listing = self.store.list(prefix, Depth::One, limits::CHILDREN)?;
         let folders = listing.entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
         Ok(folders.map(|entry| entry.key.as_key().name().to_owned()).collect())
+    }
+
+    fn enter(&self, prefix: &str) -> Result<(), SourceError> {
+        let mut visited = self.visited.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(visited.enter(self.store, Prefix::parse(prefix)?)?)
     }
 
     fn all_children(&self, prefixes: &[&str]) -> Vec<Result<Vec<String>, SourceError>> {

@@ -19,6 +19,7 @@ pub(super) fn version2(loader: &mut Loader<'_>, generation: Option<Generation>) 
         for path in level {
             match named(loader, path, generation) {
                 Some((inner_arrays, inner_groups)) => {
+                    loader.count(path, inner_arrays.len() + inner_groups.len())?;
                     arrays.extend(below(path, inner_arrays));
                     groups.extend(below(path, inner_groups));
                 }
@@ -71,7 +72,10 @@ pub(super) fn version3(loader: &mut Loader<'_>, draft: bool) -> Result<(), Nczar
         for path in level {
             let node = loader.object(&document_key(path, v3::DOCUMENT)).ok().flatten();
             match node.filter(|_| draft).and_then(|node| v3::named(&node)) {
-                Some(names) => nodes.extend(below(path, names)),
+                Some(names) => {
+                    loader.count(path, names.len())?;
+                    nodes.extend(below(path, names));
+                }
                 None => unnamed.push(path.as_str()),
             }
         }
@@ -102,6 +106,7 @@ fn descend(
         if level.is_empty() {
             break;
         }
+        loader.enter(&level)?;
         level = next(loader, &level)?;
     }
     Ok(())

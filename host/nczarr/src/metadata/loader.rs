@@ -31,6 +31,8 @@ pub(super) struct Loader<'a> {
     /// Why documents that were asked for could not be had, for whoever needs them.
     failed: IndexMap<String, SourceError>,
     listed: HashMap<String, BTreeSet<String>>,
+    /// Arrays and groups found so far, wherever they are named.
+    members: usize,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -67,6 +69,7 @@ impl<'a> Loader<'a> {
             broken: HashMap::new(),
             failed: IndexMap::new(),
             listed: HashMap::new(),
+            members: 0,
             warnings: Vec::new(),
         }
     }
@@ -205,6 +208,27 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Notes that what is in groups is about to be asked for.
+    pub(super) fn enter(&mut self, groups: &[String]) -> Result<(), NczarrError> {
+        for path in groups {
+            let prefix = path.trim_matches('/');
+            let refused = |source| NczarrError::Read { key: path.clone(), source };
+            self.source.enter(prefix).map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to the number of arrays and groups, which is bounded: symbolic links can multiply them.
+    pub(super) fn count(&mut self, group: &str, members: usize) -> Result<(), NczarrError> {
+        self.members = self.members.saturating_add(members);
+        if self.members > limits::MEMBERS {
+            let reason =
+                format!("the dataset has more than {} arrays and groups, which is the most", limits::MEMBERS);
+            return Err(NczarrError::Metadata { key: group.to_owned(), reason });
+        }
+        Ok(())
+    }
+
     /// Asks what is in groups, all together.
     pub(super) fn list(&mut self, prefixes: &[&str]) -> Result<(), NczarrError> {
         if self.only.is_some() || prefixes.is_empty() {
@@ -212,6 +236,7 @@ impl<'a> Loader<'a> {
         }
         for (prefix, names) in prefixes.iter().zip(self.source.all_children(prefixes)) {
             let names = names.map_err(|source| not_listed(prefix, source))?;
+            self.count(prefix, names.len())?;
             self.listed.insert((*prefix).to_owned(), names.into_iter().collect());
         }
         Ok(())

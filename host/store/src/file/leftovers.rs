@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use super::FileStore;
 use crate::home::is_rubbish;
+use crate::key::Key;
 use crate::names::{WRITER, is_temporary_object};
 use crate::sys;
 
@@ -99,6 +100,42 @@ pub(super) fn clean(store: &FileStore, age: Duration) {
     }
 }
 
+/// The temporary objects of writers that have died, and their mark; at most so many are named. Nothing while a writer
+/// lives.
+pub(super) fn find(store: &FileStore, most: usize) -> Vec<String> {
+    let Ok(file) = sys::open_file(&store.root, WRITER) else {
+        return Vec::new();
+    };
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || !is_entry(&store.root, &file) {
+        return Vec::new();
+    }
+    let mut found = vec![WRITER.to_owned()];
+    // a folder that cannot be looked at hides what is in it, which is harmless
+    let _ = find_below(&store.root, "", most, &mut found);
+    found
+}
+
+fn find_below(directory: &OwnedFd, above: &str, most: usize, found: &mut Vec<String>) -> Result<(), Errno> {
+    let mut entries = Dir::read_from(directory)?;
+    while let Some(entry) = entries.read() {
+        let entry = entry?;
+        let name = entry.file_name();
+        let path = format!("{above}{}", name.to_string_lossy());
+        if found.len() >= most || path.len() > Key::MAX_LEN + MAX_DEPTH {
+            return Ok(());
+        }
+        if is_temporary_object(name.to_bytes()) {
+            found.push(path);
+        } else if !matches!(name.to_bytes(), b"." | b"..")
+            && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
+            && let Ok(inner) = sys::open_real_directory(directory, name)
+        {
+            let _ = find_below(&inner, &format!("{path}/"), most, found);
+        }
+    }
+    Ok(())
+}
+
 enum Rest {
     Clean,
     /// Something is too young to be judged; the mark stays.
@@ -114,7 +151,7 @@ fn clean_below(directory: &OwnedFd, age: Duration, depth: usize) -> Result<Rest,
         let name = entry.file_name();
         if is_temporary_object(name.to_bytes()) {
             match sys::stat_entry(directory, name) {
-                Ok(found) if is_rubbish(&found, FileType::RegularFile, age) => {
+                Ok(found) if is_rubbish(&found, FileType::RegularFile, Some(age)) => {
                     sys::remove_file(directory, name)?
                 }
                 Ok(_) => rest = Rest::TooYoung,

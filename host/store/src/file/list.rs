@@ -1,6 +1,6 @@
 //! Listing what is below a prefix.
 
-use rustix::fs::{Dir, FileType};
+use rustix::fs::{Dir, FileType, fstat};
 use rustix::io::Errno;
 
 use super::FileStore;
@@ -8,6 +8,7 @@ use crate::error::{Location, StoreError};
 use crate::key::{Key, KeyBuf, KeyError, Prefix};
 use crate::store::{Depth, Entry, EntryKind, Listing};
 use crate::sys;
+use crate::visited::{DirectoryId, Visited};
 
 pub(super) fn list(
     store: &FileStore,
@@ -16,6 +17,10 @@ pub(super) fn list(
     max_entries: usize,
 ) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
+    let mut visited = Visited::default();
+    if depth == Depth::All {
+        visited.enter(store, prefix)?;
+    }
     if one(store, prefix, &mut listing, max_entries)? == Found::Nothing {
         store.check_still_there()?;
     }
@@ -25,6 +30,7 @@ pub(super) fn list(
         while let Some(entry) = listing.entries.get(next) {
             if entry.kind == EntryKind::Directory {
                 let below = entry.key.clone();
+                visited.enter(store, Prefix::from(below.as_key()))?;
                 one(store, Prefix::from(below.as_key()), &mut listing, max_entries)?;
             }
             next += 1;
@@ -32,6 +38,20 @@ pub(super) fn list(
     }
     listing.entries.sort_unstable();
     Ok(listing)
+}
+
+pub(super) fn directory_id(store: &FileStore, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
+    let found = match prefix.is_root() {
+        true => fstat(&store.root),
+        false => sys::stat(&store.root, prefix.as_str()),
+    };
+    match found {
+        Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::Directory => {
+            Ok(Some(DirectoryId { device: found.st_dev.into(), inode: found.st_ino.into() }))
+        }
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(StoreError::from_io("look at", Location::below(store, prefix), error.into())),
+    }
 }
 
 #[derive(PartialEq, Eq)]

@@ -36,8 +36,6 @@ pub(super) fn create(path: &Path, options: CreateOptions) -> Result<FileStore, S
     let names = Names::default();
     let (hidden, root) = make_hidden(&home, &names, options.permissions.directory)
         .map_err(|error| StoreError::from_io("create", Location::store(path.display()), error.into()))?;
-    // tells others who clean up that somebody lives here; where locks are unknown, age does
-    let _ = flock(&root, FlockOperation::NonBlockingLockExclusive);
     let mut store = FileStore::new(root, path.to_owned(), Some(home), Access::ReadWrite, options.durability);
     store.names = names;
     store.permissions = options.permissions;
@@ -66,13 +64,21 @@ pub(super) fn publish(store: &FileStore) -> Result<(), StoreError> {
                 Durability::PowerLoss => sys::sync_file(&home.parent),
                 Durability::Process => Ok(()),
             };
-            // while a loss of power could still undo the rename, the old dataset is kept
-            let Some(old) = old else {
-                return synced
-                    .map_err(|error| StoreError::from_io("flush", Location::store(store), error.into()));
+            if let Err(error) = synced {
+                // a power failure could still undo the rename: the old dataset is kept
+                let kept = old.map(|old| beside(store, &home.keep(&store.names, old.name)));
+                return Err(StoreError::NotDurable {
+                    at: Location::store(store),
+                    old: kept,
+                    source: error.into(),
+                });
+            }
+            let Some(old) = &old else {
+                return Ok(());
             };
-            synced.and_then(|()| tree::remove(&home.parent, &old.name, &old.directory)).map_err(|error| {
-                StoreError::NotRemoved { place: beside(store, &old.name), source: error.into() }
+            tree::remove(&home.parent, &old.name, &old.directory).map_err(|error| StoreError::NotRemoved {
+                place: beside(store, &old.name),
+                source: error.into(),
             })
         }
         Err(error) => {
@@ -128,19 +134,23 @@ fn swap(store: &FileStore, stage: &Stage, home: &Home, old: &OwnedFd) -> Result<
     }
     let aside = store.names.aside(target);
     sys::rename(&home.parent, target, &*aside).map_err(failed)?;
+    let back = || {
+        sys::rename(&home.parent, &*aside, target).map_err(|source| StoreError::SetAside {
+            place: beside(store, &aside),
+            target: store.to_string(),
+            source: source.into(),
+        })
+    };
     if is_old(&aside) {
         match rename_to_free_name(home, stage) {
             Ok(()) => return Ok(aside),
             Err(error) => {
-                sys::rename(&home.parent, &*aside, target).map_err(|source| StoreError::NotRemoved {
-                    place: beside(store, &aside),
-                    source: source.into(),
-                })?;
+                back()?;
                 return Err(failed(error));
             }
         }
     }
-    sys::rename(&home.parent, &*aside, target).map_err(failed)?;
+    back()?;
     Err(already(&store.path))
 }
 
@@ -200,13 +210,15 @@ fn make_hidden(home: &Home, names: &Names, mode: u32) -> Result<(OsString, Owned
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
             Ok(()) => {
-                return match sys::open_real_directory(&home.parent, &*hidden) {
-                    Ok(root) => Ok((hidden, root)),
+                match sys::open_real_directory(&home.parent, &*hidden) {
+                    Ok(root) if home.claim(&hidden, &root) => return Ok((hidden, root)),
+                    // another program that cleans up was faster
+                    Ok(_) | Err(Errno::NOENT) => {}
                     Err(error) => {
                         let _ = sys::remove_directory(&home.parent, &*hidden);
-                        Err(error)
+                        return Err(error);
                     }
-                };
+                }
             }
         }
     }

@@ -148,6 +148,9 @@ fn publish_with(plan: Plan, plain: bool, exists: bool) -> bool {
     let is_new = fs::read(path.join("new/0")).is_ok_and(|bytes| bytes == NEW);
     let is_old = fs::read(path.join("old/0")).is_ok_and(|bytes| bytes == OLD);
     assert!(!(is_new && is_old));
+    let said_so =
+        matches!(answer, Ok(()) | Err(StoreError::NotDurable { .. } | StoreError::NotRemoved { .. }));
+    assert_eq!(said_so, is_new, "{plan:?}: {answer:?}");
     if is_new {
         assert!(!path.join("old").exists());
     } else {
@@ -173,7 +176,11 @@ fn publish_with(plan: Plan, plain: bool, exists: bool) -> bool {
         }
         drop(store);
         let count = fs::read_dir(folder.path()).unwrap().count();
-        let expected = if matches!(answer, Err(StoreError::NotRemoved { .. })) { 2 } else { 1 };
+        let is_kept = matches!(
+            answer,
+            Err(StoreError::NotRemoved { .. } | StoreError::NotDurable { old: Some(_), .. })
+        );
+        let expected = if is_kept { 2 } else { 1 };
         assert_eq!(count, expected, "{answer:?}");
     }
     match plan {

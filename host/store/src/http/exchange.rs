@@ -300,6 +300,7 @@ impl Service {
                 source: Some(Box::new(error)),
             })));
         }
+        let is_silent = error.is_timeout() && !error.is_connect();
         let reason = if error.is_timeout() && error.is_connect() {
             "no connection came about in time"
         } else if error.is_timeout() {
@@ -315,7 +316,11 @@ impl Service {
         if is_unreached(&error) && !self.learned.answered() {
             return Failure::Unreached { reason, source: Some(Box::new(error)) };
         }
-        Failure::Again { reason, wish: None, source: Some(Box::new(error)) }
+        let source = Some(Box::new(error) as _);
+        match is_silent {
+            true => Failure::Silent { reason, source },
+            false => Failure::Again { reason, wish: None, source },
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::exchange::{Part, Reply, Service, Wanted, drain};
 use super::log::Record;
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::remote::{Body, BodyFault, Failure, ROOM_OF_UNKNOWN, Retry, Turn, Window};
+use crate::remote::{Body, BodyFault, Failure, Pace, ROOM_OF_UNKNOWN, Retry, Turn, Window};
 use crate::store::{ReadInto, ReadRange};
 
 /// Bytes before a range that are read in vain where a server gives no ranges; more only if the range is longer still.
@@ -84,7 +84,12 @@ impl Service {
     async fn pause(&self, key: Key<'_>, failure: Failure, retry: &mut Retry) -> Result<(), StoreError> {
         let attempt = retry.number();
         let why = failure.to_string();
+        let is_silent = matches!(failure, Failure::Silent { .. });
         let pause = retry.pause(failure, "read", || self.at(key))?;
+        if is_silent {
+            // It took long, and may take as long again.
+            tracing::warn!(target: "ncz_store::http", "{}: {why}; trying once more", self.at(key));
+        }
         Record::retried(self.address.base(), key, attempt, pause, &why);
         tokio::time::sleep(pause).await;
         Ok(())
@@ -284,6 +289,7 @@ impl Attempt<'_> {
     ) -> Result<Option<u64>, Failure> {
         let (mut skip, mut seen) = (cut.skip, 0u64);
         let end = cut.take.map(|take| cut.skip.saturating_add(take));
+        let mut pace = Pace::new(self.service.options.idle_timeout);
         while !(cut.rest && end.is_some_and(|end| seen >= end)) {
             let bytes = response.chunk().await.map_err(|error| self.service.broken(self.key, error))?;
             let Some(bytes) = bytes else {
@@ -295,6 +301,7 @@ impl Attempt<'_> {
                 };
             };
             self.record.received(bytes.len());
+            pace.took(bytes.len()).map_err(|reason| self.service.refused(self.key, reason))?;
             let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(bytes.len());
             skip -= skipped as u64;
             let mut wanted = bytes.get(skipped..).unwrap_or_default();

@@ -12,13 +12,15 @@ pub struct RemoteOptions {
     /// Bytes of objects on their way at the same time, reading and writing; a single larger object goes alone.
     pub bytes_in_flight: u64,
     /// How often a request is tried, the first time included, at least 1. Pauses between grow, with jitter. A service
-    /// that never answered yet and refuses connections, or whose name is not known, is tried twice at most.
+    /// that never answered yet and refuses connections, or whose name is not known, is tried twice at most, and so is
+    /// one that lets [`idle_timeout`](Self::idle_timeout) pass.
     pub tries: u32,
     /// The longest pause before the second try; the bound doubles with each further one, up to 20 s.
     pub first_pause: Duration,
     /// How long to wait for a connection.
     pub connect_timeout: Duration,
-    /// How long a request may give no byte before it counts as lost.
+    /// How long a request may give no byte before it counts as lost. A body that brings fewer than 100 bytes a second
+    /// is given up after three times as long.
     pub idle_timeout: Duration,
     /// Certificates (PEM) of authorities to trust, besides those of the system.
     pub ca_file: Option<PathBuf>,

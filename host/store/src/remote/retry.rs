@@ -17,6 +17,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 /// How often a service is looked for that is not there.
 const TRIES_UNREACHED: u32 = 2;
 
+/// How often a service is asked that says nothing until the time is up.
+const TRIES_SILENT: u32 = 2;
+
 /// The longest pause that a service may ask for.
 const LONGEST_WISH: Duration = Duration::from_secs(60);
 
@@ -28,6 +31,13 @@ pub(crate) enum Failure {
     /// Nobody is there, nor was before: more than another one is a waste of time.
     Unreached {
         /// What happened, and the remedy where there is one.
+        reason: String,
+        /// What led to it.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// Nothing came for the whole time that a request is waited for: more than one other try takes minutes.
+    Silent {
+        /// What happened.
         reason: String,
         /// What led to it.
         source: Option<Box<dyn Error + Send + Sync>>,
@@ -54,7 +64,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Final(error) => error.fmt(f),
-            Self::Unreached { reason, .. } | Self::Again { reason, .. } => f.write_str(reason),
+            Self::Unreached { reason, .. } | Self::Silent { reason, .. } | Self::Again { reason, .. } => {
+                f.write_str(reason)
+            }
         }
     }
 }
@@ -81,6 +93,7 @@ pub(crate) struct Retry {
     first_pause: Duration,
     begun: Instant,
     failed: u32,
+    silent: u32,
 }
 
 impl Retry {
@@ -90,6 +103,7 @@ impl Retry {
             first_pause: options.first_pause,
             begun: Instant::now(),
             failed: 0,
+            silent: 0,
         }
     }
 
@@ -112,6 +126,11 @@ impl Retry {
         let (most, mut reason, wish, source) = match failure {
             Failure::Final(error) => return Err(error),
             Failure::Unreached { reason, source } => (self.most.min(TRIES_UNREACHED), reason, None, source),
+            Failure::Silent { reason, source } => {
+                self.silent += 1;
+                let most = if self.silent < TRIES_SILENT { self.most } else { 0 };
+                (most, reason, None, source)
+            }
             Failure::Again { reason, wish, source } => (self.most, reason, wish, source),
         };
         self.failed += 1;
@@ -212,6 +231,17 @@ mod tests {
             }
             assert!(retry.pause(unreached(), "read", at).is_err(), "{tries}");
         }
+    }
+
+    #[test]
+    fn a_service_that_is_silent_is_asked_twice() {
+        let at = || Location::store("test");
+        let silent = || Failure::Silent { reason: "silent".to_owned(), source: None };
+        let mut retry = retry(5);
+        assert!(retry.pause(silent(), "read", at).is_ok());
+        assert!(retry.pause(Failure::again("no"), "read", at).is_ok());
+        let error = retry.pause(silent(), "read", at).unwrap_err().to_string();
+        assert!(error.contains("tried 3 times") && error.ends_with(": silent"), "{error}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use tokio::sync::OnceCell;
 use super::config::{Addressing, Checksums, S3Config, SECRETIVE};
 use super::credentials;
 use super::failure::Failure;
+use super::small_answers::SmallAnswers;
 use crate::error::StoreError;
 
 /// S3 takes no parts below this size but the last one.
@@ -130,6 +131,7 @@ async fn make(config: &S3Config, http: &SharedHttpClient) -> Result<Made, Failur
         .retry_config(RetryConfig::disabled())
         .timeout_config(TimeoutConfig::builder().connect_timeout(config.remote.connect_timeout).build())
         .stalled_stream_protection(stalled)
+        .interceptor(SmallAnswers::Errors)
         .request_checksum_calculation(request)
         .response_checksum_validation(response);
     if let Some(endpoint) = &config.endpoint {

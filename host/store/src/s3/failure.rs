@@ -55,6 +55,8 @@ pub(super) enum Kind {
     Unreached,
     /// The service or the network failed; what was asked may have been done.
     Broken,
+    /// Nothing came until the time was up; what was asked may have been done.
+    Silent,
     /// The answer came, but not whole or not as it was sent.
     Damaged,
     /// There are credentials, but they cannot be had.
@@ -70,7 +72,13 @@ impl Kind {
     pub(super) fn is_passing(self) -> bool {
         matches!(
             self,
-            Self::NotFound | Self::Conflict | Self::Busy | Self::Unreached | Self::Broken | Self::Damaged
+            Self::NotFound
+                | Self::Conflict
+                | Self::Busy
+                | Self::Unreached
+                | Self::Broken
+                | Self::Silent
+                | Self::Damaged
         )
     }
 }

@@ -1,6 +1,6 @@
 //! Listing what is below a prefix.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use aws_sdk_s3::types::{EncodingType, Object};
@@ -8,12 +8,19 @@ use percent_encoding::percent_decode_str;
 
 use super::failure::{Failure, Kind};
 use super::shared::{Shared, What};
+use super::small_answers::SmallAnswers;
 use crate::error::{Location, StoreError};
 use crate::key::{KeyBuf, KeyError, Prefix};
 use crate::store::{Depth, Entry, EntryKind, Listing};
 
 /// S3 gives no more names at a time.
 const PAGE: usize = 1000;
+
+/// Pages without a name that may follow each other: services skip what was deleted.
+const EMPTY: usize = 1000;
+
+/// Most names that are listed to copy or delete all of them.
+const NAMES: usize = 100_000_000;
 
 /// Lists as [`Store::list`](crate::Store::list) promises.
 pub(super) async fn list(
@@ -27,8 +34,11 @@ pub(super) async fn list(
     let above = shared.start(Prefix::ROOT).len();
     let delimiter = (depth == Depth::One).then_some("/");
     let mut found = Found::default();
+    // Names that come again are the same entries, and our own temporary ones are none.
+    let (mut names, most_names) = (0_usize, max_entries.saturating_mul(2).saturating_add(100 * PAGE));
     let mut pages = Pages::new(shared, start.clone(), delimiter, max_entries.saturating_add(1), at());
     while let Some(page) = pages.next().await? {
+        names += page.names.len() + page.prefixes.len();
         for (name, _) in page.names {
             if let (Some(key), Some(below)) = (name.get(above..), name.get(start.len()..)) {
                 found.object(key, above_len(&start, above), below);
@@ -39,7 +49,7 @@ pub(super) async fn list(
                 found.directory(key.strip_suffix('/').unwrap_or(key));
             }
         }
-        if found.entries.len() + found.skipped.len() > max_entries {
+        if found.entries.len() + found.skipped.len() > max_entries || names > most_names {
             return Err(StoreError::TooManyEntries { at: at(), limit: max_entries });
         }
     }
@@ -102,6 +112,10 @@ pub(super) struct Pages<'a> {
     at_most: usize,
     at: Location,
     next: Next,
+    /// The continuation tokens that came: one that comes again would make the list endless.
+    tokens: HashSet<String>,
+    /// Pages without a name, one after the other.
+    empty: usize,
 }
 
 enum Next {
@@ -127,7 +141,16 @@ impl<'a> Pages<'a> {
         at_most: usize,
         at: Location,
     ) -> Self {
-        Self { shared, start, delimiter, at_most: at_most.min(PAGE), at, next: Next::First }
+        Self {
+            shared,
+            start,
+            delimiter,
+            at_most: at_most.min(PAGE),
+            at,
+            next: Next::First,
+            tokens: HashSet::new(),
+            empty: 0,
+        }
     }
 
     /// The next page.
@@ -137,9 +160,8 @@ impl<'a> Pages<'a> {
             Next::After(token) => Some(token.clone()),
             Next::None => return Ok(None),
         };
-        let shared = self.shared;
-        let what =
-            What { method: "LIST", action: "list", name: &self.start, range: None, at: self.at.clone() };
+        let (shared, start) = (self.shared, self.start.clone());
+        let what = What { method: "LIST", action: "list", name: &start, range: None, at: self.at.clone() };
         let mut tries = shared.tries(what);
         loop {
             let turn = shared.limiter.turn().await;
@@ -149,18 +171,21 @@ impl<'a> Pages<'a> {
                 .set_delimiter(self.delimiter.map(str::to_owned))
                 .set_continuation_token(after.clone())
                 .max_keys(i32::try_from(self.at_most).unwrap_or(i32::MAX))
-                .encoding_type(EncodingType::Url);
+                .encoding_type(EncodingType::Url)
+                .customize()
+                .interceptor(SmallAnswers::All);
             let failure =
                 match tries.send(0, request.send()).await.and_then(|page| page_of(&page, &self.start)) {
-                    Ok((page, next)) if next.is_none() || next != after => {
-                        tries.succeeded(0);
-                        self.next = next.map_or(Next::None, Next::After);
-                        return Ok(Some(page));
-                    }
-                    Ok(_) => Failure::new(
-                        Kind::Refused,
-                        "the list does not go on: the same continuation token came again",
-                    ),
+                    Ok((page, next)) => match self.goes_on(&page, next.as_deref()) {
+                        None => {
+                            tries.succeeded(0);
+                            self.next = next.map_or(Next::None, Next::After);
+                            return Ok(Some(page));
+                        }
+                        Some(reason) => {
+                            Failure::new(Kind::Refused, format!("the list does not go on: {reason}"))
+                        }
+                    },
                     Err(failure) => failure,
                 };
             drop(turn);
@@ -168,11 +193,25 @@ impl<'a> Pages<'a> {
         }
     }
 
+    /// Why a page is not taken, where it would lead to no end.
+    fn goes_on(&mut self, page: &Page, next: Option<&str>) -> Option<String> {
+        let next = next?;
+        if !self.tokens.insert(next.to_owned()) {
+            return Some("the same continuation token came again".to_owned());
+        }
+        let is_empty = page.names.is_empty() && page.prefixes.is_empty();
+        self.empty = if is_empty { self.empty + 1 } else { 0 };
+        (self.empty > EMPTY).then(|| format!("{EMPTY} pages without a name came one after the other"))
+    }
+
     /// All names that are left.
     pub(super) async fn names(mut self) -> Result<Vec<(String, u64)>, StoreError> {
         let mut all = Vec::new();
         while let Some(page) = self.next().await? {
             all.extend(page.names);
+            if all.len() > NAMES {
+                return Err(StoreError::TooManyEntries { at: self.at, limit: NAMES });
+            }
         }
         Ok(all)
     }

@@ -9,7 +9,7 @@ use super::failure::{Failure, Kind, chain};
 use super::shared::{Shared, Tries, What};
 use crate::error::{Location, StoreError};
 use crate::key::Key;
-use crate::remote::{Body, ContentRange, ROOM_OF_UNKNOWN, Window};
+use crate::remote::{Body, ContentRange, Pace, ROOM_OF_UNKNOWN, Window};
 use crate::store::{ReadInto, ReadRange};
 
 /// Reads as [`Store::read`](crate::Store::read) promises.
@@ -344,9 +344,10 @@ impl Answer {
         let to_end = self.end.is_none_or(|end| end == wanted.end);
         let mut position = self.first;
         let patience = shared.config.remote.idle_timeout;
+        let mut pace = Pace::new(patience);
         while to_end || position < wanted.end {
             let next = tokio::time::timeout(patience, self.body.next()).await.map_err(|_| {
-                Failure::new(Kind::Damaged, format!("no byte came for {} s", patience.as_secs_f32()))
+                Failure::new(Kind::Silent, format!("no byte came for {} s", patience.as_secs_f32()))
             })?;
             let Some(bytes) = next else {
                 return match self.end {
@@ -357,6 +358,7 @@ impl Answer {
                 };
             };
             let bytes = bytes.map_err(|error| Failure::new(Kind::Damaged, chain(&error)))?;
+            pace.took(bytes.len()).map_err(|reason| Failure::new(Kind::Refused, reason))?;
             let skip = wanted.start.saturating_sub(position).min(bytes.len() as u64) as usize;
             let take = (wanted.end.saturating_sub(position)).min(bytes.len() as u64) as usize;
             position += bytes.len() as u64;

@@ -216,7 +216,7 @@ impl Tries<'_> {
                 }
                 answer
             }
-            Err(_) => Err(Failure::new(Kind::Broken, format!("no answer in {} s", patience.as_secs_f32()))),
+            Err(_) => Err(Failure::new(Kind::Silent, format!("no answer in {} s", patience.as_secs_f32()))),
         }
     }
 
@@ -257,12 +257,18 @@ impl Tries<'_> {
         // one that has answered is there, and may only be away for a moment
         let again = if failure.kind == Kind::Unreached && !self.shared.connection.answered() {
             remote::Failure::Unreached { reason, source: None }
+        } else if failure.kind == Kind::Silent {
+            remote::Failure::Silent { reason, source: None }
         } else {
             remote::Failure::Again { reason, wish: failure.wish, source: None }
         };
         let pause = self.retry.pause(again, action, || self.what.at.clone())?;
         let What { method, name, .. } = &self.what;
         let (attempt, ms) = (self.retry.number(), pause.as_millis() as u64);
+        if failure.kind == Kind::Silent {
+            // It took long, and may take as long again.
+            tracing::warn!(target: "ncz_store::s3", "{}: {}; trying once more", self.what.at, failure.text);
+        }
         tracing::info!(target: "ncz_store::s3", method = *method, key = *name, attempt, "{}: again in {ms} ms", failure.text);
         tokio::time::sleep(pause).await;
         Ok(())

@@ -121,7 +121,7 @@ fn read_archive(path: &Path, file: File, layout: &ZipLayout) -> Result<Archive, 
     Archive::read(Arc::new(file), &path.display().to_string(), layout)
 }
 
-fn home_of(path: &Path) -> Result<Home, StoreError> {
+pub(super) fn home_of(path: &Path) -> Result<Home, StoreError> {
     let Some(name) = path.file_name() else {
         return Err(not_a_dataset(path, "has no name of its own to be created under"));
     };

@@ -42,14 +42,18 @@ pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), Store
         Durability::PowerLoss => sys::sync_file(&changing.home.parent),
         Durability::Process => Ok(()),
     };
-    if !replaced {
-        return synced.map_err(|error| StoreError::from_io("flush", Location::store(store), error.into()));
+    let beside = |name| parent_of(&store.path).join(name).display().to_string();
+    let name = built.file.name.as_os_str();
+    if let Err(error) = synced {
+        // a power failure could still undo the rename: the old archive is kept
+        let old = replaced.then(|| beside(changing.home.keep(&changing.names, name.to_owned())));
+        return Err(StoreError::NotDurable { at: Location::store(store), old, source: error.into() });
     }
-    // while a loss of power could still undo the rename, the old archive is kept
-    synced.and_then(|()| sys::remove_file(&changing.home.parent, &*built.file.name)).map_err(|error| {
-        let place = parent_of(&store.path).join(&built.file.name).display().to_string();
-        StoreError::NotRemoved { place, source: error.into() }
-    })
+    if !replaced {
+        return Ok(());
+    }
+    sys::remove_file(&changing.home.parent, name)
+        .map_err(|error| StoreError::NotRemoved { place: beside(name.to_owned()), source: error.into() })
 }
 
 /// A whole archive under a hidden name.

@@ -36,9 +36,9 @@ impl Stage {
             match sys::create_file(&home.parent, &*name, mode) {
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
+                // another program that cleans up was faster
+                Ok(file) if !home.claim(&name, &file) => {}
                 Ok(file) => {
-                    // tells others who clean up that somebody lives here; else age does
-                    let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
                     return Ok(Self {
                         file: Arc::new(File::from(file)),
                         name,

@@ -35,7 +35,8 @@ pub(super) fn copied(
             "{error}; --resume makes a new dataset: remove that one, or copy without --resume"
         )),
         PartialError::Differs { .. } | PartialError::Foreign { .. } => CliError::Usage(error.to_string()),
-        _ => CliError::Resume { source: Box::new(error) },
+        _ => CliError::in_place(&target.location, error)
+            .unwrap_or_else(|error| CliError::Resume { source: Box::new(error) }),
     };
     let described =
         CopyOptions { verify: false, memory: None, scratch: None, resume: true, ..options.clone() };

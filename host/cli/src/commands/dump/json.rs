@@ -12,11 +12,12 @@
 //! Numbers are exact: whole ones as they are, fractions with as many digits as they need. `NaN`, `Infinity` and
 //! `-Infinity` are texts, since JSON has no such numbers. Data are lists in lists, one level a dimension; `char` has a
 //! text for each row; a complex number is a list of two, and one of `vlen-bytes` a list of bytes. Data that were not
-//! asked for are absent; where they cannot be read, `error` says why, and `data` ends where the reading did.
+//! asked for are absent; where they cannot be read, `error` says why, and `data` ends where the reading did. With
+//! `--head` the number of elements that follow the last one is `more`.
 
 use std::io::{self, Write};
 
-use ncz::nczarr::{Attribute, Dataset, Group, Hierarchy, Shown, Value, Variable};
+use ncz::nczarr::{Attribute, Dataset, Group, Hierarchy, NcType, Shown, Value, Variable};
 use ncz::place::Location;
 use serde_json::{Value as Json, json};
 
@@ -123,6 +124,13 @@ impl Printer<'_> {
             let mut nested = Nested::new(self.hierarchy.shape_of(variable), variable);
             let result = self.values(out, variable, &mut nested);
             nested.close(out)?;
+            let shape = self.hierarchy.shape_of(variable);
+            if let Some(most) = self.plan.head
+                && let more @ 1.. = elements(&shape).saturating_sub(head_count(most, &shape, variable))
+                && result.is_ok()
+            {
+                write!(out, ",\"more\":{more}")?;
+            }
             match result {
                 Err(error) if !matches!(error, CliError::Output(_)) => {
                     write!(out, ",\"error\":{}", json!(with_causes(&error)))?;
@@ -137,11 +145,22 @@ impl Printer<'_> {
 
     fn values(&self, out: &mut dyn Write, variable: &Variable, nested: &mut Nested) -> Result<(), CliError> {
         let mut source = Source::of(self.dataset, variable).map_err(CliError::dataset(self.place))?;
-        for slab in source.blocks() {
-            nested.write(out, &source.read(&slab, self.place)?)?;
-        }
-        Ok(())
+        let shape = self.hierarchy.shape_of(variable);
+        let head = self.plan.head.map(|most| head_count(most, &shape, variable));
+        source.each(source.whole(), head, self.place, |values| Ok(nested.write(out, values)?))
     }
+}
+
+/// The elements of an array.
+pub(crate) fn elements(shape: &[u64]) -> u128 {
+    shape.iter().fold(1, |product: u128, &len| product.saturating_mul(u128::from(len)))
+}
+
+/// How many elements are printed of those that are wanted: at least one, and of text whole rows.
+pub(crate) fn head_count(most: u64, shape: &[u64], variable: &Variable) -> u128 {
+    let is_text = variable.nc_type == Some(NcType::Char);
+    let row = shape.last().copied().filter(|_| is_text).unwrap_or(1).max(1);
+    u128::from(most.max(1)).next_multiple_of(u128::from(row))
 }
 
 /// The word for a variable's type; `None` for one that cannot be shown.

@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) times: Option<TimeForm>,
     pub(crate) line_length: usize,
     pub(crate) annotations: Annotations,
+    /// Values of each variable to print at most.
+    pub(crate) head: Option<u64>,
 }
 
 /// What a dataset is printed as.
@@ -91,6 +93,7 @@ impl Plan {
             times: None,
             line_length: 80,
             annotations: Annotations::default(),
+            head: None,
         }
     }
 
@@ -161,7 +164,7 @@ pub(crate) fn print(
         }
         Language::Cdl if plan.header => cdl::header(out, hierarchy, &options)?,
         Language::Cdl => cdl::dump(out, hierarchy, &options, &mut |variable, writer| match values(
-            dataset, variable, writer, place,
+            dataset, variable, writer, place, plan.head,
         ) {
             Err(error) if !matches!(error, CliError::Output(_)) => {
                 writer.give_up(&crate::error::with_causes(&error))?;
@@ -179,12 +182,13 @@ fn values(
     variable: &Variable,
     writer: &mut DataWriter<'_>,
     place: &Location,
+    head: Option<u64>,
 ) -> Result<(), CliError> {
     let mut source = Source::of(dataset, variable).map_err(CliError::dataset(place))?;
-    for slab in source.blocks() {
-        writer.write(&source.read(&slab, place)?)?;
+    if let Some(most) = head {
+        writer.head(most);
     }
-    Ok(())
+    source.each(source.whole(), Some(writer.wanted()), place, |values| Ok(writer.write(values)?))
 }
 
 /// What ncdump shows as `_Filter`: the filters that have no attribute of their own, or all with `-F`.

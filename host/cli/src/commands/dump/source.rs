@@ -47,13 +47,38 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All of it in pieces that fit in memory, in row-major order.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Slab> + use<> {
-        let whole: Vec<Selected> = self.shape().iter().map(|len| Selected::all(*len)).collect();
-        self.blocks_of(whole)
+    /// Calls `take` with the values of a part, block by block, up to the first `most` elements where that is given.
+    ///
+    /// # Errors
+    /// What the store or a codec has to say, and what `take` gives back.
+    pub(crate) fn each(
+        &mut self,
+        part: Vec<Selected>,
+        most: Option<u128>,
+        place: &Location,
+        mut take: impl FnMut(&Value) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let parts = if matches!(self.variable.shown(), Some(Shown::Complex(_))) { 2 } else { 1 };
+        let mut left = most.unwrap_or(u128::MAX);
+        for slab in self.blocks_of(part) {
+            if left == 0 {
+                break;
+            }
+            let mut values = self.read(&slab, place)?;
+            let elements = (values.len() / parts).min(usize::try_from(left).unwrap_or(usize::MAX));
+            values.truncate(elements * parts);
+            left -= elements as u128;
+            take(&values)?;
+        }
+        Ok(())
     }
 
-    /// The same of a part of it.
+    /// What selects all of it.
+    pub(crate) fn whole(&self) -> Vec<Selected> {
+        self.shape().iter().map(|len| Selected::all(*len)).collect()
+    }
+
+    /// A part of it in pieces that fit in memory, in row-major order.
     pub(crate) fn blocks_of(&self, part: Vec<Selected>) -> impl Iterator<Item = Slab> + use<> {
         let (chunks, element) = match &self.values {
             // Each string has memory of its own as a value.
