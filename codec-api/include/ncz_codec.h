@@ -62,7 +62,8 @@ enum {
     NCZ_ERROR_CONFIG = 7,       /* a key or parameter is wrong; the first `key_len` bytes of the text name it */
     NCZ_ERROR_UNSUPPORTED = 8,  /* this input, this container, this call, or no memory */
     NCZ_ERROR_PLUGIN = 9,       /* a library's own error code, in `first` as a signed number */
-    NCZ_ERROR_PANICKED = 10     /* a bug of the codec that was caught */
+    NCZ_ERROR_PANICKED = 10,    /* a bug of the codec that was caught */
+    NCZ_ERROR_VALUES = 11       /* such chunks are taken, but not these values, which would come back as others */
 };
 
 /* Details of an error. The caller sets `text` (may be null) and `text_capacity`; a function that fails sets the rest.

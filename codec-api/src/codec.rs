@@ -128,7 +128,8 @@ pub trait Coder: fmt::Debug + Send + Sync + 'static {
     /// [`max_encoded_len`](Self::max_encoded_len) bytes.
     ///
     /// # Errors
-    /// The input is not of the bound representation, or the library fails.
+    /// The input is not of the bound representation, or the library fails. A codec that would give back other values than
+    /// its configuration promises refuses them with [`Values`](crate::ErrorKind::Values).
     fn encode(&self, scratch: &mut Self::Scratch, input: &[u8], output: &mut [u8]) -> Result<usize>;
 
     /// Decodes the whole of `input` into `output` and returns the length. Never writes or claims more

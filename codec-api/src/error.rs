@@ -48,6 +48,8 @@ pub enum ErrorKind {
     },
     /// The codec cannot do this with this input or in this container.
     Unsupported,
+    /// The codec takes chunks of this type, but not these values: it would give back others than its configuration promises.
+    Values,
     /// A plugin reported failure with this code.
     Plugin {
         /// The code as the plugin gave it.
@@ -98,6 +100,11 @@ impl CodecError {
         Self::new(ErrorKind::Unsupported, detail)
     }
 
+    /// The codec takes such chunks, but not these values.
+    pub fn values(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Values, detail)
+    }
+
     /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
@@ -123,6 +130,7 @@ impl fmt::Display for CodecError {
             ErrorKind::OutputFull { need: None } => f.write_str("the output is longer than expected")?,
             ErrorKind::Config { key } => write!(f, "configuration key {key:?} is not usable")?,
             ErrorKind::Unsupported => f.write_str("not supported")?,
+            ErrorKind::Values => f.write_str("these values cannot be encoded")?,
             ErrorKind::Plugin { code } => write!(f, "the plugin reported failure (code {code})")?,
             ErrorKind::Panicked => f.write_str("the codec panicked, which is a bug of the codec")?,
         }

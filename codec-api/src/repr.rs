@@ -123,7 +123,7 @@ impl Repr {
     /// The size in bytes.
     ///
     /// # Errors
-    /// An array whose size overflows the address space.
+    /// An array whose size overflows the address space, or whose elements have no bytes.
     pub fn size(&self) -> Result<Size> {
         match self {
             Self::Array { dtype, shape, .. } => byte_len(shape, dtype.size).map(Size::Exact),
@@ -132,12 +132,16 @@ impl Repr {
     }
 
     /// The size of the elements that enter the stage: the array's own, or the variable's where the
-    /// input is plain bytes (HDF5 and netcdf-c use the variable's there).
-    pub fn element_size(&self, env: &Env) -> usize {
-        match self {
+    /// input is plain bytes (HDF5 and netcdf-c use the variable's there). It is at least 1.
+    ///
+    /// # Errors
+    /// Elements without bytes, such as those of `|V0`.
+    pub fn element_size(&self, env: &Env) -> Result<usize> {
+        let size = match self {
             Self::Array { dtype, .. } => dtype.size,
             Self::Bytes { .. } => env.dtype.size,
-        }
+        };
+        if size == 0 { Err(without_bytes()) } else { Ok(size) }
     }
 }
 
@@ -151,8 +155,11 @@ impl Env {
 /// The bytes of an array of `shape` with elements of `element_size` bytes.
 ///
 /// # Errors
-/// The product overflows the address space.
+/// The product overflows the address space, or elements have no bytes.
 pub fn byte_len(shape: &[u64], element_size: usize) -> Result<usize> {
+    if element_size == 0 {
+        return Err(without_bytes());
+    }
     shape
         .iter()
         .try_fold(element_size, |product, &len| product.checked_mul(usize::try_from(len).ok()?))
@@ -162,6 +169,10 @@ pub fn byte_len(shape: &[u64], element_size: usize) -> Result<usize> {
                 "a chunk of shape {shape:?} with {element_size}-byte elements does not fit in memory"
             ))
         })
+}
+
+fn without_bytes() -> CodecError {
+    CodecError::unsupported("elements of 0 bytes, which hold no data")
 }
 
 #[cfg(test)]
@@ -174,5 +185,20 @@ mod tests {
         assert_eq!(byte_len(&[3, 0, 5], 8).unwrap(), 0);
         assert!(byte_len(&[1 << 32, 1 << 32], 1).is_err());
         assert!(byte_len(&[1 << 60], 16).is_err());
+    }
+
+    #[test]
+    fn elements_without_bytes_are_refused_whatever_enters() {
+        let env = Env {
+            dtype: Dtype::little(Kind::Opaque, 0),
+            array_shape: vec![3],
+            chunk_shape: vec![3],
+            container: Container::ZarrV2,
+        };
+        assert!(byte_len(&[3], 0).is_err() && byte_len(&[], 0).is_err() && env.chunk().size().is_err());
+        for input in [env.chunk(), Repr::Bytes { size: Size::Exact(0) }] {
+            let error = input.element_size(&env).unwrap_err();
+            assert_eq!(error.to_string(), "not supported: elements of 0 bytes, which hold no data");
+        }
     }
 }

@@ -145,6 +145,7 @@ pub fn error_numbers(kind: &ErrorKind) -> (i32, u64, u64) {
         ErrorKind::Unsupported => (status::UNSUPPORTED, 0, 0),
         ErrorKind::Plugin { code } => (status::PLUGIN, code as u64, 0),
         ErrorKind::Panicked => (status::PANICKED, 0, 0),
+        ErrorKind::Values => (status::VALUES, 0, 0),
     }
 }
 
@@ -161,6 +162,7 @@ pub fn error_of(number: i32, first: u64, second: u64, key: &str, detail: &str) -
         status::UNSUPPORTED => ErrorKind::Unsupported,
         status::PLUGIN => ErrorKind::Plugin { code: first as i64 },
         status::PANICKED => ErrorKind::Panicked,
+        status::VALUES => ErrorKind::Values,
         // A newer plugin's kind.
         other => ErrorKind::Plugin { code: other.into() },
     };
@@ -415,6 +417,7 @@ mod tests {
             ErrorKind::Unsupported,
             ErrorKind::Plugin { code: -3 },
             ErrorKind::Panicked,
+            ErrorKind::Values,
         ];
         for kind in kinds {
             let (number, first, second) = error_numbers(&kind);

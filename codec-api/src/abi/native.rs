@@ -46,6 +46,8 @@ pub mod status {
     pub const PLUGIN: i32 = 9;
     /// `Panicked`
     pub const PANICKED: i32 = 10;
+    /// `Values`
+    pub const VALUES: i32 = 11;
 }
 
 /// Numbers of the dialects of JSON.

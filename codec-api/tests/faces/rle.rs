@@ -94,7 +94,7 @@ impl Codec for Rle {
     }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
-        let stored = Self { mode: self.mode, element_size: input.element_size(env) as u32 };
+        let stored = Self { mode: self.mode, element_size: input.element_size(env)? as u32 };
         let most = input.size()?.bound().map(|len| 2 * len + 8);
         Ok(Bound {
             working: stored.to_params()?,

@@ -94,10 +94,7 @@ impl Array {
     ) -> Result<Self, DataError> {
         let element = variable.dtype.size();
         if element == 0 {
-            return Err(DataError::Unsupported {
-                variable: variable.path.clone(),
-                reason: format!("its element type {} has no size", variable.dtype),
-            });
+            return Err(DataError::without_size(variable));
         }
         let fill = variable.fill_bytes();
         let chunk_len = grid::product(variable.chunk_shape.iter().copied().chain([element as u64]));

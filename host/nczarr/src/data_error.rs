@@ -9,6 +9,7 @@ use crate::array::ShardFault;
 use crate::error::NczarrError;
 use crate::filters::FilterError;
 use crate::grid::SlabError;
+use crate::model::Variable;
 use crate::strings::LayoutFault;
 
 /// Why the data of a variable could not be read or written.
@@ -322,6 +323,12 @@ impl From<FilterError> for DataError {
 }
 
 impl DataError {
+    /// Elements of the variable have no bytes, so that it has no data to read or write.
+    pub(crate) fn without_size(variable: &Variable) -> Self {
+        let reason = format!("its element type {} has no size", variable.dtype);
+        Self::Unsupported { variable: variable.path.clone(), reason }
+    }
+
     /// The netCDF error number (`netcdf.h`) that comes nearest.
     #[must_use]
     pub fn netcdf_code(&self) -> i32 {

@@ -100,6 +100,9 @@ impl Session {
             source: Box::new(source),
         })?;
         let env = codec_env(variable, format);
+        if env.dtype.size == 0 && !variable.dtype.is_variable_length() {
+            return Err(DataError::without_size(variable));
+        }
         let chain = if variable.dtype.is_variable_length() {
             FilterChain::bind_bytes(&stages, &env, crate::strings::MAX_CHUNK_BYTES)
         } else {

@@ -170,8 +170,9 @@ impl FilterChain {
             return Err(fail(MAX_STAGES, stage, CodecError::unsupported(text)));
         }
         for (index, stage) in stages.iter().enumerate() {
-            let bound = stage.config.bind(&input, env).map_err(|source| fail(index, stage, source))?;
+            // What has no size, as elements of 0 bytes, reaches no codec.
             let size = input.size().map_err(|source| fail(index, stage, source))?;
+            let bound = stage.config.bind(&input, env).map_err(|source| fail(index, stage, source))?;
             input = bound.output.clone();
             links.push(Link { info: stage.info.clone(), origin: stage.origin.clone(), bound, input: size });
         }
@@ -755,6 +756,18 @@ mod tests {
         let error = FilterChain::bind(&vec![stage; MAX_STAGES + 1], &env(10)).unwrap_err();
         assert_eq!((error.stage, error.operation), (MAX_STAGES, Operation::Bind));
         assert!(error.source.to_string().contains("33 codecs"), "{}", error.source);
+    }
+
+    #[test]
+    fn elements_without_bytes_reach_no_codec() {
+        // It would take the bound of the size for granted.
+        let stage =
+            Stage { info: Add::INFO, config: Arc::new(add(1, 0)), origin: "test".into(), notes: vec![] };
+        for stages in [vec![stage], vec![]] {
+            let env = Env { dtype: Dtype::little(Kind::Opaque, 0), ..env(10) };
+            let error = FilterChain::bind(&stages, &env).unwrap_err();
+            assert!(error.source.to_string().contains("elements of 0 bytes"), "{}", error.source);
+        }
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Coder for AsTypeCoder {
             need.and_then(|need| output.get_mut(..need)).ok_or_else(|| CodecError::output_full(need))?;
         let cast = Cast { from: self.data, to: self.stored, is_checked: true };
         cast.all(input, output).map_err(|(at, value)| {
-            CodecError::unsupported(format!(
+            CodecError::values(format!(
                 "element {at}, {value}, cannot be kept as {}, and another number would be read",
                 self.stored
             ))

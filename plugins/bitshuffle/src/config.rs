@@ -105,7 +105,7 @@ impl Codec for Bitshuffle {
     }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
-        let entering = input.element_size(env);
+        let entering = input.element_size(env)?;
         let entering = u32::try_from(entering).map_err(|_| {
             CodecError::unsupported(format!("elements of {entering} bytes are too large for bitshuffle"))
         })?;

@@ -33,7 +33,7 @@ impl Coder for BloscCoder {
     }
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        (len <= Header::MAX_DECODED).then_some(len + Header::LEN)
+        (len <= Header::MAX_DECODED).then(|| len + Header::LEN)
     }
 
     fn encode(&self, scratch: &mut BloscScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {

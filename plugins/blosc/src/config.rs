@@ -185,7 +185,7 @@ impl Codec for Blosc {
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let element = match (self.typesize, env.container) {
             (Some(stored), Container::ZarrV3) => stored as usize,
-            _ => input.element_size(env),
+            _ => input.element_size(env)?,
         };
         let typesize = typesize(element);
         let size = input.size()?;

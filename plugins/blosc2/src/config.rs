@@ -127,7 +127,7 @@ impl Codec for Blosc2 {
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let mut working = self.to_params()?;
-        let item = input.element_size(env);
+        let item = input.element_size(env)?;
         // HDF5 looks at the variable only, whatever other filters made of its chunks before.
         let (shape, size) = match input {
             Repr::Array { shape, dtype, .. } if env.container != Container::Hdf5 => {

@@ -68,7 +68,7 @@ impl CastValueCoder {
             let read = &mut read[..stored.len() / from.size() * to.size()];
             if let Some((at, fault)) = self.decode.run(piece, stored, read) {
                 let value = Held::read(from, &stored[at * from.size()..][..from.size()]).shown(from);
-                return Err(CodecError::unsupported(format!(
+                return Err(CodecError::values(format!(
                     "element {} would be stored as {value}, which {} when it is read; choose another data_type, or map it in \
                      scalar_map",
                     index * PIECE + at,
@@ -212,7 +212,7 @@ impl Coder for CastValueCoder {
 
     fn encode(&self, scratch: &mut CastValueScratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
         let len = self.encode.all(scratch, input, output, |text| {
-            CodecError::unsupported(format!("{text}; set out_of_range, or map it in scalar_map.encode"))
+            CodecError::values(format!("{text}; set out_of_range, or map it in scalar_map.encode"))
         })?;
         if self.is_tried {
             self.try_to_read(scratch, &output[..len])?;

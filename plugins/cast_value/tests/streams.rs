@@ -93,14 +93,14 @@ fn long_chunks_are_cast_by_pieces_and_the_element_that_is_refused_is_named() {
         assert_eq!(
             encode(&coder, &raw).unwrap_err().to_string(),
             format!(
-                "not supported: element {at} is 256, which is out of the range of uint8, and out_of_range does not say \
+                "these values cannot be encoded: element {at} is 256, which is out of the range of uint8, and out_of_range does not say \
                  what becomes of it; set out_of_range, or map it in scalar_map.encode"
             )
         );
     }
     assert_eq!(
         encode(&coder, &f64::INFINITY.to_le_bytes()).unwrap_err().to_string(),
-        "not supported: element 0 is inf, which is not finite, and uint8 has no such number; set out_of_range, or map it in \
+        "these values cannot be encoded: element 0 is inf, which is not finite, and uint8 has no such number; set out_of_range, or map it in \
          scalar_map.encode"
     );
 }

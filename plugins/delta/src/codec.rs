@@ -163,7 +163,7 @@ impl DeltaCoder {
             if !values.iter().fold(true, |all, value| all & value.is_finite())
                 && let Some(at) = values.iter().position(|value| !value.is_finite())
             {
-                return Err(CodecError::unsupported(format!(
+                return Err(CodecError::values(format!(
                     "element {} is {:?}, behind which no sum of differences is a number",
                     start + at,
                     values[at]
@@ -180,7 +180,7 @@ impl DeltaCoder {
                     return Err(self.lost(start + at, values[at]));
                 }
                 if let Some(at) = steps.iter().position(|step| step.fract() != 0.0) {
-                    return Err(CodecError::unsupported(format!(
+                    return Err(CodecError::values(format!(
                         "element {}, {:?}, differs from the one before by {:?}, which is no whole number: differences of \
                          type {} would lose the rest",
                         start + at,
@@ -242,7 +242,7 @@ impl DeltaCoder {
             if self.near(read, value, least) {
                 return Ok(());
             }
-            Err(CodecError::unsupported(format!(
+            Err(CodecError::values(format!(
                 "element {at}, {value:?}, would be read as {read:?}: sums of differences leave too little of it, as they do \
                  behind a large number that stands for missing ones"
             )))
@@ -314,7 +314,7 @@ impl DeltaCoder {
     }
 
     fn lost(&self, at: usize, value: impl std::fmt::Debug) -> CodecError {
-        CodecError::unsupported(format!(
+        CodecError::values(format!(
             "element {at}, {value:?}, is too far from the one before for differences of type {}, and another number \
              would be read",
             self.astype

@@ -68,18 +68,18 @@ fn what_would_be_lost_is_refused_by_its_place() {
         |dtype, astype, data: &[u8]| try_encode(&coder(dtype, astype), data).unwrap_err().to_string();
     assert_eq!(
         message("<i2", "|i1", &[1, 0, 200, 0]),
-        "not supported: element 1, 200, is too far from the one before for differences of type |i1, and another number \
+        "these values cannot be encoded: element 1, 200, is too far from the one before for differences of type |i1, and another number \
          would be read"
     );
     let nan: Vec<u8> = [1.0, f32::NAN].iter().flat_map(|v| v.to_le_bytes()).collect();
     assert_eq!(
         message("<f4", "<f4", &nan),
-        "not supported: element 1 is NaN, behind which no sum of differences is a number"
+        "these values cannot be encoded: element 1 is NaN, behind which no sum of differences is a number"
     );
     let half: Vec<u8> = [1.0, 2.5].iter().flat_map(|v: &f64| v.to_le_bytes()).collect();
     assert_eq!(
         message("<f8", "<i2", &half),
-        "not supported: element 1, 2.5, differs from the one before by 1.5, which is no whole number: differences of type \
+        "these values cannot be encoded: element 1, 2.5, differs from the one before by 1.5, which is no whole number: differences of type \
          <i2 would lose the rest"
     );
     // 5 less than before, as an unsigned number, is no float to add.
@@ -130,7 +130,7 @@ fn floats_of_which_a_missing_one_before_leaves_nothing_are_refused() {
         try_encode(&coder("<f4", "<f4"), &numbers("<f4", &[1.25, 1e30, 2.5])).unwrap_err().to_string();
     assert_eq!(
         error,
-        "not supported: element 2, 2.5, would be read as 0.0: sums of differences leave too little of it, as they do behind \
+        "these values cannot be encoded: element 2, 2.5, would be read as 0.0: sums of differences leave too little of it, as they do behind \
          a large number that stands for missing ones"
     );
 }

@@ -205,7 +205,7 @@ impl FixedScaleOffsetCoder {
             self.dtype.read_integers(bytes, &mut bits);
             self.dtype.value(bits[0]).to_string()
         };
-        CodecError::unsupported(format!(
+        CodecError::values(format!(
             "element {}, {value}, cannot be kept as {} with this offset and scale, and another number would be read",
             start + at,
             self.astype

@@ -107,7 +107,7 @@ fn what_would_be_lost_is_refused_by_its_place() {
     let floats: Vec<u8> = [1.0, 27.5, f32::NAN].iter().flat_map(|value| value.to_le_bytes()).collect();
     assert_eq!(
         message(coder(one, ten, "<f4", "|u1"), &floats),
-        "not supported: element 1, 27.5, cannot be kept as |u1 with this offset and scale, and another \
+        "these values cannot be encoded: element 1, 27.5, cannot be kept as |u1 with this offset and scale, and another \
          number would be read"
     );
     assert!(message(coder(one, ten, "<f4", "<i4"), &floats).contains("element 2, NaN,"));

@@ -107,7 +107,7 @@ fn whole(input: &Repr, env: &Env) -> Result<Vec<u32>> {
     Ok(match dtype.kind {
         Kind::Int | Kind::UInt | Kind::Float => {
             let order = u32::from(dtype.order == ByteOrder::Big);
-            vec![8, 1, count, 1, size, order, 8 * size, 0]
+            vec![8, 1, count, 1, size, order, size.checked_mul(8).ok_or_else(too_many)?, 0]
         }
         _ => vec![HEAD as u32, 1, count],
     })

@@ -45,7 +45,7 @@ impl Coder for PackBitsCoder {
             let text = format!(
                 "element {at} is {value}, which packing into a bit would lose; truth values are 0 and 1"
             );
-            return Err(CodecError::unsupported(text));
+            return Err(CodecError::values(text));
         }
         Ok(1 + packed.len())
     }

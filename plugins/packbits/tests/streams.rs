@@ -60,7 +60,7 @@ fn bytes_that_are_no_truth_values_are_refused_by_their_place() {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "not supported: element {at} is 2, which packing into a bit would lose; truth values are 0 and 1"
+                    "these values cannot be encoded: element {at} is 2, which packing into a bit would lose; truth values are 0 and 1"
                 )
             );
         }

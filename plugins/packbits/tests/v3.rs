@@ -177,7 +177,7 @@ fn numbers_that_would_not_come_back_are_refused_by_their_place() {
     assert_eq!(twelve.encode(&mut (), &[1, 0, 0xff, 0x0f, 0, 0], &mut output), Ok(5));
     assert_eq!(
         twelve.encode(&mut (), &[1, 0, 0xff, 0x1f, 0, 0], &mut output).unwrap_err().to_string(),
-        "not supported: element 1 has the bits 0x1fff, of which the bits 0 to 11 do not keep all; choose other values of \
+        "these values cannot be encoded: element 1 has the bits 0x1fff, of which the bits 0 to 11 do not keep all; choose other values of \
          first_bit and last_bit, or round the numbers first"
     );
     let signed = coder(&json!({"last_bit": 3}), Dtype::little(Kind::Int, 1), 2);

@@ -93,7 +93,7 @@ impl Coder for QuantizeCoder {
                     "element {place}, {:?}, is larger than any number of type {}",
                     values[at], self.astype
                 );
-                return Err(CodecError::unsupported(text));
+                return Err(CodecError::values(text));
             }
             self.astype.write_floats(values, room);
         }

@@ -74,7 +74,7 @@ fn the_default_fill_value_of_netcdf_stays() {
     assert_eq!(encode(&coder(4, "<f4", "<f4"), &fill), fill);
     assert_eq!(
         try_encode(&coder(4, "<f4", "<f2"), &fill).unwrap_err().to_string(),
-        "not supported: element 0, 9.969209968386869e36, is larger than any number of type <f2"
+        "these values cannot be encoded: element 0, 9.969209968386869e36, is larger than any number of type <f2"
     );
 }
 

@@ -173,7 +173,7 @@ impl Coder for ScaleOffsetCoder {
     fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
         let name = self.number.v3();
         self.all(input, output, |input, output| self.encode_piece(input, output), |at, value| {
-            CodecError::unsupported(format!(
+            CodecError::values(format!(
                 "element {at} is {value}, of which the offset and the scale make a number out of the range of {name}; choose \
                  other factors"
             ))

@@ -90,7 +90,7 @@ fn what_the_type_does_not_have_is_refused_by_its_place() {
         assert_eq!(
             encode(&coder, &raw).unwrap_err().to_string(),
             format!(
-                "not supported: element {at} is {number}, of which the offset and the scale make a number out of the range of \
+                "these values cannot be encoded: element {at} is {number}, of which the offset and the scale make a number out of the range of \
                  uint8; choose other factors"
             )
         );

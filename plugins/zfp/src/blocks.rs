@@ -51,7 +51,7 @@ impl Care {
 
     fn check<T: Number>(&self, block: &[T], field: &Field, limits: &ZfpConfig) -> Result<()> {
         if self.unsigned_bits.is_some() && block.iter().any(|number| number.is_negative()) {
-            return Err(CodecError::unsupported(format!(
+            return Err(CodecError::values(format!(
                 "zfp takes unsigned numbers below 2^{} only",
                 self.unsigned_bits.unwrap_or_default()
             )));
@@ -60,7 +60,7 @@ impl Care {
             return Ok(());
         }
         if let Some(number) = block.iter().find(|number| !number.is_in_range()) {
-            return Err(CodecError::unsupported(match field.scalar {
+            return Err(CodecError::values(match field.scalar {
                 ZfpScalarType::I32 | ZfpScalarType::I64 => format!(
                     "zfp would spoil the numbers around {}: with loss it takes integers from -2^{bits} to 2^{bits} - 1; take reversible",
                     shown(number.to_f64()),
@@ -98,7 +98,7 @@ impl Care {
                 let bits = field.scalar.precision();
                 let unsigned =
                     number.to_f64() + if number.is_negative() { 2_f64.powi(bits as i32) } else { 0.0 };
-                return Err(CodecError::unsupported(format!(
+                return Err(CodecError::values(format!(
                     "zfp would make quite another number of the unsigned {}, which would wrap around; take reversible, or \
                      more bits",
                     shown(unsigned)
@@ -110,7 +110,7 @@ impl Care {
                 && off > tolerance
                 && off > number.abs() * T::RESOLUTION
             {
-                return Err(CodecError::unsupported(format!(
+                return Err(CodecError::values(format!(
                     "zfp would make {} of {}, further off than the tolerance, because of a large number near it; take reversible, or set such numbers apart",
                     shown(decoded),
                     shown(number)

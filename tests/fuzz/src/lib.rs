@@ -16,6 +16,9 @@
     reason = "a broken promise is a panic, which the runner reports with its input"
 )]
 
+// The one codec of this repository that is not built in.
+use ncz_blosc2 as _;
+
 pub mod case;
 pub mod corpus;
 pub mod fixtures;

@@ -116,3 +116,30 @@ fn json_by_number_is_taken_as_written_and_what_is_wrong_with_it_is_named() {
         assert!(!copy.exists());
     }
 }
+
+#[test]
+fn elements_without_bytes_are_a_clear_error_whatever_the_codec() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("none.zarr");
+    fs::create_dir_all(dataset.join("t")).unwrap();
+    fs::write(dataset.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+    let codecs =
+        [32008, 32001, 32013, 2, 1].map(|id| json!({"id": "ncz.hdf5_filter", "filter": id, "cd_values": []}));
+    for (dtype, codec) in
+        ["|V0", "|S0", "<U0"].into_iter().flat_map(|dtype| codecs.clone().map(|codec| (dtype, codec)))
+    {
+        let array = json!({
+            "zarr_format": 2, "shape": [1, 1, 1], "chunks": [1, 1, 1], "dtype": dtype, "fill_value": null, "order": "C",
+            "filters": [codec], "compressor": null
+        });
+        fs::write(dataset.join("t/.zarray"), array.to_string()).unwrap();
+        fs::write(dataset.join("t/0.0.0"), "x").unwrap();
+        ncz([Path::new("dump"), &dataset]).ends(0);
+        let raw = [Path::new("cat"), Path::new("--raw"), &dataset, Path::new("t")];
+        for run in [ncz([Path::new("info"), &dataset]), ncz([Path::new("verify"), &dataset]), ncz(raw)] {
+            assert!([1, 3].contains(&run.code), "{array}: {run:?}");
+            let said = format!("{}{}", run.stdout, run.stderr);
+            assert!(said.contains(&format!("its element type {dtype} has no size")), "{array}: {said}");
+        }
+    }
+}

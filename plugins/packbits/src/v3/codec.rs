@@ -119,14 +119,14 @@ impl PackBitsV3Coder {
         let Bits { first, last, width, components, .. } = self.bits;
         let element = place / components;
         if width == 1 {
-            return CodecError::unsupported(format!(
+            return CodecError::values(format!(
                 "element {element} is {}, which packing into a bit would lose; truth values are 0 and 1",
                 input.get(place).copied().unwrap_or_default()
             ));
         }
         let size = self.bits.size();
         let number = input.get(place * size..(place + 1) * size).map_or(0, read);
-        CodecError::unsupported(format!(
+        CodecError::values(format!(
             "element {element} has the bits {number:#x}, of which the bits {first} to {last} do not keep all; choose other values \
              of first_bit and last_bit, or round the numbers first"
         ))

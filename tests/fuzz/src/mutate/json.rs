@@ -8,7 +8,7 @@ use super::text::NUMBERS;
 use super::{any, text};
 
 /// Words that mean something in metadata, as keys or as values.
-const WORDS: [&str; 88] = [
+const WORDS: [&str; 94] = [
     "",
     "zarr_format",
     "shape",
@@ -97,6 +97,12 @@ const WORDS: [&str; 88] = [
     "dimension_names",
     "consolidated_metadata",
     "must_understand",
+    "ncz.hdf5_filter",
+    "filter",
+    "cd_values",
+    "|V0",
+    "|S0",
+    "<U0",
 ];
 
 /// Ways to write strings that readers disagree about.

@@ -104,6 +104,9 @@ impl Target for Words {
                 }
             }
         };
+        changed.dtype = "|V0".to_owned();
+        let of_nothing = bind(&self.registry, &changed);
+        assert!(of_nothing.is_none_or(|bound| bound.is_err()), "a chain binds to elements of 0 bytes");
         format!("{} {told}; {by_chain}", sound.filters[0].id)
     }
 }
