@@ -258,6 +258,9 @@ pub(crate) enum CliError {
     /// The output could not be written.
     #[error("cannot write the output")]
     Output(#[from] io::Error),
+    /// Values that were asked for by name could not be read, which warnings have said.
+    #[error("not all values that -v names could be printed")]
+    NotAllPrinted,
     /// Ctrl-C.
     #[error("interrupted; {0}")]
     Interrupted(&'static str),
