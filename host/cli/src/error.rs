@@ -286,7 +286,7 @@ impl CliError {
                 "may not survive a power failure"
             }
             (Some(StoreError::NotRemoved { .. }), _) | (_, Some(PartialError::NotRemoved { .. })) => {
-                "something that is of no more use could not be removed"
+                "a file or folder that is no longer needed could not be removed"
             }
             _ => return Err(error),
         };
