@@ -258,6 +258,9 @@ pub(crate) enum CliError {
     /// The output could not be written.
     #[error("cannot write the output")]
     Output(#[from] io::Error),
+    /// Values that were asked for by name could not be read, which warnings have said.
+    #[error("not all values that -v names could be printed")]
+    NotAllPrinted,
     /// Ctrl-C.
     #[error("interrupted; {0}")]
     Interrupted(&'static str),
@@ -283,7 +286,7 @@ impl CliError {
                 "may not survive a power failure"
             }
             (Some(StoreError::NotRemoved { .. }), _) | (_, Some(PartialError::NotRemoved { .. })) => {
-                "something that is of no more use could not be removed"
+                "a file or folder that is no longer needed could not be removed"
             }
             _ => return Err(error),
         };

@@ -28,7 +28,7 @@ fn left(leftover: &Leftover) -> Finding {
     let reason = match leftover.is_removed {
         true => format!("{path} was left by a writer that ended early; a later writer removes it"),
         false => format!(
-            "{path} is the dataset that was replaced by this one or was to be; remove it when it is of no use"
+            "{path} is the dataset that was replaced by this one or was to be; remove it when you no longer need it"
         ),
     };
     Finding::new(Severity::Note, Code::Leftover, reason)

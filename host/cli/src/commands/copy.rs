@@ -229,27 +229,28 @@ mod tests {
     fn a_copy_that_is_in_place_is_not_called_undone() {
         let store_error = |source| CopyError::from(DataError::Store { store: "x".to_owned(), source });
         let (here, there) = (Place::parse("y").unwrap(), Place::parse("x").unwrap());
-        let told = |target: &Place, source| failed(&here, target, store_error(source)).to_string();
+        let message = |target: &Place, source| failed(&here, target, store_error(source)).to_string();
         let error = || io::Error::other("busy");
         let left = || StoreError::NotRemoved { place: "x.old".to_owned(), source: error() };
-        let text = "x is complete and in place, but something that is of no more use could not be removed";
-        assert_eq!(told(&there, left()), text);
+        let text =
+            "x is complete and in place, but a file or folder that is no longer needed could not be removed";
+        assert_eq!(message(&there, left()), text);
         let not_durable =
             StoreError::NotDurable { at: ncz::store::Location::store("x"), old: None, source: error() };
         let text = "x is complete and in place, but may not survive a power failure";
-        assert_eq!(told(&there, not_durable), text);
+        assert_eq!(message(&there, not_durable), text);
         let gone = || StoreError::Gone { store: "x".to_owned() };
-        assert!(told(&there, gone()).ends_with(UNCHANGED));
+        assert!(message(&there, gone()).ends_with(UNCHANGED));
         let in_s3 = Place::parse("s3://bucket/x").unwrap();
-        assert!(told(&in_s3, gone()).ends_with(NO_NEW_DATASET));
+        assert!(message(&in_s3, gone()).ends_with(NO_NEW_DATASET));
         let beside = StoreError::Beside {
             place: "s3://bucket/x".to_owned(),
             beside: "s3://bucket/x.ncz-new-1".to_owned(),
             source: Box::new(gone()),
         };
-        assert!(told(&in_s3, beside).ends_with(BESIDE));
+        assert!(message(&in_s3, beside).ends_with(BESIDE));
         let aside =
             StoreError::SetAside { place: "x.old".to_owned(), target: "x".to_owned(), source: error() };
-        assert!(told(&there, aside).ends_with(ASIDE));
+        assert!(message(&there, aside).ends_with(ASIDE));
     }
 }

@@ -77,7 +77,10 @@ pub(crate) fn run(
     })?;
     // Who names a variable wants it, whatever else can be had.
     match lost_any && plan.variables.is_some() {
-        true => Ok(Exit::Failed),
+        true => {
+            out.flush()?;
+            Err(CliError::NotAllPrinted)
+        }
         false => Ok(Exit::of_findings(findings || lost_any)),
     }
 }

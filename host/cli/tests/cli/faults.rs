@@ -46,7 +46,7 @@ const CALLS: [&str; 27] = [
     "flock",
 ];
 
-/// What each of them fails with; the last is no error, but the end of the process.
+/// What each of them fails with; the last ends the process.
 const FAULTS: [&str; 5] = ["error=EIO", "error=ENOSPC", "error=EMFILE", "error=EACCES", "signal=SIGKILL"];
 
 /// How long an ordinary run may take.

@@ -512,3 +512,44 @@ fn modes_are_those_that_were_asked_for() {
     store.write(Key::parse("b/0").unwrap(), b"1", WriteMode::Replace).unwrap();
     assert_eq!([&path.join("b"), &path.join("b/0")].map(|path| mode(path)), [0o750, 0o640]);
 }
+
+#[test]
+fn temporary_objects_of_a_dead_writer_are_named_and_those_of_a_living_one_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    fs::create_dir_all(path.join("a")).unwrap();
+    let key = Key::parse("a/0").unwrap();
+    let alive = FileStore::open(&path, Access::ReadWrite).unwrap();
+    alive.write(key, b"1", WriteMode::Replace).unwrap();
+    let temporary = String::from_utf8(names::Names::default().beside(key).as_bytes().to_vec()).unwrap();
+    fs::write(path.join(&temporary), "half").unwrap();
+    let left = || FileStore::open(&path, Access::Read).unwrap().leftovers();
+    assert_eq!(left(), []);
+    // a process that dies removes nothing, and its locks go
+    drop(alive);
+    fs::write(path.join(names::WRITER), "").unwrap();
+    let found: Vec<String> = left().into_iter().map(|left| left.path).collect();
+    let named = |name: &str| path.join(name).display().to_string();
+    assert_eq!(found, [named(names::WRITER), named(&temporary)]);
+}
+
+#[test]
+fn a_directory_that_is_its_own_ancestor_is_not_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    fs::create_dir_all(path.join("a/b")).unwrap();
+    fs::write(path.join("a/b/0"), "1").unwrap();
+    symlink(path.join("a/b"), path.join("link")).unwrap();
+    symlink("a/b", path.join("again")).unwrap();
+    let store = FileStore::open(&path, Access::Read).unwrap();
+    assert_eq!(store.list(Prefix::ROOT, Depth::All, 100).unwrap().entries.len(), 7);
+    symlink("../..", path.join("a/b/up")).unwrap();
+    let error = store.list(Prefix::ROOT, Depth::All, 100).unwrap_err();
+    assert!(
+        matches!(&error, StoreError::LinkLoop { at, .. } if at.key.as_deref().is_some_and(|key| key.ends_with("/up"))),
+        "{error}"
+    );
+    let below = Prefix::parse("a/b/up/a").unwrap();
+    assert!(matches!(store.list(below, Depth::All, 100), Err(StoreError::LinkLoop { .. })));
+    assert_eq!(store.list(Prefix::ROOT, Depth::One, 100).unwrap().entries.len(), 3);
+}

@@ -34,7 +34,7 @@ pub(super) async fn list(
     let above = shared.start(Prefix::ROOT).len();
     let delimiter = (depth == Depth::One).then_some("/");
     let mut found = Found::default();
-    // Names that come again are the same entries, and our own temporary ones are none.
+    // Names that come again are the same entries, and our own temporary names are not entries.
     let (mut names, most_names) = (0_usize, max_entries.saturating_mul(2).saturating_add(100 * PAGE));
     let mut pages = Pages::new(shared, start.clone(), delimiter, max_entries.saturating_add(1), at());
     while let Some(page) = pages.next().await? {

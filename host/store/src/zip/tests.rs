@@ -354,3 +354,48 @@ fn an_archive_has_the_permissions_that_were_asked_for() {
     ZipStore::create(&path, options, ZipLayout::Flat).unwrap().publish().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
 }
+
+#[test]
+fn what_a_dead_writer_left_goes_with_the_next_one_and_what_a_living_one_uses_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.zip");
+    let target = path.file_name().unwrap();
+    make(&path, &[(".zgroup", b"{}")]);
+    let names = crate::names::Names::default();
+    let beside = |name: &std::ffi::OsStr| folder.path().join(name);
+    let dead = [names.stage(target), names.stage(target)].map(|name| beside(&name));
+    fs::write(&dead[0], "half an archive").unwrap();
+    fs::create_dir(&dead[1]).unwrap();
+    fs::write(dead[1].join("0"), "half a dataset").unwrap();
+    let elsewhere = beside(std::ffi::OsStr::new(".data.zip.ncz-00000000ffffffff"));
+    fs::write(&elsewhere, "of another machine").unwrap();
+    let kept = beside(&names.aside(target));
+    fs::write(&kept, "the old archive").unwrap();
+    let alive =
+        ZipStore::create(&path, CreateOptions::new().replace_if(is_dataset), ZipLayout::Flat).unwrap();
+
+    let left = |path: &Path| {
+        let mut left: Vec<_> = open(path, Access::Read)
+            .leftovers()
+            .into_iter()
+            .map(|left| (left.path, left.is_removed))
+            .collect();
+        left.sort();
+        left
+    };
+    let named = |path: &Path, is_removed| (path.display().to_string(), is_removed);
+    // the first writer has removed what was left in this start of the system
+    assert!(dead.iter().all(|path| !path.exists()));
+    let mut wanted = [named(&elsewhere, true), named(&kept, false)];
+    wanted.sort();
+    assert_eq!(left(&path), wanted, "what a living writer uses is not named");
+
+    fs::write(&dead[0], "half an archive").unwrap();
+    assert!(left(&path).contains(&named(&dead[0], true)));
+    let other = open(&path, Access::ReadWrite);
+    assert!(!dead[0].exists() && elsewhere.exists() && kept.exists());
+    put(&alive, ".zgroup", b"{}");
+    alive.publish().unwrap();
+    drop(other);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}

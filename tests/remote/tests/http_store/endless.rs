@@ -113,11 +113,3 @@ fn a_server_that_sends_on_for_ever_is_left() {
     assert!(text.contains("sends the request on more than 10 times"), "{text}");
     assert!(asked.load(Ordering::Relaxed) <= 11);
 }
-
-#[test]
-fn other_bytes_than_those_that_were_asked_for_are_refused() {
-    let head = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 5-9/100\r\nContent-Length: 5\r\nConnection: close\r\n\r\n01234";
-    let (url, _) = server(head, |_| Ok(()));
-    let text = error(url, Duration::from_secs(5)).to_string();
-    assert!(text.contains("other bytes than those asked for: 5-9/100"), "{text}");
-}
