@@ -48,12 +48,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-pub(crate) use half::{Halves, open};
+pub(crate) use half::{Halves, open, try_open};
 pub use selection::{Selected, Which};
 #[cfg(target_os = "linux")]
 pub use serve::{is_worker, worker_main};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use unsupported::{Halves, open};
+pub(crate) use unsupported::{Halves, open, try_open};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{is_worker, worker_main};
 
@@ -63,6 +63,18 @@ pub const WORKER_PROGRAM: &str = "ncz-worker";
 /// The first argument that makes a program a worker.
 #[cfg(target_os = "linux")]
 const MARK: &str = "--serve-one-library";
+
+/// What came of opening a library in a worker process, to see whether the process survives it.
+#[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers here"))]
+pub(crate) enum Tried {
+    /// The process goes on, whether the library is of use or not.
+    Survived,
+    /// The process does not; this says how it ended.
+    Ended(String),
+    /// There is no worker; this says why.
+    NoWorker(String),
+}
 
 /// Which libraries run in worker processes, and what a worker may use.
 ///

@@ -190,6 +190,11 @@ impl Lock {
         }
     }
 
+    /// What the list says of the file at `path`, links resolved.
+    pub(crate) fn content_of(&self, path: &Path) -> Option<Content> {
+        self.plugins.get(path).copied()
+    }
+
     /// The part of the list that says something of the file at `path`, links resolved.
     pub(crate) fn only(&self, path: &Path) -> Self {
         let plugin = self.plugins.get_key_value(path);
@@ -243,6 +248,11 @@ impl Lock {
 }
 
 impl Content {
+    /// What the file at `path` holds.
+    pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
+        read_bounded(path, PLUGIN_MOST).map(|bytes| Self::of(&bytes))
+    }
+
     fn of(bytes: &[u8]) -> Self {
         Self { size: bytes.len() as u64, sha256: Sha256::digest(bytes).into() }
     }
@@ -290,7 +300,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -3,6 +3,7 @@
 mod opener;
 mod scan;
 mod system;
+mod test_open;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -23,6 +24,7 @@ use crate::trust::Trust;
 use crate::why::Why;
 use scan::{Rules, Scan};
 use system::System;
+use test_open::TestOpen;
 
 /// Finds codecs by number or name, and says where they come from.
 ///
@@ -46,6 +48,7 @@ pub struct Registry {
     lock_file: Option<PathBuf>,
     lock: Option<Result<Lock, LockError>>,
     isolation: Isolation,
+    test_open: bool,
     builtins: Vec<&'static dyn CodecType>,
     json_halves: bool,
     /// Whether a built-in may be handed out before anything is searched.
@@ -65,6 +68,7 @@ pub struct Builder {
     trust: Trust,
     lock: Option<PathBuf>,
     isolation: Isolation,
+    test_open: bool,
     builtins: bool,
 }
 
@@ -78,6 +82,7 @@ impl Registry {
             trust: Trust::default(),
             lock: None,
             isolation: Isolation::NONE,
+            test_open: true,
             builtins: true,
         }
     }
@@ -189,8 +194,14 @@ impl Registry {
     fn scan(&self) -> &Scan {
         self.scan.get_or_init(|| {
             let start = Instant::now();
-            let system = System { lock: self.lock.as_ref(), isolation: &self.isolation };
+            let test_open = match self.test_open {
+                true => TestOpen::new(&self.environment, &self.isolation),
+                false => TestOpen::OFF,
+            };
+            let system =
+                System { lock: self.lock.as_ref(), isolation: &self.isolation, test_open: &test_open };
             let mut scan = Scan::run(self.rules(), &system);
+            test_open.finish(&mut scan.report.notes);
             self.note_not_isolated(&mut scan.report);
             trace::searched(&scan.report, start.elapsed());
             scan
@@ -270,6 +281,19 @@ impl Builder {
         self
     }
 
+    /// Whether a library that is not known good is opened in a process of its own first, which may not survive it. The
+    /// process is [`WORKER_PROGRAM`](crate::isolate::WORKER_PROGRAM) beside the running program, or the one that
+    /// [`isolation`](Self::isolation) names; where there is none, libraries are opened at once, and the report says so. It is
+    /// done unless this says otherwise.
+    ///
+    /// Known good is what this user has opened before, with the same bytes, as a small file in the user's folder for caches
+    /// says.
+    #[must_use]
+    pub fn test_open(mut self, on: bool) -> Self {
+        self.test_open = on;
+        self
+    }
+
     /// Switches plugins off.
     #[must_use]
     pub fn no_plugins(mut self, off: bool) -> Self {
@@ -312,7 +336,8 @@ impl Builder {
             builtins: &builtins,
             json_halves: self.builtins,
         };
-        let own = Scan::run(rules, &System { lock: None, isolation: &Isolation::NONE });
+        let system = System { lock: None, isolation: &Isolation::NONE, test_open: &TestOpen::OFF };
+        let own = Scan::run(rules, &system);
         Registry {
             builtins_first: self.request.explicit.is_none() && self.prefer == Prefer::Builtins,
             own,
@@ -322,6 +347,7 @@ impl Builder {
             lock_file,
             lock,
             isolation: self.isolation,
+            test_open: self.test_open,
             json_halves: self.builtins,
             builtins,
             environment,

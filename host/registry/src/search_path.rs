@@ -51,6 +51,9 @@ pub struct Environment {
     pub all_users_profile: Option<OsString>,
     /// The folder of the running program.
     pub exe_dir: Option<PathBuf>,
+    /// The folder for what can be found out again, of the user: `XDG_CACHE_HOME`, else `.cache` in the home folder. None in
+    /// a process with more rights than its caller, whose variables these are.
+    pub cache: Option<PathBuf>,
     /// The user that the process acts for, where the system has user numbers.
     pub user: Option<u32>,
     /// Whether the process runs with more rights than its caller (set-uid, set-gid or file capabilities).
@@ -151,6 +154,7 @@ impl Environment {
             lock: std::env::var_os(LOCK_VARIABLE),
             all_users_profile: std::env::var_os("ALLUSERSPROFILE"),
             exe_dir: exe.as_deref().and_then(Path::parent).map(Path::to_owned),
+            cache: if elevated { None } else { cache_folder() },
             user,
             elevated,
         }
@@ -236,6 +240,12 @@ impl fmt::Display for SwitchedOff {
     }
 }
 
+/// Where the user's caches are (XDG Base Directory Specification): paths that are not absolute count for nothing.
+fn cache_folder() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+}
+
 /// The folders that are searched when nobody names any.
 fn default_folders(environment: &Environment) -> Vec<PathBuf> {
     let beside = environment.exe_dir.as_deref().and_then(Path::parent).map(|prefix| {
@@ -318,6 +328,7 @@ mod tests {
             lock: None,
             all_users_profile: None,
             exe_dir: Some("/opt/ncz/bin".into()),
+            cache: None,
             user: Some(1000),
             elevated: false,
         }

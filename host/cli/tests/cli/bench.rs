@@ -15,6 +15,8 @@ pub(crate) struct Run {
 pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ncz"));
     command.env("HDF5_PLUGIN_PATH", "").env_remove("HDF5_PLUGIN_PRELOAD").env("NO_COLOR", "1");
+    // What is known of plugins here is nothing for the user's own programs.
+    command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command
 }
 

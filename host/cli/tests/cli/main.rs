@@ -40,6 +40,8 @@ mod ncdump;
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
+/// Plugin files that are damaged, or fail while they are opened.
+mod plugins_damaged;
 mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;

@@ -37,6 +37,24 @@ impl End {
         }
     }
 
+    /// The same of a process in which something was done with a library as a test.
+    pub(super) fn of_test(&self, doing: &str) -> String {
+        let with = match self {
+            Self::Status(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => match signal_name(signal) {
+                    Some((name, _)) => Some(name.to_owned()),
+                    None => Some(format!("signal {signal}")),
+                },
+                (None, code) => code.map(|code| format!("exit status {code}")),
+            },
+            _ => None,
+        };
+        match with {
+            Some(with) => format!("{doing} it ended a test process with {with}"),
+            None => format!("{doing} it in a test process failed: {self}"),
+        }
+    }
+
     /// What can be done about it.
     pub(super) fn remedy(&self) -> &'static str {
         match self {
@@ -106,6 +124,10 @@ mod tests {
         let text = |status| End::Status(ExitStatus::from_raw(status)).to_string();
         assert_eq!(text(libc::SIGSEGV), "it was ended by SIGSEGV, a bad memory access");
         assert_eq!(text(64), "it was ended by signal 64");
+        let test = |status| End::Status(ExitStatus::from_raw(status)).of_test("opening");
+        assert_eq!(test(libc::SIGBUS), "opening it ended a test process with SIGBUS");
+        assert_eq!(test(3 << 8), "opening it ended a test process with exit status 3");
+        assert!(End::Silent.of_test("opening").ends_with("failed: it closed the channel of its worker"));
         assert_eq!(text(0), "it ended its process with exit status 0");
         assert_eq!(End::Status(ExitStatus::from_raw(libc::SIGSEGV)).code(), 139);
         assert_eq!(

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use ncz_codec::{CodecError, Result, wire};
 use serde_json::{Map, Value};
 
-use super::Isolation;
 use super::end::End;
 use super::memory::Shared;
 use super::message::{Reply, Request, Run};
-use super::pool::Pool;
+use super::pool::{Pool, StartError, said};
 use super::process::{Limits, Process};
+use super::{Isolation, Tried};
 use crate::load::{Bound, Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
 use crate::lock::Lock;
 
@@ -76,6 +76,22 @@ pub(crate) fn open(
         bound: records.bound.clone(),
         refused: records.refused.clone(),
     })
+}
+
+/// Opens the library at `path` in a worker and has the worker end then, to see whether it survives both.
+pub(crate) fn try_open(path: &Path, isolation: &Isolation, lock: Option<&Lock>) -> Tried {
+    match Pool::open(path, isolation, lock) {
+        Ok(pool) => match pool.exit() {
+            Ok(()) => Tried::Survived,
+            Err((end, words)) => Tried::Ended(format!("{}{}", end.of_test("closing"), said(&words))),
+        },
+        Err(StartError::Refused(_) | StartError::Changed) => Tried::Survived,
+        Err(StartError::Died { end: End::System(error), .. }) => Tried::NoWorker(error.to_string()),
+        Err(StartError::Died { end, words }) => {
+            Tried::Ended(format!("{}{}", end.of_test("opening"), said(&words)))
+        }
+        Err(other) => Tried::NoWorker(other.to_string()),
+    }
 }
 
 impl FilterHalf for WorkerFilter {

@@ -12,7 +12,7 @@ use crate::load::{Bound, Direction, FilterFacts, JsonFacts, Modified, Variable};
 
 /// Changes with every change of the messages. Host and worker must also be of one release, so this only serves those
 /// who build from a tree.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 /// The longest name of a filter or codec.
 const NAME_MAX: usize = 1024;
 /// The most parameters.
@@ -54,6 +54,8 @@ pub(super) enum Request {
         variable: Variable,
     },
     Run(Run),
+    /// End as programs do, which runs what libraries have for that.
+    Exit,
 }
 
 /// A call of the filter: the input lies at the start of the shared memory, the output goes where `output` begins.
@@ -152,6 +154,7 @@ impl Request {
                     put_u64(&mut out, number as u64);
                 }
             }
+            Self::Exit => out.push(6),
         }
         out
     }
@@ -175,6 +178,7 @@ impl Request {
                 output: (bytes.usize()?, bytes.usize()?),
                 shared: bytes.usize()?,
             }),
+            6 => Self::Exit,
             _ => return Err(Malformed),
         };
         bytes.end(request)
@@ -480,6 +484,7 @@ mod tests {
             Request::ToJson { half: 0, params: vec![7] },
             Request::Modify { half: 1, visible: vec![], variable: Variable { fill: None, ..variable } },
             Request::Run(run),
+            Request::Exit,
         ]
     }
 

@@ -119,6 +119,23 @@ impl Pool {
         &self.records
     }
 
+    /// Has an idle worker end as programs do, and not by a signal as workers do otherwise.
+    ///
+    /// # Errors
+    /// How it ended, if not well, and what it printed last.
+    pub(super) fn exit(&self) -> Result<(), (End, String)> {
+        let Some(mut worker) = self.state().idle.pop() else { return Ok(()) };
+        self.one_less();
+        let ended = worker.call(&Request::Exit, self.opening());
+        match ended {
+            Err(End::Status(status)) if status.success() => Ok(()),
+            // A program that ignores the ends of its children learns nothing of them.
+            Err(End::Unknown) => Ok(()),
+            Err(end) => Err((end, worker.last_words())),
+            Ok(_) => Err((End::Nonsense("an answer to another question"), worker.last_words())),
+        }
+    }
+
     /// Has an idle worker do something, or a new one. An end of the worker is an error that says what it was `doing`,
     /// and costs that worker; whoever calls next gets another.
     pub(super) fn call<T>(
@@ -179,6 +196,11 @@ impl Pool {
         })
     }
 
+    /// What opening and closing may take.
+    fn opening(&self) -> Limits {
+        Limits { wall: self.limits.wall.max(GREETING), ..self.limits }
+    }
+
     fn give_back(&self, worker: Process) {
         if worker.is_ours() {
             self.state().idle.push(worker);
@@ -222,7 +244,7 @@ impl Pool {
             }
         }
         let open = Request::Open { path: self.library.clone(), memory: self.memory, lock: self.lock.clone() };
-        match worker.call(&open, Limits { wall: self.limits.wall.max(GREETING), ..self.limits }) {
+        match worker.call(&open, self.opening()) {
             // Once more, as it may have been replaced before it was opened.
             Ok(Reply::Opened(records)) => self.check_file().map(|()| (worker, records)),
             Ok(Reply::Refused(reason)) => Err(StartError::Refused(reason)),
@@ -252,6 +274,6 @@ impl fmt::Debug for Pool {
 }
 
 /// What a worker printed last, as the end of a sentence.
-fn said(words: &str) -> String {
+pub(super) fn said(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" (it printed {words:?})") }
 }

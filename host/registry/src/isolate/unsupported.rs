@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::Isolation;
+use super::{Isolation, Tried};
 use crate::load::{Bound, FilterHalf, JsonHalf};
 use crate::lock::Lock;
 
@@ -20,6 +20,11 @@ pub(crate) struct Halves {
     pub(crate) bound: Option<Bound>,
     /// Parts that are refused, each with its reason.
     pub(crate) refused: Vec<String>,
+}
+
+/// Does nothing: there are no workers here.
+pub(crate) fn try_open(_: &Path, _: &Isolation, _: Option<&Lock>) -> Tried {
+    Tried::NoWorker(REASON.to_owned())
 }
 
 /// Refuses.

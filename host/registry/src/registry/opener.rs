@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ncz_codec::CodecType;
 
 use crate::load::Bound;
+use crate::symbols::Symbols;
 
 /// Opens libraries and makes codecs of their halves.
 pub(super) trait Opener {
@@ -14,8 +15,8 @@ pub(super) trait Opener {
     /// A codec half of a library.
     type Nczarr;
 
-    /// Opens a library. Runs its constructors.
-    fn open(&self, path: &Path) -> Result<Opened<Self::Hdf5, Self::Nczarr>, String>;
+    /// Opens a library, of which the tables say `symbols`. Runs its constructors.
+    fn open(&self, path: &Path, symbols: &Symbols) -> Result<Opened<Self::Hdf5, Self::Nczarr>, String>;
 
     /// The id and the name of an HDF5 half.
     fn hdf5(&self, half: &Self::Hdf5) -> (u32, String);

@@ -204,7 +204,7 @@ impl<H, N> Stock<H, N> {
         O: Opener<Hdf5 = H, Nczarr = N>,
     {
         let start = Instant::now();
-        let opened = opener.open(&found.path);
+        let opened = opener.open(&found.path, symbols);
         file.load_time = Some(start.elapsed());
         let Opened { natives, hdf5, nczarr, defaults, bound, isolated, refused } = match opened {
             Ok(opened) => opened,

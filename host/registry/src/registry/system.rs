@@ -6,11 +6,12 @@ use std::sync::Arc;
 use ncz_codec::CodecType;
 
 use super::opener::{Opened, Opener};
+use super::test_open::TestOpen;
 use crate::error::with_sources;
 use crate::isolate::{self, Isolation, Selected, Which};
 use crate::load::{self, FilterHalf, ForeignCodec, JsonHalf, LoadError, RecordError};
 use crate::lock::{Lock, LockError};
-use crate::symbols;
+use crate::symbols::Symbols;
 
 /// The system's loader.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +20,8 @@ pub(super) struct System<'a> {
     pub(super) lock: Option<&'a Result<Lock, LockError>>,
     /// Which libraries are not opened in this process.
     pub(super) isolation: &'a Isolation,
+    /// Sees to it that the others do not end this process.
+    pub(super) test_open: &'a TestOpen<'a>,
 }
 
 /// A library with its halves.
@@ -28,15 +31,16 @@ impl Opener for System<'_> {
     type Hdf5 = Arc<dyn FilterHalf>;
     type Nczarr = Arc<dyn JsonHalf>;
 
-    fn open(&self, path: &Path) -> Result<Loaded, String> {
+    fn open(&self, path: &Path, symbols: &Symbols) -> Result<Loaded, String> {
         let lock = self.lock.map(|lock| lock.as_ref().map_err(unusable)).transpose()?;
+        let here = || self.test_open.guard(path, symbols, lock, || here(path, lock));
+        let exports = &symbols.exports;
         match &self.isolation.which {
-            Which::None => here(path, lock),
+            Which::None => here(),
             Which::Foreign => {
                 // The native face runs in this process. Where it cannot be used the C faces are, from a worker.
-                let has_native = symbols::exports(path).is_ok_and(|exports| exports.has_native());
-                if has_native
-                    && let opened = here(path, lock)
+                if exports.has_native()
+                    && let opened = here()
                     && opened.as_ref().is_ok_and(|opened| !opened.natives.is_empty())
                 {
                     return opened;
@@ -49,16 +53,14 @@ impl Opener for System<'_> {
             Which::Only(selected) => {
                 // What a number stands for is known once the library is open, which may be too late in this process.
                 let ids = || selected.iter().filter_map(Selected::id);
-                let has_c_faces = symbols::exports(path).is_ok_and(|exports| {
-                    exports.has_hdf5() || exports.has_codec() || exports.has_codec_defaults()
-                });
+                let has_c_faces = exports.has_hdf5() || exports.has_codec() || exports.has_codec_defaults();
                 if has_c_faces && ids().next().is_some() {
                     let opened = isolated(path, self.isolation, lock)?;
                     if ids().any(|id| opened.offers(id)) {
                         return Ok(opened);
                     }
                 }
-                here(path, lock)
+                here()
             }
         }
     }

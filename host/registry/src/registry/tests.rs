@@ -85,6 +85,7 @@ fn environment(plugin_path: &str) -> Environment {
         lock: None,
         all_users_profile: None,
         exe_dir: None,
+        cache: None,
         user: None,
         elevated: false,
     }

@@ -1,5 +1,7 @@
 //! ELF: the dynamic section, as the loader sees it (section headers are not needed and not trusted).
 
+mod check;
+
 use object::elf;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, Pod, ReadRef, U32, U64};
@@ -31,7 +33,22 @@ where
         _ => return Err(Unsuitable::Damaged("the ELF file type is unknown")),
     }
     target.check(machine(header, endian))?;
-    Image::<Elf>::open(data, header, endian)?.tables()
+    let image = Image::<Elf>::open(data, header, endian)?;
+    let tables = image.tables()?;
+    // Only plugins are opened.
+    if tables.exports.is_plugin() {
+        check::check(&image, header.e_machine(endian))?;
+    }
+    Ok(tables)
+}
+
+/// What the loader takes for granted, of a library that need not be a plugin.
+#[cfg(test)]
+pub(super) fn check_any(data: Bounded<'_>) -> Result<(), Unsuitable> {
+    let header =
+        elf::FileHeader64::<Endianness>::parse(data).map_err(|_| Unsuitable::Damaged("no ELF header"))?;
+    let endian = header.endian().map_err(|_| Unsuitable::Damaged("no byte order"))?;
+    check::check(&Image::open(data, header, endian)?, header.e_machine(endian))
 }
 
 /// What an ELF file is built for.

@@ -351,3 +351,22 @@ proptest! {
         });
     }
 }
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[test]
+fn what_the_loader_takes_for_granted_holds_for_the_libraries_of_this_system() {
+    let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
+    let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let paths = files.map(|file| file.unwrap().path()).filter(|path| path.to_string_lossy().contains(".so"));
+    let mut seen = 0;
+    for path in paths.take(std::env::var("NCZ_CASES").map_or(150, |cases| cases.parse().unwrap())) {
+        let Ok((file, len)) = open_regular(&path) else { continue };
+        let cache = read::cache(file, len);
+        if FileKind::parse(read::Bounded(&cache)).is_ok_and(|kind| kind == FileKind::Elf64) {
+            elf::check_any(read::Bounded(&cache))
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            seen += 1;
+        }
+    }
+    println!("{seen} libraries");
+}

@@ -56,7 +56,7 @@ impl Opener for Names {
     type Hdf5 = (u32, bool);
     type Nczarr = u32;
 
-    fn open(&self, path: &Path) -> Result<Opened<(u32, bool), u32>, String> {
+    fn open(&self, path: &Path, _: &Symbols) -> Result<Opened<(u32, bool), u32>, String> {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         if stem.contains("broken") {
             return Err("the info record is null".into());

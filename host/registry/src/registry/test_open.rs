@@ -1,0 +1,399 @@
+//! Libraries are opened in a process of their own first, unless they are known good: the system's loader checks little, and
+//! a damaged file, or one that fails while it is opened, ends the process that opens it.
+//!
+//! What was good once is remembered in a small file of the user: the path, the size, the time and the SHA-256 of a library,
+//! and the same, without the hash, of the libraries that it needs directly. The file is believed only if nobody else can
+//! write to it; where it cannot be read or written, libraries are tried again.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::isolate::{Isolation, Tried, WORKER_PROGRAM, try_open};
+use crate::lock::{self, Content, Lock};
+use crate::search_path::Environment;
+use crate::symbols::Symbols;
+use crate::trust::{Ownership, refusal, trust_notes};
+
+/// The version of the file, and its name in the folder `ncz` of the user's caches.
+const SCHEMA: u64 = 1;
+const FILE: &str = "good-plugins.json";
+/// The longest file that is read, and the most libraries that it names: the oldest go first.
+const FILE_MOST: u64 = 1 << 20;
+const PLUGINS_MOST: usize = 1000;
+
+/// Opens libraries in a process of their own first.
+#[derive(Debug)]
+pub(super) struct TestOpen<'a> {
+    /// `None`: libraries are opened at once.
+    isolation: Option<&'a Isolation>,
+    /// Why the worker program beside the running one is not started.
+    distrusted: Option<String>,
+    folder: Option<PathBuf>,
+    user: Option<u32>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// What is known good; read when it is first asked for.
+    good: Option<Vec<Good>>,
+    /// What is new in it.
+    new: Vec<Good>,
+    /// How many libraries were opened untested, and why the first.
+    untested: usize,
+    reason: String,
+}
+
+/// A library that was opened before and ended no process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Good {
+    path: String,
+    size: u64,
+    /// Of the file, and of those that it needs, with their paths and sizes.
+    times: String,
+    sha256: String,
+}
+
+impl<'a> TestOpen<'a> {
+    /// Opens libraries at once.
+    pub(super) const OFF: TestOpen<'static> = TestOpen {
+        isolation: None,
+        distrusted: None,
+        folder: None,
+        user: None,
+        state: Mutex::new(State::NEW),
+    };
+
+    /// With the worker program and the limits of `isolation`.
+    pub(super) fn new(environment: &Environment, isolation: &'a Isolation) -> Self {
+        let distrusted = match (&isolation.worker, &environment.exe_dir) {
+            (None, Some(folder)) => distrusted(folder, environment.user),
+            _ => None,
+        };
+        Self {
+            isolation: Some(isolation),
+            distrusted,
+            folder: environment.cache.as_ref().map(|cache| cache.join("ncz")),
+            user: environment.user,
+            state: Mutex::new(State::NEW),
+        }
+    }
+
+    /// Opens the library at `path`, which has these `symbols`, with `open` if a test process survives it or it is known
+    /// good.
+    pub(super) fn guard<T>(
+        &self,
+        path: &Path,
+        symbols: &Symbols,
+        lock: Option<&Lock>,
+        open: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        let Some(isolation) = self.isolation else { return open() };
+        let Ok(path) = path.canonicalize() else { return open() };
+        if lock.is_some_and(|lock| lock.content_of(&path).is_none()) {
+            // It is not opened at all.
+            return open();
+        }
+        let good = Good::of(&path, symbols, lock);
+        if good.as_ref().is_some_and(|good| self.is_known(good)) {
+            return open();
+        }
+        let tried = match &self.distrusted {
+            Some(reason) => Tried::NoWorker(reason.clone()),
+            None => try_open(&path, isolation, lock),
+        };
+        match tried {
+            Tried::Ended(how) => {
+                Err(format!("{how}; the file is damaged, or its code fails then; install it again"))
+            }
+            Tried::Survived => {
+                let opened = open();
+                if let (Ok(_), Some(good)) = (&opened, good) {
+                    self.state().new.push(good);
+                }
+                opened
+            }
+            Tried::NoWorker(reason) => {
+                let mut state = self.state();
+                state.untested += 1;
+                if state.untested == 1 {
+                    state.reason = reason;
+                }
+                drop(state);
+                open()
+            }
+        }
+    }
+
+    /// Keeps what is known good now, and notes what was opened untested.
+    pub(super) fn finish(self, notes: &mut Vec<String>) {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if state.untested > 0 {
+            let plugins = if state.untested == 1 {
+                "1 plugin was"
+            } else {
+                &format!("{} plugins were", state.untested)
+            };
+            notes.push(format!(
+                "{plugins} opened without a test in a process of its own, so that a damaged one could have ended this \
+                 program: {}",
+                state.reason
+            ));
+        }
+        if let (Some(folder), false) = (&self.folder, state.new.is_empty()) {
+            // Without it they are tried again.
+            let _ = keep(folder, self.user, &state.new);
+        }
+    }
+
+    fn is_known(&self, good: &Good) -> bool {
+        let mut state = self.state();
+        let known = state.good.get_or_insert_with(|| match &self.folder {
+            Some(folder) => read(folder, self.user),
+            None => Vec::new(),
+        });
+        known.contains(good)
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    const NEW: Self = Self { good: None, new: Vec::new(), untested: 0, reason: String::new() };
+}
+
+impl Good {
+    /// What would be remembered of a library; `None` if it cannot be. With a list the bytes are those that it names.
+    fn of(path: &Path, symbols: &Symbols, lock: Option<&Lock>) -> Option<Self> {
+        let mut files = String::new();
+        let needed = symbols.needed.iter().filter_map(|needed| needed.found.as_deref());
+        for file in std::iter::once(path).chain(needed) {
+            let metadata = std::fs::metadata(file).ok()?;
+            let time = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+            writeln!(files, "{} {} {time:?}", file.to_str()?, metadata.len()).ok()?;
+        }
+        let content = match lock {
+            Some(lock) => lock.content_of(path)?,
+            None => Content::of_file(path).ok()?,
+        };
+        Some(Self {
+            path: path.to_str()?.to_owned(),
+            size: content.size,
+            times: lock::hex(&Sha256::digest(files)),
+            sha256: lock::hex(&content.sha256),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!({"path": self.path, "size": self.size, "files": self.times, "sha256": self.sha256})
+    }
+
+    fn from_json(value: &Map<String, Value>) -> Option<Self> {
+        let text = |key| value.get(key)?.as_str().map(str::to_owned);
+        let size = value.get("size")?.as_u64()?;
+        Some(Self { path: text("path")?, size, times: text("files")?, sha256: text("sha256")? })
+    }
+}
+
+/// Why the worker program in a folder is not started, if so: others may have put it there.
+fn distrusted(folder: &Path, user: Option<u32>) -> Option<String> {
+    let program = folder.join(WORKER_PROGRAM);
+    let notes = |path: &Path| {
+        let ownership = ownership(&std::fs::metadata(path).ok()?);
+        Some(trust_notes(ownership?, user?))
+    };
+    let (of_folder, of_program) = (notes(folder)?, notes(&program)?);
+    let reason = refusal((folder, &of_folder), (&program, &of_program))?;
+    Some(format!("{} is not started: {}", program.display(), reason.replace(", or --trust-all", "")))
+}
+
+/// What a file says is known good; nothing if it is of another version, damaged, or not of this user alone.
+fn read(folder: &Path, user: Option<u32>) -> Vec<Good> {
+    let plugins = || {
+        let value: Value = serde_json::from_slice(&read_own(folder, user)?).ok()?;
+        let is_ours = value.get("schema")?.as_u64()? == SCHEMA
+            && value.get("ncz")?.as_str()? == env!("CARGO_PKG_VERSION");
+        let plugins = value.get("plugins")?.as_array().filter(|_| is_ours)?;
+        Some(plugins.iter().filter_map(|plugin| Good::from_json(plugin.as_object()?)).collect())
+    };
+    plugins().unwrap_or_default()
+}
+
+/// Adds to what is known good. The file is replaced as a whole; of two programs that write at once one is forgotten.
+fn keep(folder: &Path, user: Option<u32>, new: &[Good]) -> io::Result<()> {
+    make_folder(folder)?;
+    if !is_own(folder, user) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let mut good = read(folder, user);
+    good.retain(|known| new.iter().all(|new| new.path != known.path));
+    good.extend_from_slice(new);
+    good.drain(..good.len().saturating_sub(PLUGINS_MOST));
+    let plugins: Vec<Value> = good.iter().map(Good::to_json).collect();
+    let text = json!({"schema": SCHEMA, "ncz": env!("CARGO_PKG_VERSION"), "plugins": plugins}).to_string();
+    let temporary = folder.join(format!(".{FILE}.{}", std::process::id()));
+    // One that a killed process of this number left.
+    let _ = std::fs::remove_file(&temporary);
+    let written = create(&temporary)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| std::fs::rename(&temporary, folder.join(FILE)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// The bytes of the file, if only this user can write to it and to its folder.
+#[cfg(unix)]
+fn read_own(folder: &Path, user: Option<u32>) -> Option<Vec<u8>> {
+    use std::io::Read;
+
+    use rustix::fs::{Mode, OFlags};
+
+    if !is_own(folder, user) {
+        return None;
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    let file = std::fs::File::from(rustix::fs::open(folder.join(FILE), flags, Mode::empty()).ok()?);
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || !is_own_metadata(&metadata, user) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_MOST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(unix)]
+fn make_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(unix)]
+fn create(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Whether something that is no link belongs to this user, who alone can write to it.
+#[cfg(unix)]
+fn is_own(path: &Path, user: Option<u32>) -> bool {
+    std::fs::symlink_metadata(path)
+        .is_ok_and(|metadata| metadata.is_dir() && is_own_metadata(&metadata, user))
+}
+
+#[cfg(unix)]
+fn is_own_metadata(metadata: &std::fs::Metadata, user: Option<u32>) -> bool {
+    let ownership = ownership(metadata);
+    ownership.is_some_and(|ownership| Some(ownership.owner) == user && ownership.mode & 0o022 == 0)
+}
+
+#[cfg(unix)]
+fn ownership(metadata: &std::fs::Metadata) -> Option<Ownership> {
+    use std::os::unix::fs::MetadataExt;
+    Some(Ownership { owner: metadata.uid(), mode: metadata.mode() })
+}
+
+#[cfg(not(unix))]
+fn read_own(_: &Path, _: Option<u32>) -> Option<Vec<u8>> {
+    None
+}
+
+#[cfg(not(unix))]
+fn make_folder(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(unix))]
+fn create(path: &Path) -> io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &Path, _: Option<u32>) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn ownership(_: &std::fs::Metadata) -> Option<Ownership> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn good(name: &str) -> Good {
+        Good { path: format!("/p/{name}"), size: 3, times: "ab".to_owned(), sha256: "cd".to_owned() }
+    }
+
+    fn user() -> Option<u32> {
+        Environment::capture().user
+    }
+
+    #[test]
+    fn what_is_good_is_remembered_and_the_oldest_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("cache/ncz");
+        assert_eq!(read(&folder, user()), []);
+        keep(&folder, user(), &[good("a")]).unwrap();
+        keep(&folder, user(), &[Good { size: 4, ..good("a") }, good("b")]).unwrap();
+        assert_eq!(read(&folder, user()), [Good { size: 4, ..good("a") }, good("b")]);
+        let many: Vec<Good> = (0..PLUGINS_MOST).map(|number| good(&number.to_string())).collect();
+        keep(&folder, user(), &many).unwrap();
+        assert_eq!(read(&folder, user()), many);
+        assert!(fs::metadata(folder.join(FILE)).unwrap().len() < FILE_MOST);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_others_can_write_or_that_makes_no_sense_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("ncz");
+        keep(&folder, user(), &[good("a")]).unwrap();
+        let file = folder.join(FILE);
+        let sound = fs::read_to_string(&file).unwrap();
+        for (path, mode) in [(&file, 0o620), (&file, 0o602), (&folder, 0o720), (&folder, 0o702)] {
+            let before = fs::metadata(path).unwrap().permissions();
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(read(&folder, user()), [], "{mode:o}");
+            fs::set_permissions(path, before).unwrap();
+        }
+        assert_eq!(read(&folder, user().map(|user| user + 1)), []);
+        for text in
+            ["", "{", "[]", "{}", &sound.replace("\"schema\":1", "\"schema\":2"), &sound[..sound.len() - 2]]
+        {
+            fs::write(&file, text).unwrap();
+            assert_eq!(read(&folder, user()), [], "{text}");
+            keep(&folder, user(), &[good("b")]).unwrap();
+            assert_eq!(read(&folder, user()), [good("b")]);
+        }
+        // A link could lead to a file of this user that others filled.
+        fs::rename(&file, folder.join("other")).unwrap();
+        std::os::unix::fs::symlink("other", &file).unwrap();
+        assert_eq!(read(&folder, user()), []);
+    }
+
+    #[test]
+    fn a_worker_program_that_others_may_have_put_there_is_not_started() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(distrusted(folder.path(), user()), None);
+        fs::write(folder.path().join(WORKER_PROGRAM), "").unwrap();
+        assert_eq!(distrusted(folder.path(), user()), None);
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        let reason = distrusted(folder.path(), user()).unwrap();
+        assert!(reason.contains("is not started: everyone may write to its folder"), "{reason}");
+    }
+}

@@ -1,0 +1,516 @@
+//! What the system's loader takes for granted of an ELF file. It checks little: a table that lies outside of the image, or
+//! a relocation that does, makes it read or write where nothing is, which ends the process.
+
+use std::ops::Range;
+
+use object::elf::{self, DynamicTag};
+use object::read::ReadRef;
+use object::read::elf::{FileHeader, ProgramHeader, Rela, Sym};
+use object::{Endianness, U16};
+
+use super::{Image, Unsuitable, names};
+
+/// The most steps along the chains of a hash table, and entries of a table of versions.
+const MOST_STEPS: u64 = 1 << 24;
+/// The largest page of Linux.
+const PAGE_MAX: u64 = 1 << 16;
+/// `vn_version`, `vn_cnt`, `vn_file`, `vn_aux`, `vn_next`, and the same places of `Verdef`.
+const VERSION_RECORD: u64 = 16;
+/// The least bytes that a relocation writes, as far as it is known here: an address.
+const WRITTEN_64: u64 = 8;
+const WRITTEN_32: u64 = 4;
+
+type Checked<T = ()> = Result<T, Unsuitable>;
+
+/// A part of the file that the loader maps.
+struct Load {
+    memory: Range<u64>,
+    /// The end of what comes from the file; the rest is zeros.
+    end_in_file: u64,
+    flags: elf::ProgramFlags,
+}
+
+/// The numbers of the relocations that need no symbol.
+struct Kinds {
+    none: u32,
+    relative: u32,
+    /// Calls a function of the library while it is opened.
+    indirect: u32,
+}
+
+/// The checks of one file.
+struct Check<'i, 'd, Elf: FileHeader> {
+    image: &'i Image<'d, Elf>,
+    loads: Vec<Load>,
+    kinds: Option<Kinds>,
+}
+
+/// Refuses a file that the loader does not survive, as far as its tables show it.
+pub(super) fn check<Elf>(image: &Image<'_, Elf>, machine: elf::Machine) -> Checked
+where
+    Elf: FileHeader<Endian = Endianness>,
+{
+    let kinds = match machine {
+        elf::EM_X86_64 => Some((elf::R_X86_64_NONE, elf::R_X86_64_RELATIVE, elf::R_X86_64_IRELATIVE)),
+        elf::EM_AARCH64 => Some((elf::R_AARCH64_NONE, elf::R_AARCH64_RELATIVE, elf::R_AARCH64_IRELATIVE)),
+        _ => None,
+    };
+    let kinds = kinds.map(|(none, relative, indirect)| Kinds {
+        none: none.0,
+        relative: relative.0,
+        indirect: indirect.0,
+    });
+    let check = Check { image, loads: loads(image)?, kinds };
+    check.segments()?;
+    check.dynamic()?;
+    let symbols = check.symbols()?;
+    check.versions(symbols)?;
+    check.code(symbols)
+}
+
+/// The segments that are mapped.
+fn loads<Elf>(image: &Image<'_, Elf>) -> Checked<Vec<Load>>
+where
+    Elf: FileHeader<Endian = Endianness>,
+{
+    let len = image.data.len().unwrap_or(0);
+    let mut loads: Vec<Load> = Vec::new();
+    for segment in image.segments.iter().filter(|segment| segment.p_type(image.endian) == elf::PT_LOAD) {
+        let part = Part::of(segment, image.endian);
+        if part.offset.checked_add(part.in_file).is_none_or(|end| end > len) {
+            return damaged("the file ends within a segment");
+        }
+        if part.in_file > part.in_memory {
+            return damaged("a segment is longer in the file than in memory");
+        }
+        let is_aligned = part.align <= 1
+            || part.align.is_power_of_two() && part.start.wrapping_sub(part.offset) & (part.align - 1) == 0;
+        if !is_aligned {
+            return damaged("a segment is not aligned as it says");
+        }
+        let Some(end) = part.start.checked_add(part.in_memory) else {
+            return damaged("a segment goes beyond all addresses");
+        };
+        if loads.last().is_some_and(|before| part.start < before.memory.end) {
+            return damaged("segments overlap or are not sorted");
+        }
+        loads.push(Load {
+            memory: part.start..end,
+            end_in_file: part.start + part.in_file,
+            flags: segment.p_flags(image.endian),
+        });
+    }
+    if loads.is_empty() { damaged("no segment is to be loaded") } else { Ok(loads) }
+}
+
+/// The numbers of a program header.
+struct Part {
+    offset: u64,
+    start: u64,
+    in_file: u64,
+    in_memory: u64,
+    align: u64,
+}
+
+impl Part {
+    fn of<P: ProgramHeader<Endian = Endianness>>(segment: &P, endian: Endianness) -> Self {
+        Self {
+            offset: segment.p_offset(endian).into(),
+            start: segment.p_vaddr(endian).into(),
+            in_file: segment.p_filesz(endian).into(),
+            in_memory: segment.p_memsz(endian).into(),
+            align: segment.p_align(endian).into(),
+        }
+    }
+}
+
+impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
+    /// The segments that say where in the others something lies.
+    fn segments(&self) -> Checked {
+        let endian = self.image.endian;
+        let mut dynamic = 0;
+        for segment in self.image.segments {
+            let part = Part::of(segment, endian);
+            let in_file = || self.read(part.start, part.in_file);
+            match segment.p_type(endian) {
+                elf::PT_DYNAMIC => {
+                    dynamic += 1;
+                    in_file()?;
+                    if self.image.offset_of(part.start) != Some(part.offset) {
+                        return damaged("the dynamic section is elsewhere in memory than in the file");
+                    }
+                    // The loader writes to it, unless it says that it is read only.
+                    let flags = segment.p_flags(endian);
+                    if flags.0 & elf::PF_W.0 != 0 && !self.is_writable(part.start, part.in_file) {
+                        return damaged("the dynamic section is in a segment that is read only");
+                    }
+                }
+                elf::PT_TLS => {
+                    let is_sound = part.in_file <= part.in_memory
+                        && (part.align <= 1 || part.align.is_power_of_two())
+                        && part.start.checked_add(part.in_memory).is_some();
+                    if !is_sound {
+                        return damaged("the segment of thread-local variables makes no sense");
+                    }
+                    in_file()?;
+                }
+                elf::PT_GNU_RELRO => {
+                    // It may go to the end of the last page.
+                    let end_of =
+                        |load: &Load| load.memory.end.checked_next_multiple_of(PAGE_MAX).unwrap_or(u64::MAX);
+                    if !self.has(part.start, part.in_memory, elf::PF_W, end_of) {
+                        return damaged("what is to become read only is not in one writable segment");
+                    }
+                }
+                elf::PT_NOTE | elf::PT_GNU_PROPERTY | elf::PT_GNU_EH_FRAME | elf::PT_PHDR => in_file()?,
+                _ => {}
+            }
+        }
+        if dynamic == 1 { Ok(()) } else { damaged("there is more than one dynamic section") }
+    }
+
+    /// The entries of the dynamic section, without what they lead to.
+    fn dynamic(&self) -> Checked {
+        /// Of others the loader takes the last one.
+        const OFTEN: [DynamicTag; 5] =
+            [elf::DT_NEEDED, elf::DT_NULL, elf::DT_AUXILIARY, elf::DT_FILTER, elf::DT_DEBUG];
+        const TEXTS: [DynamicTag; 6] = [
+            elf::DT_NEEDED,
+            elf::DT_SONAME,
+            elf::DT_RPATH,
+            elf::DT_RUNPATH,
+            elf::DT_AUXILIARY,
+            elf::DT_FILTER,
+        ];
+        let image = self.image;
+        let count = image.entries().count();
+        if count == image.dynamic.len() {
+            return damaged("the dynamic section has no end");
+        }
+        let mut seen = Vec::new();
+        for (tag, value) in image.entries() {
+            if !OFTEN.contains(&tag) {
+                if seen.contains(&tag) {
+                    return damaged("the dynamic section names a table twice");
+                }
+                seen.push(tag);
+            }
+            if TEXTS.contains(&tag) && value >= image.strings_len {
+                return damaged("a name lies beyond the end of the string table");
+            }
+        }
+        let strings = image.value(elf::DT_STRTAB).unwrap_or(0);
+        self.read(strings, image.strings_len)?;
+        let last = image.strings_len.checked_sub(1).and_then(|last| image.strings.checked_add(last));
+        let last = last.and_then(|last| image.data.read_bytes_at(last, 1).ok());
+        if last != Some(&[0]) { damaged("the string table has no end") } else { Ok(()) }
+    }
+
+    /// The hash tables, and the symbols, of which the number comes from them; `None`: they do not say it.
+    fn symbols(&self) -> Checked<Option<u64>> {
+        let image = self.image;
+        let size = size_of::<Elf::Sym>() as u64;
+        self.entry_size(elf::DT_SYMENT, size)?;
+        let mut count = None;
+        if let Some(table) = image.value(elf::DT_GNU_HASH) {
+            count = self.gnu_hash(table)?;
+        }
+        if let Some(table) = image.value(elf::DT_HASH) {
+            count = Some(self.hash(table)?);
+        }
+        let Some(count) = count else { return Ok(None) };
+        let start = image.value(elf::DT_SYMTAB).unwrap_or(0);
+        self.read(start, count.saturating_mul(size))?;
+        for symbol in image.symbols_of(0..count) {
+            if u64::from(symbol.st_name(image.endian)) >= image.strings_len {
+                return damaged("the name of a symbol lies beyond the end of the string table");
+            }
+            let section = symbol.st_shndx(image.endian);
+            let is_code = symbol.st_type() == elf::STT_GNU_IFUNC || self.is_entry(symbol);
+            let address = symbol.st_value(image.endian).into();
+            if section != elf::SHN_UNDEF && section != elf::SHN_ABS && is_code && !self.is_code(address) {
+                return damaged("a function that is called lies where no code is");
+            }
+        }
+        Ok(Some(count))
+    }
+
+    /// Whether a symbol is an entry that is called.
+    fn is_entry(&self, symbol: &Elf::Sym) -> bool {
+        let name = self.image.text(u64::from(symbol.st_name(self.image.endian)));
+        name.is_some_and(|name| {
+            names::ALL.contains(&name) && name != names::NATIVE_ROOT && self.image.is_exported(symbol, name)
+        })
+    }
+
+    /// The number of symbols that a GNU hash table knows; `None`: it knows none.
+    fn gnu_hash(&self, table: u64) -> Checked<Option<u64>> {
+        let wrong = || Unsuitable::Damaged("the symbol hash table is cut off or makes no sense");
+        self.read(table, 16)?;
+        let at = self.image.offset_of(table).ok_or_else(wrong)?;
+        let hash = super::GnuHash::open(self.image, at).ok_or_else(wrong)?;
+        let (buckets, chains) = (table + (hash.buckets - at), table + (hash.chains - at));
+        self.read(table, chains - table)?;
+        let mut last = 0;
+        for number in 0..u64::from(hash.bucket_count) {
+            let bucket = self.word(buckets + 4 * number)?;
+            if bucket != 0 && bucket < hash.base {
+                return Err(wrong());
+            }
+            last = last.max(bucket);
+        }
+        if last == 0 {
+            return Ok(None);
+        }
+        // The last chain ends the table.
+        for index in u64::from(last)..u64::from(last) + MOST_STEPS {
+            let at = (index - u64::from(hash.base)).checked_mul(4).and_then(|at| at.checked_add(chains));
+            if self.word(at.ok_or_else(wrong)?)? & 1 == 1 {
+                return Ok(Some(index + 1));
+            }
+        }
+        Err(wrong())
+    }
+
+    /// The number of symbols that an old hash table knows.
+    fn hash(&self, table: u64) -> Checked<u64> {
+        let wrong = "the symbol hash table is cut off or makes no sense";
+        let (buckets, count) = (u64::from(self.word(table)?), u64::from(self.word(table.saturating_add(4))?));
+        let first = table.saturating_add(8);
+        self.read(table, (2 + buckets + count) * 4)?;
+        if buckets == 0 || count > MOST_STEPS {
+            return damaged(wrong);
+        }
+        let chain = |number: u64| self.word(first + (buckets + number) * 4).map(u64::from);
+        let mut steps = 0;
+        for bucket in 0..buckets {
+            let mut number = u64::from(self.word(first + bucket * 4)?);
+            while number != 0 {
+                steps += 1;
+                if number >= count || steps > count {
+                    return damaged(wrong);
+                }
+                number = chain(number)?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// The tables of versions, which lead from record to record.
+    fn versions(&self, symbols: Option<u64>) -> Checked {
+        let image = self.image;
+        if let (Some(table), Some(symbols)) = (image.value(elf::DT_VERSYM), symbols) {
+            self.read(table, symbols.saturating_mul(2))?;
+        }
+        // The places of the count of the parts and of the first one in a record, of the name in a part.
+        let kinds = [
+            (elf::DT_VERNEED, elf::DT_VERNEEDNUM, [2, 8, 12], 16, [8, 12], Some(4)),
+            (elf::DT_VERDEF, elf::DT_VERDEFNUM, [6, 12, 16], 8, [0, 4], None),
+        ];
+        for (table, count, [parts_at, first_at, next_at], part_len, [name_at, next_part_at], file_at) in kinds
+        {
+            let Some(mut record) = image.value(table) else { continue };
+            for number in 0..image.value(count).unwrap_or(0) {
+                if number == MOST_STEPS {
+                    return damaged("the table of versions has no end");
+                }
+                self.read(record, VERSION_RECORD + next_at % 8)?;
+                if let Some(at) = file_at {
+                    self.name(record + at)?;
+                }
+                let mut part = record.saturating_add(self.word(record + first_at)?.into());
+                for _ in 0..self.half(record + parts_at)? {
+                    self.read(part, part_len)?;
+                    self.name(part + name_at)?;
+                    part = part.saturating_add(self.word(part + next_part_at)?.into());
+                }
+                match self.word(record + next_at)? {
+                    0 => break,
+                    next => record = record.saturating_add(next.into()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is changed in memory and what is called while the library is opened and closed.
+    fn code(&self, symbols: Option<u64>) -> Checked {
+        let image = self.image;
+        for tag in [elf::DT_INIT, elf::DT_FINI] {
+            if image.value(tag).is_some_and(|address| address != 0 && !self.is_code(address)) {
+                return damaged("a function that is called lies where no code is");
+            }
+        }
+        let word = if Elf::is_type_64_sized() { WRITTEN_64 } else { WRITTEN_32 };
+        let mut called = Vec::new();
+        for (tag, len) in
+            [(elf::DT_INIT_ARRAY, elf::DT_INIT_ARRAYSZ), (elf::DT_FINI_ARRAY, elf::DT_FINI_ARRAYSZ)]
+        {
+            let (Some(start), len) = (image.value(tag), image.value(len).unwrap_or(0)) else { continue };
+            self.read(start, len)?;
+            if !start.is_multiple_of(word) || !len.is_multiple_of(word) {
+                return damaged("a table of functions is not aligned");
+            }
+            called.extend((start..start + len).step_by(word as usize));
+        }
+        self.entry_size(elf::DT_RELRENT, word)?;
+        if let Some(start) = image.value(elf::DT_RELR) {
+            self.read(start, image.value(elf::DT_RELRSZ).unwrap_or(0))?;
+            // It says of addresses that they are moved, and of no symbols.
+            called.clear();
+        }
+        let text_is_written = image.value(elf::DT_TEXTREL).is_some()
+            || image.value(elf::DT_FLAGS).is_some_and(|flags| flags & u64::from(elf::DF_TEXTREL.0) != 0);
+        let relocations = Relocations { symbols, text_is_written, word };
+        let (rela, rel) = (size_of::<Elf::Rela>() as u64, size_of::<Elf::Rel>() as u64);
+        self.entry_size(elf::DT_RELAENT, rela)?;
+        self.entry_size(elf::DT_RELENT, rel)?;
+        let plt = match image.value(elf::DT_PLTREL) {
+            Some(kind) if kind == elf::DT_RELA.0 as u64 => rela,
+            Some(kind) if kind == elf::DT_REL.0 as u64 => rel,
+            None if image.value(elf::DT_JMPREL).is_none() => rela,
+            _ => return damaged("the relocations of functions are of no kind"),
+        };
+        for (tag, len, entry, relative) in [
+            (elf::DT_RELA, elf::DT_RELASZ, rela, elf::DT_RELACOUNT),
+            (elf::DT_REL, elf::DT_RELSZ, rel, elf::DT_RELCOUNT),
+            (elf::DT_JMPREL, elf::DT_PLTRELSZ, plt, elf::DT_NULL),
+        ] {
+            let (Some(start), len) = (image.value(tag), image.value(len).unwrap_or(0)) else { continue };
+            self.read(start, len)?;
+            if !len.is_multiple_of(entry) {
+                return damaged("a table of relocations ends within one");
+            }
+            let Some(at) = image.offset_of(start).filter(|_| len > 0) else { continue };
+            let count = (len / entry) as usize;
+            // A table that is too long to be read at once is left to the loader.
+            if entry == rela {
+                let entries = image.slice_at::<Elf::Rela>(at, count).unwrap_or_default();
+                self.relocate(entries.iter().cloned(), relative, &relocations, &mut called)?;
+            } else {
+                let entries = image.slice_at::<Elf::Rel>(at, count).unwrap_or_default();
+                // Without an addend of their own: it stands where they write.
+                let entries = entries.iter().map(|entry| Elf::Rela::from(*entry));
+                called.clear();
+                self.relocate(entries, relative, &relocations, &mut called)?;
+            }
+        }
+        if called.is_empty() || self.kinds.is_none() {
+            return Ok(());
+        }
+        damaged("a table of functions names addresses that are not of this library")
+    }
+
+    /// Relocations: where they write, and which symbols they name. `called` are the places of addresses that are called;
+    /// what is written there is taken out.
+    fn relocate(
+        &self,
+        entries: impl ExactSizeIterator<Item = Elf::Rela>,
+        relative: DynamicTag,
+        all: &Relocations,
+        called: &mut Vec<u64>,
+    ) -> Checked {
+        let endian = self.image.endian;
+        let first_are_relative = self.image.value(relative).filter(|_| relative != elf::DT_NULL).unwrap_or(0);
+        if first_are_relative > entries.len() as u64 {
+            return damaged("there are fewer relocations than their count says");
+        }
+        for (number, entry) in entries.enumerate() {
+            let (kind, symbol) = (entry.r_type(endian, false).0, entry.r_sym(endian, false));
+            let (place, addend): (u64, i64) = (entry.r_offset(endian).into(), entry.r_addend(endian).into());
+            if let Some(kinds) = &self.kinds {
+                if (number as u64) < first_are_relative && kind != kinds.relative {
+                    return damaged("there are fewer relocations without a symbol than their count says");
+                }
+                if kind == kinds.none {
+                    continue;
+                }
+                let target = addend.cast_unsigned();
+                if kind == kinds.indirect && !self.is_code(target) {
+                    return damaged("a function that is called lies where no code is");
+                }
+                if called.contains(&place) {
+                    if kind == kinds.relative && !self.is_code(target) {
+                        return damaged("a function that is called lies where no code is");
+                    }
+                    called.retain(|other| *other != place);
+                }
+            }
+            if all.symbols.is_some_and(|symbols| u64::from(symbol) >= symbols) {
+                return damaged("a relocation names a symbol that does not exist");
+            }
+            let is_in_memory = self.has(place, all.word, elf::PF_R, |load| load.memory.end);
+            if !self.is_writable(place, all.word) && !(all.text_is_written && is_in_memory) {
+                return damaged("a relocation writes outside of the segments that can be written");
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a table whose entries have another size than the loader knows.
+    fn entry_size(&self, tag: DynamicTag, size: u64) -> Checked {
+        match self.image.value(tag) {
+            Some(stated) if stated != size => damaged("the entries of a table have a size of their own"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a segment with this right has these addresses below an end of it.
+    fn has(&self, start: u64, len: u64, right: elf::ProgramFlags, end_of: impl Fn(&Load) -> u64) -> bool {
+        let Some(end) = start.checked_add(len) else { return false };
+        let mut loads = self.loads.iter().filter(|load| load.flags.0 & right.0 != 0);
+        loads.any(|load| load.memory.start <= start && end <= end_of(load))
+    }
+
+    /// Refuses what the loader would read where nothing is, or only zeros.
+    fn read(&self, start: u64, len: u64) -> Checked {
+        match self.has(start, len, elf::PF_R, |load| load.end_in_file) {
+            true => Ok(()),
+            false => damaged("a table lies outside of the segments that are loaded"),
+        }
+    }
+
+    fn is_writable(&self, start: u64, len: u64) -> bool {
+        self.has(start, len, elf::PF_W, |load| load.memory.end)
+    }
+
+    fn is_code(&self, address: u64) -> bool {
+        self.has(address, 1, elf::PF_X, |load| load.end_in_file)
+    }
+
+    /// The 32 bits at an address.
+    fn word(&self, address: u64) -> Checked<u32> {
+        self.read(address, 4)?;
+        let word = self.image.offset_of(address).and_then(|at| self.image.u32_at(at));
+        word.ok_or(Unsuitable::Damaged("a table lies outside of the file"))
+    }
+
+    /// The 16 bits at an address.
+    fn half(&self, address: u64) -> Checked<u16> {
+        self.read(address, 2)?;
+        let half =
+            self.image.offset_of(address).and_then(|at| self.image.data.read_at::<U16<Endianness>>(at).ok());
+        half.map(|half| half.get(self.image.endian))
+            .ok_or(Unsuitable::Damaged("a table lies outside of the file"))
+    }
+
+    /// Refuses an offset at an address that is not one of the string table.
+    fn name(&self, address: u64) -> Checked {
+        if u64::from(self.word(address)?) < self.image.strings_len {
+            return Ok(());
+        }
+        damaged("the name of a version lies beyond the end of the string table")
+    }
+}
+
+/// What relocations have in common.
+struct Relocations {
+    symbols: Option<u64>,
+    /// Whether the loader makes segments writable for them.
+    text_is_written: bool,
+    word: u64,
+}
+
+fn damaged<T>(reason: &'static str) -> Checked<T> {
+    Err(Unsuitable::Damaged(reason))
+}
