@@ -3,6 +3,7 @@
 mod change;
 mod documents;
 mod grow;
+mod journaling;
 mod missing;
 mod room;
 mod source;
@@ -18,7 +19,10 @@ use ncz_store::{Store, StoreError};
 use serde_json::Value as Json;
 
 use self::documents::Pending;
+use self::journaling::Journaling;
+pub use self::journaling::Receipt;
 use self::source::StoreDocuments;
+pub(crate) use self::source::whole_document;
 use crate::array::{Array, LossyTerms, codec_env};
 use crate::data_error::DataError;
 use crate::dtype::{ByteOrder, NcType};
@@ -69,6 +73,7 @@ pub struct Dataset {
     hierarchy: Hierarchy,
     session: Session,
     pending: Pending,
+    journaling: Journaling,
 }
 
 impl Session {
@@ -131,16 +136,23 @@ impl Session {
 impl Dataset {
     /// Opens the dataset in `store`: reads metadata only, looks for no plugin.
     ///
+    /// Where the store can be written to, and not only consolidated metadata are read, growth that was interrupted is
+    /// finished first, or given up where nothing of it is visible: [`journal`](crate::journal).
+    ///
     /// # Errors
     /// There is no dataset, its root metadata are damaged, or the store fails. A damaged variable is
     /// no error here; it is listed as unreadable.
     pub fn open(store: Arc<dyn Store>, session: Session, options: &ReadOptions) -> Result<Self, DataError> {
+        let journaling = match store.capabilities().writable && options.consolidated.reads_documents() {
+            true => Journaling::on_opening(&*store)?,
+            false => Journaling::default(),
+        };
         let documents = trace::Opening::of(StoreDocuments { store: &*store, pool: &session.pool });
         let mut hierarchy = metadata::read(&documents, options)?;
         let doubtful = doubtful_byte_orders(&hierarchy);
         hierarchy.warnings.extend(doubtful);
         documents.done(&*store, &hierarchy);
-        Ok(Self { store, hierarchy, session, pending: Pending::default() })
+        Ok(Self { store, hierarchy, session, pending: Pending::default(), journaling })
     }
 
     /// Starts a new dataset: writes the metadata of `hierarchy`, whose variables have their codecs
@@ -155,7 +167,7 @@ impl Dataset {
         session: Session,
         consolidated: bool,
     ) -> Result<Self, DataError> {
-        let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
+        let mut dataset = Self::new(store, hierarchy, session);
         dataset.begin(consolidated, false)?;
         Ok(dataset)
     }
@@ -171,9 +183,14 @@ impl Dataset {
         session: Session,
         consolidated: bool,
     ) -> Result<Self, DataError> {
-        let mut dataset = Self { store, hierarchy, session, pending: Pending::default() };
+        let mut dataset = Self::new(store, hierarchy, session);
         dataset.begin(consolidated, true)?;
         Ok(dataset)
+    }
+
+    fn new(store: Arc<dyn Store>, hierarchy: Hierarchy, session: Session) -> Self {
+        let (pending, journaling) = Default::default();
+        Self { store, hierarchy, session, pending, journaling }
     }
 
     /// Makes what was written durable ([`flush`](Self::flush)), and a new dataset visible. A dataset that is
@@ -182,6 +199,10 @@ impl Dataset {
     /// # Errors
     /// As [`flush`](Self::flush); a new dataset is not visible then.
     pub fn finish(mut self) -> Result<(), DataError> {
+        self.publish()
+    }
+
+    fn publish(&mut self) -> Result<(), DataError> {
         let start = Instant::now();
         self.flush()?;
         self.store.publish().map_err(|source| self.store_error(source))?;

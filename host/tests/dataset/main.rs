@@ -35,6 +35,8 @@ mod growing;
 mod changing;
 // Programs stop in the midst of it.
 mod crash;
+// What they began is finished once, or given up.
+mod interrupted;
 // The filter functions of netCDF.
 mod filters;
 // Values quantized as they are written.
