@@ -130,7 +130,7 @@ pub fn plan(
     choices: &Choices,
     progress: &dyn Progress,
 ) -> Result<Plan, RepairError> {
-    let (mut settled, redone) = match journal::pending(&*store) {
+    let (mut settled, redone) = match journal::redo_documents(&*store) {
         Ok(None) => (Vec::new(), None),
         Ok(Some((interrupted, _))) if interrupted.running == Some(true) => {
             let (store, interrupted) = (store.to_string(), Box::new(interrupted));
@@ -238,7 +238,7 @@ impl Plan {
     /// or better.
     pub fn apply(&self) -> Result<(), RepairError> {
         if self.redone.is_some() {
-            journal::settle(&*self.store)?;
+            journal::finish_or_discard(&*self.store)?;
         }
         for (key, (before, after)) in &self.cuts {
             let most = (*before).min(limits::CHUNK_BYTES.saturating_mul(2));

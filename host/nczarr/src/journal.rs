@@ -1,27 +1,26 @@
-//! The journal of growth: the object `.ncz-journal` in the root of a dataset, there while longer variables are being
-//! written.
+//! The write-ahead journal of growth: the object `.ncz-journal` in the root of a dataset.
 //!
-//! New lengths take several documents: those of the variables, of the groups, and consolidated metadata. They cannot be
-//! replaced at one moment, so the journal comes first, with all of them as they will be, and goes last:
+//! New lengths take several documents: those of the variables, those of the groups, and consolidated metadata. A store
+//! cannot replace them all at the same moment, so the journal holds them first:
 //!
-//! 1. Chunks are written beyond the old ends, where no reader looks, and made durable. An append
-//!    ([`Dataset::begin_append`](crate::Dataset::begin_append)) writes its journal before them, with what it appends; it
-//!    keeps a second append away.
-//! 2. The journal is written, or replaced, with the new documents. From here on the growth counts.
+//! 1. Chunks are written beyond the old lengths, which no reader sees, and made durable. An append
+//!    ([`Dataset::begin_append`](crate::Dataset::begin_append)) writes its journal before the chunks: it names the
+//!    source and the lengths, and refuses a second append.
+//! 2. The journal is written, or replaced, with the new documents. From this step on the growth counts.
 //! 3. The documents are replaced.
 //! 4. The journal is removed.
 //!
-//! Who opens the dataset for writing after an interruption finds the journal: before step 2 nothing is visible, and the
-//! journal is removed; after it, the documents that are still old are replaced. A document is only replaced if it is
-//! what the journal says that it was. The journal of an append stays until the append is run again
-//! ([`Dataset::recovered`](crate::Dataset::recovered)), so that it is not made twice, or until something else is
-//! written.
+//! After an interruption, the next program that opens the dataset for writing reads the journal. Before step 2 nothing
+//! is visible, and the program removes the journal. After step 2 it replaces the documents that are still old. It
+//! replaces a document only if its checksum is the one in the journal. The journal of a finished append stays until the
+//! same append runs again ([`Dataset::recovered`](crate::Dataset::recovered)), so that no append is made twice, or until
+//! something else is written.
 //!
-//! In a zip archive, which is published as a whole, there is a journal of appends only. It lies beside the archive.
+//! A zip archive is published as a whole, so only appends have a journal. It is a file beside the archive.
 //!
-//! A journal of a process of this machine that runs is left alone, and so is one of another machine in step 1, of which
-//! nobody here knows whether it runs. One of this process itself is taken for left over: change a dataset through one
-//! [`Dataset`](crate::Dataset) at a time.
+//! A journal whose process runs on this machine is left as it is. So is a journal of another machine before step 2,
+//! because nothing here shows whether its process runs. A journal of this process counts as left over: use only one
+//! [`Dataset`](crate::Dataset) at a time to change a dataset.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -88,7 +87,7 @@ pub struct Interrupted {
 }
 
 /// Documents by their keys.
-pub type Pending = Vec<(String, Option<Vec<u8>>)>;
+pub type Documents = Vec<(String, Option<Vec<u8>>)>;
 
 /// How far growth has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,16 +138,16 @@ struct Writer {
     started: u64,
 }
 
-/// What became of the journal that was found.
+/// The result of looking for a journal before writing.
 #[derive(Debug)]
-pub(crate) enum Found {
-    Nothing,
-    /// The growth is finished, or given up. Its id, if its journal is still there.
+pub(crate) enum Recovery {
+    Unneeded,
+    /// The growth is finished, or discarded. Its id, if its journal is still there.
     Settled(Interrupted, Option<String>),
-    /// It is another's, who may still be at work.
+    /// The process that writes it runs, or may run.
     Busy(Interrupted),
-    /// Nobody can finish it.
-    Stuck(DataError),
+    /// It cannot be finished.
+    Impossible(DataError),
 }
 
 /// How a document is.
@@ -175,7 +174,7 @@ pub fn interrupted(store: &dyn Store) -> Result<Option<Interrupted>, DataError> 
 ///
 /// # Errors
 /// The store fails.
-pub fn settle(store: &dyn Store) -> Result<Option<Interrupted>, DataError> {
+pub fn finish_or_discard(store: &dyn Store) -> Result<Option<Interrupted>, DataError> {
     let journal = match read(store) {
         Ok(None) => return Ok(None),
         Ok(Some(journal)) => journal,
@@ -187,8 +186,8 @@ pub fn settle(store: &dyn Store) -> Result<Option<Interrupted>, DataError> {
     };
     let found = journal.finish(store)?;
     let interrupted = match found {
-        Found::Settled(interrupted, _) | Found::Busy(interrupted) => interrupted,
-        Found::Nothing | Found::Stuck(_) => {
+        Recovery::Settled(interrupted, _) | Recovery::Busy(interrupted) => interrupted,
+        Recovery::Unneeded | Recovery::Impossible(_) => {
             let states = journal.states(store)?;
             journal.interrupted(&states)
         }
@@ -197,11 +196,11 @@ pub fn settle(store: &dyn Store) -> Result<Option<Interrupted>, DataError> {
     Ok(Some(interrupted))
 }
 
-/// What [`settle`] would replace, as keys and contents (`None`: it would be deleted), and what it is about.
+/// What [`finish_or_discard`] would replace, as keys and contents (`None`: it would be deleted), and what it is about.
 ///
 /// # Errors
 /// The store fails; [`DataError::Journal`] for a journal that cannot be read.
-pub fn pending(store: &dyn Store) -> Result<Option<(Interrupted, Pending)>, DataError> {
+pub fn redo_documents(store: &dyn Store) -> Result<Option<(Interrupted, Documents)>, DataError> {
     let Some(journal) = read(store)? else { return Ok(None) };
     let states = journal.states(store)?;
     let interrupted = journal.interrupted(&states);
@@ -215,11 +214,11 @@ pub fn pending(store: &dyn Store) -> Result<Option<(Interrupted, Pending)>, Data
 }
 
 /// Finishes interrupted growth, or gives it up, if nobody can be at work on it. The journal of a finished append stays.
-pub(crate) fn recover(store: &dyn Store) -> Result<Found, DataError> {
+pub(crate) fn recover(store: &dyn Store) -> Result<Recovery, DataError> {
     let journal = match read(store) {
-        Ok(None) => return Ok(Found::Nothing),
+        Ok(None) => return Ok(Recovery::Unneeded),
         Ok(Some(journal)) => journal,
-        Err(error @ DataError::Journal { .. }) => return Ok(Found::Stuck(error)),
+        Err(error @ DataError::Journal { .. }) => return Ok(Recovery::Impossible(error)),
         Err(error) => return Err(error),
     };
     let is_busy = match journal.writer.is_running() {
@@ -228,15 +227,15 @@ pub(crate) fn recover(store: &dyn Store) -> Result<Found, DataError> {
     };
     if is_busy {
         let states = journal.states(store)?;
-        return Ok(Found::Busy(journal.interrupted(&states)));
+        return Ok(Recovery::Busy(journal.interrupted(&states)));
     }
     let found = journal.finish(store)?;
     match &found {
-        Found::Settled(interrupted, Some(_)) if interrupted.append.is_none() => {
+        Recovery::Settled(interrupted, Some(_)) if interrupted.append.is_none() => {
             journal.remove(store)?;
             tracing::info!(target: "ncz_nczarr", place = %store, "{interrupted}; it is finished now");
         }
-        Found::Settled(interrupted, _) => {
+        Recovery::Settled(interrupted, _) => {
             tracing::info!(target: "ncz_nczarr", place = %store, "{interrupted}; it is settled now");
         }
         _ => {}
@@ -427,7 +426,8 @@ impl Journal {
         Ok((0..documents.len()).map(|at| states.get(&at).copied().unwrap_or(State::Other)).collect())
     }
 
-    /// How far it has come. The last document counts for nothing if others made it anew: it repeats what the others say.
+    /// How far it has come. Consolidated metadata come last and repeat what the other documents say: if another program
+    /// has written them anew, only the others count.
     fn reached(&self, states: &[State]) -> Reached {
         let documents = match &self.documents {
             Some(documents) if !documents.is_empty() => documents,
@@ -440,8 +440,11 @@ impl Journal {
         if self.whole {
             return Reached::Data;
         }
-        let Some((last, others)) = states.split_last() else { return Reached::Data };
-        if *last == State::Other && !others.is_empty() && others.iter().all(is_new) {
+        if let (Some((State::Other, others)), Some(last)) = (states.split_last(), documents.last())
+            && matches!(last.key.as_str(), CONSOLIDATED | "zarr.json")
+            && !others.is_empty()
+            && others.iter().all(is_new)
+        {
             return Reached::All;
         }
         let is_other = |(redo, state): &(&Redo, &State)| **state == State::Other && redo.key != CONSOLIDATED;
@@ -463,21 +466,21 @@ impl Journal {
     }
 
     /// Replaces what is still old, or gives up; the journal of what is given up is removed.
-    fn finish(&self, store: &dyn Store) -> Result<Found, DataError> {
+    fn finish(&self, store: &dyn Store) -> Result<Recovery, DataError> {
         let states = self.states(store)?;
         let interrupted = self.interrupted(&states);
         match &interrupted.reached {
             Reached::Data => {
                 self.remove(store)?;
-                Ok(Found::Settled(interrupted, None))
+                Ok(Recovery::Settled(interrupted, None))
             }
-            Reached::All => Ok(Found::Settled(interrupted, Some(self.id.clone()))),
+            Reached::All => Ok(Recovery::Settled(interrupted, Some(self.id.clone()))),
             Reached::Changed(key) => {
                 let reason = format!(
                     "it is of growth that was interrupted, some documents have the new lengths, and another program \
                      has changed {key:?} since"
                 );
-                Ok(Found::Stuck(DataError::Journal { store: store.to_string(), reason }))
+                Ok(Recovery::Impossible(DataError::Journal { store: store.to_string(), reason }))
             }
             Reached::Lengths => {
                 for (redo, state) in self.documents.iter().flatten().zip(&states) {
@@ -495,7 +498,7 @@ impl Journal {
                     done.map_err(|source| failed(store, source))?;
                 }
                 store.sync().map_err(|source| failed(store, source))?;
-                Ok(Found::Settled(interrupted, Some(self.id.clone())))
+                Ok(Recovery::Settled(interrupted, Some(self.id.clone())))
             }
         }
     }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ncz::copy::{Appended, CopyError, CopyOptions, append_with_receipt};
-use ncz::nczarr::journal::{Appending, Interrupted, Reached, interrupted, settle};
+use ncz::nczarr::journal::{Appending, Interrupted, Reached, finish_or_discard, interrupted};
 use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz::nczarr::{Attribute, Consolidated, DataError, Dataset, Elements, Format, Slab};
 use ncz::repair::{Choices, plan};
@@ -260,7 +260,8 @@ fn whatever_writes_finishes_what_was_interrupted() {
         appended(&source(), &store).receipt.confirm(&*store).unwrap();
         store
     };
-    let writers: [(&str, &dyn Fn(Arc<MemoryStore>)); 3] = [
+    type Write<'a> = &'a dyn Fn(Arc<MemoryStore>);
+    let writers: [(&str, Write<'_>); 3] = [
         ("change", &|store| {
             let mut dataset = open(store, &session(1));
             dataset.change(|hierarchy| Ok(hierarchy.root.set_attribute(Attribute::new("a", 1))?)).unwrap();
@@ -301,7 +302,7 @@ fn verify_says_what_was_interrupted_and_what_to_do() {
     let text = finding.to_string();
     assert!(text.contains("along \"/time\", from 3 to 8,") && text.contains("ncz verify --repair"), "{text}");
     assert!(!report.is_sound());
-    let found = settle(&*store).unwrap().unwrap();
+    let found = finish_or_discard(&*store).unwrap().unwrap();
     assert_eq!(found.reached, Reached::Lengths);
     let report = verify(&reader(), &VerifyOptions::default(), &()).unwrap();
     assert!(report.is_sound(), "{:?}", report.findings);
@@ -500,7 +501,7 @@ fn an_append_that_was_taken_for_dead_is_not_committed() {
         })
         .unwrap();
     slow_but_first.resize("/time", &[20]).unwrap();
-    settle(&*store).unwrap();
+    finish_or_discard(&*store).unwrap();
     let error = slow_but_first.finish_append().unwrap_err();
     assert!(matches!(error, DataError::Changed { .. }), "{error:?}");
     check(&open(store, &session(1)), NEW);

@@ -134,15 +134,17 @@ impl Dataset {
     /// Makes what was written so far part of the dataset, and durable: first the chunks, then the variables
     /// with their lengths, then the groups, consolidated metadata last. All arrays of a dimension that grew
     /// get its length, as xarray and netcdf-c ask for. After a crash, wherever, each variable has its old or
-    /// its new length. Consolidated metadata that were out of date are deleted.
+    /// its new length, and the next program that opens the dataset for writing makes all of them old or all of them
+    /// new: see [`journal`](crate::journal). Consolidated metadata that were out of date are deleted.
     ///
     /// In a zip archive all of this is seen when [`finish`](Self::finish) has returned, and not before.
     ///
     /// Each document is replaced whole, and only where the store still has what was read. Two programs that
-    /// change a dataset at the same time see each other only if their flushes do not coincide.
+    /// change a dataset at the same time see each other only if their flushes do not coincide; of two that make it
+    /// longer, one is refused.
     ///
     /// # Errors
-    /// [`DataError::Changed`]; the store fails. What is not written yet stays so, and may be tried again.
+    /// [`DataError::Changed`], [`DataError::Busy`], [`DataError::Journal`]; the store fails. What is not written yet stays so, and may be tried again.
     pub fn flush(&mut self) -> Result<(), DataError> {
         self.pending.complete();
         self.settle()
@@ -327,7 +329,7 @@ impl Dataset {
             levels.push(plans);
         }
         let mut commit = Commit { variables, levels, last: Last::Nothing };
-        if !unfinished && !(self.hierarchy.format.is_v3() && self.hierarchy.root_array) {
+        if !(unfinished || self.hierarchy.format.is_v3() && self.hierarchy.root_array) {
             let written = commit.plans().flat_map(Plan::changed).collect();
             commit.last = match self.hierarchy.format.is_v3() {
                 true => self.root_v3(written)?,

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::Dataset;
 use crate::data_error::DataError;
-use crate::journal::{self, Appending, Found, Interrupted, Journal, Lengths, Redo};
+use crate::journal::{self, Appending, Interrupted, Journal, Lengths, Recovery, Redo};
 use crate::limits;
 
 /// What is known of the journal in the store.
@@ -46,8 +46,8 @@ impl Journaling {
     /// written.
     pub(super) fn on_opening(store: &dyn Store) -> Result<Self, DataError> {
         Ok(match journal::recover(store)? {
-            Found::Nothing | Found::Busy(_) | Found::Stuck(_) => Self::default(),
-            Found::Settled(interrupted, id) => {
+            Recovery::Unneeded | Recovery::Busy(_) | Recovery::Impossible(_) => Self::default(),
+            Recovery::Settled(interrupted, id) => {
                 let held = id.filter(|_| interrupted.append.is_some());
                 Self { held, recovered: Some(interrupted), ..Self::default() }
             }
@@ -177,8 +177,8 @@ impl Dataset {
         let put = |mode| self.store.write(Key::JOURNAL, &bytes, mode);
         match put(mode) {
             Err(StoreError::AlreadyExists { .. }) if mode == WriteMode::CreateNew => {
-                self.check_over(&id, append)?;
-                put(WriteMode::Replace)
+                let mode = self.check_over(&id, append)?;
+                put(mode)
             }
             other => other,
         }
@@ -188,21 +188,24 @@ impl Dataset {
         Ok(())
     }
 
-    /// Whether the journal that is in the store, and was not when the dataset was opened, may be replaced.
-    fn check_over(&self, id: &str, append: Option<&Appending>) -> Result<(), DataError> {
-        let Some(there) = journal::read(&*self.store)? else { return Ok(()) };
+    /// How to write a journal where there is one that was not there, or not over, when the dataset was opened.
+    ///
+    /// # Errors
+    /// It is of a program that runs, or may run; or the dataset has changed.
+    fn check_over(&self, id: &str, append: Option<&Appending>) -> Result<WriteMode, DataError> {
+        let Some(there) = journal::read(&*self.store)? else { return Ok(WriteMode::CreateNew) };
         // An answer was lost; or the same append was begun elsewhere, which writes the same chunks.
         if there.id == id || append.is_some_and(|append| there.is_doubtful() && there.is_of(append)) {
-            return Ok(());
+            return Ok(WriteMode::Replace);
         }
         match journal::recover(&*self.store)? {
-            Found::Nothing | Found::Settled(_, None) => Ok(()),
-            Found::Settled(..) => Err(self.journal_changed()),
-            Found::Busy(interrupted) => {
+            Recovery::Unneeded | Recovery::Settled(_, None) => Ok(WriteMode::CreateNew),
+            Recovery::Settled(..) => Err(self.journal_changed()),
+            Recovery::Busy(interrupted) => {
                 let (store, interrupted) = (self.store.to_string(), Box::new(interrupted));
                 Err(DataError::Busy { store, interrupted })
             }
-            Found::Stuck(error) => Err(error),
+            Recovery::Impossible(error) => Err(error),
         }
     }
 
