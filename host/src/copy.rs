@@ -28,11 +28,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ncz_nczarr::journal::Appending;
 use ncz_nczarr::{DataError, Dataset, Format};
 use ncz_registry::spec::ChainSpec;
 use ncz_store::Store;
 
-pub use self::append::append;
+pub use self::append::{Appended, append, append_with_receipt};
 pub use self::partial::{Partial, PartialError};
 pub use self::select::{Indices, Selection};
 
@@ -356,6 +357,16 @@ pub enum CopyError {
         original: String,
         /// What readers of the copy would mask.
         copied: String,
+    },
+    /// The same append was interrupted, and is finished now; the source no longer gives the records that it brought.
+    #[error(
+        "{append} was interrupted; it is finished now, and nothing more was appended, since {} no longer gives the records \
+         that were appended: look at both, and append again what is missing",
+        append.source
+    )]
+    SourceChanged {
+        /// The append that was interrupted.
+        append: Box<Appending>,
     },
     /// The progress said to stop.
     #[error("the copy was stopped; the target is as it was before")]

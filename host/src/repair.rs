@@ -37,6 +37,7 @@ mod zattrs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ncz_nczarr::journal::{self, Reached};
 use ncz_nczarr::metadata::ReadOptions;
 use ncz_nczarr::{ByteOrder, DataError, Dataset, Session, ShuffleReading, limits};
 use ncz_store::{Key, Store, StoreError, StoreExt, WriteMode};
@@ -44,7 +45,7 @@ use ncz_store::{Key, Store, StoreError, StoreExt, WriteMode};
 pub(crate) use chunks::sound_len;
 
 use crate::copy::Progress;
-use crate::verify::{Code, Finding, Remedy, VerifyError, VerifyOptions, verify};
+use crate::verify::{Code, Finding, Remedy, Severity, VerifyError, VerifyOptions, verify, with_causes};
 use documents::Examined;
 use view::View;
 
@@ -82,6 +83,8 @@ pub struct Plan {
     documents: BTreeMap<String, (Vec<u8>, Vec<u8>)>,
     /// Chunks to cut: lengths before and after.
     cuts: BTreeMap<String, (u64, u64)>,
+    /// What finishes interrupted growth; the documents are repaired as they are afterwards.
+    redone: Option<BTreeMap<String, Vec<u8>>>,
 }
 
 /// Why a dataset was not repaired.
@@ -127,7 +130,33 @@ pub fn plan(
     choices: &Choices,
     progress: &dyn Progress,
 ) -> Result<Plan, RepairError> {
-    let Examined { steps, left, changed } = documents::examine(&*store, choices)?;
+    let (mut settled, redone) = match journal::redo_documents(&*store) {
+        Ok(None) => (Vec::new(), None),
+        Ok(Some((interrupted, _))) if interrupted.running == Some(true) => {
+            let (store, interrupted) = (store.to_string(), Box::new(interrupted));
+            return Err(DataError::Busy { store, interrupted }.into());
+        }
+        Ok(Some((interrupted, redone))) => {
+            let finding = Finding::interrupted(&interrupted);
+            (vec![Step { finding, action: action(&interrupted.reached).to_owned() }], Some(redone))
+        }
+        Err(error @ DataError::Journal { .. }) => {
+            let finding = Finding::new(Severity::Warning, Code::Interrupted, with_causes(&error));
+            let finding = finding.key(Key::JOURNAL.as_str()).remedy(Remedy::Repair);
+            (vec![Step { finding, action: LEFT.to_owned() }], Some(Vec::new()))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let is_settled = redone.is_some();
+    let (redone, deleted): (Vec<_>, Vec<_>) =
+        redone.into_iter().flatten().partition(|(_, bytes)| bytes.is_some());
+    let redone: BTreeMap<String, Vec<u8>> =
+        redone.into_iter().filter_map(|(key, bytes)| Some((key, bytes?))).collect();
+    let after = View::new(Arc::clone(&store), redone.clone(), BTreeMap::new());
+    let Examined { steps, left, mut changed } = documents::examine(&after, choices)?;
+    changed.retain(|key, _| deleted.iter().all(|(gone, _)| gone != key));
+    settled.extend(steps);
+    let (steps, redone) = (settled, is_settled.then_some(redone));
     for path in choices.byte_orders.keys() {
         let code =
             |finding: &Finding| matches!(finding.code, Code::ByteOrderMissing | Code::ByteOrderDoubtful);
@@ -136,7 +165,8 @@ pub fn plan(
             return Err(RepairError::NoChoice { path: path.clone() });
         }
     }
-    let mut plan = Plan { steps, left, closed: None, store, documents: changed, cuts: BTreeMap::new() };
+    let cuts = BTreeMap::new();
+    let mut plan = Plan { steps, left, closed: None, store, documents: changed, cuts, redone };
     let session = Session { shuffle: choices.shuffle, ..session.clone() };
     let dataset = match Dataset::open(plan.view(), session, &choices.read) {
         Ok(dataset) => dataset,
@@ -169,28 +199,47 @@ pub fn survey(store: &dyn Store, choices: &Choices) -> Result<Vec<Finding>, Data
     Ok(findings)
 }
 
+/// What is done with the journal of something that nobody can finish.
+const LEFT: &str = "the journal is removed, and each document is left as it is";
+
+/// What is done with interrupted growth.
+fn action(reached: &Reached) -> &'static str {
+    match reached {
+        Reached::Data => "it is given up: the journal is removed",
+        Reached::Lengths => {
+            "the documents that are still old get the new lengths, and the journal is removed"
+        }
+        Reached::All => "the journal is removed",
+        _ => LEFT,
+    }
+}
+
 impl Plan {
     /// Whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.documents.is_empty() && self.cuts.is_empty()
+        self.documents.is_empty() && self.cuts.is_empty() && self.redone.is_none()
     }
 
     /// The dataset's store as it is when the plan is carried out, for reading.
     #[must_use]
     pub fn view(&self) -> Arc<dyn Store> {
-        let replaced = self.documents.iter().map(|(key, (_, new))| (key.clone(), new.clone())).collect();
+        let mut replaced = self.redone.clone().unwrap_or_default();
+        replaced.extend(self.documents.iter().map(|(key, (_, new))| (key.clone(), new.clone())));
         let cut = self.cuts.iter().map(|(key, (_, new))| (key.clone(), *new)).collect();
         Arc::new(View::new(Arc::clone(&self.store), replaced, cut))
     }
 
-    /// Carries the plan out in place: chunks first, then documents, `.zmetadata` last. Each object is replaced whole;
-    /// one that somebody changed since the plan was made stops it.
+    /// Carries the plan out in place: interrupted growth is finished or given up, then come chunks, then documents,
+    /// `.zmetadata` last. Each object is replaced whole; one that somebody changed since the plan was made stops it.
     ///
     /// # Errors
     /// See [`RepairError`]. After a failure or a crash each object is as it was, or repaired, and either reads as before
     /// or better.
     pub fn apply(&self) -> Result<(), RepairError> {
+        if self.redone.is_some() {
+            journal::finish_or_discard(&*self.store)?;
+        }
         for (key, (before, after)) in &self.cuts {
             let most = (*before).min(limits::CHUNK_BYTES.saturating_mul(2));
             let bytes = self.read(key, most)?;

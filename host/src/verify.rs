@@ -33,6 +33,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ncz_nczarr::{DataError, Dataset, Pool, Variable};
+use ncz_store::Key;
 
 pub(crate) use finding::with_causes;
 pub use finding::{Code, Finding, Remedy, Severity};
@@ -154,6 +155,14 @@ pub fn verify(
     }
     let wanted = |path: &str| options.variables.as_ref().is_none_or(|paths| paths.contains(path));
     let mut findings = metadata::findings(dataset)?;
+    match dataset.interrupted() {
+        Ok(interrupted) => findings.extend(interrupted.as_ref().map(Finding::interrupted)),
+        Err(error @ DataError::Journal { .. }) => {
+            let finding = Finding::new(Severity::Warning, Code::Interrupted, with_causes(&error));
+            findings.push(finding.key(Key::JOURNAL.as_str()).remedy(Remedy::Repair));
+        }
+        Err(error) => return Err(error.into()),
+    }
     if !dataset.store().capabilities().list {
         let reason = "the store does not list its keys: every chunk was asked for, but nobody looked for metadata that \
                       readers take differently, for chunks outside of their arrays or under wrong keys, and for what \

@@ -9,6 +9,7 @@ use crate::array::ShardFault;
 use crate::error::NczarrError;
 use crate::filters::FilterError;
 use crate::grid::SlabError;
+use crate::journal::Interrupted;
 use crate::model::Variable;
 use crate::strings::LayoutFault;
 
@@ -110,6 +111,28 @@ pub enum DataError {
         store: String,
         /// The document.
         key: String,
+    },
+    /// Another program makes the dataset longer, or may do so.
+    #[error(
+        "the dataset in {store} cannot be changed now: {interrupted}; wait for its end, or, if no program writes to the \
+         dataset, run ncz verify --repair"
+    )]
+    Busy {
+        /// The store.
+        store: String,
+        /// What it does.
+        interrupted: Box<Interrupted>,
+    },
+    /// The journal of interrupted growth cannot be followed.
+    #[error(
+        "the journal \".ncz-journal\" of the dataset in {store} cannot be followed: {reason}; ncz verify --repair removes \
+         it and leaves each document as it is: look at the lengths of the variables before it"
+    )]
+    Journal {
+        /// The store.
+        store: String,
+        /// Why.
+        reason: String,
     },
     /// The change is of something that cannot change once it is in the dataset.
     #[error(
@@ -334,9 +357,9 @@ impl DataError {
     pub fn netcdf_code(&self) -> i32 {
         match self {
             Self::Metadata(error) => error.netcdf_code(),
-            Self::NotWritable { .. } => -37,
+            Self::NotWritable { .. } | Self::Busy { .. } => -37,
             Self::InTheWay { .. } => -35,
-            Self::Changed { .. } => -68,
+            Self::Changed { .. } | Self::Journal { .. } => -68,
             Self::LateDefinition { .. } => -123,
             Self::LateFill { .. } => -122,
             Self::FixedDimension { len, start, .. } if start > len => -40,

@@ -3,6 +3,7 @@
 mod change;
 mod documents;
 mod grow;
+mod journaling;
 mod missing;
 mod room;
 mod source;
@@ -18,7 +19,10 @@ use ncz_store::{Store, StoreError};
 use serde_json::Value as Json;
 
 use self::documents::Pending;
+use self::journaling::Journaling;
+pub use self::journaling::Receipt;
 use self::source::StoreDocuments;
+pub(crate) use self::source::whole_document;
 use crate::array::{Array, LossyTerms, codec_env};
 use crate::data_error::DataError;
 use crate::dtype::{ByteOrder, NcType};
@@ -76,6 +80,7 @@ pub struct Dataset {
     pending: Pending,
     /// The store shows what was written when it is published, and that was not done yet.
     unpublished: bool,
+    journaling: Journaling,
 }
 
 impl Session {
@@ -141,10 +146,17 @@ impl Session {
 impl Dataset {
     /// Opens the dataset in `store`: reads metadata only, looks for no plugin.
     ///
+    /// Where the store can be written to, and not only consolidated metadata are read, growth that was interrupted is
+    /// finished first, or given up where nothing of it is visible: [`journal`](crate::journal).
+    ///
     /// # Errors
     /// There is no dataset, its root metadata are damaged, or the store fails. A damaged variable is
     /// no error here; it is listed as unreadable.
     pub fn open(store: Arc<dyn Store>, session: Session, options: &ReadOptions) -> Result<Self, DataError> {
+        let journaling = match store.capabilities().writable && options.consolidated.reads_documents() {
+            true => Journaling::on_opening(&*store)?,
+            false => Journaling::default(),
+        };
         let documents = trace::Opening::of(StoreDocuments {
             store: &*store,
             pool: &session.pool,
@@ -154,7 +166,7 @@ impl Dataset {
         let doubtful = doubtful_byte_orders(&hierarchy);
         hierarchy.warnings.extend(doubtful);
         documents.done(&*store, &hierarchy);
-        Ok(Self { store, hierarchy, session, pending: Pending::default(), unpublished: false })
+        Ok(Self { store, hierarchy, session, pending: Pending::default(), unpublished: false, journaling })
     }
 
     /// Starts a new dataset: writes the metadata of `hierarchy`, whose variables have their codecs
@@ -194,7 +206,14 @@ impl Dataset {
         resumes: bool,
     ) -> Result<Self, DataError> {
         let unpublished = store.capabilities().atomic_publish;
-        let mut dataset = Self { store, hierarchy, session, pending: Pending::default(), unpublished };
+        let mut dataset = Self {
+            store,
+            hierarchy,
+            session,
+            pending: Pending::default(),
+            unpublished,
+            journaling: Journaling::default(),
+        };
         match dataset.begin(consolidated, resumes) {
             Ok(()) => Ok(dataset),
             Err(error) => {
@@ -210,13 +229,18 @@ impl Dataset {
     /// # Errors
     /// As [`flush`](Self::flush); a new dataset is not visible then.
     pub fn finish(mut self) -> Result<(), DataError> {
-        let start = Instant::now();
-        let published = self
-            .flush()
-            .and_then(|()| self.store.publish().map_err(|source| self.store_error(source)))
-            .inspect(|()| trace::finished(&*self.store, &self.hierarchy, start.elapsed()));
+        let published = self.publish();
         self.discard();
         published
+    }
+
+    fn publish(&mut self) -> Result<(), DataError> {
+        let start = Instant::now();
+        self.flush()?;
+        self.store.publish().map_err(|source| self.store_error(source))?;
+        self.unpublished = false;
+        trace::finished(&*self.store, &self.hierarchy, start.elapsed());
+        Ok(())
     }
 
     /// Gives up what was not [flushed](Self::flush), without the event that a dataset otherwise leaves when it is

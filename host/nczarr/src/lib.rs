@@ -12,6 +12,7 @@ mod extension;
 mod fill;
 pub mod filters;
 mod grid;
+pub mod journal;
 pub mod json;
 pub mod limits;
 mod masked;
@@ -29,7 +30,7 @@ pub use self::array::{Array, Elements, NextChunk, ShardFault, Worker, Written, c
 pub use self::attribute::Attribute;
 pub use self::blocks::Blocks;
 pub use self::data_error::{ChunkFault, DataError, StringFault};
-pub use self::dataset::{Dataset, Session, ShuffleReading};
+pub use self::dataset::{Dataset, Receipt, Session, ShuffleReading};
 pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{NczarrError, SourceError, VariableFault};
 pub use self::fill::{FillText, FillValue, default_fill};

@@ -9,6 +9,9 @@ pub const DOCUMENT_BYTES: usize = 16 << 20;
 /// Largest consolidated metadata in bytes (128 MiB): one document that holds those of all variables.
 pub const CONSOLIDATED_BYTES: usize = 128 << 20;
 
+/// Largest journal in bytes (1 GiB): it holds the documents that are being replaced, consolidated metadata among them.
+pub const JOURNAL_BYTES: u64 = 1 << 30;
+
 /// Largest document under a key in bytes: that of the root may be consolidated.
 #[must_use]
 pub fn document_bytes(key: &str) -> usize {

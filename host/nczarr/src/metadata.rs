@@ -126,6 +126,9 @@ pub enum ZarrVersion {
 /// | version 2 | documents + 3 (also `.nczarr`), and 1 for each group in the root | one a group | 3, and 2 or 3 a level |
 /// | version 3 | documents + 3 | one a group | 2, and 2 a level |
 ///
+/// Where the store can be written to, [`Compare`](Self::Compare) and [`Ignore`](Self::Ignore) ask for a
+/// [journal](crate::journal) first: one GET and one round trip more.
+///
 /// What is listed and has no documents costs up to four requests more. An array at the root is never listed.
 ///
 /// # Stores that cannot list, or deny
@@ -165,6 +168,11 @@ pub enum ConsolidatedPolicy {
 }
 
 impl ConsolidatedPolicy {
+    /// Whether documents are read, as one who changes the dataset does.
+    pub(crate) fn reads_documents(self) -> bool {
+        !self.uses_them()
+    }
+
     /// Whether consolidated metadata are used where there are any.
     fn uses_them(self) -> bool {
         matches!(self, Self::Only | Self::Prefer)

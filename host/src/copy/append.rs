@@ -1,15 +1,18 @@
 //! Records of one dataset behind those of another.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use ncz_nczarr::journal::{Appending, Interrupted, Reached};
 use ncz_nczarr::metadata::ReadOptions;
 use ncz_nczarr::{
-    ByteOrder, DataError, Dataset, DimensionRef, Elements, FillValue, Hierarchy, Slab, Value, Variable,
-    is_same_number,
+    ByteOrder, DataError, Dataset, DimensionRef, Elements, FillValue, Hierarchy, Receipt, Slab, Value,
+    Variable, is_same_number,
 };
 
 use super::strings::AnyRoute;
-use super::{CopyError, CopyOptions, CopySummary, LeftOut, Lost, Progress, Resources, Unread, run, shape};
+use super::{
+    CopyError, CopyOptions, CopySummary, LeftOut, Lost, Phase, Progress, Resources, Unread, run, shape,
+};
 
 /// Attributes that give numbers their meaning: where they differ, the same number means another thing.
 const MEANING: [&str; 9] = [
@@ -27,9 +30,24 @@ const MEANING: [&str; 9] = [
 /// Coordinates up to so many bytes are compared.
 const COMPARED: u64 = 64 << 20;
 
+/// What an append did.
+#[derive(Debug)]
+pub struct Appended {
+    /// What was copied; no variable where nothing was.
+    pub summary: CopySummary,
+    /// An interrupted append, or other growth, that was finished or given up first.
+    pub recovered: Option<Interrupted>,
+    /// The records were there: [`recovered`](Self::recovered) had appended them, and nothing was appended now.
+    pub was_there: bool,
+    /// To be confirmed when somebody knows that the records are there. Until then the same append is not made twice.
+    pub receipt: Receipt,
+}
+
 /// What an append will do.
 #[derive(Debug)]
 struct Plan {
+    /// The path of the dimension.
+    dimension: String,
     /// Paths of the variables that get longer, and which of their dimensions.
     variables: Vec<(String, usize)>,
     /// The length of the dimension in the target.
@@ -47,22 +65,66 @@ struct Plan {
 /// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify where a
 /// codec of the target is lossy, its old records have to be whole chunks ([`CopyError::Unverifiable`]).
 ///
+/// An append that is interrupted can be run again: if the records were appended, which the next program that opens the
+/// target for writing sees to, they are not appended a second time. See [`append_with_receipt`].
+///
 /// # Errors
-/// See [`CopyError`]. Until the very end the target has its old length, whatever happens; if the last step fails it
-/// has its old or its new one, as after a crash.
+/// See [`CopyError`]. Until the very end the target has its old length, whatever happens. If the last step fails,
+/// [`journal::interrupted`](ncz_nczarr::journal::interrupted) tells how far it came.
 pub fn append(
+    source: &Dataset,
+    target: Dataset,
+    dimension: &str,
+    options: &CopyOptions,
+    progress: &dyn Progress,
+) -> Result<CopySummary, CopyError> {
+    let store = target.store().clone();
+    let appended = append_with_receipt(source, target, dimension, options, progress)?;
+    if let Err(error) = appended.receipt.confirm(&*store) {
+        tracing::warn!(target: "ncz", place = %store, "the records are appended, but the journal is left: {error}");
+    }
+    Ok(appended.summary)
+}
+
+/// As [`append`], for one who has to say that the records are there before that is taken for known: the journal of
+/// the append stays until its receipt is confirmed, and as long as it is there the same append is not made twice.
+///
+/// What the target's last records are compared with is what the source gives: where they are the same, they were
+/// appended, wherever the source is now.
+///
+/// # Errors
+/// As there; [`CopyError::SourceChanged`].
+pub fn append_with_receipt(
     source: &Dataset,
     mut target: Dataset,
     dimension: &str,
     options: &CopyOptions,
     progress: &dyn Progress,
-) -> Result<CopySummary, CopyError> {
+) -> Result<Appended, CopyError> {
     options.selection.check(source.hierarchy())?;
     let lost = options.selection.unreadable(source)?;
     let plan = Plan::make(source, &target, dimension, options, &lost)?;
     if options.verify {
         plan.check_verifiable(&target)?;
     }
+    let appending = plan.appending(source, options)?;
+    let recovered = target.recovered().cloned();
+    if let Some(Interrupted { append: Some(done), reached: Reached::Lengths | Reached::All, .. }) = &recovered
+    {
+        let receipt = target.recovered_receipt();
+        if plan.is_there(done, source, &target, options, progress)? {
+            let unreadable = lost.into_iter().map(Unread::from).collect();
+            let (variables, left_out, elapsed) = (Vec::new(), LeftOut::default(), Duration::ZERO);
+            let summary = CopySummary { variables, left_out, unreadable, elapsed };
+            return Ok(Appended { summary, recovered, was_there: true, receipt });
+        }
+        let same = |one: &Appending| (one.source.clone(), one.part.clone(), one.dimension.clone());
+        if same(done) == same(&appending) {
+            receipt.confirm(&**target.store())?;
+            return Err(CopyError::SourceChanged { append: Box::new(done.clone()) });
+        }
+    }
+    target.begin_append(appending)?;
     let started = Instant::now();
     let (store, session) = (target.store().clone(), target.session().clone());
     let is_pure = !target.hierarchy().format.is_nczarr();
@@ -76,9 +138,11 @@ pub fn append(
             return Err(error);
         }
     };
-    target.finish()?;
+    let receipt = target.finish_append()?;
     let unreadable = lost.into_iter().map(Unread::from).collect();
-    Ok(CopySummary { variables, left_out: LeftOut::default(), unreadable, elapsed: started.elapsed() })
+    let (left_out, elapsed) = (LeftOut::default(), started.elapsed());
+    let summary = CopySummary { variables, left_out, unreadable, elapsed };
+    Ok(Appended { summary, recovered, was_there: false, receipt })
 }
 
 impl Plan {
@@ -147,22 +211,77 @@ impl Plan {
                 (Some(_), _) => return Err(disagree(format!("it has the dimension {dimension:?} twice"))),
             }
         }
-        Ok(Self { variables, old: to.len, records })
+        Ok(Self { dimension: reference.to_string(), variables, old: to.len, records })
+    }
+
+    /// What the journal says of it.
+    fn appending(&self, source: &Dataset, options: &CopyOptions) -> Result<Appending, CopyError> {
+        let selection = &options.selection;
+        let part = match (&selection.variables, &selection.groups, &selection.exclude, &selection.slabs) {
+            (None, None, exclude, slabs) if exclude.is_empty() && slabs.is_empty() => "all".to_owned(),
+            part => format!("{part:?}"),
+        };
+        let new = self.new_len()?;
+        let (dimension, old) = (self.dimension.clone(), self.old);
+        Ok(Appending { source: place(source), part, dimension, old, new })
+    }
+
+    fn new_len(&self) -> Result<u64, DataError> {
+        self.old.checked_add(self.records).ok_or_else(|| DataError::Unsupported {
+            variable: self.variables.first().map(|(path, _)| path.clone()).unwrap_or_default(),
+            reason: "it would have more than 2^64 records".to_owned(),
+        })
+    }
+
+    /// Whether the last records of the target, which an interrupted append has brought, are those that come.
+    fn is_there(
+        &self,
+        done: &Appending,
+        source: &Dataset,
+        target: &Dataset,
+        options: &CopyOptions,
+        progress: &dyn Progress,
+    ) -> Result<bool, CopyError> {
+        let is_as_long = done.dimension == self.dimension
+            && done.new == self.old
+            && done.new.checked_sub(done.old) == Some(self.records);
+        if !is_as_long {
+            return Ok(false);
+        }
+        let resources = self.resources(options);
+        let mut routes = Vec::new();
+        for (path, axis) in &self.variables {
+            // What a lossy codec made of records of both sides cannot be made again; the other variables tell.
+            if shared_lossy(target, path, *axis, done.old)?.is_none() {
+                let original = source.hierarchy().variable(path).map_err(DataError::from)?;
+                let window = options.selection.window(original).behind(*axis, done.old);
+                routes.push(AnyRoute::new(source, target, original, window, resources)?);
+            }
+        }
+        progress.begin(Phase::Verify, super::total(&routes));
+        for route in &routes {
+            match route.verify(progress) {
+                Ok(_) => {}
+                Err(CopyError::Verify { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    fn resources<'a>(&self, options: &'a CopyOptions) -> Resources<'a> {
+        let memory = options.memory.unwrap_or(shape::MEMORY);
+        Resources { memory, scratch: options.scratch.as_deref(), keep: false }
     }
 
     /// Refuses chunks of a lossy codec with records of both sides: what it makes of them cannot be made once more, since
     /// the old ones are gone by then.
     fn check_verifiable(&self, target: &Dataset) -> Result<(), CopyError> {
         for (path, axis) in &self.variables {
-            let variable = target.hierarchy().variable(path).map_err(DataError::from)?;
-            let chunk = variable.chunk_shape[*axis];
-            let shares = self.records > 0 && !self.old.is_multiple_of(chunk);
-            if !shares || variable.dtype.is_variable_length() {
-                continue;
-            }
-            if let Some(codec) = target.array(path)?.chain().lossy().next() {
-                let (path, codec) = (path.clone(), codec.name.to_string());
-                return Err(CopyError::Unverifiable { path, codec, len: self.old, chunk });
+            if self.records > 0
+                && let Some((codec, chunk)) = shared_lossy(target, path, *axis, self.old)?
+            {
+                return Err(CopyError::Unverifiable { path: path.clone(), codec, len: self.old, chunk });
             }
         }
         Ok(())
@@ -172,10 +291,7 @@ impl Plan {
     fn grow(&self, target: &mut Dataset) -> Result<(), DataError> {
         for (path, axis) in &self.variables {
             let mut shape = target.hierarchy().shape_of(target.hierarchy().variable(path)?);
-            shape[*axis] = self.old.checked_add(self.records).ok_or_else(|| DataError::Unsupported {
-                variable: path.clone(),
-                reason: "it would have more than 2^64 records".to_owned(),
-            })?;
+            shape[*axis] = self.new_len()?;
             target.resize(path, &shape)?;
         }
         Ok(())
@@ -189,8 +305,7 @@ impl Plan {
         progress: &dyn Progress,
     ) -> Result<Vec<super::VariableSummary>, CopyError> {
         self.grow(target)?;
-        let memory = options.memory.unwrap_or(shape::MEMORY);
-        let resources = Resources { memory, scratch: options.scratch.as_deref(), keep: false };
+        let resources = self.resources(options);
         let mut routes = Vec::new();
         for (path, axis) in &self.variables {
             let original = source.hierarchy().variable(path).map_err(DataError::from)?;
@@ -207,6 +322,30 @@ impl Plan {
             super::verify(&routes, &mut variables, progress)?;
         }
         Ok(variables)
+    }
+}
+
+/// The lossy codec that encodes records before and after `len` together, and the records of a chunk.
+fn shared_lossy(
+    target: &Dataset,
+    path: &str,
+    axis: usize,
+    len: u64,
+) -> Result<Option<(String, u64)>, DataError> {
+    let variable = target.hierarchy().variable(path)?;
+    let chunk = variable.chunk_shape[axis];
+    if len.is_multiple_of(chunk) || variable.dtype.is_variable_length() {
+        return Ok(None);
+    }
+    Ok(target.array(path)?.chain().lossy().next().map(|codec| (codec.name.to_string(), chunk)))
+}
+
+/// Where a dataset is, however it was named.
+fn place(dataset: &Dataset) -> String {
+    let (store, text) = (dataset.store(), dataset.store().to_string());
+    match std::fs::canonicalize(&text) {
+        Ok(path) if store.capabilities().local => path.to_string_lossy().into_owned(),
+        _ => text,
     }
 }
 

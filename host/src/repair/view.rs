@@ -9,7 +9,7 @@ use ncz_store::{
     StoreError, WriteMode,
 };
 
-/// A store with some objects replaced and some cut. Nothing can be written to it.
+/// A store with some objects replaced and some cut, and without a journal. Nothing can be written to it.
 #[derive(Debug)]
 pub(super) struct View {
     inner: Arc<dyn Store>,
@@ -52,6 +52,10 @@ impl Store for View {
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
+        if key == Key::JOURNAL {
+            out.clear();
+            return Ok(false);
+        }
         let Some(len) = self
             .replaced
             .get(key.as_str())

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use ncz_nczarr::journal::Interrupted;
+use ncz_store::Key;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -90,6 +93,8 @@ codes! {
     Leftover = "leftover",
     /// An array or group that NCZarr's metadata do not list.
     Unlisted = "unlisted",
+    /// Growth that is not finished.
+    Interrupted = "interrupted-growth",
     /// A name in the store that is no object.
     NoObject = "no-object",
     /// A store that cannot list its keys, so that not all is looked for.
@@ -182,6 +187,17 @@ impl Finding {
             reason: reason.into(),
             remedy: Remedy::None,
         }
+    }
+
+    /// Growth that was interrupted, or is being made.
+    pub(crate) fn interrupted(interrupted: &Interrupted) -> Self {
+        let (severity, remedy) = match interrupted.running {
+            Some(true) => (Severity::Note, Remedy::None),
+            _ => (Severity::Warning, Remedy::Repair),
+        };
+        Self::new(severity, Code::Interrupted, interrupted.with_remedy())
+            .key(Key::JOURNAL.as_str())
+            .remedy(remedy)
     }
 
     pub(crate) fn variable(self, path: impl Into<String>) -> Self {

@@ -30,6 +30,10 @@ impl<'a> Key<'a> {
     /// The longest segment in bytes: what a directory entry can hold.
     pub const MAX_SEGMENT: usize = 255;
 
+    /// The journal of whoever changes the dataset: a name that stores keep for it, so that it is never listed. In a
+    /// place where writes [wait](crate::Capabilities::deferred_writes) it does not: it is written, and removed, at once.
+    pub const JOURNAL: Key<'static> = Key(".ncz-journal");
+
     /// Parses a key.
     ///
     /// # Errors

@@ -21,6 +21,10 @@ pub(crate) fn list_sorted<'k>(
         let Some(rest) = key.as_str().strip_prefix(&below) else {
             break;
         };
+        if key == Key::JOURNAL {
+            from = format!("{key}\0");
+            continue;
+        }
         // a part of a key that ends before a slash is a key
         let directories = rest
             .match_indices('/')

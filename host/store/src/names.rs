@@ -70,6 +70,13 @@ impl Names {
     }
 }
 
+/// The name of the journal beside the archive `target`.
+pub(crate) fn journal(target: &OsStr) -> OsString {
+    let mut name = stage_start(target);
+    name.extend_from_slice(b"journal");
+    OsString::from_vec(name)
+}
+
 /// Whether `name` is that of a temporary object.
 pub(crate) fn is_temporary_object(name: &[u8]) -> bool {
     name.strip_prefix(OBJECT).is_some_and(is_digits)
@@ -156,6 +163,9 @@ mod tests {
             assert!(!is_aside_of(stage.as_bytes(), target));
             assert_eq!(is_of_this_boot(stage.as_bytes()), boot_digits().is_some());
             assert_ne!(stage, names.stage(target));
+            let journal = journal(target);
+            assert!(is_reserved(journal.to_str().unwrap()) && journal.len() <= 255);
+            assert!(!is_stage_of(journal.as_bytes(), target));
         }
         assert!(!is_stage_of(names.stage(OsStr::new("b.zarr")).as_bytes(), OsStr::new("a.zarr")));
         let key = format!("{}/{}", vec!["d".repeat(255); 3].join("/"), "k".repeat(255));

@@ -5,6 +5,7 @@ mod assemble;
 mod changing;
 mod end;
 mod format;
+mod journal;
 mod layout;
 mod open;
 mod publish;
@@ -57,6 +58,8 @@ use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, 
 /// that goes by the directory, since leaving them out takes a second copy. The result is read back before it replaces anything.
 /// If the archive was changed or replaced meanwhile nothing is published. At every moment
 /// there is the old archive or the new one at the place, whole.
+///
+/// **The journal**, [`Key::JOURNAL`], is no entry but the file `.NAME.ncz-journal` beside the archive, written at once.
 ///
 /// ```
 /// use ncz_store::{Access, CreateOptions, Key, Store, StoreExt, WriteMode, ZipLayout, ZipStore};
@@ -226,6 +229,14 @@ impl Store for ZipStore {
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
+        if key == Key::JOURNAL {
+            out.clear();
+            let Some(bytes) = journal::read(self, max_len)? else { return Ok(false) };
+            let range = range.checked(bytes.len() as u64, max_len, || self.at(key))?;
+            // both ends are at most the length, which is a usize
+            out.extend_from_slice(bytes.get(range.start as usize..range.end as usize).unwrap_or_default());
+            return Ok(true);
+        }
         let found = self.with_object(key, |reader| reader.read(range, max_len, out));
         if !matches!(found, Ok(Some(()))) {
             out.clear();
@@ -242,11 +253,19 @@ impl Store for ZipStore {
     }
 
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
-        self.changing(key)?.write(self, key, bytes, mode)
+        let changing = self.changing(key)?;
+        if key == Key::JOURNAL {
+            return journal::write(self, changing, bytes, mode);
+        }
+        changing.write(self, key, bytes, mode)
     }
 
     fn delete(&self, key: Key<'_>) -> Result<bool, StoreError> {
-        Ok(self.changing(key)?.delete(key))
+        let changing = self.changing(key)?;
+        if key == Key::JOURNAL {
+            return journal::delete(self, changing);
+        }
+        Ok(changing.delete(key))
     }
 
     fn leftovers(&self) -> Vec<Leftover> {

@@ -17,19 +17,20 @@ const FILL: i32 = -1;
 
 /// How one side is made.
 #[derive(Clone)]
-struct Side {
-    format: Format,
-    records: std::ops::Range<i32>,
-    units: &'static str,
-    chunk: u64,
-    codec: &'static str,
-    order: ByteOrder,
-    x: [i32; 3],
-    unlimited: bool,
-    with_q: bool,
+pub(crate) struct Side {
+    pub(crate) format: Format,
+    pub(crate) records: std::ops::Range<i32>,
+    pub(crate) units: &'static str,
+    pub(crate) chunk: u64,
+    pub(crate) codec: &'static str,
+    pub(crate) order: ByteOrder,
+    pub(crate) x: [i32; 3],
+    pub(crate) unlimited: bool,
+    pub(crate) with_q: bool,
+    pub(crate) consolidated: bool,
 }
 
-fn side(records: std::ops::Range<i32>) -> Side {
+pub(crate) fn side(records: std::ops::Range<i32>) -> Side {
     Side {
         format: Format::NCZARR,
         records,
@@ -40,12 +41,13 @@ fn side(records: std::ops::Range<i32>) -> Side {
         x: [10, 20, 30],
         unlimited: true,
         with_q: true,
+        consolidated: true,
     }
 }
 
 impl Side {
     /// `/x(x)`, `/time(time)`, `/t(time, x)` and `/g/q(time)`.
-    fn make(&self, store: Arc<dyn Store>) -> Result<(), DataError> {
+    pub(crate) fn make(&self, store: Arc<dyn Store>) -> Result<(), DataError> {
         let session = session(1);
         let mut hierarchy = Hierarchy::new(self.format);
         let len = self.records.len() as u64;
@@ -70,7 +72,7 @@ impl Side {
             let variable = hierarchy.add_variable(group, new)?;
             session.define(variable, self.format, &spec(self.codec))?;
         }
-        let dataset = Dataset::create(store, hierarchy, session, true)?;
+        let dataset = Dataset::create(store, hierarchy, session, self.consolidated)?;
         let put = |path: &str, data: Vec<i32>| {
             let array = dataset.array(path)?;
             let bytes: Vec<u8> = data.into_iter().flat_map(i32::to_ne_bytes).collect();
@@ -85,11 +87,11 @@ impl Side {
         dataset.finish()
     }
 
-    fn dataset(&self) -> Dataset {
+    pub(crate) fn dataset(&self) -> Dataset {
         open(self.store(), &session(1))
     }
 
-    fn store(&self) -> Arc<MemoryStore> {
+    pub(crate) fn store(&self) -> Arc<MemoryStore> {
         let store = memory();
         self.make(store.clone()).unwrap_or_else(|error| panic!("{}", explained(&error)));
         store
@@ -105,14 +107,14 @@ fn append_to(
     append(source, target, "time", options, &())
 }
 
-fn ints(dataset: &Dataset, path: &str) -> Vec<i32> {
+pub(crate) fn ints(dataset: &Dataset, path: &str) -> Vec<i32> {
     let array = dataset.array(path).unwrap_or_else(|error| panic!("{}", explained(&error)));
     values(&array).chunks_exact(4).map(|bytes| i32::from_ne_bytes(bytes.try_into().unwrap())).collect()
 }
 
 /// Checks that every variable has its records 0 to `len`.
 #[track_caller]
-fn check(dataset: &Dataset, len: i32) {
+pub(crate) fn check(dataset: &Dataset, len: i32) {
     assert_eq!(ints(dataset, "/time"), (0..len).collect::<Vec<_>>());
     assert_eq!(ints(dataset, "/t"), (0..3 * len).collect::<Vec<_>>());
     assert_eq!(ints(dataset, "/g/q"), (0..len).map(|t| -t).collect::<Vec<_>>());
@@ -183,7 +185,7 @@ fn sides_that_do_not_go_together_are_refused_and_nothing_is_written() {
     assert!(matches!(error, CopyError::NoSuchDimension { .. }), "{error:?}");
 }
 
-fn copy_of(store: &MemoryStore) -> Arc<MemoryStore> {
+pub(crate) fn copy_of(store: &MemoryStore) -> Arc<MemoryStore> {
     let copy = memory();
     for entry in store.list(Prefix::ROOT, Depth::All, 10_000).unwrap().entries {
         if entry.kind == EntryKind::Object {

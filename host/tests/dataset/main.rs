@@ -37,6 +37,8 @@ mod changing;
 mod crash;
 // A dataset that is dropped with changes says so.
 mod dropped;
+// What they began is finished once, or given up.
+mod interrupted;
 // The filter functions of netCDF.
 mod filters;
 // Values quantized as they are written.

@@ -157,7 +157,8 @@ pub fn seen(server: &S3Server, prefix: &str) -> Arc<MemoryStore> {
     let memory = Arc::new(MemoryStore::new(prefix));
     let below = format!("{prefix}/");
     for (name, bytes) in server.objects(BUCKET) {
-        if let Some(key) = name.strip_prefix(&below).filter(|key| *key != MARKER) {
+        let is_kept = |key: &&str| ![MARKER, Key::JOURNAL.as_str()].contains(key);
+        if let Some(key) = name.strip_prefix(&below).filter(is_kept) {
             let key = Key::parse(key).unwrap_or_else(|error| panic!("{name}: {error}"));
             memory.write(key, &bytes, WriteMode::Replace).unwrap_or_else(|error| panic!("{name}: {error}"));
         }

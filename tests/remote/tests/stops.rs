@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use bytes::Bytes;
-use ncz::copy::{CopyOptions, copy};
-use ncz::nczarr::{DataError, Dataset, Elements, NczarrError, Slab};
-use ncz::store::StoreError;
+use ncz::copy::{CopyOptions, Indices, Selection, append_with_receipt, copy};
+use ncz::nczarr::{DataError, Dataset, DimensionRef, Elements, NczarrError, Slab};
+use ncz::store::{Key, StoreError};
 use ncz_remote_tests::client::{self, BUCKET};
-use ncz_remote_tests::{NEW, Sample, contents, explained};
+use ncz_remote_tests::{NEW, OLD, Sample, contents, explained};
 use ncz_test_servers::S3Server;
 
 type Objects = BTreeMap<String, Bytes>;
@@ -188,6 +188,61 @@ fn growth(sample: Sample) {
             append(server, sample);
         },
     );
+}
+
+fn appending(sample: Sample) {
+    let original = sample.in_memory();
+    let source = {
+        let grown = sample.in_memory();
+        sample.grow(&mut good(client::open_to_change(grown.clone()))).unwrap();
+        good(client::open_to_change(grown))
+    };
+    let t = DimensionRef { group: "/".to_owned(), name: "t".to_owned() };
+    let slabs = BTreeMap::from([(t, Indices { start: OLD, count: NEW - OLD, step: 1 })]);
+    let selection = Selection { slabs, ..Selection::default() };
+    let options = CopyOptions { selection, ..CopyOptions::default() };
+    let append = |server: &S3Server| -> Result<bool, Box<dyn Error>> {
+        let store = client::store(server, PLACE);
+        let target = client::open_to_change(store.clone())?;
+        let appended = append_with_receipt(&source, target, "t", &options, &())?;
+        // Who is told of the records has them; that the journal is left is no failure.
+        let _ = appended.receipt.confirm(&*store);
+        Ok(appended.was_there)
+    };
+    let journal = format!("{PLACE}/{}", Key::JOURNAL);
+    for_all_last_requests(
+        |server| client::put_all(server, PLACE, &*original),
+        |server| append(server).map(|_| ()),
+        |server, outcome, whole| {
+            let seen = || client::seen(server, PLACE);
+            for dataset in [good(client::open(seen())), good(client::open_to_change(seen()))] {
+                let lens = good(sample.check_growing(&dataset));
+                assert!(outcome.is_err() || lens == [NEW; 3], "{lens:?}");
+            }
+            let is_left = server.objects(BUCKET).contains_key(&journal);
+            if outcome.is_err() || is_left {
+                let was_there = append(server).unwrap_or_else(|error| panic!("{}", explained(&*error)));
+                assert!(was_there || outcome.is_err());
+            }
+            let found = server.objects(BUCKET);
+            assert!(!found.contains_key(&journal));
+            assert!(names(&found).eq(names(whole)), "{:?}, not {:?}", found.keys(), whole.keys());
+            assert!(chunks(&found).eq(chunks(whole)));
+            let dataset = good(client::open_to_change(seen()));
+            good(sample.check_grown(&dataset));
+            assert!(dataset.hierarchy().warnings.is_empty(), "{:?}", dataset.hierarchy().warnings);
+        },
+    );
+}
+
+#[test]
+fn an_append_to_nczarr_is_made_once_whichever_request_is_the_last() {
+    appending(Sample::NCZARR);
+}
+
+#[test]
+fn an_append_to_version_3_is_made_once_whichever_request_is_the_last() {
+    appending(Sample::ZARR3);
 }
 
 /// The names of objects but for consolidated metadata. They are deleted before others become longer; of one who dies

@@ -57,6 +57,10 @@ impl<'a> Survey<'a> {
     fn of(dataset: &'a Dataset, place: &'a Place, sizes: bool) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
         let mut findings: Vec<String> = hierarchy.warnings.iter().map(ToString::to_string).collect();
+        match dataset.interrupted() {
+            Ok(interrupted) => findings.extend(interrupted.as_ref().map(|found| found.with_remedy())),
+            Err(error) => findings.push(with_causes(&error)),
+        }
         for lost in hierarchy.unreadable() {
             findings.push(with_causes(&lost.error()));
         }

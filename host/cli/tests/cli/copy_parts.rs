@@ -102,6 +102,55 @@ fn records_are_appended_and_a_second_time_from_another_place() {
 }
 
 #[test]
+fn an_append_that_was_interrupted_is_not_made_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, rest) = (folder.path().join("first.nczarr"), folder.path().join("rest.nczarr"));
+    copy(&ocean(), &first, &["--slab", "time=0:5"]).ends(0);
+    copy(&ocean(), &rest, &["--slab", "time=5:"]).ends(0);
+    copy(&rest, &first, &["--append", "time"]).ends(0);
+    let journal = first.join(".ncz-journal");
+    assert!(!journal.exists());
+    let on = |verb: &str, options: &[&str]| ncz([verb, first.to_str().unwrap()].iter().chain(options));
+    on("info", &[]).ends(0);
+    // As a program leaves it that is stopped before it has said that all is written.
+    let leave = |source: &str| {
+        let zattrs = fs::read_to_string(first.join(".zattrs")).unwrap();
+        let left = json!({
+            "version": 1, "id": "1", "lengths": [], "whole": false,
+            "writer": {"host": "elsewhere", "boot": "", "process": 1, "started": 1},
+            "append": {"source": source, "part": "all", "dimension": "/time", "old": 5, "new": 8},
+            "documents": [{"key": ".zattrs", "was": null, "text": zattrs}],
+        });
+        fs::write(&journal, left.to_string()).unwrap();
+    };
+    leave(rest.canonicalize().unwrap().to_str().unwrap());
+    let told = "along \"/time\", from 5 to 8, was interrupted when all was written";
+    let info = on("info", &[]).ends(1);
+    assert!(info.stdout.contains(told) && info.stdout.contains("appends nothing twice"), "{}", info.stdout);
+    let verified = on("verify", &["--json"]).ends(1).json();
+    assert_eq!(verified["findings"][0]["code"], json!("interrupted-growth"));
+    on("verify", &["--repair", "--dry-run"]).ends(1);
+    assert!(journal.exists());
+    let again = copy(&rest, &first, &["--append", "time", "--json"]).ends(0);
+    assert_eq!(again.json()["variables"], json!([]));
+    again.says(&[told, "nothing was appended a second time"]);
+    assert!(!journal.exists());
+    assert_same_data(&ocean(), &first);
+
+    leave("elsewhere");
+    on("verify", &["--repair"]).ends(0);
+    assert!(!journal.exists());
+
+    // Other records go behind those that were.
+    leave("elsewhere");
+    copy(&ocean(), &first, &["--append", "time", "--slab", "time=0:1"])
+        .ends(0)
+        .says(&[told, "it is finished"]);
+    assert!(!journal.exists());
+    assert_eq!(zarray(&first, "time")["shape"], json!([9]));
+}
+
+#[test]
 fn records_that_a_lossy_codec_encodes_again_are_told_of() {
     let folder = tempfile::tempdir().unwrap();
     let (first, rest) = (folder.path().join("first.nczarr"), folder.path().join("rest.nczarr"));

@@ -9,9 +9,11 @@ use ncz_store::{Depth, Key, Prefix, StoreError, StoreExt, WriteMode};
 use serde_json::{Map, Value as Json};
 
 use super::Dataset;
+use super::journaling;
 use super::source::{together, whole_document};
 use crate::data_error::DataError;
 use crate::error::NczarrError;
+use crate::journal::{self, Redo};
 use crate::json;
 use crate::limits;
 use crate::metadata;
@@ -49,6 +51,8 @@ pub(super) struct Pending {
     pub(super) seen: BTreeSet<DimensionRef>,
     /// Data were written.
     pub(super) wrote: bool,
+    /// Variables are longer than the store says.
+    pub(super) longer: bool,
     /// Axes of variables whose last chunks hold nothing but fill beyond the end.
     pub(super) clean: HashSet<(String, usize)>,
     /// A dataset that is being made has no documents at its root yet.
@@ -72,6 +76,49 @@ struct Replaced {
     is_new: bool,
 }
 
+/// All documents that are to be replaced, in the order in which it is done.
+struct Commit {
+    variables: Vec<Plan>,
+    /// Groups of one depth follow those that are deeper.
+    levels: Vec<Vec<Plan>>,
+    last: Last,
+}
+
+/// The document that comes last.
+enum Last {
+    Nothing,
+    /// Version 3's root, and what its consolidated metadata are afterwards.
+    Root(Replaced, Consolidated),
+    /// Consolidated metadata as they are stored, and as they will be: `None` deletes what is half right.
+    Consolidated {
+        stored: Option<Vec<u8>>,
+        bytes: Option<Vec<u8>>,
+    },
+}
+
+/// A document in the store that is to be replaced.
+struct Looked {
+    /// It is already what it is to be.
+    is_same: bool,
+    /// Its [`journal::digest`]; `None`: there is none.
+    digest: Option<String>,
+}
+
+impl Commit {
+    fn plans(&self) -> impl Iterator<Item = &Plan> {
+        self.variables.iter().chain(self.levels.iter().flatten())
+    }
+
+    /// The documents but for version 2's consolidated metadata.
+    fn replaced(&self) -> Vec<&Replaced> {
+        let mut all: Vec<&Replaced> = self.plans().flat_map(|plan| &plan.replaced).collect();
+        if let Last::Root(replaced, _) = &self.last {
+            all.push(replaced);
+        }
+        all
+    }
+}
+
 impl Pending {
     /// From now on the documents of the root are written too.
     fn complete(&mut self) {
@@ -92,15 +139,17 @@ impl Dataset {
     /// Makes what was written so far part of the dataset, and durable: first the chunks, then the variables
     /// with their lengths, then the groups, consolidated metadata last. All arrays of a dimension that grew
     /// get its length, as xarray and netcdf-c ask for. After a crash, wherever, each variable has its old or
-    /// its new length. Consolidated metadata that were out of date are deleted.
+    /// its new length, and the next program that opens the dataset for writing makes all of them old or all of them
+    /// new: see [`journal`](crate::journal). Consolidated metadata that were out of date are deleted.
     ///
     /// In a zip archive all of this is seen when [`finish`](Self::finish) has returned, and not before.
     ///
     /// Each document is replaced whole, and only where the store still has what was read. Two programs that
-    /// change a dataset at the same time see each other only if their flushes do not coincide.
+    /// change a dataset at the same time see each other only if their flushes do not coincide; of two that make it
+    /// longer, one is refused.
     ///
     /// # Errors
-    /// [`DataError::Changed`]; the store fails. What is not written yet stays so, and may be tried again.
+    /// [`DataError::Changed`], [`DataError::Busy`], [`DataError::Journal`]; the store fails. What is not written yet stays so, and may be tried again.
     pub fn flush(&mut self) -> Result<(), DataError> {
         self.unpublished |= self.store.capabilities().deferred_writes && self.pending.is_unsaved();
         self.pending.complete();
@@ -116,7 +165,8 @@ impl Dataset {
         if is_stale || !self.pending.is_empty() {
             self.save()?;
         }
-        self.sync()
+        self.sync()?;
+        self.end_lengths()
     }
 
     /// Writes the documents of a new dataset but for those of the root. What the store has is in the way, or of the
@@ -203,65 +253,127 @@ impl Dataset {
     /// Writes the documents that changed: those inside first, a group's lists behind what they name.
     pub(super) fn save(&mut self) -> Result<(), DataError> {
         self.sync()?;
-        let mut written = Vec::new();
-        let waits =
-            |path: &str, key: &str, pending: &Pending| pending.unfinished && (path == "/" || key.is_empty());
-        let mut plans = Vec::new();
+        let commit = self.commit()?;
+        let is_new = self.pending.new.contains("/");
+        let have = match self.pending.longer && !is_new && self.is_journaled() {
+            true => Some(self.journal(&commit)?),
+            false => {
+                self.forget_append()?;
+                None
+            }
+        };
+        let Commit { variables, levels, last } = commit;
+        let mut any = false;
+        for (path, changed) in self.replace_all(variables, have.as_ref())? {
+            let documents = &mut self.hierarchy.variable_mut(&path)?.documents;
+            any |= !changed.is_empty();
+            for (key, object) in changed {
+                *slot_of_variable(documents, &key) = Some(object);
+            }
+        }
+        if any {
+            self.sync()?;
+        }
+        // What is deeper is written before the lists that name it.
+        for level in levels {
+            for (path, changed) in self.replace_all(level, have.as_ref())? {
+                let documents = &mut self.hierarchy.group_mut(&path)?.documents;
+                any |= !changed.is_empty();
+                for (key, object) in changed {
+                    *slot_of_group(documents, &key) = Some(object);
+                }
+            }
+        }
+        if any && !self.pending.unfinished {
+            self.sync()?;
+        }
+        match last {
+            Last::Nothing => {}
+            Last::Root(replaced, consolidated) => {
+                let document = object(&replaced.bytes);
+                self.replace(vec![vec![replaced]], have.as_ref())?;
+                self.hierarchy.root.documents.zarr_json = document;
+                self.hierarchy.consolidated = consolidated;
+                self.pending.consolidate_new = false;
+            }
+            Last::Consolidated { bytes, .. } => self.consolidate(bytes)?,
+        }
+        self.forget_saved();
+        Ok(())
+    }
+
+    /// Which documents are to be replaced.
+    fn commit(&self) -> Result<Commit, DataError> {
+        let unfinished = self.pending.unfinished;
+        let waits = |path: &str, key: &str| unfinished && (path == "/" || key.is_empty());
+        let mut variables = Vec::new();
         for path in &self.pending.variables {
             let variable = self.hierarchy.variable(path)?;
-            if waits(path, &variable.key, &self.pending) {
+            if waits(path, &variable.key) {
                 continue;
             }
             let documents = metadata::variable_documents(&self.hierarchy, variable)?;
-            plans.push(self.plan(path, documents, |key| of_variable(&variable.documents, key)));
+            variables.push(self.plan(path, documents, |key| of_variable(&variable.documents, key)));
         }
-        for (path, changed) in self.replace_all(plans)? {
-            let documents = &mut self.hierarchy.variable_mut(&path)?.documents;
-            changed
-                .iter()
-                .for_each(|(key, object)| *slot_of_variable(documents, key) = Some(Arc::clone(object)));
-            written.extend(changed);
-        }
-        let mut groups: Vec<String> = self.pending.groups.iter().cloned().collect();
+        let mut groups: Vec<&String> = self.pending.groups.iter().collect();
         groups.sort_by_key(|path| std::cmp::Reverse(depth(path)));
         if self.hierarchy.root_array {
             groups.clear();
         }
-        if !written.is_empty() {
-            self.sync()?;
-        }
-        // What is deeper is written before the lists that name it.
+        let mut levels = Vec::new();
         for level in groups.chunk_by(|one, other| depth(one) == depth(other)) {
             let mut plans = Vec::new();
             for path in level {
                 // In version 3 the root's document is also the consolidated one.
-                if waits(path, "-", &self.pending) || path == "/" && self.hierarchy.format.is_v3() {
+                if waits(path, "-") || *path == "/" && self.hierarchy.format.is_v3() {
                     continue;
                 }
                 let group = self.hierarchy.group(path)?;
                 let documents = metadata::group_documents(&self.hierarchy, group)?;
                 plans.push(self.plan(path, documents, |key| of_group(&group.documents, key)));
             }
-            for (path, changed) in self.replace_all(plans)? {
-                let documents = &mut self.hierarchy.group_mut(&path)?.documents;
-                changed
-                    .iter()
-                    .for_each(|(key, object)| *slot_of_group(documents, key) = Some(Arc::clone(object)));
-                written.extend(changed);
-            }
+            levels.push(plans);
         }
-        if !self.pending.unfinished {
-            if !written.is_empty() {
-                self.sync()?;
-            }
-            match self.hierarchy.format.is_v3() {
-                true if self.hierarchy.root_array => {}
-                true => self.save_root_v3(written)?,
-                false => self.consolidate(written)?,
-            }
+        let mut commit = Commit { variables, levels, last: Last::Nothing };
+        if !(unfinished || self.hierarchy.format.is_v3() && self.hierarchy.root_array) {
+            let written = commit.plans().flat_map(Plan::changed).collect();
+            commit.last = match self.hierarchy.format.is_v3() {
+                true => self.root_v3(written)?,
+                false => self.consolidated(written)?,
+            };
         }
-        self.forget_saved();
-        Ok(())
+        Ok(commit)
+    }
+
+    /// Writes the journal of documents that give lengths to variables. Says which ones the store has already.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`]: one is neither as it was read nor as it is to be.
+    fn journal(&mut self, commit: &Commit) -> Result<HashSet<String>, DataError> {
+        let replaced = commit.replaced();
+        let looked = self.look(&replaced)?;
+        let redo = |key: &str, was: Option<String>, bytes: Option<&[u8]>| {
+            let text = bytes.map(<[u8]>::to_vec).map(String::from_utf8).transpose();
+            let text = text
+                .map_err(|error| NczarrError::Metadata { key: key.to_owned(), reason: error.to_string() })?;
+            Ok::<_, DataError>(Redo { key: key.to_owned(), was, text })
+        };
+        let mut documents = Vec::with_capacity(replaced.len() + 1);
+        for Replaced { key, bytes, .. } in &replaced {
+            let was = looked.get(key).and_then(|looked| looked.digest.clone());
+            documents.push(redo(key, was, Some(bytes))?);
+        }
+        if let Last::Consolidated { stored, bytes } = &commit.last {
+            documents.push(redo(CONSOLIDATED, stored.as_deref().map(journal::digest), bytes.as_deref())?);
+        }
+        let lengths = commit.variables.iter().flat_map(|plan| {
+            plan.replaced.iter().filter_map(|replaced| {
+                let new = object(&replaced.bytes)?;
+                journaling::lengths(&plan.path, replaced.kept.as_ref()?.get("shape"), new.get("shape"))
+            })
+        });
+        self.begin_lengths(lengths.collect(), documents)?;
+        Ok(looked.into_iter().filter(|(_, looked)| looked.is_same).map(|(key, _)| key).collect())
     }
 
     /// Nothing is pending but what waits for the root of a new dataset.
@@ -278,6 +390,7 @@ impl Dataset {
         ours.clear();
         grown.clear();
         self.pending.wrote = false;
+        self.pending.longer = false;
     }
 
     /// Which documents of a variable or group are to be replaced: those that changed.
@@ -299,12 +412,16 @@ impl Dataset {
 
     /// Replaces documents, and gives them as they are now, by path. Those of one path follow each other, those of
     /// several do not wait for each other.
-    fn replace_all(&mut self, plans: Vec<Plan>) -> Result<Vec<(String, Vec<Changed>)>, DataError> {
+    fn replace_all(
+        &mut self,
+        plans: Vec<Plan>,
+        have: Option<&HashSet<String>>,
+    ) -> Result<Vec<(String, Vec<Changed>)>, DataError> {
         let mut waves: Vec<Vec<Replaced>> = Vec::new();
         let mut written = Vec::with_capacity(plans.len());
         for plan in plans {
-            let parsed = |replaced: &Replaced| Some((replaced.key.clone(), object(&replaced.bytes)?));
-            written.push((plan.path, plan.replaced.iter().filter_map(parsed).collect()));
+            let changed = plan.changed().collect();
+            written.push((plan.path, changed));
             for (at, replaced) in plan.replaced.into_iter().enumerate() {
                 match waves.get_mut(at) {
                     Some(wave) => wave.push(replaced),
@@ -312,13 +429,25 @@ impl Dataset {
                 }
             }
         }
-        self.replace(waves)?;
+        self.replace(waves, have)?;
         Ok(written)
     }
 
     /// Replaces documents, wave by wave, if the store has what was read, or already what is to be written. Whether it
-    /// has is seen before the first is written.
-    fn replace(&mut self, mut waves: Vec<Vec<Replaced>>) -> Result<(), DataError> {
+    /// has is seen before the first is written, unless that is known already: `have` are those to leave out.
+    fn replace(
+        &mut self,
+        mut waves: Vec<Vec<Replaced>>,
+        have: Option<&HashSet<String>>,
+    ) -> Result<(), DataError> {
+        if let Some(have) = have {
+            for mut wave in waves {
+                wave.retain(|replaced| !have.contains(&replaced.key));
+                self.remember(&wave);
+                self.write_together(&wave, |_| false)?;
+            }
+            return Ok(());
+        }
         // A place that refuses to replace what exists saves asking for a new document.
         let capabilities = self.store.capabilities();
         let may_create = capabilities.create_new && !capabilities.local;
@@ -331,9 +460,7 @@ impl Dataset {
         let creates = |replaced: &Replaced| created.contains(&replaced.key);
         self.leave_out_same(&mut waves, |replaced| !creates(replaced))?;
         for wave in waves {
-            for replaced in &wave {
-                self.pending.ours.insert(replaced.key.clone(), replaced.bytes.clone());
-            }
+            self.remember(&wave);
             let others = self.write_together(&wave, creates)?;
             let mut again = vec![others];
             self.leave_out_same(&mut again, |_| true)?;
@@ -342,6 +469,12 @@ impl Dataset {
             }
         }
         Ok(())
+    }
+
+    /// Notes what may be in the store from here on.
+    fn remember(&mut self, wave: &[Replaced]) {
+        let ours = wave.iter().map(|replaced| (replaced.key.clone(), replaced.bytes.clone()));
+        self.pending.ours.extend(ours);
     }
 
     /// Writes documents, and gives those that were to be created, but exist.
@@ -386,37 +519,46 @@ impl Dataset {
         asked: impl Fn(&Replaced) -> bool,
     ) -> Result<(), DataError> {
         let all: Vec<&Replaced> = waves.iter().flatten().filter(|replaced| asked(replaced)).collect();
+        let looked = self.look(&all)?;
+        for wave in waves {
+            wave.retain(|replaced| !looked.get(&replaced.key).is_some_and(|looked| looked.is_same));
+        }
+        Ok(())
+    }
+
+    /// Looks at documents that are to be replaced, all together.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`]: one is neither as it was read nor as it is to be.
+    fn look(&self, all: &[&Replaced]) -> Result<HashMap<String, Looked>, DataError> {
         if all.is_empty() {
-            return Ok(());
+            return Ok(HashMap::new());
         }
         let mut requests = Vec::with_capacity(all.len());
-        for replaced in &all {
+        for replaced in all {
             requests.push(whole_document(parse_key(&replaced.key)?));
         }
-        let verdicts: Mutex<Result<HashSet<String>, DataError>> = Mutex::new(Ok(HashSet::new()));
+        let verdicts: Mutex<Result<HashMap<String, Looked>, DataError>> = Mutex::new(Ok(HashMap::new()));
         self.store.read_many(&requests, &|at, stored| {
             let Some(replaced) = all.get(at) else { return ControlFlow::Continue(()) };
-            let same = stored.map_err(|source| self.store_error(source)).and_then(|stored| {
-                if stored == Some(replaced.bytes.as_slice()) {
-                    return Ok(true);
+            let looked = stored.map_err(|source| self.store_error(source)).and_then(|stored| {
+                let is_same = stored == Some(replaced.bytes.as_slice());
+                if !is_same {
+                    self.check_same(&replaced.key, stored, replaced.kept.as_deref())?;
                 }
-                self.check_same(&replaced.key, stored, replaced.kept.as_deref()).map(|()| false)
+                Ok(Looked { is_same, digest: stored.map(journal::digest) })
             });
             let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
-            match (&mut *verdicts, same) {
-                (Ok(have), Ok(true)) => {
-                    have.insert(replaced.key.clone());
+            match (&mut *verdicts, looked) {
+                (Ok(known), Ok(looked)) => {
+                    known.insert(replaced.key.clone(), looked);
                 }
                 (Ok(_), Err(error)) => *verdicts = Err(error),
                 _ => {}
             }
             if verdicts.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let have = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        for wave in waves {
-            wave.retain(|replaced| !have.contains(&replaced.key));
-        }
-        Ok(())
+        verdicts.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the store has the lengths of variables that were read, or written, last; asks for all together.
@@ -470,20 +612,20 @@ impl Dataset {
         Err(DataError::Changed { store: self.store.to_string(), key: key.to_owned() })
     }
 
-    /// Brings consolidated metadata up to date with the documents that were written. Those that were not are
-    /// deleted: half right is worse than none.
-    fn consolidate(&mut self, written: Vec<(String, Arc<Object>)>) -> Result<(), DataError> {
+    /// Consolidated metadata up to date with the documents that are `written`. Those that were not are deleted: half
+    /// right is worse than none.
+    fn consolidated(&self, written: Vec<Changed>) -> Result<Last, DataError> {
         let key = parse_key(CONSOLIDATED)?;
-        let put = |bytes: &[u8]| self.store.write(key, bytes, WriteMode::Replace);
-        if std::mem::take(&mut self.pending.consolidate_new) {
+        if self.pending.consolidate_new {
             let (_, bytes) = metadata::consolidated_document(&self.hierarchy)?;
-            return put(&bytes).map_err(|source| self.store_error(source));
+            return Ok(Last::Consolidated { stored: None, bytes: Some(bytes) });
         }
         let is_current = self.hierarchy.consolidated == Consolidated::Current;
         if written.is_empty() && is_current {
-            return Ok(());
+            return Ok(Last::Nothing);
         }
-        let Some(stored) = self.stored(key)? else { return Ok(()) };
+        let Some(stored) = self.stored(key)? else { return Ok(Last::Nothing) };
+        let mut bytes = None;
         if is_current
             && let Some(mut document) = object(&stored).map(Arc::unwrap_or_clone)
             && let Some(Json::Object(entries)) = document.get_mut("metadata")
@@ -494,57 +636,64 @@ impl Dataset {
             let document = Json::Object(document);
             let nczarr = self.hierarchy.format.is_nczarr();
             let text = if nczarr { json::to_text(&document) } else { json::to_text_lenient(&document) };
-            return put(text.as_bytes()).map_err(|source| self.store_error(source));
+            bytes = Some(text.into_bytes());
         }
-        self.store.delete(key).map_err(|source| self.store_error(source))?;
-        self.hierarchy.consolidated = Consolidated::Absent;
+        Ok(Last::Consolidated { stored: Some(stored), bytes })
+    }
+
+    /// Writes version 2's consolidated metadata, or deletes them.
+    fn consolidate(&mut self, bytes: Option<Vec<u8>>) -> Result<(), DataError> {
+        let key = parse_key(CONSOLIDATED)?;
+        match bytes {
+            Some(bytes) => {
+                let written = self.store.write(key, &bytes, WriteMode::Replace);
+                written.map_err(|source| self.store_error(source))?;
+                self.pending.consolidate_new = false;
+            }
+            None => {
+                self.store.delete(key).map_err(|source| self.store_error(source))?;
+                self.hierarchy.consolidated = Consolidated::Absent;
+            }
+        }
         Ok(())
     }
 
-    /// Writes version 3's document of the root, with what it consolidates brought up to date.
-    fn save_root_v3(&mut self, written: Vec<(String, Arc<Object>)>) -> Result<(), DataError> {
+    /// Version 3's document of the root, with what it consolidates brought up to date with what is `written`.
+    fn root_v3(&self, written: Vec<Changed>) -> Result<Last, DataError> {
         let root = &self.hierarchy.root;
         let is_new = self.pending.new.contains("/");
         let kept = if is_new { None } else { root.documents.zarr_json.clone() };
-        let (key, new) = if self.pending.consolidate_new {
-            metadata::consolidated_document(&self.hierarchy)?
-        } else {
-            let mut documents = metadata::group_documents(&self.hierarchy, root)?.into_iter();
-            let Some((key, plain)) = documents.next() else { return Ok(()) };
-            let nodes =
-                kept.as_ref().and_then(|kept| kept.get(CONSOLIDATED_V3)).filter(|nodes| !nodes.is_null());
-            let unchanged =
-                !self.pending.groups.contains("/") || self.pending.before.get(&key) == Some(&plain);
-            let base = if unchanged { kept.clone() } else { object(&plain) };
-            let Some(mut base) = base.map(Arc::unwrap_or_clone) else { return Ok(()) };
-            let mut nodes = nodes.filter(|_| self.hierarchy.consolidated == Consolidated::Current).cloned();
-            if unchanged
-                && (nodes.is_some() && written.is_empty()
-                    || kept.as_ref().is_some_and(|kept| !kept.contains_key(CONSOLIDATED_V3)))
-            {
-                return Ok(());
-            }
-            base.shift_remove(CONSOLIDATED_V3);
-            if let Some(Json::Object(entries)) = nodes.as_mut().and_then(|nodes| nodes.get_mut("metadata")) {
-                let path = |key: String| key.rsplit_once('/').map(|(path, _)| path.to_owned());
-                let written = written.into_iter();
-                entries.extend(
-                    written.filter_map(|(key, node)| {
-                        Some((path(key)?, Json::Object(Arc::unwrap_or_clone(node))))
-                    }),
-                );
-            }
-            self.hierarchy.consolidated =
-                if nodes.is_some() { Consolidated::Current } else { Consolidated::Absent };
-            base.extend(nodes.map(|nodes| (CONSOLIDATED_V3.to_owned(), nodes)));
-            let bare = !self.hierarchy.format.is_nczarr();
-            (key, json::to_text_indented(&Json::Object(base), bare).into_bytes())
-        };
-        let document = object(&new);
-        self.replace(vec![vec![Replaced { key, bytes: new, kept, is_new }]])?;
-        self.pending.consolidate_new = false;
-        self.hierarchy.root.documents.zarr_json = document;
-        Ok(())
+        if self.pending.consolidate_new {
+            let (key, bytes) = metadata::consolidated_document(&self.hierarchy)?;
+            return Ok(Last::Root(Replaced { key, bytes, kept, is_new }, self.hierarchy.consolidated));
+        }
+        let mut documents = metadata::group_documents(&self.hierarchy, root)?.into_iter();
+        let Some((key, plain)) = documents.next() else { return Ok(Last::Nothing) };
+        let nodes = kept.as_ref().and_then(|kept| kept.get(CONSOLIDATED_V3)).filter(|nodes| !nodes.is_null());
+        let unchanged = !self.pending.groups.contains("/") || self.pending.before.get(&key) == Some(&plain);
+        let base = if unchanged { kept.clone() } else { object(&plain) };
+        let Some(mut base) = base.map(Arc::unwrap_or_clone) else { return Ok(Last::Nothing) };
+        let mut nodes = nodes.filter(|_| self.hierarchy.consolidated == Consolidated::Current).cloned();
+        if unchanged
+            && (nodes.is_some() && written.is_empty()
+                || kept.as_ref().is_some_and(|kept| !kept.contains_key(CONSOLIDATED_V3)))
+        {
+            return Ok(Last::Nothing);
+        }
+        base.shift_remove(CONSOLIDATED_V3);
+        if let Some(Json::Object(entries)) = nodes.as_mut().and_then(|nodes| nodes.get_mut("metadata")) {
+            let path = |key: String| key.rsplit_once('/').map(|(path, _)| path.to_owned());
+            entries.extend(
+                written
+                    .into_iter()
+                    .filter_map(|(key, node)| Some((path(key)?, Json::Object(Arc::unwrap_or_clone(node))))),
+            );
+        }
+        let consolidated = if nodes.is_some() { Consolidated::Current } else { Consolidated::Absent };
+        base.extend(nodes.map(|nodes| (CONSOLIDATED_V3.to_owned(), nodes)));
+        let bare = !self.hierarchy.format.is_nczarr();
+        let bytes = json::to_text_indented(&Json::Object(base), bare).into_bytes();
+        Ok(Last::Root(Replaced { key, bytes, kept, is_new }, consolidated))
     }
 
     /// The first object below `prefix` that is none of `wanted`.
@@ -596,12 +745,19 @@ impl Dataset {
             .map_err(|source| self.store_error(source))
     }
 
-    fn sync(&self) -> Result<(), DataError> {
+    pub(super) fn sync(&self) -> Result<(), DataError> {
         self.store.sync().map_err(|source| self.store_error(source))
     }
 
     fn in_the_way(&self, key: String) -> DataError {
         DataError::InTheWay { store: self.store.to_string(), key }
+    }
+}
+
+impl Plan {
+    /// The documents as they will be.
+    fn changed(&self) -> impl Iterator<Item = Changed> {
+        self.replaced.iter().filter_map(|replaced| Some((replaced.key.clone(), object(&replaced.bytes)?)))
     }
 }
 

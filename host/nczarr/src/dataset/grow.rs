@@ -407,6 +407,7 @@ impl Dataset {
             }
         }
         let variable = self.hierarchy.variable_mut(path)?;
+        self.pending.longer |= variable.shape != shape;
         variable.dimensions = dimensions;
         variable.shape = shape;
         variable.storage = Storage::Chunked;

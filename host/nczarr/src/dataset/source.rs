@@ -77,7 +77,7 @@ impl Documents for StoreDocuments<'_> {
 }
 
 /// The request for a metadata document.
-pub(super) fn whole_document(key: Key<'_>) -> ReadRequest<'_> {
+pub(crate) fn whole_document(key: Key<'_>) -> ReadRequest<'_> {
     ReadRequest { key, range: ReadRange::All, max_len: limits::document_bytes(key.as_str()) as u64 }
 }
 

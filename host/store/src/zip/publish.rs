@@ -16,7 +16,7 @@ use super::{Durability, ZipStore};
 use crate::error::{Location, StoreError};
 use crate::home::parent_of;
 use crate::key::KeyBuf;
-use crate::sys;
+use crate::{names, sys};
 
 pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), StoreError> {
     // behind the closed gate nobody changes the state, so that it may be looked at meanwhile
@@ -27,6 +27,7 @@ pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), Store
     }
     let built = build(store, changing, &state)?;
     let old = check_place(store, changing, &state)?;
+    let is_new = state.base.is_none();
     drop(state);
     let failed = |error: Errno| StoreError::from_io("publish", Location::store(store), error.into());
     if let Some(old) = &old {
@@ -37,6 +38,10 @@ pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), Store
     }
     let replaced = install(store, changing, &built.file, old.as_ref())?;
     built.file.has_become_the_archive();
+    if is_new {
+        // a journal is of the archive that was here before
+        let _ = sys::remove_file(&changing.home.parent, &*names::journal(&changing.home.name));
+    }
     *changing.state_mut() = State { base: Some(Arc::new(built.archive)), ..State::default() };
     let synced = match changing.durability {
         Durability::PowerLoss => sys::sync_file(&changing.home.parent),

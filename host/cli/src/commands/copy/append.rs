@@ -3,14 +3,16 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use ncz::copy::{CopyError, CopyOptions, append};
+use ncz::copy::{Appended, CopyError, CopyOptions, append_with_receipt};
+use ncz::nczarr::journal::{self, Interrupted, Reached};
+use ncz::nczarr::{DataError, Receipt};
 use ncz::registry::Registry;
 use ncz::store::Access;
 
 use super::{findings, print, scratch, select};
 use crate::args::Copy;
 use crate::dataset::{open, session};
-use crate::error::CliError;
+use crate::error::{CliError, with_causes};
 use crate::exit::Exit;
 use crate::output::Style;
 use crate::path::Place;
@@ -21,9 +23,20 @@ use super::summary::{self, Summary};
 
 /// What is at the target after a failure.
 const OLD: &str = "the target has its old length";
-/// The same where the last step may have been done.
-const OLD_OR_NEW: &str =
-    "the target has its old length, or its new one if the last step was done: look before trying again";
+/// The same where nothing was begun.
+const NOTHING: &str = "nothing was appended";
+/// The same in the midst of the last step.
+const PARTLY: &str = "the records are written, and some documents of the target have their new lengths: the same command \
+                      again finishes that, and appends nothing twice";
+/// The same behind the last step.
+const NEW: &str =
+    "the records are appended and visible: the same command again says so, and appends nothing twice";
+/// The same where another program has interfered.
+const CHANGED: &str = "some documents of the target have their new lengths, and another program has changed others: see \
+                       ncz verify";
+/// The same where it cannot be seen.
+const UNKNOWN: &str = "whether the target has its new length could not be seen: the same command again finds out, and \
+                       appends nothing twice";
 
 /// Runs the command.
 pub(super) fn run(
@@ -56,22 +69,75 @@ pub(super) fn run(
         ..CopyOptions::default()
     };
     let bar = Bar::new(talk.shows_progress(), Interrupt::watch()?);
-    let result = append(&dataset, grown, dimension, &copy_options, &bar);
+    let result = append_with_receipt(&dataset, grown, dimension, &copy_options, &bar);
     bar.clear();
     let appended = result.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted(OLD),
         error => CliError::Copy {
             from: source.location.clone(),
             target: target.location.clone(),
-            state: if matches!(error, CopyError::Data(_)) { OLD_OR_NEW } else { OLD },
+            state: state(target, &error),
             source: Box::new(error),
         },
     })?;
-    let notes = [summary::lossy(&appended.variables), summary::encoded_again(&appended.variables)];
+    let Appended { summary: appended, recovered, was_there, receipt } = appended;
+    let notes = [
+        recovered.map(|interrupted| settled(&interrupted, was_there)),
+        summary::lossy(&appended.variables),
+        summary::encoded_again(&appended.variables),
+    ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     notes.iter().for_each(|note| talk.note(note));
-    let summary =
-        Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &notes);
-    print(&summary, options, out, style)?;
-    Ok(findings(&appended, talk))
+    if !was_there || options.json {
+        let summary =
+            Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &notes);
+        print(&summary, options, out, style)?;
+    }
+    let exit = findings(&appended, talk);
+    // Only who was told that the records are there runs the command again to have them twice.
+    out.flush()?;
+    if let Err(error) = confirm(target, receipt) {
+        talk.warn(&format!(
+            "the records are appended, but the journal of that is left, so that the same command appends nothing until \
+             something else is written: {}",
+            with_causes(&error)
+        ));
+    }
+    Ok(exit)
+}
+
+/// Removes the journal. The store that was written to is gone by now, with all marks of a writer: this comes last.
+fn confirm(target: &Place, receipt: Receipt) -> Result<(), CliError> {
+    let store = target.open_store(Access::ReadWrite)?;
+    receipt.confirm(&*store).map_err(CliError::dataset(&target.location))
+}
+
+/// What became of an interrupted append, or of other growth.
+fn settled(interrupted: &Interrupted, was_there: bool) -> String {
+    match interrupted.reached {
+        Reached::Data => format!("{interrupted}, and what was left of it is given up"),
+        _ if was_there => format!("{interrupted}; it is finished, and nothing was appended a second time"),
+        _ => format!("{interrupted}; it is finished"),
+    }
+}
+
+/// What is at the target after an error.
+fn state(target: &Place, error: &CopyError) -> &'static str {
+    match error {
+        CopyError::SourceChanged { .. }
+        | CopyError::Data(DataError::Busy { .. } | DataError::Journal { .. }) => return NOTHING,
+        CopyError::Data(_) => {}
+        _ => return OLD,
+    }
+    let Ok(store) = target.open_store(Access::Read) else { return UNKNOWN };
+    match journal::interrupted(&*store) {
+        Ok(None) => OLD,
+        Ok(Some(interrupted)) => match interrupted.reached {
+            Reached::Data => OLD,
+            Reached::Lengths => PARTLY,
+            Reached::All => NEW,
+            _ => CHANGED,
+        },
+        Err(_) => UNKNOWN,
+    }
 }
