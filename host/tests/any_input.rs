@@ -24,9 +24,11 @@ const LONGEST: usize = 1 << 16;
 const WORDS: [u32; 18] =
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 32, 64, 255, 256, 0x7fff_ffff, 0x8000_0000, u32::MAX];
 
-/// The codecs, and the name of each by which its JSON is read.
-fn codecs() -> &'static [(Arc<Entry>, Vec<(Dialect, String)>)] {
-    static CODECS: OnceLock<Vec<(Arc<Entry>, Vec<(Dialect, String)>)>> = OnceLock::new();
+/// A codec, and the names by which its JSON is read.
+type NamedCodec = (Arc<Entry>, Vec<(Dialect, String)>);
+
+fn codecs() -> &'static [NamedCodec] {
+    static CODECS: OnceLock<Vec<NamedCodec>> = OnceLock::new();
     CODECS.get_or_init(|| {
         let registry = registry();
         let codecs = registry.report().codecs.iter().filter_map(|codec| {

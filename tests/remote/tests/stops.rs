@@ -194,7 +194,7 @@ fn appending(sample: Sample) {
     let original = sample.in_memory();
     let source = {
         let grown = sample.in_memory();
-        sample.grow(&mut good(client::open_to_change(grown.clone()))).unwrap();
+        good(sample.grow(&mut good(client::open_to_change(grown.clone()))));
         good(client::open_to_change(grown))
     };
     let t = DimensionRef { group: "/".to_owned(), name: "t".to_owned() };

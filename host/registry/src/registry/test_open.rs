@@ -62,13 +62,15 @@ struct Good {
 
 impl<'a> TestOpen<'a> {
     /// Opens libraries at once.
-    pub(super) const OFF: TestOpen<'static> = TestOpen {
-        isolation: None,
-        distrusted: None,
-        folder: None,
-        user: None,
-        state: Mutex::new(State::NEW),
-    };
+    pub(super) fn off() -> TestOpen<'static> {
+        TestOpen {
+            isolation: None,
+            distrusted: None,
+            folder: None,
+            user: None,
+            state: Mutex::new(State::NEW),
+        }
+    }
 
     /// With the worker program and the limits of `isolation`.
     pub(super) fn new(environment: &Environment, isolation: &'a Isolation) -> Self {
