@@ -4,7 +4,7 @@ mod find;
 
 use std::sync::Arc;
 
-use ncz_codec::{AnyCoder, CodecError, Scratch};
+use ncz_codec::{AnyCoder, CodecError, ErrorKind, Scratch};
 use ncz_registry::load::Hdf5Half;
 use ncz_registry::load::probe::{FilterAnswer, FilterCall, Host, ParamsEnd};
 
@@ -54,6 +54,13 @@ pub enum Refused {
     /// There is no memory for the call.
     #[error("no memory for the call: {0}")]
     Memory(String),
+}
+
+impl Refused {
+    /// Whether a native codec says that it takes such chunks, but not these values.
+    pub fn is_of_values(&self) -> bool {
+        matches!(self, Self::Native(error) if *error.kind() == ErrorKind::Values)
+    }
 }
 
 impl Coding {

@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "roundtrip.one",
         level: 1,
         scope: Scope::Coding,
-        about: "a chunk of one element comes back, whatever its type",
+        about: "a chunk of one element comes back, whatever its type; a native codec may refuse values, not all of a type",
         run: one,
     },
     Check {
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "roundtrip.incompressible",
         level: 1,
         scope: Scope::Coding,
-        about: "random bytes have a valid stream and come back",
+        about: "random bytes have a valid stream and come back; a native codec may refuse values, not all of a type",
         run: incompressible,
     },
     Check {

@@ -4,7 +4,7 @@ mod numbers;
 
 use std::sync::Arc;
 
-use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Kind, Number};
+use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, ErrorKind, Kind, Number};
 use ncz_registry::load::probe::Host;
 use ncz_registry::load::{Hdf5Half, JsonHalf, NativeCodec};
 use serde_json::{Map, Value};
@@ -16,6 +16,8 @@ use crate::profile::{self, Fidelity, ParameterSet};
 use crate::sample::{Content, Sample};
 use crate::trial::Trial;
 
+/// Chunks of more zeros are not tried.
+const ZEROS_MAX: usize = 1 << 20;
 /// More parameter sets of a codec are not tried.
 const SETS_MAX: usize = 16;
 
@@ -39,7 +41,7 @@ impl Trial {
     }
 
     /// A chunk of about `len` bytes that the codec takes, and the codec with its ordinary parameters: of `<f4` in two
-    /// dimensions, or else of what it does take.
+    /// dimensions, or else of what it does take. Where it refuses the values of all of them, it is the first.
     ///
     /// # Errors
     /// `Skipped` if it takes none, or its parameters are not known here.
@@ -50,22 +52,42 @@ impl Trial {
             Dtype::little(Kind::UInt, 1),
             Dtype::little(Kind::UInt, 2),
             Dtype::little(Kind::Int, 4),
+            Dtype::little(Kind::Bool, 1),
         ];
-        let mut first = None;
-        for dtype in dtypes {
-            let elements = (len / dtype.size).max(1) as u64;
-            let shapes =
-                [vec![elements / COLUMNS, COLUMNS], vec![elements], vec![elements / COLUMNS / 4, COLUMNS, 4]];
-            for shape in shapes.into_iter().filter(|shape| shape.iter().all(|&len| len > 0)) {
-                // What a codec takes depends on type and shape alone.
-                let bare = Sample { dtype, shape, content, bytes: Vec::new() };
-                match self.coding(&bare) {
-                    Ok(coding) => return Ok((Sample::new(dtype, &bare.shape, content, 1), coding)),
-                    Err(ending) => _ = first.get_or_insert(ending),
+        let (mut first, mut refused) = (None, None);
+        // Of a codec that refuses such values others will do.
+        let others = [Content::Smooth, Content::Zeros].into_iter().filter(|&other| other != content);
+        for content in std::iter::once(content).chain(others) {
+            for dtype in dtypes {
+                let elements = (len / dtype.size).max(1) as u64;
+                let shapes = [
+                    vec![elements / COLUMNS, COLUMNS],
+                    vec![elements],
+                    vec![elements / COLUMNS / 4, COLUMNS, 4],
+                ];
+                for shape in shapes.into_iter().filter(|shape| shape.iter().all(|&len| len > 0)) {
+                    // What a codec is bound to are type and shape alone.
+                    let bare = Sample { dtype, shape, content, bytes: Vec::new() };
+                    match self.coding(&bare) {
+                        Ok(coding) => {
+                            let sample = Sample::new(dtype, &bare.shape, content, 1);
+                            let is_of_values = matches!(coding.way, Way::Native(_))
+                                && coding.encode(&sample.bytes).is_err_and(|error| error.is_of_values());
+                            if !is_of_values {
+                                return Ok((sample, coding));
+                            }
+                            refused.get_or_insert((sample, coding));
+                        }
+                        Err(ending) => _ = first.get_or_insert(ending),
+                    }
                 }
             }
+            if refused.is_none() {
+                break;
+            }
         }
-        Err(first.unwrap_or_else(|| Ending::skipped("there are no parameters for it")))
+        let none = || Err(first.unwrap_or_else(|| Ending::skipped("there are no parameters for it")));
+        refused.map_or_else(none, Ok)
     }
 
     fn some_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
@@ -169,6 +191,8 @@ fn stages(
     let mut refusal = None;
     for config in Configs::new(codec, sample) {
         match config.bind(&repr, &env) {
+            // One that cannot encode such chunks at all is there for reading.
+            Ok(stage) if !stages.is_empty() && only_decodes(&stage, sample) => {}
             Ok(stage) => {
                 let name = name_of(&*config, &stage);
                 // Two ways to say the same are one.
@@ -189,6 +213,18 @@ fn stages(
         }
         (false, _) => Ok(stages),
     }
+}
+
+/// Whether a codec says of a chunk of zeros, too, that it does not encode such chunks.
+fn only_decodes(stage: &BoundStage, sample: &Sample) -> bool {
+    let elements = sample.shape.iter().try_fold(1_u64, |product, &len| product.checked_mul(len));
+    let len = elements.and_then(|elements| usize::try_from(elements).ok()?.checked_mul(sample.dtype.size));
+    let Some(len) = len.filter(|&len| len <= ZEROS_MAX) else { return false };
+    let Some(most) = stage.coder.max_encoded_len(len).filter(|&most| most <= 4 * ZEROS_MAX) else {
+        return false;
+    };
+    let encoded = stage.coder.encode(&mut stage.coder.scratch(), &vec![0; len], &mut vec![0; most]);
+    encoded.is_err_and(|error| *error.kind() == ErrorKind::Unsupported)
 }
 
 /// Configurations of a native codec that are worth a try, the ordinary one first, made as they are asked for.

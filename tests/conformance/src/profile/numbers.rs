@@ -39,19 +39,21 @@ pub(super) fn zfp(chunk: Chunk<'_>) -> Sets {
         }
         meta |= last << (4 + bits * place);
     }
+    // Integers have no exponent: fewer planes, or a rate, keep nothing of small ones.
+    let planes = if chunk.dtype.kind == Kind::Float { 16 } else { 8 * chunk.dtype.size as u32 };
     let words = |mode: u64| {
         let header = meta | (mode << 52);
         vec![VERSION, MAGIC, header as u32, (header >> 32) as u32]
     };
     let mut sets = vec![
         ParameterSet::exact(&[5], words(2176)),
-        ParameterSet::lossy(&[1, 0, 0, TEN, 0, 0], words(RATE * 4_u64.pow(dims.len() as u32) - 1)),
-        ParameterSet::lossy(&[2, 0, 16], words(2048 + 15)),
+        ParameterSet::lossy(&[2, 0, planes], words(2048 + u64::from(planes) - 1)),
     ];
     if chunk.dtype.kind == Kind::Float {
         // The largest power of two that is at most 0.001 is 2 to the -10; exponents count from -1074.
         let accuracy = 2177 + 1074 - 10;
         sets.push(ParameterSet::lossy(&[3, 0, THOUSANDTH[1], THOUSANDTH[0]], words(accuracy)));
+        sets.push(ParameterSet::lossy(&[1, 0, 0, TEN, 0, 0], words(RATE * 4_u64.pow(dims.len() as u32) - 1)));
     }
     Ok(sets)
 }
