@@ -265,7 +265,11 @@ fn is_ours(folder: &Path) -> io::Result<bool> {
 /// Removes the folder of a copy that became its target, if whoever made it ended before that.
 fn remove_finished(folder: &Path) {
     let is_finished = is_ours(folder).unwrap_or(false) && !folder.join(DATA).exists();
-    if is_finished && File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+    let is_free = match File::open(folder.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    };
+    if is_finished && is_free {
         // what is left takes little space and is named by the next copy to this target
         let _ = fs::remove_dir_all(folder);
     }
