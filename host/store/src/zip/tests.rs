@@ -399,3 +399,41 @@ fn what_a_dead_writer_left_goes_with_the_next_one_and_what_a_living_one_uses_sta
     drop(other);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
+
+#[test]
+fn the_journal_is_a_file_beside_the_archive_and_written_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data.zip");
+    make(&path, &[(".zgroup", b"{}")]);
+    let beside = folder.path().join(".data.zip.ncz-journal");
+    let writer = open(&path, Access::ReadWrite);
+    assert_eq!(writer.read_vec(Key::JOURNAL, 100).unwrap(), None);
+    writer.write(Key::JOURNAL, b"one", WriteMode::CreateNew).unwrap();
+    assert_eq!(fs::read(&beside).unwrap(), b"one");
+    let error = writer.write(Key::JOURNAL, b"two", WriteMode::CreateNew).unwrap_err();
+    assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error:?}");
+    writer.write(Key::JOURNAL, b"other", WriteMode::Replace).unwrap();
+    let reader = open(&path, Access::Read);
+    assert_eq!(reader.read_vec(Key::JOURNAL, 100).unwrap().unwrap(), b"other");
+    let mut part = Vec::new();
+    assert!(reader.read(Key::JOURNAL, ReadRange::Suffix(2), 100, &mut part).unwrap());
+    assert_eq!(part, b"er");
+    assert!(matches!(reader.read_vec(Key::JOURNAL, 4), Err(StoreError::TooLarge { .. })));
+    assert!(matches!(reader.delete(Key::JOURNAL), Err(StoreError::ReadOnly { .. })));
+
+    // It outlives what is published, and is never listed.
+    put(&writer, "a", b"new");
+    writer.publish().unwrap();
+    assert_eq!(fs::read(&beside).unwrap(), b"other");
+    assert_eq!(writer.list(Prefix::ROOT, Depth::All, 10).unwrap().entries.len(), 2);
+    assert!(writer.delete(Key::JOURNAL).unwrap() && !writer.delete(Key::JOURNAL).unwrap());
+    assert!(!beside.exists());
+
+    // A new archive has no journal of the one before it.
+    fs::write(&beside, b"of the old one").unwrap();
+    let options = CreateOptions::new().replace_if(is_dataset);
+    let store = ZipStore::create(&path, options, ZipLayout::Flat).unwrap();
+    put(&store, ".zgroup", b"{}");
+    store.publish().unwrap();
+    assert!(!beside.exists());
+}
