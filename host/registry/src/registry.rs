@@ -196,7 +196,7 @@ impl Registry {
             let start = Instant::now();
             let test_open = match self.test_open {
                 true => TestOpen::new(&self.environment, &self.isolation),
-                false => TestOpen::OFF,
+                false => TestOpen::off(),
             };
             let system =
                 System { lock: self.lock.as_ref(), isolation: &self.isolation, test_open: &test_open };
@@ -336,7 +336,8 @@ impl Builder {
             builtins: &builtins,
             json_halves: self.builtins,
         };
-        let system = System { lock: None, isolation: &Isolation::NONE, test_open: &TestOpen::OFF };
+        let test_open = TestOpen::off();
+        let system = System { lock: None, isolation: &Isolation::NONE, test_open: &test_open };
         let own = Scan::run(rules, &system);
         Registry {
             builtins_first: self.request.explicit.is_none() && self.prefer == Prefer::Builtins,

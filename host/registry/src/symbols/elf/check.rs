@@ -360,7 +360,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             called.clear();
         }
         let text_is_written = image.value(elf::DT_TEXTREL).is_some()
-            || image.value(elf::DT_FLAGS).is_some_and(|flags| flags & u64::from(elf::DF_TEXTREL.0) != 0);
+            || image.value(elf::DT_FLAGS).is_some_and(|flags| flags & elf::DF_TEXTREL.0 != 0);
         let relocations = Relocations { symbols, text_is_written, word };
         let (rela, rel) = (size_of::<Elf::Rela>() as u64, size_of::<Elf::Rel>() as u64);
         self.entry_size(elf::DT_RELAENT, rela)?;
@@ -440,7 +440,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                 return damaged("a relocation names a symbol that does not exist");
             }
             let is_in_memory = self.has(place, all.word, elf::PF_R, |load| load.memory.end);
-            if !self.is_writable(place, all.word) && !(all.text_is_written && is_in_memory) {
+            if !(self.is_writable(place, all.word) || all.text_is_written && is_in_memory) {
                 return damaged("a relocation writes outside of the segments that can be written");
             }
         }
