@@ -39,7 +39,7 @@ pub(super) struct TestOpen<'a> {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// What is known good; read when it is first asked for.
     good: Option<Vec<Good>>,
@@ -62,14 +62,8 @@ struct Good {
 
 impl<'a> TestOpen<'a> {
     /// Opens libraries at once.
-    pub(super) fn off() -> TestOpen<'static> {
-        TestOpen {
-            isolation: None,
-            distrusted: None,
-            folder: None,
-            user: None,
-            state: Mutex::new(State::NEW),
-        }
+    pub(super) fn off() -> Self {
+        Self { isolation: None, distrusted: None, folder: None, user: None, state: Mutex::default() }
     }
 
     /// With the worker program and the limits of `isolation`.
@@ -83,7 +77,7 @@ impl<'a> TestOpen<'a> {
             distrusted,
             folder: environment.cache.as_ref().map(|cache| cache.join("ncz")),
             user: environment.user,
-            state: Mutex::new(State::NEW),
+            state: Mutex::default(),
         }
     }
 
@@ -166,10 +160,6 @@ impl<'a> TestOpen<'a> {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl State {
-    const NEW: Self = Self { good: None, new: Vec::new(), untested: 0, reason: String::new() };
 }
 
 impl Good {
