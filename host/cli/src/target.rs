@@ -84,6 +84,15 @@ impl Target {
                 notes.push(format!("netCDF has no such types; netcdf-c will not open the copy: {names}"));
             }
         }
+        let zeros = hierarchy.variables().filter(|variable| variable.has_unmasked_zero());
+        let zeros: Vec<String> = zeros.map(|variable| variable.path.clone()).collect();
+        if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 && !zeros.is_empty() {
+            notes.push(format!(
+                "the fill_value 0 is not taken for a missing value, though xarray masks it; an attribute _FillValue would \
+                 say that it is one: {}",
+                some_of(&zeros)
+            ));
+        }
         let columns = |variable: &&Variable| variable.order == Order::F && variable.shape.len() > 1;
         let columns: Vec<String> =
             hierarchy.variables().filter(columns).map(|variable| variable.path.clone()).collect();

@@ -223,7 +223,11 @@ pub(crate) fn recover(store: &dyn Store) -> Result<Recovery, DataError> {
     };
     let is_busy = match journal.writer.is_running() {
         Some(running) => running,
-        None => journal.documents.is_none(),
+        // An archive is published after its journal is complete.
+        None => {
+            journal.documents.is_none()
+                || journal.whole && matches!(journal.reached(&journal.states(store)?), Reached::Data)
+        }
     };
     if is_busy {
         let states = journal.states(store)?;
@@ -438,7 +442,8 @@ impl Journal {
             return Reached::All;
         }
         if self.whole {
-            return Reached::Data;
+            // What is published together is there if a part of it is.
+            return if states.iter().any(is_new) { Reached::All } else { Reached::Data };
         }
         if let (Some((State::Other, others)), Some(last)) = (states.split_last(), documents.last())
             && matches!(last.key.as_str(), CONSOLIDATED | "zarr.json")
@@ -523,9 +528,18 @@ impl Redo {
             State::New
         } else if stored.map(digest) == self.was {
             State::Old
+        } else if stored.is_some_and(|stored| self.has_new_shape(stored)) {
+            State::New
         } else {
             State::Other
         }
+    }
+
+    /// Whether another program has changed the document of a variable, and left it the new shape.
+    fn has_new_shape(&self, stored: &[u8]) -> bool {
+        let shape = |bytes: &[u8]| json::parse(bytes).ok()?.value.get("shape").cloned();
+        let new = self.text.as_deref().and_then(|text| shape(text.as_bytes()));
+        new.is_some() && new == shape(stored)
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | NCZarr | the attribute `_FillValue`; without one netCDF's default fill value of the type (netCDF4) |
 //! | Zarr version 3 | the attribute `_FillValue` (xarray) |
-//! | Zarr version 2 | `fill_value`, which xarray writes in place of the attribute |
+//! | Zarr version 2 | `fill_value`, which xarray writes in place of the attribute, and believes where both differ |
 //!
 //! In Zarr version 2 `fill_value` also says what reads of chunks that were never written give. zarr-python always writes
 //! one, 0 unless another was chosen, and masks nothing. So `fill_value` becomes the attribute `_FillValue` on reading only
@@ -18,9 +18,11 @@
 //!   dataset. In that case some array has the `fill_value` `null` or NaN, which xarray writes for integers and
 //!   floating-point numbers without missing values, and none has `_FillValue` in its `.zattrs`, where netcdf-c writes it.
 
+use serde_json::Value as Json;
+
 use crate::attribute::Attribute;
 use crate::dtype::{Kind, NcType};
-use crate::fill::FillValue;
+use crate::fill::{FillValue, default_fill};
 use crate::model::{Format, Group, Hierarchy, Variable};
 use crate::shown::Shown;
 use crate::value::Value;
@@ -43,23 +45,44 @@ impl Variable {
     #[must_use]
     pub fn masked_value(&self, format: Format) -> Option<Value> {
         let nc_type = self.shown()?.plain()?;
-        match self.attribute(FILL_VALUE) {
-            Some(attribute) => number_of_type(&attribute.value, nc_type),
-            None if format == Format::Zarr3 => None,
-            None => self.fill_number().filter(|_| self.has_default_fill()),
+        if let Some(attribute) = self.attribute(FILL_VALUE) {
+            let is_named = format == Format::Zarr2 && self.is_named() && !self.has_ambiguous_fill();
+            let fill = if is_named { self.fill_number() } else { None };
+            return fill.or_else(|| number_of_type(&attribute.value, nc_type));
+        }
+        match format {
+            Format::Zarr3 => None,
+            Format::Zarr2 => self.fill_number().filter(|_| self.has_default_fill()),
+            // Also where nothing is filled, but for bytes. Its digits in the metadata may be fewer.
+            Format::Nczarr(_) | Format::Nczarr3 => {
+                let is_masked = self.has_default_fill() || self.fill.is_none() && self.dtype.size() > 1;
+                let is_number = self.is_number() && self.nc_type.is_some();
+                (is_masked && is_number).then(|| default_fill(nc_type))
+            }
         }
     }
 
     /// Whether xarray reads it, by the names of its dimensions.
     fn is_named(&self) -> bool {
-        self.documents.zattrs.as_deref().is_some_and(|zattrs| zattrs.contains_key("_ARRAY_DIMENSIONS"))
+        let names = self.documents.zattrs.as_deref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
+        names.and_then(Json::as_array).is_some_and(|names| names.len() == self.stored_shape().len())
+    }
+
+    /// Whether xarray masks zeros in an array of Zarr version 2 where `ncz` takes 0 for what its writer always writes.
+    #[must_use]
+    pub fn has_unmasked_zero(&self) -> bool {
+        let is_zero = self.fill.as_ref().is_some_and(FillValue::is_zero);
+        is_zero && self.is_number() && self.is_named() && self.attribute(FILL_VALUE).is_none()
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float)
     }
 
     /// The fill value as a number.
     fn fill_number(&self) -> Option<Value> {
         let nc_type = self.shown()?.plain()?;
-        let is_number = matches!(self.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
-        self.fill.as_ref().filter(|_| is_number)?.value(nc_type, &self.dtype)
+        self.fill.as_ref().filter(|_| self.is_number())?.value(nc_type, &self.dtype)
     }
 
     fn has_default_fill(&self) -> bool {

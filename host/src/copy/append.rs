@@ -89,8 +89,8 @@ pub fn append(
 /// As [`append`], for one who has to say that the records are there before that is taken for known: the journal of
 /// the append stays until its receipt is confirmed, and as long as it is there the same append is not made twice.
 ///
-/// What the target's last records are compared with is what the source gives: where they are the same, they were
-/// appended, wherever the source is now.
+/// After an interruption the target's last records are compared with those of the source. If they are equal, and the source
+/// is the same or the records have a coordinate, they were appended.
 ///
 /// # Errors
 /// As there; [`CopyError::SourceChanged`].
@@ -112,14 +112,17 @@ pub fn append_with_receipt(
     if let Some(Interrupted { append: Some(done), reached: Reached::Lengths | Reached::All, .. }) = &recovered
     {
         let receipt = target.recovered_receipt();
-        if plan.is_there(done, source, &target, options, progress)? {
+        let same = |one: &Appending| (one.source.clone(), one.part.clone(), one.dimension.clone());
+        let is_same = same(done) == same(&appending);
+        if (is_same || plan.has_coordinate(&target, done.old)?)
+            && plan.is_there(done, source, &target, options, progress)?
+        {
             let unreadable = lost.into_iter().map(Unread::from).collect();
             let (variables, left_out, elapsed) = (Vec::new(), LeftOut::default(), Duration::ZERO);
             let summary = CopySummary { variables, left_out, unreadable, elapsed };
             return Ok(Appended { summary, recovered, was_there: true, receipt });
         }
-        let same = |one: &Appending| (one.source.clone(), one.part.clone(), one.dimension.clone());
-        if same(done) == same(&appending) {
+        if is_same {
             receipt.confirm(&**target.store())?;
             return Err(CopyError::SourceChanged { append: Box::new(done.clone()) });
         }
@@ -131,10 +134,17 @@ pub fn append_with_receipt(
     let variables = match plan.write(source, &mut target, options, progress) {
         Ok(variables) => variables,
         Err(error) => {
+            let is_ours = target.holds_journal();
             target.discard();
-            let read = ReadOptions { pure: is_pure, ..ReadOptions::default() };
-            // What stands behind the end is seen by nobody; that it cannot be removed now harms nobody either.
-            let _ = Dataset::open(store, session, &read).and_then(|mut target| plan.grow(&mut target));
+            if is_ours {
+                let read = ReadOptions { pure: is_pure, ..ReadOptions::default() };
+                // No reader sees chunks beyond the end, so that they may stay if they cannot be removed now.
+                let _ = Dataset::open(store, session, &read).and_then(|mut target| {
+                    let cleared = plan.grow(&mut target);
+                    target.discard();
+                    cleared
+                });
+            }
             return Err(error);
         }
     };
@@ -202,8 +212,7 @@ impl Plan {
                 }
                 (Some(original), &[axis]) => {
                     same_kind(original, variable).map_err(&disagree)?;
-                    let masks = (original.masked_value(ours.format), variable.masked_value(theirs.format));
-                    same_masks(masks).map_err(&disagree)?;
+                    same_masks((original, ours), (variable, theirs)).map_err(&disagree)?;
                     let lens = (axis, to.len, records);
                     same_dimensions(ours, theirs, original, variable, lens, options).map_err(disagree)?;
                     variables.push((variable.path.clone(), axis));
@@ -231,6 +240,19 @@ impl Plan {
             variable: self.variables.first().map(|(path, _)| path.clone()).unwrap_or_default(),
             reason: "it would have more than 2^64 records".to_owned(),
         })
+    }
+
+    /// Whether the records have a coordinate that can be compared, so that equal records of another source are the same.
+    fn has_coordinate(&self, target: &Dataset, old: u64) -> Result<bool, DataError> {
+        for (path, axis) in &self.variables {
+            let variable = target.hierarchy().variable(path)?;
+            let is_coordinate =
+                matches!(variable.dimensions.as_slice(), [only] if only.name == variable.name);
+            if is_coordinate && shared_lossy(target, path, *axis, old)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the last records of the target, which an interrupted append has brought, are those that come.
@@ -415,17 +437,24 @@ fn same_kind(original: &Variable, variable: &Variable) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether readers mask the same value on both sides.
-fn same_masks(masks: (Option<Value>, Option<Value>)) -> Result<(), String> {
+/// Whether readers mask the same value on both sides. Without the attribute on both it is a default, which is that of the
+/// other side too, since the fill values are the same.
+fn same_masks(
+    (original, ours): (&Variable, &Hierarchy),
+    (variable, theirs): (&Variable, &Hierarchy),
+) -> Result<(), String> {
+    let masks = (original.masked_value(ours.format), variable.masked_value(theirs.format));
+    let is_explicit = [original, variable].iter().any(|side| side.attribute("_FillValue").is_some());
     let shown = |value: &Option<Value>| value.as_ref().map_or("none".to_owned(), plain);
     match &masks {
         (Some(ours), Some(theirs)) if is_same_number(ours, theirs) => Ok(()),
         (None, None) => Ok(()),
-        (ours, theirs) => Err(format!(
+        (ours, theirs) if is_explicit => Err(format!(
             "its missing value (_FillValue) is {} in the source and {} in the target",
             shown(ours),
             shown(theirs)
         )),
+        _ => Ok(()),
     }
 }
 
@@ -513,9 +542,7 @@ fn same_coordinates(
         return Ok(());
     }
     same_kind(original, variable).map_err(&disagree)?;
-    let masks =
-        (original.masked_value(source.hierarchy().format), variable.masked_value(target.hierarchy().format));
-    same_masks(masks).map_err(&disagree)?;
+    same_masks((original, source.hierarchy()), (variable, target.hierarchy())).map_err(&disagree)?;
     let values = |dataset: &Dataset| {
         let mut values = vec![0; bytes as usize];
         dataset.array(&variable.path)?.read(&Slab::whole(&shape), Elements::Native, &mut values)?;

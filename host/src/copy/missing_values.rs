@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ncz_nczarr::metadata::{self, ReadOptions};
 use ncz_nczarr::{
-    Attribute, DataError, Dataset, FillText, FillValue, Format, Hierarchy, Kind, Value, Variable,
+    Attribute, DataError, Dataset, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
     is_same_number,
 };
 use ncz_store::{Depth, Prefix, StoreError};
@@ -33,30 +33,41 @@ pub(super) fn keep(
         return Ok(());
     }
     let masked = original.masked_value(was);
-    if format == Format::Zarr3 {
-        if let (Some(value), None) = (&masked, variable.attribute(FILL_VALUE)) {
+    let explicit = original.attribute(FILL_VALUE).is_some();
+    if let Some(value) = masked.as_ref().filter(|_| explicit || format == Format::Zarr3) {
+        let same = |attribute: &Attribute| is_same_number(&attribute.value, value);
+        // Version 2 has two places for it, of which the other one counts.
+        if variable.attribute(FILL_VALUE).is_none_or(|attribute| was == Format::Zarr2 && !same(attribute)) {
             variable.set_attribute(Attribute::new(FILL_VALUE, value.clone()))?;
         }
+    }
+    let has_other = explicit && masked.is_none();
+    if format == Format::Zarr3 || was == Format::Zarr2 && masked.is_some() || has_other {
         return Ok(());
     }
-    // The fill value may change unless chunks are missing, which read as it.
-    let wanted = match (&masked, variable.attribute(FILL_VALUE)) {
-        (Some(_), Some(_)) if was == Format::Zarr2 => return Ok(()),
-        (Some(value), Some(_)) => fill_of(value, variable, format),
-        // It is netCDF's default, which readers of NCZarr and of version 2 mask without the attribute.
-        (Some(_), None) => return Ok(()),
-        // The attribute is no number, as that of text.
-        (None, Some(_)) => return Ok(()),
-        (None, None) => None,
-    };
+    if !explicit && masked.is_some() && format.is_nczarr() {
+        // It is netCDF's default, which is masked without the attribute.
+        return Ok(());
+    }
+    let wanted = masked.as_ref().and_then(|value| fill_of(value, variable, format));
     let bytes = |fill: &Option<FillValue>| fill.as_ref().map(|fill| fill.bytes().to_vec());
     // Missing chunks without a fill value read as zeros.
     let is_zero = variable.fill.as_ref().is_none_or(FillValue::is_zero);
+    // Where a missing value is written as NaN, missing chunks may read as any other missing value.
+    let is_nan = variable
+        .fill
+        .as_ref()
+        .and_then(|fill| {
+            fill.value(NcType::Float, &variable.dtype).or_else(|| fill.value(NcType::Double, &variable.dtype))
+        })
+        .is_some_and(|number| is_same_number(&number, &Value::from(f32::NAN)));
     if bytes(&wanted) == bytes(&variable.fill) {
-        variable.fill = wanted;
-    } else if wanted.is_none() && is_zero {
-        variable.fill = None;
-    } else if (wanted.is_some() || format == Format::Zarr2) && every_chunk_exists(source, original)? {
+        // Version 3 spells some otherwise.
+        variable.fill = if was.is_v3() { wanted } else { variable.fill.take() };
+        return Ok(());
+    }
+    let concerns_readers = is_number && (wanted.is_some() || format == Format::Zarr2);
+    if is_nan && wanted.is_some() || concerns_readers && every_chunk_exists(source, original)? {
         variable.fill = wanted;
     } else if is_zero {
         variable.fill = None;
@@ -124,10 +135,11 @@ pub(super) fn verify(source: &Hierarchy, copy: &Hierarchy) -> Result<(), CopyErr
         // An array at the root has the name that it was opened with.
         let Ok(original) = source.variable(&variable.path) else { continue };
         let (before, after) = (original.masked_value(source.format), variable.masked_value(read.format));
+        // What the attribute does not say is a default of netCDF, or what missing chunks read as: see `keep`.
+        let is_explicit = original.attribute(FILL_VALUE).is_some();
         let is_kept = match (&before, &after) {
-            (Some(before), Some(after)) => is_same_number(before, after),
-            (Some(_), None) => false,
-            // It is what missing chunks read as, see `keep`.
+            (Some(before), Some(after)) => !is_explicit || is_same_number(before, after),
+            (Some(_), None) => !is_explicit,
             (None, _) => true,
         };
         if !is_kept {

@@ -321,6 +321,22 @@ fn touch(store: &MemoryStore, key: &str) {
 }
 
 #[test]
+fn an_append_is_known_after_another_program_changed_what_it_wrote() {
+    let (store, source) = (target(Format::Zarr3, false), source());
+    let done = appended(&source, &store);
+    assert!(!done.was_there);
+    for key in ["time/zarr.json", "t/zarr.json", "g/q/zarr.json"] {
+        touch(&store, key);
+    }
+    assert_eq!(interrupted(&*store).unwrap().unwrap().reached, Reached::All);
+    let again = appended(&source, &store);
+    assert!(again.was_there);
+    again.receipt.confirm(&*store).unwrap();
+    check(&open(store.clone(), &session(1)), NEW);
+    assert!(text(&store, "t/zarr.json").contains("theirs"));
+}
+
+#[test]
 fn what_another_program_changed_is_never_overwritten() {
     // Nothing is visible: it is given up.
     let (original, source) = (target(Format::Zarr3, true), source());

@@ -80,6 +80,13 @@ impl Dataset {
         journal::interrupted(&*self.store)
     }
 
+    /// Whether the journal in the store is still the one that this dataset wrote.
+    #[must_use]
+    pub fn holds_journal(&self) -> bool {
+        let held = self.journaling.held.as_deref();
+        held.is_some_and(|held| matches!(journal::read(&*self.store), Ok(Some(there)) if there.id == held))
+    }
+
     /// Says what will be appended, before the first of its chunks is written: the journal that keeps others from
     /// appending, and tells the next program of an interruption. [`finish_append`](Self::finish_append) ends it.
     ///

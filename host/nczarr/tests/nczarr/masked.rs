@@ -49,9 +49,16 @@ fn a_fill_value_is_masked_where_xarray_reads_it() {
     assert_eq!(value("|S4", json!("AAAAAA==")), None);
     assert_eq!(value("|b1", json!(true)), None);
     assert_eq!(masked(&[("<f4", json!(-47.68), json!({}))]), None);
-    // What the attributes say comes first.
-    let both = json!({"_ARRAY_DIMENSIONS": ["x"], "_FillValue": 5});
-    assert_eq!(masked(&[("<i4", json!(-1), both)]), Some(Value::from(5i32)));
+}
+
+#[test]
+fn of_two_values_xarray_masks_the_fill_value() {
+    let both = || json!({"_ARRAY_DIMENSIONS": ["x"], "_FillValue": 5});
+    let value = |fill| dataset(&[("<i4", fill, both())]).variable("/v0").unwrap().masked_value(Format::Zarr2);
+    assert_eq!(value(json!(-1)), Some(Value::from(-1i32)));
+    assert_eq!(value(Json::Null), Some(Value::from(5i32)));
+    // It may be there without being chosen.
+    assert_eq!(value(json!(0)), Some(Value::from(5i32)));
 }
 
 #[test]

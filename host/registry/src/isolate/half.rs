@@ -78,9 +78,11 @@ pub(crate) fn open(
     })
 }
 
-/// Opens the library at `path` in a worker and has the worker end then, to see whether it survives both.
+/// Opens the library at `path` in a worker and has the worker end then, to see whether it survives both. There is
+/// no limit on memory: this process, which opens it next, has none either.
 pub(crate) fn try_open(path: &Path, isolation: &Isolation, lock: Option<&Lock>) -> Tried {
-    match Pool::open(path, isolation, lock) {
+    let isolation = Isolation { memory: u64::MAX, ..isolation.clone() };
+    match Pool::open(path, &isolation, lock) {
         Ok(pool) => match pool.exit() {
             Ok(()) => Tried::Survived,
             Err((end, words)) => Tried::Ended(format!("{}{}", end.of_test("closing"), said(&words))),

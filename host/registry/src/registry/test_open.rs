@@ -66,7 +66,7 @@ impl<'a> TestOpen<'a> {
         Self { isolation: None, distrusted: None, folder: None, user: None, state: Mutex::default() }
     }
 
-    /// With the worker program and the limits of `isolation`.
+    /// With the worker program and the limits on time of `isolation`.
     pub(super) fn new(environment: &Environment, isolation: &'a Isolation) -> Self {
         let distrusted = match (&isolation.worker, &environment.exe_dir) {
             (None, Some(folder)) => distrusted(folder, environment.user),
@@ -106,7 +106,8 @@ impl<'a> TestOpen<'a> {
         };
         match tried {
             Tried::Ended(how) => {
-                Err(format!("{how}; the file is damaged, or its code fails then; install it again"))
+                let why = "the file is damaged, or its code fails when it is opened or closed; reinstall it";
+                Err(format!("{how}; {why}"))
             }
             Tried::Survived => {
                 let opened = open();

@@ -352,6 +352,70 @@ proptest! {
     }
 }
 
+/// A 64-bit ELF library of one segment that starts at address 0, and another (type, address, length in the file and in
+/// memory), with these entries in the dynamic section, and `tables` at 0x400. The file has to be made `len` bytes long.
+fn elf_library(segment: [u64; 4], entries: &[[u64; 2]], tables: &[u64], len: u64) -> Vec<u8> {
+    let words = |bytes: &mut Vec<u8>, list: &[u64]| list.iter().for_each(|w| bytes.extend(w.to_le_bytes()));
+    let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0".to_vec();
+    words(&mut bytes, &[0, 64, 0]);
+    bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    let dynamic = 16 * (entries.len() as u64 + 5);
+    for [kind, address, in_file, in_memory] in [[1, 0, len, len], [2, 0x200, dynamic, dynamic], segment] {
+        // With all rights, and in the file where it is in memory.
+        words(&mut bytes, &[(7 << 32) | kind, address, address, address, in_file, in_memory, 1]);
+    }
+    bytes.resize(0x200, 0);
+    // The old hash table, the strings and their length, the symbols.
+    let own: [[u64; 2]; 4] = [[4, 0x3c0], [5, 0x3f8], [10, 1], [6, 0x3d0]];
+    for entry in own.iter().chain(entries).chain(&[[0, 0]]) {
+        words(&mut bytes, entry);
+    }
+    bytes.resize(0x3c0, 0);
+    // One bucket and one symbol.
+    words(&mut bytes, &[(1 << 32) | 1]);
+    bytes.resize(0x400, 0);
+    words(&mut bytes, tables);
+    bytes
+}
+
+#[test]
+fn what_the_loader_takes_for_granted_is_refused_only_where_it_matters() {
+    const NONE: [u64; 4] = [0; 4];
+    const FAR: u64 = 1 << 40;
+    let folder = tempfile::tempdir().unwrap();
+    let verdict = |segment: [u64; 4], entries: &[[u64; 2]], tables: &[u64], len: u64| {
+        let path = write(&folder, &elf_library(segment, entries, tables, len));
+        fs::File::options().write(true).open(&path).unwrap().set_len(len).unwrap();
+        let Ok((file, len)) = open_regular(&path) else { return "not opened".to_owned() };
+        let cache = read::cache(file, len);
+        let checked = elf::check_any(read::Bounded(&cache));
+        checked.map_or_else(|error| error.to_string(), |()| "sound".to_owned())
+    };
+    let expect = |said: &str, want: &str| assert!(said.contains(want), "{said}; not {want}");
+    let segment = |segment| verdict(segment, &[], &[], 0x800);
+    expect(&segment(NONE), "sound");
+    // Thread-local variables that all start as zeros have no place in the file.
+    expect(&segment([7, FAR, 0, 8]), "sound");
+    expect(&segment([7, FAR, 8, 8]), "a table lies outside");
+    expect(&segment([0x6474_e552, FAR, 0, 0]), "sound");
+    expect(&segment([0x6474_e552, FAR, 0, 8]), "PT_GNU_RELRO is not inside one writable segment");
+    // A constructor, and relocations of no kind: few, and more than are read.
+    let relocated = |size: u64| {
+        let entries = [[25, 0x400], [27, 8], [7, 0x1000], [8, size], [9, 24]];
+        verdict(NONE, &entries, &[0x400], 0x1000 + size)
+    };
+    expect(&relocated(24), "a constructor or destructor address has no relocation");
+    expect(&relocated(24 << 20), "sound");
+    expect(&verdict(NONE, &[[9, 16]], &[], 0x800), "a table has an unexpected entry size");
+    expect(&verdict(NONE, &[[20, 8], [23, 0x400]], &[], 0x800), "DT_PLTREL is neither REL nor RELA");
+    // One needed version, of as many as can be said: what leads on counts.
+    let versions = |next: u64| {
+        verdict(NONE, &[[0x6fff_fffe, 0x400], [0x6fff_ffff, 1]], &[0xffff_0001, 16, 0, next << 32], 0x800)
+    };
+    expect(&versions(0), "sound");
+    expect(&versions(0x1000), "a table lies outside");
+}
+
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn what_the_loader_takes_for_granted_holds_for_the_libraries_of_this_system() {

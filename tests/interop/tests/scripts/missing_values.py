@@ -1,6 +1,6 @@
 """Makes datasets with missing values, and says which elements programs mask.
 
-missing_values.py make KIND FOLDER   KIND is xarray2, xarray3, zarr2, gdal or netcdf
+missing_values.py make KIND FOLDER   KIND is xarray2, xarray3, sharded3, zarr2, gdal or netcdf
 missing_values.py masks FOLDER       prints, for each program that opens it, the masked elements of each variable
 """
 
@@ -46,7 +46,7 @@ def url(folder):
     return f"file://{pathlib.Path(folder).resolve()}#mode=nczarr,file"
 
 
-def make_xarray(folder, version):
+def make_xarray(folder, version, **encoding):
     variables = {}
     for name, (dtype, fill) in FILLS.items():
         # netCDF has no half, so copies to NCZarr leave it out
@@ -55,7 +55,10 @@ def make_xarray(folder, version):
     variables["plain"] = xarray.Variable(DIMENSIONS, np.arange(24).reshape(SHAPE) - 3)
     coordinates = {"y": np.arange(SHAPE[0]), "x": np.linspace(0.0, 1.0, SHAPE[1])}
     raw = xarray.Dataset(variables, coordinates)
-    xarray.decode_cf(raw).to_zarr(folder, zarr_format=version, consolidated=False)
+    dataset = xarray.decode_cf(raw)
+    for name in variables:
+        dataset[name].encoding.update(encoding)
+    dataset.to_zarr(folder, zarr_format=version, consolidated=False)
 
 
 def make_zarr(folder):
@@ -94,6 +97,11 @@ def make_netcdf(folder):
             variable[:] = values(dtype, fill)
             if name == "packed":
                 variable.setncatts(PACKED)
+        # without the attribute netCDF's default is masked, also where nothing is filled
+        for name, dtype, filled in (("double_default", "f8", None), ("int_default", "i4", None), ("no_fill", "i2", False)):
+            variable = root.createVariable(name, dtype, DIMENSIONS, fill_value=filled, chunksizes=(2, 3))
+            variable.set_auto_maskandscale(False)
+            variable[:] = values(dtype, netCDF4.default_fillvals[dtype])
         # never written at some places, which read as netCDF's default
         for name, dtype in (("partly_float", "f4"), ("partly_int", "i4"), ("partly_byte", "i1")):
             variable = root.createVariable(name, dtype, DIMENSIONS, chunksizes=(2, 3))
@@ -129,6 +137,8 @@ else:
     match kind:
         case "xarray2" | "xarray3":
             make_xarray(folder, int(kind[-1]))
+        case "sharded3":
+            make_xarray(folder, 3, chunks=(2, 3), shards=(4, 6))
         case "zarr2":
             make_zarr(folder)
         case "gdal":

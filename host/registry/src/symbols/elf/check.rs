@@ -1,21 +1,24 @@
 //! What the system's loader takes for granted of an ELF file. It checks little: a table that lies outside of the image, or
 //! a relocation that does, makes it read or write where nothing is, which ends the process.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use object::Endianness;
 use object::elf::{self, DynamicTag};
 use object::read::ReadRef;
 use object::read::elf::{FileHeader, ProgramHeader, Rela, Sym};
-use object::{Endianness, U16};
 
 use super::{Image, Unsuitable, names};
 
-/// The most steps along the chains of a hash table, and entries of a table of versions.
+/// The most steps along the chains of a hash table, and along the tables of versions.
 const MOST_STEPS: u64 = 1 << 24;
+/// The most constructors or destructors that are looked at.
+const MOST_CALLED: u64 = 1 << 20;
 /// The largest page of Linux.
 const PAGE_MAX: u64 = 1 << 16;
-/// `vn_version`, `vn_cnt`, `vn_file`, `vn_aux`, `vn_next`, and the same places of `Verdef`.
-const VERSION_RECORD: u64 = 16;
+/// The shortest record of the tables of versions, a `Verdaux`.
+const VERSION_LEAST: u64 = 8;
 /// The least bytes that a relocation writes, as far as it is known here: an address.
 const WRITTEN_64: u64 = 8;
 const WRITTEN_32: u64 = 4;
@@ -158,8 +161,8 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                     // It may go to the end of the last page.
                     let end_of =
                         |load: &Load| load.memory.end.checked_next_multiple_of(PAGE_MAX).unwrap_or(u64::MAX);
-                    if !self.has(part.start, part.in_memory, elf::PF_W, end_of) {
-                        return damaged("what is to become read only is not in one writable segment");
+                    if part.in_memory > 0 && !self.has(part.start, part.in_memory, elf::PF_W, end_of) {
+                        return damaged("PT_GNU_RELRO is not inside one writable segment");
                     }
                 }
                 elf::PT_NOTE | elf::PT_GNU_PROPERTY | elf::PT_GNU_EH_FRAME | elf::PT_PHDR => in_file()?,
@@ -221,6 +224,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         let Some(count) = count else { return Ok(None) };
         let start = image.value(elf::DT_SYMTAB).unwrap_or(0);
         self.read(start, count.saturating_mul(size))?;
+        // Of a table that is too long to be read at once there are none here: it is left to the loader.
         for symbol in image.symbols_of(0..count) {
             if u64::from(symbol.st_name(image.endian)) >= image.strings_len {
                 return damaged("the name of a symbol lies beyond the end of the string table");
@@ -296,33 +300,39 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         Ok(count)
     }
 
-    /// The tables of versions, which lead from record to record.
+    /// The tables of versions, which lead from record to record. The loader goes by that, and not by their counts.
     fn versions(&self, symbols: Option<u64>) -> Checked {
         let image = self.image;
         if let (Some(table), Some(symbols)) = (image.value(elf::DT_VERSYM), symbols) {
             self.read(table, symbols.saturating_mul(2))?;
         }
-        // The places of the count of the parts and of the first one in a record, of the name in a part.
+        // The lengths of a record and of its parts; where a record has its first part and the next record, where a part
+        // has its name and the next part, and where a record has the name of a file.
         let kinds = [
-            (elf::DT_VERNEED, elf::DT_VERNEEDNUM, [2, 8, 12], 16, [8, 12], Some(4)),
-            (elf::DT_VERDEF, elf::DT_VERDEFNUM, [6, 12, 16], 8, [0, 4], None),
+            (elf::DT_VERNEED, [16, 16], [8, 12], [8, 12], Some(4)),
+            (elf::DT_VERDEF, [20, 8], [12, 16], [0, 4], None),
         ];
-        for (table, count, [parts_at, first_at, next_at], part_len, [name_at, next_part_at], file_at) in kinds
-        {
+        // In sound tables nothing overlaps.
+        let mut steps = (image.data.len().unwrap_or(0) / VERSION_LEAST).min(MOST_STEPS);
+        for (table, [record_len, part_len], [first_at, next_at], [name_at, next_part_at], file_at) in kinds {
             let Some(mut record) = image.value(table) else { continue };
-            for number in 0..image.value(count).unwrap_or(0) {
-                if number == MOST_STEPS {
-                    return damaged("the table of versions has no end");
-                }
-                self.read(record, VERSION_RECORD + next_at % 8)?;
+            loop {
+                self.read(record, record_len)?;
                 if let Some(at) = file_at {
                     self.name(record + at)?;
                 }
                 let mut part = record.saturating_add(self.word(record + first_at)?.into());
-                for _ in 0..self.half(record + parts_at)? {
+                loop {
+                    if steps == 0 {
+                        return damaged("the table of versions has no end");
+                    }
+                    steps -= 1;
                     self.read(part, part_len)?;
                     self.name(part + name_at)?;
-                    part = part.saturating_add(self.word(part + next_part_at)?.into());
+                    match self.word(part + next_part_at)? {
+                        0 => break,
+                        next => part = part.saturating_add(next.into()),
+                    }
                 }
                 match self.word(record + next_at)? {
                     0 => break,
@@ -342,7 +352,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             }
         }
         let word = if Elf::is_type_64_sized() { WRITTEN_64 } else { WRITTEN_32 };
-        let mut called = Vec::new();
+        let mut called = HashSet::new();
         for (tag, len) in
             [(elf::DT_INIT_ARRAY, elf::DT_INIT_ARRAYSZ), (elf::DT_FINI_ARRAY, elf::DT_FINI_ARRAYSZ)]
         {
@@ -351,7 +361,9 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             if !start.is_multiple_of(word) || !len.is_multiple_of(word) {
                 return damaged("a table of functions is not aligned");
             }
-            called.extend((start..start + len).step_by(word as usize));
+            if len / word <= MOST_CALLED {
+                called.extend((start..start + len).step_by(word as usize));
+            }
         }
         self.entry_size(elf::DT_RELRENT, word)?;
         if let Some(start) = image.value(elf::DT_RELR) {
@@ -369,7 +381,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             Some(kind) if kind == elf::DT_RELA.0 as u64 => rela,
             Some(kind) if kind == elf::DT_REL.0 as u64 => rel,
             None if image.value(elf::DT_JMPREL).is_none() => rela,
-            _ => return damaged("the relocations of functions are of no kind"),
+            _ => return damaged("DT_PLTREL is neither REL nor RELA"),
         };
         for (tag, len, entry, relative) in [
             (elf::DT_RELA, elf::DT_RELASZ, rela, elf::DT_RELACOUNT),
@@ -385,20 +397,23 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             let count = (len / entry) as usize;
             // A table that is too long to be read at once is left to the loader.
             if entry == rela {
-                let entries = image.slice_at::<Elf::Rela>(at, count).unwrap_or_default();
+                let Some(entries) = image.slice_at::<Elf::Rela>(at, count) else {
+                    called.clear();
+                    continue;
+                };
                 self.relocate(entries.iter().cloned(), relative, &relocations, &mut called)?;
             } else {
-                let entries = image.slice_at::<Elf::Rel>(at, count).unwrap_or_default();
+                called.clear();
+                let Some(entries) = image.slice_at::<Elf::Rel>(at, count) else { continue };
                 // Without an addend of their own: it stands where they write.
                 let entries = entries.iter().map(|entry| Elf::Rela::from(*entry));
-                called.clear();
                 self.relocate(entries, relative, &relocations, &mut called)?;
             }
         }
         if called.is_empty() || self.kinds.is_none() {
             return Ok(());
         }
-        damaged("a table of functions names addresses that are not of this library")
+        damaged("a constructor or destructor address has no relocation")
     }
 
     /// Relocations: where they write, and which symbols they name. `called` are the places of addresses that are called;
@@ -408,7 +423,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         entries: impl ExactSizeIterator<Item = Elf::Rela>,
         relative: DynamicTag,
         all: &Relocations,
-        called: &mut Vec<u64>,
+        called: &mut HashSet<u64>,
     ) -> Checked {
         let endian = self.image.endian;
         let first_are_relative = self.image.value(relative).filter(|_| relative != elf::DT_NULL).unwrap_or(0);
@@ -429,11 +444,8 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                 if kind == kinds.indirect && !self.is_code(target) {
                     return damaged("a function that is called lies where no code is");
                 }
-                if called.contains(&place) {
-                    if kind == kinds.relative && !self.is_code(target) {
-                        return damaged("a function that is called lies where no code is");
-                    }
-                    called.retain(|other| *other != place);
+                if called.remove(&place) && kind == kinds.relative && !self.is_code(target) {
+                    return damaged("a function that is called lies where no code is");
                 }
             }
             if all.symbols.is_some_and(|symbols| u64::from(symbol) >= symbols) {
@@ -450,7 +462,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
     /// Refuses a table whose entries have another size than the loader knows.
     fn entry_size(&self, tag: DynamicTag, size: u64) -> Checked {
         match self.image.value(tag) {
-            Some(stated) if stated != size => damaged("the entries of a table have a size of their own"),
+            Some(stated) if stated != size => damaged("a table has an unexpected entry size"),
             _ => Ok(()),
         }
     }
@@ -462,8 +474,11 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         loads.any(|load| load.memory.start <= start && end <= end_of(load))
     }
 
-    /// Refuses what the loader would read where nothing is, or only zeros.
+    /// Refuses what the loader would read where nothing is, or only zeros. An empty table may be anywhere.
     fn read(&self, start: u64, len: u64) -> Checked {
+        if len == 0 {
+            return Ok(());
+        }
         match self.has(start, len, elf::PF_R, |load| load.end_in_file) {
             true => Ok(()),
             false => damaged("a table lies outside of the segments that are loaded"),
@@ -483,15 +498,6 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         self.read(address, 4)?;
         let word = self.image.offset_of(address).and_then(|at| self.image.u32_at(at));
         word.ok_or(Unsuitable::Damaged("a table lies outside of the file"))
-    }
-
-    /// The 16 bits at an address.
-    fn half(&self, address: u64) -> Checked<u16> {
-        self.read(address, 2)?;
-        let half =
-            self.image.offset_of(address).and_then(|at| self.image.data.read_at::<U16<Endianness>>(at).ok());
-        half.map(|half| half.get(self.image.endian))
-            .ok_or(Unsuitable::Damaged("a table lies outside of the file"))
     }
 
     /// Refuses an offset at an address that is not one of the string table.
