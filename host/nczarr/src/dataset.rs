@@ -5,6 +5,7 @@ mod documents;
 mod grow;
 mod journaling;
 mod missing;
+mod pending;
 mod room;
 mod source;
 
@@ -18,9 +19,9 @@ use ncz_registry::spec::{ChainSpec, StageSpec};
 use ncz_store::{Store, StoreError};
 use serde_json::Value as Json;
 
-use self::documents::Pending;
 use self::journaling::Journaling;
 pub use self::journaling::Receipt;
+use self::pending::Pending;
 use self::source::StoreDocuments;
 pub(crate) use self::source::whole_document;
 use crate::array::{Array, LossyTerms, codec_env};

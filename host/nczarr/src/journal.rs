@@ -168,9 +168,9 @@ pub fn interrupted(store: &dyn Store) -> Result<Option<Interrupted>, DataError> 
     Ok(Some(journal.interrupted(&states)))
 }
 
-/// Finishes interrupted growth, or gives it up where nothing of it is visible, and removes its journal, whoever's it
-/// is: the caller knows that nobody is writing to the dataset. What can be neither finished nor given up stays as it
-/// is, document by document.
+/// Finishes interrupted growth, or gives it up if nothing of it is visible, and removes its journal, also that of another
+/// machine: the caller knows that no program is writing to the dataset. What can be neither finished nor given up stays
+/// as it is, document by document.
 ///
 /// # Errors
 /// The store fails.
@@ -213,7 +213,7 @@ pub fn redo_documents(store: &dyn Store) -> Result<Option<(Interrupted, Document
     Ok(Some((interrupted, replaced)))
 }
 
-/// Finishes interrupted growth, or gives it up, if nobody can be at work on it. The journal of a finished append stays.
+/// Finishes interrupted growth, or gives it up, if its process cannot be running. The journal of a finished append stays.
 pub(crate) fn recover(store: &dyn Store) -> Result<Recovery, DataError> {
     let journal = match read(store) {
         Ok(None) => return Ok(Recovery::Unneeded),
@@ -394,7 +394,7 @@ impl Journal {
         self.append.as_ref() == Some(append)
     }
 
-    /// Whether data are being written, by one of whom nobody knows whether they are at work.
+    /// Whether data are being written by a process of which it is not known whether it runs.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.documents.is_none() && self.writer.is_running().is_none()
     }

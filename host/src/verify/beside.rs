@@ -26,7 +26,7 @@ pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
 fn left(leftover: &Leftover) -> Finding {
     let path = &leftover.path;
     let reason = match leftover.is_removed {
-        true => format!("{path} was left by a writer that ended early; a later writer removes it"),
+        true => format!("{path} was left by an interrupted writer; a later writer removes it"),
         false => format!(
             "{path} is the dataset that was replaced by this one or was to be; remove it when you no longer need it"
         ),

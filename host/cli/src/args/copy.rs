@@ -94,8 +94,8 @@ pub(crate) struct Copy {
     /// Leave out the variables that cannot be read, say which, and end with code 1
     #[arg(long, help_heading = "Parts")]
     pub(crate) skip_unreadable: bool,
-    /// Write the records of SOURCE along this unlimited dimension behind those of TARGET, which must exist. If it is
-    /// interrupted, the same command again appends what is missing, and nothing twice
+    /// Append the records of SOURCE along this unlimited dimension to those of TARGET, which must exist. After an
+    /// interruption run the same command again: it appends what is missing, and nothing twice
     #[arg(long, value_name = "DIM", conflicts_with_all = [
         "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "fixed", "format", "consolidated",
         "values", "groups",

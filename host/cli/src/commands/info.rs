@@ -84,7 +84,7 @@ impl<'a> Survey<'a> {
         }
         let left: Vec<String> = dataset.store().leftovers().into_iter().map(|left| left.path).collect();
         if !left.is_empty() {
-            notes.push(format!("left by a writer that ended early: {}", left.join(", ")));
+            notes.push(format!("left by an interrupted writer: {}", left.join(", ")));
         }
         let sizes = match sizes {
             true => Some(

@@ -1,6 +1,6 @@
 //! Metadata on their way to the store: what changed, in an order in which a crash leaves a dataset.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use super::Dataset;
 use super::journaling;
+use super::pending::Pending;
 use super::source::{together, whole_document};
 use crate::data_error::DataError;
 use crate::error::NczarrError;
@@ -17,7 +18,7 @@ use crate::journal::{self, Redo};
 use crate::json;
 use crate::limits;
 use crate::metadata;
-use crate::model::{Consolidated, DimensionRef, GroupDocuments, VariableDocuments};
+use crate::model::{Consolidated, GroupDocuments, VariableDocuments};
 
 /// A key and its content.
 type Document = (String, Vec<u8>);
@@ -32,33 +33,6 @@ const CONSOLIDATED: &str = ".zmetadata";
 
 /// The member of version 3's root with them.
 const CONSOLIDATED_V3: &str = "consolidated_metadata";
-
-/// What memory has and the store has not, and what is known of the store.
-#[derive(Debug, Default)]
-pub(super) struct Pending {
-    /// Paths of the variables and groups whose documents may have to be written.
-    variables: BTreeSet<String>,
-    groups: BTreeSet<String>,
-    /// Those of them that the store has not; their documents are of another dataset, if any.
-    new: HashSet<String>,
-    /// Documents as they were before the change, by key: what is the same afterwards is not written.
-    before: HashMap<String, Vec<u8>>,
-    /// Documents that were written, or may have been, since the last time that all of them were.
-    ours: HashMap<String, Vec<u8>>,
-    /// Dimensions whose new length other arrays must get too.
-    pub(super) grown: BTreeSet<DimensionRef>,
-    /// Dimensions that were looked at for arrays left behind.
-    pub(super) seen: BTreeSet<DimensionRef>,
-    /// Data were written.
-    pub(super) wrote: bool,
-    /// Variables are longer than the store says.
-    pub(super) longer: bool,
-    /// Axes of variables whose last chunks hold nothing but fill beyond the end.
-    pub(super) clean: HashSet<(String, usize)>,
-    /// A dataset that is being made has no documents at its root yet.
-    unfinished: bool,
-    consolidate_new: bool,
-}
 
 /// The documents of one variable or group that are to be replaced, in this order.
 struct Plan {
@@ -116,22 +90,6 @@ impl Commit {
             all.push(replaced);
         }
         all
-    }
-}
-
-impl Pending {
-    /// From now on the documents of the root are written too.
-    fn complete(&mut self) {
-        self.unfinished = false;
-    }
-
-    fn is_empty(&self) -> bool {
-        self.variables.is_empty() && self.groups.is_empty()
-    }
-
-    /// Whether anything would be lost now.
-    pub(super) fn is_unsaved(&self) -> bool {
-        self.unfinished || !self.is_empty()
     }
 }
 
