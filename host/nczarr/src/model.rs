@@ -105,6 +105,8 @@ pub enum Consolidated {
     Current,
     /// They differ from the documents, which were used.
     Stale,
+    /// The store failed while they were read, so that it is not known whether they agree. The documents were used.
+    Unread,
     /// They are all that was read.
     Only,
 }

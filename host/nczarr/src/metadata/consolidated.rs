@@ -135,6 +135,11 @@ pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
     let consolidated = match loader.object(KEY) {
         Ok(None) => return Consolidated::Absent,
         Ok(Some(object)) => documents(&object),
+        // Services that may not be listed also deny what does not exist.
+        Err(LoadError::Store(error)) if !matches!(error, NczarrError::Denied { .. }) => {
+            loader.warn(KEY, cannot_be_used(&Compared::V2, &error));
+            return Consolidated::Unread;
+        }
         Err(error) => Err(error.of_dataset(KEY)),
     };
     differences(loader, consolidated, &Compared::V2)

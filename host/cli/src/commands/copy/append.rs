@@ -91,7 +91,7 @@ pub(super) fn run(
     if !was_there || options.json {
         let summary =
             Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &notes);
-        print(&summary, options, out, style)?;
+        print(&summary, options, out, style).map_err(|error| error.not_printed(&target.location))?;
     }
     let exit = findings(&appended, talk);
     // Only who was told that the records are there runs the command again to have them twice.
