@@ -71,7 +71,7 @@ pub(crate) fn consolidated_words(state: Consolidated) -> &'static str {
         Consolidated::Stale => {
             "stale: other readers may miss data; a copy gets none, or fresh ones with --consolidated"
         }
-        Consolidated::Unread => "could not be read: try again before you change the dataset",
+        Consolidated::Unread => "could not be read: whether they are up to date is not known",
         Consolidated::Only => "read alone",
     }
 }

@@ -578,7 +578,8 @@ impl Dataset {
             let (_, bytes) = metadata::consolidated_document(&self.hierarchy)?;
             return Ok(Last::Consolidated { stored: None, bytes: Some(bytes) });
         }
-        let is_current = self.hierarchy.consolidated == Consolidated::Current;
+        // What could not be read before is read below, or the change fails and may be tried again.
+        let is_current = matches!(self.hierarchy.consolidated, Consolidated::Current | Consolidated::Unread);
         if written.is_empty() && is_current {
             return Ok(Last::Nothing);
         }

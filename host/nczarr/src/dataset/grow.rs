@@ -225,8 +225,6 @@ impl Dataset {
             "the store is open for reading only"
         } else if self.hierarchy.consolidated == Consolidated::Only {
             "its consolidated metadata alone were read; open it by its documents"
-        } else if self.hierarchy.consolidated == Consolidated::Unread {
-            "its consolidated metadata could not be read, and would be out of date after a change; try again"
         } else {
             return Ok(());
         };
