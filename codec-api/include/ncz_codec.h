@@ -1,5 +1,5 @@
 /*
- * The native codec interface of ncz, version 1.0.
+ * The native codec interface of ncz, version 1.1.
  *
  * A shared library offers codecs to ncz by exporting one function,
  *
@@ -11,7 +11,7 @@
  * without an HDF5 filter must not export those names at all.
  *
  * Rules
- * - No function pointer of the table is null. Tables grow at their end only: `size` is `sizeof(ncz_plugin)` as the
+ * - No function pointer of the table is null, except `version`. Tables grow at their end only: `size` is `sizeof(ncz_plugin)` as the
  *   plugin was compiled. Hosts refuse a table whose major version is not theirs.
  * - Handles (`ncz_config`, `ncz_coder`, `ncz_scratch`) belong to the plugin. The host frees each exactly once, and a
  *   scratch before the coder that made it. Configurations and coders may be used from any thread, by several at a
@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define NCZ_API_VERSION ((uint32_t)0x00010000) /* major 1, minor 0 */
+#define NCZ_API_VERSION ((uint32_t)0x00010001) /* major 1, minor 1 */
 
 #if defined(_WIN32)
 #define NCZ_EXPORT __declspec(dllexport)
@@ -100,7 +100,7 @@ typedef struct ncz_plugin {
      * `has_working_params`: `bind` gives other parameter words than those that users give. */
     int32_t (*describe)(uint32_t codec, const ncz_sink *out, ncz_error *error);
 
-    /* Makes a configuration of a JSON object without the codec's name. Remarks that are no errors go to `notes`, one
+    /* Makes a configuration of a JSON object without the codec's name. Remarks that are not errors go to `notes`, one
      * line each, ended by a line feed. */
     int32_t (*config_from_json)(uint32_t codec, uint32_t dialect, const char *json, size_t json_len,
                                 const ncz_sink *notes, ncz_config **config, ncz_error *error);
@@ -138,15 +138,19 @@ typedef struct ncz_plugin {
 
     /* The most bytes that `encode` makes of `len` bytes, or NCZ_NO_LENGTH if that overflows. */
     size_t (*max_encoded_len)(const ncz_coder *coder, size_t len);
-    /* Encodes; `output_capacity` is at least `max_encoded_len(input_len)`. Data that do not shrink are no error. */
+    /* Encodes; `output_capacity` is at least `max_encoded_len(input_len)`. Data that do not shrink are not an error. */
     int32_t (*encode)(const ncz_coder *coder, ncz_scratch *scratch, const uint8_t *input, size_t input_len,
                       uint8_t *output, size_t output_capacity, size_t *written, ncz_error *error);
-    /* Decodes the whole input; a truncated stream, bytes behind its end and a result that does not fit are errors. */
+    /* Decodes the whole input; a truncated stream, bytes after its end and a result that does not fit are errors. */
     int32_t (*decode)(const ncz_coder *coder, ncz_scratch *scratch, const uint8_t *input, size_t input_len,
                       uint8_t *output, size_t output_capacity, size_t *written, ncz_error *error);
     /* The decoded length that the stream itself states, or NCZ_NO_LENGTH. */
     int32_t (*decoded_len)(const ncz_coder *coder, const uint8_t *input, size_t input_len, size_t *len,
                            ncz_error *error);
+
+    /* Since 1.1. The version of the plugin: a semantic version such as "1.2.0" that lives as long as the library. Of two
+     * equal codecs in one folder ncz uses the newer. A null pointer, as function or as result: none is stated. */
+    const char *(*version)(void);
 } ncz_plugin;
 
 NCZ_EXPORT const ncz_plugin *ncz_codec_plugin(void);

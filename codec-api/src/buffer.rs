@@ -102,7 +102,7 @@ impl CBuffer {
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.capacity) }
     }
 
-    /// Gives the memory behind `len` back; the block keeps at least `len` bytes.
+    /// Gives the memory after `len` back; the block keeps at least `len` bytes.
     pub fn shrink_to(&mut self, len: usize) {
         let len = len.max(1);
         if len >= self.capacity {

@@ -1,9 +1,15 @@
-//! Reading the JSON configuration of a codec, key by key.
+//! Reading the configuration of a codec, key by key and word by word.
+
+mod value;
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 use crate::codec::Dialect;
 use crate::error::{CodecError, Result};
+
+pub use self::value::{ConfigEnum, ConfigValue, Limits};
 
 /// What a note on an unknown key begins and ends with.
 const UNKNOWN_KEY: (&str, &str) = ("unknown key \"", "\" is ignored");
@@ -61,7 +67,7 @@ impl<'a> ConfigReader<'a> {
             _ => None,
         };
         let number =
-            number.ok_or_else(|| CodecError::config(key, format!("an integer is wanted, not {value}")))?;
+            number.ok_or_else(|| CodecError::config(key, format!("expected an integer, got {value}")))?;
         if range.contains(&number) {
             return Ok(number);
         }
@@ -76,7 +82,7 @@ impl<'a> ConfigReader<'a> {
         match self.raw(key) {
             None => Ok(default),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(other) => Err(CodecError::config(key, format!("true or false is wanted, not {other}"))),
+            Some(other) => Err(CodecError::config(key, format!("expected true or false, got {other}"))),
         }
     }
 
@@ -88,7 +94,7 @@ impl<'a> ConfigReader<'a> {
         match self.raw(key) {
             None => Ok(default),
             Some(Value::String(text)) => Ok(text),
-            Some(other) => Err(CodecError::config(key, format!("a string is wanted, not {other}"))),
+            Some(other) => Err(CodecError::config(key, format!("expected a string, got {other}"))),
         }
     }
 
@@ -114,7 +120,27 @@ impl<'a> ConfigReader<'a> {
     }
 }
 
-/// The integer that a JSON number stands for: `4`, `-5`, also `4.0`.
+/// What a configuration was read from, for the messages of checks on all of its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// JSON.
+    Json,
+    /// Parameter words; the keys of the fields that they are, in order.
+    Params(&'static [&'static str]),
+}
+
+impl Source {
+    /// The name of the field with this key in messages: the key, or the word.
+    pub fn key(self, key: &'static str) -> Cow<'static, str> {
+        let word = match self {
+            Self::Json => None,
+            Self::Params(keys) => keys.iter().position(|known| *known == key),
+        };
+        word.map_or(Cow::Borrowed(key), |at| Cow::Owned(format!("cd_values[{at}]")))
+    }
+}
+
+/// The integer that a JSON number means: `4`, `-5`, also `4.0`.
 fn integer_of(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;

@@ -1,4 +1,4 @@
-//! Codecs behind object-safe traits, so that a host holds built-in, native and foreign ones alike.
+//! Codecs after object-safe traits, so that a host holds built-in, native and foreign ones alike.
 
 use std::any::Any;
 use std::fmt;
@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::codec::{Bound, Codec, CodecInfo, Coder, Dialect};
+use crate::codec::{Bound, Codec, CodecConfig, Coder, Dialect};
 use crate::error::{CodecError, Result};
+use crate::info::CodecInfo;
 use crate::repr::{Env, Repr};
 
 /// A kind of codec: makes configurations. [`Codec`] with its type erased.
@@ -16,7 +17,7 @@ pub trait CodecType: fmt::Debug + Send + Sync {
     /// What the codec is called.
     fn info(&self) -> &CodecInfo;
 
-    /// See [`Codec::from_json`].
+    /// See [`CodecConfig::from_json`].
     ///
     /// # Errors
     /// As there.
@@ -25,13 +26,13 @@ pub trait CodecType: fmt::Debug + Send + Sync {
         dialect: Dialect,
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>>;
+    ) -> Result<Arc<dyn AnyConfig>>;
 
-    /// See [`Codec::from_params`].
+    /// See [`CodecConfig::from_params`].
     ///
     /// # Errors
     /// As there.
-    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>>;
+    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn AnyConfig>>;
 
     /// See [`Codec::coder`].
     ///
@@ -41,14 +42,14 @@ pub trait CodecType: fmt::Debug + Send + Sync {
 }
 
 /// A configuration of a codec with its type erased.
-pub trait CodecConfig: fmt::Debug + Send + Sync {
-    /// See [`Codec::to_json`].
+pub trait AnyConfig: fmt::Debug + Send + Sync {
+    /// See [`CodecConfig::to_json`].
     ///
     /// # Errors
     /// As there.
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>>;
 
-    /// See [`Codec::to_params`].
+    /// See [`CodecConfig::to_params`].
     ///
     /// # Errors
     /// As there.
@@ -65,7 +66,7 @@ pub trait CodecConfig: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct BoundStage {
     /// What metadata get.
-    pub stored: Arc<dyn CodecConfig>,
+    pub stored: Arc<dyn AnyConfig>,
     /// What an HDF5 filter function gets.
     pub working: Vec<u32>,
     /// What leaves the stage when encoding.
@@ -159,11 +160,11 @@ impl<C: Codec> CodecType for Erased<C> {
         dialect: Dialect,
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>> {
+    ) -> Result<Arc<dyn AnyConfig>> {
         Ok(Arc::new(C::from_json(dialect, config, notes)?))
     }
 
-    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>> {
+    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn AnyConfig>> {
         Ok(Arc::new(C::from_params(params)?))
     }
 
@@ -172,13 +173,13 @@ impl<C: Codec> CodecType for Erased<C> {
     }
 }
 
-impl<C: Codec> CodecConfig for C {
+impl<C: Codec> AnyConfig for C {
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
-        Codec::to_json(self, dialect)
+        CodecConfig::to_json(self, dialect)
     }
 
     fn to_params(&self) -> Result<Vec<u32>> {
-        Codec::to_params(self)
+        CodecConfig::to_params(self)
     }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage> {

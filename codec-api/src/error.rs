@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Checksum,
     /// The stream is damaged in another way.
     Corrupt,
-    /// The output does not fit the buffer; `need` is the length that would, if the stream tells it.
+    /// The output does not fit the buffer; `need` is the length that would, if the stream says it.
     OutputFull {
         /// Bytes needed, when known.
         need: Option<u64>,
@@ -48,7 +48,8 @@ pub enum ErrorKind {
     },
     /// The codec cannot do this with this input or in this container.
     Unsupported,
-    /// The codec takes chunks of this type, but not these values: it would give back others than its configuration promises.
+    /// The codec takes chunks of this type, but not these values: it would give back others than its configuration
+    /// promises.
     Values,
     /// A plugin reported failure with this code.
     Plugin {

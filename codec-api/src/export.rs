@@ -1,4 +1,4 @@
-//! The faces that a codec shows to C: the generic functions behind [`export!`](crate::export!).
+//! The faces that a codec shows to C: the generic functions after [`export!`](crate::export!).
 //!
 //! Every call passes one guard: a panic becomes an error, an error becomes what the caller takes as
 //! failure (0 from a filter, a negative number from `set_local`, a netcdf error number from a codec
@@ -12,13 +12,13 @@ pub mod nczarr_face;
 pub mod root_module;
 
 mod caller;
+mod fmt;
 mod guard;
 mod hdf5_library;
 mod log;
 mod macros;
 mod names;
 mod netcdf_library;
-mod show;
 
 #[doc(hidden)]
 pub use abi_stable::library::LibHeader;

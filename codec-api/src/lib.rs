@@ -16,15 +16,18 @@ pub mod wire;
 mod codec;
 mod erased;
 mod error;
+mod info;
 mod register;
 
-pub use codec::{Bound, Codec, CodecInfo, Coder, Dialect};
+pub use codec::{Bound, Codec, CodecConfig, Coder, Dialect, copy_bytes};
 pub use config::ConfigReader;
-pub use erased::{AnyCoder, BoundStage, CodecConfig, CodecType, Erased, Scratch};
+pub use erased::{AnyCoder, AnyConfig, BoundStage, CodecType, Erased, Scratch};
 pub use error::{CodecError, ErrorKind, Result};
+pub use info::{CodecInfo, Names};
+pub use ncz_codec_derive::{CodecConfig, ConfigEnum};
 pub use number::{Number, Scalar};
 pub use register::{Builtin, builtins};
 pub use repr::{ByteOrder, Container, Dtype, Env, Kind, Repr, Size};
 
 #[doc(hidden)]
-pub use inventory;
+pub use {inventory, serde_json};

@@ -1,18 +1,19 @@
 //! Numbers in chunks, for codecs that compute with them: types as numpy names them, either byte order, and casts as
 //! numpy does them.
 //!
-//! Codecs work through a chunk in pieces of [`PIECE`] elements, as `i64` or `f64`: every integer type fits the one (`u64`
+//! Codecs work through a chunk in pieces of [`PIECE`] elements, as `i64` or `f64`: every integer type fits the one
+//! (`u64`
 //! by its bits), every floating-point type the other. Arithmetic in `f64` and then [`Number::rounded`] gives the bits
 //! that the narrower type gives by itself, for `+`, `-`, `*` and `/`.
 
 mod half;
-mod lanes;
 mod name;
 mod scalar;
+mod simd;
 mod v3;
 
-pub use lanes::PIECE_BYTES;
 pub use scalar::Scalar;
+pub use simd::PIECE_BYTES;
 pub use v3::check_types;
 
 use crate::error::{CodecError, Result};
@@ -37,7 +38,7 @@ impl Number {
         match (dtype.kind, dtype.size) {
             (Kind::Int | Kind::UInt, 1 | 2 | 4 | 8) | (Kind::Float, 2 | 4 | 8) => Ok(Self(dtype)),
             _ => Err(CodecError::unsupported(format!(
-                "elements of {} bytes that are no integers and no floating-point numbers of at most 8 bytes",
+                "elements of {} bytes that are not integers and no floating-point numbers of at most 8 bytes",
                 dtype.size
             ))),
         }
@@ -90,7 +91,8 @@ impl Number {
         Self(Dtype::little(kind, size))
     }
 
-    /// Whether each number of `other`, which must be integers, is one of this type. (Floating-point numbers are none, for a
+    /// Whether each number of `other`, which must be integers, is one of this type. (Floating-point numbers are none,
+    /// for a
     /// NaN may lose bits on the way to another type.)
     pub fn holds_integers_of(self, other: Self) -> bool {
         let bits = 8 * other.size();
@@ -171,8 +173,9 @@ impl Number {
         self.floats_as_integers(&[value], &mut bits).is_none().then_some(bits[0])
     }
 
-    /// Each of `values` as [`float_as_integer`](Self::float_as_integer) gives it; the place of the first for which there
-    /// is no integer, with which the others are of no use.
+    /// Each of `values` as [`float_as_integer`](Self::float_as_integer) gives it; the place of the first for which
+    /// there
+    /// is not an integer, with which the others are of no use.
     pub fn floats_as_integers(self, values: &[f64], integers: &mut [i64]) -> Option<usize> {
         let bits = 8 * self.0.size as i32 - i32::from(!self.is_unsigned());
         let end = 2_f64.powi(bits);
@@ -293,7 +296,7 @@ impl Number {
     /// What `input`, taken as numbers of this type, becomes when each turns into one of type `to`.
     ///
     /// # Errors
-    /// The input is known not to be whole numbers, or the output would not fit in memory.
+    /// The input is known not to be integers, or the output would not fit in memory.
     pub fn replaced(self, input: &Repr, to: Self) -> Result<Repr> {
         let longer = |len: usize| {
             len.checked_mul(to.size()).filter(|&len| len <= isize::MAX as usize).ok_or_else(|| {
@@ -323,14 +326,14 @@ impl Number {
         if len.is_multiple_of(self.size()) {
             return Ok(len / self.size());
         }
-        Err(CodecError::unsupported(format!("{len} bytes are no whole numbers of type {self}")))
+        Err(CodecError::unsupported(format!("{len} bytes are not whole numbers of type {self}")))
     }
 }
 
 /// A number within `i32` without its fraction. A cast minds the others too, and is done for one number at a time.
 #[inline]
 fn truncated(value: f64) -> i32 {
-    // From one and a half times 2^52 on there are whole numbers only, with those of integers as lowest bits.
+    // From one and a half times 2^52 on there are integers only, with those of integers as lowest bits.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let nearest = (value + WHOLE) - WHOLE;
     let beyond = if nearest.abs() > value.abs() { 1_f64.copysign(value) } else { 0.0 };
@@ -510,7 +513,7 @@ mod tests {
     #[test]
     fn large_integers_are_rounded_once() {
         let f4 = number("<f4");
-        // Halfway between two floats but for its last bit: rounded to a double first, it would go down.
+        // Halfway between two floats except for its last bit: rounded to a double first, it would go down.
         let bits: i64 = (1 << 60) + (1 << 36) + 1;
         assert_eq!(number("<i8").integer_as_float(bits, f4), f64::from(bits as f32));
         assert_ne!(number("<i8").integer_as_float(bits, f4), f64::from(bits as f64 as f32));

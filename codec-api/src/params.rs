@@ -50,10 +50,10 @@ pub fn check_count(codec: &str, words: &[u32], least: usize, most: usize) -> Res
     if (least..=most).contains(&words.len()) {
         return Ok(());
     }
-    let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+    let expected = if least == most { format!("{least}") } else { format!("{least} to {most}") };
     Err(CodecError::config(
         "cd_values",
-        format!("{codec} takes {wanted} parameters, {} were given", words.len()),
+        format!("{codec} takes {expected} parameters, {} were given", words.len()),
     ))
 }
 

@@ -7,21 +7,39 @@ use crate::erased::{CodecType, Erased};
 ///
 /// Each image (the program, each shared library) has a list of its own.
 #[derive(Debug, Clone, Copy)]
-pub struct Builtin(&'static dyn CodecType);
+pub struct Builtin {
+    codec: &'static dyn CodecType,
+    version: &'static str,
+}
 
 inventory::collect!(Builtin);
 
 impl Builtin {
-    /// The entry for `C`; used by the macro.
-    pub const fn of<C: Codec>() -> Self {
-        Self(const { &Erased::<C>::new() })
+    /// The entry for `C`, whose package has this version; used by the macro.
+    pub const fn of<C: Codec>(version: &'static str) -> Self {
+        Self::new(const { &Erased::<C>::new() }, version)
+    }
+
+    /// The entry for a codec in its erased form.
+    pub const fn new(codec: &'static dyn CodecType, version: &'static str) -> Self {
+        Self { codec, version }
+    }
+
+    /// The codec.
+    pub const fn codec(self) -> &'static dyn CodecType {
+        self.codec
+    }
+
+    /// The version of the package that registers it.
+    pub const fn version(self) -> &'static str {
+        self.version
     }
 }
 
 /// The codecs linked into this image, sorted by name.
-pub fn builtins() -> Vec<&'static dyn CodecType> {
-    let mut list: Vec<_> = inventory::iter::<Builtin>.into_iter().map(|entry| entry.0).collect();
-    list.sort_by(|a, b| a.info().name.cmp(&b.info().name));
+pub fn builtins() -> Vec<Builtin> {
+    let mut list: Vec<_> = inventory::iter::<Builtin>.into_iter().copied().collect();
+    list.sort_by(|a, b| a.codec.info().name.cmp(&b.codec.info().name));
     list
 }
 
@@ -33,6 +51,6 @@ pub fn builtins() -> Vec<&'static dyn CodecType> {
 #[macro_export]
 macro_rules! register {
     ($codec:ty) => {
-        $crate::inventory::submit! { $crate::Builtin::of::<$codec>() }
+        $crate::inventory::submit! { $crate::Builtin::of::<$codec>(env!("CARGO_PKG_VERSION")) }
     };
 }

@@ -17,8 +17,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use crate::abi::native::{dialect, status};
-use crate::codec::{CodecInfo, Dialect};
+use crate::codec::Dialect;
 use crate::error::{CodecError, ErrorKind, Result};
+use crate::info::{CodecInfo, Names};
 use crate::repr::{ByteOrder, Container, Dtype, Env, Kind, Repr, Size};
 
 /// JSON nested deeper than this is refused.
@@ -40,7 +41,7 @@ pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>> {
 /// Reads a JSON array of parameter words.
 ///
 /// # Errors
-/// As [`parse_object`], or an element that is no 32-bit word.
+/// As [`parse_object`], or an element that is not a 32-bit word.
 pub fn parse_words(text: &[u8]) -> Result<Vec<u32>> {
     words(&parse(text)?)
 }
@@ -51,8 +52,8 @@ pub fn info_to_json(info: &CodecInfo) -> Value {
         "name": info.name,
         "summary": info.summary,
         "filter_id": info.filter_id,
-        "numcodecs": info.numcodecs,
-        "zarr_v3": info.zarr_v3,
+        "numcodecs": info.numcodecs.iter().collect::<Vec<_>>(),
+        "zarr_v3": info.zarr_v3.iter().collect::<Vec<_>>(),
         "has_working_params": info.has_working_params,
         "has_checksum": info.has_checksum,
         "lossy": info.lossy,
@@ -66,8 +67,8 @@ pub fn info_to_json(info: &CodecInfo) -> Value {
 pub fn info_from_json(text: &[u8]) -> Result<CodecInfo> {
     let value = Value::Object(parse_object(text)?);
     let names = |key| -> Result<_> {
-        let list = array(&value, key)?.iter().map(|name| Some(Cow::Owned(name.as_str()?.to_owned())));
-        list.collect::<Option<Vec<_>>>().map(Cow::Owned).ok_or_else(|| unusable(key, &value[key]))
+        let list = array(&value, key)?.iter().map(Value::as_str);
+        list.collect::<Option<Names>>().ok_or_else(|| unusable(key, &value[key]))
     };
     Ok(CodecInfo {
         name: Cow::Owned(text_at(&value, "name")?.to_owned()),

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, copy};
-use ncz::nczarr::{Dataset, Pool, Session};
+use ncz::model::{Pool, Session};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, CreateOptions, FileStore};
+use ncz::zarr::Dataset;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -15,13 +15,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use ncz::nczarr::{
-    ByteOrder, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Pool, Session, Slab,
+use ncz::model::{
+    ByteOrder, Elements, Format, Hierarchy, NcType, NewFill, Pool, Session, Slab, VariableBuilder,
 };
 use ncz::registry::Registry;
 use ncz::registry::chain::FilterChain;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{CreateOptions, FileStore};
+use ncz::zarr::Dataset;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -148,7 +149,7 @@ fn print_rows(codecs: &[Codec], field: &[u8], folder: &Path, threads: usize, run
             fresh.write(field)?;
             write.push(started.elapsed().as_secs_f64());
             let started = Instant::now();
-            fresh.reopened()?.read(&Slab::whole(&SHAPE), Elements::Native, &mut out)?;
+            fresh.reopened()?.read_bytes(&Slab::whole(&SHAPE), Elements::Native, &mut out)?;
             read.push(started.elapsed().as_secs_f64());
             assert!(out == field, "{name}: what was read is not what was written");
         }
@@ -168,7 +169,7 @@ fn print_rows(codecs: &[Codec], field: &[u8], folder: &Path, threads: usize, run
 /// One variable in a directory.
 struct Bench {
     path: PathBuf,
-    array: ncz::nczarr::Array,
+    array: ncz::model::Array,
     chain: FilterChain,
     session: Session,
 }
@@ -185,7 +186,7 @@ impl Bench {
         for (name, len) in ["t", "y", "x"].into_iter().zip(SHAPE) {
             hierarchy.add_dimension("/", name, len, false)?;
         }
-        let new = NewVariable::new("v", NcType::Float)
+        let new = VariableBuilder::new("v", NcType::Float)
             .dimensions(["t", "y", "x"])
             .chunks([1, SHAPE[1], SHAPE[2]])
             .byte_order(ByteOrder::Little)
@@ -199,24 +200,24 @@ impl Bench {
         Ok(bench)
     }
 
-    fn open(path: &Path, session: &Session) -> Result<ncz::nczarr::Array> {
+    fn open(path: &Path, session: &Session) -> Result<ncz::model::Array> {
         // Peers do not flush each chunk to the disk either.
         let store = FileStore::open(path, ncz::store::Access::ReadWrite)?
             .with_durability(ncz::store::Durability::Process);
-        let options = ncz::nczarr::metadata::ReadOptions::default();
+        let options = ncz::zarr::metadata::ReadOptions::default();
         Ok(Dataset::open(std::sync::Arc::new(store), session.clone(), &options)?.array("/v")?)
     }
 
-    fn reopened(&self) -> Result<ncz::nczarr::Array> {
+    fn reopened(&self) -> Result<ncz::model::Array> {
         Self::open(&self.path, &self.session)
     }
 
     fn write(&self, field: &[u8]) -> Result<()> {
-        Ok(self.array.write(&Slab::whole(&SHAPE), Elements::Native, field)?)
+        Ok(self.array.write_bytes(&Slab::whole(&SHAPE), Elements::Native, field).map(drop)?)
     }
 
     fn read(&self, out: &mut [u8]) -> Result<()> {
-        Ok(self.array.read(&Slab::whole(&SHAPE), Elements::Native, out)?)
+        Ok(self.array.read_bytes(&Slab::whole(&SHAPE), Elements::Native, out)?)
     }
 
     fn stored_chunks(&self) -> Result<Vec<Vec<u8>>> {

@@ -7,11 +7,12 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz::nczarr::{Attribute, Dataset, Format, Hierarchy, NcType, NewVariable, Pool, Session};
+use ncz::model::{Attribute, Format, Hierarchy, NcType, Pool, Session, VariableBuilder};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, CreateOptions, Durability, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 
 const ROUNDS: usize = 5;
 
@@ -70,7 +71,7 @@ fn make(
     hierarchy.add_dimension("/", "x", 200, false)?;
     let chain = ChainSpec::parse("shuffle|zlib,4")?;
     for number in 0..variables {
-        let new = NewVariable::new(format!("var{number:05}"), NcType::Float)
+        let new = VariableBuilder::new(format!("var{number:05}"), NcType::Float)
             .dimensions(["y", "x"])
             .chunks([50, 100])
             .attribute(Attribute::new("units", "K"))

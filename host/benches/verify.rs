@@ -14,15 +14,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    ByteOrder, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Pool, Session, Slab,
+use ncz::model::{
+    ByteOrder, Elements, Format, Hierarchy, NcType, NewFill, Pool, Session, Slab, VariableBuilder,
 };
 use ncz::registry::Registry;
 use ncz::registry::chain::FilterChain;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, CreateOptions, FileStore};
 use ncz::verify::{VerifyOptions, verify};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -124,7 +125,7 @@ fn write(path: &Path, codec: &str, threads: usize, field: &[u8]) -> Result<(Sess
     for (name, len) in ["t", "y", "x"].into_iter().zip(SHAPE) {
         hierarchy.add_dimension("/", name, len, false)?;
     }
-    let new = NewVariable::new("v", NcType::Float)
+    let new = VariableBuilder::new("v", NcType::Float)
         .dimensions(["t", "y", "x"])
         .chunks([1, SHAPE[1], SHAPE[2]])
         .byte_order(ByteOrder::Little)
@@ -133,7 +134,7 @@ fn write(path: &Path, codec: &str, threads: usize, field: &[u8]) -> Result<(Sess
     let chain = session.define(variable, Format::NCZARR, &ChainSpec::parse(codec)?)?;
     let store = Arc::new(FileStore::create(path, CreateOptions::new())?);
     let dataset = Dataset::create(store, hierarchy, session.clone(), false)?;
-    dataset.array("/v")?.write(&Slab::whole(&SHAPE), Elements::Native, field)?;
+    dataset.array("/v")?.write_bytes(&Slab::whole(&SHAPE), Elements::Native, field)?;
     dataset.finish()?;
     Ok((session, chain))
 }

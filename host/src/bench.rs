@@ -1,20 +1,21 @@
-//! Which lossless codecs suit a variable: every chain that is at hand, tried on a sample of its chunks.
+//! Finds lossless codecs that suit a variable: tries every available chain on a sample of its chunks.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
 //! use ncz::bench::{BenchOptions, bench};
-//! use ncz::nczarr::{Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
+//! use ncz::model::{Elements, Format, Hierarchy, NcType, VariableBuilder, Pool, Session, Slab};
+//! use ncz::zarr::Dataset;
 //! use ncz::registry::Registry;
 //! use ncz::store::MemoryStore;
 //!
 //! let mut hierarchy = Hierarchy::new(Format::NCZARR);
 //! hierarchy.add_dimension("/", "x", 1000, false)?;
-//! hierarchy.add_variable("/", NewVariable::new("v", NcType::Int).dimensions(["x"]))?;
+//! hierarchy.add_variable("/", VariableBuilder::new("v", NcType::Int).dimensions(["x"]))?;
 //! let session = Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::serial());
 //! let mut dataset = Dataset::create(Arc::new(MemoryStore::new("x")), hierarchy, session, false)?;
 //! let values: Vec<u8> = (0..1000i32).flat_map(i32::to_ne_bytes).collect();
-//! dataset.array("/v")?.write(&Slab::whole(&[1000]), Elements::Native, &values)?;
+//! dataset.array("/v")?.write_bytes(&Slab::whole(&[1000]), Elements::Native, &values)?;
 //! dataset.flush()?;
 //!
 //! let options = BenchOptions { time: std::time::Duration::from_millis(500), ..BenchOptions::default() };
@@ -26,32 +27,34 @@
 
 mod candidates;
 mod choice;
-mod front;
-mod measure;
+mod harness;
+mod pareto;
 mod sample;
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::{DataError, Dataset, Format};
+use ncz_model::Container;
+use ncz_model::Remedy;
+use ncz_model::{DataError, Format};
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::ChainSpec;
 
-pub use self::candidates::LeftOut;
+pub use self::candidates::Skipped;
 pub use self::choice::WORTH;
-pub use self::front::front;
+pub use self::pareto::pareto_front;
 pub use self::sample::Sampled;
 
 use self::candidates::Candidates;
-use self::measure::{Checked, Lab, Run};
+use self::harness::{Checked, Harness, Run};
 use self::sample::Sample;
+use crate::causes::with_causes;
 use crate::readers::{self, Reader, Unread};
-use crate::verify::with_causes;
 
 /// Timed runs of a chain at most; the fastest counts.
 const RUNS: usize = 5;
 
-/// How to try chains.
+/// Options of a benchmark.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
     /// Bytes of decoded chunks to try them on; at least one chunk is taken, of which a part if it is more than
@@ -69,7 +72,7 @@ impl Default for BenchOptions {
     }
 }
 
-/// How far it is.
+/// The progress of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     /// The chain that is next.
@@ -97,7 +100,7 @@ pub struct BenchReport {
     /// Those that did not, with the reason: do not use them.
     pub faulty: Vec<Faulty>,
     /// What was not tried, with the reason.
-    pub left_out: Vec<LeftOut>,
+    pub skipped: Vec<Skipped>,
     /// How long it took.
     pub elapsed: Duration,
 }
@@ -142,7 +145,7 @@ pub struct Faulty {
     pub reason: String,
 }
 
-/// Why nothing was measured.
+/// Why a benchmark failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -155,7 +158,7 @@ pub enum BenchError {
         /// The path.
         path: String,
     },
-    /// Where chunks are cannot be told, and none was met.
+    /// The store cannot list chunks, and none was found.
     #[error(
         "none of {tried} chunks of variable {path:?} that were asked for exists, and the store cannot list them"
     )]
@@ -178,6 +181,17 @@ pub enum BenchError {
     Stopped,
 }
 
+impl BenchError {
+    /// What can be done about it, if that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Data(error) => error.remedy(),
+            _ => None,
+        }
+    }
+}
+
 /// A chain under test.
 struct Subject {
     text: String,
@@ -193,12 +207,12 @@ struct Subject {
 /// machine does hits them alike. `watch` is called before each run, and may stop it.
 ///
 /// Codecs that [say](ncz_codec::CodecInfo::lossy) that they are lossless are tried, with their defaults where nothing
-/// more is known of them; others are [left out](BenchReport::left_out) and can be named in [`BenchOptions::also`].
+/// more is known of them; others are [left out](BenchReport::skipped) and can be named in [`BenchOptions::also`].
 ///
 /// # Errors
-/// See [`BenchError`]. A chain that fails is no error, but in the report.
+/// See [`BenchError`]. A chain that fails is not an error but part of the report.
 pub fn bench(
-    dataset: &Dataset,
+    dataset: &dyn Container,
     path: &str,
     options: &BenchOptions,
     watch: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
@@ -210,9 +224,9 @@ pub fn bench(
         return Err(BenchError::Strings { path: variable.path.clone() });
     }
     let sample = Sample::take(dataset, variable, options.sample, started + options.time / 2)?;
-    let Candidates { mut subjects, mut left_out } = Candidates::of(dataset, variable, &sample, &options.also);
+    let Candidates { mut subjects, mut skipped } = Candidates::of(dataset, variable, &sample, &options.also);
     let pool = &dataset.session().pool;
-    let lab = Lab::new(&sample, pool);
+    let harness = Harness::new(&sample, pool);
     let mut faulty = Vec::new();
     let total = subjects.len() * (RUNS + 1);
     let mut done = 0;
@@ -224,7 +238,7 @@ pub fn bench(
     let mut at = 0;
     while let Some(subject) = subjects.get_mut(at) {
         tell(&subject.text)?;
-        let checked = lab.check(&subject.chain, deadline);
+        let checked = harness.check(&subject.chain, deadline);
         match checked {
             Ok(Some(checked)) => {
                 subject.checked = Some(checked);
@@ -232,10 +246,10 @@ pub fn bench(
             }
             Ok(None) => {
                 let chain = subjects.remove(at).text;
-                left_out.push(LeftOut { chain, reason: "the time was over".to_owned() });
+                skipped.push(Skipped { chain, reason: "the time was over".to_owned() });
             }
-            Err(fault) => {
-                let reason = with_causes(&fault);
+            Err(error) => {
+                let reason = with_causes(&error);
                 faulty.push(Faulty { chain: subjects.remove(at).text, reason });
             }
         }
@@ -249,18 +263,18 @@ pub fn bench(
             if Instant::now() + cost > deadline {
                 continue;
             }
-            match lab.run(&subject.chain) {
+            match harness.run(&subject.chain) {
                 Ok(run) => subject.runs.push(run),
-                Err(fault) => {
-                    let reason = with_causes(&fault);
+                Err(error) => {
+                    let reason = with_causes(&error);
                     faulty.push(Faulty { chain: subjects.remove(at).text, reason });
                 }
             }
         }
     }
-    let sampled = sample.told;
+    let sampled = sample.summary;
     let format = dataset.hierarchy().format;
-    let trials = subjects.into_iter().filter_map(|subject| subject.told(&sampled, format)).collect();
+    let trials = subjects.into_iter().filter_map(|subject| subject.trial(&sampled, format)).collect();
     let mut report = BenchReport {
         path: variable.path.clone(),
         sample: sampled,
@@ -268,7 +282,7 @@ pub fn bench(
         reader: readers::usual(format),
         trials,
         faulty,
-        left_out,
+        skipped,
         elapsed: started.elapsed(),
     };
     report.mark_fronts();
@@ -276,7 +290,7 @@ pub fn bench(
 }
 
 impl Subject {
-    fn told(self, sample: &Sampled, format: Format) -> Option<Trial> {
+    fn trial(self, sample: &Sampled, format: Format) -> Option<Trial> {
         let checked = self.checked?;
         let speed = |of: fn(&Run) -> Duration| {
             // The best one: whatever else the machine does makes a run slower and never faster.
@@ -304,7 +318,8 @@ impl BenchReport {
         let points = |speed: fn(&Trial) -> f64| -> Vec<(f64, f64)> {
             self.trials.iter().map(|trial| (trial.ratio(&self.sample), speed(trial))).collect()
         };
-        let (encode, decode) = (front(&points(|trial| trial.encode)), front(&points(|trial| trial.decode)));
+        let (encode, decode) =
+            (pareto_front(&points(|trial| trial.encode)), pareto_front(&points(|trial| trial.decode)));
         for (trial, (encode, decode)) in self.trials.iter_mut().zip(encode.into_iter().zip(decode)) {
             (trial.encode_front, trial.decode_front) = (encode, decode);
         }

@@ -1,49 +1,52 @@
 //! Copying a dataset or a part of it, with other codecs or chunks where they are asked for.
 //!
 //! # Memory
-//! What is decoded and encoded at the same time is bounded by [`CopyOptions::memory`], unless a single chunk is more,
-//! whatever the size of the dataset. Where chunks become others, boxes of that size are moved. If then every chunk of
-//! the original had to be decoded several times, as where rows become columns, the elements go through a scratch file
-//! ([`CopyOptions::scratch`]) in pieces that both sides have in common, so that it is decoded once. Strings of any
-//! length have no scratch file.
+//! The data that are decoded and encoded at the same time are bounded by [`CopyOptions::memory`], unless a single chunk
+//! is more, whatever the size of the dataset. Where chunks become others, boxes of that size are moved. If then every
+//! chunk of the original had to be decoded several times, as where rows become columns, the elements go through a
+//! scratch file ([`CopyOptions::scratch`]) in pieces that both sides have in common, so that it is decoded once.
+//! Strings of any length have no scratch file.
 
 mod append;
-mod leg;
+mod foreign_objects;
 mod missing_values;
-mod partial;
 mod plan;
-mod route;
+mod rechunk;
+mod resume;
 mod scratch;
 mod select;
-mod shape;
-pub(crate) mod strangers;
 mod strings;
-pub(crate) mod tasks;
+mod trace;
+mod transfer;
+mod variable;
 mod version;
-mod window;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::journal::Appending;
-use ncz_nczarr::{DataError, Dataset, Format};
+use ncz_model::Appending;
+use ncz_model::Container;
+use ncz_model::Remedy;
+use ncz_model::{DataError, Format};
 use ncz_registry::spec::ChainSpec;
 use ncz_store::Store;
+use ncz_zarr::Dataset;
 
 pub use self::append::{Appended, append, append_with_receipt};
-pub use self::partial::{Partial, PartialError};
-pub use self::select::{Indices, Selection};
+pub use self::resume::{PartialCopy, ResumeError};
+pub use self::select::Selection;
+pub use crate::tiles::Indices;
 
-use self::strings::AnyRoute;
-use crate::trace;
+use self::strings::AnyVariableCopy;
+use crate::causes::with_causes;
+use crate::progress::{Phase, Progress};
 
 /// The codecs of a variable in the copy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Codecs {
-    /// Those of the original.
+    /// Those of the source.
     #[default]
     Keep,
     /// These; an empty chain for none.
@@ -71,24 +74,24 @@ pub struct CopyOptions {
     pub format: Option<Format>,
     /// Whether to read both sides again at the end and compare; what it finds is in [`VariableSummary::verified`].
     /// Compared are all values, and from the metadata of the copy which value its readers mask
-    /// ([`Variable::masked_value`](ncz_nczarr::Variable::masked_value)).
+    /// ([`Variable::masked_value`](ncz_model::Variable::masked_value)).
     ///
-    /// Where a codec is lossy, values may differ from the original's. They have to be those that the codecs up to the
-    /// last lossy one give once more, so that those behind it have changed nothing; those ahead of the first lossy one
-    /// have to give back the original. A fault of the lossy codec itself that it repeats is not found.
+    /// Where a codec is lossy, values may differ from the original's. The source is then encoded once more and must
+    /// give identical results, and the codecs before the first lossy one must give back the source. A fault that the
+    /// lossy codec repeats is not found.
     pub verify: bool,
     /// Whether to write consolidated metadata.
     pub consolidated: bool,
     /// Whether to leave `_ARRAY_DIMENSIONS` out, which version 2 has for xarray (netCDF's mode `noxarray`).
     pub noxarray: bool,
-    /// What to copy; everything unless told otherwise.
+    /// What to copy; by default everything.
     pub selection: Selection,
     /// Whether unlimited dimensions become fixed.
     pub fixed: bool,
-    /// Bytes of decoded and encoded data to hold at most; 96 MiB unless told otherwise. A chunk that is larger is held
-    /// all the same.
+    /// Bytes of decoded and encoded data to hold at most; 96 MiB by default. A single chunk may be
+    /// larger.
     pub memory: Option<u64>,
-    /// The folder for scratch files; that of the system unless told otherwise. They have no names and go with the
+    /// The folder for scratch files; by default that of the system. The files have no names and disappear with the
     /// program.
     pub scratch: Option<PathBuf>,
     /// Whether to take over what an interrupted copy with the same options left in the target: its objects are kept as
@@ -105,52 +108,22 @@ pub(crate) struct Resources<'a> {
     keep: bool,
 }
 
-/// Follows a copy, on any of its threads.
-pub trait Progress: Sync {
-    /// The copy is about to move this many bytes of decoded data.
-    fn begin(&self, phase: Phase, total: u64) {
-        let _ = (phase, total);
-    }
-
-    /// So many more bytes are done; `Break` ends the copy.
-    fn advance(&self, bytes: u64) -> ControlFlow<()> {
-        let _ = bytes;
-        ControlFlow::Continue(())
-    }
-}
-
-/// What a copy is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Moving chunks.
-    Copy,
-    /// Making a dataset from the bytes of a text.
-    Generate,
-    /// Comparing both sides, or decoding every chunk.
-    Verify,
-    /// Looking for what can be repaired.
-    Repair,
-}
-
-/// Nobody follows.
-impl Progress for () {}
-
 /// What a copy did.
 #[derive(Clone, Debug)]
 pub struct CopySummary {
     /// Variable by variable, in the order of the dataset.
     pub variables: Vec<VariableSummary>,
-    /// What is stored beside the dataset and was not copied.
-    pub left_out: LeftOut,
+    /// Objects in the store of the source that are not part of the dataset, and were not copied.
+    pub foreign_objects: ForeignObjects,
     /// Variables that cannot be read and were left out, as [`Selection::skip_unreadable`] allows.
-    pub unreadable: Vec<Unread>,
+    pub unreadable: Vec<UnreadableVariable>,
     /// How long moving the data took.
     pub elapsed: Duration,
 }
 
 /// Files, folders and links in the store that belong to no group and no array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct ForeignObjects {
     /// Some of them by their keys.
     pub keys: Vec<String>,
     /// How many more there are.
@@ -159,7 +132,7 @@ pub struct LeftOut {
 
 /// A variable that cannot be read, so that the copy has it not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadableVariable {
     /// The path.
     pub path: String,
     /// Why it cannot be read, with all causes.
@@ -168,7 +141,7 @@ pub struct Unread {
 
 /// A variable that cannot be read, and why.
 #[derive(Debug)]
-pub(crate) struct Lost {
+pub(crate) struct UnreadableSource {
     path: String,
     error: DataError,
 }
@@ -231,7 +204,7 @@ pub enum CopyError {
     /// The store holds an array or a group that NCZarr's metadata do not list, as other programs add them.
     #[error(
         "the copy would lack {key:?}, which the NCZarr metadata of {group:?} do not list: another program added it, \
-         or it was left behind; read the dataset as pure Zarr (#mode=zarr) to copy it, or remove it"
+         or it is a leftover; read the dataset as pure Zarr (#mode=zarr) to copy it, or remove it"
     )]
     Unlisted {
         /// The key in the store.
@@ -318,8 +291,8 @@ pub enum CopyError {
         /// What was asked for.
         chunks: Vec<u64>,
     },
-    /// Records would share chunks of a lossy codec with those that are there, so that nothing tells what it changed
-    /// from a fault.
+    /// New records would share chunks of a lossy codec with existing ones, so that its changes could not be told from
+    /// faults.
     #[error(
         "what is appended to variable {path:?} could not be verified: its {len} records end inside a chunk of {chunk}, \
          and {codec}, which is lossy, would encode that again with the new ones; append without verifying, or so that \
@@ -373,6 +346,18 @@ pub enum CopyError {
     Stopped,
 }
 
+impl CopyError {
+    /// What can be done about it, if that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Data(error) => error.remedy(),
+            Self::Unreadable { source, .. } => source.remedy(),
+            _ => None,
+        }
+    }
+}
+
 /// Copies `source`, or what is selected of it, to the new dataset in `target` and makes that visible at the end.
 ///
 /// Chunks pass as they are where nothing that shapes them differs; else they are decoded and encoded
@@ -381,7 +366,7 @@ pub enum CopyError {
 /// # Errors
 /// See [`CopyError`]; nothing is visible at the target then.
 pub fn copy(
-    source: &Dataset,
+    source: &dyn Container,
     target: Arc<dyn Store>,
     options: &CopyOptions,
     progress: &dyn Progress,
@@ -390,7 +375,7 @@ pub fn copy(
     selection.check(source.hierarchy())?;
     let lost = selection.unreadable(source)?;
     let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
-    let left_out = strangers::left_out(source, &has)?;
+    let foreign_objects = foreign_objects::find(source, &has)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
     let session = source.session().clone();
     let target = match options.resume {
@@ -407,13 +392,13 @@ pub fn copy(
         }
     };
     target.finish()?;
-    let unreadable = lost.into_iter().map(Unread::from).collect();
-    Ok(CopySummary { variables, left_out, unreadable, elapsed })
+    let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
+    Ok(CopySummary { variables, foreign_objects, unreadable, elapsed })
 }
 
 /// Moves the data of the variables that `has` names, and compares them if that is asked for.
 fn transfer(
-    source: &Dataset,
+    source: &dyn Container,
     target: &Dataset,
     has: &dyn Fn(&str) -> bool,
     options: &CopyOptions,
@@ -421,7 +406,7 @@ fn transfer(
 ) -> Result<Vec<VariableSummary>, CopyError> {
     let selection = &options.selection;
     let resources = Resources {
-        memory: options.memory.unwrap_or(shape::MEMORY),
+        memory: options.memory.unwrap_or(rechunk::MEMORY),
         scratch: options.scratch.as_deref(),
         keep: options.resume,
     };
@@ -429,25 +414,25 @@ fn transfer(
         .hierarchy()
         .variables()
         .filter(|original| has(&original.path) && selection.has_values(&original.path));
-    let mut routes = Vec::new();
+    let mut copies = Vec::new();
     for original in wanted {
-        routes.push(AnyRoute::new(source, target, original, selection.window(original), resources)?);
+        copies.push(AnyVariableCopy::new(source, target, original, selection.window(original), resources)?);
     }
-    let mut variables = run(&routes, progress)?;
+    let mut variables = run(&copies, progress)?;
     if options.verify {
-        verify(&routes, &mut variables, progress)?;
+        verify(&copies, &mut variables, progress)?;
         missing_values::verify(source.hierarchy(), target.hierarchy())?;
     }
     Ok(variables)
 }
 
 /// Moves the data of all variables.
-fn run(routes: &[AnyRoute<'_>], progress: &dyn Progress) -> Result<Vec<VariableSummary>, CopyError> {
-    progress.begin(Phase::Copy, total(routes));
+fn run(copies: &[AnyVariableCopy<'_>], progress: &dyn Progress) -> Result<Vec<VariableSummary>, CopyError> {
+    progress.begin(Phase::Copy, total(copies));
     let mut variables = Vec::new();
-    for route in routes {
+    for variable in copies {
         let start = Instant::now();
-        let summary = route.copy(progress)?;
+        let summary = variable.copy(progress)?;
         trace::copied(&summary, start.elapsed());
         variables.push(summary);
     }
@@ -456,30 +441,25 @@ fn run(routes: &[AnyRoute<'_>], progress: &dyn Progress) -> Result<Vec<VariableS
 
 /// Compares both sides of all variables, and notes in their summaries how they agree.
 fn verify(
-    routes: &[AnyRoute<'_>],
+    copies: &[AnyVariableCopy<'_>],
     variables: &mut [VariableSummary],
     progress: &dyn Progress,
 ) -> Result<(), CopyError> {
-    progress.begin(Phase::Verify, total(routes));
-    for (route, summary) in routes.iter().zip(variables) {
-        summary.verified = Some(route.verify(progress)?);
+    progress.begin(Phase::Verify, total(copies));
+    for (variable, summary) in copies.iter().zip(variables) {
+        summary.verified = Some(variable.verify(progress)?);
     }
     Ok(())
 }
 
 /// Bytes of decoded data to move, at most.
-fn total(routes: &[AnyRoute<'_>]) -> u64 {
-    routes.iter().map(AnyRoute::decoded_len).fold(0, u64::saturating_add)
+fn total(copies: &[AnyVariableCopy<'_>]) -> u64 {
+    copies.iter().map(AnyVariableCopy::decoded_len).fold(0, u64::saturating_add)
 }
 
-impl From<Lost> for Unread {
-    fn from(lost: Lost) -> Self {
-        let mut reason = lost.error.to_string();
-        let mut cause = std::error::Error::source(&lost.error);
-        while let Some(error) = cause {
-            reason = format!("{reason}: {error}");
-            cause = error.source();
-        }
+impl From<UnreadableSource> for UnreadableVariable {
+    fn from(lost: UnreadableSource) -> Self {
+        let reason = with_causes(&lost.error);
         Self { path: lost.path, reason }
     }
 }

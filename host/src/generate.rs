@@ -7,11 +7,13 @@ use std::io::{self, Cursor, Read, Seek};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::cdl::{Cdl, CdlError, CdlFile};
-use ncz_nczarr::{DataError, Dataset, Format, Hierarchy, Session};
+use ncz_cdl::{Cdl, CdlError, CdlFile};
+use ncz_model::Remedy;
+use ncz_model::{DataError, Format, Hierarchy, Session};
 use ncz_store::Store;
+use ncz_zarr::Dataset;
 
-use crate::copy::{Phase, Progress};
+use crate::progress::{Phase, Progress};
 
 /// Bytes of a text that comes from a pipe and is held in memory; a longer one goes to a temporary file.
 const HELD: u64 = 16 << 20;
@@ -65,7 +67,7 @@ pub struct GeneratedVariable {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GenerateError {
-    /// The text is no CDL, or has values that a variable cannot hold.
+    /// The text is not valid CDL, or has values that do not fit their variable.
     #[error(transparent)]
     Cdl(#[from] CdlError),
     /// The text declares what a dataset cannot have.
@@ -97,6 +99,18 @@ pub enum GenerateError {
     /// The progress said to stop.
     #[error("it was stopped; the target is as it was before")]
     Stopped,
+}
+
+impl GenerateError {
+    /// What can be done about it, if that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Data(error) => error.remedy(),
+            Self::Definition { source, .. } => source.remedy(),
+            _ => None,
+        }
+    }
 }
 
 /// A text that is read twice: a file, or what was made of a pipe.
@@ -161,8 +175,8 @@ impl Plan {
 /// use std::sync::Arc;
 ///
 /// use ncz::generate::{GenerateOptions, Plan, generate};
-/// use ncz::nczarr::cdl::CdlFile;
-/// use ncz::nczarr::{Pool, Session};
+/// use ncz::cdl::CdlFile;
+/// use ncz::model::{Pool, Session};
 /// use ncz::registry::Registry;
 /// use ncz::store::{CreateOptions, MemoryStore};
 ///

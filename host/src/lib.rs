@@ -1,52 +1,116 @@
-//! A host for compression plugins of scientific data.
+//! Zarr and NCZarr datasets with the compression plugins of HDF5 and NCZarr, without libhdf5 or libnetcdf.
 //!
-//! `ncz` finds HDF5 filter plugins and NCZarr codec plugins, pairs them into one codec registry, and
-//! runs filter chains over the chunks of Zarr and NCZarr datasets.
+//! ```
+//! use ncz::prelude::*;
 //!
-//! - [`registry`]: from `HDF5_PLUGIN_PATH` to codecs and chains of them.
-//! - [`store`]: where the bytes of a dataset live.
-//! - [`nczarr`]: what they mean: metadata, types, chunks, hyperslabs.
-//! - [`generate`](mod@generate): from CDL to a dataset.
-//! - [`place`]: from a path or a URL to an open dataset.
-//! - [`bench`](mod@bench): which codecs suit a variable.
-//! - [`readers`]: which program reads a dataset, and which codecs it lacks.
-//! - [`codec`]: what the author of a plugin sees.
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("ocean.zarr");
+//! // A new dataset: its dimensions and variables, then the data.
+//! let mut hierarchy = Hierarchy::new(Format::Zarr3);
+//! hierarchy.add_dimension("/", "time", 100, false)?;
+//! hierarchy.add_dimension("/", "x", 3, false)?;
+//! hierarchy.add_variable("/", VariableBuilder::new("depth", NcType::Float).dimensions(["time", "x"]))?;
+//! let dataset = ncz::create(&path, hierarchy)?;
+//! dataset.array("/depth")?.write(s![0, ..], &[1.0f32, 2.0, 3.0])?;
+//! dataset.finish()?;
 //!
-//! End every change of a dataset with [`nczarr::Dataset::finish`]: one that is dropped without it loses what was not
-//! flushed, a new one all of it. An event at `error` says so.
+//! // Path or URL: a directory, a zip file, S3 or HTTP.
+//! let dataset = ncz::open(&path)?;
+//! let depth: ArrayD<f32> = dataset.array("/depth")?.read(s![0, ..])?;
+//! assert_eq!(depth.sum(), 6.0);
+//! # Ok(())
+//! # }
+//! ```
 //!
-//! With the feature `builtin` (on by default) the codecs of the folder `plugins/` are part of the program, and no
-//! plugin need be installed for them.
+//! # Where to go
 //!
-//! What it does can be watched with [`tracing`](https://docs.rs/tracing): targets `ncz`, `ncz_registry`, `ncz_nczarr`
-//! and, for each request to a server, `ncz_store`. At `info` datasets that are opened and written, variables that are
-//! copied, plugins that are chosen, requests that are tried again; at `debug` each request and each chain of codecs.
-//! No event holds a secret. The library installs no subscriber, and makes no text unless one listens. A subscriber had
-//! better keep to these targets: those of HTTP and AWS libraries may tell signatures and tokens.
+//! - [`open`](open()), [`create`], [`OpenOptions`], [`CreateOptions`]: datasets by path or URL; [`prelude`] has what
+//!   most programs use.
+//! - [`model::Array`]: typed reading and writing, by parts that [`s!`] selects; bytes with
+//!   [`read_bytes`](model::Array::read_bytes) and [`write_bytes`](model::Array::write_bytes). [`model::StringArray`]:
+//!   strings.
+//! - [`copy`](mod@copy), [`verify`](mod@verify), [`repair`], [`generate`](mod@generate) (from CDL),
+//!   [`bench`](mod@bench): operations on whole datasets, with their [`progress`].
+//! - [`registry`]: codecs, from `HDF5_PLUGIN_PATH` to chains of them. [`codec`]: what the author of a plugin sees.
+//! - [`location`]: paths, URLs and their mode words. [`store`]: bytes by key. [`zarr`], [`cdl`]: the formats.
+//! - [`readers`]: which programs can read a dataset.
+//! - [`netcdf_api`]: netCDF's view of a store and its filter functions, for programs that are ported from C.
+//!
+//! The folder `examples/` has a program for each of these tasks: open and read, recompress, run a chain over a buffer,
+//! list plugins, open from S3.
+//!
+//! # Finish
+//!
+//! End every change of a dataset with [`zarr::Dataset::finish`]. Without it, what was not flushed is lost, and a new
+//! dataset is lost as a whole; an event at the level `error` reports it.
+//!
+//! # Async programs
+//!
+//! All functions block: they read and decode on the threads of a [`model::Pool`], and stores wait for the network on
+//! threads of their own. From async code, call them where blocking is allowed:
+//!
+//! ```no_run
+//! use ncz::prelude::*;
+//!
+//! # type Failure = Box<dyn std::error::Error + Send + Sync>;
+//! async fn first_record(path: String) -> Result<ArrayD<f32>, Failure> {
+//!     tokio::task::spawn_blocking(move || -> Result<ArrayD<f32>, Failure> {
+//!         let dataset = ncz::open(path)?;
+//!         Ok(dataset.array("/temperature")?.read(s![0, ..])?)
+//!     })
+//!     .await?
+//! }
+//! ```
+//!
+//! [`zarr::Dataset`] and [`model::Array`] are `Send` and `Sync`; share one by an `Arc` instead of opening it for each
+//! call.
+//!
+//! # Features
+//!
+//! - `builtin` (default): all codecs of the folder `plugins/` are part of the program, without plugins to install. Each
+//!   codec also has a feature of its own: `default-features = false` with `features = ["zstd", "shuffle"]` links only
+//!   these two.
+//! - `ndarray` (default): parts of variables as arrays of the crate [`ndarray`](https://docs.rs/ndarray).
+//! - `s3`, `http`: datasets in S3, and on HTTP servers.
+//!
+//! # Events
+//!
+//! Operations emit [`tracing`](https://docs.rs/tracing) events with the targets `ncz`, `ncz_registry`, `ncz_zarr` and
+//! `ncz_store`: at `info` datasets that are opened and written, copied variables, chosen plugins and requests that are
+//! tried again; at `debug` each request and each chain of codecs. No event contains a secret. Limit a subscriber to
+//! these targets: those of HTTP and AWS libraries may show signatures and tokens.
 
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod builtin;
+mod byte_array;
+mod causes;
 pub mod copy;
+mod documents;
+mod finding;
 pub mod generate;
-pub mod place;
+pub mod location;
+pub mod netcdf_api;
+mod open;
+mod parallelism;
+pub mod prelude;
+pub mod progress;
 pub mod readers;
 pub mod repair;
-mod trace;
+mod tiles;
 pub mod verify;
 
+pub use self::open::{CreateOptions, OpenOptions, create, open};
+
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+
+pub use ncz_cdl as cdl;
 pub use ncz_codec as codec;
-pub use ncz_nczarr as nczarr;
+pub use ncz_model as model;
+pub use ncz_model::{Remedy, s};
 pub use ncz_registry as registry;
 pub use ncz_store as store;
-
-// Linking a codec crate is what makes it a built-in.
-#[cfg(feature = "builtin")]
-use {
-    ncz_adler32 as _, ncz_astype as _, ncz_bitround as _, ncz_bitroundh5 as _, ncz_bitshuffle as _,
-    ncz_blosc as _, ncz_bzip2 as _, ncz_cast_value as _, ncz_crc32 as _, ncz_crc32c as _, ncz_deflate as _,
-    ncz_delta as _, ncz_fixedscaleoffset as _, ncz_fletcher32 as _, ncz_gzip as _, ncz_jenkins_lookup3 as _,
-    ncz_lz4 as _, ncz_lz4h5 as _, ncz_lzf as _, ncz_lzma as _, ncz_nbit as _, ncz_packbits as _,
-    ncz_pcodec as _, ncz_quantize as _, ncz_scale_offset as _, ncz_scaleoffset as _, ncz_shuffle as _,
-    ncz_szip as _, ncz_zfp as _, ncz_zstd as _,
-};
+pub use ncz_zarr as zarr;

@@ -1,6 +1,6 @@
 //! Which program reads a dataset, and which codecs it lacks.
 
-use ncz_nczarr::Format;
+use ncz_model::Format;
 use ncz_registry::chain::FilterChain;
 pub use ncz_registry::known::{Reader, Unread};
 
@@ -9,7 +9,7 @@ pub use ncz_registry::known::{Reader, Unread};
 /// The draft of NCZarr over Zarr version 3 counts as Zarr: no release of netcdf-c reads it.
 ///
 /// ```
-/// use ncz::nczarr::Format;
+/// use ncz::model::Format;
 /// use ncz::readers::usual;
 ///
 /// assert_eq!(usual(Format::NCZARR).name(), "netcdf-c");

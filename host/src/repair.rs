@@ -1,13 +1,13 @@
-//! Repairing what known writers do wrong: metadata that other programs misread, and what netcdf-c leaves behind when it
+//! Repairing what known writers do wrong: metadata that other programs misread, and what netcdf-c leaves when it
 //! writes a shorter object in place.
 //!
-//! A [`Plan`] says what would be done. It is carried out in place, each object replaced whole, or looked at through
+//! A [`Plan`] says what would be done. It is carried out in at, each object replaced whole, or looked at through
 //! [`Plan::view`], as if it had been carried out, and copied to a new dataset from there.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use ncz::nczarr::{Pool, Session};
+//! use ncz::model::{Pool, Session};
 //! use ncz::registry::Registry;
 //! use ncz::repair::{Choices, plan};
 //! use ncz::store::{Key, MemoryStore, Store, StoreExt, WriteMode};
@@ -21,60 +21,38 @@
 //! let plan = plan(store.clone(), &session, &Choices::default(), &())?;
 //! assert_eq!(plan.steps[0].finding.code.id(), "fill-list");
 //! plan.apply()?;
-//! let mended = store.read_vec(Key::parse("v/.zarray")?, 1 << 20)?.unwrap();
-//! assert!(String::from_utf8(mended)?.contains(r#""fill_value": 0,"#));
+//! let repaired = store.read_vec(Key::parse("v/.zarray")?, 1 << 20)?.unwrap();
+//! assert!(String::from_utf8(repaired)?.contains(r#""fill_value": 0,"#));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod chunks;
-mod documents;
-mod notes;
-mod text;
-mod view;
-mod zarray;
-mod zattrs;
+mod repaired_store;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ncz_nczarr::journal::{self, Reached};
-use ncz_nczarr::metadata::ReadOptions;
-use ncz_nczarr::{ByteOrder, DataError, Dataset, Session, ShuffleReading, limits};
+use ncz_model::Reached;
+use ncz_model::{DataError, Session, limits};
 use ncz_store::{Key, Store, StoreError, StoreExt, WriteMode};
+use ncz_zarr::Dataset;
+use ncz_zarr::journal;
+use ncz_zarr::metadata::document;
 
-pub(crate) use chunks::sound_len;
+pub use crate::documents::{Choices, Step, survey};
 
-use crate::copy::Progress;
-use crate::verify::{Code, Finding, Remedy, Severity, VerifyError, VerifyOptions, verify, with_causes};
-use documents::Examined;
-use view::View;
-
-/// What only the user can know.
-#[derive(Clone, Debug, Default)]
-pub struct Choices {
-    /// What to believe of a shuffle whose element size netcdf-c and numcodecs take differently.
-    pub shuffle: ShuffleReading,
-    /// The byte order of variables, by their paths, whose metadata tell none or a doubtful one.
-    pub byte_orders: BTreeMap<String, ByteOrder>,
-    /// How to read the dataset once its documents are mended.
-    pub read: ReadOptions,
-}
-
-/// A fault and what is done about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The fault.
-    pub finding: Finding,
-    /// What is done, as a sentence without subject.
-    pub action: String,
-}
+use self::repaired_store::RepairedStore;
+use crate::causes::with_causes;
+use crate::documents::{self, Examined};
+use crate::finding::{Code, Finding, Remedy, Severity};
+use crate::progress::Progress;
+use crate::verify::{VerifyError, VerifyOptions, sound_len, verify};
 
 /// What is to be done with a dataset.
 #[derive(Debug)]
 pub struct Plan {
-    /// What is mended.
+    /// What is repaired.
     pub steps: Vec<Step>,
-    /// What is found and is not mended.
+    /// What is found and is not repaired.
     pub left: Vec<Finding>,
     /// Why the dataset does not open even when all this is done.
     pub closed: Option<DataError>,
@@ -119,11 +97,23 @@ pub enum RepairError {
     Data(#[from] DataError),
 }
 
+impl RepairError {
+    /// What can be done about it, if that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Data(error) => error.remedy(),
+            Self::Verify(error) => error.remedy(),
+            _ => None,
+        }
+    }
+}
+
 /// Looks for what is wrong with the dataset in a store, whether or not it opens, and says what can be done about it.
 /// Nothing is written.
 ///
 /// # Errors
-/// See [`RepairError`]. What is wrong with the dataset is no error, but in the plan.
+/// See [`RepairError`]. What is wrong with the dataset is not an error but part of the plan.
 pub fn plan(
     store: Arc<dyn Store>,
     session: &Session,
@@ -152,7 +142,7 @@ pub fn plan(
         redone.into_iter().flatten().partition(|(_, bytes)| bytes.is_some());
     let redone: BTreeMap<String, Vec<u8>> =
         redone.into_iter().filter_map(|(key, bytes)| Some((key, bytes?))).collect();
-    let after = View::new(Arc::clone(&store), redone.clone(), BTreeMap::new());
+    let after = RepairedStore::new(Arc::clone(&store), redone.clone(), BTreeMap::new());
     let Examined { steps, left, mut changed } = documents::examine(&after, choices)?;
     changed.retain(|key, _| deleted.iter().all(|(gone, _)| gone != key));
     settled.extend(steps);
@@ -188,18 +178,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// What is wrong with the documents of a dataset, without a look at its chunks and whether or not it opens.
-///
-/// # Errors
-/// The store fails.
-pub fn survey(store: &dyn Store, choices: &Choices) -> Result<Vec<Finding>, DataError> {
-    let Examined { steps, mut left, .. } = documents::examine(store, choices)?;
-    let mut findings: Vec<Finding> = steps.into_iter().map(|step| step.finding).collect();
-    findings.append(&mut left);
-    Ok(findings)
-}
-
-/// What is done with the journal of something that nobody can finish.
+/// What is done with the journal of growth that cannot be finished.
 const LEFT: &str = "the journal is removed, and each document is left as it is";
 
 /// What is done with interrupted growth.
@@ -227,15 +206,15 @@ impl Plan {
         let mut replaced = self.redone.clone().unwrap_or_default();
         replaced.extend(self.documents.iter().map(|(key, (_, new))| (key.clone(), new.clone())));
         let cut = self.cuts.iter().map(|(key, (_, new))| (key.clone(), *new)).collect();
-        Arc::new(View::new(Arc::clone(&self.store), replaced, cut))
+        Arc::new(RepairedStore::new(Arc::clone(&self.store), replaced, cut))
     }
 
     /// Carries the plan out in place: interrupted growth is finished or given up, then come chunks, then documents,
-    /// `.zmetadata` last. Each object is replaced whole; one that somebody changed since the plan was made stops it.
+    /// `.zmetadata` last. Each object is replaced whole; an object that changed since the plan was made stops it.
     ///
     /// # Errors
-    /// See [`RepairError`]. After a failure or a crash each object is as it was, or repaired, and either reads as before
-    /// or better.
+    /// See [`RepairError`]. After a failure or a crash each object is as it was, or repaired, and either reads as
+    /// before or better.
     pub fn apply(&self) -> Result<(), RepairError> {
         if self.redone.is_some() {
             journal::finish_or_discard(&*self.store)?;
@@ -254,10 +233,10 @@ impl Plan {
         }
         // Consolidated metadata say what the documents say, so they come when these are there.
         let (last, first): (Vec<_>, Vec<_>) =
-            self.documents.iter().partition(|(key, _)| *key == ".zmetadata");
+            self.documents.iter().partition(|(key, _)| *key == document::ZMETADATA);
         for batch in [first, last] {
             for (key, (before, after)) in batch {
-                if self.read(key, limits::document_bytes(key) as u64)?.as_ref() != Some(before) {
+                if self.read(key, document::max_bytes(key) as u64)?.as_ref() != Some(before) {
                     return Err(RepairError::Changed { key: key.clone() });
                 }
                 self.write(key, after)?;
@@ -268,9 +247,9 @@ impl Plan {
         self.store.publish().map_err(|source| self.failed(source))
     }
 
-    /// The step that mends a chunk, if the finding is of one that can be.
+    /// The step that repairs the chunk of a finding, if it can be repaired.
     fn cut(&mut self, dataset: &Dataset, finding: &Finding) -> Result<Option<Step>, RepairError> {
-        let (Some(variable), Some(index), Some(key), Remedy::Repair) =
+        let (Some(variable), Some(index), Some(key), Some(Remedy::Repair)) =
             (&finding.variable, &finding.chunk, &finding.key, finding.remedy)
         else {
             return Ok(None);

@@ -3,15 +3,16 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use ncz::nczarr::metadata::ReadOptions;
-//! use ncz::nczarr::{Dataset, Format, Hierarchy, NcType, NewVariable, Pool, Session};
+//! use ncz::zarr::metadata::ReadOptions;
+//! use ncz::model::{Format, Hierarchy, NcType, VariableBuilder, Pool, Session};
+//! use ncz::zarr::Dataset;
 //! use ncz::registry::Registry;
 //! use ncz::store::MemoryStore;
 //! use ncz::verify::{VerifyOptions, verify};
 //!
 //! let mut hierarchy = Hierarchy::new(Format::NCZARR);
 //! hierarchy.add_dimension("/", "x", 5, false)?;
-//! hierarchy.add_variable("/", NewVariable::new("v", NcType::Int).dimensions(["x"]))?;
+//! hierarchy.add_variable("/", VariableBuilder::new("v", NcType::Int).dimensions(["x"]))?;
 //! let session = Session::new(Arc::new(Registry::builder().build()), Pool::serial());
 //! let dataset = Dataset::create(Arc::new(MemoryStore::new("x")), hierarchy, session, false)?;
 //!
@@ -21,26 +22,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod beside;
-mod finding;
+mod chunk_index;
+mod chunk_tail;
 mod metadata;
 mod padding;
-mod places;
+mod stray_objects;
 mod variable;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::{DataError, Dataset, Pool, Variable};
+use ncz_model::Container;
+use ncz_model::{DataError, Pool, Variable};
 use ncz_store::Key;
 
-pub(crate) use finding::with_causes;
-pub use finding::{Code, Finding, Remedy, Severity};
+pub use crate::finding::{Code, Finding, Remedy, Severity};
 
-use crate::copy::tasks::{Crew, for_each};
-use crate::copy::{Phase, Progress};
-use variable::Check;
+pub(crate) use self::chunk_tail::sound_len;
+
+use self::variable::Check;
+use crate::causes::with_causes;
+use crate::parallelism::Parallelism;
+use crate::progress::{Phase, Progress};
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -84,7 +88,7 @@ pub struct VariableReport {
     pub chunks: u64,
     /// Of these, those with a fault.
     pub faulty: u64,
-    /// Chunks that do not exist and read as fill, which is no fault.
+    /// Missing chunks, which read as fill and are not faults.
     pub missing: u64,
     /// Bytes of the sound chunks as stored.
     pub stored: u64,
@@ -112,12 +116,23 @@ pub enum VerifyError {
     Stopped,
 }
 
+impl VerifyError {
+    /// What can be done about it, if that is known.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Data(error) => error.remedy(),
+            _ => None,
+        }
+    }
+}
+
 impl Report {
     /// How many findings there are of a severity, those that were not kept included.
     #[must_use]
     pub fn count(&self, severity: Severity) -> u64 {
         let kept = self.findings.iter().filter(|finding| finding.severity == severity).count() as u64;
-        // Faults of chunks alone are too many at times.
+        // Only faults of chunks are limited in number.
         let more = self.variables.iter().map(|variable| variable.more).sum::<u64>();
         if severity == Severity::Error { kept.saturating_add(more) } else { kept }
     }
@@ -134,14 +149,14 @@ const SMALL: u64 = 4;
 
 /// Looks at the metadata of a dataset and decodes every stored chunk, on all threads of its session.
 ///
-/// Every chunk is visited, whatever is found before it. Memory is bounded by a chunk a thread, and by the list of
-/// the chunks' numbers. On a remote store lanes take the place of threads, see [`Pool`]. Of a store that cannot list
-/// its keys a finding says what was not looked for.
+/// Every chunk is visited, whatever is found before it. Memory is bounded by a chunk a thread, and by the list of the
+/// chunks' numbers. On a remote store, I/O threads replace those of the pool, see [`Pool`]. If a store cannot list its
+/// keys, a finding says what was not checked.
 ///
 /// # Errors
-/// See [`VerifyError`]. What is wrong with the dataset is no error, but in the report.
+/// See [`VerifyError`]. What is wrong with the dataset is not an error but part of the report.
 pub fn verify(
-    dataset: &Dataset,
+    dataset: &dyn Container,
     options: &VerifyOptions,
     progress: &dyn Progress,
 ) -> Result<Report, VerifyError> {
@@ -164,13 +179,13 @@ pub fn verify(
         Err(error) => return Err(error.into()),
     }
     if !dataset.store().capabilities().list {
-        let reason = "the store does not list its keys: every chunk was asked for, but nobody looked for metadata that \
-                      readers take differently, for chunks outside of their arrays or under wrong keys, and for what \
-                      belongs to no variable";
+        let reason = "the store does not list its keys: every chunk was checked, but not metadata that readers \
+                      interpret differently, chunks outside of their arrays or under wrong keys, and objects of no \
+                      variable";
         findings.push(Finding::new(Severity::Note, Code::NotListed, reason));
     }
     if options.variables.is_none() {
-        findings.extend(beside::findings(dataset)?);
+        findings.extend(stray_objects::findings(dataset)?);
     }
     findings.retain(|finding| finding.variable.as_deref().is_none_or(wanted));
     let variables: Vec<&Variable> =
@@ -180,10 +195,10 @@ pub fn verify(
         reports.push(report);
         findings.extend(found);
     }
-    // What is told twice is told best by what knows the remedy.
+    // Of two findings about the same fault, the one with a remedy stays.
     let known: BTreeSet<String> = findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Error && finding.remedy != Remedy::None)
+        .filter(|finding| finding.severity == Severity::Error && finding.remedy.is_some())
         .filter_map(|finding| finding.variable.clone())
         .collect();
     findings.retain(|finding| {
@@ -201,7 +216,7 @@ type Checked = (VariableReport, Vec<Finding>);
 
 /// Decodes the chunks of all variables: small ones side by side, large ones each on all threads.
 fn chunks(
-    dataset: &Dataset,
+    dataset: &dyn Container,
     variables: &[&Variable],
     options: &VerifyOptions,
     progress: &dyn Progress,
@@ -225,15 +240,13 @@ fn chunks(
     let serial = Pool::serial();
     let largest = few.iter().filter_map(|&at| variables.get(at)).map(|variable| object_bytes(variable)).max();
     let bytes = largest.unwrap_or(0).saturating_mul(2);
-    for_each(
-        Crew { pool, stores: [&**dataset.store(); 2], bytes, one_by_one: false, most: u64::MAX },
-        few.len() as u64,
-        || (),
-        |(), position| match few.get(position as usize) {
-            Some(&at) => one(at, &serial),
-            None => Ok(()),
-        },
-    )?;
+    let parallelism =
+        Parallelism { pool, stores: [&**dataset.store(); 2], bytes, one_by_one: false, limit: u64::MAX };
+    let small = |(): &mut (), position: u64| match few.get(position as usize) {
+        Some(&at) => one(at, &serial),
+        None => Ok(()),
+    };
+    parallelism.for_each(few.len() as u64, || (), small)?;
     many.into_iter().try_for_each(|at| one(at, pool))?;
     let taken = |slot: Mutex<Option<Checked>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(done.into_iter().filter_map(taken).collect())

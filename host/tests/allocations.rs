@@ -8,12 +8,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncz::copy::{Codecs, CopyOptions, Progress, VariablePlan, copy};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Array, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
+use ncz::copy::{Codecs, CopyOptions, VariablePlan, copy};
+use ncz::model::{Array, Elements, Format, Hierarchy, NcType, Pool, Session, Slab, VariableBuilder};
+use ncz::progress::Progress;
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, CreateOptions, Durability, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -51,7 +53,9 @@ fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
                     (0..CHUNKS * CHUNK).flat_map(|i| ((i / 7) as f32).sqrt().to_le_bytes()).collect();
                 let mut out = vec![0; data.len()];
                 let write = |from: u64, to: u64| {
-                    part(from, to, |slab, range| array.write(slab, Elements::Native, &data[range]))
+                    part(from, to, |slab, range| {
+                        array.write_bytes(slab, Elements::Native, &data[range]).map(drop)
+                    })
                 };
                 // Temporary names, contexts and buffers come into being with the first chunks.
                 write(0, CHUNKS)?;
@@ -62,7 +66,7 @@ fn after_the_first_chunks_nothing_is_allocated() -> Result<(), Box<dyn Error>> {
                     "{codec} ({face}, {threads} threads): writing allocates {few} times for 10 chunks, {many} for {CHUNKS}"
                 );
                 let mut read = |from: u64, to: u64| {
-                    part(from, to, |slab, range| array.read(slab, Elements::Native, &mut out[range]))
+                    part(from, to, |slab, range| array.read_bytes(slab, Elements::Native, &mut out[range]))
                 };
                 read(0, CHUNKS)?;
                 let few = count(|| read(0, 10))?;
@@ -106,7 +110,7 @@ fn a_copy_holds_a_few_chunks_a_thread_however_many_variables_there_are() -> Resu
         hierarchy.add_dimension("/", name, len, false)?;
     }
     for number in 0..VARIABLES {
-        let new = NewVariable::new(format!("v{number}"), NcType::Float).dimensions(["t", "y", "x"]);
+        let new = VariableBuilder::new(format!("v{number}"), NcType::Float).dimensions(["t", "y", "x"]);
         let variable = hierarchy.add_variable("/", new.chunks([1, SIDE, SIDE]))?;
         session.define(variable, Format::NCZARR, &ChainSpec::parse(r#"{"id":"zstd","level":1}"#)?)?;
     }
@@ -116,7 +120,7 @@ fn a_copy_holds_a_few_chunks_a_thread_however_many_variables_there_are() -> Resu
     let data: Vec<u8> = (0..4 * SIDE * SIDE).flat_map(|i| ((i / 50) as f32).to_le_bytes()).collect();
     for number in 0..VARIABLES {
         let array = source.array(&format!("/v{number}"))?;
-        array.write(&Slab::whole(&[4, SIDE, SIDE]), Elements::Native, &data)?;
+        array.write_bytes(&Slab::whole(&[4, SIDE, SIDE]), Elements::Native, &data)?;
     }
     drop(data);
     for (name, chunks, most) in [
@@ -172,7 +176,7 @@ fn dataset(
     for (name, len) in [("t", CHUNKS), ("y", 64), ("x", 64)] {
         hierarchy.add_dimension("/", name, len, false)?;
     }
-    let new = NewVariable::new("v", NcType::Float).dimensions(["t", "y", "x"]).chunks([1, 64, 64]);
+    let new = VariableBuilder::new("v", NcType::Float).dimensions(["t", "y", "x"]).chunks([1, 64, 64]);
     let variable = hierarchy.add_variable("/", new)?;
     session.define(variable, Format::NCZARR, &ChainSpec::parse(codec)?)?;
     let path = folder.path().join("v.zarr");

@@ -7,13 +7,12 @@
 use std::sync::{Arc, OnceLock};
 
 use ncz::codec::{
-    AnyCoder, BoundStage, ByteOrder, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Size,
+    AnyCoder, AnyConfig, BoundStage, ByteOrder, Container, Dialect, Dtype, Env, Kind, Repr, Size,
 };
 use ncz::registry::chain::FilterChain;
 use ncz::registry::spec::ChainSpec;
 use ncz::registry::{Entry, Registry};
 // The one codec of this repository that is not built in.
-use ncz_blosc2 as _;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
@@ -151,7 +150,7 @@ fn changed(mut json: Map<String, Value>, changes: Vec<(usize, Value)>) -> Map<St
 }
 
 /// Binds a configuration, and encodes and decodes with what comes of it.
-fn try_out(config: &dyn CodecConfig, (input, env): &(Repr, Env), bytes: &[u8]) {
+fn try_out(config: &dyn AnyConfig, (input, env): &(Repr, Env), bytes: &[u8]) {
     let Ok(BoundStage { stored, working, output, coder, .. }) = config.bind(input, env) else { return };
     let _ = (stored.to_json(Dialect::Numcodecs), stored.to_json(Dialect::ZarrV3), stored.to_params());
     let _ = output.size();

@@ -4,20 +4,21 @@
 
 #[path = "dataset/made_up.rs"]
 mod made_up;
-
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::bench::{BenchError, BenchOptions, BenchReport, bench, front};
+use ncz::bench::{BenchError, BenchOptions, BenchReport, bench, pareto_front};
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, copy};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Sharding, Slab};
+use ncz::model::{
+    Elements, Format, Hierarchy, LossyGuard, NcType, Pool, Session, Sharding, Slab, VariableBuilder,
+};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, Depth, EntryKind, FileStore, MemoryStore, Prefix, Store, StoreExt};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{fixtures, python};
 use proptest::prelude::*;
 
@@ -27,7 +28,7 @@ use made_up::{MadeUp, Spoils};
 #[derive(Clone, Debug)]
 struct Even<const SAYS: char>;
 
-const fn told(says: char) -> (&'static str, Option<bool>) {
+const fn printed(says: char) -> (&'static str, Option<bool>) {
     match says {
         'n' => ("even", Some(false)),
         'y' => ("frank", Some(true)),
@@ -36,8 +37,8 @@ const fn told(says: char) -> (&'static str, Option<bool>) {
 }
 
 impl<const SAYS: char> Spoils for Even<SAYS> {
-    const NAMES: &'static [Cow<'static, str>] = &[Cow::Borrowed(told(SAYS).0)];
-    const LOSSY: Option<bool> = told(SAYS).1;
+    const NAMES: &'static [&'static str] = &[printed(SAYS).0];
+    const LOSSY: Option<bool> = printed(SAYS).1;
 
     fn spoilt(byte: u8) -> u8 {
         byte & !1
@@ -50,7 +51,8 @@ ncz::codec::register!(MadeUp<Even<'?'>>);
 
 fn session(threads: usize) -> Session {
     let registry = Registry::builder().no_plugins(true).build();
-    Session::new(Arc::new(registry), Pool::with_threads(threads).unwrap())
+    let session = Session::new(Arc::new(registry), Pool::with_threads(threads).unwrap());
+    Session { lossy_guard: LossyGuard::On, ..session }
 }
 
 fn ocean() -> Dataset {
@@ -70,7 +72,7 @@ fn go(dataset: &Dataset, path: &str, options: &BenchOptions) -> Result<BenchRepo
 fn numbers(format: Format, len: u64, chunk: u64, shard: Option<u64>, write: &[(u64, u64)]) -> Dataset {
     let mut hierarchy = Hierarchy::new(format);
     hierarchy.add_dimension("/", "x", len, false).unwrap();
-    let mut new = NewVariable::new("v", NcType::Int).dimensions(["x"]).chunks([chunk]);
+    let mut new = VariableBuilder::new("v", NcType::Int).dimensions(["x"]).chunks([chunk]);
     if let Some(shard) = shard {
         new = new.sharding(Sharding::new([shard]));
     }
@@ -80,7 +82,7 @@ fn numbers(format: Format, len: u64, chunk: u64, shard: Option<u64>, write: &[(u
     let array = dataset.array("/v").unwrap();
     for &(start, count) in write {
         let values: Vec<u8> = (start..start + count).flat_map(|v| (v as i32).to_ne_bytes()).collect();
-        array.write(&Slab::new([start], [count]), Elements::Native, &values).unwrap();
+        array.write_bytes(&Slab::new([start], [count]), Elements::Native, &values).unwrap();
     }
     dataset.flush().unwrap();
     dataset
@@ -147,7 +149,7 @@ for name, codec in [('zlib,6', numcodecs.Zlib(6)), ('zstd,3', numcodecs.Zstd(3))
 fn what_says_that_it_is_lossless_is_tried_and_what_does_not_come_back_is_faulty() {
     let dataset = numbers(Format::NCZARR, 4000, 1000, None, &[(0, 4000)]);
     let report = go(&dataset, "/v", &short()).unwrap();
-    // By itself and behind a shuffle.
+    // By itself and after a shuffle.
     assert_eq!(report.faulty.len(), 2, "{:?}", report.faulty);
     for faulty in &report.faulty {
         assert!(faulty.chain.contains("even"), "{faulty:?}");
@@ -163,8 +165,8 @@ fn what_is_lossy_or_says_nothing_is_left_out_by_name_unless_it_is_asked_for() {
     let dataset = numbers(Format::NCZARR, 4000, 1000, None, &[(0, 4000)]);
     let report = go(&dataset, "/v", &short()).unwrap();
     let why = |name: &str| {
-        let left = report.left_out.iter().find(|left| left.chain == name);
-        left.unwrap_or_else(|| panic!("{name}: {:?}", report.left_out)).reason.clone()
+        let left = report.skipped.iter().find(|left| left.chain == name);
+        left.unwrap_or_else(|| panic!("{name}: {:?}", report.skipped)).reason.clone()
     };
     for name in ["frank", "bitround", "quantize", "zfp", "zfpy"] {
         assert!(why(name).contains("it is lossy"), "{name}: {}", why(name));
@@ -174,8 +176,8 @@ fn what_is_lossy_or_says_nothing_is_left_out_by_name_unless_it_is_asked_for() {
     let report = go(&dataset, "/v", &BenchOptions { also, ..short() }).unwrap();
     // They do not say that they are lossless, and make another number of the fill value.
     for name in ["frank", "mute"] {
-        let left = report.left_out.iter().find(|left| left.chain == name);
-        assert!(left.is_some_and(|left| left.reason.contains("missing values")), "{:?}", report.left_out);
+        let left = report.skipped.iter().find(|left| left.chain == name);
+        assert!(left.is_some_and(|left| left.reason.contains("missing values")), "{:?}", report.skipped);
     }
     assert!(report.trials.iter().any(|trial| trial.chain == "shuffle|zstd,2"));
 }
@@ -202,7 +204,7 @@ fn chunks_that_are_too_long_are_cut_and_those_of_shards_taken_one_by_one() {
     let sharded = numbers(Format::Zarr3, 4000, 100, Some(1000), &[(0, 100), (1000, 1000)]);
     let report = go(&sharded, "/v", &short()).unwrap();
     assert_eq!((report.sample.existing, report.sample.chunks), (Some(2), 11));
-    assert!(report.trials.iter().any(|trial| trial.chain == "shuffle|zlib,6"), "{:?}", report.left_out);
+    assert!(report.trials.iter().any(|trial| trial.chain == "shuffle|zlib,6"), "{:?}", report.skipped);
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn it_ends_when_the_time_is_over_or_the_caller_says_so() {
     let started = std::time::Instant::now();
     let report = go(&dataset, "/v", &hurried).unwrap();
     assert!(started.elapsed() < Duration::from_secs(120), "{:?}", started.elapsed());
-    assert!(report.left_out.iter().any(|left| left.reason == "the time was over"), "{report:#?}");
+    assert!(report.skipped.iter().any(|left| left.reason == "the time was over"), "{report:#?}");
     let stopped = bench(&dataset, "/v", &short(), &mut |step| match step.done {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
@@ -244,7 +246,7 @@ proptest! {
     ) {
         let points: Vec<(f64, f64)> = points.into_iter().map(|(x, y)| (f64::from(x), f64::from(y))).collect();
         let beats = |a: (f64, f64), b: (f64, f64)| a.0 >= b.0 && a.1 >= b.1 && a != b;
-        for (point, marked) in points.iter().zip(front(&points)) {
+        for (point, marked) in points.iter().zip(pareto_front(&points)) {
             let beaten = points.iter().any(|other| beats(*other, *point));
             prop_assert_eq!(marked, !beaten, "{:?}", point);
         }

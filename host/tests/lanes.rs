@@ -8,12 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use ncz::copy::{CopyError, CopyOptions, Progress, VariablePlan, copy};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    Array, ByteOrder, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Sharding,
-    Slab,
+use ncz::copy::{CopyError, CopyOptions, VariablePlan, copy};
+use ncz::model::{
+    Array, ByteOrder, Elements, Format, Hierarchy, NcType, Pool, Session, Sharding, Slab, VariableBuilder,
 };
+use ncz::progress::Progress;
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::testing::{Counting, Counts, Fault, Faulty, Remote};
@@ -21,6 +20,8 @@ use ncz::store::{
     Capabilities, Depth, Key, Listing, MemoryStore, Prefix, ReadInto, ReadRange, Store, StoreError, WriteMode,
 };
 use ncz::verify::{Code, VerifyOptions, verify};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 type Far = Remote<Counting<MemoryStore>>;
 
@@ -35,7 +36,7 @@ fn session(pool: Pool) -> Session {
     Session::new(Arc::new(Registry::builder().no_plugins(true).build()), pool)
 }
 
-/// One variable of `chunks` chunks of ints, `len` each, in shards of so many chunks.
+/// One variable of `chunks` chunks of ints, `len` each, in shards of this many chunks.
 fn dataset(
     store: Arc<dyn Store>,
     pool: Pool,
@@ -48,7 +49,7 @@ fn dataset(
     let session = session(pool);
     let mut hierarchy = Hierarchy::new(format);
     hierarchy.add_dimension("/", "x", chunks * len, false).unwrap();
-    let variable = NewVariable::new("v", NcType::Int).dimensions(["x"]).chunks([len]);
+    let variable = VariableBuilder::new("v", NcType::Int).dimensions(["x"]).chunks([len]);
     let variable = hierarchy.add_variable("/", variable).unwrap();
     variable.sharding = shard.map(|shard| Sharding {
         shape: vec![shard * len],
@@ -67,12 +68,12 @@ fn data(elements: u64) -> Vec<u8> {
 }
 
 fn write(array: &Array) {
-    array.write(&Slab::whole(array.shape()), Elements::Native, &data(array.shape()[0])).unwrap();
+    array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &data(array.shape()[0])).unwrap();
 }
 
 fn read(array: &Array, from: u64, len: u64) -> Vec<u8> {
     let mut out = vec![0; len as usize * 4];
-    array.read(&Slab::new([from], [len]), Elements::Native, &mut out).unwrap();
+    array.read_bytes(&Slab::new([from], [len]), Elements::Native, &mut out).unwrap();
     out
 }
 
@@ -103,7 +104,9 @@ fn chunks_are_one_request_each_and_64_wait_at_the_same_time() {
             assert_eq!(all, (CHUNKS, 0, 0), "{chain}");
             let part = requests(&store, || assert_eq!(read(&array, 7, CHUNK), whole[28..28 + 4096]));
             assert_eq!(part, (2, 0, 0), "{chain}");
-            let few = || array.write(&Slab::new([7], [3]), Elements::Native, &[0; 12]).unwrap();
+            let few = || {
+                array.write_bytes(&Slab::new([7], [3]), Elements::Native, &[0; 12]).unwrap();
+            };
             assert_eq!(requests(&store, few), (1, 0, 1), "{chain}: a part of a chunk");
         }
     }
@@ -142,7 +145,9 @@ fn a_chunk_of_a_shard_is_an_index_and_a_range() {
     assert_eq!(store.round_trips() - trips, 2);
     let all = requests(&store, || assert_eq!(read(&array, 0, 160 * CHUNK), data(160 * CHUNK)));
     assert_eq!(all, (80, 0, 0), "small shards are read whole");
-    let few = || array.write(&Slab::new([7], [3]), Elements::Native, &[0; 12]).unwrap();
+    let few = || {
+        array.write_bytes(&Slab::new([7], [3]), Elements::Native, &[0; 12]).unwrap();
+    };
     assert_eq!(requests(&store, few), (1, 0, 1), "a part of a shard");
 }
 
@@ -184,11 +189,11 @@ fn of_a_store_without_listing_a_note_says_what_was_not_looked_for() {
 }
 
 #[test]
-fn the_first_error_of_a_lane_is_told_with_its_chunk_and_stops_the_others() {
+fn the_first_error_of_a_lane_is_reported_with_its_chunk_and_stops_the_others() {
     let store = Arc::new(Remote::new(Faulty::new(MemoryStore::new("test"), Fault::From(20))));
     let array = dataset(store.clone(), Pool::serial(), CHUNKS, CHUNK, ZSTD, None).array("/v").unwrap();
     let error =
-        array.write(&Slab::whole(array.shape()), Elements::Native, &data(CHUNKS * CHUNK)).unwrap_err();
+        array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &data(CHUNKS * CHUNK)).unwrap_err();
     assert!(error.to_string().contains("v/"), "{error}");
     assert!(store.inner().operations() <= 20 + 64 + 1, "{}", store.inner().operations());
 }
@@ -258,7 +263,7 @@ impl Store for Told {
     }
 }
 
-fn told(keeps: bool, tell: impl Fn(u64) + Send + Sync + 'static) -> Arc<Told> {
+fn printed(keeps: bool, tell: impl Fn(u64) + Send + Sync + 'static) -> Arc<Told> {
     Arc::new(Told { inner: MemoryStore::new("test"), keeps, tell: Box::new(tell) })
 }
 
@@ -275,13 +280,13 @@ fn large_chunks_in_flight_are_bounded_by_their_bytes() {
             held.0.fetch_sub(bytes, Ordering::SeqCst);
         }
     };
-    let store = told(false, weigh);
+    let store = printed(false, weigh);
     let array = dataset(store, Pool::serial(), 40, LEN, "[]", None).array("/v").unwrap();
     // One element, so that all chunks are of the caller's few bytes.
     let slab = Slab::new([0], [40]).with_stride([LEN]);
-    array.write(&slab, Elements::Native, &[1; 160]).unwrap();
+    array.write_bytes(&slab, Elements::Native, &[1; 160]).unwrap();
     let most = held.1.load(Ordering::SeqCst);
-    assert!(most <= ncz::nczarr::IN_FLIGHT_BYTES, "{most}");
+    assert!(most <= ncz::model::IN_FLIGHT_BYTES, "{most}");
     assert!(most >= 8 * LEN * 4, "{most}: they wait together");
 }
 
@@ -326,7 +331,7 @@ impl Rounds {
         }
     }
 
-    /// How many rounds `work` on so many chunks takes.
+    /// How many rounds `work` on this many chunks takes.
     fn of(&self, chunks: u64, work: impl FnOnce()) -> u64 {
         *self.state.lock().unwrap() = State { left: chunks, ..State::default() };
         work();
@@ -339,7 +344,7 @@ impl Rounds {
 #[test]
 fn chunks_take_as_many_rounds_as_64_at_a_time_do() {
     let rounds = Arc::new(Rounds::default());
-    let store = told(true, {
+    let store = printed(true, {
         let rounds = Arc::clone(&rounds);
         move |_| rounds.wait()
     });
@@ -428,7 +433,7 @@ fn variables_that_grow_are_checked_and_cleared_together() {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "t", 0, true).unwrap();
     for number in 0..VARIABLES {
-        let variable = NewVariable::new(format!("v{number}"), NcType::Int).dimensions(["t"]).chunks([4]);
+        let variable = VariableBuilder::new(format!("v{number}"), NcType::Int).dimensions(["t"]).chunks([4]);
         hierarchy.add_variable("/", variable).unwrap();
     }
     Dataset::create(memory.clone(), hierarchy, session, false).unwrap().finish().unwrap();

@@ -138,7 +138,7 @@ fn what_promises_to_lose_nothing_gives_back_every_bit_and_what_does_not_loses_so
         }
     }
     assert!(exact.len() > 100 && losing.len() > 100, "{} {}", exact.len(), losing.len());
-    // Of integers it is known; of floating-point numbers, and what is computed with them, nobody knows it of all data.
+    // Of integers it is known; of floating-point numbers, and what is computed with them, it is not known for all data.
     let known = ["fixedscaleoffset", "fixed_precision", "scalar_map"];
     only_said.retain(|said| !known.iter().any(|name| said.contains(name)) && !said.contains(" of f"));
     assert!(only_said.is_empty(), "{} are called lossy and lost nothing: {only_said:#?}", only_said.len());

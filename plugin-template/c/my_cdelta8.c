@@ -91,10 +91,10 @@ static int32_t decode_bytes(unsigned distance, const uint8_t *in, size_t in_len,
 }
 
 static int32_t distance_of_words(size_t count, const uint32_t *words, unsigned *distance, ncz_error *error) {
-    if (count > 1 || (count && !words)) return fail_at(error, NCZ_ERROR_CONFIG, "cd_values", 9, "0 or 1 words are wanted");
+    if (count > 1 || (count && !words)) return fail_at(error, NCZ_ERROR_CONFIG, "cd_values", 9, "expected 0 or 1 words");
     *distance = count ? words[0] : 1;
     if (*distance >= 1 && *distance <= 255) return NCZ_OK;
-    return fail_at(error, NCZ_ERROR_CONFIG, "cd_values[0]", 12, "a distance from 1 to 255 is wanted");
+    return fail_at(error, NCZ_ERROR_CONFIG, "cd_values[0]", 12, "expected a distance from 1 to 255");
 }
 
 /* ---- The HDF5 filter (H5Z_class2_t of H5Zpublic.h or H5Zdevelop.h) ---------------------------------------------- */
@@ -124,7 +124,7 @@ static int libc_release(void *block) {
 }
 
 /* The allocator of the library that calls: that of libhdf5 if it is one, else malloc (netcdf-c). A process can hold
- * several libhdf5, so that the address where a call returns to tells which. */
+ * several libhdf5, so that the address where a call returns to says which. */
 static allocator allocator_of(void *caller) {
     allocator found = {libc_allocate, libc_release};
     Dl_info library, owner;
@@ -239,14 +239,14 @@ static size_t character(span in) {
     for (size_t i = 1; i < len; i++) {
         if ((s[i] & 0xc0) != 0x80) return 0;
     }
-    /* longer than need be, halves of UTF-16 pairs, behind U+10FFFF */
+    /* longer than need be, halves of UTF-16 pairs, after U+10FFFF */
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
         (s[0] == 0xf4 && s[1] > 0x8f))
         return 0;
     return len;
 }
 
-/* Skips an escape behind its backslash. The character, or 0xff for one that no name of ours has, or -1. */
+/* Skips an escape after its backslash. The character, or 0xff for one that no name of ours has, or -1. */
 static int escape(span *in) {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     const char *place = in->at < in->end && *in->at ? strchr(letters, *in->at) : NULL;
@@ -265,7 +265,7 @@ static int escape(span *in) {
     return code == 0 || code > 0x7f ? 0xff : (int)code;
 }
 
-/* Skips a string. `out`, if not null, gets its text; one that does not fit begins with 0xff and is no name of ours. */
+/* Skips a string. `out`, if not null, gets its text; one that does not fit begins with 0xff and is not a name of ours. */
 static bool string(span *in, char *out, size_t room) {
     size_t len = 0;
     if (!take(in, '"')) return false;
@@ -305,7 +305,7 @@ static bool value(span *in, int depth) {
     return word(in, "null") || word(in, "true") || word(in, "false") || number(in);
 }
 
-/* Whether a text is a JSON object and nothing else. The functions behind this one read such objects. */
+/* Whether a text is a JSON object and nothing else. The functions after this one read such objects. */
 static bool is_object(span text) {
     span in = text;
     if (!take(&in, '{')) return false;
@@ -315,7 +315,7 @@ static bool is_object(span text) {
     return in.at == in.end;
 }
 
-/* The next value behind a '[', '{', ':' or ','. */
+/* The next value after a '[', '{', ':' or ','. */
 static bool next_value(span *in, span *found) {
     blanks(in);
     found->at = in->at;
@@ -373,10 +373,10 @@ static int32_t distance_of_json(span text, uint32_t dialect, bool has_id, const 
             /* netcdf-c before 4.10 wrote numbers as strings */
             if (dialect == NCZ_NUMCODECS && *found.at == '"') found.at++, found.end--;
             if (!integer(found, &wanted) || wanted < 1 || wanted > 255)
-                return fail_at(error, NCZ_ERROR_CONFIG, key, strlen(key), "an integer from 1 to 255 is wanted");
+                return fail_at(error, NCZ_ERROR_CONFIG, key, strlen(key), "expected an integer from 1 to 255");
             *distance = (unsigned)wanted;
         } else if (has_id && !strcmp(key, "id")) {
-            if (!string(&found, id, sizeof id)) return fail_at(error, NCZ_ERROR_CONFIG, "id", 2, "a string is wanted");
+            if (!string(&found, id, sizeof id)) return fail_at(error, NCZ_ERROR_CONFIG, "id", 2, "expected a string");
         } else if (dialect == NCZ_ZARR_V3) {
             size_t len = (size_t)(raw.end - raw.at) - 2;
             return fail_at(error, NCZ_ERROR_CONFIG, raw.at + 1, len, "there is no such key");
@@ -529,7 +529,7 @@ static bool array_len(span array, uint64_t *len) {
 static int32_t bind(const ncz_config *config, const char *request, size_t request_len, const ncz_sink *response,
                     ncz_config **stored, ncz_coder **coder, ncz_error *error) {
     span text = {request, request + request_len};
-    if (!is_object(text)) return fail(error, NCZ_ERROR_UNSUPPORTED, "a request that is no JSON object");
+    if (!is_object(text)) return fail(error, NCZ_ERROR_UNSUPPORTED, "a request that is not a JSON object");
     span input = member(text, "input"), array = member(input, "array"), bytes = member(input, "bytes");
     span exact = member(bytes, "exact"), at_most = member(bytes, "at_most");
     const char *kind = array.at || exact.at ? "exact" : at_most.at ? "at_most" : NULL;
@@ -598,6 +598,10 @@ static int32_t decoded_len(const ncz_coder *coder, const uint8_t *input, size_t 
     return data_len(input, input_len, len, error);
 }
 
+static const char *version(void) {
+    return "0.1.0";
+}
+
 static const ncz_plugin plugin = {
     .size = sizeof(ncz_plugin),
     .api_version = NCZ_API_VERSION,
@@ -617,6 +621,7 @@ static const ncz_plugin plugin = {
     .encode = encode,
     .decode = decode,
     .decoded_len = decoded_len,
+    .version = version,
 };
 
 NCZ_EXPORT const ncz_plugin *ncz_codec_plugin(void) { return &plugin; }

@@ -19,6 +19,9 @@ impl Coder for Delta8Coder {
     /// What a thread reuses from call to call, such as a library's context: nothing here.
     type Scratch = ();
 
+    /// Every encoding is as long as `max_encoded_len` says.
+    const HAS_FIXED_LEN: bool = true;
+
     fn scratch(&self) {}
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {

@@ -10,7 +10,7 @@
 //! # Example JSON
 //! ```
 //! use my_delta8::Delta8;
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //!
 //! let json = serde_json::json!({"distance": 4}); // {"id": "my-delta8", "distance": 4}
 //! let mut notes = Vec::new();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 use my_delta8::Delta8;
-use ncz_codec::{Codec, CodecError, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, CodecError, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use serde_json::{Value, json};
 
 fn parse(dialect: Dialect, config: Value) -> (Result<Delta8>, Vec<String>) {
@@ -36,14 +36,14 @@ fn wrong_input_is_named() {
     for (distance, key, detail) in [
         (json!(0), "distance", "0 is not within 1 to 255"),
         (json!(256), "distance", "256 is not within 1 to 255"),
-        (json!(1.5), "distance", "an integer is wanted, not 1.5"),
+        (json!(1.5), "distance", "expected an integer, got 1.5"),
     ] {
         let (refused, _) = parse(Dialect::Numcodecs, json!({"distance": distance}));
         assert_eq!(refused, Err(CodecError::config(key, detail)));
     }
     for (words, key, detail) in [
-        (&[0][..], "cd_values[0]", "a distance of 0 is not within 1 to 255"),
-        (&[256], "cd_values[0]", "a distance of 256 is not within 1 to 255"),
+        (&[0][..], "cd_values[0]", "distance 0 is not within 1 to 255"),
+        (&[256], "cd_values[0]", "distance 256 is not within 1 to 255"),
         (&[1, 1], "cd_values", "my-delta8 takes 0 to 1 parameters, 2 were given"),
     ] {
         assert_eq!(Delta8::from_params(words), Err(CodecError::config(key, detail)));

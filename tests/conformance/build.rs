@@ -1,4 +1,4 @@
-//! Makes the program export its memory functions under the names that filters look for in whoever calls them.
+//! Makes the program export its memory functions under the names that filters look for in their caller.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

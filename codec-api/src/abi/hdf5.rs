@@ -61,7 +61,7 @@ pub struct Class2 {
     pub filter: Option<Filter>,
 }
 
-/// `H5T_class_t`, as far as a filter tells them apart.
+/// `H5T_class_t`, as far as a filter distinguishes them.
 pub mod class {
     use std::ffi::c_int;
 

@@ -15,7 +15,7 @@ pub const PLUGIN_SYMBOL: &CStr = c"ncz_codec_plugin";
 /// The major number of this interface; tables with another one are refused.
 pub const API_MAJOR: u16 = 1;
 /// The minor number of this interface; it counts additions at the end of the table.
-pub const API_MINOR: u16 = 0;
+pub const API_MINOR: u16 = 1;
 /// Both numbers in one word.
 pub const API_VERSION: u32 = ((API_MAJOR as u32) << 16) | API_MINOR as u32;
 
@@ -181,10 +181,13 @@ pub type DecodedLen = unsafe extern "C" fn(
     len: *mut usize,
     error: *mut ErrorOut,
 ) -> i32;
+/// `version`: the version of the plugin, a semantic one such as `1.2.0` that ends with a zero byte and lives as long as
+/// the library; null or empty if the plugin states none.
+pub type Version = unsafe extern "C" fn() -> *const c_char;
 /// [`PLUGIN_SYMBOL`]
 pub type PluginEntry = unsafe extern "C" fn() -> *const Plugin;
 
-/// The table. No function pointer may be null.
+/// The table. No function pointer but the last may be null. A table of version 1.0 ends before [`version`](Self::version).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
@@ -224,6 +227,8 @@ pub struct Plugin {
     pub decode: Option<Transcode>,
     /// See [`DecodedLen`].
     pub decoded_len: Option<DecodedLen>,
+    /// See [`Version`]; since 1.1. The only function that may be missing.
+    pub version: Option<Version>,
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -235,11 +240,12 @@ const _: () = {
     assert!(offset_of!(ErrorOut, text) == 16);
     assert!(offset_of!(ErrorOut, text_len) == 32);
     assert!(offset_of!(ErrorOut, key_len) == 40);
-    assert!(size_of::<Plugin>() == 136);
+    assert!(size_of::<Plugin>() == 144);
     assert!(offset_of!(Plugin, api_version) == 8);
     assert!(offset_of!(Plugin, codec_count) == 12);
     assert!(offset_of!(Plugin, describe) == 16);
     assert!(offset_of!(Plugin, bind) == 64);
     assert!(offset_of!(Plugin, encode) == 112);
     assert!(offset_of!(Plugin, decoded_len) == 128);
+    assert!(offset_of!(Plugin, version) == 136);
 };

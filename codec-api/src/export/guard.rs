@@ -7,7 +7,7 @@ use super::log::Trace;
 use crate::error::{CodecError, ErrorKind, Result};
 
 /// Runs `body` for the call `call` of `codec`; a panic becomes [`ErrorKind::Panicked`]. What the body
-/// tells the [`Trace`] is printed if the user wants it.
+/// tells whether the [`Trace`] is printed if the user wants it.
 pub(super) fn guard<T>(
     codec: &'static str,
     call: &str,

@@ -7,14 +7,15 @@ use std::marker::PhantomData;
 use std::slice;
 
 use super::caller;
+use super::fmt::{Type, Words};
 use super::guard::guard;
 use super::hdf5_library::Library;
 use super::names;
-use super::show::{Type, Words};
 use crate::abi::hdf5::{self as abi, Class2, Hid};
 use crate::buffer::{Allocator, CBuffer};
-use crate::codec::{Codec, CodecInfo, Coder};
+use crate::codec::{Codec, Coder};
 use crate::error::{CodecError, ErrorKind, Result};
+use crate::info::CodecInfo;
 use crate::repr::{Container, Env, Repr};
 
 /// No chunk decodes to more bytes than this.
@@ -156,7 +157,7 @@ impl<'a> ChunkBuffer<'a> {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: `new` was promised a block with so many valid bytes.
+        // SAFETY: `new` was promised a block with this many valid bytes.
         unsafe { slice::from_raw_parts(self.block.cast::<u8>(), self.len) }
     }
 

@@ -140,7 +140,7 @@ impl Library {
     /// The bytes of the fill value that a user has set, of the type that [`dtype`](Self::dtype) says; none for arrays
     /// that have several.
     pub(super) fn fill(&self, dcpl: Hid, datatype: Hid, dtype: Dtype) -> Result<Option<Vec<u8>>> {
-        // What is no number may hold pointers.
+        // What is not a number may hold pointers.
         if dtype.kind == Kind::Opaque {
             return Ok(None);
         }
@@ -246,7 +246,7 @@ impl Library {
         size.checked_mul(8) == Some(unsafe { (self.get_precision)(datatype) })
     }
 
-    /// Whether a floating-point type is one of IEEE 754's: the exponent's width tells them from others.
+    /// Whether a floating-point type is one of IEEE 754's: the exponent's width distinguishes them.
     fn is_ieee(&self, datatype: Hid, size: usize) -> bool {
         let mut fields = [0_usize; 5];
         let [sign, exponent, exponent_size, mantissa, mantissa_size] = &mut fields;

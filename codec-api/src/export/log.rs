@@ -16,14 +16,14 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use super::caller;
-use super::show::cut;
+use super::fmt::cut;
 use crate::error::CodecError;
 
 /// The environment variable that names the [`Level`].
 const VARIABLE: &str = "NCZ_LOG";
 /// The environment variable that names a file to append to, in place of stderr.
 const FILE_VARIABLE: &str = "NCZ_LOG_FILE";
-/// What a call was asked, and what it answered, is cut behind so many bytes: a line stays below the 4096
+/// What a call was asked, and what it answered, is cut after so many bytes: a line stays below the 4096
 /// bytes that a pipe takes in one piece, so that lines of several threads, plugins and processes do not mix.
 const PART_MAX: usize = 1500;
 
@@ -128,7 +128,7 @@ impl Log {
         log
     }
 
-    /// Writes a line, in one piece. A closed stderr or a full disk is no reason to fail.
+    /// Writes a line, in one piece. A closed stderr or a full disk is not a reason to fail.
     fn line(&self, text: &str) {
         let line = format!("{text}\n");
         let _ = match &self.file {

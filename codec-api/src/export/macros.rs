@@ -11,7 +11,8 @@
 /// | `export!(native: Lz4, Delta)` | ncz alone: codecs without an HDF5 id, any number of them | `ncz_codec_plugin`, `abi_stable`'s root module |
 ///
 /// The first three need an HDF5 filter id, the first and the third a numcodecs id; they do not compile
-/// without. The codec half alone runs no chunk: its codec's `encode` and `decode` are never called.
+/// without. The codec half alone runs no chunk: its codec's `encode` and `decode` are never called. The native face
+/// states the version of the package that the macro stands in.
 ///
 /// ```ignore
 /// //! The zstd codec as a plugin for HDF5, netcdf-c and ncz.
@@ -26,6 +27,8 @@ macro_rules! export {
             impl $crate::export::native_face::CodecList for Codecs {
                 const CODECS: &'static [&'static dyn $crate::CodecType] =
                     &[$(const { &$crate::Erased::<$codec>::new() }),+];
+                const VERSION: &'static ::std::ffi::CStr =
+                    $crate::export::native_face::version(concat!(env!("CARGO_PKG_VERSION"), "\0"));
             }
 
             #[allow(unsafe_code, reason = "an entry symbol")]

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::codec::CodecInfo;
+use crate::info::CodecInfo;
 
 /// The room for a name with its end.
 pub(super) const LEN: usize = 64;
@@ -42,15 +42,13 @@ pub(super) const fn filter_id(info: &CodecInfo) -> u32 {
 
 /// The numcodecs id that is written.
 pub(super) const fn numcodecs_id(info: &CodecInfo) -> &str {
-    let list = match &info.numcodecs {
-        Cow::Borrowed(list) => *list,
-        Cow::Owned(_) => panic!("names in `CodecInfo` of a plugin are literals"),
-    };
-    assert!(
-        !list.is_empty(),
-        "this codec has no numcodecs id: give it one, or write `export!(hdf5: ..)` or `export!(native: ..)`"
-    );
-    text(&list[0])
+    match info.numcodecs.literals() {
+        Some([id, ..]) => id,
+        Some([]) => panic!(
+            "this codec has no numcodecs id: give it one, or write `export!(hdf5: ..)` or `export!(native: ..)`"
+        ),
+        None => panic!("names in `CodecInfo` of a plugin are literals"),
+    }
 }
 
 #[cfg(test)]
@@ -61,22 +59,15 @@ mod tests {
 
     #[test]
     fn a_codec_without_an_id_that_others_can_use_gets_no_face_for_them() {
-        const NAMES: &[Cow<'static, str>] = &[Cow::Borrowed("a")];
-        let info = |filter_id, numcodecs| CodecInfo {
-            name: Cow::Borrowed("a"),
-            summary: Cow::Borrowed(""),
-            filter_id,
-            numcodecs: Cow::Borrowed(numcodecs),
-            zarr_v3: Cow::Borrowed(&[]),
-            has_working_params: false,
-            has_checksum: false,
-            lossy: Some(false),
-        };
+        let info = |id, ids| CodecInfo { filter_id: id, ..CodecInfo::new("a", "").numcodecs(ids) };
         // An entry that gives no record crashes netcdf-c, so that there must be none.
         for id in [None, Some(0), Some(65_535), Some(70_000)] {
-            assert!(catch_unwind(|| filter_id(&info(id, NAMES))).is_err(), "{id:?}");
+            assert!(catch_unwind(|| filter_id(&info(id, &["a"]))).is_err(), "{id:?}");
         }
         assert!(catch_unwind(|| numcodecs_id(&info(Some(1), &[])).len()).is_err());
-        assert_eq!((filter_id(&info(Some(65_534), NAMES)), numcodecs_id(&info(None, NAMES))), (65_534, "a"));
+        assert_eq!(
+            (filter_id(&info(Some(65_534), &["a"])), numcodecs_id(&info(None, &["a"]))),
+            (65_534, "a")
+        );
     }
 }

@@ -1,16 +1,16 @@
 //! The native face: the table of functions that ncz calls.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::fmt::{Json, Stage, Type, Words};
 use super::guard::guard;
 use super::log::Trace;
-use super::show::{Json, Stage, Type, Words};
 use crate::abi::native::{
     API_VERSION, Coder, Config, ErrorOut, NO_LENGTH, Plugin, Scratch as RawScratch, Sink, status,
 };
-use crate::erased::{AnyCoder, CodecConfig, CodecType, Scratch};
+use crate::erased::{AnyCoder, AnyConfig, CodecType, Scratch};
 use crate::error::{CodecError, ErrorKind, Result};
 use crate::wire;
 
@@ -18,6 +18,8 @@ use crate::wire;
 pub trait CodecList: 'static {
     /// The codecs.
     const CODECS: &'static [&'static dyn CodecType];
+    /// The version of the plugin, a semantic one; empty if it states none.
+    const VERSION: &'static CStr = c"";
 }
 
 /// The table for the codecs of `L`, which lives as long as the library.
@@ -54,14 +56,27 @@ impl<L: CodecList> Face<L> {
         encode: Some(encode),
         decode: Some(decode),
         decoded_len: Some(decoded_len),
+        version: Some(stated_version::<L>),
     };
+}
+
+/// The version of a package with a zero byte at its end as a C string; empty if it holds another one.
+pub const fn version(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(version) => version,
+        Err(_) => c"",
+    }
+}
+
+extern "C" fn stated_version<L: CodecList>() -> *const c_char {
+    L::VERSION.as_ptr()
 }
 
 /// The codec of a call that names none.
 const NOBODY: &str = "plugin";
 
 // What the opaque handles point to. Each is a box, made here and freed here.
-type ConfigBox = Held<Arc<dyn CodecConfig>>;
+type ConfigBox = Held<Arc<dyn AnyConfig>>;
 type CoderBox = Held<Arc<dyn AnyCoder>>;
 type ScratchBox = Held<Torn>;
 
@@ -171,7 +186,7 @@ unsafe extern "C" fn config_to_params(config: *const Config, out: *const Sink, e
 
 unsafe extern "C" fn config_free(config: *mut Config) {
     // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
-    unsafe { drop_box::<Arc<dyn CodecConfig>, _>(config, "config_free") }
+    unsafe { drop_box::<Arc<dyn AnyConfig>, _>(config, "config_free") }
 }
 
 unsafe extern "C" fn bind(
@@ -415,7 +430,7 @@ unsafe fn write(sink: *const Sink, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Hands `value` out behind an opaque handle.
+/// Hands `value` out after an opaque handle.
 ///
 /// # Safety
 /// `place` is null or can be written to.
@@ -426,7 +441,7 @@ unsafe fn give<T, H>(place: *mut *mut H, value: T) -> Result<()> {
     Ok(())
 }
 
-/// What is behind a handle.
+/// What is after a handle.
 ///
 /// # Safety
 /// The handle is null or was made by [`give`] of a `T` and is not freed during `'a`.

@@ -6,15 +6,16 @@ use std::slice;
 
 use serde_json::Value;
 
+use super::fmt::{Json, Stage, Words};
 use super::guard::guard;
 use super::log::Trace;
 use super::names;
 use super::netcdf_library::Library;
-use super::show::{Json, Stage, Words};
 use crate::abi::nczarr::{self as abi, error};
 use crate::buffer::{Allocator, CBuffer};
-use crate::codec::{Codec, CodecInfo, Dialect};
+use crate::codec::{Codec, Dialect};
 use crate::error::{CodecError, ErrorKind, Result};
+use crate::info::CodecInfo;
 use crate::wire;
 
 /// A filter has never more parameters than this.
@@ -149,7 +150,7 @@ fn parse<C: Codec>(text: &[u8]) -> Result<C> {
         Some(Value::String(id)) => id,
         _ => return Err(CodecError::unsupported("JSON without a codec's id")),
     };
-    if !Face::<C>::INFO.numcodecs.iter().any(|name| *name == id) {
+    if !Face::<C>::INFO.numcodecs.contains(&id) {
         return Err(CodecError::config("id", format!("{id:?} is another codec")));
     }
     // netcdf-c has no place for remarks.
@@ -158,7 +159,7 @@ fn parse<C: Codec>(text: &[u8]) -> Result<C> {
 
 /// The configuration as netcdf-c writes it: the name first, blanks after colons and between members.
 fn print<C: Codec>(config: &C) -> Result<Vec<u8>> {
-    let id = Value::from(Face::<C>::INFO.numcodecs[0].as_ref());
+    let id = Value::from(names::numcodecs_id(Face::<C>::INFO));
     let mut text = format!("{{\"id\": {id}");
     for (key, value) in config.to_json(Dialect::Numcodecs)? {
         text.push_str(&format!(", {}: {value}", Value::from(key)));

@@ -90,7 +90,7 @@ impl Library {
             nc_type::BYTE | nc_type::SHORT | nc_type::INT | nc_type::INT64 => Kind::Int,
             nc_type::UBYTE | nc_type::USHORT | nc_type::UINT | nc_type::UINT64 => Kind::UInt,
             nc_type::FLOAT | nc_type::DOUBLE => Kind::Float,
-            // The length of fixed-length strings is nothing that libnetcdf tells. 1, "do nothing" to
+            // The length of fixed-length strings is nothing that libnetcdf says. 1, "do nothing" to
             // shuffle, is right for those that it wrote itself.
             nc_type::CHAR | nc_type::STRING => return Ok(Dtype::little(Kind::Opaque, 1)),
             other => return Err(CodecError::unsupported(format!("netCDF type number {other}"))),

@@ -33,7 +33,7 @@ impl FromStr for Number {
     fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "{text:?} is no type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before \
+                "{text:?} is not a type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before \
                  them for the order of their bytes"
             )
         };
@@ -44,7 +44,7 @@ impl FromStr for Number {
         let (_, known) = NAMES.iter().find(|(_, short)| *short == bare).ok_or_else(unknown)?;
         let size = usize::from(known.as_bytes()[1] - b'0');
         if order == Some(b'|') && size > 1 {
-            return Err(format!("{text:?} does not tell the order of its bytes"));
+            return Err(format!("{text:?} does not say the order of its bytes"));
         }
         let kind = match known.as_bytes()[0] {
             b'i' => Kind::Int,
@@ -80,7 +80,7 @@ impl Number {
         short.parse().ok()
     }
 
-    /// The name of the type in Zarr v3, which does not tell the byte order: `float32`.
+    /// The name of the type in Zarr v3, which does not say the byte order: `float32`.
     pub fn v3(self) -> &'static str {
         let text = self.to_string();
         NAMES.iter().find(|(_, short)| *short == &text[1..]).map_or("", |(long, _)| long)
@@ -97,11 +97,15 @@ impl Number {
     /// No letters of a type.
     pub fn from_word(words: &[u32], index: usize) -> Result<Self> {
         let wrong = |detail| CodecError::config(format!("cd_values[{index}]"), detail);
-        let word = words.get(index).ok_or_else(|| wrong("a type of numbers is wanted".to_owned()))?;
+        let word = words.get(index).ok_or_else(|| wrong("expected a type of numbers".to_owned()))?;
         let letters = word.to_le_bytes();
         let text = letters[..3].iter().map(|&letter| char::from(letter)).collect::<String>();
         let number: Self = text.parse().map_err(wrong)?;
-        if number.word() == *word { Ok(number) } else { Err(wrong(format!("{word} is no type of numbers"))) }
+        if number.word() == *word {
+            Ok(number)
+        } else {
+            Err(wrong(format!("{word} is not a type of numbers")))
+        }
     }
 
     /// Reads the type at `key` of a configuration; `None` where it is missing.
@@ -114,7 +118,7 @@ impl Number {
             Some(Value::String(text)) => text.parse().map(Some).map_err(|text| CodecError::config(key, text)),
             Some(other) => Err(CodecError::config(
                 key,
-                format!("a type of numbers such as \"<f4\" is wanted, not {other}"),
+                format!("expected a type of numbers such as \"<f4\", got {other}"),
             )),
         }
     }
@@ -152,7 +156,7 @@ mod tests {
         ] {
             assert!(text.parse::<Number>().is_err(), "{text:?}");
         }
-        assert_eq!("|i4".parse::<Number>().unwrap_err(), r#""|i4" does not tell the order of its bytes"#);
+        assert_eq!("|i4".parse::<Number>().unwrap_err(), r#""|i4" does not say the order of its bytes"#);
         for word in [0, 0x34_66, 0x34_663c + (1 << 24), u32::MAX] {
             assert!(Number::from_word(&[word], 0).is_err(), "{word}");
         }

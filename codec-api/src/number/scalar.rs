@@ -42,10 +42,10 @@ impl Scalar {
             Value::Number(number) => Self::of(number).ok_or_else(|| wrong(format!("{number} is too large"))),
             Value::String(text) => Self::of_word(text).ok_or_else(|| {
                 wrong(format!(
-                    "{text:?} is no number; words for numbers are NaN, Infinity, -Infinity, and 0x with all the digits of the bits"
+                    "{text:?} is not a number; words for numbers are NaN, Infinity, -Infinity, and 0x with all the digits of the bits"
                 ))
             }),
-            other => Err(wrong(format!("a number is wanted, not {other}"))),
+            other => Err(wrong(format!("expected a number, got {other}"))),
         }
     }
 
@@ -125,7 +125,8 @@ impl Scalar {
         }
     }
 
-    /// The nearest number of this floating-point type; `None` where a finite number is too large for it, and for the bits
+    /// The nearest number of this floating-point type; `None` where a finite number is too large for it, and for the
+    /// bits
     /// of another type.
     pub fn as_float(self, number: Number) -> Option<f64> {
         let float = match self {

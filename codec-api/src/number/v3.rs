@@ -4,15 +4,17 @@ use super::Number;
 use crate::error::{CodecError, Result};
 use crate::repr::{ByteOrder, Container, Env, Repr};
 
-/// Refuses types of which readers of Zarr v3 would make other numbers; `data` is that as which a codec takes elements and
+/// Refuses types of which readers of Zarr v3 would make other numbers; `data` is that as which a codec takes elements
+/// and
 /// `stored` that which leaves, each with its key in the configuration. Other containers have numcodecs' rules.
 ///
-/// Elements have the type that the metadata say, and a codec is told it again by its configuration. Where the two differ,
+/// Elements have the type that the metadata say, and a codec is told it again by its configuration. Where the two
+/// differ,
 /// zarr-python takes the bytes as one and the numbers as the other. The order of bytes is for the codec `bytes` alone:
 /// zarr-python drops what a codec says of it, and takes it from `bytes` when it reads.
 ///
 /// # Errors
-/// Elements enter that are no numbers, are big-endian, or of another type than `data`; or `stored` is big-endian.
+/// Elements enter that are not numbers, are big-endian, or of another type than `data`; or `stored` is big-endian.
 pub fn check_types(input: &Repr, env: &Env, data: (&str, Number), stored: (&str, Number)) -> Result<()> {
     if env.container != Container::ZarrV3 {
         return Ok(());
@@ -38,7 +40,7 @@ pub fn check_types(input: &Repr, env: &Env, data: (&str, Number), stored: (&str,
     if stored.is_big() {
         let little = format!("<{}", &stored.to_string()[1..]);
         let text = format!(
-            "other readers of Zarr v3 take {stored} for {little}, because the codec \"bytes\" alone tells the order of \
+            "other readers of Zarr v3 take {stored} for {little}, because the codec \"bytes\" alone says the order of \
              bytes; give \"{little}\""
         );
         return Err(CodecError::config(key, text));
@@ -83,7 +85,7 @@ mod tests {
                 little,
                 "<f8",
                 ">i4",
-                r#"configuration key "astype" is not usable: other readers of Zarr v3 take >i4 for <i4, because the codec "bytes" alone tells the order of bytes; give "<i4""#,
+                r#"configuration key "astype" is not usable: other readers of Zarr v3 take >i4 for <i4, because the codec "bytes" alone says the order of bytes; give "<i4""#,
             ),
             (
                 big,

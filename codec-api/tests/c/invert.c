@@ -10,7 +10,7 @@ CHECK(sink, sizeof(void *) != 8 || sizeof(ncz_sink) == 16);
 CHECK(error, sizeof(void *) != 8 || sizeof(ncz_error) == 48);
 CHECK(error_text, sizeof(void *) != 8 || offsetof(ncz_error, text) == 16);
 CHECK(error_key, sizeof(void *) != 8 || offsetof(ncz_error, key_len) == 40);
-CHECK(plugin, sizeof(void *) != 8 || sizeof(ncz_plugin) == 136);
+CHECK(plugin, sizeof(void *) != 8 || sizeof(ncz_plugin) == 144);
 CHECK(describe, sizeof(void *) != 8 || offsetof(ncz_plugin, describe) == 16);
 CHECK(bind, sizeof(void *) != 8 || offsetof(ncz_plugin, bind) == 64);
 CHECK(encode, sizeof(void *) != 8 || offsetof(ncz_plugin, encode) == 112);
@@ -149,10 +149,13 @@ static int32_t decoded_len(const ncz_coder *coder, const uint8_t *input, size_t 
     return NCZ_OK;
 }
 
+static const char *version(void) { return "1.2.3"; }
+
 static const ncz_plugin plugin = {
     sizeof(ncz_plugin), NCZ_API_VERSION,   1,          describe,     config_from_json, config_from_params,
     config_to_json,     config_to_params,  config_free, bind,        coder_from_params, coder_free,
     scratch_new,        scratch_free,      max_encoded_len, invert,  invert,           decoded_len,
+    version,
 };
 
 const ncz_plugin *ncz_codec_plugin(void) { return &plugin; }

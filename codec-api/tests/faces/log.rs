@@ -11,14 +11,12 @@ use crate::rle::{Mode, Rle};
 
 /// What the environment of the child holds, so that it knows that it is one.
 const CHILD: &str = "NCZ_LOG_CHILD";
+const CALLER: &str = "log::a_trace_has_a_whole_line_for_each_call";
 const THREADS: usize = 4;
 const CALLS: usize = 200;
 
-#[test]
+/// The calls whose lines the tests read, made in a child process. It runs [`CALLER`] again.
 fn calls_of_the_child() {
-    if std::env::var_os(CHILD).is_none() {
-        return;
-    }
     assert_eq!(filter(0, &[1], &[7; 1000]), 16);
     assert_eq!(filter(FLAG_REVERSE, &[0], &[9, 7]), 9);
     assert_eq!(filter(FLAG_REVERSE, &[0; 40], &[9, 7]), 0);
@@ -35,6 +33,9 @@ fn calls_of_the_child() {
 
 #[test]
 fn a_trace_has_a_whole_line_for_each_call() {
+    if std::env::var_os(CHILD).is_some() {
+        return calls_of_the_child();
+    }
     let path = std::env::temp_dir().join(format!("ncz-trace-{}", std::process::id()));
     // stderr has a lock in each plugin, a file has none
     let stderr = child(&[("NCZ_LOG", "trace")]).stderr;
@@ -106,7 +107,7 @@ fn failures_alone_can_be_printed_into_a_file_and_nothing_is_the_default() {
 /// The calls of [`calls_of_the_child`] in a process of their own.
 fn child(variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["log::calls_of_the_child", "--exact", "--nocapture"]).env(CHILD, "1");
+    command.args([CALLER, "--exact", "--nocapture"]).env(CHILD, "1");
     command.env_remove("NCZ_LOG").env_remove("NCZ_LOG_FILE").envs(variables.iter().copied());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

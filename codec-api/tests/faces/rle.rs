@@ -1,10 +1,9 @@
 //! A codec for tests: run lengths, with switches for everything a codec can do wrong.
 #![allow(clippy::panic, reason = "misbehaves on request; other programs than tests include it")]
 
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Env, Repr, Result, Size, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Env, Repr, Result, Size,
+    params,
 };
 use serde_json::{Map, Value};
 
@@ -56,19 +55,7 @@ impl Rle {
     }
 }
 
-impl Codec for Rle {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("rle"),
-        summary: Cow::Borrowed("runs of equal bytes"),
-        filter_id: Some(40100),
-        numcodecs: Cow::Borrowed(&[Cow::Borrowed("rle"), Cow::Borrowed("runs")]),
-        zarr_v3: Cow::Borrowed(&[Cow::Borrowed("test.rle")]),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-    type Coder = RleCoder;
-
+impl CodecConfig for Rle {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let mode = reader.integer("mode", 0, 0..=4)?;
@@ -92,6 +79,17 @@ impl Codec for Rle {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(vec![self.mode as u32, self.element_size])
     }
+}
+
+impl Codec for Rle {
+    const INFO: CodecInfo = CodecInfo::new("rle", "runs of equal bytes")
+        .filter_id(40100)
+        .numcodecs(&["rle", "runs"])
+        .zarr_v3(&["test.rle"])
+        .working_params()
+        .lossless();
+
+    type Coder = RleCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let stored = Self { mode: self.mode, element_size: input.element_size(env)? as u32 };

@@ -3,6 +3,7 @@
 mod bench;
 mod cat;
 mod codec;
+mod common;
 mod conform;
 mod copy;
 mod dump;
@@ -17,17 +18,20 @@ mod verify;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ncz::registry::requirement::Requirement;
 
 pub(crate) use self::bench::Bench;
 pub(crate) use self::cat::{ByteOrderArg, Cat};
 pub(crate) use self::codec::{Codec, ContainerArg};
+use self::common::TEMPLATE;
+pub(crate) use self::common::{FormatArg, ShuffleSize, Verbosity, size};
 pub(crate) use self::conform::Conform;
 pub(crate) use self::copy::{Copy, NccopyRules};
 pub(crate) use self::dump::{Dump, IndexArg};
 pub(crate) use self::generate::Gen;
 pub(crate) use self::info::Info;
-pub(crate) use self::isolate::IsolateOptions;
+use self::isolate::IsolateOptions;
 pub(crate) use self::ls::Ls;
 pub(crate) use self::plugins::{
     Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsLock, PluginsPath, PluginsShow, PluginsWhy,
@@ -35,16 +39,13 @@ pub(crate) use self::plugins::{
 pub(crate) use self::shell::{Completions, Links, Man};
 pub(crate) use self::verify::Verify;
 
-/// Help that starts with an example, before the description.
-const TEMPLATE: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
-
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Recompress, look at and explain Zarr and NCZarr datasets and the codec plugins they need.
+/// Recompress, convert, verify, repair and print Zarr and NCZarr datasets, and explain their codec plugins.
 #[derive(Debug, Parser)]
 #[command(
     name = "ncz",
@@ -52,7 +53,10 @@ const STYLES: Styles = Styles::styled()
     styles = STYLES,
     help_template = TEMPLATE,
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'",
-    after_help = "Exit codes: 0 good, 1 findings, 2 usage, 3 could not be done, 70 a bug in ncz, 130 interrupted.",
+    after_help = "\
+Exit codes:
+  0 success, 1 success with findings, 2 wrong usage, 3 failure, 70 a bug in ncz,
+  130 interrupted",
     disable_help_subcommand = true,
     subcommand_required = true,
     arg_required_else_help = true
@@ -64,7 +68,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What ncz can do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Copy(Box<Copy>),
@@ -83,89 +87,37 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-/// Where plugins come from. These options go with every command.
+/// Where plugins come from. Every command has these options.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Plugins")]
 pub(crate) struct PluginOptions {
-    /// Search this folder for plugins, and no other (repeatable)
+    /// Search only this folder for plugins (repeatable)
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "no_plugins")]
     pub(crate) plugin_path: Vec<PathBuf>,
-    /// Use plugins also where others may have put or changed them
+    /// Load plugins even if other users can write to their files or folders
     #[arg(long, global = true, conflicts_with = "no_plugins")]
     pub(crate) trust_all: bool,
-    /// Use only the plugins on this list, which `ncz plugins lock` makes; overrides NCZ_PLUGIN_LOCK
+    /// Load only the plugins on this allow-list, made by `ncz plugins lock`; overrides NCZ_PLUGIN_LOCK
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) plugin_lock: Option<PathBuf>,
-    /// Use the built-in codecs only
+    /// Use a codec only if its version meets this condition, such as 'blosc>=1.2' (repeatable)
+    #[arg(long, global = true, value_name = "CODEC>=VERSION")]
+    pub(crate) require: Vec<Requirement>,
+    /// Use only the built-in codecs
     #[arg(long, global = true)]
     pub(crate) no_plugins: bool,
-    /// Where a plugin of HDF5_PLUGIN_PATH offers a built-in codec, take that of "plugins" or "builtin"
+    /// If a codec is both built in and on HDF5_PLUGIN_PATH, use the one from "builtin" or "plugins"
     #[arg(long, global = true, value_name = "WHICH", default_value = "builtin", hide_possible_values = true)]
     pub(crate) prefer: Prefer,
     #[command(flatten)]
     pub(crate) isolate: IsolateOptions,
 }
 
-/// Who wins where two offer the same codec.
+/// Which of two equal codecs is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Prefer {
     Builtin,
     Plugins,
-}
-
-/// How much to say.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Verbosity {
-    /// Say more on standard error: -v datasets, plugins, retries; -vv requests, codecs; -vvv everything
-    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
-    pub(crate) verbose: u8,
-    /// Print errors only
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
-/// How metadata are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatArg {
-    /// NCZarr over Zarr version 2, which Zarr readers read too
-    Nczarr,
-    /// Zarr version 2 alone
-    #[value(alias = "zarr2")]
-    Zarr,
-    /// Zarr version 3
-    Zarr3,
-    /// The draft of NCZarr over Zarr version 3: an experiment, netcdf-c does not read it
-    Nczarr3,
-}
-
-/// What to believe of a shuffle's element size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShuffleSize {
-    Type,
-    Stored,
-}
-
-/// A number of bytes: `5000000`, `64M` (10^6, as netCDF's tools), `64MiB` (2^20).
-pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim().to_ascii_lowercase();
-    let factor = match unit.as_str() {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1e3,
-        "m" | "mb" => 1e6,
-        "g" | "gb" => 1e9,
-        "t" | "tb" => 1e12,
-        "p" | "pb" => 1e15,
-        "kib" => 1024.0,
-        "mib" => 1_048_576.0,
-        "gib" => 1_073_741_824.0,
-        _ => return Err(format!("{text:?} is no size; write 5000000, 64M or 64MiB")),
-    };
-    match number.parse::<f64>() {
-        Ok(number) if number * factor < 1e18 => Ok((number * factor) as u64),
-        _ => Err(format!("{text:?} is no size; write 5000000, 64M or 64MiB")),
-    }
 }
 
 #[cfg(test)]
@@ -173,17 +125,6 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, wanted) in [("5000000", 5_000_000), ("1.5M", 1_500_000), ("2k", 2000), ("64MiB", 64 << 20)]
-        {
-            assert_eq!(size(text), Ok(wanted));
-        }
-        for text in ["", "M", "-1", "5X", "1e999", "1.2.3"] {
-            assert!(size(text).is_err(), "{text:?}");
-        }
-    }
 
     #[test]
     fn the_command_line_is_sound() {
@@ -206,5 +147,21 @@ mod tests {
             }
         }
         check(&mut Cli::command(), "ncz");
+    }
+
+    /// Examples and notes have line breaks of their own: a line that clap breaks again is hard to read.
+    #[test]
+    fn examples_and_notes_fit_into_80_columns() {
+        fn check(command: &clap::Command, path: &str) {
+            for text in [command.get_before_help(), command.get_after_help()].into_iter().flatten() {
+                for line in text.to_string().lines() {
+                    assert!(line.chars().count() <= 80, "{path}: {line}");
+                }
+            }
+            for inner in command.get_subcommands() {
+                check(inner, &format!("{path} {}", inner.get_name()));
+            }
+        }
+        check(&Cli::command(), "ncz");
     }
 }

@@ -1,22 +1,22 @@
-//! Opening datasets for the commands, and what they share in looking at them.
+//! Opening datasets, and finding variables and groups by name.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use ncz::nczarr::{
-    Consolidated, Dataset, Format, Generation, Hierarchy, Pool, Session, ShuffleReading, Variable,
+use ncz::location::DatasetUrl;
+use ncz::model::{
+    Consolidated, Format, Generation, Hierarchy, LossyGuard, Pool, Session, ShuffleReading, Variable,
 };
 use ncz::registry::Registry;
 use ncz::store::Access;
-use serde_json::Value as Json;
+use ncz::zarr::Dataset;
 
 use crate::args::ShuffleSize;
+use crate::codec_request::full_path;
 use crate::error::CliError;
-use crate::filter_spec::full_path;
-use crate::path::Place;
 use crate::suggest;
 
-/// Codecs, threads, and what to believe of shuffle.
+/// Makes a session: the codecs, the threads, and how shuffle is read.
 pub(crate) fn session(
     registry: Arc<Registry>,
     threads: Option<u16>,
@@ -33,13 +33,29 @@ pub(crate) fn session(
     Ok(session)
 }
 
-/// Opens the dataset at a place for reading.
-pub(crate) fn open(place: &Place, session: Session) -> Result<Dataset, CliError> {
+/// Makes the session of a command that writes: lossy codecs must keep missing values missing, unless the user opts out.
+pub(crate) fn writing_session(
+    registry: Arc<Registry>,
+    threads: Option<u16>,
+    shuffle: Option<ShuffleSize>,
+    no_lossy_guard: bool,
+) -> Result<Session, CliError> {
+    let lossy_guard = if no_lossy_guard { LossyGuard::Off } else { LossyGuard::On };
+    session(registry, threads, shuffle).map(|session| Session { lossy_guard, ..session })
+}
+
+/// Opens a dataset for reading.
+pub(crate) fn open(place: &DatasetUrl, session: Session) -> Result<Dataset, CliError> {
     Ok(place.open(Access::Read, session)?)
 }
 
-/// The error of a name that is none of the dataset's variables.
-pub(crate) fn unknown_variable(place: &Place, hierarchy: &Hierarchy, name: &str, hint: &str) -> CliError {
+/// Returns the error of a variable name that the dataset does not have.
+pub(crate) fn unknown_variable(
+    place: &DatasetUrl,
+    hierarchy: &Hierarchy,
+    name: &str,
+    hint: &str,
+) -> CliError {
     let readable = hierarchy.variables().map(|variable| variable.path.as_str());
     let paths = readable.chain(hierarchy.unreadable().map(|lost| lost.path.as_str()));
     CliError::UnknownVariable {
@@ -49,72 +65,51 @@ pub(crate) fn unknown_variable(place: &Place, hierarchy: &Hierarchy, name: &str,
     }
 }
 
-/// The format of a dataset in words.
+/// Returns the format of a dataset in words.
 pub(crate) fn format_words(format: Format) -> &'static str {
     match format {
         Format::Zarr2 => "Zarr version 2",
         Format::Nczarr(Generation::Attributes) => "NCZarr 2, keys in attributes (netcdf-c 4.9.3 and later)",
         Format::Nczarr(Generation::LowerCase) => "NCZarr 2, lower-case keys (netcdf-c 4.9.1, 4.9.2)",
         Format::Nczarr(Generation::UpperCase) => "NCZarr 2, upper-case keys (netcdf-c 4.8.1, 4.9.0)",
-        Format::Nczarr(Generation::Objects) => "NCZarr 1, own objects (netcdf-c 4.8.0)",
+        Format::Nczarr(Generation::Objects) => "NCZarr 1, keys in separate objects (netcdf-c 4.8.0)",
         Format::Zarr3 => "Zarr version 3",
         Format::Nczarr3 => "NCZarr 3, the draft over Zarr version 3 (experimental)",
-        _ => "a format that this program has no word for",
     }
 }
 
-/// The state of consolidated metadata in words.
+/// Returns the state of consolidated metadata in words.
 pub(crate) fn consolidated_words(state: Consolidated) -> &'static str {
     match state {
         Consolidated::Absent => "none",
         Consolidated::Current => "up to date",
         Consolidated::Stale => {
-            "stale: other readers may miss data; a copy gets none, or fresh ones with --consolidated"
+            "stale: other readers can miss data; a copy has none, or new ones with --consolidated"
         }
-        Consolidated::Unread => "could not be read: whether they are up to date is not known",
-        Consolidated::Only => "read alone",
+        Consolidated::Unread => "could not be read, so it is unknown whether they are up to date",
+        Consolidated::Only => "the only metadata that were read",
     }
 }
 
-/// The codecs of a variable as its metadata say, for people: `shuffle elementsize=4 | zlib level=6`.
-pub(crate) fn codecs_words(filters: &[Json]) -> String {
-    let words: Vec<String> = filters.iter().map(codec_words).collect();
-    if words.is_empty() { "-".to_owned() } else { words.join(" | ") }
+/// Returns the variables that a name means to ncdump. A name without a group matches in every group, a relative path
+/// matches the end of a path, and a path that starts with `/` matches only itself.
+pub(crate) fn variables_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a Variable> {
+    dataset.hierarchy().variables().filter(move |variable| {
+        variable.path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
+            true => rest.is_empty(),
+            false => rest.ends_with('/'),
+        })
+    })
 }
 
-fn codec_words(codec: &Json) -> String {
-    let Some(object) = codec.as_object() else { return codec.to_string() };
-    // Version 2 has the parameters beside the name, version 3 in an object of their own.
-    let name = if object.contains_key("id") { "id" } else { "name" };
-    let parameters = object.get("configuration").and_then(Json::as_object).filter(|_| name == "name");
-    let mut words = object.get(name).and_then(Json::as_str).unwrap_or("?").to_owned();
-    for (key, value) in parameters.unwrap_or(object).iter().filter(|(key, _)| *key != name) {
-        match value {
-            Json::String(text) => words.push_str(&format!(" {key}={text}")),
-            other => words.push_str(&format!(" {key}={other}")),
-        }
-    }
-    words
-}
-
-/// Bytes of a variable's data when decoded; saturates.
-pub(crate) fn raw_len(hierarchy: &Hierarchy, variable: &Variable) -> u64 {
-    let element = variable.dtype.size() as u64;
-    hierarchy.shape_of(variable).iter().fold(element, |product, len| product.saturating_mul(*len))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn codecs_are_told_in_few_words() {
-        let filters = [json!({"id": "shuffle", "elementsize": 4}), json!({"id": "blosc", "cname": "lz4"})];
-        assert_eq!(codecs_words(&filters), "shuffle elementsize=4 | blosc cname=lz4");
-        let zstd = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
-        assert_eq!(codecs_words(&[zstd, json!({"name": "crc32c"})]), "zstd level=3 checksum=false | crc32c");
-        assert_eq!(codecs_words(&[]), "-");
-    }
+/// Returns the paths of the groups that a name means, by the same rules.
+pub(crate) fn groups_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let groups = dataset.hierarchy().groups().map(|group| group.path.as_str());
+    groups.filter(move |path| match name {
+        "" | "/" => *path == "/",
+        _ => path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
+            true => rest.is_empty(),
+            false => rest.ends_with('/'),
+        }),
+    })
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a command, and how it is told.
+//! The errors of the command, and how they are printed.
 
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
@@ -6,30 +6,31 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ncz::bench::BenchError;
-use ncz::copy::{CopyError, PartialError};
+use ncz::copy::{CopyError, ResumeError};
 use ncz::generate::GenerateError;
-use ncz::nczarr::{DataError, PoolError};
-use ncz::place::{Location, PlaceError};
-use ncz::registry::lock::LockError;
+use ncz::location::{Location, LocationError};
+use ncz::model::{DataError, PoolError};
+use ncz::registry::allow_list::AllowListError;
 use ncz::registry::spec::SpecError;
 use ncz::repair::RepairError;
 use ncz::store::StoreError;
 use ncz::verify::VerifyError;
 
-use crate::chunk_spec::ChunkSpecError;
-use crate::exit::Exit;
-use crate::filter_spec::FilterSpecError;
+use crate::chunk_request::ChunkRequestError;
+use crate::codec_request::CodecRequestError;
+use crate::exit_code::Exit;
 use crate::output::Style;
+use crate::remedy;
 use crate::secrets;
-use crate::slab_spec::SlabSpecError;
+use crate::slab_request::SlabRequestError;
 
-/// Why a command was not carried out.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     /// The command line contradicts itself, or a value on it has no meaning.
     #[error("{0}")]
     Usage(String),
-    /// A chain on the command line is not usable.
+    /// A chain on the command line cannot be used.
     #[error("{option}{}", if text.is_empty() { String::new() } else { format!(" {text:?}") })]
     Filter {
         /// The option.
@@ -37,25 +38,25 @@ pub(crate) enum CliError {
         /// Its value.
         text: String,
         /// What is wrong with it.
-        source: Box<FilterSpecError>,
+        source: Box<CodecRequestError>,
     },
-    /// A chunk shape on the command line is not usable.
+    /// A chunk shape on the command line cannot be used.
     #[error("{what}")]
     Chunks {
         /// The option and its value.
         what: String,
         /// What is wrong with it.
-        source: Box<ChunkSpecError>,
+        source: Box<ChunkRequestError>,
     },
-    /// A slab on the command line is not usable.
+    /// A slab on the command line cannot be used.
     #[error("--slab {text:?}")]
     Slab {
         /// The option's value.
         text: String,
         /// What is wrong with it.
-        source: Box<SlabSpecError>,
+        source: Box<SlabRequestError>,
     },
-    /// A name on the command line is none of the dataset's.
+    /// The dataset has no variable of this name.
     #[error("there is no variable {name:?} in {dataset}; {known}")]
     UnknownVariable {
         /// The name.
@@ -65,7 +66,7 @@ pub(crate) enum CliError {
         /// The closest name, and the known ones.
         known: String,
     },
-    /// A name on the command line is none of the dataset's dimensions.
+    /// The dataset has no dimension of this name.
     #[error("there is no dimension {name:?} in {dataset}; {known}")]
     UnknownDimension {
         /// The name.
@@ -75,9 +76,9 @@ pub(crate) enum CliError {
         /// The closest name, and the known ones.
         known: String,
     },
-    /// A variable cannot carry the codecs that were given for all.
+    /// A variable cannot have the codecs that were given for all variables.
     #[error(
-        "variable {path:?} cannot get the codecs that were given for all; name other ones for it, e.g. -F {},none", path.trim_start_matches('/')
+        "variable {path:?} cannot have the codecs that were given for all variables; choose others for it, e.g. -F {},none", path.trim_start_matches('/')
     )]
     CannotCarry {
         /// The variable.
@@ -85,10 +86,10 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<DataError>,
     },
-    /// The list of the plugins that may be used could not be made or read.
-    #[error("cannot use the list of plugins")]
-    Lock(#[source] LockError),
-    /// The list of the plugins that may be used could not be written.
+    /// The plugin allow-list could not be made or read.
+    #[error("cannot use the plugin allow-list")]
+    AllowList(#[source] AllowListError),
+    /// The plugin allow-list could not be written.
     #[error("cannot write {}", path.display())]
     LockOutput {
         /// The list.
@@ -96,9 +97,9 @@ pub(crate) enum CliError {
         /// Why.
         source: io::Error,
     },
-    /// No dataset could be opened at a place.
+    /// No dataset could be opened at a location.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] LocationError),
     /// A dataset could not be read.
     #[error("cannot read the dataset in {place}")]
     Dataset {
@@ -128,16 +129,16 @@ pub(crate) enum CliError {
     /// The copy failed.
     #[error("cannot copy {from} to {target}; {state}")]
     Copy {
-        /// What was to be copied.
+        /// The source of the copy.
         from: Location,
-        /// Where it was to go.
+        /// Its target.
         target: Location,
-        /// What there is at the target now.
+        /// What is at the target now.
         state: &'static str,
         /// Why.
         source: Box<CopyError>,
     },
-    /// The dataset is whole at the target, and a step after that failed.
+    /// The dataset is complete at the target, but a later step failed.
     #[error("{target} is complete and in place, but {what}")]
     InPlace {
         /// The target.
@@ -147,25 +148,25 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A copy that is kept when it is interrupted could not be begun or ended.
-    #[error("cannot go on with the copy")]
+    /// A copy that can be resumed could not be started or finished.
+    #[error("cannot resume the copy")]
     Resume {
         /// Why.
-        source: Box<PartialError>,
+        source: Box<ResumeError>,
     },
     /// No dataset was generated.
     #[error("cannot generate {target} from {cdl}; {state}")]
     Generate {
         /// The text.
         cdl: String,
-        /// Where the dataset was to go.
+        /// The target.
         target: Location,
-        /// What there is at the target now.
+        /// What is at the target now.
         state: &'static str,
         /// Why.
         source: Box<GenerateError>,
     },
-    /// A text is no CDL, or none that a dataset can be made of.
+    /// A text is not CDL, or not CDL that a dataset can be made from.
     #[error("cannot use {path}")]
     Cdl {
         /// The text.
@@ -173,7 +174,7 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<GenerateError>,
     },
-    /// A dataset was not verified to its end.
+    /// A dataset could not be verified.
     #[error("cannot verify {place}")]
     Verify {
         /// The dataset.
@@ -181,7 +182,7 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<VerifyError>,
     },
-    /// A dataset was not repaired.
+    /// A dataset could not be repaired.
     #[error("cannot repair {place}")]
     Repair {
         /// The dataset.
@@ -189,10 +190,10 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<RepairError>,
     },
-    /// The text of a codec is none.
-    #[error("{text:?} is no codec")]
+    /// A text does not describe a codec.
+    #[error("{text:?} is not a codec")]
     CodecText {
-        /// What was asked for.
+        /// What was requested.
         text: String,
         /// What is wrong with it.
         source: Box<SpecError>,
@@ -207,10 +208,10 @@ pub(crate) enum CliError {
         /// Its type.
         dtype: String,
     },
-    /// A codec on the command line is not usable.
-    #[error("{text} cannot be used")]
+    /// A codec on the command line cannot be used.
+    #[error("cannot use {text}")]
     Codec {
-        /// What was asked for.
+        /// What was requested.
         text: String,
         /// Why.
         source: Box<dyn Error + Send + Sync>,
@@ -228,28 +229,28 @@ pub(crate) enum CliError {
         /// Why.
         source: Box<BenchError>,
     },
-    /// A file could not be written, read or made.
+    /// A file could not be written, read or created.
     #[error("cannot {what} {}", path.display())]
     File {
-        /// What was to be done.
+        /// The operation that failed.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Why.
         source: io::Error,
     },
-    /// A program that belongs to this one is not installed.
+    /// A program that comes with this one is not installed.
     #[error(
-        "the program {0} is neither beside ncz nor on PATH; \
-        in the source tree of ncz: cargo install --path tests/conformance"
+        "the program {0} is neither in the folder of ncz nor on PATH; \
+        install it from the source tree of ncz: cargo install --path tests/conformance"
     )]
     NoSibling(&'static str),
-    /// A program that belongs to this one does not start.
+    /// A program that comes with this one does not start.
     #[error("cannot start {}", program.display())]
     Sibling {
         /// The program.
         program: PathBuf,
-        /// Why not.
+        /// Why.
         source: io::Error,
     },
     /// The handler for Ctrl-C could not be set.
@@ -258,8 +259,8 @@ pub(crate) enum CliError {
     /// The output could not be written.
     #[error("cannot write the output")]
     Output(#[from] io::Error),
-    /// Values that were asked for by name could not be read, which warnings have said.
-    #[error("not all values that -v names could be printed")]
+    /// Values of variables that were named could not be read. Warnings have said why.
+    #[error("not all values of the variables named with -v could be printed")]
     NotAllPrinted,
     /// Ctrl-C.
     #[error("interrupted; {0}")]
@@ -267,25 +268,25 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// What to make of an error of the dataset at a place.
+    /// Returns a function that wraps an error of the dataset at a location.
     pub(crate) fn dataset(place: &Location) -> impl Fn(DataError) -> Self {
         let place = place.clone();
         move |source| Self::Dataset { place: place.clone(), source: Box::new(source) }
     }
 
-    /// What to make of an error of the store at a place.
+    /// Returns a function that wraps an error of the store at a location.
     pub(crate) fn store(place: &Location) -> impl Fn(StoreError) -> Self {
         let place = place.clone();
         move |source| Self::Store { place: place.clone(), source: Box::new(source) }
     }
 
-    /// The error where the dataset at the target is whole all the same; any other error is given back.
+    /// Returns the error of a step after the dataset at the target was complete; gives back any other error.
     pub(crate) fn in_place<E: Error + Send + Sync + 'static>(target: &Location, error: E) -> Result<Self, E> {
         let what = match (store_error(&error), (&error as &dyn Error).downcast_ref()) {
-            (Some(StoreError::NotDurable { .. }), _) | (_, Some(PartialError::NotDurable { .. })) => {
+            (Some(StoreError::NotDurable { .. }), _) | (_, Some(ResumeError::NotDurable { .. })) => {
                 "may not survive a power failure"
             }
-            (Some(StoreError::NotRemoved { .. }), _) | (_, Some(PartialError::NotRemoved { .. })) => {
+            (Some(StoreError::NotRemoved { .. }), _) | (_, Some(ResumeError::NotRemoved { .. })) => {
                 "a file or folder that is no longer needed could not be removed"
             }
             _ => return Err(error),
@@ -293,10 +294,10 @@ impl CliError {
         Ok(Self::InPlace { target: target.clone(), what, source: Box::new(error) })
     }
 
-    /// The error where the dataset is whole at the target, and what was done could not be printed.
+    /// Returns the error of a summary that could not be printed after the dataset was complete at the target.
     pub(crate) fn not_printed(self, target: &Location) -> Self {
         match self {
-            // a reader that went away has seen enough
+            // A reader that closed the pipe has seen enough.
             Self::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => Self::InPlace {
                 target: target.clone(),
                 what: "the summary could not be printed",
@@ -306,7 +307,7 @@ impl CliError {
         }
     }
 
-    /// The exit code that says what kind of failure it is.
+    /// Returns the exit code for this kind of failure.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_)
@@ -316,7 +317,7 @@ impl CliError {
             | Self::UnknownVariable { .. }
             | Self::UnknownDimension { .. }
             | Self::CodecText { .. }
-            | Self::Place(PlaceError::Text { .. }) => Exit::Usage,
+            | Self::Place(LocationError::Text { .. }) => Exit::Usage,
             Self::Values { .. } => Exit::Bug,
             Self::Interrupted(_) => Exit::Interrupted,
             _ => Exit::Failed,
@@ -324,7 +325,7 @@ impl CliError {
     }
 }
 
-/// The store's error among what has led to one.
+/// Returns the store's error in the chain of sources of an error.
 pub(crate) fn store_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a StoreError> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -338,18 +339,20 @@ pub(crate) fn store_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a St
     None
 }
 
-/// Prints an error and everything that led to it.
+/// Prints an error and its sources.
 pub(crate) fn report(error: &CliError) {
     let style = Style::for_stream(io::stderr().is_terminal());
     let mut text = format!("{} {error}", style.bad("error:"));
     for cause in causes(error) {
         text.push_str(&format!("\n  {} {cause}", style.dim("because:")));
     }
+    if let Some(remedy) = remedy::of(error) {
+        text.push_str(&format!("\n  {} {}", style.dim("remedy:"), remedy::advice(remedy)));
+    }
     say(format!("{}\n", secrets::hide(&text)).as_bytes());
 }
 
-/// Writes to standard error. A write that fails is tried again, since without it only the exit code says that something
-/// is wrong.
+/// Writes to standard error. Retries a write that fails, because otherwise only the exit code would report the error.
 fn say(mut text: &[u8]) {
     const TRIES: u32 = 5;
     const PAUSE: Duration = Duration::from_millis(10);
@@ -367,17 +370,21 @@ fn say(mut text: &[u8]) {
     }
 }
 
-/// An error with its causes, in one line.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+/// Returns an error and its sources in one line.
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     for cause in causes(error) {
         text.push_str(": ");
         text.push_str(&cause);
     }
+    if let Some(remedy) = remedy::of(error) {
+        text.push_str("; ");
+        text.push_str(remedy::advice(remedy));
+    }
     secrets::hide(&text)
 }
 
-/// The sources of an error, as texts; one that says what the one before said already is left out.
+/// Returns the messages of the sources of an error, without those that the message before contains already.
 fn causes(error: &dyn Error) -> Vec<String> {
     let mut last = error.to_string();
     let mut causes = Vec::new();

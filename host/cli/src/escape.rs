@@ -1,6 +1,6 @@
-//! Splitting of option values in which a backslash takes the meaning from the character behind it.
+//! Splitting option values in which a backslash escapes the next character.
 
-/// The pieces of `text` between the separators that no backslash precedes, still with their backslashes.
+/// Returns the pieces between unescaped separators, still with their backslashes.
 pub(crate) fn split(text: &str, separator: char) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -12,17 +12,17 @@ pub(crate) fn split(text: &str, separator: char) -> Vec<&str> {
     pieces
 }
 
-/// Splits at the first separator that no backslash precedes.
+/// Splits at the first unescaped separator.
 pub(crate) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     positions(text, separator).next().map(|at| (&text[..at], &text[at + separator.len_utf8()..]))
 }
 
-/// Splits at the last separator that no backslash precedes.
+/// Splits at the last unescaped separator.
 pub(crate) fn rsplit_once(text: &str, separator: char) -> Option<(&str, &str)> {
     positions(text, separator).last().map(|at| (&text[..at], &text[at + separator.len_utf8()..]))
 }
 
-/// The text without the backslashes that take the meaning from the character behind them.
+/// Removes the backslashes that escape the next character.
 pub(crate) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut escaped = false;

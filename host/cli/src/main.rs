@@ -1,24 +1,30 @@
-//! The `ncz` command: glue between the command line and the crate `ncz`.
+//! The `ncz` command: translates the command line into calls of the library `ncz`.
 
 #![forbid(unsafe_code)]
 
 mod args;
-mod chunk_spec;
+mod chunk_request;
+mod codec_notes;
+mod codec_request;
 mod commands;
 mod dataset;
 mod error;
 mod escape;
-mod exit;
-mod filter_spec;
+mod exit_code;
+mod guard;
+mod left_out;
+mod messages;
+mod netcdf_tools;
 mod output;
-mod path;
 mod progress;
+mod remedy;
 mod secrets;
-mod slab_spec;
+mod shell;
+mod slab_request;
 mod suggest;
-mod talk;
 mod target;
-mod tools;
+mod tool_name;
+mod variable_report;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -31,20 +37,21 @@ use ncz::registry::trust::Trust;
 
 use crate::args::{Cli, Command, PluginOptions, PluginsAction, Prefer};
 use crate::error::CliError;
-use crate::exit::{Exit, guarded};
+use crate::exit_code::Exit;
+use crate::guard::guarded;
+use crate::messages::Messages;
 use crate::output::Style;
-use crate::talk::Talk;
-use crate::tools::Tool;
+use crate::tool_name::ToolName;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
-    if let Some(tool) = arguments.next().as_deref().and_then(Tool::started_as) {
-        return tool.run(arguments.collect());
+    if let Some(tool) = arguments.next().as_deref().and_then(ToolName::of_program) {
+        return netcdf_tools::run(tool, arguments.collect());
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come this way too, and are no errors.
+            // Help and version are reported as errors too.
             if error.use_stderr() {
                 return refuse(&error).into();
             }
@@ -55,32 +62,32 @@ fn main() -> ExitCode {
     guarded(|| run(&cli)).into()
 }
 
-/// Says what is wrong with the command line, in plain letters if it holds a secret.
+/// Prints what is wrong with the command line, without colours if it contains a secret.
 fn refuse(error: &clap::Error) -> Exit {
     let text = error.render().to_string();
     let hidden = secrets::hide(&text);
-    // Nobody is left to tell if this fails.
+    // If this fails, nothing is left to report to.
     let _ = if hidden == text { error.print() } else { io::stderr().write_all(hidden.as_bytes()) };
     Exit::Usage
 }
 
 fn run(cli: &Cli) -> Result<Exit, CliError> {
-    let talk = Talk::start(cli.command.verbosity());
+    let messages = Messages::start(cli.command.verbosity());
     let stdout = io::stdout();
     let style = Style::for_stream(stdout.is_terminal());
     let mut out = BufWriter::new(stdout.lock());
     let registry = Arc::new(registry(&cli.plugins));
     let exit = match &cli.command {
-        Command::Copy(options) => commands::copy::run(options, registry, &mut out, style, talk)?,
+        Command::Copy(options) => commands::copy::run(options, registry, &mut out, style, messages)?,
         Command::Info(options) => commands::info::run(options, registry, &mut out, style)?,
-        Command::Dump(options) => commands::dump::run(options, registry, &mut out, talk)?,
-        Command::Gen(options) => commands::generate::run(options, registry, &mut out, style, talk)?,
-        Command::Ls(options) => commands::ls::run(options, registry, &mut out, style, talk)?,
-        Command::Cat(options) => commands::cat::run(options, registry, &mut out, talk)?,
-        Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, talk)?,
+        Command::Dump(options) => commands::dump::run(options, registry, &mut out, messages)?,
+        Command::Gen(options) => commands::generate::run(options, registry, &mut out, style, messages)?,
+        Command::Ls(options) => commands::ls::run(options, registry, &mut out, style, messages)?,
+        Command::Cat(options) => commands::cat::run(options, registry, &mut out, messages)?,
+        Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, messages)?,
         Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
         Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,
-        Command::Bench(options) => commands::bench::run(options, registry, &mut out, style, talk)?,
+        Command::Bench(options) => commands::bench::run(options, registry, &mut out, style, messages)?,
         Command::Conform(options) => commands::conform::run(options)?,
         Command::Links(options) => commands::links::run(options, &mut out)?,
         Command::Completions(options) => commands::completions::run(options, &mut out)?,
@@ -90,7 +97,7 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-/// The registry that the options ask for; opens nothing yet.
+/// Makes the registry that the options select. This opens no plugin.
 fn registry(options: &PluginOptions) -> Registry {
     let prefer = match options.prefer {
         Prefer::Builtin => pair::Prefer::Builtins,
@@ -100,7 +107,10 @@ fn registry(options: &PluginOptions) -> Registry {
     let mut builder = Registry::builder().no_plugins(options.no_plugins).prefer(prefer).trust(trust);
     builder = builder.isolation(options.isolate.isolation());
     if let Some(list) = &options.plugin_lock {
-        builder = builder.lock(list.clone());
+        builder = builder.allow_list(list.clone());
+    }
+    for requirement in &options.require {
+        builder = builder.require(requirement.clone());
     }
     if !options.plugin_path.is_empty() {
         builder = builder.plugin_path(options.plugin_path.clone());
@@ -109,7 +119,7 @@ fn registry(options: &PluginOptions) -> Registry {
 }
 
 impl Command {
-    /// How much to say: the level of -v, and whether -q was given.
+    /// Returns the level of -v, and whether -q was given.
     fn verbosity(&self) -> (u8, bool) {
         let verbosity = match self {
             Self::Copy(options) => &options.verbosity,
@@ -119,7 +129,7 @@ impl Command {
             Self::Cat(options) => &options.verbosity,
             Self::Verify(options) => &options.verbosity,
             Self::Codec(options) => &options.verbosity,
-            // Its options are those of another program.
+            // Its options are those of ncz-conform.
             Self::Conform(_) => return (0, false),
             Self::Completions(_) | Self::Man(_) => return (0, false),
             Self::Bench(options) => &options.verbosity,

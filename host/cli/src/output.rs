@@ -1,25 +1,27 @@
-//! What the commands print: colours, tables, numbers for people.
+//! How the commands print: colours, tables, and numbers for people.
 
-use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::time::Duration;
 
-/// Colours, or none where they would only be in the way.
+use serde::Serialize;
+
+/// Whether to use colours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     colour: bool,
-    /// Whether a person reads it, so that long cells had better be cut than break the lines.
+    /// Whether the output is a terminal, where long cells are cut so that lines do not wrap.
     terminal: bool,
 }
 
 impl Style {
-    /// Colours on a terminal, unless the user does not want any (`NO_COLOR`, `TERM=dumb`).
+    /// Uses colours on a terminal, unless `NO_COLOR` or `TERM=dumb` is set.
     pub(crate) fn for_stream(is_terminal: bool) -> Self {
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        let disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Self { colour: is_terminal && !unwanted, terminal: is_terminal }
+        Self { colour: is_terminal && !disabled, terminal: is_terminal }
     }
 
-    /// Whether there are any.
+    /// Whether colours are used.
     pub(crate) fn is_coloured(self) -> bool {
         self.colour
     }
@@ -72,10 +74,10 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Characters of a cell that a terminal shows.
+/// Maximum width of a cell on a terminal, in characters.
 const WIDEST: usize = 40;
 
-/// Columns of text. The last column is not padded, so that it may be long.
+/// Columns of text. The last column is not padded, so its cells can be long.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     right: Vec<bool>,
@@ -84,14 +86,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these headings; one that starts with `>` is flush right.
+    /// Makes a table with these headings. A heading that starts with `>` makes its column right-aligned.
     pub(crate) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let heading = |text: &&str| Cell::painted(text.trim_start_matches('>'), Style::dim);
         Self { right, cut: false, rows: vec![headings.iter().map(heading).collect()] }
     }
 
-    /// On a terminal, cells of all columns but the last are cut at [`WIDEST`] characters.
+    /// Cuts cells at [`WIDEST`] characters on a terminal, except in the last column.
     pub(crate) fn cut_on_terminals(self) -> Self {
         Self { cut: true, ..self }
     }
@@ -100,7 +102,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The table as text, each line behind `indent`.
+    /// Returns the table as text, with `indent` before each line.
     pub(crate) fn render(&self, style: Style, indent: &str) -> String {
         if self.cut && style.terminal {
             return self.shortened().render(style, indent);
@@ -144,7 +146,13 @@ impl Table {
     }
 }
 
-/// A number of bytes for people: `512 B`, `12.3 kB`.
+/// Writes a report as indented JSON.
+pub(crate) fn write_json(out: &mut dyn Write, report: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
+}
+
+/// Formats a number of bytes for people: `512 B`, `12.3 kB`.
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if count < 1000 {
@@ -159,18 +167,18 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// How many times `stored` fits in `raw`, or a dash where that says nothing.
+/// Formats the compression ratio, or a dash if there is none.
 pub(crate) fn ratio(raw: u64, stored: u64) -> String {
     if raw == 0 || stored == 0 { "-".to_owned() } else { format!("{:.2}x", raw as f64 / stored as f64) }
 }
 
-/// Bytes in a time as a speed.
+/// Formats bytes per time as a speed.
 pub(crate) fn speed(count: u64, time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1e-6 { "-".to_owned() } else { format!("{}/s", bytes((count as f64 / seconds) as u64)) }
 }
 
-/// A time for people.
+/// Formats a time for people.
 pub(crate) fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -180,18 +188,28 @@ pub(crate) fn seconds(time: Duration) -> String {
     }
 }
 
-/// `1 chunk`, `2 chunks`.
+/// Formats a count with its noun: `1 chunk`, `2 chunks`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Lengths as a person writes them: `16 x 73 x 144`, or `scalar`.
+/// Formats a shape: `16 x 73 x 144`, or `scalar`.
 pub(crate) fn shape(lengths: &[u64]) -> String {
     let mut text = String::new();
     for (index, length) in lengths.iter().enumerate() {
-        let _ = write!(text, "{}{length}", if index == 0 { "" } else { " x " });
+        text.push_str(&format!("{}{length}", if index == 0 { "" } else { " x " }));
     }
     if text.is_empty() { "scalar".to_owned() } else { text }
+}
+
+/// Returns the first few names, and how many more there are.
+pub(crate) fn abbreviated(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 #[cfg(test)]
@@ -209,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_aligned_also_where_cells_are_painted() {
+    fn colours_do_not_change_the_alignment_of_a_table() {
         let mut table = Table::new(&["name", ">size", "note"]);
         table.row(["t".into(), "12".into(), Cell::painted("good", Style::good)]);
         table.row(["température".into(), "3".into(), "".into()]);

@@ -1,4 +1,4 @@
-//! What a user sees of a long copy, and Ctrl-C.
+//! The progress bar, and Ctrl-C.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ncz::copy::{Phase, Progress};
+use ncz::progress::{Phase, Progress};
 
 use crate::error::CliError;
-use crate::exit::Exit;
+use crate::exit_code::Exit;
 
-/// A bar on a terminal, nothing elsewhere.
+/// A progress bar on a terminal, nothing elsewhere.
 pub(crate) struct Bar {
     bar: ProgressBar,
     interrupt: Interrupt,
 }
 
-/// Becomes true when the user wants out.
+/// Becomes true when the user presses Ctrl-C.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Watches for Ctrl-C and for a polite request to end. The first one asks the copy to stop and to tidy
-    /// up; the second one ends the program where it is.
+    /// Watches for Ctrl-C and SIGTERM. The first one makes the copy stop and clean up; the second one ends the program at
+    /// once.
     pub(crate) fn watch() -> Result<Self, CliError> {
         let interrupt = Self::default();
         let flag = Arc::clone(&interrupt.0);
@@ -35,14 +35,14 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    pub(crate) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 impl Bar {
-    pub(crate) fn new(wanted: bool, interrupt: Interrupt) -> Self {
-        let shown = wanted && std::io::stderr().is_terminal();
+    pub(crate) fn new(enabled: bool, interrupt: Interrupt) -> Self {
+        let shown = enabled && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         const LINE: &str = "{msg} {wide_bar:.cyan/blue} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";
@@ -52,7 +52,7 @@ impl Bar {
         Self { bar, interrupt }
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -66,12 +66,12 @@ impl Progress for Bar {
             Phase::Copy => "copying",
             Phase::Generate => "reading the text",
             Phase::Verify => "verifying",
-            Phase::Repair => "looking for faults",
+            Phase::Repair => "searching for faults",
         });
     }
 
     fn advance(&self, bytes: u64) -> ControlFlow<()> {
         self.bar.inc(bytes);
-        if self.interrupt.is_wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.interrupt.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -1,15 +1,15 @@
-//! Messages about a name that does not exist: the closest one, and the known ones.
+//! Suggestions for a name that does not exist: the closest known name, and a list of known names.
 
 use ncz::registry::known::closest;
 
-/// The names in a message at most.
+/// Maximum number of names in a message.
 const SHOWN: usize = 12;
 
-/// "did you mean ...?" and the known names, to go behind "there is no ... {name}".
+/// Returns "did you mean ...?" and the known names, to follow "there is no ... {name}".
 pub(crate) fn known<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     if names.is_empty() {
-        return "there are none at all".to_owned();
+        return "there are none".to_owned();
     }
     let mut text = match close_to(name, &names) {
         Some(close) => format!("did you mean {close:?}? known: "),
@@ -22,7 +22,7 @@ pub(crate) fn known<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     text
 }
 
-/// The closest of some paths. A name without a group may be that of one in any group.
+/// Returns the closest path. A name without a group can match a path in any group.
 fn close_to<'a>(name: &str, paths: &[&'a str]) -> Option<&'a str> {
     let name = name.trim_start_matches('/');
     let as_named = |path: &'a str| match name.contains('/') {
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_recognised() {
+    fn a_typo_gives_a_suggestion() {
         let names = ["/time", "/air_temperature", "/model/salinity"];
         for (name, close) in [
             ("/air_temprature", Some("/air_temperature")),
@@ -51,6 +51,6 @@ mod tests {
             assert_eq!(close_to(name, &names), close, "{name}");
         }
         assert_eq!(known("/zzz", names), "known: /time, /air_temperature, /model/salinity");
-        assert_eq!(known("x", []), "there are none at all");
+        assert_eq!(known("x", []), "there are none");
     }
 }

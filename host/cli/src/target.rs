@@ -1,28 +1,30 @@
-//! What a copy is to be, and what it has otherwise than its source.
+//! The target of a new dataset: its format, and whether it can be written.
+
+mod changes;
+pub(crate) mod failure;
+
+use std::sync::Arc;
 
 use ncz::copy::CopyOptions;
-use ncz::nczarr::metadata::ZarrVersion;
-use ncz::nczarr::{Consolidated, Format, Hierarchy, NcType, Order, Variable};
-use ncz::place::{Metadata, Mode};
-use serde_json::Value as Json;
+use ncz::location::{DatasetUrl, Metadata, Mode, Storage};
+use ncz::model::Format;
+use ncz::store::{Store, StoreError};
+use ncz::zarr::metadata::ZarrVersion;
 
 use crate::args::FormatArg;
 use crate::error::CliError;
 
-/// Names to show of those that one note is about.
-const SHOWN: usize = 5;
-
-/// Metadata of a copy, as an option and the mode behind `#` of the target ask for them.
+/// The format of a new dataset, from an option and from the mode after `#` of the target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
-    /// The format that was asked for; `None` keeps that of the source.
+    /// The requested format; `None` keeps that of the source.
     pub(crate) format: Option<Format>,
     pub(crate) consolidated: bool,
     pub(crate) noxarray: bool,
 }
 
 impl Target {
-    /// Both together; where they do not agree, or have no meaning, is an error.
+    /// Combines the mode and the option. It is an error if they contradict each other.
     pub(crate) fn of(mode: &Mode, option: Option<FormatArg>, source: Format) -> Result<Self, CliError> {
         let by_option = option.map(|format| match format {
             FormatArg::Nczarr => Format::NCZARR,
@@ -42,21 +44,21 @@ impl Target {
             mode.metadata.is_some_and(|wanted| (wanted == Metadata::Nczarr) != becomes.is_nczarr());
         if other_version || other_metadata {
             return Err(CliError::Usage(
-                "--format and the mode behind # of the target ask for different formats; give one of them"
+                "--format and the mode after # of the target request different formats; give only one of them"
                     .to_owned(),
             ));
         }
         if mode.noxarray && becomes.is_v3() {
             return Err(CliError::Usage(
-                "noxarray leaves out _ARRAY_DIMENSIONS, which version 3 of Zarr has not; leave it out of the mode \
-                 of the target, or make the copy in version 2"
+                "noxarray leaves out _ARRAY_DIMENSIONS, which Zarr version 3 does not have; remove it from the mode of the \
+                 target, or write version 2"
                     .to_owned(),
             ));
         }
         Ok(Self { format, consolidated: mode.consolidated, noxarray: mode.noxarray })
     }
 
-    /// The same for the engine of copies.
+    /// Returns the options for the library.
     pub(crate) fn options(self) -> CopyOptions {
         CopyOptions {
             format: self.format,
@@ -65,126 +67,46 @@ impl Target {
             ..CopyOptions::default()
         }
     }
+}
 
-    /// What becomes otherwise, or what readers of the copy should know.
-    pub(crate) fn changes(self, hierarchy: &Hierarchy) -> Vec<String> {
-        let becomes = self.format.unwrap_or(hierarchy.format);
-        let mut notes = Vec::new();
-        match (hierarchy.format.is_nczarr(), becomes.is_nczarr()) {
-            (false, true) => without_type(hierarchy, &mut notes),
-            (true, false) => without_netcdf(hierarchy, &mut notes),
-            _ => {}
-        }
-        if becomes.is_nczarr() {
-            let foreign = hierarchy.variables().filter(|variable| variable.nc_type.is_none());
-            let foreign: Vec<String> =
-                foreign.map(|variable| format!("{} ({})", variable.path, variable.dtype)).collect();
-            if !foreign.is_empty() {
-                let names = some_of(&foreign);
-                notes.push(format!("netCDF has no such types; netcdf-c will not open the copy: {names}"));
-            }
-        }
-        let zeros = hierarchy.variables().filter(|variable| variable.has_unmasked_zero());
-        let zeros: Vec<String> = zeros.map(|variable| variable.path.clone()).collect();
-        if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 && !zeros.is_empty() {
-            notes.push(format!(
-                "the fill_value 0 is not taken for a missing value, though xarray masks it; an attribute _FillValue would \
-                 say that it is one: {}",
-                some_of(&zeros)
-            ));
-        }
-        let columns = |variable: &&Variable| variable.order == Order::F && variable.shape.len() > 1;
-        let columns: Vec<String> =
-            hierarchy.variables().filter(columns).map(|variable| variable.path.clone()).collect();
-        // netcdf-c reads no version 3.
-        if !columns.is_empty() && !becomes.is_v3() {
-            let what = match becomes.is_nczarr() {
-                true => "stored in order C, because netcdf-c reads order F as if it were C",
-                false => {
-                    "kept in order F, which netcdf-c reads as if it were C; --format nczarr stores order C"
-                }
-            };
-            notes.push(format!("{}: {what}", some_of(&columns)));
-        }
-        if self.noxarray && !becomes.is_nczarr() {
-            notes.push("without _ARRAY_DIMENSIONS pure Zarr has no names of dimensions".to_owned());
-        }
-        if hierarchy.consolidated != Consolidated::Absent && !self.consolidated {
-            notes.push("the copy has no consolidated metadata; --consolidated writes them".to_owned());
-        }
-        notes
+/// Refuses a target whose extension does not match what would be written.
+pub(crate) fn check_ending(target: &DatasetUrl) -> Result<(), CliError> {
+    let Some(path) = target.location.path() else {
+        let name = target.location.file_name().unwrap_or_default().to_ascii_lowercase();
+        return match name.rsplit_once('.') {
+            Some((_, ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5"))) => Err(CliError::Usage(format!(
+                "{}: a dataset in S3 is one object for each chunk, not a .{ending} file; name it .nczarr or .zarr, or \
+                 write a local zip file",
+                target.location
+            ))),
+            _ => Ok(()),
+        };
+    };
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let is_directory = target.new_storage() == Storage::Directory;
+    match ending.as_ref().and_then(|ending| ending.to_str()) {
+        Some(ending @ ("nc" | "nc4" | "h5" | "hdf5")) if !path.is_dir() => Err(CliError::Usage(format!(
+            "{}: .{ending} files cannot be written; name the target .nczarr, .zarr or .zip",
+            path.display()
+        ))),
+        Some("zip") if is_directory && !path.is_dir() => Err(CliError::Usage(format!(
+            "{}: mode=file makes a directory; name it .nczarr or .zarr, or remove mode=file",
+            path.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
-/// What NCZarr has no type for.
-fn without_type(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
-    let of_groups = hierarchy.groups().map(|group| (&group.path, &group.attributes));
-    let of_variables = hierarchy.variables().map(|variable| (&variable.path, &variable.attributes));
-    for (path, attributes) in of_groups.chain(of_variables) {
-        let lost = |json: &Json| json.is_number() || json.is_null();
-        let texts = attributes.iter().filter(|attribute| attribute.is_json_text());
-        for attribute in texts.filter(|attribute| attribute.json.as_ref().is_some_and(lost)) {
-            let value = attribute.value.as_text().unwrap_or_default();
-            let name = &attribute.name;
-            notes.push(format!("attribute {name:?} of {path} becomes text: netCDF has no type for {value}"));
-        }
-    }
-    let letters = hierarchy.variables().filter(|variable| variable.dtype.nc_type(true) == Some(NcType::Char));
-    let letters: Vec<String> = letters.map(|variable| variable.path.clone()).collect();
-    if !letters.is_empty() {
-        notes.push(format!("strings of one byte (>S1) are char in NCZarr: {}", some_of(&letters)));
-    }
+/// Creates the store of a new dataset.
+pub(crate) fn create(target: &DatasetUrl, overwrite: bool) -> Result<Arc<dyn Store>, CliError> {
+    target.create_store(overwrite).map_err(|source| cannot_write(target, source))
 }
 
-/// What pure Zarr has no place for.
-fn without_netcdf(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
-    let (mut unlimited, mut unused) = (Vec::new(), Vec::new());
-    for group in hierarchy.groups() {
-        for dimension in &group.dimensions {
-            let path = format!("{}/{}", group.path.trim_end_matches('/'), dimension.name);
-            let is_used = |variable: &Variable| {
-                variable.dimensions.iter().any(|reference| reference.to_string() == path)
-            };
-            if !hierarchy.variables().any(is_used) {
-                unused.push(path);
-            } else if dimension.unlimited {
-                unlimited.push(path);
-            }
-        }
-    }
-    // JSON knows whole numbers, fractions and text.
-    let typed = |nc_type| !matches!(nc_type, NcType::Int | NcType::Double | NcType::Char | NcType::String);
-    let of_groups = hierarchy.groups().map(|group| (group.path.as_str(), &group.attributes));
-    let of_variables = hierarchy.variables().map(|variable| (variable.path.as_str(), &variable.attributes));
-    let mut attributes = Vec::new();
-    for (path, all) in of_groups.chain(of_variables) {
-        // The fill value has the type of the variable.
-        let typed =
-            all.iter().filter(|attribute| attribute.name != "_FillValue" && typed(attribute.value.nc_type()));
-        attributes
-            .extend(typed.map(|attribute| {
-                format!("{path}:{} ({})", attribute.name, attribute.value.nc_type().name())
-            }));
-    }
-    let letters = hierarchy.variables().filter(|variable| variable.nc_type == Some(NcType::Char));
-    let letters: Vec<String> = letters.map(|variable| variable.path.clone()).collect();
-    for (what, lost) in [
-        ("pure Zarr cannot say that a dimension is unlimited", unlimited),
-        ("pure Zarr has no dimensions without variables; the copy lacks", unused),
-        ("pure Zarr has no types of attributes; numbers become int or double in", attributes),
-        ("pure Zarr has no char; strings of one byte are", letters),
-    ] {
-        if !lost.is_empty() {
-            notes.push(format!("{what}: {}", some_of(&lost)));
-        }
-    }
-}
-
-/// The first of some names, and how many there are besides.
-pub(crate) fn some_of(names: &[String]) -> String {
-    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
+/// Returns the error of a target that cannot be written, with the option that helps.
+pub(crate) fn cannot_write(target: &DatasetUrl, source: StoreError) -> CliError {
+    let hint = match &source {
+        StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
+        _ => "",
+    };
+    CliError::Target { place: target.location.clone(), hint, source: Box::new(source) }
 }

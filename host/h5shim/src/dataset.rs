@@ -1,6 +1,6 @@
-//! What a filter asks libhdf5 about: a dataset in the making, as seen by the filters of one chunk.
+//! The dataset that a filter queries through libhdf5: a dataset in the making, as seen by the filters of one chunk.
 
-/// A dataset with chunks: what `can_apply` and `set_local` are asked about.
+/// A dataset with chunks: the one that `can_apply` and `set_local` get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dataset {
     /// The type of an element as it lies in the file.

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The carrier is made for one kind of system.
+    /// The stub library is made for one kind of system.
     #[error("a plugin without its libhdf5 is not supported on this system (Linux with glibc on x86-64 is)")]
     Unsupported,
     /// The plugin calls what the shim does not offer.

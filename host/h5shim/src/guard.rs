@@ -1,6 +1,9 @@
-//! What every function does that C calls.
+//! What all functions that C calls have in common.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A function that plugins call: its name and its address in this program.
+pub(crate) type Function = (&'static str, *const ());
 
 /// Runs the body of a function that C calls; `failed` if there is nothing to answer, or if it panics: a
 /// panic must not enter C.

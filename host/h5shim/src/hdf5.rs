@@ -14,7 +14,7 @@ mod tests;
 
 use std::ffi::c_char;
 
-use crate::symbols::Function;
+use crate::guard::Function;
 
 /// `herr_t`, `htri_t` and `int` for what failed.
 const FAIL: i32 = -1;

@@ -1,8 +1,8 @@
 //! The functions of libhdf5 and libnetcdf that foreign plugins call back, for a machine that has neither.
 //!
-//! A plugin asks libhdf5 about the chunk that it will compress: its shape, the data type, its own
-//! parameters. Here the same questions are answered from a [`Dataset`], and those that codec halves put to
-//! libnetcdf from a [`Variable`]:
+//! A plugin queries libhdf5 about the chunk that it will compress: its shape, the data type, its own
+//! parameters. Here the same queries are answered from a [`Dataset`], and those of codec halves to libnetcdf from a
+//! [`Variable`]:
 //!
 //! ```
 //! use ncz_h5shim::{Dataset, FilterEntry, Order, Type, with_dataset};
@@ -23,9 +23,9 @@
 //! assert_eq!(outcome.filters, dataset.filters);
 //! ```
 //!
-//! The functions reach a plugin through a *carrier*: a shared library that is made in memory at run time.
+//! The functions reach a plugin through a *stub library*: a shared library that is made in memory at run time.
 //! A plugin that asks for the path of a libhdf5 is given [`shim_path`]; one that is linked against a
-//! libhdf5 that is absent is loaded by [`open_with_shim`]; one that looks for it in whoever calls is called by a
+//! libhdf5 that is absent is loaded by [`open_with_shim`]; one that looks for it in its caller is called by a
 //! [`Caller`].
 //!
 //! Nothing is put in the global scope, and no library loaded later is affected. What is answered belongs to
@@ -40,13 +40,15 @@ mod hdf5;
 mod linux;
 mod netcdf;
 mod plugin;
+mod replace;
 mod session;
 mod symbols;
 mod variable;
 
 pub use dataset::{Class, Dataset, FilterEntry, Order, Type};
 pub use error::Error;
-pub use plugin::{Caller, Replace, open_with_shim, shim_path};
+pub use plugin::{Caller, open_with_shim, shim_path};
+pub use replace::Replace;
 pub use session::{Handles, Outcome, take_errors, with_dataset, with_variable};
 pub use symbols::{Symbols, missing};
 pub use variable::{Endian, Variable};

@@ -3,12 +3,12 @@
 
 mod bytes;
 mod call;
-mod carrier;
 mod dynamic;
 mod image;
 mod loader;
 mod rewrite;
 mod segments;
+mod stub_library;
 #[cfg(test)]
 mod tests;
 
@@ -17,12 +17,12 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::Error;
-use crate::plugin::Replace;
+use crate::replace::Replace;
 use crate::symbols::Symbols;
 use dynamic::Dynamic;
 use rewrite::Rewritten;
 
-/// The carrier for plugins that are told where it is, or look who calls them.
+/// The stub library for plugins that get its path, or that look up their caller.
 struct Shim {
     path: &'static CStr,
     call: Call,
@@ -53,10 +53,10 @@ fn shim() -> Result<&'static Shim, Error> {
     if let Some(shim) = SHIM.get() {
         return Ok(shim);
     }
-    let loaded = carrier::load(&unique_name(), &[], Symbols::Both)?;
+    let loaded = stub_library::load(&unique_name(), &[], Symbols::Both)?;
     let call = loader::symbol(loaded.handle, call::NAME)
         .ok_or_else(|| Error::Refused("the library made for it has no function that calls".to_owned()))?;
-    // SAFETY: the code behind this name takes seven words and returns what the seventh returns; the library is
+    // SAFETY: the code of this name takes seven words and returns what the seventh returns; the library is
     // never unloaded.
     let call = unsafe { std::mem::transmute::<*mut c_void, Call>(call) };
     Ok(SHIM.get_or_init(|| Shim { path: loaded.path, call }))
@@ -74,11 +74,11 @@ pub(crate) fn open_with_shim(plugin: &[u8], replace: &Replace<'_>) -> Result<*mu
     for path in replace.load_first {
         loader::open_file(path)?;
     }
-    let carrier = carrier::load(&name, &versions, replace.symbols)?;
-    // The copy finds the carrier by its name among the libraries that are loaded. If it does not load, the carrier
-    // stays all the same (`DF_1_NODELETE`), and so must its descriptor: the loader would take the next file of that
-    // number for it.
-    loader::open_image(&image, carrier.place).map(|copy| copy.handle)
+    let stub = stub_library::load(&name, &versions, replace.symbols)?;
+    // The copy finds the stub library by its name among the libraries that are loaded. If it does not load, the stub
+    // library stays all the same (`DF_1_NODELETE`), and so must its descriptor: the loader would take the next file of
+    // that number for it.
+    loader::open_image(&image, stub.place).map(|copy| copy.handle)
 }
 
 /// The names that only the replaced library can define.

@@ -3,9 +3,8 @@
 
 use std::ffi::c_char;
 
-use crate::guard::guard;
+use crate::guard::{Function, guard};
 use crate::session;
-use crate::symbols::Function;
 use crate::variable::Variable;
 
 /// All functions by name.

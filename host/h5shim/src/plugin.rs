@@ -2,26 +2,12 @@
 #![expect(unsafe_code, reason = "calls functions of plugins")]
 
 use std::ffi::{CStr, c_void};
-use std::path::Path;
 
 use crate::error::Error;
-use crate::symbols::Symbols;
+use crate::replace::Replace;
 
 #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 use crate::linux as system;
-
-/// What stands in for what in a plugin's list of libraries.
-#[derive(Debug, Clone, Copy)]
-pub struct Replace<'a> {
-    /// The needed libraries (`DT_NEEDED`) that a carrier replaces. Empty for a plugin that leaves the
-    /// functions undefined and names no library.
-    pub needed: &'a [&'a str],
-    /// What the carrier offers.
-    pub symbols: Symbols,
-    /// Other needed libraries by absolute path, to be loaded before: the copy of the plugin does not know
-    /// in which folder the plugin lies, so its `$ORIGIN` leads nowhere.
-    pub load_first: &'a [&'a Path],
-}
 
 /// Loads a copy of a plugin that finds the functions of this crate in place of a library that is absent.
 ///
@@ -46,7 +32,7 @@ pub fn shim_path() -> Result<&'static CStr, Error> {
 
 /// Calls functions of plugins so that a library with the functions of libhdf5 and libnetcdf is what calls.
 ///
-/// Some plugins link neither and are told of none: they look at the stack for the library that called them, and use
+/// Some plugins link neither and get no path: they look at the stack for the library that called them, and use
 /// the functions of that one. They find those of this crate.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller(system::Call);
@@ -74,13 +60,13 @@ impl Caller {
     }
 }
 
-/// A carrier is machine code and a file format; other systems have others.
+/// A stub library is machine code and a file format; other systems have others.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
 mod system {
     use std::ffi::{CStr, c_void};
 
-    use super::Replace;
     use crate::error::Error;
+    use crate::replace::Replace;
 
     pub(super) type Call = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, *const ()) -> usize;
 

@@ -1,4 +1,4 @@
-//! What is answered to a plugin: one thread at a time, and only while somebody asks for it.
+//! The answers to a plugin: for one thread, and only during a call.
 //!
 //! A handle is a number that is given out once in the life of the process. One that a plugin kept, or
 //! passed to another thread, or took from a real libhdf5, names nothing here.
@@ -29,11 +29,11 @@ pub struct Outcome {
     /// A filter's entry was replaced (`H5Pmodify_filter`), if perhaps by what it was. A `set_local` that
     /// did not do this has not set anything.
     pub modified: bool,
-    /// Messages that were pushed on the error stack, oldest first. Bytes that are no text are replaced.
+    /// Messages that were pushed on the error stack, oldest first. Bytes that are not text are replaced.
     pub errors: Vec<String>,
 }
 
-/// Calls `body` with handles that stand for `dataset` in this thread until it returns.
+/// Calls `body` with handles that represent `dataset` in this thread until it returns.
 ///
 /// Sessions may be nested; each handle answers for its own, and messages go to the innermost.
 pub fn with_dataset<R>(dataset: &Dataset, body: impl FnOnce(Handles) -> R) -> (R, Outcome) {
@@ -46,16 +46,16 @@ pub fn with_dataset<R>(dataset: &Dataset, body: impl FnOnce(Handles) -> R) -> (R
             let Session { dataset, modified, errors, .. } = session;
             Outcome { filters: dataset.filters, modified, errors }
         }
-        // The thread is ending and has no sessions any more: nobody could be answered.
+        // The thread is ending and has no sessions any more: there is no one to answer.
         _ => Outcome { filters: dataset.filters.clone(), modified: false, errors: Vec::new() },
     };
     (result, outcome)
 }
 
-/// Calls `body` with the numbers of a file and a variable that stand for `variable` in this thread until it
+/// Calls `body` with the numbers of a file and a variable that represent `variable` in this thread until it
 /// returns.
 pub fn with_variable<R>(variable: &Variable, body: impl FnOnce(i32, i32) -> R) -> R {
-    // As netCDF's: the file in the upper half. 0 is nobody's.
+    // As netCDF's: the file in the upper half. 0 is not used.
     let ncid = ((next_handle() % 0x7ffe + 1) << 16) as i32;
     let opened = Opened::push(Frame::Variable { ncid, variable: variable.clone() });
     let result = body(ncid, VARID);
@@ -95,7 +95,7 @@ enum Frame {
 pub(crate) struct Session {
     dcpl: i64,
     space: i64,
-    /// The dataset's own type, then those that were asked for.
+    /// The dataset's own type, then those that were requested.
     types: Vec<(i64, Type)>,
     pub(crate) dataset: Dataset,
     /// Properties of other names, as bytes.
@@ -145,7 +145,7 @@ pub(crate) fn datatype(handle: i64) -> Option<Type> {
 /// A new handle for a type that `make` derives from that of a handle.
 pub(crate) fn derive(from: i64, make: impl FnOnce(&Type) -> Option<Type>) -> Option<i64> {
     let ty = make(&datatype(from)?)?;
-    // Derived from a constant, it belongs to whoever is asking now.
+    // Derived from a constant, it belongs to the current caller.
     let is_constant = constants::datatype(from).is_some();
     with_session(
         |session| is_constant || session.datatype(from).is_some(),
@@ -192,7 +192,7 @@ pub(crate) fn is_variable(varid: i32) -> bool {
     varid == VARID
 }
 
-/// Keeps a message for whoever called the plugin.
+/// Keeps a message for the caller of the plugin.
 pub(crate) fn push_error(text: String) {
     with_thread(|thread| {
         let innermost = thread.frames.iter_mut().rev().find_map(|frame| match frame {

@@ -1,5 +1,6 @@
 //! Which names are offered.
 
+use crate::guard::Function;
 use crate::{constants, hdf5, netcdf};
 
 /// Which functions a plugin is offered.
@@ -21,9 +22,6 @@ pub enum Symbols {
 pub fn missing<'a>(undefined: &[&'a str]) -> Vec<&'a str> {
     Symbols::Both.missing(undefined.iter().copied())
 }
-
-/// A function and its address in this program.
-pub(crate) type Function = (&'static str, *const ());
 
 impl Symbols {
     /// The functions.

@@ -1,15 +1,15 @@
-//! What a codec half asks libnetcdf about.
+//! The netCDF variable that a codec half queries through libnetcdf.
 
-/// A variable of a netCDF file in the making: what `NCZ_modify_parameters` is asked about.
+/// A variable of a netCDF file in the making: the one that `NCZ_modify_parameters` gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// The name of the variable; at most 256 bytes of it are told.
+    /// The name of the variable; at most 256 bytes of it are returned.
     pub name: String,
     /// netCDF's number of the type: `NC_BYTE` is 1, `NC_STRING` 12.
     pub nc_type: i32,
     /// Bytes of an element.
     pub type_size: usize,
-    /// The byte order that was asked for.
+    /// The byte order that was requested.
     pub endian: Endian,
     /// Lengths of the dimensions.
     pub dims: Vec<u64>,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ncz_codec::{Container, Dtype, Env, Kind};
 use ncz_registry::chain::{FilterChain, Stage};
-use ncz_registry::load::{self, ForeignCodec, Hdf5Half};
+use ncz_registry::load::{self, ForeignCodec, Hdf5Filter};
 
 use ncz_codec::CodecType;
 
@@ -93,7 +93,7 @@ fn measure(path: &Path, given: &[u32], size: usize) -> Result<(), Box<dyn std::e
 
 /// The median ratio of bare to own time, and the median times of a call.
 fn pairs(
-    half: &Hdf5Half,
+    half: &Hdf5Filter,
     flags: u32,
     params: &[u32],
     input: &[u8],

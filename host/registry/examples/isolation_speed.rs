@@ -20,7 +20,7 @@ use ncz_registry::registry::Registry;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Number, name, working parameters for a chunk of so many bytes of float32.
+/// Number, name, working parameters for a chunk of this many bytes of float32.
 type Filter = (u32, &'static str, fn(u32) -> Vec<u32>);
 const FILTERS: [Filter; 4] = [
     (32_004, "lz4", |_| vec![]),
@@ -60,7 +60,7 @@ fn run(folder: &Path, seconds: f64) -> Result<(), Failure> {
         begin.elapsed()
     });
     let two = registry(folder, isolation(&worker, 2));
-    // Every timing is one of so many.
+    // Every timing is one of this many.
     let timings = (FILTERS.len() * SIZES.len() * 4 * ROUNDS) as f64;
     let slice = Duration::from_secs_f64(seconds / timings);
     println!(

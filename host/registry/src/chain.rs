@@ -11,9 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ncz_codec::config::unknown_key;
-use ncz_codec::{
-    BoundStage, CodecConfig, CodecError, CodecInfo, Dialect, Env, ErrorKind, Repr, Scratch, Size,
-};
+use ncz_codec::{AnyConfig, BoundStage, CodecError, CodecInfo, Dialect, Env, ErrorKind, Repr, Scratch, Size};
 use serde_json::Value;
 
 use crate::known::closest;
@@ -32,7 +30,7 @@ pub struct Stage {
     /// What the codec is called.
     pub info: CodecInfo,
     /// Its configuration as given.
-    pub config: Arc<dyn CodecConfig>,
+    pub config: Arc<dyn AnyConfig>,
     /// Where the codec comes from, for messages: `built-in`, or a library's path and face.
     pub origin: String,
     /// Notes from reading the configuration: what is odd, and after a semicolon what is made of it.
@@ -54,7 +52,7 @@ impl Stage {
 
 /// A note on a configuration as the error of one that a user asked for: what is odd about it and the way out, without
 /// what is made of it elsewhere.
-pub fn fault(note: &str, config: &dyn CodecConfig) -> String {
+pub fn fault(note: &str, config: &dyn AnyConfig) -> String {
     let made_of_it = |end: &str| end.ends_with(" is used") || end.ends_with(" is ignored");
     match unknown_key(note) {
         Some(key) => {
@@ -217,7 +215,7 @@ impl FilterChain {
         self.chunk_len
     }
 
-    /// The most bytes that a stored chunk may plausibly have; a longer object is no chunk of this chain.
+    /// The most bytes that a stored chunk may plausibly have; a longer object is not a chunk of this chain.
     pub fn max_stored_len(&self) -> usize {
         match self.links.last() {
             None => self.chunk_len,
@@ -236,7 +234,7 @@ impl FilterChain {
         self.links.iter().map(|link| stored_codec_json(&link.info, &*link.bound.stored, dialect)).collect()
     }
 
-    /// The stages as (HDF5 id, working words); an id of 0 stands for a codec without one.
+    /// The stages as (HDF5 id, working words); an id of 0 means a codec without one.
     pub fn working(&self) -> Vec<(u32, &[u32])> {
         self.links
             .iter()
@@ -244,7 +242,7 @@ impl FilterChain {
             .collect()
     }
 
-    /// The stages as (HDF5 id, stored words); an id of 0 stands for a codec without one.
+    /// The stages as (HDF5 id, stored words); an id of 0 means a codec without one.
     ///
     /// # Errors
     /// A configuration that words cannot express.
@@ -301,7 +299,7 @@ impl FilterChain {
         Some(first..last + 1)
     }
 
-    /// The chain of the first `count` codecs alone; of all if there are no more.
+    /// The chain of only the first `count` codecs; of all if there are no more.
     #[must_use]
     pub fn first_stages(&self, count: usize) -> Self {
         let links = self.links.iter().take(count).cloned().collect();
@@ -321,7 +319,7 @@ impl FilterChain {
     /// the chunk itself where there is no codec.
     ///
     /// # Errors
-    /// A codec fails, or `chunk` has another length; data that do not shrink are no failure.
+    /// A codec fails, or `chunk` has another length; data that do not shrink are not a failure.
     pub fn encode<'a>(&self, scratch: &'a mut ChainScratch, chunk: &'a [u8]) -> Result<&'a [u8], ChainError> {
         self.check(Operation::Encode, chunk, scratch)?;
         self.run_encoders(scratch, chunk)
@@ -543,9 +541,7 @@ fn reserve(buffer: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
-    use ncz_codec::{Bound, Codec, Coder, Container, Dtype, Kind, Repr, Result};
+    use ncz_codec::{Bound, Codec, CodecConfig, Coder, Container, Dtype, Kind, Repr, Result};
     use serde_json::Map;
 
     use super::*;
@@ -559,31 +555,29 @@ mod tests {
         boasts: bool,
     }
 
-    impl Codec for Add {
-        const INFO: CodecInfo = CodecInfo {
-            name: Cow::Borrowed("add"),
-            summary: Cow::Borrowed("a test"),
-            filter_id: Some(32768),
-            numcodecs: Cow::Borrowed(&[Cow::Borrowed("add")]),
-            zarr_v3: Cow::Borrowed(&[]),
-            has_working_params: false,
-            has_checksum: false,
-            lossy: None,
-        };
-        type Coder = Self;
-
+    impl CodecConfig for Add {
         fn from_json(_: Dialect, _: &Map<String, Value>, _: &mut Vec<String>) -> Result<Self> {
             Err(CodecError::unsupported(""))
         }
+
         fn to_json(&self, _: Dialect) -> Result<Map<String, Value>> {
             Ok(Map::from_iter([("add".to_owned(), Value::from(self.add))]))
         }
+
         fn from_params(words: &[u32]) -> Result<Self> {
             Ok(add(words[0] as u8, words[1] as usize))
         }
+
         fn to_params(&self) -> Result<Vec<u32>> {
             Ok(vec![u32::from(self.add), self.head as u32])
         }
+    }
+
+    impl Codec for Add {
+        const INFO: CodecInfo = CodecInfo::new("add", "a test").filter_id(32768).numcodecs(&["add"]);
+
+        type Coder = Self;
+
         fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
             let size = match input.size()? {
                 Size::Exact(len) => Size::AtMost(len + self.head),
@@ -591,11 +585,12 @@ mod tests {
             };
             Ok(Bound {
                 stored: self.clone(),
-                working: Codec::to_params(self)?,
+                working: CodecConfig::to_params(self)?,
                 output: Repr::Bytes { size },
                 coder: self.clone(),
             })
         }
+
         fn coder(working: &[u32]) -> Result<Self> {
             Self::from_params(working)
         }

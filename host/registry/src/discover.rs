@@ -7,27 +7,26 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::search_path::{Environment, Folder, SearchPath};
 use crate::trust::{Ownership, TrustNote, trust_notes};
 
-/// What tells whether two paths lead to the same file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum FileId {
-    /// Device and inode.
-    Inode {
-        /// The device number.
-        device: u64,
-        /// The inode number.
-        inode: u64,
-    },
-    /// The canonical path, where the system has no inodes.
-    Path(PathBuf),
+/// The identity of a file: two paths with the same one lead to the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// The device number.
+    pub device: u64,
+    /// The inode number.
+    pub inode: u64,
 }
 
-/// What stands at a place of the search path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The state of a folder of the search path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "FolderStateText")]
 #[non_exhaustive]
 pub enum FolderState {
     /// A folder that could be listed.
@@ -42,12 +41,25 @@ pub enum FolderState {
     SameAs(PathBuf),
 }
 
-/// One place of the search path and what was found there.
+/// [`FolderState`] in reports.
+#[derive(Serialize)]
+struct FolderStateText {
+    state: String,
+    searched: bool,
+}
+
+impl From<FolderState> for FolderStateText {
+    fn from(state: FolderState) -> Self {
+        Self { searched: state == FolderState::Searched, state: state.to_string() }
+    }
+}
+
+/// One folder of the search path and what was found there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderScan {
-    /// The place.
+    /// The folder.
     pub folder: Folder,
-    /// What stands there.
+    /// The state of the folder.
     pub state: FolderState,
     /// Who else may change it.
     pub trust: Vec<TrustNote>,
@@ -102,18 +114,11 @@ impl FileId {
     /// # Errors
     /// Nothing is there, or it cannot be looked at.
     pub fn of(path: &Path) -> io::Result<Self> {
-        Ok(Self::from_metadata(path, &fs::metadata(path)?))
+        Ok(Self::from_metadata(&fs::metadata(path)?))
     }
 
-    #[cfg(unix)]
-    fn from_metadata(_path: &Path, metadata: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self::Inode { device: metadata.dev(), inode: metadata.ino() }
-    }
-
-    #[cfg(not(unix))]
-    fn from_metadata(path: &Path, _metadata: &Metadata) -> Self {
-        Self::Path(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+    fn from_metadata(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
@@ -160,7 +165,7 @@ impl Seen<'_> {
             return scan;
         }
         scan.trust = self.trust(&metadata);
-        let id = FileId::from_metadata(&folder.path, &metadata);
+        let id = FileId::from_metadata(&metadata);
         if let Some(earlier) = self.folders.get(&id) {
             scan.state = FolderState::SameAs(earlier.clone());
             return scan;
@@ -204,11 +209,11 @@ impl Seen<'_> {
         }
         found.size = metadata.len();
         found.trust = self.trust(&metadata);
-        let id = FileId::from_metadata(&found.path, &metadata);
+        let id = FileId::from_metadata(&metadata);
         match self.files.get(&id) {
             Some(earlier) => found.standing = Standing::SameAs(earlier.clone()),
             None => {
-                self.files.insert(id.clone(), found.path.clone());
+                self.files.insert(id, found.path.clone());
             }
         }
         found.id = Some(id);
@@ -216,10 +221,8 @@ impl Seen<'_> {
     }
 
     fn trust(&self, metadata: &Metadata) -> Vec<TrustNote> {
-        match (self.environment.user, ownership(metadata)) {
-            (Some(user), Some(ownership)) => trust_notes(ownership, user),
-            _ => Vec::new(),
-        }
+        let ownership = Ownership { owner: metadata.uid(), mode: metadata.mode() };
+        self.environment.user.map(|user| trust_notes(ownership, user)).unwrap_or_default()
     }
 }
 
@@ -235,18 +238,6 @@ fn list(folder: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     Ok(entries.into_iter().map(|(name, is_link)| (folder.join(name), is_link)).collect())
 }
 
-#[cfg(unix)]
-fn ownership(metadata: &Metadata) -> Option<Ownership> {
-    use std::os::unix::fs::MetadataExt;
-    Some(Ownership { owner: metadata.uid(), mode: metadata.mode() })
-}
-
-#[cfg(not(unix))]
-fn ownership(_metadata: &Metadata) -> Option<Ownership> {
-    None
-}
-
-#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -295,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_pipes_and_dangling_links_are_told_apart_and_nothing_is_descended_into() {
+    fn folders_pipes_and_dangling_links_are_distinguished_and_nothing_is_descended_into() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("libdir.so")).unwrap();

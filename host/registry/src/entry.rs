@@ -1,14 +1,15 @@
 //! One codec of the registry, with where it comes from and what else would offer it.
-
-use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ncz_codec::{CodecInfo, CodecType, Dialect, ErrorKind};
+use semver::Version;
+use serde::Serialize;
 
-use crate::json_half::BuiltinHalf;
+use crate::imagecodecs::BuiltinTranslator;
+use crate::json_text;
 
 /// Which face of a library is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,15 +18,15 @@ pub enum Face {
     Native,
     /// The HDF5 filter, with a codec half for its JSON.
     Hdf5AndNczarr,
-    /// The HDF5 filter alone: good for HDF5 data only.
+    /// Only the HDF5 filter: usable for HDF5 data only.
     Hdf5,
-    /// The codec half alone: of no use.
+    /// Only the codec half: not usable.
     Nczarr,
 }
 
-/// Who gives the codec half where the library of the filter does not.
+/// Where the codec half comes from, if not from the library of the filter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum HalfOrigin {
+pub enum TranslatorOrigin {
     /// The program itself.
     Builtin,
     /// Another library.
@@ -33,18 +34,27 @@ pub enum HalfOrigin {
 }
 
 /// Where a codec comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(tag = "origin")]
 pub enum CodecOrigin {
+    /// Registered by the program as it runs.
+    #[serde(rename = "registered")]
+    Registered,
     /// Linked into the program.
+    #[serde(rename = "built-in")]
     Builtin,
     /// A library.
+    #[serde(rename = "plugin")]
     Plugin {
         /// The library that runs, or that gives the only half there is.
+        #[serde(serialize_with = "json_text::path")]
         path: PathBuf,
         /// The face that is called.
+        #[serde(serialize_with = "json_text::text")]
         face: Face,
         /// Who gives the codec half, if it is not the same library.
-        codec_half: Option<HalfOrigin>,
+        #[serde(rename = "codec_half", serialize_with = "json_text::option")]
+        translator: Option<TranslatorOrigin>,
         /// Whether it runs in worker processes.
         isolated: bool,
     },
@@ -62,36 +72,38 @@ pub struct Other {
 /// A codec that can be used.
 #[derive(Debug)]
 pub struct Entry {
-    codec: Held,
+    codec: CodecHandle,
     origin: CodecOrigin,
     others: Vec<Other>,
+    version: Option<Version>,
     /// The built-in half that speaks for the filter, if it has none of its own.
-    half: Option<&'static dyn BuiltinHalf>,
-    /// Whether the trace has told of it.
+    half: Option<&'static dyn BuiltinTranslator>,
+    /// Whether the trace has reported it.
     pub(crate) told: AtomicBool,
 }
 
 /// Built-ins live for ever, others as long as someone holds them.
 #[derive(Debug, Clone)]
-pub(crate) enum Held {
+pub(crate) enum CodecHandle {
     Static(&'static dyn CodecType),
     Shared(Arc<dyn CodecType>),
 }
 
 impl Entry {
     pub(crate) fn new(
-        codec: Held,
+        codec: CodecHandle,
         origin: CodecOrigin,
         others: Vec<Other>,
-        half: Option<&'static dyn BuiltinHalf>,
+        version: Option<Version>,
+        half: Option<&'static dyn BuiltinTranslator>,
     ) -> Self {
-        Self { codec, origin, others, half, told: AtomicBool::new(false) }
+        Self { codec, origin, others, version, half, told: AtomicBool::new(false) }
     }
 
-    /// Whether an empty JSON configuration stands for the defaults of the codec. That of an HDF5 filter under a name
+    /// Whether an empty JSON configuration means the defaults of the codec. That of an HDF5 filter under a name
     /// of imagecodecs has those of that program, such as an element size of 1.
     pub(crate) fn has_json_defaults(&self) -> bool {
-        let borrowed = |name: &Cow<'_, str>| name.starts_with("imagecodecs_");
+        let borrowed = |name: &str| name.starts_with("imagecodecs_");
         self.half.is_none() && !self.info().numcodecs.iter().any(borrowed) && self.can_name(&[])
     }
 
@@ -99,7 +111,7 @@ impl Entry {
     pub(crate) fn can_name(&self, params: &[u32]) -> bool {
         let info = self.info();
         !(info.numcodecs.is_empty() && info.zarr_v3.is_empty())
-            && self.half.map_or_else(|| self.has_json(params), |half| half.speaks_for(params))
+            && self.half.map_or_else(|| self.has_json(params), |half| half.can_express(params))
     }
 
     /// Whether the codec has JSON for these parameters in some dialect, if not yet then when it knows the variable.
@@ -126,6 +138,11 @@ impl Entry {
         &self.origin
     }
 
+    /// The version that the plugin, or the package of a built-in, states.
+    pub fn version(&self) -> Option<&Version> {
+        self.version.as_ref()
+    }
+
     /// The candidates that are passed over, in the order of preference. Empty for a built-in that was
     /// found before anybody looked for plugins.
     pub fn others(&self) -> &[Other] {
@@ -133,7 +150,7 @@ impl Entry {
     }
 }
 
-impl Held {
+impl CodecHandle {
     pub(crate) fn get(&self) -> &dyn CodecType {
         match self {
             Self::Static(codec) => *codec,
@@ -153,7 +170,7 @@ impl fmt::Display for Face {
     }
 }
 
-impl fmt::Display for HalfOrigin {
+impl fmt::Display for TranslatorOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Builtin => f.write_str("built-in"),
@@ -165,13 +182,14 @@ impl fmt::Display for HalfOrigin {
 impl fmt::Display for CodecOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Registered => f.write_str("registered by the program"),
             Self::Builtin => f.write_str("built-in"),
-            Self::Plugin { path, face, codec_half, isolated } => {
+            Self::Plugin { path, face, translator, isolated } => {
                 write!(f, "{} ({face}", path.display())?;
                 if *isolated {
                     f.write_str(", in a worker process")?;
                 }
-                match codec_half {
+                match translator {
                     Some(half) => write!(f, "; codec half: {half})"),
                     None => f.write_str(")"),
                 }

@@ -16,11 +16,11 @@ pub enum Wanted {
     Name(Dialect, String),
 }
 
-/// A library or half that would have served, but for a reason.
+/// A library or half, or a codec of the program itself, that would have served, except for a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearMiss {
-    /// The file.
-    pub path: PathBuf,
+    /// The file; none: the codec is built in or registered.
+    pub path: Option<PathBuf>,
     /// What keeps it from being used.
     pub reason: String,
 }
@@ -90,11 +90,15 @@ impl fmt::Display for NotFound {
         if let Some(close) = &missing.close {
             write!(f, " (did you mean {close:?}?)")?;
         }
+        let built_in = match missing.near_misses.iter().any(|near| near.path.is_none()) {
+            true => "not usable as built in",
+            false => "not built in",
+        };
         match (missing.switched_off, missing.searched.is_empty()) {
-            (Some(why), _) => write!(f, ": not built in, and {why}")?,
-            (None, true) => write!(f, ": not built in, and {PATH_VARIABLE} names no folder to search")?,
+            (Some(why), _) => write!(f, ": {built_in}, and {why}")?,
+            (None, true) => write!(f, ": {built_in}, and {PATH_VARIABLE} names no folder to search")?,
             (None, false) => {
-                f.write_str(": not built in, and not found in ")?;
+                write!(f, ": {built_in}, and not found in ")?;
                 for (i, (path, fault)) in missing.searched.iter().enumerate() {
                     let comma = if i == 0 { "" } else { ", " };
                     write!(f, "{comma}{}", path.display())?;
@@ -105,7 +109,10 @@ impl fmt::Display for NotFound {
             }
         }
         for near in &missing.near_misses {
-            write!(f, "; {}: {}", near.path.display(), near.reason)?;
+            match &near.path {
+                Some(path) => write!(f, "; {}: {}", path.display(), near.reason)?,
+                None => write!(f, "; {}", near.reason)?,
+            }
         }
         if !missing.remedy.is_empty() {
             write!(f, "; {}", missing.remedy)?;
@@ -138,7 +145,7 @@ mod tests {
             searched: vec![("/a".into(), String::new()), ("/b".into(), "does not exist".into())],
             switched_off: None,
             near_misses: vec![NearMiss {
-                path: "/a/libh5lz4.so".into(),
+                path: Some("/a/libh5lz4.so".into()),
                 reason: "refused: not a shared library".into(),
             }],
             remedy: "install x".into(),

@@ -16,8 +16,8 @@
 //! Chunks travel in memory that a worker and its host share; requests and answers are small messages on a socket, the
 //! only thing that is read from a worker, and nothing in them is believed. A call is never repeated by itself.
 //!
-//! Workers end with the process that started them, at once or, where a copy of it (a fork) holds their channel, within a
-//! second or so. A copy starts workers of its own and leaves the others alone.
+//! Workers end with the process that started them, at once or, where a copy of it (a fork) holds their channel, within
+//! a second or so. A copy starts workers of its own and leaves the others alone.
 #![cfg_attr(
     target_os = "linux",
     expect(unsafe_code, reason = "shares memory with worker processes and asks for their processor time")
@@ -26,9 +26,7 @@
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]
-mod end;
-#[cfg(target_os = "linux")]
-mod half;
+mod library;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
@@ -42,18 +40,20 @@ mod selection;
 mod serve;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
+#[cfg(target_os = "linux")]
+mod worker_end;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
-pub(crate) use half::{Halves, open, try_open};
+pub(crate) use library::{IsolatedLibrary, open, try_open};
 pub use selection::{Selected, Which};
 #[cfg(target_os = "linux")]
 pub use serve::{is_worker, worker_main};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use unsupported::{Halves, open, try_open};
+pub(crate) use unsupported::{IsolatedLibrary, open, try_open};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{is_worker, worker_main};
 

@@ -1,10 +1,10 @@
 //! What is known of filters and where they come from, for messages only: nothing here is loaded.
 
-mod places;
 mod readers;
+mod usual_folders;
 
-pub use places::{Elsewhere, Surroundings};
 pub use readers::{Reader, Unread};
+pub use usual_folders::{InstallPrefixes, UnsearchedLibrary};
 
 use crate::spec::NUMCODECS_PREFIX;
 
@@ -21,12 +21,10 @@ pub struct Filter {
     hdf5plugin: bool,
     /// The Debian package that brings it.
     debian: Option<&'static str>,
-    /// The plugin of ncz that brings it, where it is not built in.
-    own: Option<&'static str>,
 }
 
 const fn filter(id: u32, name: &'static str, files: &'static [&'static str]) -> Filter {
-    Filter { id, name, files, hdf5plugin: false, debian: None, own: None }
+    Filter { id, name, files, hdf5plugin: false, debian: None }
 }
 
 const fn packaged(
@@ -35,7 +33,7 @@ const fn packaged(
     files: &'static [&'static str],
     debian: Option<&'static str>,
 ) -> Filter {
-    Filter { id, name, files, hdf5plugin: true, debian, own: None }
+    Filter { id, name, files, hdf5plugin: true, debian }
 }
 
 /// The HDF Group's list of registered filters, as of June 2026.
@@ -73,7 +71,7 @@ const FILTERS: &[Filter] = &[
     filter(32_023, "Granular BitRound", &["granularbr"]),
     packaged(32_024, "SZ3", &["sz3"], None),
     filter(32_025, "Delta-Rice", &["deltarice"]),
-    Filter { own: Some("blosc2"), ..packaged(32_026, "Blosc2", &["blosc2"], None) },
+    packaged(32_026, "Blosc2", &["blosc2"], None),
     filter(32_027, "FLAC", &["flac"]),
     packaged(32_028, "SPERR", &["sperr"], None),
     filter(32_029, "TERSE/PROLIX", &["trpx"]),
@@ -83,7 +81,7 @@ const FILTERS: &[Filter] = &[
     packaged(32_033, "High-throughput JPEG 2000", &["htj2k"], None),
 ];
 
-/// Registered filters whose format loses nothing, whoever wrote the library.
+/// Registered filters whose format loses nothing, of any library.
 const LOSSLESS: &[u32] = &[
     1, 2, 3, 4, 5, 305, 307, 32_000, 32_001, 32_002, 32_003, 32_004, 32_008, 32_009, 32_010, 32_015, 32_020,
     32_025, 32_029,
@@ -150,7 +148,7 @@ const ZARR_PYTHON: &[&str] = &[
 pub(crate) fn without_codec(name: &str) -> Option<&'static str> {
     Some(match name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name) {
         "pickle" => {
-            "whoever reads a pickle runs the program that it holds, so ncz never does; if you trust where the array is from, \
+            "reading a pickle runs the program that it holds, so ncz never does; if you trust where the array is from, \
              read it with zarr-python and store it again as text (vlen-utf8) or as numbers"
         }
         "json" | "json2" | "msgpack" | "msgpack2" => {
@@ -182,7 +180,7 @@ pub(crate) fn is_known(name: &str) -> bool {
         || ZARR_PYTHON.contains(&plain)
 }
 
-/// The name that somebody may have meant, of those there are.
+/// The name that a user may have meant, of those there are.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     known
@@ -201,7 +199,7 @@ pub fn by_id(id: u32) -> Option<&'static Filter> {
 /// The registered filter that a codec name means, for the names that are common.
 pub fn by_name(name: &str) -> Option<&'static Filter> {
     let plain = name.strip_prefix("imagecodecs_").or(name.strip_prefix(NUMCODECS_PREFIX)).unwrap_or(name);
-    // A plugin for one format is no remedy for the other.
+    // A plugin for one format is not a remedy for the other.
     if plain_twin(name).is_some() {
         return None;
     }
@@ -254,10 +252,9 @@ pub fn is_lossy(id: u32) -> Option<bool> {
 impl Filter {
     /// What a user can install to get it, as a fragment; `None` where nothing is known.
     pub fn packages(&self) -> Option<String> {
-        let own = self.own.map(|name| format!("ncz's own plugin {name}"));
         let python = self.hdf5plugin.then(|| "the Python package hdf5plugin".to_owned());
         let debian = self.debian.map(|package| format!("the Debian package {package}"));
-        let packages: Vec<String> = [own, python, debian].into_iter().flatten().collect();
+        let packages: Vec<String> = [python, debian].into_iter().flatten().collect();
         (!packages.is_empty()).then(|| packages.join(" or "))
     }
 
@@ -286,7 +283,7 @@ mod tests {
             "the Python package hdf5plugin or the Debian package hdf5-filter-plugin"
         );
         let blosc2 = by_id(32_026).unwrap();
-        assert_eq!(blosc2.packages().unwrap(), "ncz's own plugin blosc2 or the Python package hdf5plugin");
+        assert_eq!(blosc2.packages().unwrap(), "the Python package hdf5plugin");
         assert_eq!(by_name("imagecodecs_lz4h5").unwrap().id, 32_004);
         assert_eq!(by_name("zstd").unwrap().id, 32_015);
         assert_eq!(by_name("bz2").unwrap().id, 307);
@@ -317,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn file_names_are_told_apart() {
+    fn file_names_are_distinguished() {
         let blosc = by_id(32_001).unwrap();
         assert!(blosc.may_be("libH5Zblosc.so") && !blosc.may_be("libh5blosc2.so"));
         assert!(by_id(32_026).unwrap().may_be("libh5blosc2.so"));

@@ -4,25 +4,29 @@
 //! resolved and kept to itself (`RTLD_NOW | RTLD_LOCAL`). It is never unloaded and its `finalize` never
 //! runs, because plugins leave threads, thread-local values and exit handlers behind. Its records are
 //! checked and copied into owned values once; a record that breaks a rule is a reason, never a crash of
-//! ours. Whoever holds a function of a library holds the library.
+//! ours. What holds a function of a library holds the library.
 #![expect(unsafe_code, reason = "opens and calls foreign libraries")]
 
 mod blosc2;
-mod bound;
-mod care;
+mod c_faces;
+mod c_memory;
 mod filter_call;
 mod foreign;
-mod half;
+mod hdf5_filter;
+mod hdf5_provider;
 mod imports;
+mod in_process;
+mod known_hazards;
 mod libhdf5;
 mod libnetcdf;
-mod local;
 mod lz4;
+mod memfd;
 mod native;
+mod nczarr_codec;
 #[cfg(feature = "probe")]
 pub mod probe;
 mod record;
-mod sealed;
+mod set_local;
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
@@ -39,20 +43,23 @@ use ncz_codec::abi::native::{PLUGIN_SYMBOL, PluginEntry};
 use ncz_codec::abi::{hdf5, nczarr};
 use ncz_codec::export::root_module;
 use ncz_h5shim::Caller;
+use semver::Version;
 
-pub use bound::Bound;
+pub use c_faces::{Direction, FilterFacts, FilterFunction, JsonFacts, JsonTranslator, Modified, Variable};
 pub use foreign::ForeignCodec;
-pub use half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
+pub use hdf5_filter::Hdf5Filter;
+pub use hdf5_provider::Hdf5Provider;
 pub use native::NativeCodec;
-pub use record::{CodecHalf, Hdf5Half, RecordError};
+pub use nczarr_codec::NczarrCodec;
+pub use record::RecordError;
 
-use bound::Binding;
+use hdf5_provider::Binding;
 use libhdf5::Libhdf5;
 use native::Table;
 use record::{CodecRecord, Hdf5Record};
 
-use crate::lock::{Denied, Lock};
-use crate::symbols::{self, Exports, LibraryFinder};
+use crate::allow_list::{AllowList, DeniedError};
+use crate::symbols::{self, Exports, LibraryFinder, Symbols, Tables, Target};
 
 /// A library that is open for the rest of the process.
 pub struct Library {
@@ -66,7 +73,7 @@ pub struct Library {
     /// What the file itself exports; entries of its dependencies are not its own.
     exports: Exports,
     /// Whom it asks, and where that is found if it is not reached through the library itself.
-    bound: Bound,
+    hdf5_provider: Hdf5Provider,
     elsewhere: Option<ManuallyDrop<RawLibrary>>,
     /// By which it is called, where this program answers what it asks.
     caller: OnceLock<Caller>,
@@ -100,12 +107,12 @@ pub enum LoadError {
         /// Why the copy does not load.
         source: ncz_h5shim::Error,
     },
-    /// The list of plugins that may be used does not admit it.
+    /// The allow-list does not admit it.
     #[error(transparent)]
-    Denied(#[from] Denied),
+    DeniedError(#[from] DeniedError),
     /// It is admitted, but the bytes that were looked at cannot be handed to the loader.
     #[error("cannot be loaded from memory: {0}")]
-    Sealed(io::Error),
+    Memfd(io::Error),
 }
 
 /// The libraries that this process has opened: the one global of the registry.
@@ -139,42 +146,69 @@ const SHARED: [&CStr; 2] = [c"H5open", c"nc_open"];
 /// This runs the library's constructors and its entry functions.
 ///
 /// # Errors
-/// The file is not readable, or the system's loader refuses it. Records that break a rule are no errors
+/// The file is not readable, or the system's loader refuses it. Records that break a rule are not errors
 /// here; the halves carry them.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
-    open_listed(path, None)
+    open_allowed(path, None)
 }
 
-/// [`open`] for a library that a list has to admit, if there is one. What is loaded are the bytes that the list was
-/// asked about.
+/// [`open`] for a library that an allow-list has to admit, if there is one. What is loaded are the bytes that were
+/// compared with the list.
 ///
 /// # Errors
 /// As [`open`]; or the list does not admit the library.
-pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, LoadError> {
-    let path = path.canonicalize()?;
-    if !path.metadata()?.is_file() {
-        return Err(LoadError::NotAFile);
-    }
-    let admitted = lock.map(|lock| lock.admit(&path)).transpose()?;
-    // Where the loader, and whoever reads the tables, gets the bytes from.
-    let source = match &admitted {
-        Some(admitted) => {
-            let source = sealed::path_of(admitted).map_err(LoadError::Sealed)?;
-            // What it needs is told by the bytes that were admitted: the file may be another one by now.
-            open_beside(&source, &path);
-            source
+pub fn open_allowed(path: &Path, allow_list: Option<&AllowList>) -> Result<Arc<Library>, LoadError> {
+    let path = regular_file(path)?;
+    match allow_list {
+        Some(list) => open_admitted(&path, list),
+        None => {
+            let tables = OwnTables::read(&path, &path);
+            open_source(&path, &path, tables.exports(), || tables.into_symbols())
         }
-        None => path.clone(),
-    };
-    // A file that the tables say nothing of has no entries; most likely the loader says why.
-    let exports = symbols::exports(&source).unwrap_or_default();
+    }
+}
+
+/// [`open_allowed`] for a library whose tables were read already: they say `symbols`.
+pub(crate) fn open_inspected(
+    path: &Path,
+    symbols: &Symbols,
+    allow_list: Option<&AllowList>,
+) -> Result<Arc<Library>, LoadError> {
+    let path = regular_file(path)?;
+    match allow_list {
+        // Its tables have to be those of the bytes that are admitted.
+        Some(list) => open_admitted(&path, list),
+        None => open_source(&path, &path, symbols.exports.clone(), || symbols.clone()),
+    }
+}
+
+fn open_admitted(path: &Path, allow_list: &AllowList) -> Result<Arc<Library>, LoadError> {
+    let source = memfd::path_of(&allow_list.admit(path)?).map_err(LoadError::Memfd)?;
+    let tables = OwnTables::read(&source, path);
+    tables.open_beside();
+    open_source(path, &source, tables.exports(), || tables.into_symbols())
+}
+
+/// The file at `path`, links resolved.
+fn regular_file(path: &Path) -> Result<PathBuf, LoadError> {
+    let path = path.canonicalize()?;
+    if path.metadata()?.is_file() { Ok(path) } else { Err(LoadError::NotAFile) }
+}
+
+/// Opens the library at `path` from the bytes of `source`. `symbols` are needed only if the loader refuses it.
+fn open_source(
+    path: &Path,
+    source: &Path,
+    exports: Exports,
+    symbols: impl FnOnce() -> Symbols,
+) -> Result<Arc<Library>, LoadError> {
     preload_libm();
     // SAFETY: opening runs the library's constructors, which is what loading a plugin means; the user put
     // it on the search path. It is never closed.
-    let raw = unsafe { RawLibrary::open(Some(&source), RTLD_NOW | RTLD_LOCAL) };
+    let raw = unsafe { RawLibrary::open(Some(source), RTLD_NOW | RTLD_LOCAL) };
     let (raw, is_copy) = match raw {
         Ok(raw) => (raw, false),
-        Err(refusal) => (open_copy(&path, &source, loader_text(&refusal))?, true),
+        Err(refusal) => (open_copy(source, symbols, loader_text(&refusal))?, true),
     };
     let handle = raw.into_raw();
     let slot = OPEN.lock().unwrap_or_else(PoisonError::into_inner).slot(handle as usize);
@@ -182,41 +216,83 @@ pub fn open_listed(path: &Path, lock: Option<&Lock>) -> Result<Arc<Library>, Loa
     let library = slot.get_or_init(|| {
         // SAFETY: the handle is the loader's, taken from `raw` above, and never closed.
         let raw = unsafe { RawLibrary::from_raw(handle) };
-        let Binding { bound, elsewhere } =
-            if is_copy { Binding::COPY } else { bound::bind(&raw, handle, &exports) };
+        let Binding { hdf5_provider, elsewhere } =
+            if is_copy { Binding::COPY } else { hdf5_provider::bind(&raw, handle, &exports) };
         let shared = match is_copy {
             // Copies may need the same libraries of other kinds.
-            true => Some(open_copy as *const () as usize),
+            true => Some((&raw const OPEN) as usize),
             false => {
                 let asked = elsewhere.as_ref().unwrap_or(&raw);
                 SHARED.into_iter().find_map(|name| address(asked, name)).map(|address| address as usize)
             }
         };
         let calls = OPEN.lock().unwrap_or_else(PoisonError::into_inner).lock(shared);
-        Arc::new(Library::with(path, raw, exports, (bound, elsewhere), calls))
+        Arc::new(Library::with(path.to_owned(), raw, exports, (hdf5_provider, elsewhere), calls))
     });
     Ok(Arc::clone(library))
 }
 
-/// Opens a copy of the library at `path` that the loader refuses as it is, if functions of this program may be what it
-/// lacks.
-fn open_copy(path: &Path, source: &Path, refusal: String) -> Result<RawLibrary, LoadError> {
+/// Opens a copy of the library whose bytes are in `source`, which the loader refuses as it is, if functions of this
+/// program may be what it lacks.
+fn open_copy(
+    source: &Path,
+    symbols: impl FnOnce() -> Symbols,
+    refusal: String,
+) -> Result<RawLibrary, LoadError> {
     let metadata = source.metadata()?;
     let file = (metadata.dev(), metadata.ino());
     let copy = entry(&mut OPEN.lock().unwrap_or_else(PoisonError::into_inner).copies, file);
     let mut handle = copy.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(handle) = *handle {
-        // SAFETY: a handle of the loader that nobody closes.
+        // SAFETY: a handle of the loader that is never closed.
         return Ok(unsafe { RawLibrary::from_raw(handle as *mut c_void) });
     }
-    let symbols = symbols::inspect_source(source, path, &mut LibraryFinder::system()).unwrap_or_default();
-    let Some(replace) = bound::Replaced::of(&symbols) else { return Err(LoadError::Refused(refusal)) };
+    let symbols = symbols();
+    let Some(replace) = hdf5_provider::Replaced::of(&symbols) else {
+        return Err(LoadError::Refused(refusal));
+    };
     let bytes = std::fs::read(source)?;
     let raw = replace.open(&bytes).map_err(|source| LoadError::NoStandIn { refusal, source })?;
     let address = raw.into_raw();
     *handle = Some(address as usize);
     // SAFETY: as above.
     Ok(unsafe { RawLibrary::from_raw(address) })
+}
+
+/// The tables of a library that were not read yet.
+struct OwnTables<'a> {
+    /// The place of the library, whatever file its bytes come from.
+    path: &'a Path,
+    /// None if the file is not a library: it has no entries, and most likely the loader says why.
+    tables: Option<Tables>,
+}
+
+impl<'a> OwnTables<'a> {
+    fn read(source: &Path, path: &'a Path) -> Self {
+        Self { path, tables: symbols::read_tables(source).ok() }
+    }
+
+    fn exports(&self) -> Exports {
+        self.tables.as_ref().map(|tables| tables.exports.clone()).unwrap_or_default()
+    }
+
+    fn into_symbols(self) -> Symbols {
+        let symbols = |tables: Tables| {
+            tables.symbols(self.path, &mut LibraryFinder::system(), Target::host()).unwrap_or_default()
+        };
+        self.tables.map(symbols).unwrap_or_default()
+    }
+
+    /// Opens the libraries that it finds by its own place, for bytes that are loaded from elsewhere: the loader then
+    /// knows them by name. One that cannot be opened is missed, and named, when the bytes are loaded.
+    fn open_beside(&self) {
+        for needed in self.tables.iter().flat_map(|tables| tables.beside(self.path)) {
+            // SAFETY: the library would be opened in a moment because the plugin needs it. It is never closed.
+            if let Ok(library) = unsafe { RawLibrary::open(Some(&needed), RTLD_NOW | RTLD_LOCAL) } {
+                let _ = library.into_raw();
+            }
+        }
+    }
 }
 
 impl Opened {
@@ -230,7 +306,7 @@ impl Opened {
     }
 }
 
-/// What stands in a small table under `key`, which is made if there is nothing.
+/// The value of `key` in a small table, which is made if it is not there.
 fn entry<K: PartialEq, T: Default>(table: &mut Vec<(K, Arc<T>)>, key: K) -> Arc<T> {
     if let Some((_, known)) = table.iter().find(|(known, _)| *known == key) {
         return Arc::clone(known);
@@ -247,23 +323,23 @@ impl Library {
     }
 
     /// Who answers the library's questions to libhdf5 or libnetcdf.
-    pub fn bound(&self) -> &Bound {
-        &self.bound
+    pub fn hdf5_provider(&self) -> &Hdf5Provider {
+        &self.hdf5_provider
     }
 
     /// The HDF5 half, if there is one.
-    pub fn hdf5(self: &Arc<Self>) -> Option<Result<Hdf5Half, RecordError>> {
+    pub fn hdf5(self: &Arc<Self>) -> Option<Result<Hdf5Filter, RecordError>> {
         let record = self.hdf5.as_ref()?;
-        Some(record.clone().map(|record| Hdf5Half::new(Arc::clone(self), record)))
+        Some(record.clone().map(|record| Hdf5Filter::new(Arc::clone(self), record)))
     }
 
     /// The codec halves that belong to the library's own filter: none or one.
-    pub fn codecs(self: &Arc<Self>) -> Vec<Result<CodecHalf, RecordError>> {
+    pub fn codecs(self: &Arc<Self>) -> Vec<Result<NczarrCodec, RecordError>> {
         self.codec.iter().map(|record| self.codec_half(record)).collect()
     }
 
     /// The codec halves that the library offers for filters of other libraries.
-    pub fn default_codecs(self: &Arc<Self>) -> Vec<Result<CodecHalf, RecordError>> {
+    pub fn default_codecs(self: &Arc<Self>) -> Vec<Result<NczarrCodec, RecordError>> {
         self.defaults.iter().map(|record| self.codec_half(record)).collect()
     }
 
@@ -275,29 +351,43 @@ impl Library {
         match &self.native {
             None => Ok(Vec::new()),
             Some(Err(error)) => Err(error.clone()),
-            Some(Ok(table)) => NativeCodec::all(self, *table),
+            Some(Ok(table)) => NativeCodec::all(self, table),
         }
+    }
+
+    /// The version that the plugin states, by its native face.
+    pub fn version(&self) -> Option<&Version> {
+        self.table()?.version.as_ref()
+    }
+
+    /// The version of the codec interface that the plugin was built for, if it has a native face.
+    pub fn interface(&self) -> Option<&Version> {
+        Some(&self.table()?.interface)
+    }
+
+    fn table(&self) -> Option<&Table> {
+        self.native.as_ref()?.as_ref().ok()
     }
 
     fn codec_half(
         self: &Arc<Self>,
         record: &Result<CodecRecord, RecordError>,
-    ) -> Result<CodecHalf, RecordError> {
-        record.clone().map(|record| CodecHalf::new(Arc::clone(self), record))
+    ) -> Result<NczarrCodec, RecordError> {
+        record.clone().map(|record| NczarrCodec::new(Arc::clone(self), record))
     }
 
     fn with(
         path: PathBuf,
         raw: RawLibrary,
         exports: Exports,
-        (bound, elsewhere): (Bound, Option<RawLibrary>),
+        (hdf5_provider, elsewhere): (Hdf5Provider, Option<RawLibrary>),
         calls: Arc<Mutex<()>>,
     ) -> Self {
         let mut library = Self {
             path,
             raw: ManuallyDrop::new(raw),
             exports,
-            bound,
+            hdf5_provider,
             elsewhere: elsewhere.map(ManuallyDrop::new),
             caller: OnceLock::new(),
             libhdf5: OnceLock::new(),
@@ -321,7 +411,7 @@ impl Library {
             (hdf5::PLUGIN_TYPE_SYMBOL, hdf5::PLUGIN_INFO_SYMBOL),
             (hdf5::DRAFT_PLUGIN_TYPE_SYMBOL, hdf5::DRAFT_PLUGIN_INFO_SYMBOL),
         ];
-        // SAFETY: the names stand for functions of these types, in all plugins of HDF5.
+        // SAFETY: the interface gives functions of this name these types, in all plugins of HDF5.
         let found = pairs.into_iter().find_map(|(plugin_type, info)| unsafe {
             let plugin_type: hdf5::PluginType = self.symbol(plugin_type)?;
             let info: hdf5::PluginInfo = self.symbol(info)?;
@@ -340,7 +430,7 @@ impl Library {
     }
 
     fn take_codec(&self) -> Option<Result<CodecRecord, RecordError>> {
-        // SAFETY: the name stands for a function of this type in all codec libraries since 2021.
+        // SAFETY: the interface gives a function of this name this type in all codec libraries since 2021.
         let info: nczarr::CodecInfo = unsafe { self.symbol(nczarr::CODEC_INFO_SYMBOL) }?;
         if self.exports(nczarr::DRAFT_CODEC_TYPE_SYMBOL) {
             return Some(Err(RecordError::DraftCodec));
@@ -351,7 +441,7 @@ impl Library {
     }
 
     fn take_defaults(&self) -> Vec<Result<CodecRecord, RecordError>> {
-        // SAFETY: the name stands for a function of this type.
+        // SAFETY: the interface gives a function of this name this type.
         let info: Option<nczarr::CodecInfo> = unsafe { self.symbol(nczarr::CODEC_DEFAULTS_SYMBOL) };
         let Some(info) = info else { return Vec::new() };
         let _calls = self.one_call();
@@ -360,7 +450,7 @@ impl Library {
     }
 
     fn take_native(&self) -> Option<Result<Table, RecordError>> {
-        // SAFETY: abi_stable fixes what stands behind this name: its header, which has the layout that a
+        // SAFETY: abi_stable fixes what follows this name: its header, which has the layout that a
         // pointer to it says.
         if let Some(header) = unsafe { self.symbol::<AbiHeaderRef>(ROOT_MODULE_SYMBOL) } {
             // The check comes before anything is called.
@@ -371,7 +461,7 @@ impl Library {
                 Err(error) => Err(RecordError::OtherApi(reason(&error))),
             });
         }
-        // SAFETY: the name stands for a function of this type.
+        // SAFETY: the interface gives a function of this name this type.
         let entry: PluginEntry = unsafe { self.symbol(PLUGIN_SYMBOL) }?;
         // SAFETY: called as the C header says; the table lives as long as the library.
         Some(unsafe { Table::take(entry()) })
@@ -388,9 +478,11 @@ impl Library {
     /// # Errors
     /// No caller can be made now. That is not kept: memory or files may be there the next time.
     fn caller(&self) -> Result<Option<Caller>, ncz_h5shim::Error> {
-        match self.bound {
-            Bound::Hdf5(_) | Bound::Netcdf(_) => Ok(None),
-            Bound::Nothing | Bound::Shim | Bound::Nobody(_) => self.caller_made(Caller::new),
+        match self.hdf5_provider {
+            Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => Ok(None),
+            Hdf5Provider::Nothing | Hdf5Provider::Shim | Hdf5Provider::Nobody(_) => {
+                self.caller_made(Caller::new)
+            }
         }
     }
 
@@ -420,7 +512,7 @@ impl Library {
     /// Whether the library's filter may run in several threads at once.
     fn is_parallel(&self, facts: &FilterFacts) -> bool {
         *self.is_parallel.get_or_init(|| {
-            care::is_parallel(facts, &self.bound, || {
+            known_hazards::is_parallel(facts, &self.hdf5_provider, || {
                 let _call = self.one_call();
                 self.libhdf5().is_ok_and(|(libhdf5, _)| libhdf5.is_threadsafe())
             })
@@ -429,26 +521,26 @@ impl Library {
 
     /// Forgets what the library said before on the error stack that it uses.
     fn forget_words(&self) {
-        match &self.bound {
-            Bound::Shim | Bound::Nothing => drop(ncz_h5shim::take_errors()),
+        match &self.hdf5_provider {
+            Hdf5Provider::Shim | Hdf5Provider::Nothing => drop(ncz_h5shim::take_errors()),
             // Whatever is said before libhdf5 was first asked by us is not ours.
-            Bound::Hdf5(_) | Bound::Netcdf(_) => {
+            Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => {
                 if let Ok((libhdf5, _)) = self.libhdf5() {
                     libhdf5.clear();
                 }
             }
-            Bound::Nobody(_) => {}
+            Hdf5Provider::Nobody(_) => {}
         }
     }
 
     /// Takes what the library said on the error stack that it uses.
     fn take_words(&self) -> Vec<String> {
-        match &self.bound {
-            Bound::Shim | Bound::Nothing => ncz_h5shim::take_errors(),
-            Bound::Hdf5(_) | Bound::Netcdf(_) => {
+        match &self.hdf5_provider {
+            Hdf5Provider::Shim | Hdf5Provider::Nothing => ncz_h5shim::take_errors(),
+            Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => {
                 self.libhdf5().map(|(libhdf5, _)| libhdf5.said()).unwrap_or_default()
             }
-            Bound::Nobody(_) => Vec::new(),
+            Hdf5Provider::Nobody(_) => Vec::new(),
         }
     }
 
@@ -524,17 +616,6 @@ fn reason(error: &LibraryError) -> String {
         // Its text shows both layouts in full.
         LibraryError::AbiInstability(_) => "its functions are laid out in another way".to_owned(),
         error => error.to_string().split_whitespace().collect::<Vec<_>>().join(" "),
-    }
-}
-
-/// Opens the libraries that the one at `path` finds by its own place, for a copy that lies elsewhere: the loader then
-/// knows them by name. One that cannot be opened is missed, and named, when the copy is.
-fn open_beside(source: &Path, path: &Path) {
-    for needed in symbols::beside(source, path) {
-        // SAFETY: the library would be opened in a moment because the plugin needs it. It is never closed.
-        if let Ok(library) = unsafe { RawLibrary::open(Some(&needed), RTLD_NOW | RTLD_LOCAL) } {
-            let _ = library.into_raw();
-        }
     }
 }
 

@@ -7,13 +7,13 @@
 //! | yes | yes | usable, also when the halves come from two libraries |
 //!
 //! A native half and a built-in count as both. No candidate is dropped: those that are not used are
-//! kept in order behind the one that is.
+//! kept in order after the one that is.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ncz_codec::Dialect;
+use ncz_codec::{CodecInfo, Dialect};
+use semver::Version;
 
 use crate::search_path::Origin;
 
@@ -29,27 +29,29 @@ pub enum Part {
     Hdf5,
     /// An NCZarr codec half: it reads and writes JSON.
     Codec,
-    /// A codec half from a list of defaults: used only where nobody else gives the half.
+    /// A codec half from a list of defaults: used only if no other library gives the half.
     Default,
 }
 
 /// Where an offer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum OfferOrigin {
+    /// Registered by the program as it runs.
+    Registered,
     /// Linked into the program.
     Builtin,
     /// A library in a folder that was named thus.
     Plugin(Origin),
 }
 
-/// Who comes first where several offer the same codec.
+/// Which candidate is used if several offer the same codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Prefer {
-    /// An explicit path, built-in, `HDF5_PLUGIN_PATH`, the default path. The variable is not always
-    /// the user's choice: importing some Python packages sets it.
+    /// Registered by the program, an explicit path, built-in, `HDF5_PLUGIN_PATH`, the default path. The variable is
+    /// not always the user's choice: importing some Python packages sets it.
     #[default]
     Builtins,
-    /// An explicit path, `HDF5_PLUGIN_PATH`, built-in, the default path.
+    /// Registered by the program, an explicit path, `HDF5_PLUGIN_PATH`, built-in, the default path.
     Plugins,
 }
 
@@ -62,10 +64,14 @@ pub struct Offer {
     pub id: Option<u32>,
     /// What the codec is called in JSON, by dialect, the name to write first.
     pub names: Vec<(Dialect, String)>,
-    /// The library's place in the order of the search; `None` for a built-in.
+    /// The library's number in the order of the search; `None` if it is not from a library.
     pub library: Option<usize>,
+    /// The number of the library's folder in the order of the search.
+    pub folder: Option<usize>,
+    /// The version that the library or the package of a built-in states.
+    pub version: Option<Version>,
     /// Where it comes from.
-    pub place: Place,
+    pub origin: OfferOrigin,
 }
 
 /// What a candidate is made of. Numbers are indices into the offers.
@@ -80,7 +86,7 @@ pub enum Body {
         /// The codec half, or the whole codec that lends its JSON.
         codec: usize,
     },
-    /// A filter for which nobody gives a codec half.
+    /// A filter without a codec half.
     Hdf5Only(usize),
     /// A codec half that no filter uses.
     CodecOnly(usize),
@@ -95,7 +101,7 @@ pub enum State {
     Shadowed(usize),
     /// The codec half is missing: good for HDF5 data only.
     LacksCodec,
-    /// The HDF5 half is missing: of no use.
+    /// The HDF5 half is missing: not usable.
     LacksHdf5,
 }
 
@@ -148,7 +154,7 @@ pub struct Pairing {
     pub codecs: Vec<Paired>,
     /// Where a name of a dialect leads: codec and candidate.
     pub names: HashMap<(Dialect, String), (usize, usize)>,
-    /// Names that are wanted twice.
+    /// Names that two codecs claim.
     pub conflicts: Vec<Conflict>,
     /// Offers that are not taken.
     pub refused: Vec<Refused>,
@@ -159,22 +165,52 @@ pub fn pair(offers: &[Offer], prefer: Prefer) -> Pairing {
     let mut pairing = Pairing { refused: refuse(offers), ..Pairing::default() };
     let mut order: Vec<usize> =
         (0..offers.len()).filter(|&i| pairing.refused.iter().all(|refused| refused.offer != i)).collect();
-    order.sort_by_key(|&i| sort_key(offers, i, prefer));
-    pairing.codecs = group(offers, &order)
-        .into_iter()
-        .map(|(id, members)| Paired { id, candidates: candidates(offers, &members, id, prefer) })
-        .collect();
-    take_names(&mut pairing, offers, prefer);
+    order.sort_by_key(|&i| (prefer.rank(offers[i].origin), offers[i].library, i));
+    let mut ranks = vec![usize::MAX; offers.len()];
+    order.iter().enumerate().for_each(|(rank, &i)| ranks[i] = rank);
+    let mut groups = group(offers, &order);
+    for (_, members) in &mut groups {
+        newer_first(offers, members, &mut ranks);
+    }
+    let paired = |(id, members): (Option<u32>, Vec<usize>)| Paired {
+        id,
+        candidates: candidates(offers, &members, id, &ranks),
+    };
+    pairing.codecs = groups.into_iter().map(paired).collect();
+    take_names(&mut pairing, offers, &ranks);
     pairing
 }
 
+impl Offer {
+    /// An offer without id, names and version.
+    pub fn new(part: Part, origin: OfferOrigin) -> Self {
+        Self { part, id: None, names: Vec::new(), library: None, folder: None, version: None, origin }
+    }
+
+    /// A codec of the program itself.
+    pub fn whole(info: &CodecInfo, origin: OfferOrigin) -> Self {
+        Self { id: info.filter_id, names: names_of(info), ..Self::new(Part::Whole, origin) }
+    }
+}
+
+/// What a codec is called in JSON, by dialect, the name to write first.
+pub fn names_of(info: &CodecInfo) -> Vec<(Dialect, String)> {
+    [Dialect::Numcodecs, Dialect::ZarrV3]
+        .into_iter()
+        .flat_map(|dialect| info.names(dialect).iter().map(move |name| (dialect, name.to_string())))
+        .collect()
+}
+
 impl Prefer {
-    fn rank(self, place: Place) -> u8 {
-        match (place, self) {
-            (Place::Plugin(Origin::Explicit), _) => 0,
-            (Place::Builtin, Self::Builtins) | (Place::Plugin(Origin::Environment), Self::Plugins) => 1,
-            (Place::Builtin, Self::Plugins) | (Place::Plugin(Origin::Environment), Self::Builtins) => 2,
-            (Place::Plugin(Origin::Default), _) => 3,
+    fn rank(self, origin: OfferOrigin) -> u8 {
+        match (origin, self) {
+            (OfferOrigin::Registered, _) => 0,
+            (OfferOrigin::Plugin(Origin::Explicit), _) => 1,
+            (OfferOrigin::Builtin, Self::Builtins)
+            | (OfferOrigin::Plugin(Origin::Environment), Self::Plugins) => 2,
+            (OfferOrigin::Builtin, Self::Plugins)
+            | (OfferOrigin::Plugin(Origin::Environment), Self::Builtins) => 3,
+            (OfferOrigin::Plugin(Origin::Default), _) => 4,
         }
     }
 }
@@ -219,8 +255,20 @@ impl Paired {
     }
 }
 
-fn sort_key(offers: &[Offer], i: usize, prefer: Prefer) -> (u8, Option<usize>, usize) {
-    (prefer.rank(offers[i].place), offers[i].library, i)
+/// Of the offers of one codec, puts those of newer libraries of a folder before those of older ones. Libraries that
+/// state no version keep their places.
+fn newer_first(offers: &[Offer], members: &mut [usize], ranks: &mut [usize]) {
+    let versioned = |&i: &usize| Some((offers[i].folder?, offers[i].version.as_ref()?));
+    let folders: BTreeSet<usize> = members.iter().filter_map(versioned).map(|(folder, _)| folder).collect();
+    for folder in folders {
+        let is_in = |i: &usize| versioned(i).is_some_and(|(of, _)| of == folder);
+        let mut newest: Vec<usize> = members.iter().copied().filter(is_in).collect();
+        let taken: Vec<usize> = newest.iter().map(|&i| ranks[i]).collect();
+        // Stable: equal versions stay in the order of the search.
+        newest.sort_by(|&a, &b| versioned(&b).cmp(&versioned(&a)));
+        newest.iter().zip(taken).for_each(|(&i, rank)| ranks[i] = rank);
+    }
+    members.sort_by_key(|&i| ranks[i]);
 }
 
 /// The offers of libraries whose two halves have different ids: such a library is refused as a whole.
@@ -269,11 +317,11 @@ fn group(offers: &[Offer], order: &[usize]) -> Vec<(Option<u32>, Vec<usize>)> {
 }
 
 /// The candidates that the offers of one codec make, in the order of preference.
-fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, prefer: Prefer) -> Vec<Candidate> {
+fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, ranks: &[usize]) -> Vec<Candidate> {
     let of = |part: Part| members.iter().copied().filter(move |&i| offers[i].part == part);
     let same_library =
         |a: usize, b: usize| offers[a].library.is_some() && offers[a].library == offers[b].library;
-    // What stands beside a native half of the same library is the same codec by another face.
+    // The C faces beside a native half of the same library are the same codec.
     let natives: Vec<usize> = of(Part::Whole).collect();
     let native_of = |i: usize| natives.iter().copied().find(|&native| same_library(native, i));
     let is_other_face =
@@ -297,7 +345,7 @@ fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, prefer: Pref
     let idle: Vec<Body> = idle.filter(|i| !used.contains(i)).map(Body::CodecOnly).collect();
     bodies.extend(idle);
     // A codec half alone is never better than something that runs.
-    bodies.sort_by_key(|body| (body.runs().is_none(), sort_key(offers, body.main(), prefer)));
+    bodies.sort_by_key(|body| (body.runs().is_none(), ranks[body.main()]));
 
     let chosen = bodies.iter().position(|body| body.is_complete());
     let state = |(i, body): (usize, &Body)| match (chosen, body) {
@@ -318,12 +366,12 @@ fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, prefer: Pref
 }
 
 /// Gives the names to the complete candidates, in the order of preference over all codecs.
-fn take_names(pairing: &mut Pairing, offers: &[Offer], prefer: Prefer) {
+fn take_names(pairing: &mut Pairing, offers: &[Offer], ranks: &[usize]) {
     let mut order = Vec::new();
     for (codec, paired) in pairing.codecs.iter().enumerate() {
         for (number, candidate) in paired.candidates.iter().enumerate() {
             if let (true, Some(speaker)) = (candidate.body.is_complete(), candidate.body.speaks()) {
-                order.push((sort_key(offers, candidate.body.main(), prefer), (codec, number), speaker));
+                order.push((ranks[candidate.body.main()], (codec, number), speaker));
             }
         }
     }

@@ -1,29 +1,32 @@
 //! The registry: every codec that is at hand, built in or on the search path, as one value.
 
-mod opener;
+mod inspect;
+mod loader;
 mod scan;
-mod system;
+mod system_loader;
 mod test_open;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use ncz_codec::{CodecType, Dialect};
+use ncz_codec::{Builtin, CodecType, Dialect};
 
-pub use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Other};
+use crate::allow_list::{self, AllowList, AllowListError};
+pub use crate::entry::{CodecOrigin, Entry, Face, Other, TranslatorOrigin};
 use crate::error::{NotFound, Wanted};
+use crate::explain::Explanation;
 use crate::isolate::{Isolation, Which};
 use crate::known;
-use crate::lock::{self, Lock, LockError};
 use crate::pair::Prefer;
 use crate::report::{Report, Verdict};
+use crate::requirement::Requirement;
 use crate::search_path::{Environment, PathRequest, SearchPath};
 use crate::trace;
 use crate::trust::Trust;
-use crate::why::Why;
-use scan::{Rules, Scan};
-use system::System;
+use inspect::{InspectedFolder, Rules, inspect_all};
+use scan::Scan;
+use system_loader::SystemLoader;
 use test_open::TestOpen;
 
 /// Finds codecs by number or name, and says where they come from.
@@ -45,18 +48,22 @@ pub struct Registry {
     path: SearchPath,
     prefer: Prefer,
     trust: Trust,
-    lock_file: Option<PathBuf>,
-    lock: Option<Result<Lock, LockError>>,
+    allow_list_file: Option<PathBuf>,
+    allow_list: Option<Result<AllowList, AllowListError>>,
     isolation: Isolation,
     test_open: bool,
-    builtins: Vec<&'static dyn CodecType>,
-    json_halves: bool,
+    registered: Vec<Arc<dyn CodecType>>,
+    builtins: Vec<Builtin>,
+    requirements: Vec<Requirement>,
+    translators: bool,
     /// Whether a built-in may be handed out before anything is searched.
     builtins_first: bool,
-    /// The built-ins alone.
+    /// The codecs of the program, without plugins.
     own: Scan,
+    /// What is on the search path.
+    inspected: OnceLock<Vec<InspectedFolder>>,
     scan: OnceLock<Scan>,
-    symbols: OnceLock<Report>,
+    not_loaded: OnceLock<Report>,
 }
 
 /// How to make a [`Registry`].
@@ -66,10 +73,12 @@ pub struct Builder {
     request: PathRequest,
     prefer: Prefer,
     trust: Trust,
-    lock: Option<PathBuf>,
+    allow_list: Option<PathBuf>,
     isolation: Isolation,
     test_open: bool,
+    registered: Vec<Arc<dyn CodecType>>,
     builtins: bool,
+    requirements: Vec<Requirement>,
 }
 
 impl Registry {
@@ -80,17 +89,19 @@ impl Registry {
             request: PathRequest::default(),
             prefer: Prefer::default(),
             trust: Trust::default(),
-            lock: None,
+            allow_list: None,
             isolation: Isolation::NONE,
             test_open: true,
+            registered: Vec::new(),
             builtins: true,
+            requirements: Vec::new(),
         }
     }
 
     /// The codec of an HDF5 filter id.
     ///
     /// # Errors
-    /// Nobody offers the filter; the error names the places searched and the remedy.
+    /// No codec has the filter id; the error names the places searched and the remedy.
     pub fn by_id(&self, id: u32) -> Result<Arc<Entry>, NotFound> {
         if self.builtins_first
             && let Some(entry) = self.known().by_id.get(&id)
@@ -104,9 +115,9 @@ impl Registry {
     /// The codec that a dialect calls `name`.
     ///
     /// # Errors
-    /// Nobody offers a codec of that name; the error names the places searched and the remedy.
+    /// No codec has that name; the error names the places searched and the remedy.
     pub fn by_name(&self, dialect: Dialect, name: &str) -> Result<Arc<Entry>, NotFound> {
-        self.by_spelling(dialect, name).map(|(entry, _)| entry)
+        self.by_dialect_name(dialect, name).map(|(entry, _)| entry)
     }
 
     /// The codec that a dialect calls `name`, and the dialect of its configuration: that of numcodecs for
@@ -114,14 +125,14 @@ impl Registry {
     /// name for its own.
     ///
     /// # Errors
-    /// Nobody offers a codec of that name; the error names the places searched and the remedy.
-    pub fn by_spelling(&self, dialect: Dialect, name: &str) -> Result<(Arc<Entry>, Dialect), NotFound> {
+    /// No codec has that name; the error names the places searched and the remedy.
+    pub fn by_dialect_name(&self, dialect: Dialect, name: &str) -> Result<(Arc<Entry>, Dialect), NotFound> {
         if self.builtins_first
-            && let Some((entry, spelling)) = self.known().by_spelling(dialect, name)
+            && let Some((entry, spelling)) = self.known().by_dialect_name(dialect, name)
         {
             return Ok((self.chosen(entry), spelling));
         }
-        let found = self.scan().by_spelling(dialect, name);
+        let found = self.scan().by_dialect_name(dialect, name);
         let found = found.map(|(entry, spelling)| (self.chosen(entry), spelling));
         found.ok_or_else(|| self.not_found(Wanted::Name(dialect, name.to_owned())))
     }
@@ -130,7 +141,7 @@ impl Registry {
     /// HDF Group's list).
     ///
     /// # Errors
-    /// Nobody offers a codec of that name; the error names the places searched and the remedy.
+    /// No codec has that name; the error names the places searched and the remedy.
     pub fn by_any_name(&self, name: &str) -> Result<Arc<Entry>, NotFound> {
         if self.builtins_first
             && let Some(entry) = self.known().by_any_name(name)
@@ -144,7 +155,7 @@ impl Registry {
         });
         found.map(|entry| self.chosen(entry)).ok_or_else(|| {
             let wanted = Wanted::Name(Dialect::Numcodecs, name.to_owned());
-            crate::missing::explain(wanted, self.scan().closest(name), self.report())
+            crate::not_found::explain(wanted, self.scan().closest(name), self.report())
         })
     }
 
@@ -153,9 +164,9 @@ impl Registry {
         &self.scan().report
     }
 
-    /// What is on the search path, told by symbols alone: nothing is opened, nothing is paired.
+    /// What is on the search path, by symbol tables only: nothing is opened or paired.
     pub fn report_without_loading(&self) -> &Report {
-        self.symbols.get_or_init(|| Scan::look(self.rules()))
+        self.not_loaded.get_or_init(|| Scan::look(self.rules(), self.inspected()))
     }
 
     /// The folders that are, or would be, searched.
@@ -163,27 +174,30 @@ impl Registry {
         &self.path
     }
 
-    /// The list of plugins that may be used, if one is configured: its file.
-    pub fn lock_file(&self) -> Option<&Path> {
-        self.lock_file.as_deref()
+    /// The file of the allow-list, if one is configured.
+    pub fn allow_list_file(&self) -> Option<&Path> {
+        self.allow_list_file.as_deref()
     }
 
-    /// The list of all plugins that are on the search path now, whatever list is configured, and those that are left
-    /// out, each with the reason. Opens none.
+    /// The list of all plugins that are on the search path now, whatever list is configured, with the requirements of
+    /// this registry; and those that are left out, each with the reason. Opens none.
     ///
     /// # Errors
     /// A plugin cannot be read, or has a name that a list cannot hold.
-    pub fn make_lock(&self) -> Result<(Lock, Vec<(PathBuf, String)>), LockError> {
-        let report = Scan::look(Rules { lock: None, ..self.rules() });
+    pub fn make_allow_list(&self) -> Result<(AllowList, Vec<(PathBuf, String)>), AllowListError> {
+        let rules = Rules { allow_list: None, ..self.rules() };
+        let report = Scan::look(rules, &inspect_all(rules));
         let refused = report.files().filter(|file| file.verdict == Verdict::Refused);
         let refused = refused.map(|file| (file.path.clone(), file.reason.clone())).collect();
-        Ok((Lock::of(&report)?, refused))
+        let candidates = report.files().filter(|file| file.verdict == Verdict::Candidate);
+        let list = AllowList::of_files(candidates.map(|file| file.path.as_path()))?;
+        Ok((list.with_requirements(self.requirements.clone()), refused))
     }
 
     /// The story of an HDF5 id, a codec name or a file: what became of it, and why. Looks in the usual
     /// places that are not searched, too.
-    pub fn why(&self, query: &str) -> Why {
-        crate::why::why(self.report(), &self.path, query)
+    pub fn explain(&self, query: &str) -> Explanation {
+        crate::explain::explain(self.report(), &self.path, query)
     }
 
     /// What is known so far: the search if it has run, else the built-ins.
@@ -198,17 +212,25 @@ impl Registry {
                 true => TestOpen::new(&self.environment, &self.isolation),
                 false => TestOpen::off(),
             };
-            let system =
-                System { lock: self.lock.as_ref(), isolation: &self.isolation, test_open: &test_open };
-            let mut scan = Scan::run(self.rules(), &system);
+            let system = SystemLoader {
+                allow_list: self.allow_list.as_ref(),
+                isolation: &self.isolation,
+                test_open: &test_open,
+            };
+            let mut scan = Scan::run(self.rules(), self.inspected(), &system);
             test_open.finish(&mut scan.report.notes);
             self.note_not_isolated(&mut scan.report);
+            self.note_nothing_required(&mut scan.report);
             trace::searched(&scan.report, start.elapsed());
             scan
         })
     }
 
-    /// What somebody wanted isolated and is not: a name may be mistyped.
+    fn inspected(&self) -> &[InspectedFolder] {
+        self.inspected.get_or_init(|| inspect_all(self.rules()))
+    }
+
+    /// Notes selections for isolation that match no library: a name may be mistyped.
     fn note_not_isolated(&self, report: &mut Report) {
         let Which::Only(selected) = &self.isolation.which else { return };
         for selected in selected {
@@ -216,6 +238,16 @@ impl Registry {
                 report
                     .notes
                     .push(format!("nothing is isolated by {selected}: no library with C faces has it"));
+            }
+        }
+    }
+
+    /// Notes requirements on codecs that do not exist: a name may be mistyped.
+    fn note_nothing_required(&self, report: &mut Report) {
+        for requirement in &self.requirements {
+            let codec = requirement.codec();
+            if !report.codecs.iter().any(|known| known.is_called(codec)) {
+                report.notes.push(format!("{requirement} is required, and there is no codec {codec}"));
             }
         }
     }
@@ -232,14 +264,16 @@ impl Registry {
             path: &self.path,
             prefer: self.prefer,
             trust: self.trust,
-            lock: self.lock.as_ref(),
+            allow_list: self.allow_list.as_ref(),
+            registered: &self.registered,
             builtins: &self.builtins,
-            json_halves: self.json_halves,
+            requirements: &self.requirements,
+            translators: self.translators,
         }
     }
 
     fn not_found(&self, wanted: Wanted) -> NotFound {
-        crate::missing::explain(wanted, None, self.report())
+        crate::not_found::explain(wanted, None, self.report())
     }
 }
 
@@ -266,11 +300,11 @@ impl Builder {
         self
     }
 
-    /// The file with the list of the plugins that may be used ([`lock`]), instead of the one that
+    /// The file with the list of the plugins that may be used ([`allow_list`]), instead of the one that
     /// `NCZ_PLUGIN_LOCK` names. If it cannot be read, no plugin is used.
     #[must_use]
-    pub fn lock(mut self, list: PathBuf) -> Self {
-        self.lock = Some(list);
+    pub fn allow_list(mut self, list: PathBuf) -> Self {
+        self.allow_list = Some(list);
         self
     }
 
@@ -283,11 +317,11 @@ impl Builder {
 
     /// Whether a library that is not known good is opened in a process of its own first, which may not survive it. The
     /// process is [`WORKER_PROGRAM`](crate::isolate::WORKER_PROGRAM) beside the running program, or the one that
-    /// [`isolation`](Self::isolation) names; where there is none, libraries are opened at once, and the report says so. It is
-    /// done unless this says otherwise.
+    /// [`isolation`](Self::isolation) names; where there is none, libraries are opened at once, and the report says so.
+    /// It is done unless this says otherwise.
     ///
-    /// Known good is what this user has opened before, with the same bytes, as a small file in the user's folder for caches
-    /// says.
+    /// Known good is what this user has opened before, with the same bytes, as a small file in the user's folder for
+    /// caches says.
     #[must_use]
     pub fn test_open(mut self, on: bool) -> Self {
         self.test_open = on;
@@ -298,6 +332,29 @@ impl Builder {
     #[must_use]
     pub fn no_plugins(mut self, off: bool) -> Self {
         self.request.no_plugins = off;
+        self
+    }
+
+    /// Registers a codec of the program itself. It comes before all others, those of an explicit path included; of
+    /// several that are registered the first. A name that it claims leads to it, and the report lists what is passed
+    /// over for it.
+    ///
+    /// A type that implements [`Codec`](ncz_codec::Codec) is registered in its [`Erased`](ncz_codec::Erased) form:
+    ///
+    /// ```ignore
+    /// let registry = Registry::builder().codec(Erased::<MyCodec>::new()).build();
+    /// ```
+    #[must_use]
+    pub fn codec(mut self, codec: impl CodecType + 'static) -> Self {
+        self.registered.push(Arc::new(codec));
+        self
+    }
+
+    /// Requires a version of a codec. Candidates that state another version, or none, are not used: the next one is, or
+    /// the codec is not found. May be called several times; all requirements of a codec have to be met.
+    #[must_use]
+    pub fn require(mut self, requirement: Requirement) -> Self {
+        self.requirements.push(requirement);
         self
     }
 
@@ -323,37 +380,45 @@ impl Builder {
         if trust != self.trust {
             path.notes.push("plugins of others are refused all the same: the program runs with more rights than its caller (set-uid or set-gid)".to_owned());
         }
-        let lock_file = lock::configured(self.lock, &environment, &mut path.notes);
-        let lock = lock_file.as_deref().map(Lock::read);
+        let allow_list_file = allow_list::configured(self.allow_list, &environment, &mut path.notes);
+        let allow_list = allow_list_file.as_deref().map(AllowList::read);
+        let mut requirements = self.requirements;
+        if let Some(Ok(list)) = &allow_list {
+            requirements.extend_from_slice(list.requirements());
+        }
         let builtins = if self.builtins { ncz_codec::builtins() } else { Vec::new() };
-        let nowhere = SearchPath { folders: Vec::new(), ..path.clone() };
         let rules = Rules {
             environment: &environment,
-            path: &nowhere,
+            path: &path,
             prefer: self.prefer,
             trust,
-            lock: None,
+            allow_list: None,
+            registered: &self.registered,
             builtins: &builtins,
-            json_halves: self.builtins,
+            requirements: &requirements,
+            translators: self.builtins,
         };
         let test_open = TestOpen::off();
-        let system = System { lock: None, isolation: &Isolation::NONE, test_open: &test_open };
-        let own = Scan::run(rules, &system);
+        let system = SystemLoader { allow_list: None, isolation: &Isolation::NONE, test_open: &test_open };
+        let own = Scan::run(rules, &[], &system);
         Registry {
             builtins_first: self.request.explicit.is_none() && self.prefer == Prefer::Builtins,
             own,
             path,
             prefer: self.prefer,
             trust,
-            lock_file,
-            lock,
+            allow_list_file,
+            allow_list,
             isolation: self.isolation,
             test_open: self.test_open,
-            json_halves: self.builtins,
+            translators: self.builtins,
+            registered: self.registered,
             builtins,
+            requirements,
             environment,
             scan: OnceLock::new(),
-            symbols: OnceLock::new(),
+            inspected: OnceLock::new(),
+            not_loaded: OnceLock::new(),
         }
     }
 }

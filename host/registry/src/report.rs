@@ -1,33 +1,35 @@
 //! What a scan found, as plain values: for each folder and file the verdict and its reason.
 
-mod answers;
+mod dependencies;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ncz_codec::Dialect;
-use serde_json::{Map, Value, json};
+use semver::Version;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::discover::FolderState;
 use crate::entry::{CodecOrigin, Face};
-use crate::known;
-use crate::load::Bound;
 use crate::search_path::{Folder, SwitchedOff};
 use crate::spec::NUMCODECS_PREFIX;
-use crate::symbols::{Asks, Needed};
 use crate::trust::TrustNote;
+use crate::{json_text, known};
+pub use dependencies::Dependencies;
 
-/// The version of the JSON form of [`Report`] and of [`Why`](crate::why::Why). It changes when a key
-/// changes its meaning or goes; keys may be added without.
+/// The version of the JSON form of [`Report`] and of [`Explanation`](crate::explain::Explanation). It changes when a
+/// key changes its meaning or goes; keys may be added without.
 pub const SCHEMA: u32 = 1;
 
 /// Everything that a search for plugins found.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// Whether libraries were opened. If not, what they hold is told by their symbols alone.
+    /// Whether libraries were opened. If not, only their symbol tables were read.
     pub loaded: bool,
     /// Set when plugins are switched off.
+    #[serde(serialize_with = "json_text::option")]
     pub switched_off: Option<SwitchedOff>,
     /// Remarks about the search path and about choices that may surprise.
     pub notes: Vec<String>,
@@ -40,20 +42,24 @@ pub struct Report {
 }
 
 /// One place of the search path.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct FolderReport {
     /// The folder and who named it.
+    #[serde(flatten)]
     pub folder: Folder,
-    /// What stands there.
+    /// The state of the folder.
+    #[serde(flatten)]
     pub state: FolderState,
     /// Who else may change it.
+    #[serde(serialize_with = "json_text::list")]
     pub trust: Vec<TrustNote>,
     /// Its entries, sorted bytewise by name.
     pub files: Vec<FileReport>,
 }
 
 /// What became of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Verdict {
     /// At least one of its codecs is used.
@@ -62,7 +68,7 @@ pub enum Verdict {
     Shadowed,
     /// A half is missing, here and everywhere else.
     Incomplete,
-    /// It is no plugin.
+    /// It is not a plugin.
     Ignored,
     /// It is, or claims to be, a plugin that cannot be used.
     Refused,
@@ -71,11 +77,13 @@ pub enum Verdict {
 }
 
 /// One entry of a folder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct FileReport {
     /// The path, as it was found.
+    #[serde(serialize_with = "json_text::path")]
     pub path: PathBuf,
     /// Where a symbolic link leads.
+    #[serde(serialize_with = "json_text::option_path")]
     pub link_target: Option<PathBuf>,
     /// The length in bytes.
     pub size: u64,
@@ -86,31 +94,33 @@ pub struct FileReport {
     /// The plugin names that it exports.
     pub exports: Vec<&'static str>,
     /// The face by which it is used.
+    #[serde(serialize_with = "json_text::option")]
     pub face: Option<Face>,
     /// What it offers.
     pub offers: Vec<OfferReport>,
-    /// The libraries that it needs.
-    pub needed: Vec<Needed>,
-    /// The functions and variables of libhdf5 that it expects from elsewhere.
-    pub undefined_h5: Vec<String>,
-    /// How it comes by the functions of libhdf5 and libnetcdf.
-    pub asks: Asks,
-    /// Those of `undefined_h5` that nobody offers.
-    pub unanswered: Vec<String>,
-    /// Who answers what it asks of libhdf5 or libnetcdf, once it is open.
-    pub bound: Option<Bound>,
+    /// What it needs of other libraries.
+    #[serde(flatten)]
+    pub dependencies: Dependencies,
     /// Who else may change it.
+    #[serde(serialize_with = "json_text::list")]
     pub trust: Vec<TrustNote>,
     /// Whether it runs in worker processes.
     pub isolated: bool,
     /// How long opening took.
+    #[serde(rename = "load_ms", serialize_with = "milliseconds")]
     pub load_time: Option<Duration>,
     /// Further remarks, such as parts that were refused.
     pub notes: Vec<String>,
+    /// The version that it states by its native face.
+    #[serde(serialize_with = "json_text::option")]
+    pub version: Option<Version>,
+    /// The version of the codec interface that its native face was built for.
+    #[serde(serialize_with = "json_text::option")]
+    pub interface: Option<Version>,
 }
 
 /// One codec, or half of one, that a file offers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OfferReport {
     /// `native`, `HDF5`, `NCZarr` or `NCZarr default`.
     pub part: &'static str,
@@ -123,7 +133,7 @@ pub struct OfferReport {
 }
 
 /// One codec with everything that offers it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct CodecReport {
     /// The HDF5 filter id.
     pub id: Option<u32>,
@@ -140,20 +150,25 @@ pub struct CodecReport {
 }
 
 /// One way to get a codec.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct CandidateReport {
     /// Where it comes from.
+    #[serde(flatten)]
     pub origin: CodecOrigin,
     /// Whether it is the one in use.
     pub used: bool,
     /// What became of it, as a fragment.
     pub state: String,
+    /// The version that it states.
+    #[serde(serialize_with = "json_text::option")]
+    pub version: Option<Version>,
 }
 
 /// A name that two codecs want.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConflictReport {
     /// The dialect.
+    #[serde(serialize_with = "json_text::text")]
     pub dialect: Dialect,
     /// The name.
     pub name: String,
@@ -171,57 +186,32 @@ impl Report {
 
     /// The report as JSON, with [`SCHEMA`] under `schema`.
     pub fn to_json(&self) -> Value {
-        json!({
-            "schema": SCHEMA,
-            "loaded": self.loaded,
-            "switched_off": self.switched_off.map(|why| why.to_string()),
-            "notes": self.notes,
-            "folders": self.folders.iter().map(FolderReport::to_json).collect::<Vec<_>>(),
-            "codecs": self.codecs.iter().map(CodecReport::to_json).collect::<Vec<_>>(),
-            "conflicts": self.conflicts.iter().map(ConflictReport::to_json).collect::<Vec<_>>(),
-        })
-    }
-}
-
-impl FolderReport {
-    fn to_json(&self) -> Value {
-        json!({
-            "path": text(&self.folder.path),
-            "origin": self.folder.origin.word(),
-            "state": self.state.to_string(),
-            "searched": self.state == FolderState::Searched,
-            "trust": self.trust.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "files": self.files.iter().map(FileReport::to_json).collect::<Vec<_>>(),
-        })
+        json(self)
     }
 }
 
 impl FileReport {
-    fn to_json(&self) -> Value {
-        let offer = |offer: &OfferReport| json!({"part": offer.part, "id": offer.id, "name": offer.name, "state": offer.state});
-        let needed =
-            |needed: &Needed| json!({"name": needed.name, "found": needed.found.as_deref().map(text)});
-        json!({
-            "path": text(&self.path),
-            "link_target": self.link_target.as_deref().map(text),
-            "size": self.size,
-            "verdict": self.verdict.word(),
-            "reason": self.reason,
-            "exports": self.exports,
-            "face": self.face.map(|face| face.to_string()),
-            "offers": self.offers.iter().map(offer).collect::<Vec<_>>(),
-            "needed": self.needed.iter().map(needed).collect::<Vec<_>>(),
-            "undefined_h5": self.undefined_h5,
-            "asks": self.asks.word(),
-            "unanswered": self.unanswered,
-            "bound": self.bound.as_ref().map(ToString::to_string),
-            "answers": self.answers(),
-            "trust": self.trust.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "isolated": self.isolated,
-            "load_ms": self.load_time.map(|time| time.as_secs_f64() * 1e3),
-            "notes": self.notes,
+    /// The versions that it states, as a fragment: `version 0.1.0, for interface 1.1.0`.
+    pub fn versions(&self) -> Option<String> {
+        let interface = self.interface.as_ref()?;
+        Some(match &self.version {
+            Some(version) => format!("version {version}, for interface {interface}"),
+            None => format!("no version, for interface {interface}"),
         })
     }
+}
+
+/// A report as JSON, with [`SCHEMA`] under `schema`.
+pub(crate) fn json(report: &impl Serialize) -> Value {
+    #[derive(Serialize)]
+    struct Document<'a, T> {
+        schema: u32,
+        #[serde(flatten)]
+        report: &'a T,
+    }
+
+    // It fails only for maps whose keys are not texts, and reports have none.
+    serde_json::to_value(Document { schema: SCHEMA, report }).unwrap_or_default()
 }
 
 impl CodecReport {
@@ -241,49 +231,6 @@ impl CodecReport {
             || lent()
             || listed()
     }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "name": self.name,
-            "numcodecs": self.numcodecs,
-            "zarr_v3": self.zarr_v3,
-            "lossy": self.lossy,
-            "candidates": self.candidates.iter().map(CandidateReport::to_json).collect::<Vec<_>>(),
-        })
-    }
-}
-
-impl CandidateReport {
-    fn to_json(&self) -> Value {
-        let mut object = Map::new();
-        match &self.origin {
-            CodecOrigin::Builtin => {
-                object.insert("origin".into(), "built-in".into());
-            }
-            CodecOrigin::Plugin { path, face, codec_half, isolated } => {
-                object.insert("origin".into(), "plugin".into());
-                object.insert("path".into(), text(path).into());
-                object.insert("face".into(), face.to_string().into());
-                object.insert("codec_half".into(), codec_half.as_ref().map(ToString::to_string).into());
-                object.insert("isolated".into(), (*isolated).into());
-            }
-        }
-        object.insert("used".into(), self.used.into());
-        object.insert("state".into(), self.state.clone().into());
-        Value::Object(object)
-    }
-}
-
-impl ConflictReport {
-    fn to_json(&self) -> Value {
-        json!({
-            "dialect": self.dialect.to_string(),
-            "name": self.name,
-            "holder": self.holder,
-            "loser": self.loser,
-        })
-    }
 }
 
 impl Verdict {
@@ -300,20 +247,21 @@ impl Verdict {
     }
 }
 
+fn milliseconds<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.as_secs_f64() * 1e3).serialize(to)
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.word())
     }
 }
 
-/// A path as text; bytes that are no UTF-8 are replaced.
-fn text(path: &Path) -> String {
-    path.display().to_string()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::entry::TranslatorOrigin;
+    use crate::search_path::Origin;
 
     /// A file of which nothing is known.
     pub(crate) fn file(path: &str) -> FileReport {
@@ -326,15 +274,86 @@ pub(crate) mod tests {
             exports: Vec::new(),
             face: None,
             offers: Vec::new(),
-            needed: Vec::new(),
-            undefined_h5: Vec::new(),
-            asks: Asks::Nothing,
-            unanswered: Vec::new(),
-            bound: None,
+            dependencies: Dependencies::default(),
             isolated: false,
             trust: Vec::new(),
             load_time: None,
             notes: Vec::new(),
+            version: None,
+            interface: None,
         }
+    }
+
+    #[test]
+    fn the_json_of_a_report_has_these_keys_in_this_order() {
+        let plugin = CandidateReport {
+            origin: CodecOrigin::Plugin {
+                path: "/p/liba.so".into(),
+                face: Face::Hdf5AndNczarr,
+                translator: Some(TranslatorOrigin::Builtin),
+                isolated: false,
+            },
+            used: true,
+            state: "used".into(),
+            version: None,
+        };
+        let builtin = CandidateReport {
+            origin: CodecOrigin::Builtin,
+            used: false,
+            state: "shadowed by x".into(),
+            version: Some(Version::new(0, 1, 0)),
+        };
+        let file = FileReport {
+            face: Some(Face::Native),
+            offers: vec![OfferReport { part: "native", id: None, name: "a".into(), state: "used".into() }],
+            load_time: Some(Duration::from_micros(1500)),
+            version: Some(Version::new(1, 2, 3)),
+            interface: Some(Version::new(1, 1, 0)),
+            ..file("/p/liba.so")
+        };
+        let report = Report {
+            loaded: true,
+            switched_off: None,
+            notes: vec!["a note".into()],
+            folders: vec![FolderReport {
+                folder: Folder { path: "/p".into(), origin: Origin::Environment },
+                state: FolderState::Searched,
+                trust: Vec::new(),
+                files: vec![file],
+            }],
+            codecs: vec![CodecReport {
+                id: Some(307),
+                name: "bzip2".into(),
+                numcodecs: vec!["bz2".into()],
+                zarr_v3: Vec::new(),
+                lossy: Some(false),
+                candidates: vec![plugin, builtin],
+            }],
+            conflicts: vec![ConflictReport {
+                dialect: Dialect::ZarrV3,
+                name: "x".into(),
+                holder: "a".into(),
+                loser: "b".into(),
+            }],
+        };
+        let file = concat!(
+            r#"{"path":"/p/liba.so","link_target":null,"size":0,"verdict":"candidate","reason":"","exports":[],"#,
+            r#""face":"native","offers":[{"part":"native","id":null,"name":"a","state":"used"}],"needed":[],"#,
+            r#""undefined_h5":[],"asks":"nothing","unanswered":[],"bound":null,"answers":null,"trust":[],"#,
+            r#""isolated":false,"load_ms":1.5,"notes":[],"version":"1.2.3","interface":"1.1.0"}"#
+        );
+        let folder = format!(
+            r#"{{"path":"/p","origin":"environment","state":"searched","searched":true,"trust":[],"files":[{file}]}}"#
+        );
+        let codec = concat!(
+            r#"{"id":307,"name":"bzip2","numcodecs":["bz2"],"zarr_v3":[],"lossy":false,"candidates":["#,
+            r#"{"origin":"plugin","path":"/p/liba.so","face":"HDF5+NCZarr","codec_half":"built-in","#,
+            r#""isolated":false,"used":true,"state":"used","version":null},"#,
+            r#"{"origin":"built-in","used":false,"state":"shadowed by x","version":"0.1.0"}]}"#
+        );
+        let expected = format!(
+            r#"{{"schema":1,"loaded":true,"switched_off":null,"notes":["a note"],"folders":[{folder}],"codecs":[{codec}],"conflicts":[{{"dialect":"Zarr v3","name":"x","holder":"a","loser":"b"}}]}}"#
+        );
+        assert_eq!(report.to_json().to_string(), expected);
     }
 }

@@ -1,9 +1,9 @@
-//! From what somebody wrote of a chain to codecs that are at hand: the look-up.
+//! Looks up the codecs of a chain in a registry.
 
 use std::sync::Arc;
 
 use ncz_codec::config::unknown_key;
-use ncz_codec::{CodecConfig, CodecError, Dialect};
+use ncz_codec::{AnyConfig, CodecError, Dialect};
 use serde_json::{Map, Value};
 
 use crate::chain::Stage;
@@ -27,13 +27,13 @@ pub struct ResolveError {
     /// How many stages the chain has.
     pub stages: usize,
     /// What is wrong.
-    pub source: ResolveFault,
+    pub source: StageError,
 }
 
 /// What is wrong with a codec of a chain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ResolveFault {
+pub enum StageError {
     /// There is no such codec here.
     #[error(transparent)]
     NotFound(#[from] NotFound),
@@ -51,8 +51,8 @@ impl ResolveError {
     /// The netCDF error number (`netcdf.h`): NC_ENOFILTER for a codec that is not there, else NC_EFILTER.
     pub fn netcdf_code(&self) -> i32 {
         match self.source {
-            ResolveFault::NotFound(_) => -136,
-            ResolveFault::Config { .. } => -132,
+            StageError::NotFound(_) => -136,
+            StageError::Config { .. } => -132,
         }
     }
 }
@@ -84,7 +84,7 @@ impl ChainSpec {
         }
     }
 
-    /// Takes the codec of an HDF5 filter out, under whatever name or number it stands there. Returns
+    /// Takes the codec of an HDF5 filter out, under whatever name or number it is there. Returns
     /// whether it was there.
     pub fn remove(&mut self, registry: &Registry, id: u32) -> bool {
         let filter = StageSpec::Filter { id, params: Vec::new() };
@@ -99,20 +99,18 @@ impl StageSpec {
     ///
     /// # Errors
     /// The codec is not found, or refuses its configuration.
-    pub fn resolve(&self, registry: &Registry) -> Result<Stage, ResolveFault> {
+    pub fn resolve(&self, registry: &Registry) -> Result<Stage, StageError> {
         let by_number = match self {
             Self::Json { name, config, .. } if name == generic::NAME => {
                 let read = generic::read(config);
-                Some(
-                    read.map_err(|source| ResolveFault::Config { origin: generic::NAME.to_owned(), source })?,
-                )
+                Some(read.map_err(|source| StageError::Config { origin: generic::NAME.to_owned(), source })?)
             }
             _ => None,
         };
         let (entry, spelling) = self.find(registry)?;
         let mut notes = Vec::new();
         let origin = entry.origin().to_string();
-        let refused = |source| ResolveFault::Config { origin: origin.clone(), source };
+        let refused = |source| StageError::Config { origin: origin.clone(), source };
         if let Some((id, params)) = by_number {
             let config = entry.codec().parse_params(&params).map_err(refused)?;
             return Ok(stage_by_number(&entry, id, params, config));
@@ -148,7 +146,7 @@ impl StageSpec {
     /// The codec that is meant, however it is spelled.
     ///
     /// # Errors
-    /// Nobody offers it.
+    /// It was not found.
     pub fn entry(&self, registry: &Registry) -> Result<Arc<Entry>, NotFound> {
         self.find(registry).map(|(entry, _)| entry)
     }
@@ -158,16 +156,16 @@ impl StageSpec {
         match self {
             Self::Json { dialect, name, config } if name == generic::NAME => match generic::read(config) {
                 Ok((id, _)) => registry.by_id(id).map(|entry| (entry, Dialect::Numcodecs)),
-                Err(_) => registry.by_spelling(*dialect, name),
+                Err(_) => registry.by_dialect_name(*dialect, name),
             },
-            Self::Json { dialect, name, .. } => registry.by_spelling(*dialect, name),
+            Self::Json { dialect, name, .. } => registry.by_dialect_name(*dialect, name),
             Self::Filter { id, .. } => registry.by_id(*id).map(|entry| (entry, Dialect::Numcodecs)),
             Self::Named { name, .. } => registry.by_any_name(name).map(|entry| (entry, Dialect::Numcodecs)),
         }
     }
 
-    /// Whether both name the same codec, however each does it. Codecs that are not at hand are told apart
-    /// by what is written alone.
+    /// Whether both name the same codec, however each does it. Codecs that are not at hand are distinguished
+    /// only by what is written.
     fn is_codec_of(&self, other: &Self, registry: &Registry) -> bool {
         self.same_codec(other)
             || match (self.find(registry), other.find(registry)) {
@@ -178,7 +176,7 @@ impl StageSpec {
 }
 
 /// A codec that metadata name by its filter number.
-fn stage_by_number(entry: &Entry, id: u32, params: Vec<u32>, config: Arc<dyn CodecConfig>) -> Stage {
+fn stage_by_number(entry: &Entry, id: u32, params: Vec<u32>, config: Arc<dyn AnyConfig>) -> Stage {
     Stage {
         info: generic::info(entry.info()),
         config: Arc::new(Generic::new(id, params, config)),
@@ -193,7 +191,7 @@ fn parse_numcodecs_in_v3(
     name: &str,
     config: &Map<String, Value>,
     notes: &mut Vec<String>,
-) -> Result<Arc<dyn CodecConfig>, CodecError> {
+) -> Result<Arc<dyn AnyConfig>, CodecError> {
     let parsed = entry.codec().parse_json(Dialect::Numcodecs, config, notes)?;
     if let Some(key) = notes.iter().find_map(|note| unknown_key(note)) {
         let text = "numcodecs knows no such key of this codec; other readers of Zarr v3 refuse it";

@@ -2,7 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::json_text;
 
 /// The environment variable that replaces the default folders.
 pub const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
@@ -11,13 +16,14 @@ pub const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
 pub const PRELOAD_VARIABLE: &str = "HDF5_PLUGIN_PRELOAD";
 
 /// Who named a folder. Preference among candidates of one codec goes by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The embedder's list or `--plugin-path`.
     Explicit,
     /// `HDF5_PLUGIN_PATH`.
     Environment,
-    /// The folders that are searched when nobody names any.
+    /// The folders that are searched if none are named.
     Default,
 }
 
@@ -29,12 +35,10 @@ pub enum Platform {
     Linux,
     /// macOS.
     MacOs,
-    /// Windows.
-    Windows,
 }
 
-/// The environment variable that names a list of the plugins that may be used ([`lock`](crate::lock)).
-pub const LOCK_VARIABLE: &str = "NCZ_PLUGIN_LOCK";
+/// The environment variable that names an allow-list of plugins ([`allow_list`](crate::allow_list)).
+pub const ALLOW_LIST_VARIABLE: &str = "NCZ_PLUGIN_LOCK";
 
 /// The facts about the process that decide where plugins are looked for, and whom files may belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +50,11 @@ pub struct Environment {
     /// The value of `HDF5_PLUGIN_PRELOAD`, if it is set.
     pub preload: Option<OsString>,
     /// The value of `NCZ_PLUGIN_LOCK`, if it is set.
-    pub lock: Option<OsString>,
-    /// The value of `ALLUSERSPROFILE`, which Windows sets.
-    pub all_users_profile: Option<OsString>,
+    pub allow_list: Option<OsString>,
     /// The folder of the running program.
     pub exe_dir: Option<PathBuf>,
-    /// The folder for what can be found out again, of the user: `XDG_CACHE_HOME`, else `.cache` in the home folder. None in
-    /// a process with more rights than its caller, whose variables these are.
+    /// The folder for what can be found out again, of the user: `XDG_CACHE_HOME`, else `.cache` in the home folder.
+    /// None in a process with more rights than its caller, whose variables these are.
     pub cache: Option<PathBuf>,
     /// The user that the process acts for, where the system has user numbers.
     pub user: Option<u32>,
@@ -70,9 +72,10 @@ pub struct PathRequest {
 }
 
 /// One folder of the search path.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Folder {
     /// The folder as it was named.
+    #[serde(serialize_with = "json_text::path")]
     pub path: PathBuf,
     /// Who named it.
     pub origin: Origin,
@@ -101,21 +104,7 @@ pub struct SearchPath {
 impl Platform {
     /// The platform this program was built for.
     pub const fn current() -> Self {
-        if cfg!(windows) {
-            Self::Windows
-        } else if cfg!(target_os = "macos") {
-            Self::MacOs
-        } else {
-            Self::Linux
-        }
-    }
-
-    /// What separates folders in `HDF5_PLUGIN_PATH`.
-    pub const fn separator(self) -> u8 {
-        match self {
-            Self::Windows => b';',
-            Self::Linux | Self::MacOs => b':',
-        }
+        if cfg!(target_os = "macos") { Self::MacOs } else { Self::Linux }
     }
 
     /// The names that plugin files have here, for people.
@@ -123,7 +112,6 @@ impl Platform {
         match self {
             Self::Linux => "lib*.so*",
             Self::MacOs => "lib*.dylib* or lib*.so*",
-            Self::Windows => "*.dll",
         }
     }
 
@@ -134,10 +122,6 @@ impl Platform {
         match self {
             Self::Linux => name.starts_with(b"lib") && contains(b".so"),
             Self::MacOs => name.starts_with(b"lib") && (contains(b".dylib") || contains(b".so")),
-            Self::Windows => {
-                let tail = &name[name.len().saturating_sub(4)..];
-                tail.eq_ignore_ascii_case(b".dll")
-            }
         }
     }
 }
@@ -151,8 +135,7 @@ impl Environment {
             platform: Platform::current(),
             plugin_path: std::env::var_os(PATH_VARIABLE),
             preload: std::env::var_os(PRELOAD_VARIABLE),
-            lock: std::env::var_os(LOCK_VARIABLE),
-            all_users_profile: std::env::var_os("ALLUSERSPROFILE"),
+            allow_list: std::env::var_os(ALLOW_LIST_VARIABLE),
             exe_dir: exe.as_deref().and_then(Path::parent).map(Path::to_owned),
             cache: if elevated { None } else { cache_folder() },
             user,
@@ -172,7 +155,7 @@ impl SearchPath {
             path.switched_off = Some(SwitchedOff::Request);
             return path;
         }
-        // Switching off is harmless whoever asks for it, so this counts in an elevated process too.
+        // Switching off is always harmless, so this counts in an elevated process too.
         if environment.preload.as_deref() == Some(OsStr::new("::")) {
             path.switched_off = Some(SwitchedOff::Preload);
             path.notes.push(format!("{PRELOAD_VARIABLE} is \"::\": no plugins are loaded"));
@@ -192,7 +175,7 @@ impl SearchPath {
             Some(value) if value.is_empty() => {
                 path.notes.push(format!("{PATH_VARIABLE} is set and empty: no folder is searched"));
             }
-            Some(value) => path.extend(Origin::Environment, split(value, environment.platform.separator())),
+            Some(value) => path.extend(Origin::Environment, split(value)),
             None => path.extend(Origin::Default, default_folders(environment)),
         }
         path
@@ -246,37 +229,22 @@ fn cache_folder() -> Option<PathBuf> {
     absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
 }
 
-/// The folders that are searched when nobody names any.
+/// The folders that are searched if none are named.
 fn default_folders(environment: &Environment) -> Vec<PathBuf> {
     let beside = environment.exe_dir.as_deref().and_then(Path::parent).map(|prefix| {
         // The parent is taken lexically: `exe_dir` is canonical, and the folder need not exist.
         prefix.join("lib").join("ncz").join("plugins")
     });
-    let usual = match environment.platform {
-        Platform::Linux | Platform::MacOs => Some(PathBuf::from("/usr/local/hdf5/lib/plugin")),
-        Platform::Windows => environment
-            .all_users_profile
-            .as_ref()
-            .map(|profile| Path::new(profile).join("hdf5").join("lib").join("plugin")),
-    };
-    beside.into_iter().chain(usual).collect()
+    let usual = PathBuf::from("/usr/local/hdf5/lib/plugin");
+    beside.into_iter().chain([usual]).collect()
 }
 
-/// Splits a list of folders. Empty entries are kept, so that the caller can tell of them.
-fn split(value: &OsStr, separator: u8) -> Vec<PathBuf> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::ffi::OsStrExt;
-        value.as_bytes().split(|&byte| byte == separator).map(|part| OsStr::from_bytes(part).into()).collect()
-    }
-    #[cfg(not(unix))]
-    {
-        value.to_string_lossy().split(char::from(separator)).map(PathBuf::from).collect()
-    }
+/// Splits a list of folders. Empty entries are kept, so that the caller can report them.
+fn split(value: &OsStr) -> Vec<PathBuf> {
+    value.as_bytes().split(|&byte| byte == b':').map(|part| OsStr::from_bytes(part).into()).collect()
 }
 
 /// The user that the process acts for, and whether it has more rights than its caller.
-#[cfg(unix)]
 fn identity() -> (Option<u32>, bool) {
     use rustix::process::{getegid, geteuid, getgid, getuid};
     (Some(geteuid().as_raw()), getuid() != geteuid() || getgid() != getegid() || is_secure())
@@ -293,7 +261,7 @@ fn is_secure() -> bool {
     }
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 fn is_secure() -> bool {
     false
 }
@@ -310,12 +278,6 @@ fn says_secure(table: &[u8]) -> bool {
     table.chunks_exact(2 * WORD).filter_map(words).any(|(key, value)| key == AT_SECURE && value != 0)
 }
 
-/// The user that the process acts for, and whether it has more rights than its caller.
-#[cfg(not(unix))]
-fn identity() -> (Option<u32>, bool) {
-    (None, false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,8 +287,7 @@ mod tests {
             platform: Platform::Linux,
             plugin_path: None,
             preload: None,
-            lock: None,
-            all_users_profile: None,
+            allow_list: None,
             exe_dir: Some("/opt/ncz/bin".into()),
             cache: None,
             user: Some(1000),
@@ -422,26 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_separates_by_semicolons_and_has_its_own_default() {
-        let windows = Environment {
-            platform: Platform::Windows,
-            all_users_profile: Some("C:\\ProgramData".into()),
-            exe_dir: None,
-            ..linux()
-        };
-        let path = resolve(&Environment { plugin_path: Some("C:\\a;D:\\b".into()), ..windows.clone() });
-        assert_eq!(folders(&path), [("C:\\a", Origin::Environment), ("D:\\b", Origin::Environment)]);
-        let default = resolve(&windows);
-        assert_eq!(default.folders.len(), 1);
-        assert!(default.folders[0].path.starts_with("C:\\ProgramData"));
-        let nowhere = Environment { all_users_profile: None, ..windows };
-        assert!(resolve(&nowhere).folders.is_empty());
-    }
-
-    #[cfg(unix)]
-    #[test]
     fn folders_need_not_be_utf_8() {
-        use std::os::unix::ffi::OsStrExt;
         let value = OsStr::from_bytes(b"/a\xff:/b").to_owned();
         let path = resolve(&Environment { plugin_path: Some(value), ..linux() });
         assert_eq!(path.folders[0].path.as_os_str().as_bytes(), b"/a\xff");
@@ -458,7 +400,5 @@ mod tests {
         }
         assert!(matches(Platform::MacOs, "libx.dylib") && matches(Platform::MacOs, "libx.2.dylib.bak"));
         assert!(matches(Platform::MacOs, "libx.so") && !matches(Platform::MacOs, "x.dylib"));
-        assert!(matches(Platform::Windows, "zstd.dll") && matches(Platform::Windows, "ZSTD.DLL"));
-        assert!(!matches(Platform::Windows, "zstd.dll.bak") && !matches(Platform::Windows, "dll"));
     }
 }

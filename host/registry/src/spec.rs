@@ -1,21 +1,20 @@
-//! What a user or a metadata document says of a chain: the codecs and their configuration, not yet
-//! looked up.
+//! A chain as a user or a metadata document describes it: the codecs and their configuration, not yet looked up.
 
 pub mod generic;
 mod text;
 
 use std::fmt;
 
-use ncz_codec::{CodecConfig, CodecError, CodecInfo, Dialect};
+use ncz_codec::{AnyConfig, CodecError, CodecInfo, Dialect};
 use serde_json::{Map, Value};
 
 pub use text::{SpecTextError, format_spec_text};
 
-/// What Zarr v3 names begin with that stand for a numcodecs codec: `numcodecs.zlib`, with the
+/// What Zarr v3 names begin with that mean a numcodecs codec: `numcodecs.zlib`, with the
 /// configuration that numcodecs defines. The names are in use and not registered.
 pub const NUMCODECS_PREFIX: &str = "numcodecs.";
 
-/// One codec of a chain, as somebody wrote it.
+/// One codec of a chain, as a user wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StageSpec {
     /// A codec by its name in a JSON dialect.
@@ -43,7 +42,7 @@ pub enum StageSpec {
     },
 }
 
-/// A chain as somebody wrote it: codecs in the order in which they encode.
+/// A chain as a user wrote it: codecs in the order in which they encode.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChainSpec {
     stages: Vec<StageSpec>,
@@ -69,12 +68,12 @@ pub enum SpecError {
         /// What the parser says.
         source: serde_json::Error,
     },
-    /// A codec's JSON is no object, or has no name.
+    /// A codec's JSON is not an object, or has no name.
     #[error("codec {codec} is not of the form {wanted}")]
     Shape {
         /// The JSON found.
         codec: String,
-        /// The form that is wanted.
+        /// The expected form.
         wanted: &'static str,
     },
     /// A codec's JSON has a member that Zarr v3 does not define.
@@ -134,7 +133,7 @@ impl ChainSpec {
     /// followed by the `compressor`.
     ///
     /// # Errors
-    /// An entry is no object or has no name.
+    /// An entry is not an object or has no name.
     pub fn from_json(dialect: Dialect, codecs: &[Value]) -> Result<Self, SpecError> {
         codecs
             .iter()
@@ -197,7 +196,7 @@ impl StageSpec {
                 }
                 let object = codec.as_object().ok_or_else(|| shape(WANTED))?;
                 let Some(Value::String(name)) = object.get("name") else { return Err(shape(WANTED)) };
-                // A codec that may be passed over would leave bytes that nobody decoded, so the value of
+                // A codec that may be passed over would leave bytes that are not decoded, so the value of
                 // must_understand makes no difference.
                 let known = |member: &str, value: &Value| match member {
                     "name" | "configuration" => true,
@@ -254,7 +253,7 @@ pub fn codec_json(dialect: Dialect, name: &str, config: Map<String, Value>) -> V
 /// The codec has no name in the dialect, or its configuration cannot be expressed there.
 pub fn stored_codec_json(
     info: &CodecInfo,
-    config: &dyn CodecConfig,
+    config: &dyn AnyConfig,
     dialect: Dialect,
 ) -> Result<Value, SpecError> {
     let unwritable = |source| SpecError::Unwritable { name: info.name.to_string(), dialect, source };
@@ -300,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_forms_are_told_apart() {
+    fn the_three_forms_are_distinguished() {
         let json = ChainSpec::parse(r#"{"id":"zstd","level":3}"#).unwrap();
         assert!(
             matches!(&json.stages()[0], StageSpec::Json { dialect: Dialect::Numcodecs, name, .. } if name == "zstd")

@@ -3,8 +3,8 @@
 //! Opening a library runs its constructors, so the tables decide which files are worth opening.
 //! Files are not trusted: every offset and count is checked, every read is bounded.
 
-mod asks;
 mod elf;
+mod hdf5_imports;
 mod needed;
 mod other;
 mod read;
@@ -14,11 +14,14 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use asks::Asks;
-pub(crate) use asks::REPLACES;
+pub use hdf5_imports::Hdf5Imports;
+pub(crate) use hdf5_imports::REPLACES;
 pub use needed::LibraryFinder;
 
 use object::FileKind;
+use serde::Serialize;
+
+use crate::json_text;
 
 /// The names that make a library a plugin.
 pub mod names {
@@ -28,7 +31,7 @@ pub mod names {
     pub const HDF5_DRAFT: [&str; 2] = ["H5Z_plugin_type", "H5Z_get_plugin_info"];
     /// The codec half.
     pub const CODEC: &str = "NCZ_get_codec_info";
-    /// A name that only stands beside [`CODEC`] in the proposal of 2021, whose record is another.
+    /// A name that only is beside [`CODEC`] in the proposal of 2021, whose record is another.
     pub const CODEC_DRAFT: &str = "NCZ_codec_type";
     /// A list of codec halves for filters of other libraries.
     pub const CODEC_DEFAULTS: &str = "NCZ_codec_info_defaults";
@@ -36,7 +39,7 @@ pub mod names {
     pub const NATIVE_ROOT: &str = abi_stable::library::ROOT_MODULE_LOADER_NAME;
     /// The native face for languages other than Rust.
     pub const NATIVE_C: &str = "ncz_codec_plugin";
-    /// Exported by HDF5 plugins that look libhdf5 up when told where it is.
+    /// Exported by HDF5 plugins that look libhdf5 up at a given path.
     pub const INIT_FILTER: &str = "init_filter";
 
     /// All of them.
@@ -72,7 +75,7 @@ pub enum Format {
     Elf,
     /// macOS.
     MachO,
-    /// Windows.
+    /// Windows, whose libraries this program names and does not open.
     Pe,
 }
 
@@ -83,11 +86,12 @@ pub struct Exports {
 }
 
 /// A library that another one needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Needed {
     /// Its name, as written in the file.
     pub name: String,
     /// Where the loader will find it; `None`: nowhere.
+    #[serde(serialize_with = "json_text::option_path")]
     pub found: Option<PathBuf>,
 }
 
@@ -116,7 +120,7 @@ pub enum Unsuitable {
     #[error("damaged: {0}")]
     Damaged(&'static str),
     /// It is a library for another machine.
-    #[error("built for another machine: {found}; this program is {wanted}")]
+    #[error("built for another architecture: {found}; this program is {wanted}")]
     OtherMachine {
         /// What the file is built for.
         found: String,
@@ -125,7 +129,7 @@ pub enum Unsuitable {
     },
     /// It exports nothing by which plugins are known. `lacking` names the other half of a pair of
     /// which it exports one.
-    #[error("exports no plugin entry{}", lacking_text(.lacking))]
+    #[error("exports no plugin entry point{}", lacking_text(.lacking))]
     NoEntry {
         /// Names that are missing beside names that are there.
         lacking: Vec<&'static str>,
@@ -136,13 +140,7 @@ impl Target {
     /// What the running program is built for.
     pub const fn host() -> Self {
         Self {
-            format: if cfg!(windows) {
-                Format::Pe
-            } else if cfg!(target_vendor = "apple") {
-                Format::MachO
-            } else {
-                Format::Elf
-            },
+            format: if cfg!(target_vendor = "apple") { Format::MachO } else { Format::Elf },
             architecture: std::env::consts::ARCH,
             big_endian: cfg!(target_endian = "big"),
         }
@@ -231,53 +229,23 @@ pub fn inspect(path: &Path, finder: &mut LibraryFinder) -> Result<Symbols, Unsui
 /// # Errors
 /// As there.
 pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> Result<Symbols, Unsuitable> {
-    symbols_of(tables(path, target)?, path, finder, target)
-}
-
-/// [`inspect`] with the tables that the bytes of `source` hold, for a library that stands at `path`.
-pub(crate) fn inspect_source(
-    source: &Path,
-    path: &Path,
-    finder: &mut LibraryFinder,
-) -> Result<Symbols, Unsuitable> {
-    symbols_of(tables(source, Target::host())?, path, finder, Target::host())
-}
-
-fn symbols_of(
-    tables: Tables,
-    path: &Path,
-    finder: &mut LibraryFinder,
-    target: Target,
-) -> Result<Symbols, Unsuitable> {
-    if !tables.exports.is_plugin() {
-        return Err(Unsuitable::NoEntry { lacking: tables.exports.lacking() });
-    }
-    Ok(Symbols {
-        needed: tables.find_needed(path, finder, target),
-        exports: tables.exports,
-        undefined_h5: tables.undefined_h5,
-    })
+    tables(path, target)?.symbols(path, finder, target)
 }
 
 /// The libraries that the one at `path` needs, in its order; it need not be a plugin.
 ///
 /// # Errors
-/// The file is no library of this machine; the error says why.
+/// The file is not a library of this machine; the error says why.
 pub fn needed(path: &Path, finder: &mut LibraryFinder) -> Result<Vec<Needed>, Unsuitable> {
     Ok(tables(path, Target::host())?.find_needed(path, finder, Target::host()))
 }
 
-/// The needed libraries that the one at `path` finds in folders named by its own place (`$ORIGIN`); its bytes are
-/// read from `source`.
-pub(crate) fn beside(source: &Path, path: &Path) -> Vec<PathBuf> {
-    let Ok(tables) = tables(source, Target::host()) else { return Vec::new() };
-    let folders = tables.runpath.as_deref().unwrap_or(&tables.rpath);
-    needed::beside(&tables.needed, folders, path)
-}
-
-/// What the file at `path` exports itself, whatever its dependencies export.
-pub(crate) fn exports(path: &Path) -> Result<Exports, Unsuitable> {
-    tables(path, Target::host()).map(|tables| tables.exports)
+/// Reads the tables of the file at `path`, which need not be a plugin.
+///
+/// # Errors
+/// The file is not a library of this machine; the error says why.
+pub(crate) fn read_tables(path: &Path) -> Result<Tables, Unsuitable> {
+    tables(path, Target::host())
 }
 
 fn tables(path: &Path, target: Target) -> Result<Tables, Unsuitable> {
@@ -295,10 +263,11 @@ fn tables(path: &Path, target: Target) -> Result<Tables, Unsuitable> {
     }
 }
 
-/// What the formats' readers have in common.
-#[derive(Default)]
-struct Tables {
-    exports: Exports,
+/// The tables of a library, as the readers of all formats give them.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// What the file exports itself, whatever its dependencies export.
+    pub(crate) exports: Exports,
     needed: Vec<String>,
     /// Folders that the library names itself; searched before `LD_LIBRARY_PATH`.
     rpath: Vec<String>,
@@ -308,6 +277,28 @@ struct Tables {
 }
 
 impl Tables {
+    /// What they say of the library at `path`, if it is a plugin.
+    pub(crate) fn symbols(
+        self,
+        path: &Path,
+        finder: &mut LibraryFinder,
+        target: Target,
+    ) -> Result<Symbols, Unsuitable> {
+        if !self.exports.is_plugin() {
+            return Err(Unsuitable::NoEntry { lacking: self.exports.lacking() });
+        }
+        Ok(Symbols {
+            needed: self.find_needed(path, finder, target),
+            exports: self.exports,
+            undefined_h5: self.undefined_h5,
+        })
+    }
+
+    /// The needed libraries that the one at `path` finds in folders named by its own place (`$ORIGIN`).
+    pub(crate) fn beside(&self, path: &Path) -> Vec<PathBuf> {
+        needed::beside(&self.needed, self.runpath.as_deref().unwrap_or(&self.rpath), path)
+    }
+
     /// The needed libraries of the library at `path`, whose tables these are.
     fn find_needed(&self, path: &Path, finder: &mut LibraryFinder, target: Target) -> Vec<Needed> {
         let search = needed::Search { library: path, rpath: &self.rpath, runpath: self.runpath.as_deref() };
@@ -346,7 +337,6 @@ fn lacking_text(lacking: &[&str]) -> String {
 
 /// Opens a file that is known to be regular without ever waiting: a pipe put in its place since then
 /// would block the scan for ever.
-#[cfg(unix)]
 fn open_regular(path: &Path) -> Result<(File, u64), Unsuitable> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -356,13 +346,6 @@ fn open_regular(path: &Path) -> Result<(File, u64), Unsuitable> {
         return Err(Unsuitable::NotALibrary("not a regular file"));
     }
     Ok((file, metadata.len()))
-}
-
-#[cfg(not(unix))]
-fn open_regular(path: &Path) -> Result<(File, u64), Unsuitable> {
-    let file = File::open(path)?;
-    let len = file.metadata()?.len();
-    Ok((file, len))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Events for people who look for a plugin's story: target `ncz_registry`. Texts are made only if somebody listens.
+//! Events of the target `ncz_registry`: what was searched and chosen. Texts are made only if a subscriber listens.
 
 use std::fmt;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Who could have put a file in place, told by owners and permissions.
+//! Who could have put a file in place, by owners and permissions.
 //!
 //! A plugin is code that runs with the user's rights. What everyone may replace, or what belongs to somebody else, is
 //! refused; what a group may replace is a remark. Only the folder and the file themselves count: what is above a

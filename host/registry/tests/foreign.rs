@@ -14,8 +14,8 @@ use ncz_registry::registry::{CodecOrigin, Face, Registry};
 use ncz_registry::report::{Report, Verdict};
 use ncz_test_support::{ChunkCase, Skip, chunks, python, run};
 
-#[path = "foreign/care.rs"]
-mod care; // what filters are not called with, and threads
+#[path = "foreign/known_hazards.rs"]
+mod known_hazards; // what filters are not called with, and threads
 #[path = "foreign/linked.rs"]
 mod linked; // plugins with a libhdf5 or libnetcdf, and without it
 #[path = "foreign/oracle.rs"]
@@ -59,13 +59,13 @@ fn verdicts(report: &Report) -> Vec<(String, Verdict, String)> {
             .iter()
             .map(|offer| format!("{} {}", offer.part, offer.id.map_or_else(String::new, |id| id.to_string())))
             .collect();
-        let missing: Vec<_> = file.missing().collect();
+        let missing: Vec<_> = file.dependencies.missing().collect();
         assert!(missing.is_empty(), "{name} lacks {missing:?}");
         println!(
             "{name:26} {:10} {:28} {:4} undefined H5 symbols  {}",
             file.verdict,
             offers.join(", "),
-            file.undefined_h5.len(),
+            file.dependencies.undefined_h5.len(),
             file.reason
         );
         (name, file.verdict, offers.join(", "))
@@ -102,7 +102,7 @@ fn every_library_of_hdf5plugin_gets_its_verdict() {
             ("libh5zstd.so", Incomplete, "HDF5 32015"),
         ],
     );
-    assert!(registry.report().files().all(|file| file.undefined_h5.is_empty()));
+    assert!(registry.report().files().all(|file| file.dependencies.undefined_h5.is_empty()));
 }
 
 #[test]
@@ -135,9 +135,9 @@ fn every_library_of_netcdf4_gets_its_verdict() {
     );
     // Filter and codec half come from two libraries, and the name leads there.
     let entry = registry.by_name(Dialect::Numcodecs, "bz2").unwrap();
-    let CodecOrigin::Plugin { path, face, codec_half, .. } = entry.origin() else { panic!() };
+    let CodecOrigin::Plugin { path, face, translator, .. } = entry.origin() else { panic!() };
     assert!(path.ends_with("lib__nch5bzip2.so") && *face == Face::Hdf5AndNczarr);
-    assert!(codec_half.as_ref().unwrap().to_string().ends_with("lib__nczstdfilters.so"));
+    assert!(translator.as_ref().unwrap().to_string().ends_with("lib__nczstdfilters.so"));
 }
 
 #[test]

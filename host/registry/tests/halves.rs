@@ -187,7 +187,7 @@ fn what_a_half_cannot_say_is_refused_with_the_way_out_or_written_by_number() {
     assert_eq!(decode(&chain, &encode(&chain, &raw)).unwrap(), raw);
     let planar = bind(&registry, r#"{"id":"imagecodecs_htj2k","planar":true}"#, &env("|u1", &[64, 48, 3]));
     assert!(planar.unwrap_err().contains("planar"));
-    // With a compressor behind, bitshuffle's layout has no name.
+    // With a compressor after, bitshuffle's layout has no name.
     let chain = bind(&registry, "32008,0,2", &env("<f4", &[64, 48])).unwrap();
     let stored = chain.stored_json(Dialect::Numcodecs).unwrap();
     assert_eq!(stored, [json!({"id": "ncz.hdf5_filter", "filter": 32008, "cd_values": [0, 2]})]);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ncz_codec::{AnyCoder, CodecError, CodecType, Container, Dialect, Dtype, Env, ErrorKind, Kind};
 use ncz_registry::chain::{FilterChain, Stage};
-use ncz_registry::load::{self, CodecHalf, ForeignCodec, JsonHalf, Library, LoadError};
+use ncz_registry::load::{self, ForeignCodec, JsonTranslator, Library, LoadError, NczarrCodec};
 use ncz_test_support::{ChunkCase, build_plugins, chunks, plugin, program, python, run, workspace_root};
 use serde_json::json;
 
@@ -102,7 +102,7 @@ fn our_plugins_have_three_faces_that_agree() {
         };
         let codec = codec.unwrap();
         assert_eq!((Some(half.id()), Some(codec.filter_id())), (info.filter_id, info.filter_id));
-        assert_eq!((half.name(), codec.codec_id()), (info.name.as_ref(), info.numcodecs[0].as_ref()));
+        assert_eq!((half.name(), codec.codec_id()), (info.name.as_ref(), info.numcodecs.first().unwrap()));
         assert_eq!(half.has_set_local(), info.has_working_params);
         assert_eq!(codec.has_modify_parameters(), info.has_working_params);
         assert!(library.default_codecs().is_empty());
@@ -225,7 +225,7 @@ fn the_filters_of_hdf5plugin_decode_without_a_libhdf5() {
 fn the_codec_halves_of_netcdf_read_and_write_json() {
     let Ok(python) = python() else { return };
     let folder = python.plugin_dir("netCDF4").unwrap();
-    let halves: BTreeMap<String, CodecHalf> = libraries(&folder)
+    let halves: BTreeMap<String, NczarrCodec> = libraries(&folder)
         .iter()
         .flat_map(|library| library.default_codecs())
         .map(|half| half.unwrap())
@@ -264,6 +264,8 @@ fn a_plugin_in_c_needs_the_header_alone() {
     assert!(library.hdf5().is_none() && library.codecs().is_empty());
     let codec = library.native().unwrap().remove(0);
     assert_eq!((codec.info().name.as_ref(), codec.info().filter_id), ("invert", None));
+    assert_eq!(library.version().unwrap().to_string(), "1.2.3");
+    assert_eq!(library.interface().unwrap().to_string(), "1.1.0");
     let mut notes = Vec::new();
     let map = json!({"a": 1});
     let config = codec.parse_json(Dialect::Numcodecs, map.as_object().unwrap(), &mut notes).unwrap();

@@ -1,18 +1,19 @@
-//! The chains to try: every codec of the registry that says that it is lossless, at its sensible settings where those are
-//! known, by itself and behind a shuffle.
+//! The chains to try: every codec of the registry that says that it is lossless, at its sensible settings where those
+//! are known, with and without a shuffle before it.
 
 use ncz_codec::Dialect;
-use ncz_nczarr::{Dataset, Kind, Variable};
+use ncz_model::Container;
+use ncz_model::{Kind, Variable};
 use ncz_registry::report::CodecReport;
 use ncz_registry::spec::ChainSpec;
 
 use super::Subject;
 use super::sample::Sample;
-use crate::verify::with_causes;
+use crate::causes::with_causes;
 
 /// What was not tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Skipped {
     /// The chain as text, or the codec's name where no chain of it was made.
     pub chain: String,
     /// Why.
@@ -22,7 +23,7 @@ pub struct LeftOut {
 /// What is tried and what is not.
 pub(super) struct Candidates {
     pub(super) subjects: Vec<Subject>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) skipped: Vec<Skipped>,
 }
 
 /// What is known of a codec that loses nothing.
@@ -61,7 +62,7 @@ const LOSSLESS: &[Known] = &[
     Known { id: Some(32_000), names: &["lzf"], settings: &[(1, "32000")], shuffled: true },
     Known { id: Some(32_003), names: &["snappy"], settings: &[(1, "32003")], shuffled: true },
     Known { id: Some(32_004), names: &["lz4h5"], settings: &[(0, "32004")], shuffled: true },
-    // Its own words: block size, then 2 for LZ4 or 3 for Zstandard behind it.
+    // Its parameters: block size, then 2 for LZ4 or 3 for Zstandard.
     Known {
         id: Some(32_008),
         names: &["bitshuffle"],
@@ -121,17 +122,23 @@ struct Shuffles {
 }
 
 impl Candidates {
-    pub(super) fn of(dataset: &Dataset, variable: &Variable, sample: &Sample, also: &[ChainSpec]) -> Self {
-        let mut candidates = Self { subjects: Vec::new(), left_out: Vec::new() };
+    pub(super) fn of(
+        dataset: &dyn Container,
+        variable: &Variable,
+        sample: &Sample,
+        also: &[ChainSpec],
+    ) -> Self {
+        let mut candidates = Self { subjects: Vec::new(), skipped: Vec::new() };
         let sampled = Variable {
-            chunk_shape: sample.told.cut.clone().unwrap_or_else(|| variable.chunk_shape.clone()),
+            chunk_shape: sample.summary.cut.clone().unwrap_or_else(|| variable.chunk_shape.clone()),
             ..variable.clone()
         };
-        let present = spelled(&variable.filters, dataset.hierarchy().format.dialect());
+        let present =
+            spelled(&ncz_model::json::to_values(&variable.filters), dataset.hierarchy().format.dialect());
         candidates.add(dataset, &sampled, &present, true);
         candidates.add(dataset, &sampled, "none", false);
         for spec in also {
-            candidates.add(dataset, &sampled, &told(spec), false);
+            candidates.add(dataset, &sampled, &chain_text(spec), false);
         }
         let codecs = &dataset.session().registry.report().codecs;
         let dialect = dataset.hierarchy().format.dialect();
@@ -177,7 +184,7 @@ impl Candidates {
                     continue;
                 }
             };
-            candidates.left_out.push(LeftOut { chain: codec.name.clone(), reason });
+            candidates.skipped.push(Skipped { chain: codec.name.clone(), reason });
         }
         // The fast ones first: they are done if the time is short.
         texts.sort_by_key(|(slowness, _)| *slowness);
@@ -188,7 +195,7 @@ impl Candidates {
     }
 
     /// Binds a chain to the variable, unless the same is there already or it does not fit.
-    fn add(&mut self, dataset: &Dataset, variable: &Variable, text: &str, present: bool) {
+    fn add(&mut self, dataset: &dyn Container, variable: &Variable, text: &str, present: bool) {
         let session = dataset.session();
         let bound = match (present, text) {
             // As its metadata are read, which may take a word from the user.
@@ -216,7 +223,7 @@ impl Candidates {
                     self.subjects.push(Subject { text, chain, present, checked: None, runs: Vec::new() });
                 }
             }
-            Err(reason) => self.left_out.push(LeftOut { chain: text.to_owned(), reason }),
+            Err(reason) => self.skipped.push(Skipped { chain: text.to_owned(), reason }),
         }
     }
 }
@@ -291,12 +298,12 @@ fn spelled(filters: &[serde_json::Value], dialect: Dialect) -> String {
         [one] => one.to_string(),
         // A list of names only would not be taken for codecs of version 3.
         several => ChainSpec::from_json(dialect, several)
-            .map_or_else(|_| serde_json::Value::from(several).to_string(), |spec| told(&spec)),
+            .map_or_else(|_| serde_json::Value::from(several).to_string(), |spec| chain_text(&spec)),
     }
 }
 
 /// A chain as text.
-fn told(spec: &ChainSpec) -> String {
+fn chain_text(spec: &ChainSpec) -> String {
     let stages: Vec<String> = spec.stages().iter().map(ToString::to_string).collect();
     match stages.as_slice() {
         [] => "none".to_owned(),

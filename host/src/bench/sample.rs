@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ncz_nczarr::{Array, DataError, Dataset, Variable, Worker};
+use ncz_model::Container;
+use ncz_model::{Array, DataError, Variable, Worker};
 use ncz_store::{Depth, Prefix, StoreError};
 
 use super::BenchError;
-use crate::copy::tasks::LISTED;
+use crate::tiles::LISTED;
 
-/// A chunk that is longer than so many samples is cut.
+/// A chunk longer than this many samples is cut.
 const CUT: u64 = 4;
-/// No more chunks than this are read, however small they are.
+/// The limit of chunks to read.
 const MOST: u64 = 1000;
-/// Where chunks cannot be listed, so many are asked for at most.
+/// If chunks cannot be listed, at most this many are requested.
 const TRIED: u64 = 2000;
 
 /// What chains are tried on.
@@ -34,13 +35,13 @@ pub struct Sampled {
 /// Decoded chunks as they are stored.
 pub(super) struct Sample {
     pub(super) chunks: Vec<Vec<u8>>,
-    pub(super) told: Sampled,
+    pub(super) summary: Sampled,
 }
 
 impl Sample {
     /// Reads chunks of about `bytes` together, fewer if that takes too long.
     pub(super) fn take(
-        dataset: &Dataset,
+        dataset: &dyn Container,
         variable: &Variable,
         bytes: u64,
         deadline: Instant,
@@ -64,14 +65,14 @@ impl Sample {
             (Some(_), true) => return Err(BenchError::Empty { path: path() }),
             (None, true) => return Err(BenchError::NotMet { path: path(), tried: TRIED }),
         }
-        let told = Sampled {
+        let summary = Sampled {
             chunks: chunks.len() as u64,
             bytes: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
             chunk_len,
             existing: existing.map(|objects| objects.len() as u64),
             cut: cut.map(|(shape, _)| shape),
         };
-        Ok(Self { chunks, told })
+        Ok(Self { chunks, summary })
     }
 }
 
@@ -91,8 +92,8 @@ fn cut(variable: &Variable, bytes: u64) -> (Vec<u64>, u64) {
     (shape, len)
 }
 
-/// The objects of an array that exist, if the store can tell and they are not too many.
-fn listed(dataset: &Dataset, array: &Array) -> Result<Option<Vec<Vec<u64>>>, DataError> {
+/// The existing objects of an array, if the store can list them and they are not too many.
+fn listed(dataset: &dyn Container, array: &Array) -> Result<Option<Vec<Vec<u64>>>, DataError> {
     let store = &**dataset.store();
     if !store.capabilities().list {
         return Ok(None);
@@ -115,7 +116,7 @@ struct Reader<'a> {
     kept: u64,
     chunks: Vec<Vec<u8>>,
     wanted: u64,
-    /// Behind it, one chunk is enough.
+    /// After it, one chunk is enough.
     deadline: Instant,
 }
 
@@ -204,7 +205,7 @@ impl Reader<'_> {
             return Ok(false);
         }
         if (self.kept as usize) < chunk.len() {
-            // From the middle: a chunk at the array's end is padded behind.
+            // From the middle: the end of a chunk may be padding.
             let pieces = chunk.len() / self.kept as usize;
             let start = pieces / 2 * self.kept as usize;
             chunk.copy_within(start..start + self.kept as usize, 0);

@@ -1,18 +1,21 @@
-//! Records of one dataset behind those of another.
+//! Appending the records of one dataset to another.
 
 use std::time::{Duration, Instant};
 
-use ncz_nczarr::journal::{Appending, Interrupted, Reached};
-use ncz_nczarr::metadata::ReadOptions;
-use ncz_nczarr::{
-    ByteOrder, DataError, Dataset, DimensionRef, Elements, FillValue, Hierarchy, Receipt, Slab, Value,
-    Variable, is_same_number,
+use ncz_model::Container;
+use ncz_model::{Appending, Interrupted, Reached};
+use ncz_model::{
+    ByteOrder, DataError, DimensionRef, Elements, FillValue, Hierarchy, Slab, Value, Variable, is_same_number,
 };
+use ncz_zarr::metadata::ReadOptions;
+use ncz_zarr::{Dataset, Receipt};
 
-use super::strings::AnyRoute;
+use super::strings::AnyVariableCopy;
 use super::{
-    CopyError, CopyOptions, CopySummary, LeftOut, Lost, Phase, Progress, Resources, Unread, run, shape,
+    CopyError, CopyOptions, CopySummary, ForeignObjects, Resources, UnreadableSource, UnreadableVariable,
+    rechunk, run,
 };
+use crate::progress::{Phase, Progress};
 
 /// Attributes that give numbers their meaning: where they differ, the same number means another thing.
 const MEANING: [&str; 9] = [
@@ -27,7 +30,7 @@ const MEANING: [&str; 9] = [
     "positive",
 ];
 
-/// Coordinates up to so many bytes are compared.
+/// Coordinates of up to this many bytes are compared.
 const COMPARED: u64 = 64 << 20;
 
 /// What an append did.
@@ -38,8 +41,9 @@ pub struct Appended {
     /// An interrupted append, or other growth, that was finished or given up first.
     pub recovered: Option<Interrupted>,
     /// The records were there: [`recovered`](Self::recovered) had appended them, and nothing was appended now.
-    pub was_there: bool,
-    /// To be confirmed when somebody knows that the records are there. Until then the same append is not made twice.
+    pub already_appended: bool,
+    /// To be confirmed when it is recorded elsewhere that the append is done. Until then the same append is not made
+    /// twice.
     pub receipt: Receipt,
 }
 
@@ -56,7 +60,7 @@ struct Plan {
     records: u64,
 }
 
-/// Writes the records of `source` along an unlimited dimension (its name, or its path) behind those of `target`, and
+/// Writes the records of `source` along an unlimited dimension (its name, or its path) after those of `target`, and
 /// makes them visible at the end. All variables of the dimension get them. Formats, chunks, codecs and byte orders of
 /// the two may differ; types, the other dimensions, fill values, coordinates and the attributes that give numbers
 /// their meaning (`units`, `calendar`, `scale_factor` ...) must be the same.
@@ -70,9 +74,9 @@ struct Plan {
 ///
 /// # Errors
 /// See [`CopyError`]. Until the very end the target has its old length, whatever happens. If the last step fails,
-/// [`journal::interrupted`](ncz_nczarr::journal::interrupted) tells how far it came.
+/// [`journal::interrupted`](ncz_zarr::journal::interrupted) tells how far it came.
 pub fn append(
-    source: &Dataset,
+    source: &dyn Container,
     target: Dataset,
     dimension: &str,
     options: &CopyOptions,
@@ -81,21 +85,21 @@ pub fn append(
     let store = target.store().clone();
     let appended = append_with_receipt(source, target, dimension, options, progress)?;
     if let Err(error) = appended.receipt.confirm(&*store) {
-        tracing::warn!(target: "ncz", place = %store, "the records are appended, but the journal is left: {error}");
+        tracing::warn!(target: "ncz", store = %store, "the records are appended, but the journal is left: {error}");
     }
     Ok(appended.summary)
 }
 
-/// As [`append`], for one who has to say that the records are there before that is taken for known: the journal of
-/// the append stays until its receipt is confirmed, and as long as it is there the same append is not made twice.
+/// Appends as [`append`] does, and returns a receipt: the journal of the append stays until the receipt is confirmed,
+/// and as long as it exists the same append is not made twice.
 ///
-/// After an interruption the target's last records are compared with those of the source. If they are equal, and the source
-/// is the same or the records have a coordinate, they were appended.
+/// After an interruption the target's last records are compared with those of the source. If they are equal, and the
+/// source is the same or the records have a coordinate, they were appended.
 ///
 /// # Errors
 /// As there; [`CopyError::SourceChanged`].
 pub fn append_with_receipt(
-    source: &Dataset,
+    source: &dyn Container,
     mut target: Dataset,
     dimension: &str,
     options: &CopyOptions,
@@ -117,10 +121,11 @@ pub fn append_with_receipt(
         if (is_same || plan.has_coordinate(&target, done.old)?)
             && plan.is_there(done, source, &target, options, progress)?
         {
-            let unreadable = lost.into_iter().map(Unread::from).collect();
-            let (variables, left_out, elapsed) = (Vec::new(), LeftOut::default(), Duration::ZERO);
-            let summary = CopySummary { variables, left_out, unreadable, elapsed };
-            return Ok(Appended { summary, recovered, was_there: true, receipt });
+            let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
+            let (variables, foreign_objects, elapsed) =
+                (Vec::new(), ForeignObjects::default(), Duration::ZERO);
+            let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
+            return Ok(Appended { summary, recovered, already_appended: true, receipt });
         }
         if is_same {
             receipt.confirm(&**target.store())?;
@@ -149,20 +154,20 @@ pub fn append_with_receipt(
         }
     };
     let receipt = target.finish_append()?;
-    let unreadable = lost.into_iter().map(Unread::from).collect();
-    let (left_out, elapsed) = (LeftOut::default(), started.elapsed());
-    let summary = CopySummary { variables, left_out, unreadable, elapsed };
-    Ok(Appended { summary, recovered, was_there: false, receipt })
+    let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
+    let (foreign_objects, elapsed) = (ForeignObjects::default(), started.elapsed());
+    let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
+    Ok(Appended { summary, recovered, already_appended: false, receipt })
 }
 
 impl Plan {
     /// Looks whether the two go together.
     fn make(
-        source: &Dataset,
+        source: &dyn Container,
         target: &Dataset,
         dimension: &str,
         options: &CopyOptions,
-        lost: &[Lost],
+        lost: &[UnreadableSource],
     ) -> Result<Self, CopyError> {
         let (ours, theirs) = (source.hierarchy(), target.hierarchy());
         let reference = find(theirs, dimension)?;
@@ -173,7 +178,7 @@ impl Plan {
             return Err(CopyError::Fixed { dimension: reference.to_string(), len: to.len });
         }
         if let Some(unknown) = theirs.unreadable().next() {
-            let reason = "it cannot be read, so that nobody knows whether it must get longer, too".to_owned();
+            let reason = "it cannot be read, so it is not known whether it would have to grow too".to_owned();
             return Err(CopyError::Disagree { path: unknown.path.clone(), reason });
         }
         let slab = options.selection.slabs.get(&reference);
@@ -224,7 +229,7 @@ impl Plan {
     }
 
     /// What the journal says of it.
-    fn appending(&self, source: &Dataset, options: &CopyOptions) -> Result<Appending, CopyError> {
+    fn appending(&self, source: &dyn Container, options: &CopyOptions) -> Result<Appending, CopyError> {
         let selection = &options.selection;
         let part = match (&selection.variables, &selection.groups, &selection.exclude, &selection.slabs) {
             (None, None, exclude, slabs) if exclude.is_empty() && slabs.is_empty() => "all".to_owned(),
@@ -232,7 +237,7 @@ impl Plan {
         };
         let new = self.new_len()?;
         let (dimension, old) = (self.dimension.clone(), self.old);
-        Ok(Appending { source: place(source), part, dimension, old, new })
+        Ok(Appending { source: location(source), part, dimension, old, new })
     }
 
     fn new_len(&self) -> Result<u64, DataError> {
@@ -242,7 +247,8 @@ impl Plan {
         })
     }
 
-    /// Whether the records have a coordinate that can be compared, so that equal records of another source are the same.
+    /// Whether the records have a coordinate that can be compared, so that equal records of another source are the
+    /// same.
     fn has_coordinate(&self, target: &Dataset, old: u64) -> Result<bool, DataError> {
         for (path, axis) in &self.variables {
             let variable = target.hierarchy().variable(path)?;
@@ -259,7 +265,7 @@ impl Plan {
     fn is_there(
         &self,
         done: &Appending,
-        source: &Dataset,
+        source: &dyn Container,
         target: &Dataset,
         options: &CopyOptions,
         progress: &dyn Progress,
@@ -271,18 +277,19 @@ impl Plan {
             return Ok(false);
         }
         let resources = self.resources(options);
-        let mut routes = Vec::new();
+        let mut copies = Vec::new();
         for (path, axis) in &self.variables {
-            // What a lossy codec made of records of both sides cannot be made again; the other variables tell.
+            // Chunks of a lossy codec with records of both sides cannot be encoded once more; the other variables
+            // decide.
             if shared_lossy(target, path, *axis, done.old)?.is_none() {
                 let original = source.hierarchy().variable(path).map_err(DataError::from)?;
-                let window = options.selection.window(original).behind(*axis, done.old);
-                routes.push(AnyRoute::new(source, target, original, window, resources)?);
+                let window = options.selection.window(original).after(*axis, done.old);
+                copies.push(AnyVariableCopy::new(source, target, original, window, resources)?);
             }
         }
-        progress.begin(Phase::Verify, super::total(&routes));
-        for route in &routes {
-            match route.verify(progress) {
+        progress.begin(Phase::Verify, super::total(&copies));
+        for variable in &copies {
+            match variable.verify(progress) {
                 Ok(_) => {}
                 Err(CopyError::Verify { .. }) => return Ok(false),
                 Err(error) => return Err(error),
@@ -292,12 +299,12 @@ impl Plan {
     }
 
     fn resources<'a>(&self, options: &'a CopyOptions) -> Resources<'a> {
-        let memory = options.memory.unwrap_or(shape::MEMORY);
+        let memory = options.memory.unwrap_or(rechunk::MEMORY);
         Resources { memory, scratch: options.scratch.as_deref(), keep: false }
     }
 
-    /// Refuses chunks of a lossy codec with records of both sides: what it makes of them cannot be made once more, since
-    /// the old ones are gone by then.
+    /// Refuses chunks of a lossy codec with records of both sides: what it makes of them cannot be made once more,
+    /// since the old ones are gone by then.
     fn check_verifiable(&self, target: &Dataset) -> Result<(), CopyError> {
         for (path, axis) in &self.variables {
             if self.records > 0
@@ -309,7 +316,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes the variables longer, in memory; what stands behind their ends becomes fill.
+    /// Makes the variables longer, in memory; what is stored beyond their ends becomes fill.
     fn grow(&self, target: &mut Dataset) -> Result<(), DataError> {
         for (path, axis) in &self.variables {
             let mut shape = target.hierarchy().shape_of(target.hierarchy().variable(path)?);
@@ -321,27 +328,27 @@ impl Plan {
 
     fn write(
         &self,
-        source: &Dataset,
+        source: &dyn Container,
         target: &mut Dataset,
         options: &CopyOptions,
         progress: &dyn Progress,
     ) -> Result<Vec<super::VariableSummary>, CopyError> {
         self.grow(target)?;
         let resources = self.resources(options);
-        let mut routes = Vec::new();
+        let mut copies = Vec::new();
         for (path, axis) in &self.variables {
             let original = source.hierarchy().variable(path).map_err(DataError::from)?;
-            let window = options.selection.window(original).behind(*axis, self.old);
-            routes.push(AnyRoute::new(source, target, original, window, resources)?);
+            let window = options.selection.window(original).after(*axis, self.old);
+            copies.push(AnyVariableCopy::new(source, target, original, window, resources)?);
         }
-        let mut variables = run(&routes, progress)?;
+        let mut variables = run(&copies, progress)?;
         for (summary, (path, axis)) in variables.iter_mut().zip(&self.variables) {
             let chunk = target.hierarchy().variable(path).map_err(DataError::from)?.chunk_shape[*axis];
             let is_lossy = !summary.lossy.is_empty() && self.records > 0;
             summary.encoded_again = if is_lossy { self.old % chunk } else { 0 };
         }
         if options.verify {
-            super::verify(&routes, &mut variables, progress)?;
+            super::verify(&copies, &mut variables, progress)?;
         }
         Ok(variables)
     }
@@ -363,7 +370,7 @@ fn shared_lossy(
 }
 
 /// Where a dataset is, however it was named.
-fn place(dataset: &Dataset) -> String {
+fn location(dataset: &dyn Container) -> String {
     let (store, text) = (dataset.store(), dataset.store().to_string());
     match std::fs::canonicalize(&text) {
         Ok(path) if store.capabilities().local => path.to_string_lossy().into_owned(),
@@ -393,8 +400,8 @@ fn find(hierarchy: &Hierarchy, name: &str) -> Result<DimensionRef, CopyError> {
     }
 }
 
-/// Whether a variable's dimension is the one that grows. In pure Zarr dimensions have no paths: one of a group is that of
-/// the same name around it.
+/// Whether a variable's dimension is the one that grows. In pure Zarr dimensions have no paths: one of a group is that
+/// of the same name around it.
 fn is_same(hierarchy: &Hierarchy, growing: &DimensionRef, dimension: &DimensionRef) -> bool {
     dimension == growing || !hierarchy.format.is_nczarr() && dimension.name == growing.name
 }
@@ -437,8 +444,8 @@ fn same_kind(original: &Variable, variable: &Variable) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether readers mask the same value on both sides. Without the attribute on both it is a default, which is that of the
-/// other side too, since the fill values are the same.
+/// Whether readers mask the same value on both sides. Without the attribute on both it is a default, which is that of
+/// the other side too, since the fill values are the same.
 fn same_masks(
     (original, ours): (&Variable, &Hierarchy),
     (variable, theirs): (&Variable, &Hierarchy),
@@ -512,7 +519,7 @@ fn same_dimensions(
         let len = slab.map_or(len, |indices| indices.count);
         if d == axis && (len, wanted) != (records, old) {
             return Err(format!(
-                "{len} records come behind its {wanted}, where {records} come behind {old} of the others"
+                "{len} records would follow its {wanted}, but {records} follow the {old} of the others"
             ));
         }
         if d != axis && len != wanted {
@@ -527,7 +534,7 @@ fn same_dimensions(
 
 /// Whether a coordinate that stays as it is has the same values on both sides: else the records are of other places.
 fn same_coordinates(
-    source: &Dataset,
+    source: &dyn Container,
     target: &Dataset,
     original: &Variable,
     variable: &Variable,
@@ -543,9 +550,9 @@ fn same_coordinates(
     }
     same_kind(original, variable).map_err(&disagree)?;
     same_masks((original, source.hierarchy()), (variable, target.hierarchy())).map_err(&disagree)?;
-    let values = |dataset: &Dataset| {
+    let values = |dataset: &dyn Container| {
         let mut values = vec![0; bytes as usize];
-        dataset.array(&variable.path)?.read(&Slab::whole(&shape), Elements::Native, &mut values)?;
+        dataset.array(&variable.path)?.read_bytes(&Slab::whole(&shape), Elements::Native, &mut values)?;
         Ok::<_, DataError>(values)
     };
     match values(source)? == values(target)? {

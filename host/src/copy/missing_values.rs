@@ -2,24 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use ncz_nczarr::metadata::{self, ReadOptions};
-use ncz_nczarr::{
-    Attribute, DataError, Dataset, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
+use ncz_model::Container;
+use ncz_model::{
+    Attribute, DataError, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
     is_same_number,
 };
 use ncz_store::{Depth, Prefix, StoreError};
+use ncz_zarr::metadata::{self, ReadOptions};
 
 use super::CopyError;
 
 const FILL_VALUE: &str = "_FillValue";
 
-/// Gives a planned variable the attribute `_FillValue` and the fill value that keep masked what is masked in the source,
-/// and nothing else.
+/// Gives a planned variable the attribute `_FillValue` and the fill value that keep masked what is masked in the
+/// source, and nothing else.
 ///
 /// # Errors
 /// An attribute that cannot be set; the store fails.
 pub(super) fn keep(
-    source: &Dataset,
+    source: &dyn Container,
     original: &Variable,
     variable: &mut Variable,
     format: Format,
@@ -97,7 +98,7 @@ fn fill_of(value: &Value, variable: &Variable, format: Format) -> Option<FillVal
 }
 
 /// Whether no chunk is missing; of many chunks, of those in shards and of strings that is not looked at.
-fn every_chunk_exists(source: &Dataset, variable: &Variable) -> Result<bool, DataError> {
+fn every_chunk_exists(source: &dyn Container, variable: &Variable) -> Result<bool, DataError> {
     const LOOKED_AT: u64 = 100_000;
     if variable.dtype.is_variable_length() {
         return Ok(false);

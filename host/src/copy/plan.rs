@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
-use ncz_nczarr::{
-    DataError, Dataset, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Storage,
-    Variable, VariableFault,
+use ncz_model::Container;
+use ncz_model::{
+    DataError, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Storage, Variable,
+    VariableError,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
 use serde_json::json;
 
-use super::{Codecs, CopyError, CopyOptions, Lost, Progress, VariablePlan, missing_values, strings, version};
+use super::{
+    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, strings, version,
+};
+use crate::progress::Progress;
 
 /// Groups, dimensions and variables of the copy, with their codecs; those that are lost are not among them.
 pub(super) fn plan(
-    source: &Dataset,
+    source: &dyn Container,
     options: &CopyOptions,
-    lost: &[Lost],
+    lost: &[UnreadableSource],
     progress: &dyn Progress,
 ) -> Result<Hierarchy, CopyError> {
     let mut hierarchy = source.hierarchy().clone();
@@ -26,7 +30,7 @@ pub(super) fn plan(
     });
     let format = hierarchy.format;
     if format.is_nczarr() {
-        // An array alone has no place for the metadata of NCZarr.
+        // An array at the root cannot have the metadata of NCZarr.
         hierarchy.root_array = false;
     } else {
         // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
@@ -131,10 +135,10 @@ fn fit(hierarchy: &Hierarchy, options: &CopyOptions, original: &Variable, variab
 }
 
 /// What the other format writes otherwise for the same data.
-fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> Result<(), CopyError> {
+fn change_format(source: &dyn Container, variable: &mut Variable, format: Format) -> Result<(), CopyError> {
     let text = FillText::of(format);
     if let Some(fill) = variable.fill.take() {
-        let unwritable = |fault: VariableFault| DataError::Unsupported {
+        let unwritable = |fault: VariableError| DataError::Unsupported {
             variable: variable.path.clone(),
             reason: format!("its fill value cannot be written in the other format: {fault}"),
         };
@@ -156,7 +160,7 @@ fn change_format(source: &Dataset, variable: &mut Variable, format: Format) -> R
 /// The spelling of a one-byte integer that most readers understand, if the variable's is another one:
 /// zarr-python refuses `<i1`, as netcdf-c writes it; netcdf-c opens no dataset with szip on `|i1`.
 fn one_byte_dtype(variable: &Variable) -> Option<Dtype> {
-    let has_szip = variable.filters.iter().any(|codec| codec.get("id").is_some_and(|id| id == "szip"));
+    let has_szip = variable.filters.iter().any(|codec| codec.get("id").is_some_and(|id| *id == "szip"));
     let text = match (variable.dtype.kind(), variable.dtype.size(), has_szip) {
         (Kind::Int, 1, false) => "|i1",
         (Kind::Int, 1, true) => "<i1",

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz_nczarr::{Array, DataError, Format, KeyEncoding, Order, Separator, Session, Storage, Variable};
+use ncz_model::{Array, DataError, Format, KeyEncoding, Order, Separator, Session, Storage, Variable};
 use ncz_registry::spec::ChainSpec;
 use ncz_store::{
-    Capabilities, Depth, Key, Listing, Location, Prefix, ReadInto, ReadRange, Store, StoreError, WriteMode,
+    Capabilities, Depth, Key, Listing, ObjectLocation, Prefix, ReadInto, ReadRange, Store, StoreError,
+    WriteMode,
 };
 
 /// Key of the only variable.
@@ -58,7 +59,7 @@ pub(super) fn pieces(
         store: folder.display().to_string(),
         source: StoreError::Io {
             action: "make a scratch file in",
-            at: Location::store(folder.display()),
+            at: ObjectLocation::store(folder.display()),
             source,
         },
     };
@@ -93,7 +94,7 @@ impl Scratch {
     }
 
     fn failed(&self, action: &'static str, key: Key<'_>, source: io::Error) -> StoreError {
-        let at = Location::object(self, key);
+        let at = ObjectLocation::object(self, key);
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::NoSpace { at, source },
             _ => StoreError::Io { action, at, source },
@@ -175,8 +176,8 @@ impl Store for Scratch {
 
     fn list(&self, _prefix: Prefix<'_>, _depth: Depth, _most: usize) -> Result<Listing, StoreError> {
         Err(StoreError::Unsupported {
-            place: self.to_string(),
-            what: "list what it has",
+            location: self.to_string(),
+            operation: "list what it has",
             remedy: "ask for each piece".to_owned(),
         })
     }

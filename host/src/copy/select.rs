@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ncz_nczarr::{Dataset, DimensionRef, Group, Hierarchy, Variable};
+use ncz_model::Container;
+use ncz_model::{DimensionRef, Group, Hierarchy, Variable};
 
-use super::window::Window;
-use super::{CopyError, Lost};
+use super::{CopyError, UnreadableSource};
+use crate::tiles::{Indices, Window};
 
 /// What of the original the copy has. The default is everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,36 +24,9 @@ pub struct Selection {
     pub slabs: BTreeMap<DimensionRef, Indices>,
     /// Whether dimensions and groups stay of which nothing else is copied.
     pub keep_unused: bool,
-    /// Whether variables that cannot be read are left out, and told of in
+    /// Whether variables that cannot be read are left out, and listed in
     /// [`CopySummary::unreadable`](super::CopySummary::unreadable).
     pub skip_unreadable: bool,
-}
-
-/// Indices of a dimension: `start`, `start + step`, ..., `count` of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Indices {
-    /// The first one.
-    pub start: u64,
-    /// How many there are.
-    pub count: u64,
-    /// From one to the next; at least 1.
-    pub step: u64,
-}
-
-impl Indices {
-    /// All indices of a dimension of this length.
-    #[must_use]
-    pub fn all(len: u64) -> Self {
-        Self { start: 0, count: len, step: 1 }
-    }
-
-    /// How many of them an array has that is this long.
-    fn within(self, len: u64) -> u64 {
-        match len.checked_sub(self.start) {
-            None | Some(0) => 0,
-            Some(rest) => rest.div_ceil(self.step).min(self.count),
-        }
-    }
 }
 
 impl Selection {
@@ -68,23 +42,22 @@ impl Selection {
             && self.groups.as_ref().is_none_or(|paths| paths.contains(group))
     }
 
-    /// What the copy has of a hierarchy, and the warnings that are about it: what a user is told of a copy concerns
+    /// What the copy has of a hierarchy, and the warnings that are about it: what a user learns about a copy concerns
     /// nothing else. What cannot be read is not part of it.
     #[must_use]
     pub fn selected(&self, hierarchy: &Hierarchy) -> Hierarchy {
         let mut selected = hierarchy.clone();
         self.prune(&mut selected, &[]);
-        let left_out: Vec<(&str, &str)> =
-            (hierarchy.variables().filter(|variable| !self.has(&variable.path)))
-                .map(|variable| (variable.path.as_str(), variable.key.as_str()))
-                .collect();
+        let foreign: Vec<(&str, &str)> = (hierarchy.variables().filter(|variable| !self.has(&variable.path)))
+            .map(|variable| (variable.path.as_str(), variable.key.as_str()))
+            .collect();
         selected.warnings.retain(|warning| {
             let is_of = |&(path, key): &(&str, &str)| {
                 warning.at == path
                     || !key.is_empty()
                         && warning.at.strip_prefix(key).is_some_and(|document| document.starts_with('/'))
             };
-            !left_out.iter().any(is_of)
+            !foreign.iter().any(is_of)
         });
         selected
     }
@@ -126,21 +99,21 @@ impl Selection {
     ///
     /// # Errors
     /// There are any, and they are not to be skipped.
-    pub(super) fn unreadable(&self, source: &Dataset) -> Result<Vec<Lost>, CopyError> {
+    pub(super) fn unreadable(&self, source: &dyn Container) -> Result<Vec<UnreadableSource>, CopyError> {
         let hierarchy = source.hierarchy();
         let damaged = hierarchy
             .unreadable()
             .filter(|lost| self.has(&lost.path))
-            .map(|lost| Lost { path: lost.path.clone(), error: lost.error().into() });
+            .map(|lost| UnreadableSource { path: lost.path.clone(), error: lost.error().into() });
         let undecodable =
             hierarchy.variables().filter(|variable| self.has(&variable.path)).filter_map(|variable| {
                 let opened = match variable.dtype.is_variable_length() {
                     true => source.strings(&variable.path).map(drop),
                     false => source.array(&variable.path).map(drop),
                 };
-                opened.err().map(|error| Lost { path: variable.path.clone(), error })
+                opened.err().map(|error| UnreadableSource { path: variable.path.clone(), error })
             });
-        let mut lost: Vec<Lost> = damaged.chain(undecodable).collect();
+        let mut lost: Vec<UnreadableSource> = damaged.chain(undecodable).collect();
         if lost.is_empty() || self.skip_unreadable {
             return Ok(lost);
         }
@@ -150,7 +123,7 @@ impl Selection {
     }
 
     /// Takes out of a hierarchy what the copy has not, and gives dimensions the lengths of their slabs.
-    pub(super) fn prune(&self, hierarchy: &mut Hierarchy, unreadable: &[Lost]) {
+    pub(super) fn prune(&self, hierarchy: &mut Hierarchy, unreadable: &[UnreadableSource]) {
         let lost: BTreeSet<&str> = unreadable.iter().map(|lost| lost.path.as_str()).collect();
         let used_before = used_dimensions(hierarchy);
         let has_all =

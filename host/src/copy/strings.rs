@@ -1,87 +1,88 @@
-//! The way of variables whose strings are of any length.
+//! Copying variables of strings of any length.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-use ncz_nczarr::{
-    Array, ByteOrder, DataError, Dataset, Dtype, FillText, FillValue, Format, Kind, Pool, Slab, StringArray,
-    Strings, Value, Variable,
+use ncz_model::Container;
+use ncz_model::{
+    Array, DataError, Dtype, FillText, FillValue, Format, Kind, Slab, StringArray, Strings, Value, Variable,
 };
-use ncz_registry::spec::ChainSpec;
+use ncz_zarr::Dataset;
 
-use super::leg::kept;
-use super::route::{Route, advance, axes};
-use super::tasks::{Crew, Tiles, for_each};
-use super::window::Window;
-use super::{CopyError, Progress, Resources, VariableSummary, Verified, shape};
+use super::rechunk;
+use super::transfer::{Moved, kept};
+use super::variable::{VariableCopy, advance, axes};
+use super::{CopyError, Resources, VariableSummary, Verified};
+use crate::byte_array::byte_array;
+use crate::parallelism::Parallelism;
+use crate::progress::Progress;
+use crate::tiles::{Tiles, Window};
 
-/// What a string is thought to take in memory.
+/// The estimated size of a string in memory.
 const STRING_BYTES: u64 = 64;
 
-/// A variable on its way, whatever its elements are.
+/// A variable that is copied, whatever its elements are.
 #[derive(Debug)]
-pub(super) enum AnyRoute<'a> {
-    Chunks(Box<Route<'a>>),
-    Strings(Box<StringRoute<'a>>),
+pub(super) enum AnyVariableCopy<'a> {
+    Chunks(Box<VariableCopy<'a>>),
+    Strings(Box<StringCopy<'a>>),
 }
 
-impl<'a> AnyRoute<'a> {
+impl<'a> AnyVariableCopy<'a> {
     pub(super) fn new(
-        source: &'a Dataset,
+        source: &'a dyn Container,
         target: &'a Dataset,
         original: &Variable,
         window: Window,
         resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
         if original.dtype.is_variable_length() {
-            let route = StringRoute::new(source, target, original, window, resources)?;
-            Ok(Self::Strings(Box::new(route)))
+            let variable = StringCopy::new(source, target, original, window, resources)?;
+            Ok(Self::Strings(Box::new(variable)))
         } else {
-            Ok(Self::Chunks(Box::new(Route::new(source, target, original, window, resources)?)))
+            Ok(Self::Chunks(Box::new(VariableCopy::new(source, target, original, window, resources)?)))
         }
     }
 
-    /// Bytes of decoded data to move, at most; a string of any length counts as one.
+    /// An upper bound of the bytes of decoded data to move; a string of any length counts as one byte.
     pub(super) fn decoded_len(&self) -> u64 {
         match self {
-            Self::Chunks(route) => route.decoded_len(),
-            Self::Strings(route) => route.tiles.len().saturating_mul(route.tile_len()),
+            Self::Chunks(variable) => variable.decoded_len(),
+            Self::Strings(variable) => variable.tiles.len().saturating_mul(variable.tile_len()),
         }
     }
 
     pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
         match self {
-            Self::Chunks(route) => route.copy(progress),
-            Self::Strings(route) => route.copy(progress),
+            Self::Chunks(variable) => variable.copy(progress),
+            Self::Strings(variable) => variable.copy(progress),
         }
     }
 
     /// Decodes both sides and compares.
     pub(super) fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
         match self {
-            Self::Chunks(route) => route.verify(progress),
-            Self::Strings(route) => route.verify(progress),
+            Self::Chunks(variable) => variable.verify(progress),
+            Self::Strings(variable) => variable.verify(progress),
         }
     }
 }
 
-/// Strings of any length on their way.
+/// A variable of strings of any length that is copied.
 #[derive(Debug)]
-pub(super) struct StringRoute<'a> {
+pub(super) struct StringCopy<'a> {
     source: StringArray,
     target: StringArray,
-    /// The keys of the target's chunks, where those that it has are kept.
+    /// The keys of the target's chunks, if existing chunks are kept.
     keys: Option<Array>,
     window: Window,
-    crew: Crew<'a>,
-    /// Whether stored bytes pass as they are.
+    parallelism: Parallelism<'a>,
+    /// Whether stored bytes are copied without decoding them.
     unchanged: bool,
     tile: Vec<u64>,
     tiles: Tiles,
 }
 
-impl<'a> StringRoute<'a> {
+impl<'a> StringCopy<'a> {
     fn new(
-        source: &'a Dataset,
+        source: &'a dyn Container,
         target: &'a Dataset,
         original: &Variable,
         window: Window,
@@ -106,98 +107,86 @@ impl<'a> StringRoute<'a> {
             planned.chunk_shape.clone()
         } else {
             let budget = resources.memory / 2 / pool.threads().max(1) as u64;
-            shape::tile(&axes(original, planned, &window), STRING_BYTES, budget)
+            rechunk::tile(&axes(original, planned, &window), STRING_BYTES, budget)
         };
-        let stand_in = stand_in(source, original)?;
-        let tiles = Tiles::of_window(&stand_in, &window, &tile)?;
-        let tiles = tiles.existing(&stand_in, &**source.store(), &window, &tile)?;
-        let keys = if resources.keep { Some(self::stand_in(target, planned)?) } else { None };
+        let array = byte_array(source, original)?;
+        let tiles = Tiles::of_window(&array, &window, &tile)?;
+        let tiles = tiles.existing(&array, &**source.store(), &window, &tile)?;
+        let keys = if resources.keep { Some(byte_array(target, planned)?) } else { None };
         let bytes = held_bytes(&tile);
-        let crew = Crew {
+        let parallelism = Parallelism {
             pool,
             stores: [&**source.store(), &**target.store()],
             bytes,
             one_by_one: false,
-            most: resources.memory / bytes.max(1),
+            limit: resources.memory / bytes.max(1),
         };
-        Ok(Self { source: from, target: to, keys, window, crew, unchanged, tile, tiles })
+        Ok(Self { source: from, target: to, keys, window, parallelism, unchanged, tile, tiles })
     }
 
     fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
-        let (decoded, stored, chunks) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        for_each(
-            self.crew,
-            self.tiles.len(),
-            || (),
-            |(), position| {
-                let index = self.tiles.index(position);
-                let kept = match &self.keys {
-                    Some(keys) => kept(keys, self.crew.stores[1], &self.slabs(&index).1)?,
-                    None => None,
-                };
-                let moved = match kept {
-                    Some(kept) => Moved { decoded: 0, stored: kept.after, chunks: kept.chunks },
-                    None if self.unchanged => self.pass(&index)?,
-                    None => self.rewrite(&self.slabs(&index))?,
-                };
-                decoded.fetch_add(moved.decoded, Ordering::Relaxed);
-                stored.fetch_add(moved.stored, Ordering::Relaxed);
-                chunks.fetch_add(moved.chunks, Ordering::Relaxed);
-                advance(progress, self.tile_len())
-            },
-        )?;
-        let after = stored.into_inner();
+        let states = self.parallelism.for_each(self.tiles.len(), Moved::default, |sum, position| {
+            let index = self.tiles.index(position);
+            let kept = match &self.keys {
+                Some(keys) => kept(keys, self.parallelism.stores[1], &self.slabs(&index).1)?,
+                None => None,
+            };
+            *sum += match kept {
+                Some(kept) => Moved { decoded: 0, ..kept },
+                None if self.unchanged => self.pass(&index)?,
+                None => self.rewrite(&self.slabs(&index))?,
+            };
+            advance(progress, self.tile_len())
+        })?;
+        let moved: Moved = states.into_iter().sum();
         Ok(VariableSummary {
             lossy: Vec::new(),
             encoded_again: 0,
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
             unchanged: self.unchanged,
-            decoded: decoded.into_inner(),
-            before: self.unchanged.then_some(after),
-            after,
-            chunks: chunks.into_inner(),
+            decoded: moved.decoded,
+            before: self.unchanged.then_some(moved.after),
+            after: moved.after,
+            chunks: moved.chunks,
             verified: None,
         })
     }
 
     fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
-        for_each(
-            self.crew,
-            self.tiles.len(),
-            || (),
-            |(), position| {
-                let (from, to) = self.slabs(&self.tiles.index(position));
-                let (ours, theirs) = (self.source.read_serial(&from)?, self.target.read_serial(&to)?);
-                let same = match (&ours, &theirs) {
-                    // Strings that were never written.
-                    (None, _) => true,
-                    (Some(ours), Some(theirs)) => ours == theirs,
-                    (Some(_), None) => false,
-                };
-                if !same {
-                    let path = self.source.path().to_owned();
-                    return Err(CopyError::Verify { path, start: to.start().to_vec() });
-                }
-                advance(progress, self.tile_len())
-            },
-        )?;
+        let compare = |(): &mut (), position| {
+            let (from, to) = self.slabs(&self.tiles.index(position));
+            let (ours, theirs) = (self.source.read_serial(&from)?, self.target.read_serial(&to)?);
+            let same = match (&ours, &theirs) {
+                // Strings that were never written.
+                (None, _) => true,
+                (Some(ours), Some(theirs)) => ours == theirs,
+                (Some(_), None) => false,
+            };
+            if !same {
+                let path = self.source.path().to_owned();
+                return Err(CopyError::Verify { path, start: to.start().to_vec() });
+            }
+            advance(progress, self.tile_len())
+        };
+        self.parallelism.for_each(self.tiles.len(), || (), compare)?;
         Ok(Verified::Same)
     }
 
-    /// Copies the stored bytes of a chunk; how many strings are in them is not looked at.
+    /// Copies the stored bytes of a chunk without decoding them.
     fn pass(&self, index: &[u64]) -> Result<Moved, DataError> {
         let Some(stored) = self.source.read_stored(index)? else { return Ok(Moved::default()) };
         self.target.write_stored(index, &stored)?;
         let len = stored.len() as u64;
-        Ok(Moved { decoded: len, stored: len, chunks: 1 })
+        Ok(Moved { before: len, after: len, decoded: len, chunks: 1 })
     }
 
     fn rewrite(&self, (from, to): &(Slab, Slab)) -> Result<Moved, DataError> {
         let Some(strings) = self.source.read_serial(from)? else { return Ok(Moved::default()) };
         let rows: Vec<&[u8]> = strings.iter().collect();
         let written = self.target.write_serial(to, &rows)?;
-        Ok(Moved { decoded: strings.byte_len() as u64, stored: written.bytes, chunks: written.chunks })
+        let decoded = strings.byte_len() as u64;
+        Ok(Moved { before: 0, after: written.bytes, decoded, chunks: written.chunks })
     }
 
     /// The part of both arrays in a tile.
@@ -211,12 +200,12 @@ impl<'a> StringRoute<'a> {
     }
 }
 
-/// What the strings of a tile, on both sides, are thought to take.
+/// The estimated size of the strings of a tile, on both sides.
 fn held_bytes(tile: &[u64]) -> u64 {
     tile.iter().copied().fold(2 * STRING_BYTES, u64::saturating_mul)
 }
 
-/// The part of an array of this shape in a tile.
+/// The part of a tile in an array of this shape.
 fn slab_of(index: &[u64], tile: &[u64], shape: &[u64]) -> Slab {
     let start: Vec<u64> = index.iter().zip(tile).map(|(i, tile)| i * tile).collect();
     let lens = shape.iter().zip(tile).zip(&start);
@@ -224,17 +213,9 @@ fn slab_of(index: &[u64], tile: &[u64], shape: &[u64]) -> Slab {
     Slab::new(start, count)
 }
 
-/// What moving one tile did.
-#[derive(Clone, Copy, Debug, Default)]
-struct Moved {
-    decoded: u64,
-    stored: u64,
-    chunks: u64,
-}
-
-/// Gives text of any length, which NCZarr does not have, the length of its longest string.
+/// Changes text of any length, which NCZarr does not have, to strings of the length of the longest one.
 pub(super) fn fix_length(
-    source: &Dataset,
+    source: &dyn Container,
     original: &Variable,
     planned: &mut Variable,
     format: Format,
@@ -246,67 +227,48 @@ pub(super) fn fix_length(
     let refused = |reason: String| DataError::Unsupported { variable: original.path.clone(), reason };
     let strings = source.strings(&original.path)?;
     let fill = original.fill.as_ref().map_or(&[][..], FillValue::bytes);
-    let longest = AtomicUsize::new(length(fill).ok_or_else(|| refused(nul("its fill value")))?);
-    let (stand_in, tile) = (stand_in(source, original)?, &original.chunk_shape);
+    let least = length(fill).ok_or_else(|| refused(nul("its fill value")))?;
+    let (keys, tile) = (byte_array(source, original)?, &original.chunk_shape);
     let window = Window::whole(&original.shape);
-    let tiles = Tiles::of_window(&stand_in, &window, tile)?;
-    let tiles = tiles.existing(&stand_in, &**source.store(), &window, tile)?;
-    for_each(
-        Crew {
-            pool: &source.session().pool,
-            stores: [&**source.store(); 2],
-            bytes: held_bytes(tile),
-            one_by_one: false,
-            most: u64::MAX,
-        },
+    let tiles = Tiles::of_window(&keys, &window, tile)?;
+    let tiles = tiles.existing(&keys, &**source.store(), &window, tile)?;
+    let parallelism = Parallelism {
+        pool: &source.session().pool,
+        stores: [&**source.store(); 2],
+        bytes: held_bytes(tile),
+        one_by_one: false,
+        limit: u64::MAX,
+    };
+    let longest = parallelism.for_each(
         tiles.len(),
-        || (),
-        |(), position| {
+        || least,
+        |longest, position| {
             let slab = slab_of(&tiles.index(position), tile, strings.stored_shape());
             for (number, string) in strings.read_serial(&slab)?.iter().flat_map(Strings::iter).enumerate() {
                 let what = || format!("string {number} from {:?} on", slab.start());
                 let len = length(string).ok_or_else(|| refused(nul(&what())))?;
-                longest.fetch_max(len, Ordering::Relaxed);
+                *longest = len.max(*longest);
             }
             advance(progress, 0)
         },
     )?;
-    planned.dtype = Dtype::string(longest.into_inner());
+    planned.dtype = Dtype::string(longest.into_iter().max().unwrap_or(least));
     planned.nc_type = planned.dtype.nc_type(true);
     if original.fill.is_some() {
         let value = Value::String(vec![fill.to_vec()]);
         let fault =
-            |fault: ncz_nczarr::VariableFault| refused(format!("its fill value cannot be kept: {fault}"));
+            |fault: ncz_model::VariableError| refused(format!("its fill value cannot be kept: {fault}"));
         planned.fill =
             Some(FillValue::from_value(&value, &planned.dtype, FillText::of(format)).map_err(fault)?);
     }
     Ok(())
 }
 
-/// The length that a string of a fixed length needs; `None`: it holds a NUL.
+/// The length that a string needs in a type of fixed length; `None` if it contains a NUL.
 fn length(string: &[u8]) -> Option<usize> {
     (!string.contains(&0)).then_some(string.len().max(1))
 }
 
 fn nul(what: &str) -> String {
-    format!("{what} holds a NUL, which ends a string in NCZarr; copy to pure Zarr (#mode=zarr) to keep it")
-}
-
-/// The array of a variable, for its keys: where its strings are of any length one of bytes in its place.
-pub(super) fn keyed(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
-    match variable.dtype.is_variable_length() {
-        true => stand_in(dataset, variable),
-        false => dataset.array(&variable.path),
-    }
-}
-
-/// An array of bytes whose chunks have the keys of those of `variable`.
-fn stand_in(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
-    let dtype = Dtype::numeric(Kind::UInt, 1, ByteOrder::None).map_err(|fault| DataError::Unsupported {
-        variable: variable.path.clone(),
-        reason: fault.to_string(),
-    })?;
-    let bytes = Variable { dtype, fill: None, filters: Vec::new(), ..variable.clone() };
-    let chain = dataset.session().bind(&bytes, dataset.hierarchy().format, &ChainSpec::default())?;
-    Array::new(dataset.store().clone(), &bytes, bytes.shape.clone(), chain, Pool::serial())
+    format!("{what} contains a NUL, which ends a string in NCZarr; copy to pure Zarr (#mode=zarr) to keep it")
 }

@@ -1,8 +1,11 @@
-//! What changes on the way between Zarr versions 2 and 3.
+//! Differences between Zarr versions 2 and 3 of the same data.
 
-use ncz_nczarr::{DataError, Dataset, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable};
+use ncz_model::Container;
+use ncz_model::json::{self, Json};
+use ncz_model::{DataError, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable};
 use ncz_registry::spec::ChainSpec;
-use serde_json::Value as Json;
+
+use crate::causes::with_causes;
 
 /// Gives a variable what the other version writes for the same data.
 pub(super) fn change(variable: &mut Variable, format: Format) {
@@ -25,30 +28,25 @@ pub(super) fn change(variable: &mut Variable, format: Format) {
 /// # Errors
 /// A codec that the other version has no name for.
 pub(super) fn filters(
-    source: &Dataset,
+    source: &dyn Container,
     original: &Variable,
     planned: &Variable,
     format: Format,
 ) -> Result<Vec<Json>, DataError> {
     let from = source.hierarchy().format;
-    let failed = |error: &dyn std::error::Error| {
-        let mut text = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
-        DataError::Unsupported {
-            variable: original.path.clone(),
-            reason: format!(
-                "its codecs are none of the other Zarr version ({text}); choose codecs for the copy"
-            ),
-        }
+    let failed = |error: &dyn std::error::Error| DataError::Unsupported {
+        variable: original.path.clone(),
+        reason: format!(
+            "its codecs cannot be expressed in the other Zarr version ({}); choose codecs for the copy",
+            with_causes(error)
+        ),
     };
     let agreed = source.agreed_filters(original, from)?;
-    let spec = ChainSpec::from_json(from.dialect(), &agreed).map_err(|error| failed(&error))?;
+    let spec =
+        ChainSpec::from_json(from.dialect(), &json::to_values(&agreed)).map_err(|error| failed(&error))?;
     let chain = source.session().bind(planned, format, &spec)?;
-    chain.stored_json(format.dialect()).map_err(|error| failed(&error))
+    let stored = chain.stored_json(format.dialect()).map_err(|error| failed(&error))?;
+    Ok(stored.into_iter().map(Json::from).collect())
 }
 
 /// Shards near the old ones that hold whole chunks of a new shape.

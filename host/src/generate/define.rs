@@ -1,16 +1,16 @@
 //! From what a text declares to the metadata of a dataset.
 
-use ncz_nczarr::cdl::{Cdl, CdlGroup, CdlVariable, Special};
-use ncz_nczarr::{
-    Attribute, DataError, Dtype, FilterError, Format, Hierarchy, NcType, NczarrError, NewFill, NewVariable,
-    Quantize, Session, Storage,
+use ncz_cdl::{Cdl, CdlGroup, CdlVariable, Special};
+use ncz_model::json::Json;
+use ncz_model::{
+    Attribute, DataError, Dtype, FilterError, Format, Hierarchy, MetadataError, NcType, NewFill, Quantize,
+    Session, Storage, VariableBuilder,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec};
-use serde_json::Value as Json;
 
 use super::{GenerateError, GenerateOptions, Plan};
 
-/// Bytes of a string where nobody says how many, as in netcdf-c.
+/// The default length of strings, as in netcdf-c.
 const STRING_LENGTH: usize = 128;
 
 const SHUFFLE: u32 = 2;
@@ -65,17 +65,17 @@ fn add_variable(
     let mut new = match variable.nc_type {
         // Version 3 has strings of any length.
         NcType::String if hierarchy.format == Format::Zarr3 => {
-            NewVariable::of_dtype(&variable.name, Dtype::vlen_text(), Some(NcType::String))
+            VariableBuilder::of_dtype(&variable.name, Dtype::vlen_text(), Some(NcType::String))
         }
         NcType::String => string_variable(hierarchy, variable, notes),
-        nc_type => NewVariable::new(&variable.name, nc_type),
+        nc_type => VariableBuilder::new(&variable.name, nc_type),
     };
     new = new.dimensions(cdl.dimensions_of(variable).iter().map(ToString::to_string));
     if let Some(order) = special.order {
         new = new.byte_order(order);
     }
     new = layout(new, cdl, variable)?;
-    // Values that nobody wrote are undefined, which an attribute may stand beside all the same.
+    // Without fill, missing elements are undefined, even if there is an attribute `_FillValue`.
     let odd_fill = special.fill.clone().filter(|_| special.no_fill);
     new = match (&special.fill, special.no_fill) {
         (_, true) => new.fill(NewFill::None),
@@ -99,24 +99,28 @@ fn add_variable(
 }
 
 /// A variable whose strings have the length that attributes say, else netcdf-c's, else that of the longest.
-fn string_variable(hierarchy: &Hierarchy, variable: &CdlVariable, notes: &mut Vec<String>) -> NewVariable {
-    let new = NewVariable::new(&variable.name, NcType::String);
+fn string_variable(
+    hierarchy: &Hierarchy,
+    variable: &CdlVariable,
+    notes: &mut Vec<String>,
+) -> VariableBuilder {
+    let new = VariableBuilder::new(&variable.name, NcType::String);
     let is_said = variable.attributes.iter().any(|(attribute, _)| attribute.name == "_nczarr_maxstrlen")
         || hierarchy.root.attribute("_nczarr_default_maxstrlen").is_some();
     if is_said || variable.longest <= STRING_LENGTH {
         return new;
     }
     notes.push(format!(
-        "{}: its strings take {} bytes each, because the longest has so many; netcdf-c would cut them after {STRING_LENGTH}",
+        "{}: its strings take {} bytes each, the length of the longest one; netcdf-c would cut them after {STRING_LENGTH}",
         variable.path, variable.longest
     ));
     new.string_length(variable.longest)
 }
 
 /// Storage class and chunks.
-fn layout(new: NewVariable, cdl: &Cdl, variable: &CdlVariable) -> Result<NewVariable, NczarrError> {
+fn layout(new: VariableBuilder, cdl: &Cdl, variable: &CdlVariable) -> Result<VariableBuilder, MetadataError> {
     let Special { storage, chunks, .. } = &variable.special;
-    let wrong = |reason: &str| NczarrError::Definition {
+    let wrong = |reason: &str| MetadataError::Definition {
         kind: "variable",
         path: variable.path.clone(),
         reason: reason.to_owned(),
@@ -161,8 +165,7 @@ fn codecs(
         }
     }
     let made = hierarchy.variable(&variable.path).map_err(DataError::from).map_err(&at)?;
-    let spec =
-        ChainSpec::from_json(hierarchy.format.dialect(), &made.filters).map_err(spec_error).map_err(&at)?;
+    let spec = made.chain_spec(hierarchy.format).map_err(spec_error).map_err(&at)?;
     if spec.is_empty() {
         return Ok(String::new());
     }

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use ncz_nczarr::cdl::{CdlBlock, CdlError, CdlFile};
-use ncz_nczarr::{Array, Blocks, DataError, Dataset, Elements, NcType, Slab, StringArray, Strings, Written};
+use ncz_cdl::{CdlBlock, CdlError, CdlFile};
+use ncz_model::{Array, Blocks, DataError, Elements, NcType, Slab, StringArray, Strings, Written};
+use ncz_zarr::Dataset;
 
 use super::GenerateError;
-use crate::copy::Progress;
+use crate::progress::Progress;
 
 /// Bytes of elements in a block. Two blocks are held, and what their chunks need.
 const BLOCK_BYTES: u64 = 64 << 20;
@@ -17,7 +18,7 @@ const BLOCK_BYTES: u64 = 64 << 20;
 /// What a string is thought to take in memory.
 const STRING_BYTES: u64 = 64;
 
-/// A variable of at most so many bytes is not worth a thread.
+/// A variable of at most this many bytes is written on the calling thread.
 const SMALL_BYTES: u64 = 1 << 20;
 
 /// What was stored of a variable.
@@ -43,7 +44,7 @@ impl Target {
     fn write(&self, slab: &Slab, row: &Row) -> Result<Stored, DataError> {
         let (decoded, written) = match (self, row) {
             (Self::Elements(array), Row::Elements(bytes)) => {
-                (bytes.len() as u64, array.write_counted(slab, Elements::Native, bytes)?)
+                (bytes.len() as u64, array.write_bytes(slab, Elements::Native, bytes)?)
             }
             (Self::Strings(array), Row::Strings(strings)) => {
                 let rows: Vec<&[u8]> = strings.iter().collect();
@@ -146,13 +147,13 @@ pub(super) fn variable<R: Read + Seek>(
     })
 }
 
-/// The slabs of a variable in their order, and what is told of them.
+/// The slabs of a variable in their order, and their progress.
 struct Feed<'a> {
     blocks: Blocks,
     /// That of the block that is being read.
     slab: Option<Slab>,
     progress: &'a dyn Progress,
-    /// Bytes of the text that were told of.
+    /// Bytes of the text that were reported as progress.
     told: &'a mut u64,
 }
 

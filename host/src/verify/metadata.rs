@@ -1,19 +1,22 @@
-//! What is odd about the metadata of a dataset.
+//! Findings about the metadata of a dataset.
 
-use ncz_nczarr::{Consolidated, DataError, Dataset, Order, Warning};
+use ncz_model::Container;
+use ncz_model::{Consolidated, DataError, Order, Warning};
+use ncz_zarr::metadata::document;
 
-use super::finding::{Code, Finding, Remedy, Severity, with_causes};
-use crate::repair::{self, Choices};
+use crate::causes::with_causes;
+use crate::documents::{self, Choices};
+use crate::finding::{Code, Finding, Remedy, Severity};
 
 /// Findings of the documents themselves, and what the reader made of them.
-pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
+pub(super) fn findings(dataset: &dyn Container) -> Result<Vec<Finding>, DataError> {
     let hierarchy = dataset.hierarchy();
     let mut findings = match dataset.store().capabilities().list {
         true => {
             let choices = Choices { shuffle: dataset.session().shuffle, ..Choices::default() };
-            repair::survey(&**dataset.store(), &choices)?
+            documents::survey(&**dataset.store(), &choices)?
         }
-        // Without a listing nobody knows what documents there are besides those that were read.
+        // Without a listing, other documents than those that were read cannot be found.
         false => Vec::new(),
     };
     if hierarchy.root_array
@@ -27,7 +30,7 @@ pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
     for warning in &hierarchy.warnings {
         let is_told = match () {
             () if warning.text.contains("is declared big-endian by netcdf-c") => true,
-            () => warning.at == ".zmetadata" && seen_consolidated,
+            () => warning.at == document::ZMETADATA && seen_consolidated,
         };
         if !is_told {
             findings.push(of_warning(warning));
@@ -39,7 +42,7 @@ pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>, DataError> {
         findings.push(Finding::new(Severity::Warning, Code::ConsolidatedStale, reason).remedy(Remedy::Copy));
     }
     for lost in hierarchy.unreadable() {
-        let finding = Finding::new(Severity::Error, Code::VariableUnreadable, with_causes(&lost.fault));
+        let finding = Finding::new(Severity::Error, Code::VariableUnreadable, with_causes(&lost.reason));
         findings.push(finding.variable(&lost.path));
     }
     for variable in

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ncz_codec::ErrorKind;
-use ncz_nczarr::{
-    Array, ByteOrder, ChunkFault, DataError, Dataset, Dtype, Kind, Pool, StringArray, Variable, Worker,
-};
-use ncz_registry::spec::ChainSpec;
+use ncz_model::Container;
+use ncz_model::{Array, ChunkError, DataError, Kind, Pool, StringArray, Variable, Worker};
 use ncz_store::{Store, StoreError};
 
-use super::finding::{Code, Finding, Remedy, Severity, with_causes};
+use super::chunk_index::ChunkIndex;
+use super::chunk_tail::sound_len;
 use super::padding::Layout;
-use super::places::Places;
 use super::{VariableReport, VerifyError, VerifyOptions};
-use crate::copy::Progress;
-use crate::copy::tasks::{Crew, for_each};
-use crate::repair::sound_len;
+use crate::byte_array::keyed_array;
+use crate::causes::with_causes;
+use crate::finding::{Code, Finding, Remedy, Severity};
+use crate::parallelism::Parallelism;
+use crate::progress::Progress;
 
 /// A variable whose chunks are about to be looked at.
 pub(super) struct Check<'a> {
@@ -27,13 +27,13 @@ pub(super) struct Check<'a> {
     strings: Option<StringArray>,
     variable: &'a Variable,
     store: &'a dyn Store,
-    places: Places,
+    index: ChunkIndex,
     layout: Layout,
     keep: usize,
 }
 
 /// The number of an object among those that are visited, and that of a chunk in it.
-type Place = (u64, usize);
+type ChunkPosition = (u64, usize);
 
 /// What the threads found so far.
 #[derive(Default)]
@@ -45,13 +45,13 @@ struct Found {
     faulty: AtomicU64,
     padded: AtomicBool,
     /// The first faults by the number of the chunk; later ones are counted.
-    faults: Mutex<BTreeMap<Place, Finding>>,
+    faults: Mutex<BTreeMap<ChunkPosition, Finding>>,
     /// Where the padding is not fill, the first chunk.
     padding: Mutex<Option<Vec<u64>>>,
 }
 
 /// The buffers of one thread.
-struct Lane {
+struct Buffers {
     worker: Worker,
     chunk: Vec<u8>,
 }
@@ -62,21 +62,18 @@ impl<'a> Check<'a> {
     /// # Errors
     /// Its codecs are not to be had, or its chunks cannot be listed.
     pub(super) fn new(
-        dataset: &'a Dataset,
+        dataset: &'a dyn Container,
         variable: &'a Variable,
         options: &VerifyOptions,
     ) -> Result<Self, DataError> {
         let strings =
             variable.dtype.is_variable_length().then(|| dataset.strings(&variable.path)).transpose()?;
-        let array = match strings {
-            Some(_) => stand_in(dataset, variable)?,
-            None => dataset.array(&variable.path)?,
-        };
+        let array = keyed_array(dataset, variable)?;
         let store = &**dataset.store();
-        let places = Places::of(&array, variable, store)?;
+        let index = ChunkIndex::of(&array, variable, store)?;
         let axes = variable.order.axes(variable.chunk_shape.len());
         let layout = Layout::new(&variable.chunk_shape, axes, variable.fill_bytes());
-        Ok(Self { array, strings, variable, store, places, layout, keep: options.keep })
+        Ok(Self { array, strings, variable, store, index, layout, keep: options.keep })
     }
 
     /// Decodes every chunk, on these threads.
@@ -90,21 +87,22 @@ impl<'a> Check<'a> {
         let object_len = product(self.array.object_shape(), self.array.dtype().size());
         // An object as stored, and a chunk of it decoded.
         let bytes = object_len.saturating_add(chunk_len);
-        for_each(
-            Crew { pool, stores: [self.store; 2], bytes, one_by_one: false, most: u64::MAX },
-            self.places.tiles.len(),
-            || Lane { worker: self.array.worker(), chunk: Vec::new() },
-            |lane, position| {
-                self.visit(lane, position, &found)?;
+        let parallelism =
+            Parallelism { pool, stores: [self.store; 2], bytes, one_by_one: false, limit: u64::MAX };
+        parallelism.for_each(
+            self.index.tiles.len(),
+            || Buffers { worker: self.array.worker(), chunk: Vec::new() },
+            |buffers, position| {
+                self.visit(buffers, position, &found)?;
                 advance(progress, object_len)
             },
         )?;
         // Objects that do not exist are not visited.
         let all = product(&self.array.object_counts(), 1);
-        let absent = all.saturating_sub(self.places.tiles.len());
+        let absent = all.saturating_sub(self.index.tiles.len());
         advance(progress, absent.saturating_mul(object_len))?;
         let (chunks, faulty) = (found.chunks.into_inner(), found.faulty.into_inner());
-        let mut findings = std::mem::take(&mut self.places.findings);
+        let mut findings = std::mem::take(&mut self.index.findings);
         let more = findings.len().saturating_sub(self.keep);
         findings.truncate(self.keep);
         let faults = found.faults.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +121,7 @@ impl<'a> Check<'a> {
             checked: true,
             chunks,
             faulty,
-            missing: self.places.total.saturating_sub(chunks),
+            missing: self.index.total.saturating_sub(chunks),
             stored: found.stored.into_inner(),
             decoded,
             more,
@@ -132,25 +130,25 @@ impl<'a> Check<'a> {
     }
 
     /// Looks at all chunks of one object.
-    fn visit(&self, lane: &mut Lane, position: u64, found: &Found) -> Result<(), VerifyError> {
-        let object = self.places.tiles.index(position);
+    fn visit(&self, buffers: &mut Buffers, position: u64, found: &Found) -> Result<(), VerifyError> {
+        let object = self.index.tiles.index(position);
         if let Some(strings) = &self.strings {
             let read = self.read_strings(strings, &object, position, found);
-            return self.judge(lane, object, read, (position, 0), found);
+            return self.judge(buffers, object, read, (position, 0), found);
         }
-        resize(&mut lane.chunk, self.array.chain().chunk_len(), &self.array)?;
+        resize(&mut buffers.chunk, self.array.chain().chunk_len(), &self.array)?;
         if self.variable.sharding.is_none() {
-            let read = self.array.read_chunk(&mut lane.worker, &object, &mut lane.chunk);
-            return self.judge(lane, object, read, (position, 0), found);
+            let read = self.array.read_chunk(&mut buffers.worker, &object, &mut buffers.chunk);
+            return self.judge(buffers, object, read, (position, 0), found);
         }
-        match self.array.load_object(&mut lane.worker, &object) {
+        match self.array.load_object(&mut buffers.worker, &object) {
             Ok(false) => return Ok(()),
             Ok(true) => {}
-            Err(error) => return self.judge(lane, object, Err(error), (position, 0), found),
+            Err(error) => return self.judge(buffers, object, Err(error), (position, 0), found),
         }
         for (number, chunk) in self.array.object_chunks(&object).enumerate() {
-            let read = self.array.decode_loaded(&mut lane.worker, &chunk, &mut lane.chunk);
-            self.judge(lane, chunk, read, (position, number), found)?;
+            let read = self.array.decode_loaded(&mut buffers.worker, &chunk, &mut buffers.chunk);
+            self.judge(buffers, chunk, read, (position, number), found)?;
         }
         Ok(())
     }
@@ -168,8 +166,11 @@ impl<'a> Check<'a> {
         found.decoded.fetch_add(read.byte_len() as u64, Ordering::Relaxed);
         let is_text = self.variable.dtype.kind() == Kind::VlenText;
         if is_text && read.iter().any(|string| std::str::from_utf8(string).is_err()) {
-            let finding =
-                Finding::new(Severity::Warning, Code::ChunkValues, "it holds text that is no UTF-8");
+            let finding = Finding::new(
+                Severity::Warning,
+                Code::ChunkValues,
+                "it contains text that is not valid UTF-8",
+            );
             self.keep(finding.variable(&self.variable.path).chunk(index), (position, 0), found);
         }
         Ok(Some(stored.len()))
@@ -178,10 +179,10 @@ impl<'a> Check<'a> {
     /// Counts a chunk and keeps what is wrong with it.
     fn judge(
         &self,
-        lane: &mut Lane,
+        buffers: &mut Buffers,
         index: Vec<u64>,
         read: Result<Option<usize>, DataError>,
-        place: Place,
+        at: ChunkPosition,
         found: &Found,
     ) -> Result<(), VerifyError> {
         match read {
@@ -189,13 +190,13 @@ impl<'a> Check<'a> {
             Ok(Some(stored)) => {
                 found.stored.fetch_add(stored as u64, Ordering::Relaxed);
                 if self.strings.is_none() {
-                    self.look(&lane.chunk, index, place, found);
+                    self.look(&buffers.chunk, index, at, found);
                 }
             }
             Err(error) if is_gone(&error) => return Err(error.into()),
             Err(error) => {
-                let finding = self.fault(lane, &index, &error);
-                self.keep(finding, place, found);
+                let finding = self.fault(buffers, &index, &error);
+                self.keep(finding, at, found);
             }
         }
         found.chunks.fetch_add(1, Ordering::Relaxed);
@@ -203,7 +204,7 @@ impl<'a> Check<'a> {
     }
 
     /// Looks at the values of a decoded chunk.
-    fn look(&self, chunk: &[u8], index: Vec<u64>, place: Place, found: &Found) {
+    fn look(&self, chunk: &[u8], index: Vec<u64>, at: ChunkPosition, found: &Found) {
         let wrong = match self.variable.dtype.kind() {
             Kind::Bool => chunk.iter().find(|&&byte| byte > 1),
             _ => None,
@@ -211,7 +212,7 @@ impl<'a> Check<'a> {
         if let Some(byte) = wrong {
             let reason = format!("it holds the byte {byte} as a truth value, which is neither 0 nor 1");
             let finding = Finding::new(Severity::Warning, Code::ChunkValues, reason);
-            self.keep(finding.variable(&self.variable.path).chunk(index), place, found);
+            self.keep(finding.variable(&self.variable.path).chunk(index), at, found);
             return;
         }
         let slab = self.array.chunk_slab(&index);
@@ -231,54 +232,42 @@ impl<'a> Check<'a> {
     }
 
     /// What is wrong with a chunk that cannot be read.
-    fn fault(&self, lane: &mut Lane, index: &[u64], error: &DataError) -> Finding {
+    fn fault(&self, buffers: &mut Buffers, index: &[u64], error: &DataError) -> Finding {
         let DataError::Chunk { key, source, .. } = error else {
             let finding = Finding::new(Severity::Error, Code::ChunkDamaged, with_causes(error));
             return finding.variable(&self.variable.path).chunk(index);
         };
         let finding = Finding::new(Severity::Error, code_of(source), with_causes(&**source));
         let finding = finding.variable(&self.variable.path).chunk(index).key(key);
-        match sound_len(&self.array, self.store, key, source, &mut lane.chunk) {
+        match sound_len(&self.array, self.store, key, source, &mut buffers.chunk) {
             Some(_) => finding.remedy(Remedy::Repair),
             None => finding,
         }
     }
 
-    fn keep(&self, finding: Finding, place: Place, found: &Found) {
+    fn keep(&self, finding: Finding, at: ChunkPosition, found: &Found) {
         found.faulty.fetch_add(1, Ordering::Relaxed);
         let mut faults = found.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        faults.insert(place, finding);
+        faults.insert(at, finding);
         if faults.len() > self.keep {
             faults.pop_last();
         }
     }
 }
 
-/// An array of bytes whose chunks have the keys of those of `variable`.
-fn stand_in(dataset: &Dataset, variable: &Variable) -> Result<Array, DataError> {
-    let dtype = Dtype::numeric(Kind::UInt, 1, ByteOrder::None).map_err(|fault| DataError::Unsupported {
-        variable: variable.path.clone(),
-        reason: fault.to_string(),
-    })?;
-    let bytes = Variable { dtype, fill: None, filters: Vec::new(), ..variable.clone() };
-    let format = dataset.hierarchy().format;
-    let chain = dataset.session().bind(&bytes, format, &ChainSpec::default())?;
-    Array::new(dataset.store().clone(), &bytes, bytes.shape.clone(), chain, Pool::serial())
-}
-
-fn code_of(fault: &ChunkFault) -> Code {
+fn code_of(fault: &ChunkError) -> Code {
     match fault {
-        ChunkFault::InShard { source, .. } => code_of(source),
-        ChunkFault::Length { want, got } if got < want => Code::ChunkTruncated,
-        ChunkFault::Length { .. } | ChunkFault::TooLong { .. } => Code::ChunkTail,
-        ChunkFault::Chain(error) => match error.source.kind() {
+        ChunkError::InShard { source, .. } => code_of(source),
+        ChunkError::Length { want, got } if got < want => Code::ChunkTruncated,
+        ChunkError::Length { .. } | ChunkError::TooLong { .. } => Code::ChunkTail,
+        ChunkError::Chain(error) => match error.source.kind() {
             ErrorKind::Truncated => Code::ChunkTruncated,
             ErrorKind::Trailing { .. } => Code::ChunkTail,
             ErrorKind::Size { .. } => Code::ChunkLength,
             ErrorKind::Checksum => Code::ChunkChecksum,
             _ => Code::ChunkDamaged,
         },
-        ChunkFault::Store(_) | ChunkFault::Key(_) | ChunkFault::Memory { .. } => Code::ChunkUnread,
+        ChunkError::Store(_) | ChunkError::Key(_) | ChunkError::Memory { .. } => Code::ChunkUnread,
         _ => Code::ChunkDamaged,
     }
 }
@@ -287,7 +276,7 @@ fn code_of(fault: &ChunkFault) -> Code {
 fn is_gone(error: &DataError) -> bool {
     match error {
         DataError::Chunk { source, .. } => {
-            matches!(**source, ChunkFault::Store(StoreError::Gone { .. }))
+            matches!(**source, ChunkError::Store(StoreError::Gone { .. }))
         }
         DataError::Store { source, .. } => matches!(source, StoreError::Gone { .. }),
         _ => false,

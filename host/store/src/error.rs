@@ -1,20 +1,20 @@
-//! What can go wrong with a store, in variants that a caller can act on.
+//! The errors of stores.
 
 use std::fmt;
 use std::io;
 
 use crate::key::{Key, KeyError, Prefix};
 
-/// What an error is about: a whole store, or one object of it.
+/// A store, or one object in it; errors say what they are about with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub struct ObjectLocation {
     /// The store, as its `Display` names it; for a directory its path.
     pub store: String,
-    /// The object, where it is about one.
+    /// The key of the object; `None` for the whole store.
     pub key: Option<String>,
 }
 
-impl Location {
+impl ObjectLocation {
     /// The whole store.
     #[must_use]
     pub fn store(store: impl fmt::Display) -> Self {
@@ -35,7 +35,7 @@ impl Location {
     }
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for ObjectLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.key {
             Some(key) => write!(f, "{key:?} of {}", self.store),
@@ -46,14 +46,14 @@ impl fmt::Display for Location {
 
 /// A service that could not be reached, or failed.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {action} {at} ({tries}): {reason}")]
-pub struct ServiceFailure {
+#[error("could not {action} {at} ({attempts}): {reason}")]
+pub struct ServiceError {
     /// What was tried, as a verb.
     pub action: &'static str,
     /// What it was tried on.
-    pub at: Location,
-    /// How often, in words: `tried once`, `tried 5 times in 12 s`.
-    pub tries: String,
+    pub at: ObjectLocation,
+    /// The number of attempts, in words: `tried once`, `tried 5 times in 12 s`.
+    pub attempts: String,
     /// What happened last, and the remedy where there is one.
     pub reason: String,
     /// What led to it.
@@ -62,29 +62,29 @@ pub struct ServiceFailure {
 
 /// An operation on a store that was not done.
 ///
-/// Whatever the variant, what was there before is whole, except where the variant says that the new
+/// Whatever the variant, the previous content is intact, except where the variant says that the new
 /// dataset has replaced it ([`NotDurable`](Self::NotDurable), [`NotRemoved`](Self::NotRemoved)). That an
-/// object does not exist is not an error; reads then answer with "missing".
+/// object does not exist is not an error: reads return `None` or `false`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is nothing at the place that was to be opened, or no directory to create it in.
-    #[error("there is nothing at {place}: check the path")]
+    /// Nothing exists at the location that was to be opened, or the directory to create it in does not exist.
+    #[error("{location} does not exist: check the path")]
     NotFound {
-        /// The place that was looked at.
-        place: String,
+        /// The location.
+        location: String,
     },
     /// What was to be created exists.
     #[error("{at} exists already: choose another name, or ask to overwrite it")]
     AlreadyExists {
         /// What exists.
-        at: Location,
+        at: ObjectLocation,
     },
-    /// What is at the place is not a dataset, so it is neither opened nor overwritten.
-    #[error("{place} {reason}: it is left as it is; give the path of a dataset, or remove it yourself")]
+    /// What exists at the location is not a dataset, so it is neither opened nor overwritten.
+    #[error("{location} {reason}: it is left as it is; give the path of a dataset, or remove it yourself")]
     NotADataset {
-        /// The place.
-        place: String,
+        /// The location.
+        location: String,
         /// What is wrong with it, as the rest of a sentence.
         reason: &'static str,
     },
@@ -98,7 +98,7 @@ pub enum StoreError {
     #[error("no permission for {at}: check its owner and mode, and those of the directories above it")]
     PermissionDenied {
         /// What was to be accessed.
-        at: Location,
+        at: ObjectLocation,
         /// What the system said.
         source: io::Error,
     },
@@ -106,15 +106,15 @@ pub enum StoreError {
     #[error("{at} cannot be written: the store is read-only")]
     ReadOnly {
         /// What was to be written.
-        at: Location,
+        at: ObjectLocation,
     },
     /// The disk, or the user's share of it, is full.
     #[error(
-        "the disk is full, could not write {at}: free some space or choose a place on another disk; what was there before is whole"
+        "the disk is full, could not write {at}: free some space or choose another disk; the previous content is intact"
     )]
     NoSpace {
         /// What was to be written.
-        at: Location,
+        at: ObjectLocation,
         /// What the system said.
         source: io::Error,
     },
@@ -124,7 +124,7 @@ pub enum StoreError {
     )]
     TooLarge {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
         /// The bytes that the read would have given.
         len: u64,
         /// The limit.
@@ -134,7 +134,7 @@ pub enum StoreError {
     #[error("not enough memory for the {len} bytes of {at}")]
     OutOfMemory {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
         /// Its bytes.
         len: u64,
     },
@@ -142,7 +142,7 @@ pub enum StoreError {
     #[error("{at} has {object_len} bytes, not enough for {range}: it is truncated")]
     OutOfRange {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
         /// The bytes that it has.
         object_len: u64,
         /// What was asked for, in words.
@@ -154,34 +154,34 @@ pub enum StoreError {
     )]
     Changed {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
     },
     /// An archive cannot be read as a whole.
     #[error(
-        "{place} cannot be read as a zip archive: {}{reason}",
+        "{location} cannot be read as a zip archive: {}{reason}",
         entry.as_ref().map(|entry| format!("entry {entry:?} ")).unwrap_or_default()
     )]
     BadArchive {
         /// The path of the archive.
-        place: String,
+        location: String,
         /// The entry that it is about.
         entry: Option<String>,
         /// What is wrong, as the rest of a sentence.
         reason: String,
     },
     /// An archive has no entries at all, hence no dataset.
-    #[error("the archive {place} is empty: there is no dataset in it")]
+    #[error("the archive {location} is empty: there is no dataset in it")]
     EmptyArchive {
         /// The path of the archive.
-        place: String,
+        location: String,
     },
     /// Several datasets lie side by side in an archive.
     #[error(
-        "{place} holds {one:?} and {other:?} side by side: name one of them as the prefix, or open the archive flat"
+        "{location} holds {one:?} and {other:?} side by side: name one of them as the prefix, or open the archive flat"
     )]
     AmbiguousPrefix {
         /// The path of the archive.
-        place: String,
+        location: String,
         /// A prefix that holds a dataset.
         one: String,
         /// Another one.
@@ -191,7 +191,7 @@ pub enum StoreError {
     #[error("{at} {reason}")]
     BadEntry {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
         /// What is wrong, as the rest of a sentence.
         reason: &'static str,
     },
@@ -199,23 +199,23 @@ pub enum StoreError {
     #[error("{at} is damaged: its CRC-32 is {found:08x}, not {expected:08x}")]
     Checksum {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
         /// The checksum that it should have.
         expected: u32,
         /// The checksum that it has.
         found: u32,
     },
-    /// A key that leads to other keys and has no content of its own.
-    #[error("{at} has no content of its own, it only leads to other keys")]
+    /// The key has other keys below it and no content of its own.
+    #[error("{at} has no content of its own, only keys below it")]
     NoContent {
         /// The key.
-        at: Location,
+        at: ObjectLocation,
     },
-    /// There is no object, where one is required.
-    #[error("there is no {at}")]
+    /// The object does not exist, and the operation needs it.
+    #[error("{at} does not exist")]
     NoObject {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
     },
     /// The key is a prefix of another content key, or another content key is a prefix of it.
     #[error(
@@ -223,54 +223,54 @@ pub enum StoreError {
     )]
     KeyConflict {
         /// The object that was to be written.
-        at: Location,
-        /// A key that stands against it.
+        at: ObjectLocation,
+        /// The key that is in conflict with it.
         other: String,
     },
-    /// Under a key there is something that has no bytes to read, such as a device, or a link to a file that is not there.
+    /// What the key names is not a regular file: a device, or a broken symbolic link.
     #[error(
-        "{at} is not a regular file: if it is a link to nowhere, fetch what it stands for; else remove it"
+        "{at} is not a regular file: if it is a broken symbolic link, fetch its target; otherwise remove it"
     )]
     NotAnObject {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
     },
     /// More entries than the caller's limit.
     #[error("{at} has more than {limit} entries: raise the limit, or list a smaller part")]
     TooManyEntries {
         /// What was listed.
-        at: Location,
+        at: ObjectLocation,
         /// The limit.
         limit: usize,
     },
     /// The new dataset is published, but the old one, set aside, could not be removed.
-    #[error("the new dataset is in place, but something beside it could not be removed: remove {place}")]
+    #[error("the new dataset is published, but a leftover could not be removed: remove {location}")]
     NotRemoved {
-        /// Where the rest of the old dataset is.
-        place: String,
+        /// The path of the leftover.
+        location: String,
         /// What the system said.
         source: io::Error,
     },
     /// The new dataset is published, but it is not certain that a power failure leaves it so.
     #[error(
-        "{at} is complete and in place, but may not survive a power failure, since its directory could not be flushed{}",
+        "{at} is complete and in place, but a power failure may undo that, since its directory could not be flushed{}",
         old.as_ref().map(|old| format!("; the dataset that it replaces is kept as {old}: remove that when the disk is sound")).unwrap_or_default()
     )]
     NotDurable {
         /// The new dataset.
-        at: Location,
-        /// Where the dataset is that it replaces, if there was one.
+        at: ObjectLocation,
+        /// The path of the replaced dataset, if there was one.
         old: Option<String>,
         /// What the system said.
         source: io::Error,
     },
-    /// The old dataset was renamed to make way for the new one, and neither got the name after that.
+    /// The old dataset was renamed to make way for the new one, and neither could be given the name after that.
     #[error(
-        "the new dataset is not in place, and the old one could not be renamed back: it is whole as {place}, rename it to {target}"
+        "the new dataset could not be published, and the old one could not be renamed back: it is intact as {location}, rename it to {target}"
     )]
     SetAside {
-        /// Where the old dataset is.
-        place: String,
+        /// The path of the old dataset.
+        location: String,
         /// Its name before.
         target: String,
         /// What the system said.
@@ -280,7 +280,7 @@ pub enum StoreError {
     #[error("a loop of symbolic links: {at} leads back to {target}, which contains it; remove the link")]
     LinkLoop {
         /// The path at which the directory is reached again.
-        at: Location,
+        at: ObjectLocation,
         /// The directory above it that it is.
         target: String,
     },
@@ -289,12 +289,12 @@ pub enum StoreError {
         "{at}: symbolic links lead to directories that are reached by other paths too, more than {limit} times; remove links"
     )]
     TooManyLinks {
-        /// Where it was one too many.
-        at: Location,
+        /// The directory at which the limit was exceeded.
+        at: ObjectLocation,
         /// The most that are followed.
         limit: usize,
     },
-    /// An environment variable does not give the permissions of files or directories.
+    /// An environment variable does not give usable permissions for files or directories.
     #[error(
         "{variable}={value:?} gives no usable permissions: netcdf-c reads it as a decimal number, from {least} (0{least:o}) to 511 (0777), which must give the owner 0{least:o}"
     )]
@@ -306,60 +306,60 @@ pub enum StoreError {
         /// The permissions that the owner needs.
         least: u32,
     },
-    /// A service refuses whoever asks: no credentials, wrong ones, expired ones, or no right to do this.
+    /// A service denied access: credentials are missing, wrong or expired, or do not permit the operation.
     #[error("access to {at} is denied: {reason}")]
     Denied {
         /// What was to be accessed.
-        at: Location,
+        at: ObjectLocation,
         /// What the service said, and the remedy.
         reason: String,
     },
-    /// A service could not be reached, or failed, as often as it was tried.
+    /// A service could not be reached, or failed, in every attempt.
     #[error(transparent)]
-    Service(Box<ServiceFailure>),
-    /// A dataset was to be replaced in S3, and the service failed when the old one was no longer whole.
+    Service(Box<ServiceError>),
+    /// The service failed while a dataset in S3 was being replaced, after the first object of the old one was deleted.
     #[error(
-        "the old dataset at {place} is gone in part, the new one is whole at {beside}: `ncz copy '{beside}' '{place}' --overwrite` moves it in"
+        "the old dataset at {location} is partly deleted, the new one is complete at {new_dataset}: copy it from there to {location}, replacing what is left"
     )]
-    Beside {
-        /// Where the datasets are to change places.
-        place: String,
-        /// Where the new one is.
-        beside: String,
+    PartlyReplaced {
+        /// The location of the old dataset, where the new one was to go.
+        location: String,
+        /// The location of the new dataset, which is complete.
+        new_dataset: String,
         /// What failed.
         source: Box<StoreError>,
     },
-    /// A place that cannot do this at all, such as an HTTP server that is asked for a list.
-    #[error("{place} cannot {what}: {remedy}")]
+    /// The store does not support the operation: an HTTP server gives no list of keys.
+    #[error("{location} cannot {operation}: {remedy}")]
     Unsupported {
         /// The store.
-        place: String,
-        /// What it cannot, as a verb.
-        what: &'static str,
+        location: String,
+        /// The operation, as a verb.
+        operation: &'static str,
         /// What to do instead.
         remedy: String,
     },
-    /// Too long a key for the place.
+    /// The key is longer than the store allows.
     #[error(
-        "the key of {at} has {len} bytes with the prefix of the dataset, {most} are the most there: choose a shorter place or shorter names"
+        "the key of {at} has {len} bytes with the prefix of the dataset, the limit is {most}: choose a shorter location or shorter names"
     )]
     KeyTooLong {
         /// The object.
-        at: Location,
+        at: ObjectLocation,
         /// The bytes of the whole key.
         len: usize,
-        /// The most that the place takes.
+        /// The limit of the store.
         most: usize,
     },
-    /// How a place is to be reached makes no sense.
-    #[error("{place}: {reason}")]
+    /// The configuration of a store is not valid.
+    #[error("{location}: {reason}")]
     InvalidOptions {
-        /// The place.
-        place: String,
+        /// The location.
+        location: String,
         /// What is wrong, and what can be given instead.
         reason: String,
     },
-    /// A text is no key.
+    /// A text is not a key.
     #[error("invalid key")]
     InvalidKey(#[from] KeyError),
     /// Any other failure of the system.
@@ -368,7 +368,7 @@ pub enum StoreError {
         /// What was tried, as a verb.
         action: &'static str,
         /// What it was tried on.
-        at: Location,
+        at: ObjectLocation,
         /// What the system said.
         source: io::Error,
     },
@@ -382,7 +382,7 @@ impl StoreError {
     ///
     /// ```
     /// use ncz_store::StoreError;
-    /// let error = StoreError::NotFound { place: "/nowhere".to_owned() };
+    /// let error = StoreError::NotFound { location: "/nowhere".to_owned() };
     /// assert_eq!(error.netcdf_code(), -141); // NC_ENOOBJECT
     /// ```
     #[must_use]
@@ -393,10 +393,10 @@ impl StoreError {
             | Self::InvalidOptions { .. }
             | Self::KeyTooLong { .. }
             | Self::Unsupported { .. } => -36, // NC_EINVAL
-            Self::ReadOnly { .. } => -37,                   // NC_EPERM
-            Self::Service(_) | Self::Beside { .. } => -138, // NC_ES3
-            Self::OutOfRange { .. } => -57,                 // NC_EEDGE
-            Self::OutOfMemory { .. } => -61,                // NC_ENOMEM
+            Self::ReadOnly { .. } => -37,                           // NC_EPERM
+            Self::Service(_) | Self::PartlyReplaced { .. } => -138, // NC_ES3
+            Self::OutOfRange { .. } => -57,                         // NC_EEDGE
+            Self::OutOfMemory { .. } => -61,                        // NC_ENOMEM
             Self::NoSpace { .. }
             | Self::Changed { .. }
             | Self::NotAnObject { .. }
@@ -415,12 +415,12 @@ impl StoreError {
             Self::EmptyArchive { .. } | Self::NoContent { .. } => -139, // NC_EEMPTY
             Self::AlreadyExists { .. } | Self::KeyConflict { .. } => -140, // NC_EOBJECT
             Self::NotFound { .. } | Self::Gone { .. } | Self::NoObject { .. } => -141, // NC_ENOOBJECT
-            Self::NotADataset { .. } => -143,               // NC_ENOTZARR
+            Self::NotADataset { .. } => -143,                       // NC_ENOTZARR
         }
     }
 
     /// Sorts what the system said about `at` into the variants.
-    pub(crate) fn from_io(action: &'static str, at: Location, source: io::Error) -> Self {
+    pub(crate) fn from_io(action: &'static str, at: ObjectLocation, source: io::Error) -> Self {
         use io::ErrorKind as Kind;
         match source.kind() {
             Kind::PermissionDenied => Self::PermissionDenied { at, source },
@@ -437,11 +437,11 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_named_with_path_and_remedy() {
-        let at = Location { store: "/data/x.zarr".to_owned(), key: Some("t/0.0".to_owned()) };
+        let at = ObjectLocation { store: "/data/x.zarr".to_owned(), key: Some("t/0.0".to_owned()) };
         let error = StoreError::from_io("write", at, io::Error::from(rustix::io::Errno::NOSPC));
         assert_eq!(
             error.to_string(),
-            "the disk is full, could not write \"t/0.0\" of /data/x.zarr: free some space or choose a place on another disk; what was there before is whole"
+            "the disk is full, could not write \"t/0.0\" of /data/x.zarr: free some space or choose another disk; the previous content is intact"
         );
         assert!(std::error::Error::source(&error).is_some());
         assert_eq!(error.netcdf_code(), -68);

@@ -20,14 +20,15 @@ use rustix::io::Errno;
 
 use self::leftovers::WriterMark;
 use self::stage::Stage;
-use crate::error::{Location, StoreError};
-use crate::home::{self, Home, parent_of};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
-use crate::names::Names;
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
-use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode};
-use crate::visited::DirectoryId;
-use crate::{sys, tree};
+use crate::parent_dir::{self, ParentDir, parent_of};
+use crate::store::{
+    Capabilities, Depth, DirectoryId, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode,
+};
+use crate::temp_names::TempNames;
+use crate::{remove_tree, sys};
 
 /// A dataset in a directory: the object `a/b` is the file `a/b` below it.
 ///
@@ -37,7 +38,7 @@ use crate::{sys, tree};
 ///
 /// The store holds the directory open: it stays with its dataset when the working directory
 /// changes. If the dataset is removed or replaced by another program meanwhile, a missing object
-/// is an error, so that nobody takes a removed chunk for an empty one.
+/// is an error, so that a removed chunk is not taken for an empty one.
 ///
 /// ```
 /// use ncz_store::{Access, CreateOptions, FileStore, Key, Store, StoreExt, WriteMode};
@@ -56,14 +57,14 @@ use crate::{sys, tree};
 pub struct FileStore {
     /// The directory of the dataset; relative to it every key is opened.
     root: OwnedFd,
-    /// Where the dataset is, or will be when it is published; for messages.
+    /// The path of the dataset, now or when it is published; for messages.
     path: PathBuf,
     /// Its entry in the directory above; none for `/` and for what ends in `..`.
-    home: Option<Home>,
+    parent: Option<ParentDir>,
     access: Access,
     durability: Durability,
     permissions: FilePermissions,
-    names: Names,
+    names: TempNames,
     /// True until a new dataset is published. Kept beside `stage` for the hot path.
     staged: AtomicBool,
     stage: Mutex<Option<Stage>>,
@@ -73,28 +74,28 @@ pub struct FileStore {
 impl FileStore {
     /// Opens the dataset in an existing directory.
     ///
-    /// Whether there *is* a dataset in the directory is not for the store to judge.
+    /// The store does not check whether the directory holds a dataset.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`], [`StoreError::NotADataset`] where the path is no directory, and
+    /// [`StoreError::NotFound`], [`StoreError::NotADataset`] if the path is not a directory, and
     /// the failures of the system.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let failed = |error| open_error(path, error);
         let root = sys::open_directory(rustix::fs::CWD, path).map_err(failed)?;
-        let home = match path.file_name() {
+        let parent = match path.file_name() {
             Some(name) => {
                 let parent = sys::open_directory(rustix::fs::CWD, parent_of(path)).map_err(failed)?;
-                Some(Home { parent, name: name.to_owned() })
+                Some(ParentDir { dir: parent, name: name.to_owned() })
             }
             None => None,
         };
-        let store = Self::new(root, path.to_owned(), home, access, Durability::default());
+        let store = Self::new(root, path.to_owned(), parent, access, Durability::default());
         if access == Access::ReadWrite {
             leftovers::clean(&store, leftovers::OLD);
-            if let Some(home) = &store.home {
-                home.clean_stages(home::OLD_STAGE);
+            if let Some(parent) = &store.parent {
+                parent.clean_stages(parent_dir::OLD_STAGE);
             }
         }
         Ok(store)
@@ -102,26 +103,26 @@ impl FileStore {
 
     /// Begins a new dataset at `path`, whose parent directory must exist.
     ///
-    /// Nothing is to be seen at `path` until [`Store::publish`]; an unpublished dataset disappears
-    /// with its store.
+    /// Nothing appears at `path` until [`Store::publish`]; an unpublished dataset disappears when its
+    /// store is dropped.
     ///
     /// # Errors
     ///
     /// [`StoreError::AlreadyExists`] if something is there and replacing was not asked for;
     /// [`StoreError::NotADataset`] if it was and that is not a dataset; [`StoreError::NotFound`]
-    /// without the parent directory; and the failures of the system.
+    /// without the parent directory; and I/O errors.
     pub fn create(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self, StoreError> {
         stage::create(path.as_ref(), options)
     }
 
-    /// The same store with another promise; for [`open`](Self::open).
+    /// Sets the durability of writes; for [`open`](Self::open).
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// The same store, giving other permissions to what it makes; for [`open`](Self::open).
+    /// Sets the permissions of new files and directories; for [`open`](Self::open).
     #[must_use]
     pub fn with_permissions(mut self, permissions: FilePermissions) -> Self {
         self.permissions = permissions;
@@ -134,23 +135,29 @@ impl FileStore {
         &self.path
     }
 
-    fn new(root: OwnedFd, path: PathBuf, home: Option<Home>, access: Access, durability: Durability) -> Self {
+    fn new(
+        root: OwnedFd,
+        path: PathBuf,
+        parent: Option<ParentDir>,
+        access: Access,
+        durability: Durability,
+    ) -> Self {
         Self {
             root,
             path,
-            home,
+            parent,
             access,
             durability,
             permissions: FilePermissions::default(),
-            names: Names::default(),
+            names: TempNames::default(),
             staged: AtomicBool::new(false),
             stage: Mutex::new(None),
             mark: WriterMark::default(),
         }
     }
 
-    fn at(&self, key: Key<'_>) -> Location {
-        Location::object(self, key)
+    fn at(&self, key: Key<'_>) -> ObjectLocation {
+        ObjectLocation::object(self, key)
     }
 
     fn io(&self, action: &'static str, key: Key<'_>, error: Errno) -> StoreError {
@@ -161,8 +168,8 @@ impl FileStore {
         self.staged.load(Ordering::Acquire)
     }
 
-    /// Asked when an object is missing: is the dataset still where it was opened? If it was
-    /// removed or replaced, that the object is missing means nothing.
+    /// Checks that the dataset is still where it was opened. If it was removed or replaced, a missing
+    /// object means nothing.
     fn check_still_there(&self) -> Result<(), StoreError> {
         if self.is_staged() {
             return Ok(());
@@ -170,8 +177,8 @@ impl FileStore {
         let Ok(ours) = rustix::fs::fstat(&self.root) else {
             return Err(self.gone());
         };
-        let there = match &self.home {
-            Some(home) => match sys::stat(&home.parent, &home.name) {
+        let there = match &self.parent {
+            Some(parent) => match sys::stat(&parent.dir, &parent.name) {
                 Ok(found) => sys::same(&found, &ours),
                 // that it cannot be looked at does not say that it has gone
                 Err(error) => !matches!(error, Errno::NOENT | Errno::NOTDIR),
@@ -208,7 +215,6 @@ impl Store for FileStore {
         Capabilities {
             writable,
             create_new: writable,
-            if_version: false,
             list: true,
             ranges: true,
             atomic_publish: true,
@@ -258,9 +264,8 @@ impl Store for FileStore {
         let inside = leftovers::find(self, Leftover::MOST)
             .into_iter()
             .map(|name| Leftover { path: self.path.join(name).display().to_string(), is_removed: true });
-        let beside = self.home.iter().flat_map(|home| home.leftovers()).map(|(name, is_removed)| Leftover {
-            path: parent_of(&self.path).join(name).display().to_string(),
-            is_removed,
+        let beside = self.parent.iter().flat_map(|parent| parent.leftovers()).map(|(name, is_removed)| {
+            Leftover { path: parent_of(&self.path).join(name).display().to_string(), is_removed }
         });
         inside.chain(beside).take(Leftover::MOST).collect()
     }
@@ -270,12 +275,12 @@ impl Store for FileStore {
     }
 
     fn sync(&self) -> Result<(), StoreError> {
-        // nobody else sees a staged dataset; publishing makes it durable as a whole
+        // no other program sees a staged dataset; publishing makes it durable as a whole
         if self.durability == Durability::Process || self.access == Access::Read || self.is_staged() {
             return Ok(());
         }
         sys::sync_file_system(&self.root)
-            .map_err(|error| StoreError::from_io("flush", Location::store(self), error.into()))
+            .map_err(|error| StoreError::from_io("flush", ObjectLocation::store(self), error.into()))
     }
 
     fn publish(&self) -> Result<(), StoreError> {
@@ -286,19 +291,19 @@ impl Store for FileStore {
 impl Drop for FileStore {
     fn drop(&mut self) {
         let stage = self.stage.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let (Some(stage), Some(home)) = (stage, &self.home) {
-            // nobody is left who could be told of a failure; a later `create` tries again
-            let _ = tree::remove(&home.parent, &stage.hidden, &self.root);
+        if let (Some(stage), Some(parent)) = (stage, &self.parent) {
+            // `drop` cannot report a failure; a later `create` tries again
+            let _ = remove_tree::remove(&parent.dir, &stage.hidden, &self.root);
         }
         self.mark.remove(&self.root);
     }
 }
 
 fn open_error(path: &Path, error: Errno) -> StoreError {
-    let place = path.display().to_string();
+    let location = path.display().to_string();
     match error {
-        Errno::NOENT => StoreError::NotFound { place },
-        Errno::NOTDIR => StoreError::NotADataset { place, reason: "is not a directory" },
-        error => StoreError::from_io("open", Location::store(place), io::Error::from(error)),
+        Errno::NOENT => StoreError::NotFound { location },
+        Errno::NOTDIR => StoreError::NotADataset { location, reason: "is not a directory" },
+        error => StoreError::from_io("open", ObjectLocation::store(location), io::Error::from(error)),
     }
 }

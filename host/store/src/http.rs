@@ -1,13 +1,15 @@
-//! Datasets behind an HTTP or HTTPS server, for reading.
+//! Datasets on an HTTP or HTTPS server, for reading.
 
 mod address;
 mod client;
 mod config;
 mod exchange;
 mod headers;
-mod learned;
 mod log;
+mod range;
 mod read;
+mod redact;
+mod server_features;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,22 +17,21 @@ use std::sync::Arc;
 use self::address::Address;
 pub use self::config::HttpConfig;
 use self::exchange::Service;
-use self::learned::Learned;
-use self::read::Stretch;
-use crate::error::{Location, StoreError};
+use self::server_features::ServerFeatures;
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
-use crate::remote::{Engine, Window};
+use crate::remote::{Engine, ReadAhead, SlicePart};
 use crate::store::{
     Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
 };
 
-/// A dataset behind an HTTP or HTTPS server, for reading.
+/// A dataset on an HTTP or HTTPS server, for reading.
 ///
 /// The object `a/b` is what `URL/a/b` gives. Any server of files will do; one without ranges makes reading parts of
 /// objects slow, which [`capabilities`](Store::capabilities) says as soon as it is known. Answers that cannot be the
 /// bytes of an object are errors: pages (`text/html`), compressed bodies, other ranges than those asked for.
 ///
-/// * 404 and 410 mean that there is no such object, and so does a redirection to the same name with a slash.
+/// * 404 and 410 mean that the object does not exist, and so does a redirection to the same name with a slash.
 /// * Redirections are followed, but not from https to http; user, password and query go to no other server.
 /// * Failures that may pass (no connection, 429, 5xx, a body that breaks off) are tried again, later and later.
 /// * A server without ranges sends the whole object, of which the range is cut out; what would mean reading more than
@@ -57,7 +58,8 @@ impl HttpStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::InvalidOptions`] for what is no URL of an HTTP server, no proxy, or no file of certificates.
+    /// [`StoreError::InvalidOptions`] for what is not a URL of an HTTP server, not a proxy, or not a file of
+    /// certificates.
     pub fn open(config: HttpConfig) -> Result<Self, StoreError> {
         let engine = Engine::new("ncz-http", &config.remote);
         let service = Service {
@@ -65,7 +67,7 @@ impl HttpStore {
             client: client::client(&config)?,
             limiter: engine.limiter().clone(),
             options: config.remote,
-            learned: Learned::default(),
+            features: ServerFeatures::default(),
         };
         Ok(Self { service: Arc::new(service), engine })
     }
@@ -86,7 +88,7 @@ impl fmt::Debug for HttpStore {
         f.debug_struct("HttpStore")
             .field("url", &self.service.address.base())
             .field("options", &self.service.options)
-            .field("learned", &self.service.learned)
+            .field("features", &self.service.features)
             .finish_non_exhaustive()
     }
 }
@@ -94,7 +96,7 @@ impl fmt::Debug for HttpStore {
 impl Store for HttpStore {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            ranges: self.service.learned.ranges() != Some(false),
+            ranges: self.service.features.ranges() != Some(false),
             in_flight: self.service.options.in_flight.max(1),
             ..Capabilities::default()
         }
@@ -108,18 +110,18 @@ impl Store for HttpStore {
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
         out.clear();
-        let mut window = Window::none();
+        let mut read_ahead = ReadAhead::none();
         self.engine
-            .block_on(|| self.service.at(key), self.service.read(key, range, max_len, out, &mut window))
+            .block_on(|| self.service.at(key), self.service.read(key, range, max_len, out, &mut read_ahead))
     }
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        let stretch = Stretch::From(offset);
-        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, stretch, out))
+        let part = SlicePart::From(offset);
+        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, part, out))
     }
 
     fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, Stretch::End, out))
+        self.engine.block_on(|| self.service.at(key), self.service.read_into(key, SlicePart::End, out))
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
@@ -132,11 +134,12 @@ impl Store for HttpStore {
             let service = Arc::clone(&self.service);
             async move {
                 let key = job.key.as_key();
-                let found = service.read(key, job.range, job.max_len, &mut job.out, &mut job.window).await;
+                let found =
+                    service.read(key, job.range, job.max_len, &mut job.out, &mut job.read_ahead).await;
                 (job, found)
             }
         };
-        self.engine.read_many(requests, || Location::store(self), read, done);
+        self.engine.read_many(requests, || ObjectLocation::store(self), read, done);
     }
 
     fn write(&self, key: Key<'_>, _bytes: &[u8], _mode: WriteMode) -> Result<(), StoreError> {
@@ -149,8 +152,8 @@ impl Store for HttpStore {
 
     fn list(&self, _prefix: Prefix<'_>, _depth: Depth, _max_entries: usize) -> Result<Listing, StoreError> {
         Err(StoreError::Unsupported {
-            place: self.to_string(),
-            what: "list what it holds",
+            location: self.to_string(),
+            operation: "list what it holds",
             remedy: "an HTTP server gives no list of keys; the dataset must have consolidated metadata (.zmetadata), or NCZarr metadata, which name its parts. Otherwise copy it where it can be listed, or open it by S3 if the server speaks that".to_owned(),
         })
     }

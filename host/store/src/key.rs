@@ -10,7 +10,7 @@ use std::fmt;
 /// is empty, `.`, `..`, longer than [`Key::MAX_SEGMENT`] bytes, or of the form `.…​.ncz-…`,
 /// which stores keep for their own temporary names. It has no leading and no trailing slash.
 ///
-/// Keys are compared byte by byte. Some file systems do not tell upper from lower case; such a
+/// Keys are compared byte by byte. Some file systems ignore case; such a
 /// directory holds one object where a key differs in case only.
 ///
 /// ```
@@ -30,8 +30,8 @@ impl<'a> Key<'a> {
     /// The longest segment in bytes: what a directory entry can hold.
     pub const MAX_SEGMENT: usize = 255;
 
-    /// The journal of whoever changes the dataset: a name that stores keep for it, so that it is never listed. In a
-    /// place where writes [wait](crate::Capabilities::deferred_writes) it does not: it is written, and removed, at once.
+    /// The journal of a program that changes the dataset. Stores reserve this name, so it is never listed. It is written
+    /// and removed at once, also where other writes are [deferred](crate::Capabilities::deferred_writes).
     pub const JOURNAL: Key<'static> = Key(".ncz-journal");
 
     /// Parses a key.
@@ -167,7 +167,7 @@ impl From<KeyBuf> for String {
     }
 }
 
-/// The place below which keys are listed: a key's leading segments, or the root.
+/// What listed keys begin with: the leading segments of a key, or the root.
 ///
 /// The rules are those of [`Key`], but it may be empty, which is the root.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -238,7 +238,7 @@ impl<'a> From<Key<'a>> for Prefix<'a> {
     }
 }
 
-/// Why a text is no key.
+/// Why a text is not a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -268,7 +268,7 @@ pub enum KeyError {
         key: String,
     },
     /// A segment is `.` or `..`.
-    #[error("key {key:?} has a segment \".\" or \"..\", which would leave its place in the store")]
+    #[error("key {key:?} has a segment \".\" or \"..\", which would leave the dataset")]
     DotSegment {
         /// The key.
         key: String,

@@ -1,14 +1,14 @@
-//! Where the bytes of a dataset live: memory, directories and zip archives behind one trait.
+//! Stores hold the bytes of a dataset by key: in memory, a directory, a zip archive, S3, or on an HTTP server.
 //!
 //! A [`Store`] keeps *objects* (metadata documents, chunks) under [`Key`]s. It knows nothing of
-//! what the bytes mean. Three rules hold on every backend:
+//! what the bytes mean. Three rules hold for every backend:
 //!
 //! * an object is replaced whole or not at all, for readers, after a crash and on a full disk;
 //! * a content key is never a prefix of another one: where `a` is an object, `a/b` is refused;
-//! * a read gives exactly the bytes that were asked for, or an error, or "there is no such object".
+//! * a read gives exactly the bytes that were asked for, or an error, or the answer that the object does not exist.
 //!
 //! [`MemoryStore`] keeps a dataset in memory, [`FileStore`] in a directory, [`ZipStore`] in a zip
-//! archive. A new dataset on a disk is built in a hidden place beside its target and appears by one
+//! archive. A new dataset on a disk is built under a hidden name beside its target and appears by one
 //! rename; so does every change to an archive. [`ZMap`] shows any of them as netcdf-c's `zmap` does.
 //!
 //! ```
@@ -25,37 +25,37 @@
 
 mod error;
 mod file;
-mod home;
 #[cfg(feature = "http")]
 pub mod http;
 mod key;
 mod listing;
 mod memory;
-mod names;
 mod options;
-#[cfg(feature = "remote")]
+mod parent_dir;
+#[cfg(any(feature = "http", feature = "s3"))]
 pub mod remote;
+mod remove_tree;
 #[cfg(feature = "s3")]
 pub mod s3;
 mod secret;
 mod store;
 mod sys;
+mod temp_names;
 pub mod testing;
-mod tree;
 mod visited;
 mod zip;
 mod zmap;
 
-pub use error::{Location, ServiceFailure, StoreError};
+pub use error::{ObjectLocation, ServiceError, StoreError};
 pub use file::FileStore;
 pub use key::{Key, KeyBuf, KeyError, Prefix};
 pub use memory::MemoryStore;
 pub use options::{Access, CreateOptions, Durability, FilePermissions};
 pub use secret::Secret;
 pub use store::{
-    Capabilities, Depth, Entry, EntryKind, Leftover, Listing, ReadDone, ReadInto, ReadRange, ReadRequest,
-    Store, StoreExt, WriteMode,
+    Capabilities, Depth, DirectoryId, Entry, EntryKind, Leftover, Listing, ReadDone, ReadInto, ReadRange,
+    ReadRequest, Store, StoreExt, WriteMode,
 };
-pub use visited::{DirectoryId, Visited};
+pub use visited::Visited;
 pub use zip::{ZipLayout, ZipStore};
 pub use zmap::{Clobber, ZMap};

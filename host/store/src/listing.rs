@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
 use crate::store::{Depth, Entry, EntryKind};
 
@@ -12,7 +12,7 @@ pub(crate) fn list_sorted<'k>(
     prefix: Prefix<'_>,
     depth: Depth,
     max_entries: usize,
-    at: impl Fn() -> Location,
+    at: impl Fn() -> ObjectLocation,
 ) -> Result<Vec<Entry>, StoreError> {
     let mut found: BTreeMap<KeyBuf, EntryKind> = BTreeMap::new();
     let below = if prefix.is_root() { String::new() } else { format!("{prefix}/") };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
 use crate::listing::list_sorted;
 use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode, make_room};
@@ -67,7 +67,6 @@ impl Store for MemoryStore {
         Capabilities {
             writable: true,
             create_new: true,
-            if_version: false,
             list: true,
             ranges: true,
             atomic_publish: false,
@@ -89,7 +88,7 @@ impl Store for MemoryStore {
         let Some(object) = self.object(key) else {
             return Ok(false);
         };
-        let at = || Location::object(self, key);
+        let at = || ObjectLocation::object(self, key);
         let range = range.checked(object.len() as u64, max_len, at)?;
         // both ends are at most the length, which is a usize
         let bytes = object.get(range.start as usize..range.end as usize).unwrap_or_default();
@@ -120,7 +119,7 @@ impl Store for MemoryStore {
         let mut objects = self.objects_mut();
         if let Some(object) = objects.get_mut(key.as_str()) {
             if mode == WriteMode::CreateNew {
-                return Err(StoreError::AlreadyExists { at: Location::object(self, key) });
+                return Err(StoreError::AlreadyExists { at: ObjectLocation::object(self, key) });
             }
             let old = std::mem::replace(object, new);
             drop(objects);
@@ -128,7 +127,7 @@ impl Store for MemoryStore {
             return Ok(());
         }
         if let Some(other) = conflict(&objects, key) {
-            return Err(StoreError::KeyConflict { at: Location::object(self, key), other });
+            return Err(StoreError::KeyConflict { at: ObjectLocation::object(self, key), other });
         }
         objects.insert(key.to_buf(), new);
         Ok(())
@@ -145,7 +144,7 @@ impl Store for MemoryStore {
             let mut rest = objects.range::<str, _>((Bound::Included(from), Bound::Unbounded));
             rest.next().map(|(key, _)| key.as_key())
         };
-        let at = || Location::below(self, prefix);
+        let at = || ObjectLocation::below(self, prefix);
         Ok(Listing { entries: list_sorted(next, prefix, depth, max_entries, at)?, skipped: Vec::new() })
     }
 

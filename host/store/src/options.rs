@@ -1,4 +1,4 @@
-//! How a dataset is opened and created, for the stores that lie on a disk.
+//! Options to open and create datasets.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,25 +9,25 @@ use crate::store::Store;
 /// What a dataset is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reading; nothing at the place is touched.
+    /// Reading; nothing is changed.
     Read,
     /// Reading and writing.
     ReadWrite,
 }
 
-/// What writes survive.
+/// What written data survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// A loss of power: an object that was replaced is the old or the new one, and what
-    /// [`Store::sync`] and [`Store::publish`] return from stays.
+    /// A power failure: a replaced object is the old or the new one, and what was written before
+    /// [`Store::sync`] or [`Store::publish`] returned stays.
     #[default]
     PowerLoss,
-    /// The end of this process, however it comes. Nothing waits for the disk, so that a loss of
-    /// power may leave empty objects.
+    /// The end of this process, also by a crash. Nothing waits for the disk, so a power failure may leave
+    /// empty objects.
     Process,
 }
 
-/// How to create a dataset.
+/// Options to create a dataset.
 #[derive(Default)]
 pub struct CreateOptions {
     pub(crate) replace_if: Option<Predicate>,
@@ -38,17 +38,16 @@ pub struct CreateOptions {
 pub(crate) type Predicate = Box<dyn Fn(&dyn Store) -> Result<bool, StoreError> + Send + Sync>;
 
 impl CreateOptions {
-    /// Refuse whatever exists at the target.
+    /// Options that refuse anything that exists at the target.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Replace what is at the target if `is_dataset` answers true for it, whole and at the moment
-    /// of publishing. Only like is replaced by like: a directory by a directory, an archive by an
-    /// archive. Anything else there is refused, and so are a symbolic link and an archive with other
-    /// files beside the folder of the dataset. The question is asked when creating and again when
-    /// publishing.
+    /// Replaces what exists at the target, as a whole when it is published, if `is_dataset` returns true
+    /// for it. A directory replaces only a directory, an archive only an archive. Anything else is
+    /// refused, and so are a symbolic link and an archive with other files beside the folder of the
+    /// dataset. `is_dataset` is called when creating and again when publishing.
     #[must_use]
     pub fn replace_if(
         mut self,
@@ -58,15 +57,15 @@ impl CreateOptions {
         self
     }
 
-    /// What the new dataset survives; a loss of power unless told otherwise.
+    /// What the new dataset survives; by default a power failure.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// With what permissions files and directories are made; all that the umask leaves unless told
-    /// otherwise. An archive is one file.
+    /// The permissions of new files and directories; by default all that the umask leaves. An archive is
+    /// one file.
     #[must_use]
     pub fn permissions(mut self, permissions: FilePermissions) -> Self {
         self.permissions = permissions;
@@ -84,7 +83,7 @@ impl fmt::Debug for CreateOptions {
     }
 }
 
-/// The permissions of new files and directories, of which the umask takes its part.
+/// The permissions of new files and directories, before the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePermissions {
     /// Of directories.
@@ -110,7 +109,7 @@ impl FilePermissions {
     /// The variable from which netcdf-c takes the permissions of files.
     pub const FILE_VARIABLE: &str = "NC_DEFAULT_CREATE_PERMS";
 
-    /// These permissions, but for what the environment variables of netcdf-c say.
+    /// These permissions, except for what the environment variables of netcdf-c say.
     ///
     /// Like netcdf-c it reads the values as *decimal* numbers, so that `432` is 0660. A value that
     /// somebody wrote in octal would give an unreadable dataset: one with a leading zero, one above

@@ -1,31 +1,31 @@
-//! Datasets in S3, and in what speaks its protocol.
+//! Datasets in S3 and S3-compatible services.
 //!
 //! The object `a/b` of a dataset is the object `<prefix>/a/b` of a bucket. Each is replaced whole or not at all, as
-//! S3 does it; one above the size of a part comes in parts, which are thrown away if they cannot all be written.
+//! S3 does it; one above the size of a part is a multipart upload, which is aborted if a part cannot be written.
 //!
-//! What a new dataset promises:
+//! A new dataset:
 //!
-//! * **Where nothing was**: it is written in place. The object `.ncz-unfinished` in it shuts out other writers of this
-//!   program, and is deleted by [`publish`](crate::Store::publish). Its makers write the documents of its root last, so
-//!   that nobody takes a part of it for a dataset. What is dropped unpublished deletes what it wrote.
-//!   Where the marker has become another writer's meanwhile, `publish` answers [`StoreError::Gone`].
-//! * **In the place of another one** ([`CreateOptions::replace_if`]): it is written beside it, below
-//!   `<prefix>.ncz-new-<random>`. Publishing it moves it in, inside the service: the old root's documents go first, the
-//!   new root's documents come last. At any moment the whole old or the whole new dataset is at one of the two
-//!   places. A failure before the first deletion leaves the old one as it was. One after it leaves the new one beside
-//!   its place, and the error says how to get it.
+//! * **If the prefix is empty**, it is written there. The object `.ncz-unfinished` in it keeps out other writers of this
+//!   program, and is deleted by [`publish`](crate::Store::publish). Callers write the documents of the root last, so that
+//!   an incomplete dataset is not taken for a dataset. A store that is dropped unpublished deletes what it wrote.
+//!   If another writer has taken over the marker meanwhile, `publish` returns [`StoreError::Gone`].
+//! * **If it replaces another one** ([`CreateOptions::replace_if`]), it is written below `<prefix>.ncz-new-<random>`.
+//!   Publishing copies it to its prefix, inside the service: the root documents of the old dataset are deleted first,
+//!   those of the new one are copied last. At every moment the complete old or the complete new dataset is at one of the
+//!   two prefixes. A failure before the first deletion leaves the old one unchanged. A later one is
+//!   [`StoreError::PartlyReplaced`], which names the prefix of the new one.
 
+mod answer_limit;
 mod client;
+mod concurrent;
 mod config;
 mod copy;
 mod credentials;
 mod failure;
-mod gang;
 mod list;
 mod read;
 mod remove;
 mod shared;
-mod small_answers;
 mod stage;
 mod write;
 
@@ -34,13 +34,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use self::client::Connection;
 pub use self::config::{Addressing, Checksums, Credentials, S3Config};
-use self::read::Part;
 use self::shared::Shared;
 use self::stage::Stage;
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::options::{Access, CreateOptions};
-use crate::remote::{Engine, Window};
+use crate::remote::{Engine, ReadAhead, SlicePart};
 use crate::store::{
     Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
 };
@@ -57,16 +56,16 @@ use crate::store::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct S3Store {
-    /// Where it reads and writes; another place once a dataset has taken that of an old one.
+    /// The prefix that it reads and writes; the target's once a replacement is published.
     shared: RwLock<Arc<Shared>>,
     engine: Engine,
     access: Access,
-    /// What is left to do for a dataset that is not published.
+    /// The state of a dataset that is not published.
     stage: Mutex<Option<Stage>>,
 }
 
 impl S3Store {
-    /// Opens a dataset, without a request: whether there is one shows when it is read.
+    /// Opens a dataset, without a request: that it exists is not checked.
     ///
     /// # Errors
     ///
@@ -79,13 +78,12 @@ impl S3Store {
         Ok(Self { shared: RwLock::new(shared), engine, access, stage: Mutex::new(None) })
     }
 
-    /// Begins a new dataset; see [the module](self) for what it promises.
+    /// Begins a new dataset; [the module](self) describes how it is published.
     ///
     /// # Errors
     ///
     /// [`StoreError::AlreadyExists`] if anything lies below the prefix and replacing was not asked for;
-    /// [`StoreError::NotADataset`] if it was and that is not a dataset; [`StoreError::InvalidOptions`], and the
-    /// failures of the service.
+    /// [`StoreError::NotADataset`] if it was and that is not a dataset; [`StoreError::InvalidOptions`], and failures of the service.
     pub fn create(config: S3Config, options: CreateOptions) -> Result<Self, StoreError> {
         stage::create(config, options)
     }
@@ -94,7 +92,7 @@ impl S3Store {
         &self,
         request: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        self.engine.block_on(|| Location::store(self), request)
+        self.engine.block_on(|| ObjectLocation::store(self), request)
     }
 
     fn shared(&self) -> Arc<Shared> {
@@ -136,7 +134,6 @@ impl Store for S3Store {
         Capabilities {
             writable,
             create_new: writable,
-            if_version: false,
             list: true,
             ranges: true,
             atomic_publish: false,
@@ -154,15 +151,15 @@ impl Store for S3Store {
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
-        self.block_on(read::read(&self.shared(), key, range, max_len, out, &mut Window::none()))
+        self.block_on(read::read(&self.shared(), key, range, max_len, out, &mut ReadAhead::none()))
     }
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.block_on(read::read_into(&self.shared(), key, Part::From(offset), out))
+        self.block_on(read::read_into(&self.shared(), key, SlicePart::From(offset), out))
     }
 
     fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.block_on(read::read_into(&self.shared(), key, Part::End, out))
+        self.block_on(read::read_into(&self.shared(), key, SlicePart::End, out))
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
@@ -175,11 +172,11 @@ impl Store for S3Store {
             async move {
                 let key = job.key.as_key();
                 let found =
-                    read::read(&shared, key, job.range, job.max_len, &mut job.out, &mut job.window).await;
+                    read::read(&shared, key, job.range, job.max_len, &mut job.out, &mut job.read_ahead).await;
                 (job, found)
             }
         };
-        self.engine.read_many(requests, || Location::store(self), read, done);
+        self.engine.read_many(requests, || ObjectLocation::store(self), read, done);
     }
 
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
@@ -196,7 +193,7 @@ impl Store for S3Store {
         let name = self.shared().name(key)?;
         self.block_on(async {
             // by a GET: the answer to a HEAD has no words that tell a missing object from a missing bucket
-            if read::read_into(&self.shared(), key, Part::From(0), &mut [0]).await?.is_none() {
+            if read::read_into(&self.shared(), key, SlicePart::From(0), &mut [0]).await?.is_none() {
                 return Ok(false);
             }
             remove::one(&self.shared(), &name, self.shared().at(key)).await?;

@@ -12,7 +12,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, for the one place that needs it.
+    /// The text, for the code that sends it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

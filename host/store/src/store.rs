@@ -1,20 +1,19 @@
-//! The trait that every backend implements, and the values that it speaks in.
+//! The trait [`Store`], which every backend implements, and its types.
 
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
-use crate::visited::DirectoryId;
 
-/// A place for the objects of one dataset.
+/// Holds the objects of one dataset, as bytes by key.
 ///
 /// A store is shared between threads as `Arc<dyn Store>`. `Display` names it for messages: the
 /// path of a directory, the URL of a bucket. See the [crate](crate) for the rules that hold on
 /// every backend.
 pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
-    /// What this store can do.
+    /// Returns what this store can do.
     fn capabilities(&self) -> Capabilities;
 
     /// Reads `range` of an object into `out` and says whether the object exists.
@@ -26,7 +25,7 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// # Errors
     ///
     /// [`StoreError::TooLarge`] for more than `max_len` bytes, [`StoreError::OutOfRange`] where
-    /// the object does not have them all, and the failures of the place.
+    /// the object does not have them all, and I/O errors.
     fn read(
         &self,
         key: Key<'_>,
@@ -37,24 +36,23 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
 
     /// Reads an object from `offset` straight into `out`, as far as both go.
     ///
-    /// The answer tells the true length of the object, so that one copy suffices for an
-    /// uncompressed chunk and a short or a long object is seen. `None`: there is no such object.
+    /// The result holds the true length of the object, so that one copy suffices for an
+    /// uncompressed chunk and a wrong length is noticed. `None`: the object does not exist.
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError>;
 
     /// Reads the end of an object straight into `out`: its last bytes, as many as `out` has room for.
     ///
-    /// The answer tells the true length of the object; one that is shorter than `out` fills only its
-    /// start. This default asks for the length first, and fills nothing where the object is replaced
-    /// again and again meanwhile. Where a request is a round trip, a store does both in one, as
-    /// HTTP's suffix ranges do.
+    /// The result holds the true length of the object; one that is shorter than `out` fills only its
+    /// start. The default implementation asks for the length first, and fills nothing if the object is
+    /// replaced repeatedly meanwhile. Remote stores do both in one request, by a suffix range.
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
         let mut object_len = 0;
         for _ in 0..2 {
@@ -68,18 +66,18 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
         Ok(Some(ReadInto { filled: 0, object_len }))
     }
 
-    /// The length of an object in bytes; `None` if it is missing.
+    /// Returns the length of an object in bytes; `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError>;
 
     /// Reads many objects, and calls `done` on the calling thread with the index of a request and its
-    /// bytes (`None`: missing) as each completes, in any order.
+    /// bytes (`None`: the object does not exist) as each completes, in any order.
     ///
     /// It returns when every request was answered, or after `done` has answered `Break`; requests
-    /// that were not yet begun are then dropped. This default reads one after the other.
+    /// that were not yet begun are then dropped. The default implementation reads one after the other.
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {
         let mut buffer = Vec::new();
         for (index, request) in requests.iter().enumerate() {
@@ -92,78 +90,84 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
         }
     }
 
-    /// Writes an object as a whole: a reader, a crash or a failure meets the old or the new one.
+    /// Writes an object as a whole: a reader sees the old or the new one, also after a crash or a failure.
     ///
-    /// It returns when other readers of this store see the object; those of the place do too, unless
-    /// it waits to be [published](Store::publish). It survives a loss of power in any case as old or
-    /// new, and as new once [`sync`](Store::sync) has returned or, where it waits, `publish`.
+    /// When it returns, all readers of this store see the new object; other programs do too, unless
+    /// it has to be [published](Store::publish). After a power failure the object is the old or the
+    /// new one; it is the new one once [`sync`](Store::sync), or for a dataset to be published `publish`, has returned.
     ///
     /// # Errors
     ///
     /// [`StoreError::AlreadyExists`] for [`WriteMode::CreateNew`] on an object that exists,
-    /// [`StoreError::KeyConflict`], [`StoreError::NoSpace`], and the failures of the place.
+    /// [`StoreError::KeyConflict`], [`StoreError::NoSpace`], and I/O errors.
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError>;
 
     /// Removes an object and says whether there was one.
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     fn delete(&self, key: Key<'_>) -> Result<bool, StoreError>;
 
-    /// What lies below `prefix`, sorted by the bytes of the keys. What does not exist is empty.
+    /// Lists what is below `prefix`, sorted by the bytes of the keys. A prefix that does not exist is empty.
     ///
     /// # Errors
     ///
     /// [`StoreError::TooManyEntries`] for more than `max_entries`; with [`Depth::All`] [`StoreError::LinkLoop`] and
-    /// [`StoreError::TooManyLinks`]; and the failures of the place.
+    /// [`StoreError::TooManyLinks`]; and I/O errors.
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError>;
 
-    /// What writers that ended early, by a kill or a power failure, left at the dataset or beside it. Nothing of a writer
-    /// that lives. What cannot be looked at is left out.
+    /// Returns the files that writers left in or beside the dataset when they were killed or lost power. Files of a running
+    /// writer, and what cannot be read, are left out.
     fn leftovers(&self) -> Vec<Leftover> {
         Vec::new()
     }
 
-    /// Which directory of the file system a prefix is, in a store where symbolic links can make one directory reachable
-    /// by several paths; `None` in other stores, and where there is no such directory. [`Visited`](crate::Visited) finds
+    /// Identifies the directory of a prefix, in a store where symbolic links can make one directory reachable by several
+    /// paths; `None` in other stores, and if the directory does not exist. [`Visited`](crate::Visited) finds
     /// loops with it.
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     fn directory_id(&self, prefix: Prefix<'_>) -> Result<Option<DirectoryId>, StoreError> {
         let _ = prefix;
         Ok(None)
     }
 
-    /// Makes durable what was written so far, before anything that is written later. What waits to
-    /// be published is made durable by that alone.
+    /// Makes durable what was written so far, before anything that is written later. A dataset that
+    /// is to be published becomes durable only by publishing.
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     fn sync(&self) -> Result<(), StoreError>;
 
-    /// Makes a new dataset visible, whole, and where [writes wait](Capabilities::deferred_writes)
-    /// also the changes to one that exists. Nothing is to be done where writes are visible at once,
-    /// or when called again. What was never published disappears with its store.
+    /// Makes a new dataset visible as a whole, and where [writes are deferred](Capabilities::deferred_writes)
+    /// also the changes to an existing one. Does nothing where writes are visible at once, or when
+    /// called again. A new dataset that is never published disappears when its store is dropped.
     ///
     /// # Errors
     ///
     /// [`StoreError::AlreadyExists`] or [`StoreError::NotADataset`] if something else has appeared
-    /// at the target, [`StoreError::Gone`] if what was to be changed is no longer what was opened, and the failures of
-    /// the place. The dataset *is* published after [`StoreError::NotRemoved`], where the one that it replaces could not
+    /// at the target, [`StoreError::Gone`] if what was to be changed is no longer what was opened, and I/O errors. The dataset *is* published after [`StoreError::NotRemoved`], where the one that it replaces could not
     /// be removed, and after [`StoreError::NotDurable`], where a power failure may still undo it.
     fn publish(&self) -> Result<(), StoreError>;
 }
 
-/// What [`Store::read_many`] calls for each request.
+/// Identifies a directory of a file system, by whatever path it is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DirectoryId {
+    pub(crate) device: i128,
+    pub(crate) inode: i128,
+}
+
+/// The function that [`Store::read_many`] calls for each request.
 pub type ReadDone<'a> = dyn Fn(usize, Result<Option<&[u8]>, StoreError>) -> ControlFlow<()> + Sync + 'a;
 
 /// Conveniences on every [`Store`].
 pub trait StoreExt: Store {
-    /// Reads a whole object of at most `max_len` bytes into new memory; `None` if it is missing.
+    /// Reads a whole object of at most `max_len` bytes into new memory; `None` if it does not exist.
     ///
     /// # Errors
     ///
@@ -193,25 +197,21 @@ pub struct Capabilities {
     pub writable: bool,
     /// [`WriteMode::CreateNew`] is atomic against other writers.
     pub create_new: bool,
-    /// An object can be written on condition of its version. No store has it yet, nor is there a
-    /// [`WriteMode`] for it.
-    pub if_version: bool,
     /// Keys can be listed.
     pub list: bool,
     /// Reading a range costs less than reading the object.
     pub ranges: bool,
     /// A new dataset becomes visible as a whole, by [`Store::publish`].
     pub atomic_publish: bool,
-    /// Every write waits for [`Store::publish`], also one to a dataset that exists: until then other
-    /// programs see the old dataset, and without it nothing changes.
+    /// Writes, also those to an existing dataset, become visible to other programs only by [`Store::publish`];
+    /// without it nothing changes.
     pub deferred_writes: bool,
     /// A request takes microseconds, not a network round trip.
     pub local: bool,
     /// Two content keys of which one is a prefix of the other are refused ([`StoreError::KeyConflict`]). Where
-    /// they are not, looking for one would cost a request or two a write, and the place keeps both.
+    /// they are not, finding a conflict would cost one or two requests per write, and the store keeps both.
     pub key_conflicts: bool,
-    /// How many requests to keep waiting at the same time, so that their latency is paid once; 0 and 1 mean that
-    /// one after the other is best.
+    /// The number of concurrent requests that hides their latency; 0 and 1 mean that one after the other is best.
     pub in_flight: usize,
 }
 
@@ -234,7 +234,7 @@ pub enum ReadRange {
 }
 
 impl ReadRange {
-    /// The bytes that the range means in an object of `len` bytes; `None` if it does not have them.
+    /// Returns the bytes of the range in an object of `len` bytes; `None` if the object does not have them.
     #[must_use]
     pub fn resolve(self, len: u64) -> Option<Range<u64>> {
         match self {
@@ -253,7 +253,7 @@ impl ReadRange {
         self,
         len: u64,
         max_len: u64,
-        at: impl Fn() -> Location,
+        at: impl Fn() -> ObjectLocation,
     ) -> Result<Range<u64>, StoreError> {
         let Some(range) = self.resolve(len) else {
             return Err(StoreError::OutOfRange { at: at(), object_len: len, range: self.to_string() });
@@ -297,7 +297,7 @@ pub struct ReadInto {
     pub object_len: u64,
 }
 
-/// What to do where an object exists.
+/// What [`Store::write`] does if the object exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteMode {
@@ -321,23 +321,23 @@ pub enum Depth {
 pub struct Listing {
     /// The entries, sorted by the bytes of their keys.
     pub entries: Vec<Entry>,
-    /// Foreign things that no key can name or that are no objects (a name that is not UTF-8, a
-    /// link to nowhere, a device), as text for a message. They are no part of the dataset.
+    /// Files that are not objects of the dataset, as text for a message: a name that is not a key, a broken
+    /// symbolic link, a device.
     pub skipped: Vec<String>,
 }
 
-/// A file or folder that a writer left when it ended early.
+/// A file or folder that a writer left when it was killed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// Whether a later writer removes it: at once, or when it is old enough. What it does not remove is a whole dataset
-    /// that another one has replaced.
+    /// Whether a later writer removes it, at once or when it is old enough. It does not remove a complete dataset that
+    /// another one has replaced.
     pub is_removed: bool,
 }
 
 impl Leftover {
-    /// Most of them that are named.
+    /// The most that are reported.
     pub const MOST: usize = 100;
 }
 
@@ -422,7 +422,11 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
 /// Makes room for `want` bytes in a cleared buffer, without the doubling of `Vec` (chunks are
 /// large) and with a little in hand (the next chunk is a little larger).
-pub(crate) fn make_room(out: &mut Vec<u8>, want: usize, at: impl Fn() -> Location) -> Result<(), StoreError> {
+pub(crate) fn make_room(
+    out: &mut Vec<u8>,
+    want: usize,
+    at: impl Fn() -> ObjectLocation,
+) -> Result<(), StoreError> {
     if out.capacity() >= want {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The calls to the system that more than one place needs, with their differences between systems.
+//! System calls that several modules need, and how they differ between systems.
 //!
 //! Calls that change something pass a fault point, so that the tests can let any of them fail.
 
@@ -79,7 +79,7 @@ pub(crate) fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Writes at a place of a file; several may do so at once.
+/// Writes at an offset of a file; several threads may do so at once.
 pub(crate) fn write_all_at(file: impl AsFd, mut bytes: &[u8], mut offset: u64) -> Result<()> {
     while !bytes.is_empty() {
         fault::point()?;
@@ -95,7 +95,7 @@ pub(crate) fn write_all_at(file: impl AsFd, mut bytes: &[u8], mut offset: u64) -
     Ok(())
 }
 
-/// Reads from a place of a file as much as there is, at most all of `out`.
+/// Reads from an offset of a file as much as there is, at most all of `out`.
 pub(crate) fn read_at(file: impl AsFd, mut out: &mut [u8], mut offset: u64) -> Result<usize> {
     let wanted = out.len();
     while !out.is_empty() {
@@ -110,7 +110,7 @@ pub(crate) fn read_at(file: impl AsFd, mut out: &mut [u8], mut offset: u64) -> R
     Ok(wanted - out.len())
 }
 
-/// Copies a part of a file to a place in another one, without its bytes passing through here
+/// Copies a part of a file to an offset in another one, without its bytes passing through this process
 /// where the system can.
 pub(crate) fn copy(
     from: impl AsFd,

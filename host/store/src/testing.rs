@@ -1,6 +1,6 @@
 //! Stores that wrap others: [`Counting`] what is asked of them, [`Faulty`] on command, [`Remote`] as if far away.
 //!
-//! They are for tests of what stands on a store: how many requests an operation costs, and what
+//! They are for tests of what is on a store: how many requests an operation costs, and what
 //! is left when any one of them fails.
 //!
 //! ```
@@ -21,10 +21,9 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
-use crate::store::{Capabilities, Depth, Listing, ReadInto, ReadRange, Store, WriteMode};
-use crate::visited::DirectoryId;
+use crate::store::{Capabilities, Depth, DirectoryId, Listing, ReadInto, ReadRange, Store, WriteMode};
 
 pub use self::remote::Remote;
 
@@ -228,7 +227,7 @@ impl<S: Store> Faulty<S> {
     fn injected(&self) -> StoreError {
         StoreError::Io {
             action: "reach",
-            at: Location::store(&self.inner),
+            at: ObjectLocation::store(&self.inner),
             source: io::Error::other("fault injected by a test"),
         }
     }

@@ -2,16 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
-use crate::store::Store;
-
-/// Which directory of a file system something is: the same by whatever path it is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct DirectoryId {
-    pub(crate) device: i128,
-    pub(crate) inode: i128,
-}
+use crate::store::{DirectoryId, Store};
 
 /// The directories that a walk through a store has visited. It refuses a directory that contains itself through symbolic
 /// links, and too many paths to the same directories, whose number can double with every level. Stores without symbolic
@@ -29,7 +22,7 @@ impl Visited {
     /// Most visits in one walk to directories that were visited before.
     pub const AGAIN: usize = 10_000;
 
-    /// Notes that the walk is about to look at what is below `prefix`.
+    /// Notes that the walk enters `prefix`.
     ///
     /// # Errors
     ///
@@ -49,8 +42,8 @@ impl Visited {
                 self.by_path.insert(ancestor.as_str().to_owned(), known);
             }
             if known == Some(id) {
-                let target = Location::below(store, ancestor).to_string();
-                return Err(StoreError::LinkLoop { at: Location::below(store, prefix), target });
+                let target = ObjectLocation::below(store, ancestor).to_string();
+                return Err(StoreError::LinkLoop { at: ObjectLocation::below(store, prefix), target });
             }
         }
         self.by_path.insert(prefix.as_str().to_owned(), id);
@@ -58,7 +51,7 @@ impl Visited {
             self.again += 1;
             if self.again > Self::AGAIN {
                 return Err(StoreError::TooManyLinks {
-                    at: Location::below(store, prefix),
+                    at: ObjectLocation::below(store, prefix),
                     limit: Self::AGAIN,
                 });
             }

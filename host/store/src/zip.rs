@@ -2,18 +2,18 @@
 
 mod archive;
 mod assemble;
-mod changing;
-mod end;
+mod buffered_file;
+mod end_record;
 mod format;
 mod journal;
 mod layout;
 mod open;
+mod pending;
 mod publish;
 mod read;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,44 +22,44 @@ use std::sync::Arc;
 pub use self::layout::ZipLayout;
 
 use self::archive::Archive;
-use self::changing::{Changing, Place};
+use self::pending::{ObjectSource, PendingChanges};
 use self::read::Reader;
-use crate::error::{Location, StoreError};
-use crate::home::parent_of;
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::listing::list_sorted;
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
+use crate::parent_dir::parent_of;
 use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode};
 
 /// A dataset in a zip archive: the object `a/b` is the entry `a/b`, or `PREFIX/a/b`.
 ///
 /// **Reading.** The directory of the archive is read once, when it is opened. After that a stored
-/// entry, whole or in part, is one read of exactly its bytes at their place (and, the first time,
+/// entry, whole or in part, is one read of exactly its bytes (and, the first time,
 /// one of its local header); a deflated one is inflated from its beginning, since there is no way
 /// into its middle. Readers share nothing that one of them could hold up: without a writer there
-/// is no lock. Whole objects are checked against their CRC-32, and deflated ones also where a
+/// is not a lock. Whole objects are checked against their CRC-32, and deflated ones also where a
 /// range reaches their end. Entries that cannot be read (encrypted, of another method, of lengths
-/// that cannot be true, sharing bytes with others) are there and are errors when they are read:
-/// taken for missing, they would read as fill. Entries that are no keys of the dataset (outside of
-/// its prefix, with `..`) are told in [`Listing::skipped`].
+/// that cannot be true, sharing bytes with others) are listed, and reading them is an error: if they
+/// were treated as missing, they would read as fill. Entries that are not keys of the dataset (outside
+/// its prefix, with `..`) are reported in [`Listing::skipped`].
 ///
 /// **Writing.** Objects are stored, not deflated, since chunks are compressed already. They go to a
 /// hidden file beside the archive, `.NAME.ncz-…`, at once, from as many threads as there are, and
-/// are read from there. Nobody else sees anything of it until [`publish`](Store::publish); dropping
+/// are read from there. Other programs see nothing of it until [`publish`](Store::publish); dropping
 /// the store unpublished removes the hidden file and leaves the archive as it was. [`sync`](Store::sync)
-/// does nothing: publishing alone makes a change, and makes it durable. What is written after
+/// does nothing: only publishing makes a change, and makes it durable. What is written after
 /// publishing waits to be published again.
 ///
 /// **Publishing.** A new archive gets its directory and its name; that of one that exists is given
 /// to a copy, in which the entries that stay are copied as they are, bytes, methods, times,
-/// attributes and comments, without being compressed anew. Entries that are no keys stay too. What
+/// attributes and comments, without being compressed again. Entries that are not keys stay too. What
 /// was overwritten or deleted is left out, with one exception: if a *new* archive of more than 64
 /// MiB has less than an eighth of such bytes they stay in it as gaps, which no reader minds
 /// that goes by the directory, since leaving them out takes a second copy. The result is read back before it replaces anything.
 /// If the archive was changed or replaced meanwhile nothing is published. At every moment
-/// there is the old archive or the new one at the place, whole.
+/// the path names the complete old archive or the complete new one.
 ///
-/// **The journal**, [`Key::JOURNAL`], is no entry but the file `.NAME.ncz-journal` beside the archive, written at once.
+/// **The journal**, [`Key::JOURNAL`], is not an entry but the file `.NAME.ncz-journal` beside the archive, written at once.
 ///
 /// ```
 /// use ncz_store::{Access, CreateOptions, Key, Store, StoreExt, WriteMode, ZipLayout, ZipStore};
@@ -76,16 +76,16 @@ use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, 
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ZipStore {
-    /// Where the archive is, or will be when it is published; for messages.
+    /// The path of the archive, now or when it is published; for messages.
     path: PathBuf,
     contents: Contents,
 }
 
 /// What the store holds.
 enum Contents {
-    /// An archive that is only read: no lock stands before it.
+    /// An archive that is only read: it needs no lock.
     Fixed(Arc<Archive>),
-    Changing(Box<Changing>),
+    PendingChanges(Box<PendingChanges>),
 }
 
 impl ZipStore {
@@ -95,10 +95,10 @@ impl ZipStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`]; [`StoreError::NotADataset`] where the path is no file;
-    /// [`StoreError::EmptyArchive`] without an entry; [`StoreError::BadArchive`] where it is no
+    /// [`StoreError::NotFound`]; [`StoreError::NotADataset`] if the path is not a file;
+    /// [`StoreError::EmptyArchive`] without an entry; [`StoreError::BadArchive`] if it is not a
     /// archive or its directory cannot be believed; [`StoreError::AmbiguousPrefix`] where several
-    /// datasets lie in it side by side; and the failures of the system.
+    /// datasets lie in it side by side; and I/O errors.
     pub fn open(path: impl AsRef<Path>, access: Access, layout: ZipLayout) -> Result<Self, StoreError> {
         open::open(path.as_ref(), access, &layout)
     }
@@ -112,7 +112,7 @@ impl ZipStore {
     ///
     /// [`StoreError::AlreadyExists`] if something is there and replacing was not asked for;
     /// [`StoreError::NotADataset`] if it was and that is not a dataset in an archive;
-    /// [`StoreError::NotFound`] without the parent directory; and the failures of the system.
+    /// [`StoreError::NotFound`] without the parent directory; and I/O errors.
     pub fn create(
         path: impl AsRef<Path>,
         options: CreateOptions,
@@ -124,7 +124,7 @@ impl ZipStore {
     /// The same store with another promise; for [`open`](Self::open).
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
-        if let Contents::Changing(changing) = &mut self.contents {
+        if let Contents::PendingChanges(changing) = &mut self.contents {
             changing.durability = durability;
         }
         self
@@ -141,18 +141,18 @@ impl ZipStore {
     pub fn prefix(&self) -> Option<Key<'_>> {
         let prefix = match &self.contents {
             Contents::Fixed(archive) => &archive.prefix,
-            Contents::Changing(changing) => &changing.prefix,
+            Contents::PendingChanges(changing) => &changing.prefix,
         };
         prefix.as_ref().map(|prefix| prefix.as_key())
     }
 
-    fn at(&self, key: Key<'_>) -> Location {
-        Location::object(self, key)
+    fn at(&self, key: Key<'_>) -> ObjectLocation {
+        ObjectLocation::object(self, key)
     }
 
-    fn changing(&self, key: Key<'_>) -> Result<&Changing, StoreError> {
+    fn changing(&self, key: Key<'_>) -> Result<&PendingChanges, StoreError> {
         match &self.contents {
-            Contents::Changing(changing) => Ok(changing),
+            Contents::PendingChanges(changing) => Ok(changing),
             Contents::Fixed(_) => Err(StoreError::ReadOnly { at: self.at(key) }),
         }
     }
@@ -161,20 +161,20 @@ impl ZipStore {
     fn with_object<T>(
         &self,
         key: Key<'_>,
-        action: impl FnOnce(Reader<'_, &dyn Fn() -> Location>) -> Result<T, StoreError>,
+        action: impl FnOnce(Reader<'_, &dyn Fn() -> ObjectLocation>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         let at = || self.at(key);
         let shared;
         let archive = match &self.contents {
             Contents::Fixed(archive) => archive,
-            Contents::Changing(changing) => match changing.find(key) {
-                Place::Nowhere => return Ok(None),
-                Place::Staged(file, entry) => {
+            Contents::PendingChanges(changing) => match changing.find(key) {
+                ObjectSource::Missing => return Ok(None),
+                ObjectSource::Staged(file, entry) => {
                     let reader =
                         Reader { file: &file, limit: u64::MAX, entry: &entry, at: &at as &dyn Fn() -> _ };
                     return action(reader).map(Some);
                 }
-                Place::Archived(archive) => {
+                ObjectSource::Archived(archive) => {
                     shared = archive;
                     &shared
                 }
@@ -200,18 +200,17 @@ impl fmt::Debug for ZipStore {
         f.debug_struct("ZipStore")
             .field("path", &self.path)
             .field("prefix", &self.prefix())
-            .field("writable", &matches!(self.contents, Contents::Changing(_)))
+            .field("writable", &matches!(self.contents, Contents::PendingChanges(_)))
             .finish_non_exhaustive()
     }
 }
 
 impl Store for ZipStore {
     fn capabilities(&self) -> Capabilities {
-        let writable = matches!(self.contents, Contents::Changing(_));
+        let writable = matches!(self.contents, Contents::PendingChanges(_));
         Capabilities {
             writable,
             create_new: writable,
-            if_version: false,
             list: true,
             ranges: true,
             atomic_publish: true,
@@ -269,10 +268,10 @@ impl Store for ZipStore {
     }
 
     fn leftovers(&self) -> Vec<Leftover> {
-        let Ok(home) = open::home_of(&self.path) else {
+        let Ok(parent) = open::parent_dir_of(&self.path) else {
             return Vec::new();
         };
-        let left = home.leftovers().into_iter().take(Leftover::MOST);
+        let left = parent.leftovers().into_iter().take(Leftover::MOST);
         left.map(|(name, is_removed)| Leftover {
             path: parent_of(&self.path).join(name).display().to_string(),
             is_removed,
@@ -281,14 +280,14 @@ impl Store for ZipStore {
     }
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {
-        let at = || Location::below(self, prefix);
+        let at = || ObjectLocation::below(self, prefix);
         match &self.contents {
             Contents::Fixed(archive) => {
                 let next = |from: &str| archive.next(from);
                 let entries = list_sorted(next, prefix, depth, max_entries, at)?;
                 archive.with_skipped(entries, prefix, max_entries, at)
             }
-            Contents::Changing(changing) => {
+            Contents::PendingChanges(changing) => {
                 let state = changing.state();
                 let entries = list_sorted(|from| state.next(from), prefix, depth, max_entries, at)?;
                 match &state.base {
@@ -305,7 +304,7 @@ impl Store for ZipStore {
 
     fn publish(&self) -> Result<(), StoreError> {
         match &self.contents {
-            Contents::Changing(changing) => publish::publish(self, changing),
+            Contents::PendingChanges(changing) => publish::publish(self, changing),
             Contents::Fixed(_) => Ok(()),
         }
     }

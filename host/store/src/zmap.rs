@@ -1,6 +1,6 @@
 //! The operations of netcdf-c's `zmap` on any store, with its keys and its error numbers.
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyError, Prefix};
 use crate::store::{Depth, EntryKind, ReadRange, Store, WriteMode};
 
@@ -10,11 +10,11 @@ const MAX_CHILDREN: usize = 1_000_000;
 /// The most objects that are removed when a dataset is overwritten or given up.
 const MAX_OBJECTS: usize = 10_000_000;
 
-/// A store as netcdf-c sees one (`libnczarr/zmap.h`): keys begin with a slash, objects are written
-/// whole and read in part, and a failure has a number, [`StoreError::netcdf_code`].
+/// A store with the interface of netcdf-c's `zmap` (`libnczarr/zmap.h`): keys begin with a slash, objects are written
+/// whole and read in part, and an error has a number, [`StoreError::netcdf_code`].
 ///
-/// That a key has no content is an error here, as it is there: `NC_EEMPTY` (-139) where it leads to
-/// other keys, `NC_ENOOBJECT` (-141) where there is nothing at all.
+/// As in netcdf-c, a key without content is an error: `NC_EEMPTY` (-139) if there are keys below it,
+/// `NC_ENOOBJECT` (-141) if there are none.
 ///
 /// ```
 /// use ncz_store::{Clobber, MemoryStore, ZMap};
@@ -32,34 +32,34 @@ pub struct ZMap<S> {
     store: S,
 }
 
-/// What [`ZMap::create`] does with objects that are there.
+/// What [`ZMap::create`] does with existing objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clobber {
-    /// It refuses, and leaves them: `NC_NOCLOBBER`, as it is meant.
+    /// Refuses, and leaves them: `NC_NOCLOBBER`.
     No,
-    /// It removes them.
+    /// Removes them: `NC_CLOBBER`.
     Yes,
 }
 
 impl<S: Store> ZMap<S> {
-    /// The map over a dataset that exists. That it does not is for opening its store to say.
+    /// The map over an existing dataset.
     pub fn open(store: S) -> Self {
         Self { store }
     }
 
-    /// The map over a new dataset. A store that is created at a path shows what is there only when
-    /// it is published; its own options say what then becomes of it.
+    /// The map over a new dataset. What exists at the path of a store that is created there is
+    /// subject to the options of that store.
     ///
     /// # Errors
     ///
-    /// [`StoreError::AlreadyExists`] (`NC_EOBJECT`) where there are objects that may not be
-    /// removed, and the failures of the place.
+    /// [`StoreError::AlreadyExists`] (`NC_EOBJECT`) if there are objects that must not be
+    /// removed, and I/O errors.
     pub fn create(store: S, clobber: Clobber) -> Result<Self, StoreError> {
         let map = Self { store };
         match clobber {
             Clobber::Yes => map.remove_objects()?,
             Clobber::No if map.is_empty()? => {}
-            Clobber::No => return Err(StoreError::AlreadyExists { at: Location::store(&map.store) }),
+            Clobber::No => return Err(StoreError::AlreadyExists { at: ObjectLocation::store(&map.store) }),
         }
         Ok(map)
     }
@@ -68,8 +68,7 @@ impl<S: Store> ZMap<S> {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NoContent`] or [`StoreError::NoObject`] if it has none, and the failures of
-    /// the place.
+    /// [`StoreError::NoContent`] or [`StoreError::NoObject`] if it has none, and I/O errors.
     pub fn exists(&self, key: &str) -> Result<(), StoreError> {
         self.len(key).map(drop)
     }
@@ -80,10 +79,10 @@ impl<S: Store> ZMap<S> {
     ///
     /// As [`exists`](Self::exists).
     pub fn len(&self, key: &str) -> Result<u64, StoreError> {
-        let place = parse(key)?;
-        match place.key {
-            Some(key) => self.store.len(key)?.ok_or_else(|| self.missing(place)),
-            None => Err(self.missing(place)),
+        let location = parse(key)?;
+        match location.key {
+            Some(key) => self.store.len(key)?.ok_or_else(|| self.missing(location)),
+            None => Err(self.missing(location)),
         }
     }
 
@@ -91,7 +90,7 @@ impl<S: Store> ZMap<S> {
     ///
     /// # Errors
     ///
-    /// The failures of the place.
+    /// I/O errors.
     pub fn is_empty(&self) -> Result<bool, StoreError> {
         Ok(!self.leads_further(Prefix::ROOT)?)
     }
@@ -102,25 +101,25 @@ impl<S: Store> ZMap<S> {
     ///
     /// [`StoreError::OutOfRange`] (`NC_EEDGE`) if it does not have them, and as [`exists`](Self::exists).
     pub fn read(&self, key: &str, start: u64, count: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        let place = parse(key)?;
+        let location = parse(key)?;
         let range = ReadRange::Bounded { offset: start, len: count };
-        let found = match place.key {
+        let found = match location.key {
             Some(key) => self.store.read(key, range, count, out)?,
             None => false,
         };
-        if found { Ok(()) } else { Err(self.missing(place)) }
+        if found { Ok(()) } else { Err(self.missing(location)) }
     }
 
     /// Writes the whole content of a key.
     ///
     /// # Errors
     ///
-    /// [`StoreError::KeyConflict`] (`NC_EOBJECT`) for a key that leads to others or lies below
-    /// content, [`StoreError::NoContent`] for the root, and the failures of the place.
+    /// [`StoreError::KeyConflict`] (`NC_EOBJECT`) for a key that has keys below it or is below
+    /// an object, [`StoreError::NoContent`] for the root, and I/O errors.
     pub fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let place = parse(key)?;
-        let Some(key) = place.key else {
-            return Err(StoreError::NoContent { at: Location::store(&self.store) });
+        let location = parse(key)?;
+        let Some(key) = location.key else {
+            return Err(StoreError::NoContent { at: ObjectLocation::store(&self.store) });
         };
         self.store.write(key, bytes, WriteMode::Replace)
     }
@@ -129,7 +128,7 @@ impl<S: Store> ZMap<S> {
     ///
     /// # Errors
     ///
-    /// [`StoreError::TooManyEntries`], and the failures of the place.
+    /// [`StoreError::TooManyEntries`], and I/O errors.
     pub fn search(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
         let listing = self.store.list(parse(prefix)?.prefix, Depth::One, MAX_CHILDREN)?;
         let mut names: Vec<String> =
@@ -139,12 +138,12 @@ impl<S: Store> ZMap<S> {
         Ok(names)
     }
 
-    /// Ends the work: publishes what was written, or removes it with `delete`, which is for a
+    /// Closes the map: publishes what was written, or removes it with `delete`, which is for a
     /// creation that failed.
     ///
     /// # Errors
     ///
-    /// As [`Store::publish`], and the failures of the place.
+    /// As [`Store::publish`], and I/O errors.
     pub fn close(self, delete: bool) -> Result<(), StoreError> {
         if delete { self.remove_objects() } else { self.store.publish() }
     }
@@ -154,9 +153,9 @@ impl<S: Store> ZMap<S> {
         &self.store
     }
 
-    fn missing(&self, place: Parsed<'_>) -> StoreError {
-        let at = Location::below(&self.store, place.prefix);
-        match self.leads_further(place.prefix) {
+    fn missing(&self, location: Parsed<'_>) -> StoreError {
+        let at = ObjectLocation::below(&self.store, location.prefix);
+        match self.leads_further(location.prefix) {
             Ok(true) => StoreError::NoContent { at },
             Ok(false) => StoreError::NoObject { at },
             Err(error) => error,
@@ -180,7 +179,7 @@ impl<S: Store> ZMap<S> {
     }
 }
 
-/// A key of netcdf-c in our terms; the root is no key of ours.
+/// A key of netcdf-c; its root is not a key of a store.
 #[derive(Clone, Copy)]
 struct Parsed<'a> {
     key: Option<Key<'a>>,

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    Attribute, Consolidated, DataError, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable,
-    Slab, Value,
+use ncz::model::{
+    Attribute, Consolidated, DataError, Elements, Format, Hierarchy, NcType, NewFill, Slab, Value,
+    VariableBuilder,
 };
 use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{Key, MemoryStore, Store, StoreExt, WriteMode};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use proptest::prelude::*;
 
 use crate::helpers::{memory, objects, open, session, spec};
@@ -23,7 +24,7 @@ fn text(store: &dyn Store, key: &str) -> String {
     String::from_utf8(store.read_vec(Key::parse(key).unwrap(), 1 << 20).unwrap().unwrap()).unwrap()
 }
 
-/// A dataset as xarray writes it, with keys that nobody knows, and consolidated metadata.
+/// A dataset as xarray writes it, with unknown keys, and consolidated metadata.
 fn foreign() -> Arc<MemoryStore> {
     let store = memory();
     let documents = [
@@ -55,7 +56,7 @@ fn nczarr() -> Arc<MemoryStore> {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "t", 0, true).unwrap();
     hierarchy.add_group("/", "g").unwrap();
-    let new = NewVariable::new("v", NcType::Short).dimensions(["t"]).chunks([4]);
+    let new = VariableBuilder::new("v", NcType::Short).dimensions(["t"]).chunks([4]);
     hierarchy.add_variable("/g", new.fill(NewFill::Value(Value::from(5i16)))).unwrap();
     Dataset::create(store.clone(), hierarchy, session(1), false).unwrap().finish().unwrap();
     store
@@ -127,7 +128,7 @@ fn consolidated_metadata_that_are_out_of_date_are_deleted() {
     // Also where they were not looked at.
     let store = foreign();
     let ignore = ReadOptions {
-        consolidated: ncz::nczarr::metadata::ConsolidatedPolicy::Ignore,
+        consolidated: ncz::zarr::metadata::ConsolidatedPolicy::Ignore,
         ..ReadOptions::default()
     };
     let mut dataset = Dataset::open(store.clone(), session(1), &ignore).unwrap();
@@ -146,7 +147,7 @@ fn groups_dimensions_and_variables_are_added_and_filled() {
         .change(|hierarchy| {
             hierarchy.add_group("/g", "h")?;
             hierarchy.add_dimension("/g/h", "z", 0, true)?;
-            let new = NewVariable::new("w", NcType::Int).dimensions(["t", "z"]).chunks([2, 2]);
+            let new = VariableBuilder::new("w", NcType::Int).dimensions(["t", "z"]).chunks([2, 2]);
             let variable = hierarchy.add_variable("/g/h", new)?;
             session.define(variable, Format::NCZARR, &spec(r#"{"id":"zstd"}"#))?;
             Ok(hierarchy.group_mut("/")?.set_attribute(Attribute::new("title", "grown"))?)
@@ -161,7 +162,7 @@ fn groups_dimensions_and_variables_are_added_and_filled() {
     assert_eq!(dataset.array("/g/v").unwrap().stored_shape(), [3]);
     assert_eq!(dataset.hierarchy().root.attribute("title").unwrap().value.as_text(), Some("grown"));
     let mut out = [0; 6];
-    dataset.array("/g/v").unwrap().read(&Slab::new([0], [3]), Elements::Native, &mut out).unwrap();
+    dataset.array("/g/v").unwrap().read_bytes(&Slab::new([0], [3]), Elements::Native, &mut out).unwrap();
     assert_eq!(out, [1, 0, 2, 0, 5, 0]);
 }
 
@@ -224,7 +225,7 @@ fn what_is_in_the_dataset_is_not_defined_anew() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "\"/g/v\" is in the dataset already: its filters cannot be changed; copy the dataset to change it"
+        "\"/g/v\" is already in the dataset: its filters cannot be changed; copy the dataset to change it"
     );
     dataset.finish().unwrap();
     assert_eq!(objects(&*store, true), before);
@@ -235,7 +236,7 @@ fn a_new_name_under_which_something_stands_is_refused() {
     let store = nczarr();
     put(&*store, "g/w/0", "chunk");
     let add = |hierarchy: &mut Hierarchy| {
-        hierarchy.add_variable("/g", NewVariable::new("w", NcType::Int).dimensions(["t"]))?;
+        hierarchy.add_variable("/g", VariableBuilder::new("w", NcType::Int).dimensions(["t"]))?;
         Ok(())
     };
     let before = objects(&*store, true);

@@ -1,15 +1,17 @@
-//! Records behind those of another dataset: both sides must go together, and a crash leaves the old length or the new.
+//! Records appended to those of another dataset: both sides must go together, and a crash leaves the old length or the
+//! new.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ncz::copy::{CopyError, CopyOptions, CopySummary, Indices, Selection, append};
-use ncz::nczarr::{
-    Attribute, ByteOrder, DataError, Dataset, DimensionRef, Elements, Format, Hierarchy, NcType, NewFill,
-    NewVariable, Slab, Value,
+use ncz::model::{
+    Attribute, ByteOrder, DataError, DimensionRef, Elements, Format, Hierarchy, NcType, NewFill, Slab, Value,
+    VariableBuilder,
 };
 use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{Depth, EntryKind, MemoryStore, Prefix, Store, StoreExt, WriteMode};
+use ncz::zarr::Dataset;
 
 use crate::helpers::{explained, memory, objects, open, session, spec, values};
 
@@ -63,7 +65,7 @@ impl Side {
             variables.push(("/g", "q", vec!["time"], vec![self.chunk]));
         }
         for (group, name, dimensions, chunks) in variables {
-            let new = NewVariable::new(name, NcType::Int)
+            let new = VariableBuilder::new(name, NcType::Int)
                 .dimensions(dimensions)
                 .chunks(chunks)
                 .byte_order(self.order)
@@ -76,7 +78,7 @@ impl Side {
         let put = |path: &str, data: Vec<i32>| {
             let array = dataset.array(path)?;
             let bytes: Vec<u8> = data.into_iter().flat_map(i32::to_ne_bytes).collect();
-            array.write(&Slab::whole(array.shape()), Elements::Native, &bytes)
+            array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &bytes)
         };
         put("/x", self.x.to_vec())?;
         put("/time", self.records.clone().collect())?;
@@ -122,7 +124,7 @@ pub(crate) fn check(dataset: &Dataset, len: i32) {
 }
 
 #[test]
-fn records_go_behind_those_that_are_there_whatever_format_chunks_and_codecs() {
+fn records_go_after_those_that_are_there_whatever_format_chunks_and_codecs() {
     let formats = [Format::NCZARR, Format::Zarr2, Format::Zarr3];
     for to in formats {
         for from in formats {
@@ -243,7 +245,7 @@ fn whichever_operation_is_the_last_the_target_has_its_old_or_its_new_records() {
 }
 
 #[test]
-fn an_append_that_fails_leaves_no_chunks_behind_the_end() {
+fn an_append_that_fails_leaves_no_chunks_after_the_end() {
     let target = side(0..4).store();
     let before = objects(&*target, false);
     let source = side(4..12).store();

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ncz::copy::{Codecs, CopyError, CopyOptions, Indices, Selection, VariablePlan, copy};
-use ncz::nczarr::{
-    DataError, Dataset, DimensionRef, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Order,
-    Session, Slab, Value,
+use ncz::model::{
+    DataError, DimensionRef, Elements, Format, Hierarchy, NcType, NewFill, Order, Session, Slab, Value,
+    VariableBuilder,
 };
 use ncz::store::testing::Counting;
 use ncz::store::{Key, MemoryStore, Store, StoreExt, WriteMode};
+use ncz::zarr::Dataset;
 use proptest::prelude::*;
 
 use crate::helpers::{create, explained, memory, open, session, spec, values};
@@ -54,7 +55,7 @@ fn weather(session: &Session, format: Format) -> Dataset {
         ("/g", "q", vec!["time"], vec![512]),
         ("/g/h", "s", vec!["z"], vec![4]),
     ] {
-        let new = NewVariable::new(name, NcType::Int).dimensions(dimensions).chunks(chunks);
+        let new = VariableBuilder::new(name, NcType::Int).dimensions(dimensions).chunks(chunks);
         let variable = hierarchy.add_variable(group, new).unwrap();
         session.define(variable, format, &spec(r#"{"id":"zstd"}"#)).unwrap();
     }
@@ -63,7 +64,7 @@ fn weather(session: &Session, format: Format) -> Dataset {
         let array = dataset.array(path).unwrap();
         let len: u64 = array.shape().iter().product();
         let data: Vec<u8> = (0..len as i32).flat_map(i32::to_ne_bytes).collect();
-        array.write(&Slab::whole(array.shape()), Elements::Native, &data).unwrap();
+        array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &data).unwrap();
     }
     dataset
 }
@@ -192,7 +193,7 @@ fn shorts(shape: &[u64], chunk: &[u64], order: Order, store: Arc<dyn Store>) -> 
     for (name, &len) in names.iter().zip(shape) {
         hierarchy.add_dimension("/", name, len, false).unwrap();
     }
-    let new = NewVariable::new("v", NcType::Short).dimensions(names).chunks(chunk.to_vec()).order(order);
+    let new = VariableBuilder::new("v", NcType::Short).dimensions(names).chunks(chunk.to_vec()).order(order);
     let variable = hierarchy.add_variable("/", new.fill(NewFill::Value(Value::from(FILL)))).unwrap();
     session.define(variable, Format::Zarr2, &spec(r#"{"id":"zlib","level":1}"#)).unwrap();
     let mut dataset = Dataset::create(store, hierarchy, session, false).unwrap();
@@ -200,7 +201,7 @@ fn shorts(shape: &[u64], chunk: &[u64], order: Order, store: Arc<dyn Store>) -> 
     let array = dataset.array("/v").unwrap();
     let all: Vec<i16> = (0..shape.iter().product::<u64>()).map(|at| at as i16).collect();
     let bytes: Vec<u8> = all.iter().flat_map(|value| value.to_ne_bytes()).collect();
-    array.write(&Slab::whole(shape), Elements::Native, &bytes).unwrap();
+    array.write_bytes(&Slab::whole(shape), Elements::Native, &bytes).unwrap();
     let counts = array.chunk_counts();
     for number in (0..counts.iter().product::<u64>()).filter(|number| number % 5 == 3) {
         let mut rest = number;

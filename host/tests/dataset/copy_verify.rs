@@ -1,12 +1,12 @@
-//! Verifying tells what a lossy codec changed from what a fault of another codec destroyed.
+//! Verifying distinguishes what a lossy codec changed from what a fault of another codec destroyed.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ncz::copy::{Codecs, CopyError, CopyOptions, CopySummary, VariablePlan, Verified, append, copy};
-use ncz::nczarr::{
-    DataError, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Session, Slab, Value,
+use ncz::model::{
+    DataError, Elements, Format, Hierarchy, NcType, NewFill, Session, Slab, Value, VariableBuilder,
 };
+use ncz::zarr::Dataset;
 use proptest::prelude::*;
 
 use crate::helpers::{explained, memory, objects, open, session, spec, values};
@@ -17,8 +17,7 @@ use crate::made_up::{MadeUp, Spoils};
 struct Forgets<const IS_KNOWN: bool>;
 
 impl<const IS_KNOWN: bool> Spoils for Forgets<IS_KNOWN> {
-    const NAMES: &'static [Cow<'static, str>] =
-        &[Cow::Borrowed(if IS_KNOWN { "forgets" } else { "forgets_mutely" })];
+    const NAMES: &'static [&'static str] = &[if IS_KNOWN { "forgets" } else { "forgets_mutely" }];
     const LOSSY: Option<bool> = if IS_KNOWN { Some(false) } else { None };
 
     fn spoilt(_: u8) -> u8 {
@@ -41,13 +40,13 @@ fn floats(format: Format, session: &Session, codecs: &str, data: &[f32]) -> Data
     let mut hierarchy = Hierarchy::new(format);
     hierarchy.add_dimension("/", "time", data.len() as u64 / X, true).unwrap();
     hierarchy.add_dimension("/", "x", X, false).unwrap();
-    let new = NewVariable::new("v", NcType::Float).dimensions(["time", "x"]).chunks([4, 3]);
+    let new = VariableBuilder::new("v", NcType::Float).dimensions(["time", "x"]).chunks([4, 3]);
     let variable = hierarchy.add_variable("/", new.fill(NewFill::Value(Value::from(0f32)))).unwrap();
     session.define(variable, format, &spec(codecs)).unwrap();
     let mut dataset = Dataset::create(memory(), hierarchy, session.clone(), false).unwrap();
     let array = dataset.array("/v").unwrap();
     let bytes: Vec<u8> = data.iter().copied().flat_map(f32::to_ne_bytes).collect();
-    array.write(&Slab::whole(array.shape()), Elements::Native, &bytes).unwrap();
+    array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &bytes).unwrap();
     dataset.flush().unwrap();
     dataset
 }
@@ -71,7 +70,7 @@ fn list(codecs: &[&str]) -> String {
 }
 
 #[test]
-fn what_another_codec_destroys_each_time_is_found_behind_and_ahead_of_a_lossy_one() {
+fn what_another_codec_destroys_each_time_is_found_after_and_ahead_of_a_lossy_one() {
     let session = session(2);
     let source = floats(Format::NCZARR, &session, "[]", &waves(0..10));
     for forgets in FORGETS {
@@ -86,7 +85,8 @@ fn what_another_codec_destroys_each_time_is_found_behind_and_ahead_of_a_lossy_on
         ] {
             for chunks in CHUNKS {
                 let error = verified(&source, &list(chain), chunks).expect_err(&list(chain));
-                // Of zeroes zfp itself says that they are no stream of its own, at the latest of those of the fill value.
+                // Of zeroes zfp itself says that they are not a stream of its own, at the latest of those of the fill
+                // value.
                 let found = matches!(
                     error,
                     CopyError::Verify { .. }
@@ -110,7 +110,7 @@ proptest! {
         format in prop::sample::select(vec![Format::NCZARR, Format::Zarr2]),
     ) {
         let session = session(2);
-        // Numbers of few bits lose nothing; zfp has those of a chunk behind the end as neighbours, which are fill.
+        // Numbers of few bits lose nothing; zfp has those of a chunk beyond the end as neighbours, which are fill.
         let still = if lossy == ZFP { 0.0 } else { 1.5 };
         let data = if flat { vec![still; 50] } else { waves(0..10) };
         let source = floats(format, &session, "[]", &data);
@@ -128,7 +128,7 @@ proptest! {
 }
 
 #[test]
-fn records_behind_whole_chunks_of_a_lossy_codec_are_verified_and_others_refused_before_anything_is_written() {
+fn records_after_whole_chunks_of_a_lossy_codec_are_verified_and_others_refused_before_anything_is_written() {
     let session = session(1);
     let options = CopyOptions { verify: true, ..CopyOptions::default() };
     for codecs in [list(&[BITROUND, ZSTD]), list(&[ZFP])] {
@@ -152,7 +152,7 @@ fn records_behind_whole_chunks_of_a_lossy_codec_are_verified_and_others_refused_
         assert_eq!([objects(&*store, true), objects(&*store, false)], before);
         append(&source, open(store, &session), "time", &CopyOptions::default(), &()).unwrap();
     }
-    // Of a codec that destroys records behind whole chunks nothing is kept.
+    // Of a codec that destroys records after whole chunks nothing is kept.
     let store =
         floats(Format::NCZARR, &session, &list(&[BITROUND, FORGETS[0]]), &waves(0..8)).store().clone();
     let source = floats(Format::NCZARR, &session, ZSTD, &waves(8..17));

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ncz::copy::{Codecs, CopyOptions, CopySummary, VariablePlan, copy};
-use ncz::nczarr::{
-    ByteOrder, Consolidated, Dataset, Dtype, Elements, Format, Hierarchy, NcType, NewFill, NewVariable,
-    Order, Session, Slab, Value,
+use ncz::model::{
+    ByteOrder, Consolidated, Dtype, Elements, Format, Hierarchy, NcType, NewFill, Order, Session, Slab,
+    Value, VariableBuilder,
 };
 use ncz::store::testing::Counting;
 use ncz::store::{Key, MemoryStore, Store, StoreExt, WriteMode};
+use ncz::zarr::Dataset;
 use ncz_test_support::unpack;
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -55,7 +56,7 @@ impl Shorts {
         for (name, &len) in names.iter().zip(&self.shape) {
             hierarchy.add_dimension("/", name, len, len == 0).unwrap();
         }
-        let new = NewVariable::new("v", NcType::Short)
+        let new = VariableBuilder::new("v", NcType::Short)
             .dimensions(names)
             .chunks(self.chunk.clone())
             .order(self.order.clone())
@@ -89,7 +90,7 @@ fn fill_some(dataset: &Dataset, exists: impl Fn(u64) -> bool) -> Vec<i16> {
             model[at as usize] = value;
             data.push(value);
         }
-        array.write(&slab, Elements::Native, &bytes(&data)).unwrap();
+        array.write_bytes(&slab, Elements::Native, &bytes(&data)).unwrap();
     }
     model
 }
@@ -227,10 +228,11 @@ fn codec_json_stays_as_it_is_but_for_the_open_size_of_shuffle() {
     );
     let source = open(store, &session(1));
     let (target, _) = copied(&source, &CopyOptions::default());
-    let copied: Json = serde_json::from_slice(&take(&*target, "v/.zarray")).unwrap();
+    let text = String::from_utf8(take(&*target, "v/.zarray")).unwrap();
+    let copied: Json = serde_json::from_str(&text).unwrap();
     assert_eq!(copied["filters"][0].to_string(), r#"{"elementsize":8,"id":"shuffle"}"#);
     assert_eq!(copied["compressor"].to_string(), r#"{"level":3,"id":"zstd","checksum":false}"#);
-    assert_eq!(copied["fill_value"].to_string(), "0.50");
+    assert!(text.contains(r#""fill_value": 0.50"#) || text.contains(r#""fill_value":0.50"#), "{text}");
 }
 
 fn put(store: &dyn Store, key: &str, bytes: &[u8]) {
@@ -301,7 +303,7 @@ fn a_sparse_array_of_2_to_the_50_is_copied_by_its_three_chunks() {
     let places = [[0, 0], [12_345_678, 4 * 1_000_001], [len - 1, len - 4]];
     for (number, start) in places.iter().enumerate() {
         let data = bytes(&[number as i16 + 1, 2, 3, 4]);
-        array.write(&Slab::new(*start, [1, 4]), Elements::Native, &data).unwrap();
+        array.write_bytes(&Slab::new(*start, [1, 4]), Elements::Native, &data).unwrap();
     }
     for (codecs, chunks) in [
         (Codecs::Keep, None),
@@ -318,7 +320,7 @@ fn a_sparse_array_of_2_to_the_50_is_copied_by_its_three_chunks() {
         let copy = open(target, &session).array("/v").unwrap();
         for (number, start) in places.iter().enumerate() {
             let mut out = [0; 8];
-            copy.read(&Slab::new(*start, [1, 4]), Elements::Native, &mut out).unwrap();
+            copy.read_bytes(&Slab::new(*start, [1, 4]), Elements::Native, &mut out).unwrap();
             assert_eq!(out[..], bytes(&[number as i16 + 1, 2, 3, 4]));
         }
     }
@@ -371,7 +373,7 @@ fn in_pure_zarr_an_array_is_as_long_as_netcdf_shows_it() {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "t", 3, true).unwrap();
     for name in ["short", "long"] {
-        let new = NewVariable::new(name, NcType::Short)
+        let new = VariableBuilder::new(name, NcType::Short)
             .dimensions(["t"])
             .chunks([4])
             .fill(NewFill::Value(Value::from(FILL)));
@@ -409,7 +411,7 @@ fn fill_values_of_strings_mean_the_same_in_the_other_format() {
                 _ => (NcType::String, Value::strings([text])),
             };
             let new =
-                NewVariable::of_dtype("v", Dtype::parse(dtype).unwrap(), Some(nc_type)).dimensions(["x"]);
+                VariableBuilder::of_dtype("v", Dtype::parse(dtype).unwrap(), Some(nc_type)).dimensions(["x"]);
             hierarchy.add_variable("/", new.fill(NewFill::Value(fill))).unwrap();
             let source = create(hierarchy, &session(1));
             let wanted = values(&source.array("/v").unwrap());
@@ -428,9 +430,10 @@ fn fill_values_of_strings_mean_the_same_in_the_other_format() {
 fn a_contiguous_variable_with_codecs_or_chunks_is_chunked_and_a_scalar_stays_one() {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "x", 6, false).unwrap();
-    let new = NewVariable::new("v", NcType::Int).dimensions(["x"]).storage(ncz::nczarr::Storage::Contiguous);
+    let new =
+        VariableBuilder::new("v", NcType::Int).dimensions(["x"]).storage(ncz::model::Storage::Contiguous);
     hierarchy.add_variable("/", new).unwrap();
-    let scalar = NewVariable::new("s", NcType::Int).storage(ncz::nczarr::Storage::Scalar);
+    let scalar = VariableBuilder::new("s", NcType::Int).storage(ncz::model::Storage::Scalar);
     hierarchy.add_variable("/", scalar).unwrap();
     let source = create(hierarchy, &session(1));
     let storage = |codecs: Codecs, chunks| {
@@ -440,10 +443,10 @@ fn a_contiguous_variable_with_codecs_or_chunks_is_chunked_and_a_scalar_stays_one
             .insert("/s".to_owned(), VariablePlan { codecs: Codecs::Keep, chunks: Some(vec![]) });
         let (target, _) = copied(&source, &options);
         let copy = open(target, &session(1));
-        assert_eq!(copy.hierarchy().variable("/s").unwrap().storage, ncz::nczarr::Storage::Scalar);
+        assert_eq!(copy.hierarchy().variable("/s").unwrap().storage, ncz::model::Storage::Scalar);
         copy.hierarchy().variable("/v").unwrap().storage
     };
-    use ncz::nczarr::Storage::{Chunked, Contiguous};
+    use ncz::model::Storage::{Chunked, Contiguous};
     assert_eq!(storage(Codecs::Keep, None), Contiguous);
     assert_eq!(storage(Codecs::Spec(spec("[]")), None), Contiguous);
     assert_eq!(storage(Codecs::Sensible, None), Chunked);
@@ -465,19 +468,19 @@ fn lengths_at_the_end_of_64_bits_and_lengths_of_0_are_copied() {
     let ends = [Slab::new([0], [5]), Slab::new([u64::MAX - 5], [5])];
     let data = bytes(&[1, 2, 3, 4, 5]);
     for slab in &ends {
-        long.array("/v").unwrap().write(slab, Elements::Native, &data).unwrap();
+        long.array("/v").unwrap().write_bytes(slab, Elements::Native, &data).unwrap();
     }
     for chunk in [4, 1, 7, 4096] {
         let options = CopyOptions { verify: true, ..plan_of("/v", Codecs::Keep, Some(vec![chunk])) };
         let copy = open(copied(&long, &options).0, &session).array("/v").unwrap();
         let mut out = vec![0; data.len()];
         for slab in &ends {
-            copy.read(slab, Elements::Native, &mut out).unwrap();
+            copy.read_bytes(slab, Elements::Native, &mut out).unwrap();
             assert_eq!(out, data);
         }
-        copy.read(&Slab::new([1 << 40], [5]), Elements::Native, &mut out).unwrap();
+        copy.read_bytes(&Slab::new([1 << 40], [5]), Elements::Native, &mut out).unwrap();
         assert_eq!(out, bytes(&[FILL; 5]));
-        copy.read(&Slab::new([u64::MAX - 1], [2]), Elements::Native, &mut [0; 4]).unwrap_err();
+        copy.read_bytes(&Slab::new([u64::MAX - 1], [2]), Elements::Native, &mut [0; 4]).unwrap_err();
     }
     let empty = array(&[1 << 40, 0, 1 << 40], &[1, 1, 1]).dataset(&session);
     for chunks in [None, Some(vec![3, 4, 5])] {
@@ -485,7 +488,7 @@ fn lengths_at_the_end_of_64_bits_and_lengths_of_0_are_copied() {
         let copy = open(copied(&empty, &options).0, &session).array("/v").unwrap();
         assert!(values(&copy).is_empty());
     }
-    // So many chunks cannot be told apart by a number.
+    // So many chunks cannot be distinguished by a number.
     let wide = array(&[1 << 40, 1 << 40], &[1, 1]).dataset(&session);
     let error = copy(&wide, memory(), &CopyOptions::default(), &()).unwrap_err();
     assert!(explained(&error).contains("more than 2^64 chunks"), "{}", explained(&error));
@@ -498,14 +501,14 @@ fn what_is_stored_beside_the_dataset_is_named() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "x").unwrap();
     };
-    let left_out = |folder: &std::path::Path| {
+    let foreign_objects = |folder: &std::path::Path| {
         let (_, summary) = copied(&open_file(folder), &CopyOptions::default());
-        summary.left_out
+        summary.foreign_objects
     };
     for name in
         ["netcdf-c-4.10.2/nczarr/groups.zip", "netcdf-c-4.8.0/nczarr/simple.zip", "zarr-python/v2-none.zip"]
     {
-        assert_eq!(left_out(unpack(name).unwrap().path()), Default::default(), "{name}");
+        assert_eq!(foreign_objects(unpack(name).unwrap().path()), Default::default(), "{name}");
     }
     let folder = unpack("zarr-python/v2-none.zip").unwrap();
     // beside members, beyond the grid, of another rank, not a chunk
@@ -513,10 +516,10 @@ fn what_is_stored_beside_the_dataset_is_named() {
     foreign.iter().for_each(|file| put(folder.path(), file));
     std::fs::create_dir_all(folder.path().join("empty/empty")).unwrap();
     std::os::unix::fs::symlink("nowhere", folder.path().join("v/9998.0")).unwrap();
-    let found = left_out(folder.path());
+    let found = foreign_objects(folder.path());
     assert_eq!(found.keys, ["README", "notes", "v/0", "v/0.0.bak", "v/9999.0", "v/9998.0"]);
     (0..100).for_each(|number| put(folder.path(), &format!("v/x{number}")));
-    let found = left_out(folder.path());
+    let found = foreign_objects(folder.path());
     assert_eq!((found.keys.len(), found.more), (100, 6));
 
     // Chunks in folders, and in the root.
@@ -526,7 +529,7 @@ fn what_is_stored_beside_the_dataset_is_named() {
     std::fs::write(folder.path().join(".zarray"), zarray).unwrap();
     ["1/1", "7/0", "1.1", "README"].iter().for_each(|file| put(folder.path(), file));
     std::fs::write(folder.path().join("1/1"), [1; 4]).unwrap();
-    assert_eq!(left_out(folder.path()).keys, ["1.1", "7", "README"]);
+    assert_eq!(foreign_objects(folder.path()).keys, ["1.1", "7", "README"]);
 }
 
 /// Codecs that change values: by bits, by decimal digits, by blocks of neighbours.
@@ -541,13 +544,13 @@ fn waves(session: &Session, chunk: [u64; 2]) -> Dataset {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "y", 70, false).unwrap();
     hierarchy.add_dimension("/", "x", 45, false).unwrap();
-    let new = NewVariable::new("v", NcType::Float).dimensions(["y", "x"]).chunks(chunk);
-    // The usual fill value stands so far out that zfp refuses the blocks with it.
+    let new = VariableBuilder::new("v", NcType::Float).dimensions(["y", "x"]).chunks(chunk);
+    // The usual fill value is so far from the data that zfp refuses the blocks with it.
     hierarchy.add_variable("/", new.fill(NewFill::Value(Value::from(0f32)))).unwrap();
     let mut dataset = Dataset::create(memory(), hierarchy, session.clone(), false).unwrap();
     let values = (0..70 * 45).map(|at| 100.0 * (at as f32 / 37.0).sin() + at as f32 / 1e3);
     let bytes: Vec<u8> = values.flat_map(f32::to_ne_bytes).collect();
-    dataset.array("/v").unwrap().write(&Slab::whole(&[70, 45]), Elements::Native, &bytes).unwrap();
+    dataset.array("/v").unwrap().write_bytes(&Slab::whole(&[70, 45]), Elements::Native, &bytes).unwrap();
     dataset.flush().unwrap();
     dataset
 }
@@ -557,7 +560,7 @@ fn what_a_lossy_codec_changed_is_verified_as_what_it_changes_again() {
     let session = session(2);
     let source = waves(&session, [20, 20]);
     for (name, codec) in LOSSY {
-        // The same chunks, and others, whose last ones are partly behind the end.
+        // The same chunks, and others, whose last ones are partly beyond the end.
         for chunks in [None, Some(vec![16, 33])] {
             let options = CopyOptions { verify: true, ..plan_of("/v", Codecs::Spec(spec(codec)), chunks) };
             let (target, summary) = copied(&source, &options);

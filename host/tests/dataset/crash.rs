@@ -3,20 +3,21 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ncz::nczarr::{
-    Attribute, DataError, Dataset, Elements, Format, Hierarchy, NcType, NczarrError, NewFill, NewVariable,
-    Session, Slab, Value,
+use ncz::model::{
+    Attribute, DataError, Elements, Format, Hierarchy, MetadataError, NcType, NewFill, Session, Slab, Value,
+    VariableBuilder,
 };
 use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{
     Access, CreateOptions, Depth, Durability, EntryKind, FileStore, MemoryStore, Prefix, Store, StoreError,
     StoreExt, WriteMode,
 };
+use ncz::zarr::Dataset;
 
 use crate::helpers::{explained, memory, open, session, spec, values};
 
@@ -35,14 +36,14 @@ fn hierarchy(session: &Session, format: Format, len: u64) -> Hierarchy {
         ("/", "b", vec!["t"], vec![4]),
         ("/g", "c", vec!["t"], vec![2]),
     ] {
-        let new = NewVariable::new(name, NcType::Int).dimensions(dimensions).chunks(chunks);
+        let new = VariableBuilder::new(name, NcType::Int).dimensions(dimensions).chunks(chunks);
         let variable = hierarchy.add_variable(group, new.fill(NewFill::Value(Value::from(FILL)))).unwrap();
         session.define(variable, format, &spec(r#"{"id":"zstd"}"#)).unwrap();
     }
     hierarchy
 }
 
-/// What stands at a place in `/a` (column 0 to 2), `/b` (3) or `/g/c` (4).
+/// What is at a place in `/a` (column 0 to 2), `/b` (3) or `/g/c` (4).
 fn value(t: u64, column: u64) -> i32 {
     (t * 5 + column) as i32
 }
@@ -144,7 +145,7 @@ fn a_new_dataset_is_absent_or_whole_whichever_operation_is_the_last() {
                             assert_eq!(check(&dataset, path, OLD), OLD);
                         }
                     }
-                    Err(DataError::Metadata(NczarrError::NotADataset)) => {}
+                    Err(DataError::Metadata(MetadataError::NotADataset)) => {}
                     Err(error) => panic!("{fault:?}: {}", explained(&error)),
                 }
             }
@@ -265,7 +266,7 @@ fn change(dataset: &mut Dataset) -> Result<(), DataError> {
         hierarchy.variable_mut("/g/c")?.set_attribute(Attribute::new("units", "new"))?;
         hierarchy.add_group("/g", "h")?;
         let variable =
-            hierarchy.add_variable("/g/h", NewVariable::new("d", NcType::Int).dimensions(["/x"]))?;
+            hierarchy.add_variable("/g/h", VariableBuilder::new("d", NcType::Int).dimensions(["/x"]))?;
         session.define(variable, format, &spec(r#"{"id":"zstd"}"#))?;
         Ok(())
     })
@@ -319,14 +320,17 @@ fn metadata_are_as_before_or_as_after_whichever_operation_of_a_change_is_the_las
 const STARTED: &str = "started";
 const WRITTEN: &str = "written";
 
-/// What the child process of the test below does, told by the environment; nothing where it says nothing.
-#[test]
-fn child() {
-    let Some(path) = std::env::var_os("NCZ_TEST_CRASH").map(PathBuf::from) else { return };
+/// The path of the dataset that a child process writes until it is killed.
+const CRASH: &str = "NCZ_TEST_CRASH";
+const KILLED: &str =
+    "crash::two_hundred_killed_programs_leave_a_dataset_that_is_absent_or_whole_with_an_old_or_a_new_length";
+
+/// Creates a dataset unless it exists, and grows it.
+fn write_until_killed(path: &Path) {
     let session = session(2);
     println!("{STARTED}");
     if !path.exists() {
-        let store = FileStore::create(&path, CreateOptions::new().durability(Durability::Process)).unwrap();
+        let store = FileStore::create(path, CreateOptions::new().durability(Durability::Process)).unwrap();
         let hierarchy = hierarchy(&session, Format::NCZARR, 0);
         let mut dataset = Dataset::create(Arc::new(store), hierarchy, session.clone(), true).unwrap();
         for path in ["/a", "/b"] {
@@ -334,7 +338,7 @@ fn child() {
         }
         dataset.finish().unwrap();
     }
-    let store = FileStore::open(&path, Access::ReadWrite).unwrap().with_durability(Durability::Process);
+    let store = FileStore::open(path, Access::ReadWrite).unwrap().with_durability(Durability::Process);
     let mut dataset = open(Arc::new(store), &session);
     let mut at = dataset.array("/a").unwrap().shape()[0];
     while at < 1_000_000 {
@@ -361,8 +365,8 @@ fn start_and_kill(path: &Path, creating: bool, random: &mut u64) {
         random.wrapping_mul(0x2545_F491_4F6C_DD1D) % limit
     };
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["crash::child", "--exact", "--nocapture", "--test-threads=1"])
-        .env("NCZ_TEST_CRASH", path)
+        .args([KILLED, "--exact", "--nocapture", "--test-threads=1"])
+        .env(CRASH, path)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -383,6 +387,10 @@ fn start_and_kill(path: &Path, creating: bool, random: &mut u64) {
 
 #[test]
 fn two_hundred_killed_programs_leave_a_dataset_that_is_absent_or_whole_with_an_old_or_a_new_length() {
+    // In the child process, which runs the same test.
+    if let Some(path) = std::env::var_os(CRASH) {
+        return write_until_killed(Path::new(&path));
+    }
     let seed = std::env::var("NCZ_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64 | 1
     });

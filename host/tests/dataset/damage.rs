@@ -15,7 +15,7 @@ const OURS: [u32; 7] = [1, 2, 3, 4, 307, 32_001, 32_015];
 /// Of these, those with a checksum: Adler-32 in zlib, Fletcher-32, CRC-32 in bzip2.
 const CHECKED: [u32; 3] = [1, 3, 307];
 
-/// The chunks that HDF5 stored with our filters alone, and their chains.
+/// The chunks that HDF5 stored with only our filters, and their chains.
 fn cases() -> Vec<(ChunkCase, FilterChain)> {
     let registry = Registry::builder().no_plugins(true).build();
     let ours = |case: &ChunkCase| case.filters.iter().all(|filter| OURS.contains(&filter.id));

@@ -2,8 +2,9 @@ use std::fmt::{Debug, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ncz::nczarr::{Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Slab};
+use ncz::model::{Elements, Format, Hierarchy, NcType, Slab, VariableBuilder};
 use ncz::store::{Access, CreateOptions, FileStore, Store, ZipLayout, ZipStore};
+use ncz::zarr::Dataset;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -56,7 +57,9 @@ fn errors(act: impl FnOnce()) -> Vec<String> {
 fn growing() -> Hierarchy {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "time", 0, true).unwrap();
-    hierarchy.add_variable("/", NewVariable::new("t", NcType::Int).dimensions(["time"]).chunks([4])).unwrap();
+    hierarchy
+        .add_variable("/", VariableBuilder::new("t", NcType::Int).dimensions(["time"]).chunks([4]))
+        .unwrap();
     hierarchy
 }
 
@@ -71,7 +74,7 @@ fn grow(dataset: &mut Dataset) {
 #[track_caller]
 fn assert_said(errors: &[String], times: usize) {
     assert_eq!(errors.len(), times, "{errors:?}");
-    assert!(errors.iter().all(|text| text.starts_with("ncz_nczarr ")), "{errors:?}");
+    assert!(errors.iter().all(|text| text.starts_with("ncz_zarr ")), "{errors:?}");
     assert!(errors.iter().all(|text| text.contains("dropped without finish()")), "{errors:?}");
 }
 
@@ -140,6 +143,6 @@ fn a_new_dataset_that_was_never_published_is_lost_with_a_word_even_if_it_was_flu
         open(Arc::new(ZipStore::open(&zip, Access::Read, ZipLayout::default()).unwrap()), &session(1));
     let array = dataset.array("/t").unwrap();
     let mut bytes = [0; 4];
-    array.read(&Slab::whole(array.shape()), Elements::Native, &mut bytes).unwrap();
+    array.read_bytes(&Slab::whole(array.shape()), Elements::Native, &mut bytes).unwrap();
     assert_eq!(i32::from_ne_bytes(bytes), 1);
 }

@@ -6,13 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz::copy::{Codecs, CopyError, CopyOptions, Progress, VariablePlan, copy};
-use ncz::nczarr::{ChunkFault, DataError, Dataset};
+use ncz::copy::{Codecs, CopyError, CopyOptions, VariablePlan, copy};
+use ncz::model::{ChunkError, DataError};
+use ncz::progress::Progress;
 use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{
     Access, Capabilities, CreateOptions, Depth, FileStore, Key, Listing, MemoryStore, Prefix, ReadInto,
     ReadRange, Store, StoreError, WriteMode,
 };
+use ncz::zarr::Dataset;
 use ncz_test_support::unpack;
 
 use crate::helpers::{contents, memory, objects, open, open_file, session, spec};
@@ -132,7 +134,7 @@ fn what_another_program_added_to_nczarr_is_not_left_out_in_silence() {
         for document in [".zarray", ".zgroup"] {
             let folder = groups();
             std::fs::create_dir(folder.path().join(inside)).unwrap();
-            // A folder alone is nothing.
+            // An empty folder is nothing.
             copy(&open_file(folder.path()), memory(), &CopyOptions::default(), &()).unwrap();
             std::fs::copy(folder.path().join("temp/.zarray"), folder.path().join(inside).join(document))
                 .unwrap();
@@ -202,7 +204,7 @@ fn a_chunk_without_codecs_of_another_length_is_not_passed_on() {
         let error = copy(&open_file(folder.path()), memory(), &CopyOptions::default(), &()).unwrap_err();
         let CopyError::Data(DataError::Chunk { key, source, .. }) = error else { panic!("{error:?}") };
         assert_eq!(key, "v/0.0");
-        assert!(matches!(*source, ChunkFault::Length { .. } | ChunkFault::Store(_)), "{source:?}");
+        assert!(matches!(*source, ChunkError::Length { .. } | ChunkError::Store(_)), "{source:?}");
     }
 }
 

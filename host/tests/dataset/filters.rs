@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ncz::nczarr::{
-    BloscFilter, Dataset, Elements, FilterDefinition, FilterError, Format, Hierarchy, NcType, NewVariable,
-    Phase, QuantizeMode, Session, Slab, Storage, SzipFilter,
+use ncz::model::json::{Json, json};
+use ncz::model::{
+    BloscFilter, Elements, FilterDefinition, FilterError, Format, Hierarchy, NcType, Phase, QuantizeMode,
+    Session, Slab, Storage, SzipFilter, VariableBuilder,
 };
 use ncz::registry::Registry;
-use serde_json::{Value as Json, json};
+use ncz::zarr::Dataset;
 
 use crate::helpers::{explained, memory, open, session, values};
 
@@ -24,7 +25,7 @@ fn dataset(format: Format) -> Hierarchy {
         ("xt", NcType::Float, &["x", "t"]),
         ("scalar", NcType::Float, &[]),
     ] {
-        let new = NewVariable::new(name, nc_type).dimensions(dimensions.iter().copied());
+        let new = VariableBuilder::new(name, nc_type).dimensions(dimensions.iter().copied());
         dataset.add_variable("/", new).unwrap();
     }
     dataset
@@ -180,7 +181,7 @@ fn the_named_functions_check_what_they_are_told() {
 }
 
 #[test]
-fn what_was_defined_is_told() {
+fn what_was_defined_is_reported() {
     let session = session(1);
     let mut dataset = dataset(Format::NCZARR);
     let mut definition = session.define_filters(&mut dataset, "/d").unwrap();
@@ -324,7 +325,7 @@ fn in_a_dataset_that_is_there_new_variables_get_filters_and_old_ones_keep_theirs
     assert_eq!(late.unwrap_err().netcdf_code(), -123);
     dataset
         .change(|hierarchy| {
-            hierarchy.add_variable("/", NewVariable::new("new", NcType::Float).dimensions(["x"]))?;
+            hierarchy.add_variable("/", VariableBuilder::new("new", NcType::Float).dimensions(["x"]))?;
             session.define_filters(hierarchy, "/new")?.fletcher32(true)?;
             Ok(())
         })
@@ -348,7 +349,7 @@ fn zarr_version_3_has_the_same_functions() {
     let store = memory();
     let created = Dataset::create(store.clone(), dataset, session.clone(), false).unwrap();
     let slab = Slab::whole(&[10]);
-    created.array("/f").unwrap().write(&slab, Elements::Native, &[7; 40]).unwrap();
+    created.array("/f").unwrap().write_bytes(&slab, Elements::Native, &[7; 40]).unwrap();
     created.finish().unwrap();
     assert_eq!(values(&open(store, &session).array("/f").unwrap()), [7; 40]);
 }
@@ -357,7 +358,7 @@ fn zarr_version_3_has_the_same_functions() {
 fn a_variable_with_filters_is_chunked() {
     let session = session(1);
     let mut dataset = dataset(Format::NCZARR);
-    let new = NewVariable::new("c", NcType::Int).dimensions(["x"]).storage(Storage::Contiguous);
+    let new = VariableBuilder::new("c", NcType::Int).dimensions(["x"]).storage(Storage::Contiguous);
     dataset.add_variable("/", new).unwrap();
     let mut filters = session.define_filters(&mut dataset, "/c").unwrap();
     assert!(filters.define(1, &[77]).is_err());
@@ -376,7 +377,7 @@ fn strings_are_filtered_but_not_shuffled_in_nczarr() {
     let created = Dataset::create(store.clone(), dataset, session.clone(), false).unwrap();
     let mut data = vec![0; 10 * 128];
     data[..5].copy_from_slice(b"hello");
-    created.array("/s").unwrap().write(&Slab::whole(&[10]), Elements::Native, &data).unwrap();
+    created.array("/s").unwrap().write_bytes(&Slab::whole(&[10]), Elements::Native, &data).unwrap();
     created.finish().unwrap();
     let opened = open(store, &session);
     assert_eq!(values(&opened.array("/s").unwrap()), data);

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    Array, ByteOrder, DataError, Dataset, Dtype, Elements, Format, Hierarchy, NcType, NewFill, NewVariable,
-    Order, Session, Sharding, Slab, Value,
+use ncz::model::{
+    Array, ByteOrder, DataError, Dtype, Elements, Format, Hierarchy, NcType, NewFill, Order, Session,
+    Sharding, Slab, Value, VariableBuilder,
 };
 use ncz::store::testing::Counting;
 use ncz::store::{
     Access, CreateOptions, FileStore, Key, MemoryStore, Store, StoreExt, WriteMode, ZipLayout, ZipStore,
 };
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use proptest::prelude::*;
 
 use crate::helpers::{explained, memory, objects, open, session, spec};
@@ -46,7 +47,7 @@ fn hierarchy((format, sharded): (Format, bool), session: &Session) -> Hierarchy 
         hierarchy.add_dimension("/", name, len, name != "x").unwrap();
     }
     for (number, (path, dimensions, chunks)) in VARIABLES.into_iter().enumerate() {
-        let mut new = NewVariable::new(path.trim_start_matches('/'), NcType::Short)
+        let mut new = VariableBuilder::new(path.trim_start_matches('/'), NcType::Short)
             .dimensions(dimensions.iter().copied())
             .chunks(chunks)
             .order(if number == 1 && !format.is_nczarr() { Order::F } else { Order::C })
@@ -129,7 +130,9 @@ fn coordinates(slab: &Slab) -> Vec<Vec<u64>> {
 
 fn shorts(array: &Array, slab: &Slab) -> Vec<i16> {
     let mut out = vec![0; slab.elements().unwrap() as usize * 2];
-    array.read(slab, Elements::Native, &mut out).unwrap_or_else(|error| panic!("{}", explained(&error)));
+    array
+        .read_bytes(slab, Elements::Native, &mut out)
+        .unwrap_or_else(|error| panic!("{}", explained(&error)));
     out.chunks_exact(2).map(|pair| i16::from_ne_bytes([pair[0], pair[1]])).collect()
 }
 
@@ -242,7 +245,7 @@ fn play(
     for variable in dataset.hierarchy().variables() {
         assert_eq!(variable.shape, dataset.hierarchy().shape_of(variable), "{}", variable.path);
     }
-    assert_eq!(dataset.hierarchy().consolidated, ncz::nczarr::Consolidated::Current);
+    assert_eq!(dataset.hierarchy().consolidated, ncz::model::Consolidated::Current);
 }
 
 proptest! {
@@ -322,7 +325,7 @@ fn what_another_program_left_beyond_the_end_is_no_data() {
         dataset
             .array("/c")
             .unwrap()
-            .write(&Slab::new([0], [12]), Elements::Native, &bytes(&[9; 12]))
+            .write_bytes(&Slab::new([0], [12]), Elements::Native, &bytes(&[9; 12]))
             .unwrap();
         other
     };
@@ -399,7 +402,7 @@ fn what_does_not_grow_is_refused_with_netcdfs_numbers() {
     assert_eq!(error.netcdf_code(), -57);
     assert_eq!(
         error.to_string(),
-        "variable \"/a\": its dimension \"/x\" has 3 elements and is not unlimited, the write reaches to 4; resize \
+        "variable \"/a\": its dimension \"/x\" has 3 elements and is not unlimited, but the write reaches to 4; resize \
          the variable first"
     );
     assert_eq!(refused("/a", &[0, 4], &[1, 1]).netcdf_code(), -40);
@@ -407,7 +410,7 @@ fn what_does_not_grow_is_refused_with_netcdfs_numbers() {
     assert_eq!(refused("/c", &[u64::MAX], &[2]).netcdf_code(), -57);
     assert_eq!(refused("/none", &[0], &[1]).netcdf_code(), -49);
     let error = dataset.resize("/a", &[0, 2]).unwrap_err();
-    assert!(error.to_string().contains("nothing is cut off"), "{error}");
+    assert!(error.to_string().contains("a variable cannot shrink"), "{error}");
     let error = dataset.append("/a", 0, Elements::Native, &[0; 7]).unwrap_err();
     assert_eq!(error.netcdf_code(), -36);
     // Data of another size change nothing.
@@ -432,10 +435,8 @@ fn a_dataset_that_is_open_for_reading_does_not_grow() {
     let mut dataset = open(Arc::new(FileStore::open(&path, Access::Read).unwrap()), &session);
     let error = dataset.append("/c", 0, Elements::Native, &bytes(&[1])).unwrap_err();
     assert!(matches!(error, DataError::NotWritable { .. }) && error.netcdf_code() == -37, "{error}");
-    let only = ReadOptions {
-        consolidated: ncz::nczarr::metadata::ConsolidatedPolicy::Only,
-        ..ReadOptions::default()
-    };
+    let only =
+        ReadOptions { consolidated: ncz::zarr::metadata::ConsolidatedPolicy::Only, ..ReadOptions::default() };
     let store = Arc::new(FileStore::open(&path, Access::ReadWrite).unwrap());
     let mut dataset = Dataset::open(store, session, &only).unwrap();
     let error = dataset.append("/c", 0, Elements::Native, &bytes(&[1])).unwrap_err();
@@ -467,10 +468,9 @@ fn codecs_that_count_with_the_arrays_length_do_not_grow_along_it() {
     hierarchy.add_dimension("/", "y", 2, true).unwrap();
     hierarchy.add_dimension("/", "x", 64, true).unwrap();
     for (name, dimensions) in [("s", vec!["y", "x"]), ("other", vec!["x"])] {
-        let new =
-            NewVariable::new(name, NcType::Int)
-                .dimensions(dimensions.clone())
-                .chunks(vec![32; dimensions.len()]);
+        let new = VariableBuilder::new(name, NcType::Int)
+            .dimensions(dimensions.clone())
+            .chunks(vec![32; dimensions.len()]);
         let variable = hierarchy.add_variable("/", new).unwrap();
         if name == "s" {
             session.define(variable, Format::NCZARR, &spec("szip,32,16")).unwrap();
@@ -487,7 +487,7 @@ fn codecs_that_count_with_the_arrays_length_do_not_grow_along_it() {
     let error = dataset.append("/other", 0, Elements::Native, &values).unwrap_err();
     assert!(error.to_string().starts_with("variable \"/s\""), "{error}");
     let mut out = vec![0; values.len()];
-    dataset.array("/s").unwrap().read(&Slab::new([0, 0], [4, 64]), Elements::Native, &mut out).unwrap();
+    dataset.array("/s").unwrap().read_bytes(&Slab::new([0, 0], [4, 64]), Elements::Native, &mut out).unwrap();
     assert_eq!(out, values);
 }
 
@@ -548,14 +548,14 @@ fn a_shard_need_not_fit_in_memory_to_grow() {
     let mut hierarchy = Hierarchy::new(Format::Zarr3);
     hierarchy.add_dimension("/", "t", 0, false).unwrap();
     hierarchy.add_dimension("/", "x", 1 << 38, false).unwrap();
-    let new = NewVariable::new("v", NcType::Byte).dimensions(["t", "x"]).chunks([1, 1 << 20]);
+    let new = VariableBuilder::new("v", NcType::Byte).dimensions(["t", "x"]).chunks([1, 1 << 20]);
     let new = new.sharding(Sharding::new([2, 1 << 38]));
     hierarchy.add_variable("/", new.fill(NewFill::Value(Value::from(1i8)))).unwrap();
     let store = memory();
     Dataset::create(store.clone(), hierarchy, session(1), false).unwrap().finish().unwrap();
     let value = |dataset: &Dataset, at: [u64; 2]| {
         let mut out = [0];
-        dataset.array("/v").unwrap().read(&Slab::new(at, [1, 1]), Elements::Native, &mut out).unwrap();
+        dataset.array("/v").unwrap().read_bytes(&Slab::new(at, [1, 1]), Elements::Native, &mut out).unwrap();
         out[0]
     };
     for t in 0..3 {
@@ -581,15 +581,15 @@ fn strings_of_every_kind_grow() {
     for (dtype, nc_type) in dtypes {
         let mut hierarchy = Hierarchy::new(Format::Zarr2);
         hierarchy.add_dimension("/", "t", 2, false).unwrap();
-        let new = NewVariable::of_dtype("s", dtype, nc_type).dimensions(["t"]).chunks([4]);
+        let new = VariableBuilder::of_dtype("s", dtype, nc_type).dimensions(["t"]).chunks([4]);
         hierarchy.add_variable("/", new).unwrap();
-        hierarchy.add_variable("/", NewVariable::new("n", NcType::Short).dimensions(["t"])).unwrap();
+        hierarchy.add_variable("/", VariableBuilder::new("n", NcType::Short).dimensions(["t"])).unwrap();
         let store = memory();
         Dataset::create(store.clone(), hierarchy, session.clone(), false).unwrap().finish().unwrap();
         let mut dataset = open(store.clone(), &session);
         dataset.resize("/s", &[7]).unwrap();
         dataset.write_strings("/s", &Slab::new([1], [6]), &["b", "c", "d", "e", "f", "g"]).unwrap();
-        // Stopped: what stands beyond the second is no data.
+        // Stopped: what is beyond the second is not data.
         drop(dataset);
         let mut dataset = open(store.clone(), &session);
         dataset.resize("/n", &[6]).unwrap();

@@ -5,15 +5,17 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Array, Dataset, Elements, Hierarchy, Pool, Session, Slab};
+use ncz::model::{Array, Elements, Hierarchy, LossyGuard, Pool, Session, Slab};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, Depth, EntryKind, FileStore, MemoryStore, Prefix, Store, StoreExt};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 pub(crate) fn session(threads: usize) -> Session {
     let registry = Registry::builder().no_plugins(true).build();
-    Session::new(Arc::new(registry), Pool::with_threads(threads).unwrap())
+    let session = Session::new(Arc::new(registry), Pool::with_threads(threads).unwrap());
+    Session { lossy_guard: LossyGuard::On, ..session }
 }
 
 pub(crate) fn memory() -> Arc<MemoryStore> {
@@ -44,7 +46,9 @@ pub(crate) fn spec(text: &str) -> ChainSpec {
 pub(crate) fn values(array: &Array) -> Vec<u8> {
     let slab = Slab::whole(array.shape());
     let mut out = vec![0; slab.elements().unwrap() as usize * array.dtype().size()];
-    array.read(&slab, Elements::Native, &mut out).unwrap_or_else(|error| panic!("{}", explained(&error)));
+    array
+        .read_bytes(&slab, Elements::Native, &mut out)
+        .unwrap_or_else(|error| panic!("{}", explained(&error)));
     out
 }
 
@@ -66,7 +70,7 @@ impl Content {
 /// What a dataset shows, by path.
 pub(crate) fn contents(dataset: &Dataset) -> BTreeMap<String, Content> {
     assert_eq!(dataset.hierarchy().unreadable().count(), 0);
-    let content = |variable: &ncz::nczarr::Variable| {
+    let content = |variable: &ncz::model::Variable| {
         let array = dataset.array(&variable.path).unwrap_or_else(|error| panic!("{}", explained(&error)));
         let attributes: Vec<_> =
             variable.attributes.iter().map(|attribute| (&attribute.name, &attribute.value)).collect();

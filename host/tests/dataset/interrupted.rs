@@ -1,16 +1,15 @@
-//! Appends and other growth that are interrupted: what was begun is finished once, or given up, by whoever writes next.
+//! Appends and other growth that are interrupted: what was begun is finished once, or given up, by the next writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ncz::copy::{Appended, CopyError, CopyOptions, append_with_receipt};
-use ncz::nczarr::journal::{Appending, Interrupted, Reached, finish_or_discard, interrupted};
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz::nczarr::{Attribute, Consolidated, DataError, Dataset, Elements, Format, Slab};
+use ncz::model::{Appending, Interrupted, Reached};
+use ncz::model::{Attribute, Consolidated, DataError, Elements, Format, Slab};
 use ncz::repair::{Choices, plan};
 use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{
@@ -18,6 +17,9 @@ use ncz::store::{
     ReadInto, ReadRange, Store, StoreError, StoreExt, WriteMode, ZipLayout, ZipStore,
 };
 use ncz::verify::{Code, VerifyOptions, verify};
+use ncz::zarr::Dataset;
+use ncz::zarr::journal::{finish_or_discard, interrupted};
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use serde_json::{Value as Json, json};
 
 use crate::copy_append::{Side, check, copy_of, ints, side};
@@ -118,7 +120,7 @@ fn check_readers(store: &Arc<MemoryStore>, what: &dyn fmt::Debug) {
     }
 }
 
-/// All objects but for consolidated metadata: a fault that hides them when a dataset is opened lets it lose them.
+/// All objects except for consolidated metadata: a fault that hides them when a dataset is opened lets it lose them.
 fn all_objects(store: &dyn Store) -> BTreeMap<String, Vec<u8>> {
     let mut all = objects(store, true);
     all.remove(".zmetadata");
@@ -179,11 +181,11 @@ fn the_same_append_again_appends_once_whichever_operation_was_the_last() {
                 continue;
             }
             let again = appended(&source, &store);
-            let told = again.recovered.map(|interrupted| interrupted.to_string());
-            finished += u32::from(again.was_there);
+            let printed = again.recovered.map(|interrupted| interrupted.to_string());
+            finished += u32::from(again.already_appended);
             again.receipt.confirm(&*store).unwrap();
             assert!(interrupted(&*store).unwrap().is_none(), "{what:?}");
-            check_same(&*store, &*good, &(what, told));
+            check_same(&*store, &*good, &(what, printed));
             check_consolidated(&store, &what);
         }
         assert!(finished > 10, "{format:?}: {finished}");
@@ -199,7 +201,7 @@ fn the_same_append_on_purpose_appends_again() {
     let (store, source) = (target(Format::NCZARR, true), source());
     for _ in 0..2 {
         let done = appended(&source, &store);
-        assert!(!done.was_there && done.recovered.is_none());
+        assert!(!done.already_appended && done.recovered.is_none());
         done.receipt.confirm(&*store).unwrap();
     }
     assert_eq!(ints(&open(store, &session(1)), "/time"), [0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 5, 6, 7]);
@@ -228,7 +230,7 @@ fn another_append_finishes_the_interrupted_one_first() {
         side(NEW..NEW + 2).make(elsewhere.clone()).unwrap();
         let other = open(elsewhere, &session(1));
         let done = appended(&other, &store);
-        assert!(!done.was_there, "{format:?}");
+        assert!(!done.already_appended, "{format:?}");
         let first = done.recovered.unwrap();
         assert_eq!(first.append.map(|append| (append.old, append.new)), Some((OLD as u64, NEW as u64)));
         done.receipt.confirm(&*store).unwrap();
@@ -248,7 +250,7 @@ fn a_source_that_changed_after_an_interruption_is_refused_once() {
     assert!(text.contains("no longer gives the records") && text.contains("from 3 to 8"), "{text}");
     check(&open(store.clone(), &session(1)), NEW);
     let done = appended(&changed, &store);
-    assert!(!done.was_there);
+    assert!(!done.already_appended);
     done.receipt.confirm(&*store).unwrap();
     assert_eq!(ints(&open(store, &session(1)), "/time").len(), 2 * NEW as usize - OLD as usize);
 }
@@ -300,7 +302,8 @@ fn verify_says_what_was_interrupted_and_what_to_do() {
     let report = verify(&reader(), &VerifyOptions::default(), &()).unwrap();
     let finding = report.findings.iter().find(|finding| finding.code == Code::Interrupted).unwrap();
     let text = finding.to_string();
-    assert!(text.contains("along \"/time\", from 3 to 8,") && text.contains("ncz verify --repair"), "{text}");
+    assert!(text.contains("along \"/time\", from 3 to 8,"), "{text}");
+    assert_eq!(finding.remedy, Some(ncz::Remedy::Repair));
     assert!(!report.is_sound());
     let found = finish_or_discard(&*store).unwrap().unwrap();
     assert_eq!(found.reached, Reached::Lengths);
@@ -324,13 +327,13 @@ fn touch(store: &MemoryStore, key: &str) {
 fn an_append_is_known_after_another_program_changed_what_it_wrote() {
     let (store, source) = (target(Format::Zarr3, false), source());
     let done = appended(&source, &store);
-    assert!(!done.was_there);
+    assert!(!done.already_appended);
     for key in ["time/zarr.json", "t/zarr.json", "g/q/zarr.json"] {
         touch(&store, key);
     }
     assert_eq!(interrupted(&*store).unwrap().unwrap().reached, Reached::All);
     let again = appended(&source, &store);
-    assert!(again.was_there);
+    assert!(again.already_appended);
     again.receipt.confirm(&*store).unwrap();
     check(&open(store.clone(), &session(1)), NEW);
     assert!(text(&store, "t/zarr.json").contains("theirs"));
@@ -371,8 +374,9 @@ fn what_another_program_changed_is_never_overwritten() {
     let mut dataset = open(store.clone(), &session(1));
     let error = dataset.resize("/time", &[20]).and_then(|()| dataset.flush()).unwrap_err();
     assert!(matches!(&error, DataError::Journal { .. }), "{error:?}");
-    let told = error.to_string();
-    assert!(told.contains(left[0]) && told.contains("ncz verify --repair"), "{told}");
+    let printed = error.to_string();
+    assert!(printed.contains(left[0]), "{printed}");
+    assert_eq!(error.remedy(), Some(ncz::Remedy::Repair));
     assert_eq!(objects_v3(&store), documents);
     let plan = plan(store.clone(), &session(1), &Choices::default(), &()).unwrap();
     plan.apply().unwrap();
@@ -476,7 +480,7 @@ fn of_an_append_on_another_machine_only_the_same_one_goes_on() {
     let error = append_from(&other, store.clone()).unwrap_err();
     let CopyError::Data(DataError::Busy { interrupted, .. }) = &error else { panic!("{error:?}") };
     assert_eq!(interrupted.running, None);
-    assert!(error.to_string().contains("ncz verify --repair"), "{error}");
+    assert_eq!(error.remedy(), Some(ncz::Remedy::Repair), "{error}");
     appended(&source(), &store).receipt.confirm(&*store).unwrap();
     check(&open(store, &session(1)), NEW);
 
@@ -596,8 +600,8 @@ fn the_same_append_to_an_archive_appends_once_whichever_operation_was_the_last()
         }
         if len == OLD || left.is_some() {
             let again = append_from(&source(), Arc::new(opened_zip(&path))).unwrap();
-            assert_eq!(again.was_there, len == NEW, "{fault:?}");
-            finished += u32::from(again.was_there);
+            assert_eq!(again.already_appended, len == NEW, "{fault:?}");
+            finished += u32::from(again.already_appended);
             again.receipt.confirm(&opened_zip(&path)).unwrap();
         }
         check(&open(reader(), &session(1)), NEW);
@@ -609,12 +613,10 @@ fn the_same_append_to_an_archive_appends_once_whichever_operation_was_the_last()
     assert!(finished > 1, "{finished}");
 }
 
-/// What the child process of the test below does: an append that is killed at one of its operations.
-#[test]
-fn child() {
-    let Some(path) = std::env::var_os("NCZ_TEST_KILLED_APPEND").map(PathBuf::from) else { return };
+/// Appends in a child process, and kills it at one of the operations.
+fn append_until_killed(path: &Path) {
     let last: u64 = std::env::var("NCZ_TEST_OPERATION").unwrap().parse().unwrap();
-    let store = FileStore::open(&path, Access::ReadWrite).unwrap().with_durability(Durability::Process);
+    let store = FileStore::open(path, Access::ReadWrite).unwrap().with_durability(Durability::Process);
     let store = Arc::new(Faulty::new(store, Fault::From(last)));
     // Nothing reaches the directory from the last operation on.
     let result = append_from(&source(), store.clone());
@@ -626,6 +628,12 @@ fn child() {
 
 #[test]
 fn an_append_to_a_directory_that_is_killed_anywhere_and_run_again_appends_once() {
+    const NAME: &str =
+        "interrupted::an_append_to_a_directory_that_is_killed_anywhere_and_run_again_appends_once";
+    // In the child process, which runs the same test.
+    if let Some(path) = std::env::var_os("NCZ_TEST_KILLED_APPEND") {
+        return append_until_killed(Path::new(&path));
+    }
     for format in [Format::NCZARR, Format::Zarr3] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.zarr");
@@ -635,7 +643,7 @@ fn an_append_to_a_directory_that_is_killed_anywhere_and_run_again_appends_once()
                 FileStore::create(&path, CreateOptions::new().durability(Durability::Process)).unwrap();
             Side { format, ..side(0..OLD) }.make(Arc::new(made)).unwrap();
             let status = Command::new(std::env::current_exe().unwrap())
-                .args(["interrupted::child", "--exact", "--nocapture", "--test-threads=1"])
+                .args([NAME, "--exact", "--nocapture", "--test-threads=1"])
                 .env("NCZ_TEST_KILLED_APPEND", &path)
                 .env("NCZ_TEST_OPERATION", last.to_string())
                 .stdout(Stdio::null())

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, Verified, append, copy};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    Attribute, DataError, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Order,
-    Sharding, Slab, Value,
+use ncz::model::{
+    Attribute, DataError, Elements, Format, Hierarchy, LossyGuard, NcType, NewFill, Order, Session, Sharding,
+    Slab, Value, VariableBuilder,
 };
 use ncz::store::Store;
 use ncz::verify::{VerifyOptions, verify};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 use crate::helpers::{explained, memory, session, spec, values};
 
@@ -47,7 +48,7 @@ impl Layout {
         for (name, len) in [("time", self.records), ("y", Y), ("x", X)] {
             hierarchy.add_dimension("/", name, len, name == "time").unwrap();
         }
-        let mut new = NewVariable::new("v", NcType::Float)
+        let mut new = VariableBuilder::new("v", NcType::Float)
             .dimensions(["time", "y", "x"])
             .chunks(self.chunks)
             .order(self.order.clone());
@@ -65,7 +66,7 @@ impl Layout {
     fn written(&self, codecs: &str) -> Result<Dataset, DataError> {
         let dataset = self.create(codecs);
         let array = dataset.array("/v")?;
-        array.write(&Slab::whole(array.shape()), Elements::Native, &bytes(&field(0..self.records)))?;
+        array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &bytes(&field(0..self.records)))?;
         Ok(dataset)
     }
 }
@@ -103,7 +104,7 @@ fn assert_near(got: &[f32], want: &[f32], tolerance: f32) {
 fn assert_padded<T>(result: Result<T, DataError>) {
     let Err(error) = result else { panic!("it is written") };
     let text = explained(&error);
-    assert!(text.contains("it holds behind the end of the array"), "{text}");
+    assert!(text.contains("it holds beyond the end of the array"), "{text}");
     assert!(text.contains("/v") && text.contains("zfp"), "{text}");
 }
 
@@ -171,10 +172,10 @@ fn a_dimension_that_was_made_longer_counts_as_one_that_may_be_again() {
     assert_padded(dataset.append("/v", 1, Elements::Native, &bytes(&row)));
     let rows = field(1..2);
     dataset.append("/v", 1, Elements::Native, &bytes(&rows)).unwrap();
-    // From now on nothing but fill stands behind its end, and nobody looks for anything else.
+    // From now on nothing but fill follows its end, and nothing else is looked for.
     dataset.resize("/v", &[1, 2 * Y + 1, X]).unwrap();
     let last = Slab::new(vec![0, 2 * Y, 0], vec![1, 1, X]);
-    assert_padded(dataset.array("/v").unwrap().write(&last, Elements::Native, &bytes(&row)));
+    assert_padded(dataset.array("/v").unwrap().write_bytes(&last, Elements::Native, &bytes(&row)));
     dataset.flush().unwrap();
     let array = reopened(dataset.store().clone(), Format::NCZARR).array("/v").unwrap();
     assert_eq!(array.shape(), [1, 2 * Y + 1, X]);
@@ -185,7 +186,7 @@ fn a_dimension_that_was_made_longer_counts_as_one_that_may_be_again() {
 }
 
 #[test]
-fn copies_and_records_behind_them_are_verified() {
+fn copies_and_records_after_them_are_verified() {
     for format in [Format::NCZARR, Format::Nczarr3] {
         let source = Layout::of(format, 3, [1, 4, 4]).written("[]").unwrap();
         for chunks in [None, Some(vec![1, 5, 3])] {
@@ -209,7 +210,7 @@ fn copies_and_records_behind_them_are_verified() {
 }
 
 #[test]
-fn records_come_behind_others_whose_edges_were_repeated() {
+fn records_come_after_others_whose_edges_were_repeated() {
     for layout in [
         Layout { shard: Some([2, 8, 8]), ..Layout::of(Format::Nczarr3, 3, [1, 4, 4]) },
         // Four records and four of fill, each in blocks of their own.
@@ -267,8 +268,9 @@ fn what_clamps_or_puts_one_number_for_another_makes_none_missing() {
     let written = |missing: f32, data: f32| {
         let mut hierarchy = Hierarchy::new(Format::Zarr3);
         hierarchy.add_dimension("/", "x", 8, false).unwrap();
-        let new =
-            NewVariable::new("v", NcType::Float).dimensions(["x"]).fill(NewFill::Value(Value::from(7_f32)));
+        let new = VariableBuilder::new("v", NcType::Float)
+            .dimensions(["x"])
+            .fill(NewFill::Value(Value::from(7_f32)));
         let new = new.attribute(Attribute::new("missing_value", Value::from(missing)));
         let variable = hierarchy.add_variable("/", new).unwrap();
         let codecs = r#"{"name":"cast_value","configuration":{"data_type":"uint8","rounding":"nearest-even",
@@ -277,7 +279,7 @@ fn what_clamps_or_puts_one_number_for_another_makes_none_missing() {
         let dataset = Dataset::create(memory(), hierarchy, session.clone(), false).unwrap();
         let array = dataset.array("/v").unwrap();
         array
-            .write(&Slab::whole(array.shape()), Elements::Native, &bytes(&[data; 8]))
+            .write_bytes(&Slab::whole(array.shape()), Elements::Native, &bytes(&[data; 8]))
             .map_err(|error| explained(&error))
     };
     written(255.0, 250.2).unwrap();
@@ -293,7 +295,7 @@ fn what_clamps_or_puts_one_number_for_another_makes_none_missing() {
 const RATE: &str = r#"{"id":"zfpy","mode":2,"rate":8}"#;
 const PRECISION: &str = r#"{"id":"zfpy","mode":3,"precision":32}"#;
 
-/// `field` in one chunk, in which `missing` stands in a corner.
+/// `field` in one chunk, in which `missing` is in a corner.
 fn masked(
     codecs: &str,
     attribute: Option<f32>,
@@ -304,7 +306,7 @@ fn masked(
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "y", 16, false).unwrap();
     hierarchy.add_dimension("/", "x", 16, false).unwrap();
-    let mut new = NewVariable::new("v", NcType::Float).dimensions(["y", "x"]).chunks([16, 16]);
+    let mut new = VariableBuilder::new("v", NcType::Float).dimensions(["y", "x"]).chunks([16, 16]);
     if let Some(value) = attribute {
         new = new.attribute(Attribute::new("missing_value", Value::from(value)));
     }
@@ -315,9 +317,32 @@ fn masked(
     let is_missing = |at: u64| at % 16 < 3 && at / 16 < 2;
     let data: Vec<f32> = (0..256).map(|at| if is_missing(at) { missing } else { field(at) }).collect();
     array
-        .write(&Slab::whole(array.shape()), Elements::Native, &bytes(&data))
+        .write_bytes(&Slab::whole(array.shape()), Elements::Native, &bytes(&data))
         .map_err(|error| explained(&error))?;
     Ok(floats(&values(&array)))
+}
+
+#[test]
+fn without_the_guard_the_library_stores_what_the_codec_makes() {
+    let session = Session { lossy_guard: LossyGuard::Off, ..session(1) };
+    let mut hierarchy = Hierarchy::new(Format::NCZARR);
+    hierarchy.add_dimension("/", "x", 64, false).unwrap();
+    let new = VariableBuilder::new("v", NcType::Float).dimensions(["x"]).fill(NewFill::Default);
+    let variable = hierarchy.add_variable("/", new).unwrap();
+    session.define(variable, Format::NCZARR, &spec(RATE)).unwrap();
+    let dataset = Dataset::create(memory(), hierarchy, session, false).unwrap();
+    let array = dataset.array("/v").unwrap();
+    let mut data = vec![15.0; 64];
+    data[3] = 9.969_21e36;
+    array.write_bytes(&Slab::whole(&[64]), Elements::Native, &bytes(&data)).unwrap();
+    // As with every other program, the fill value leaves no bits for the values near it.
+    let chain = array.chain();
+    let (mut scratch, mut made) = (chain.scratch(), vec![0; chain.chunk_len()]);
+    let stored = chain.encode(&mut scratch, &bytes(&data)).unwrap().to_vec();
+    chain.decode(0, &mut scratch, &stored, &mut made).unwrap();
+    assert_eq!(values(&array), made);
+    assert_ne!(floats(&made)[0], 15.0);
+    dataset.discard();
 }
 
 #[test]
@@ -332,7 +357,7 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
     masked(RATE, None, -9999.0, waves).unwrap();
     // Of eight bits for a number none are left beside the fill value.
     let error = masked(RATE, None, FILL, waves).unwrap_err();
-    assert!(error.contains("missing values") && error.contains("behind the codec zfpy"), "{error}");
+    assert!(error.contains("missing values") && error.contains("after the codec zfpy"), "{error}");
     let error = masked(PRECISION, None, FILL, waves).unwrap_err();
     assert!(error.contains("would be read as") && error.contains("missing values"), "{error}");
     // A tolerance is kept or refused, but a missing value within it is none any more.
@@ -378,10 +403,10 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
 }
 
 #[test]
-fn a_fixed_rate_has_its_bits_for_the_data_behind_an_end_that_stays() {
+fn a_fixed_rate_has_its_bits_for_the_data_after_an_end_that_stays() {
     let dataset = Layout::of(Format::NCZARR, 1, [1, 4, 4]).written(RATE).unwrap();
     assert_near(&floats(&values(&dataset.array("/v").unwrap())), &field(0..1), 8.0);
     let refused = Layout::of(Format::NCZARR, 1, [2, 4, 4]).written(RATE).map(drop);
     let text = explained(&refused.unwrap_err());
-    assert!(text.contains("it holds behind the end of the array"), "{text}");
+    assert!(text.contains("it holds beyond the end of the array"), "{text}");
 }

@@ -1,14 +1,13 @@
 //! Codecs without configuration that spoil each byte as a test wants, and say of it what a test wants.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use ncz::codec::{Bound, Codec, CodecError, CodecInfo, Coder, Dialect, Env, Repr, Result};
+use ncz::codec::{Bound, Codec, CodecConfig, CodecError, CodecInfo, Coder, Dialect, Env, Repr, Result};
 use serde_json::{Map, Value};
 
 /// What a made-up codec is called, says and does.
 pub(crate) trait Spoils: Clone + std::fmt::Debug + Send + Sync + 'static {
-    const NAMES: &'static [Cow<'static, str>];
+    const NAMES: &'static [&'static str];
     const LOSSY: Option<bool>;
 
     fn spoilt(byte: u8) -> u8;
@@ -18,23 +17,7 @@ pub(crate) trait Spoils: Clone + std::fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Debug)]
 pub(crate) struct MadeUp<S>(PhantomData<S>);
 
-impl<S: Spoils> Codec for MadeUp<S> {
-    const INFO: CodecInfo = CodecInfo {
-        name: match S::NAMES[0] {
-            Cow::Borrowed(name) => Cow::Borrowed(name),
-            Cow::Owned(_) => Cow::Borrowed(""),
-        },
-        summary: Cow::Borrowed("spoils each byte"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(S::NAMES),
-        zarr_v3: Cow::Borrowed(&[]),
-        has_working_params: false,
-        has_checksum: false,
-        lossy: S::LOSSY,
-    };
-
-    type Coder = Self;
-
+impl<S: Spoils> CodecConfig for MadeUp<S> {
     fn from_json(_: Dialect, _: &Map<String, Value>, _: &mut Vec<String>) -> Result<Self> {
         Ok(Self(PhantomData))
     }
@@ -50,6 +33,19 @@ impl<S: Spoils> Codec for MadeUp<S> {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(Vec::new())
     }
+}
+
+impl<S: Spoils> Codec for MadeUp<S> {
+    const INFO: CodecInfo = {
+        let info = CodecInfo::new(S::NAMES[0], "spoils each byte").numcodecs(S::NAMES);
+        match S::LOSSY {
+            None => info,
+            Some(false) => info.lossless(),
+            Some(true) => info.lossy(),
+        }
+    };
+
+    type Coder = Self;
 
     fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
         // What enters goes on, so that a codec of numbers can follow.

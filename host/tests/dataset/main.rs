@@ -1,4 +1,4 @@
-//! Chains, datasets and copies, with the built-in codecs alone.
+//! Chains, datasets and copies, with only the built-in codecs.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
@@ -45,5 +45,5 @@ mod filters;
 mod quantize;
 // Faults are found at their places.
 mod verify;
-// Known faults are mended, and stopping midway does no harm.
+// Known faults are repaired, and stopping midway does no harm.
 mod repair;

@@ -1,9 +1,9 @@
 //! Quantizing on writing: by the place of a value in the slab, whatever the layout of the chunks.
 
 use ncz::copy::{CopyOptions, VariablePlan, copy};
-use ncz::nczarr::{
-    Attribute, ByteOrder, Elements, Format, Hierarchy, NcType, NewVariable, Order, Quantize, QuantizeMode,
-    Quantizer, Sharding, Slab, Value,
+use ncz::model::{
+    Attribute, ByteOrder, Elements, Format, Hierarchy, NcType, Order, Quantize, QuantizeMode, Quantizer,
+    Sharding, Slab, Value, VariableBuilder,
 };
 
 use crate::helpers::{contents, create, memory, session, values};
@@ -25,7 +25,7 @@ fn hierarchy(order: Order, byte_order: ByteOrder, attribute: Attribute) -> Hiera
     let mut hierarchy = Hierarchy::new(format);
     hierarchy.add_dimension("/", "y", 5, false).unwrap();
     hierarchy.add_dimension("/", "x", 7, false).unwrap();
-    let new = NewVariable::new("v", NcType::Float)
+    let new = VariableBuilder::new("v", NcType::Float)
         .dimensions(["y", "x"])
         .chunks([2, 3])
         .order(order)
@@ -63,12 +63,12 @@ fn values_are_quantized_by_their_place_in_the_slab() {
                     let array = dataset.array("/v").unwrap();
                     let given = bytes(&data(count));
                     if threads == 0 {
-                        array.write_with(&mut array.worker(), slab, Elements::Native, &given).unwrap();
+                        array.write_serial(&mut array.worker(), slab, Elements::Native, &given).unwrap();
                     } else {
-                        array.write(slab, Elements::Native, &given).unwrap();
+                        array.write_bytes(slab, Elements::Native, &given).unwrap();
                     }
                     let mut read = vec![0; expected.len()];
-                    array.read(slab, Elements::Native, &mut read).unwrap();
+                    array.read_bytes(slab, Elements::Native, &mut read).unwrap();
                     assert_eq!(read, expected, "{mode} {order:?} {byte_order:?} {slab:?}");
                     // Nothing else was touched.
                     let fills =
@@ -87,7 +87,7 @@ fn values_in_shards_are_quantized_by_their_place_in_the_slab_too() {
     let mut hierarchy = Hierarchy::new(Format::Zarr3);
     hierarchy.add_dimension("/", "y", 5, false).unwrap();
     hierarchy.add_dimension("/", "x", 7, false).unwrap();
-    let new = NewVariable::new("v", NcType::Float)
+    let new = VariableBuilder::new("v", NcType::Float)
         .dimensions(["y", "x"])
         .chunks([1, 3])
         .sharding(Sharding::new([2, 6]))
@@ -97,10 +97,10 @@ fn values_in_shards_are_quantized_by_their_place_in_the_slab_too() {
     let array = dataset.array("/v").unwrap();
     for slab in [Slab::whole(&[5, 7]), Slab::new([1, 1], [3, 5])] {
         let mut expected = bytes(&data(slab.elements().unwrap()));
-        array.write(&slab, Elements::Native, &expected).unwrap();
+        array.write_bytes(&slab, Elements::Native, &expected).unwrap();
         Quantizer::float(quantize, FILL).apply(0, &mut expected);
         let mut read = vec![0; expected.len()];
-        array.read(&slab, Elements::Native, &mut read).unwrap();
+        array.read_bytes(&slab, Elements::Native, &mut read).unwrap();
         assert_eq!(read, expected);
     }
 }
@@ -110,10 +110,10 @@ fn neighbours_that_were_written_before_are_not_quantized_again() {
     let quantize = Quantize::new(QuantizeMode::BitGroom, 2, NcType::Float).unwrap();
     let dataset = create(hierarchy(Order::C, ByteOrder::Big, quantize.attribute()), &session(1));
     let array = dataset.array("/v").unwrap();
-    array.write(&Slab::whole(&[5, 7]), Elements::Native, &bytes(&data(35))).unwrap();
+    array.write_bytes(&Slab::whole(&[5, 7]), Elements::Native, &bytes(&data(35))).unwrap();
     let before = values(&array);
     // The second write has position 0 where the first had an odd one.
-    array.write(&Slab::new([0, 1], [1, 1]), Elements::Native, &bytes(&[1.234_567_8])).unwrap();
+    array.write_bytes(&Slab::new([0, 1], [1, 1]), Elements::Native, &bytes(&[1.234_567_8])).unwrap();
     let after = values(&array);
     assert_eq!((&before[..4], &before[8..]), (&after[..4], &after[8..]));
     assert_ne!(before[4..8], after[4..8]);
@@ -126,9 +126,9 @@ fn stored_elements_and_copies_are_as_they_were() {
     let array = dataset.array("/v").unwrap();
     let slab = Slab::whole(&[5, 7]);
     let raw: Vec<u8> = data(35).iter().flat_map(|value| value.to_le_bytes()).collect();
-    array.write(&slab, Elements::Stored, &raw).unwrap();
+    array.write_bytes(&slab, Elements::Stored, &raw).unwrap();
     assert_eq!(values(&array), bytes(&data(35)));
-    array.write(&slab, Elements::Native, &bytes(&data(35))).unwrap();
+    array.write_bytes(&slab, Elements::Native, &bytes(&data(35))).unwrap();
 
     let target = memory();
     let mut options = CopyOptions::default();
@@ -149,12 +149,12 @@ fn attributes_that_nobody_can_follow_stop_writing_values_and_nothing_else() {
             create(hierarchy(Order::C, ByteOrder::Little, Attribute::new(name, wrong)), &session(1));
         let array = dataset.array("/v").unwrap();
         let slab = Slab::whole(&[5, 7]);
-        let error = array.write(&slab, Elements::Native, &bytes(&data(35))).unwrap_err();
+        let error = array.write_bytes(&slab, Elements::Native, &bytes(&data(35))).unwrap_err();
         assert_eq!(error.netcdf_code(), -36);
         assert!(error.to_string().contains("/v") && error.to_string().contains("quantized"), "{error}");
-        let error = array.write_with(&mut array.worker(), &slab, Elements::Native, &bytes(&data(35)));
+        let error = array.write_serial(&mut array.worker(), &slab, Elements::Native, &bytes(&data(35)));
         assert!(error.is_err());
         assert!(values(&array).chunks_exact(4).all(|value| *value == FILL.to_ne_bytes()));
-        array.write(&slab, Elements::Stored, &bytes(&data(35))).unwrap();
+        array.write_bytes(&slab, Elements::Stored, &bytes(&data(35))).unwrap();
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz::nczarr::{Consolidated, Dataset};
+use ncz::model::Consolidated;
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz_test_support::{arrays, fixtures, unpack};
 use serde_json::Value as Json;
 

@@ -1,14 +1,15 @@
-//! Repairing mends what known writers do wrong, and stops anywhere without harm.
+//! Repairing fixes what known writers do wrong, and stops anywhere without harm.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{ByteOrder, Dataset, ShuffleReading};
+use ncz::model::{ByteOrder, ShuffleReading};
 use ncz::repair::{Choices, Plan, RepairError, plan};
 use ncz::store::testing::{Fault, Faulty};
 use ncz::store::{Access, FileStore, Key, MemoryStore, Store, StoreExt, WriteMode};
 use ncz::verify::{Remedy, Severity};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{fixtures, unpack};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -39,8 +40,8 @@ fn planned(store: &Arc<MemoryStore>, choices: &Choices) -> Plan {
     plan(store.clone(), &session(2), choices, &()).unwrap()
 }
 
-/// Mends a store and says which faults it had.
-fn mended(store: &Arc<MemoryStore>, choices: &Choices) -> Vec<&'static str> {
+/// Repairs a store and says which faults it had.
+fn repaired(store: &Arc<MemoryStore>, choices: &Choices) -> Vec<&'static str> {
     let plan = planned(store, choices);
     plan.apply().unwrap();
     // A byte order is no longer in doubt.
@@ -73,7 +74,7 @@ fn zarray(store: &dyn Store) -> Json {
 }
 
 #[test]
-fn each_known_fault_of_an_array_is_mended_to_what_it_means() {
+fn each_known_fault_of_an_array_is_repaired_to_what_it_means() {
     let shuffle = |size: Json| json!([{"id": "shuffle", "elementsize": size}]);
     let zlib = json!({"id": "zlib", "level": 1});
     for (changes, code, key, wanted) in [
@@ -109,7 +110,7 @@ fn each_known_fault_of_an_array_is_mended_to_what_it_means() {
         ),
     ] {
         let store = small(&changes, None);
-        assert_eq!(mended(&store, &Choices::default()), [code], "{changes}");
+        assert_eq!(repaired(&store, &Choices::default()), [code], "{changes}");
         assert_eq!(zarray(&*store)[key], wanted, "{changes}");
         let dataset = open(store, &session(1));
         assert_eq!(dataset.hierarchy().unreadable().count(), 0, "{changes}");
@@ -129,7 +130,7 @@ fn what_is_in_order_stays_byte_for_byte() {
     ] {
         let store = small(&changes, Some(r#"{"a": NaN, "b": "nan", "c": [1, 2]}"#));
         let before = objects(&*store, true);
-        assert_eq!(mended(&store, &Choices::default()), [""; 0], "{changes}");
+        assert_eq!(repaired(&store, &Choices::default()), [""; 0], "{changes}");
         assert_eq!(objects(&*store, true), before, "{changes}");
     }
 }
@@ -139,11 +140,11 @@ fn a_byte_order_is_taken_from_the_user_alone() {
     let store = small(&json!({"dtype": "|i4"}), None);
     put(&*store, "v/0", &[1, 0, 0, 0, 2, 0, 0, 0]);
     let left = planned(&store, &Choices::default()).left;
-    assert_eq!(left[0].remedy, Remedy::Choice("--byte-order"), "{left:#?}");
+    assert_eq!(left[0].remedy, Some(Remedy::ChooseByteOrder), "{left:#?}");
     for (order, first) in [(ByteOrder::Little, 1i32), (ByteOrder::Big, 1 << 24)] {
         let store = in_memory_copy(&store);
         let choices = Choices { byte_orders: [("/v".to_owned(), order)].into(), ..Choices::default() };
-        assert_eq!(mended(&store, &choices), ["byte-order-missing"]);
+        assert_eq!(repaired(&store, &choices), ["byte-order-missing"]);
         let array = open(store, &session(1)).array("/v").unwrap();
         assert_eq!(values(&array)[..4], first.to_ne_bytes());
     }
@@ -167,10 +168,10 @@ fn what_netcdf_c_4_9_2_called_big_endian_and_stored_otherwise_is_read_right_when
         let plan = planned(&store, &of(order));
         assert_eq!(plan.is_empty(), order == ByteOrder::Big);
         plan.apply().unwrap();
-        let mended = open(store, &session(1));
+        let repaired = open(store, &session(1));
         let same = paths
             .iter()
-            .all(|path| values(&mended.array(path).unwrap()) == values(&newer.array(path).unwrap()));
+            .all(|path| values(&repaired.array(path).unwrap()) == values(&newer.array(path).unwrap()));
         assert_eq!(same, right, "{order:?}");
     }
 }
@@ -197,7 +198,7 @@ fn a_disputed_shuffle_is_settled_in_place_by_the_size_of_the_type_only() {
         let found = plan.left.iter().find(|finding| finding.code.id() == "shuffle-size-disputed");
         found.map(|finding| finding.remedy)
     };
-    assert_eq!(disputed(&of(ShuffleReading::Refuse)), Some(Remedy::Choice("--shuffle-size")));
+    assert_eq!(disputed(&of(ShuffleReading::Refuse)), Some(Some(Remedy::ChooseShuffleSize)));
     assert!(
         !of(ShuffleReading::AsStored)
             .steps
@@ -267,20 +268,20 @@ fn attributes_that_netcdf_c_refuses_get_a_type_that_it_opens() {
     let plan = planned(&store, &Choices::default());
     assert!(plan.is_empty());
     assert_eq!(plan.left[0].code.id(), "attribute-refused");
-    assert_eq!(plan.left[0].remedy, Remedy::None);
+    assert_eq!(plan.left[0].remedy, None);
 }
 
 #[test]
 fn stale_consolidated_metadata_are_written_anew() {
     let folder = unpack("zarr-python/v2-consolidated.zip").unwrap();
     let store = in_memory(folder.path());
-    assert_eq!(mended(&store, &Choices::default()), [""; 0]);
+    assert_eq!(repaired(&store, &Choices::default()), [""; 0]);
     let key = objects(&*store, true).into_keys().find(|key| key.ends_with(".zarray")).unwrap();
     let mut zarray: Json = serde_json::from_slice(&get(&*store, &key)).unwrap();
     let longer = zarray["shape"][0].as_u64().unwrap() + 5;
     zarray["shape"][0] = json!(longer);
     put(&*store, &key, zarray.to_string().as_bytes());
-    assert_eq!(mended(&store, &Choices::default()), ["consolidated-stale"]);
+    assert_eq!(repaired(&store, &Choices::default()), ["consolidated-stale"]);
     let zmetadata: Json = serde_json::from_slice(&get(&*store, ".zmetadata")).unwrap();
     assert_eq!(zmetadata["metadata"][key.as_str()]["shape"][0], json!(longer));
     for broken in [&b"{\"metadata\": 5}"[..], b"{", b"{}"] {
@@ -294,7 +295,7 @@ fn stale_consolidated_metadata_are_written_anew() {
 }
 
 #[test]
-fn metadata_that_are_only_consolidated_are_mended_where_they_are() {
+fn metadata_that_are_only_consolidated_are_repaired_where_they_are() {
     let store = memory();
     let inner = small(&json!({"fill_value": [3]}), None);
     let documents: BTreeMap<String, Json> = objects(&*inner, true)
@@ -303,7 +304,7 @@ fn metadata_that_are_only_consolidated_are_mended_where_they_are() {
         .collect();
     let zmetadata = json!({"zarr_consolidated_format": 1, "metadata": documents});
     put(&*store, ".zmetadata", zmetadata.to_string().as_bytes());
-    assert_eq!(mended(&store, &Choices::default()), ["fill-list"]);
+    assert_eq!(repaired(&store, &Choices::default()), ["fill-list"]);
     let after: Json = serde_json::from_slice(&get(&*store, ".zmetadata")).unwrap();
     assert_eq!(after["metadata"]["v/.zarray"]["fill_value"], 3);
     assert_eq!(objects(&*store, true).len(), 1);
@@ -356,7 +357,7 @@ fn what_follows_a_document_and_is_no_older_end_is_left_alone() {
 
 #[test]
 fn chunks_with_the_end_of_an_older_one_are_cut_where_the_codec_tells_their_end() {
-    for (filters, mendable) in [
+    for (filters, repairable) in [
         (json!([]), true),
         (json!([{"id": "zlib", "level": 4}]), true),
         (json!([{"id": "shuffle", "elementsize": 4}, {"id": "zlib", "level": 4}]), true),
@@ -364,7 +365,7 @@ fn chunks_with_the_end_of_an_older_one_are_cut_where_the_codec_tells_their_end()
         (json!([{"id": "zstd", "level": 4}]), true),
         (json!([{"id": "gzip", "level": 4}]), true),
         (json!([{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}]), true),
-        // The checksum stands at the end, wherever that is.
+        // The checksum is at the end, wherever that is.
         (json!([{"id": "zlib", "level": 4}, {"id": "fletcher32"}]), false),
     ] {
         let store = small(&json!({"shape": [4000], "chunks": [2000]}), None);
@@ -379,24 +380,24 @@ fn chunks_with_the_end_of_an_older_one_are_cut_where_the_codec_tells_their_end()
         put(&*store, "v/.zarray", document.to_string().as_bytes());
         let array = open(store.clone(), &session(1)).array("/v").unwrap();
         let data: Vec<u8> = (0..4000i32).flat_map(|i| (i * i % 977).to_ne_bytes()).collect();
-        array.write(&ncz::nczarr::Slab::whole(&[4000]), ncz::nczarr::Elements::Native, &data).unwrap();
+        array.write_bytes(&ncz::model::Slab::whole(&[4000]), ncz::model::Elements::Native, &data).unwrap();
         let sound = get(&*store, "v/1");
         for tail in [&b"\x01"[..], b"\x78\x9c\x01", &[0; 3000], &sound[sound.len() / 2..]] {
             put(&*store, "v/1", &[&sound, tail].concat());
             assert!(
                 array
-                    .read(
-                        &ncz::nczarr::Slab::whole(&[4000]),
-                        ncz::nczarr::Elements::Native,
+                    .read_bytes(
+                        &ncz::model::Slab::whole(&[4000]),
+                        ncz::model::Elements::Native,
                         &mut vec![0; 16000]
                     )
                     .is_err()
             );
             let plan = planned(&store, &Choices::default());
-            assert_eq!(plan.steps.len(), usize::from(mendable), "{filters}: {plan:#?}");
+            assert_eq!(plan.steps.len(), usize::from(repairable), "{filters}: {plan:#?}");
             plan.apply().unwrap();
-            assert_eq!(get(&*store, "v/1") == sound, mendable, "{filters}");
-            if !mendable {
+            assert_eq!(get(&*store, "v/1") == sound, repairable, "{filters}");
+            if !repairable {
                 assert_eq!(plan.left.iter().filter(|finding| finding.chunk.is_some()).count(), 1);
             }
         }
@@ -434,9 +435,9 @@ fn readable(store: Arc<dyn Store>) -> BTreeMap<String, Vec<u8>> {
     let paths: Vec<String> = dataset.hierarchy().variables().map(|variable| variable.path.clone()).collect();
     let read = |path: String| {
         let array = dataset.array(&path).ok()?;
-        let slab = ncz::nczarr::Slab::whole(array.shape());
+        let slab = ncz::model::Slab::whole(array.shape());
         let mut out = vec![0; slab.elements().unwrap() as usize * array.dtype().size()];
-        array.read(&slab, ncz::nczarr::Elements::Native, &mut out).ok()?;
+        array.read_bytes(&slab, ncz::model::Elements::Native, &mut out).ok()?;
         Some((path, out))
     };
     paths.into_iter().filter_map(read).collect()

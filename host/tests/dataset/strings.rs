@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, copy};
-use ncz::nczarr::{
-    ByteOrder, DataError, Dataset, Dtype, Format, Hierarchy, KeyEncoding, NcType, NewFill, NewVariable,
-    Order, Slab, StringArray, Value,
+use ncz::model::{
+    ByteOrder, DataError, Dtype, Format, Hierarchy, KeyEncoding, NcType, NewFill, Order, Slab, StringArray,
+    Value, VariableBuilder,
 };
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Key, MemoryStore, StoreExt, WriteMode};
+use ncz::zarr::Dataset;
 use ncz_test_support::{fixtures, unpack};
 use proptest::prelude::*;
 use serde_json::Value as Json;
@@ -21,7 +22,7 @@ fn whole(strings: &StringArray) -> Vec<Vec<u8>> {
     read.iter().map(<[u8]>::to_vec).collect()
 }
 
-/// What zarr-python wrote, with the values that it was given; bytes stand there as Latin-1.
+/// What zarr-python wrote, with the values that it was given; bytes are there as Latin-1.
 #[test]
 fn strings_of_zarr_python_are_read() {
     let text = std::fs::read(fixtures().join("strings/values.json")).unwrap();
@@ -85,7 +86,7 @@ fn strings_are_written_as_zarr_python_writes_them() {
 }
 
 /// A dataset with one variable of strings.
-fn one(new: NewVariable, lens: &[u64], format: Format) -> Dataset {
+fn one(new: VariableBuilder, lens: &[u64], format: Format) -> Dataset {
     let mut hierarchy = Hierarchy::new(format);
     let names: Vec<String> = (0..lens.len()).map(|d| format!("d{d}")).collect();
     for (name, &len) in names.iter().zip(lens) {
@@ -149,7 +150,7 @@ proptest! {
         fortran in any::<bool>(),
     ) {
         let nc_type = dtype.nc_type(false);
-        let new = NewVariable::of_dtype("s", dtype.clone(), nc_type)
+        let new = VariableBuilder::of_dtype("s", dtype.clone(), nc_type)
             .chunks(chunks)
             .order(if fortran { Order::F } else { Order::C })
             .filters(vec![serde_json::json!({"id": "zlib", "level": 1})]);
@@ -187,7 +188,7 @@ proptest! {
         byte in any::<u8>(),
         cut in any::<bool>(),
     ) {
-        let new = NewVariable::of_dtype("s", Dtype::vlen_text(), Some(NcType::String)).chunks([4]);
+        let new = VariableBuilder::of_dtype("s", Dtype::vlen_text(), Some(NcType::String)).chunks([4]);
         let dataset = one(new, &[4], Format::Zarr2);
         let strings = dataset.strings("s").unwrap();
         let slab = Slab::whole(&[4]);
@@ -210,16 +211,16 @@ proptest! {
 
 #[test]
 fn what_an_element_cannot_hold_is_refused_unless_it_may_be_cut() {
-    let new = NewVariable::new("s", NcType::String).string_length(4).chunks([2]);
+    let new = VariableBuilder::new("s", NcType::String).string_length(4).chunks([2]);
     let dataset = one(new, &[3], Format::NCZARR);
     let strings = dataset.strings("s").unwrap();
     let slab = Slab::new([1], [2]);
     for (text, words) in [("abcde", "5 bytes"), ("äbcd", "5 bytes"), ("a\0b", "NUL"), ("ab\0", "NUL")] {
         let error = strings.write(&slab, &["fine", text]).unwrap_err();
-        let told = explained(&error);
+        let printed = explained(&error);
         assert!(
-            told.contains("\"/s\", element [2]") && told.contains(words) && told.contains("cut"),
-            "{told}"
+            printed.contains("\"/s\", element [2]") && printed.contains(words) && printed.contains("cut"),
+            "{printed}"
         );
         assert!(matches!(error, DataError::String { .. }));
     }
@@ -228,52 +229,59 @@ fn what_an_element_cannot_hold_is_refused_unless_it_may_be_cut() {
     strings.write(&Slab::whole(&[3]), &["abcde", "abcä", "a\0b"]).unwrap();
     assert_eq!(whole(&strings), [b"abcd".as_slice(), b"abc", b"a"]);
     let error = strings.write(&slab, &["one"]).unwrap_err();
-    assert!(explained(&error).contains("2 elements, 1 strings"), "{}", explained(&error));
+    assert!(
+        explained(&error).contains("expected 2 strings for the hyperslab, got 1"),
+        "{}",
+        explained(&error)
+    );
     strings.read(&Slab::new([2], [2])).unwrap_err();
 }
 
 #[test]
 fn elements_that_are_no_strings_are_told_from_strings() {
     for nc_type in [NcType::Char, NcType::Int] {
-        let dataset = one(NewVariable::new("v", nc_type), &[3], Format::NCZARR);
+        let dataset = one(VariableBuilder::new("v", nc_type), &[3], Format::NCZARR);
         let error = dataset.strings("v").unwrap_err();
         assert!(explained(&error).contains(&format!("its elements are {nc_type}, not strings")));
     }
-    let text = NewVariable::of_dtype("v", Dtype::vlen_text(), Some(NcType::String));
+    let text = VariableBuilder::of_dtype("v", Dtype::vlen_text(), Some(NcType::String));
     one(text, &[3], Format::Zarr2).array("v").unwrap_err();
 }
 
 #[test]
 fn a_code_that_is_no_character_is_named_with_its_chunk() {
-    let dataset =
-        one(NewVariable::of_dtype("u", Dtype::parse("<U1").unwrap(), None).chunks([2]), &[5], Format::Zarr2);
+    let dataset = one(
+        VariableBuilder::of_dtype("u", Dtype::parse("<U1").unwrap(), None).chunks([2]),
+        &[5],
+        Format::Zarr2,
+    );
     let codes = [u32::from('x'), 0xd800].map(u32::to_le_bytes).concat();
     dataset.store().write(Key::parse("u/1").unwrap(), &codes, WriteMode::Replace).unwrap();
     let error = dataset.strings("u").unwrap().read(&Slab::whole(&[5])).unwrap_err();
-    let told = explained(&error);
-    assert!(told.contains("element [3]") && told.contains("0xd800 in the chunk [1]"), "{told}");
+    let printed = explained(&error);
+    assert!(printed.contains("element [3]") && printed.contains("0xd800 in the chunk [1]"), "{printed}");
 }
 
 /// A stream that would unpack to much more than its chunk of strings takes no memory for it.
 #[test]
 fn counts_and_lengths_are_believed_only_as_far_as_the_bytes_go() {
     let filters = vec![serde_json::json!({"id": "zlib", "level": 9})];
-    let new = NewVariable::of_dtype("s", Dtype::vlen_bytes(), None).chunks([1 << 28]).filters(filters);
+    let new = VariableBuilder::of_dtype("s", Dtype::vlen_bytes(), None).chunks([1 << 28]).filters(filters);
     let dataset = one(new, &[1 << 28], Format::Zarr2);
     let strings = dataset.strings("s").unwrap();
     let claims = [(1u32 << 28).to_le_bytes(), u32::MAX.to_le_bytes()].concat();
     let stored = zlib_of(&claims);
     dataset.store().write(Key::parse("s/0").unwrap(), &stored, WriteMode::Replace).unwrap();
-    let told = explained(&strings.read(&Slab::new([0], [1])).unwrap_err());
-    assert!(told.contains("ends after 8 bytes"), "{told}");
+    let printed = explained(&strings.read(&Slab::new([0], [1])).unwrap_err());
+    assert!(printed.contains("ends after 8 bytes"), "{printed}");
 }
 
 fn zlib_of(bytes: &[u8]) -> Vec<u8> {
-    let new = NewVariable::new("v", NcType::UByte).chunks([bytes.len() as u64]);
+    let new = VariableBuilder::new("v", NcType::UByte).chunks([bytes.len() as u64]);
     let new = new.filters(vec![serde_json::json!({"id": "zlib", "level": 9})]);
     let dataset = one(new, &[bytes.len() as u64], Format::Zarr2);
     let array = dataset.array("v").unwrap();
-    array.write(&Slab::whole(array.shape()), ncz::nczarr::Elements::Native, bytes).unwrap();
+    array.write_bytes(&Slab::whole(array.shape()), ncz::model::Elements::Native, bytes).unwrap();
     dataset.store().read_vec(Key::parse("v/0").unwrap(), 1 << 20).unwrap().unwrap()
 }
 
@@ -282,7 +290,7 @@ fn strings_of_version_3_are_written_and_read() {
     for encoding in [KeyEncoding::Default, KeyEncoding::V2] {
         let mut hierarchy = Hierarchy::new(Format::Zarr3);
         hierarchy.add_dimension("/", "x", 3, false).unwrap();
-        let new = NewVariable::of_dtype("s", Dtype::vlen_text(), Some(NcType::String))
+        let new = VariableBuilder::of_dtype("s", Dtype::vlen_text(), Some(NcType::String))
             .dimensions(["x"])
             .chunks([2]);
         hierarchy.add_variable("/", new).unwrap().key_encoding = encoding;
@@ -308,7 +316,7 @@ fn codes_of_both_byte_orders_are_turned_round() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mark = if order == ByteOrder::Big { '>' } else { '<' };
         let dtype = Dtype::parse(&format!("{mark}U2")).unwrap();
-        let dataset = one(NewVariable::of_dtype("u", dtype, None), &[1], Format::Zarr2);
+        let dataset = one(VariableBuilder::of_dtype("u", dtype, None), &[1], Format::Zarr2);
         dataset.strings("u").unwrap().write(&Slab::whole(&[1]), &["é"]).unwrap();
         let stored = dataset.store().read_vec(Key::parse("u/0").unwrap(), 100).unwrap().unwrap();
         let code = if order == ByteOrder::Big { 0xe9u32.to_be_bytes() } else { 0xe9u32.to_le_bytes() };
@@ -370,7 +378,7 @@ fn copies_keep_strings_of_any_length() {
 
 #[test]
 fn text_of_any_length_gets_the_longest_length_in_nczarr() {
-    let new = NewVariable::of_dtype("s", Dtype::vlen_text(), Some(NcType::String))
+    let new = VariableBuilder::of_dtype("s", Dtype::vlen_text(), Some(NcType::String))
         .chunks([2])
         .fill(NewFill::Value(Value::strings(["nothing"])));
     let source = one(new, &[5], Format::Zarr2);
@@ -386,5 +394,5 @@ fn text_of_any_length_gets_the_longest_length_in_nczarr() {
 
     source.strings("s").unwrap().write(&Slab::new([4], [1]), &["a\0b"]).unwrap();
     let error = copy(&source, memory(), &nczarr, &()).unwrap_err();
-    assert!(explained(&error).contains("holds a NUL"), "{}", explained(&error));
+    assert!(explained(&error).contains("contains a NUL"), "{}", explained(&error));
 }

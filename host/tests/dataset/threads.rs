@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::thread;
 
 use ncz::copy::{CopyOptions, copy};
-use ncz::nczarr::{Array, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
+use ncz::model::{Array, Elements, Format, Hierarchy, NcType, Pool, Session, Slab, VariableBuilder};
+use ncz::zarr::Dataset;
 use rayon::prelude::*;
 
 use crate::helpers::{create, memory, open, session, spec, values};
@@ -21,12 +22,12 @@ fn dataset(pool: Pool) -> Dataset {
     for (name, len) in ["y", "x"].into_iter().zip(SHAPE) {
         hierarchy.add_dimension("/", name, len, false).unwrap();
     }
-    let new = NewVariable::new("v", NcType::Int).dimensions(["y", "x"]).chunks([3, 7]);
+    let new = VariableBuilder::new("v", NcType::Int).dimensions(["y", "x"]).chunks([3, 7]);
     let variable = hierarchy.add_variable("/", new).unwrap();
     let chain = r#"[{"id":"shuffle","elementsize":4},{"id":"zstd","level":1},{"id":"fletcher32"}]"#;
     session.define(variable, Format::NCZARR, &spec(chain)).unwrap();
     let dataset = create(hierarchy, &session);
-    dataset.array("/v").unwrap().write(&Slab::whole(&SHAPE), Elements::Native, &data()).unwrap();
+    dataset.array("/v").unwrap().write_bytes(&Slab::whole(&SHAPE), Elements::Native, &data()).unwrap();
     dataset
 }
 
@@ -63,7 +64,7 @@ fn many_threads_write_chunks_of_their_own() {
         for y in (0..39).step_by(3) {
             let (array, row) = (&array, &row);
             scope.spawn(move || {
-                array.write(&Slab::new([y, 0], [3, SHAPE[1]]), Elements::Native, &row(y)).unwrap();
+                array.write_bytes(&Slab::new([y, 0], [3, SHAPE[1]]), Elements::Native, &row(y)).unwrap();
             });
         }
     });

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ncz::copy::{CopyOptions, Phase, Progress, copy};
-use ncz::nczarr::Dataset;
+use ncz::copy::{CopyOptions, copy};
+use ncz::progress::{Phase, Progress};
 use ncz::store::{Access, FileStore, Key, Store, StoreExt, WriteMode};
 use ncz::verify::{Code, Finding, Remedy, Report, Severity, VerifyError, VerifyOptions, verify};
+use ncz::zarr::Dataset;
 use ncz_test_support::{fixtures, unpack};
 use proptest::prelude::*;
 
@@ -96,7 +97,7 @@ fn what_netcdf_c_wrote_has_its_known_faults_and_no_others() {
 }
 
 /// A copy of the ocean, in memory, with this chain.
-fn ocean_with(chain: &str, threads: usize) -> (Arc<ncz::store::MemoryStore>, ncz::nczarr::Session) {
+fn ocean_with(chain: &str, threads: usize) -> (Arc<ncz::store::MemoryStore>, ncz::model::Session) {
     let source = open_file(&fixtures().join("ocean.nczarr"));
     let target = memory();
     let plan = ncz::copy::VariablePlan {
@@ -159,7 +160,7 @@ fn every_damaged_chunk_is_found_at_its_place_and_the_rest_is_visited_all_the_sam
                 };
                 assert!(codes.contains(&finding.code), "{chain} {damage}: {finding:?}");
                 // Only what follows a whole chunk can be cut.
-                assert_eq!(finding.remedy == Remedy::Repair, damage == 1, "{chain}: {finding:?}");
+                assert_eq!(finding.remedy == Some(Remedy::Repair), damage == 1, "{chain}: {finding:?}");
             }
             let visited: u64 = report.variables.iter().map(|variable| variable.chunks).sum();
             let faulty: u64 = report.variables.iter().map(|variable| variable.faulty).sum();
@@ -200,7 +201,7 @@ fn one_variable_may_be_looked_at_alone_and_an_unknown_one_is_refused() {
 }
 
 #[test]
-fn chunks_that_no_reader_finds_are_told_apart_from_other_things() {
+fn chunks_that_no_reader_finds_are_distinguished_from_other_things() {
     let (store, session) = ocean_with("[]", 1);
     let put = |key: &str| store.write(Key::parse(key).unwrap(), b"x", WriteMode::Replace).unwrap();
     for key in [
@@ -248,7 +249,7 @@ fn a_chunk_that_is_a_link_to_nowhere_is_an_error() {
 }
 
 #[test]
-fn what_lies_behind_the_array_in_its_last_chunks_is_noted() {
+fn what_lies_after_the_array_in_its_last_chunks_is_noted() {
     let (store, session) = ocean_with("[]", 1);
     let key = Key::parse("air_temperature/2.0.0").unwrap();
     let sound = store.read_vec(key, 1 << 20).unwrap().unwrap();
@@ -315,7 +316,7 @@ fn truth_values_are_0_or_1() {
 }
 
 #[test]
-fn a_codec_that_is_not_there_is_told_and_the_other_variables_are_read() {
+fn a_codec_that_is_not_there_is_reported_and_the_other_variables_are_read() {
     let (store, session) = ocean_with(r#"{"id":"zlib","level":1}"#, 1);
     let key = Key::parse("lat/.zarray").unwrap();
     let text = String::from_utf8(store.read_vec(key, 1 << 20).unwrap().unwrap()).unwrap();

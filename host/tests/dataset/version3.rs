@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ncz::copy::{Codecs, CopyOptions, VariablePlan, copy};
-use ncz::nczarr::{
-    Array, ByteOrder, Dataset, Elements, Format, Hierarchy, KeyEncoding, NcType, NewFill, NewVariable, Order,
-    Separator, Sharding, Slab, Value,
+use ncz::model::{
+    Array, ByteOrder, Elements, Format, Hierarchy, KeyEncoding, NcType, NewFill, Order, Separator, Sharding,
+    Slab, Value, VariableBuilder,
 };
 use ncz::store::testing::Counting;
 use ncz::store::{MemoryStore, Store};
+use ncz::zarr::Dataset;
 use ncz_test_support::{arrays, fixtures, unpack};
 use proptest::prelude::*;
 use serde_json::json;
@@ -32,7 +33,7 @@ fn datasets_of_zarr_python_hold_the_values_that_were_put_in() {
             let array = dataset.array(&variable).unwrap_or_else(|e| panic!("{name}: {}", explained(&e)));
             let mut bytes = vec![0; wanted.bytes.len()];
             assert!(!wanted.dtype.starts_with('>') && !wanted.fortran_order);
-            array.read(&Slab::whole(array.shape()), Elements::Native, &mut bytes).unwrap();
+            array.read_bytes(&Slab::whole(array.shape()), Elements::Native, &mut bytes).unwrap();
             assert_eq!(array.shape(), wanted.shape, "{name}");
             assert!(bytes == wanted.bytes, "{name}{variable}: other values");
             read += 1;
@@ -64,7 +65,7 @@ impl Stored {
         for (name, &len) in names.iter().zip(&self.shape) {
             hierarchy.add_dimension("/", name, len, false).unwrap();
         }
-        let mut new = NewVariable::new("v", NcType::Short)
+        let mut new = VariableBuilder::new("v", NcType::Short)
             .dimensions(names)
             .chunks(self.chunk.clone())
             .order(Order::from_axes(self.axes.clone()))
@@ -114,9 +115,9 @@ fn existing(array: &Array) -> BTreeSet<Vec<u64>> {
 }
 
 fn reopened(store: Arc<MemoryStore>, format: Format) -> Dataset {
-    let options = ncz::nczarr::metadata::ReadOptions {
+    let options = ncz::zarr::metadata::ReadOptions {
         nczarr3: format == Format::Nczarr3,
-        ..ncz::nczarr::metadata::ReadOptions::default()
+        ..ncz::zarr::metadata::ReadOptions::default()
     };
     Dataset::open(store, session(2), &options).unwrap_or_else(|error| panic!("{}", explained(&error)))
 }
@@ -204,7 +205,7 @@ proptest! {
         let elements: u64 = stored.shape.iter().product();
         let mut model: Vec<i16> = (0..elements).map(|i| (i * 31) as i16).collect();
         let bytes = |model: &[i16]| model.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
-        array.write(&Slab::whole(&stored.shape), Elements::Native, &bytes(&model)).unwrap();
+        array.write_bytes(&Slab::whole(&stored.shape), Elements::Native, &bytes(&model)).unwrap();
         prop_assert_eq!(values(&array), bytes(&model));
         // The rows from a cut on anew.
         let first = cut.min(stored.shape[0] - 1);
@@ -215,7 +216,7 @@ proptest! {
         let tail = &mut model[first as usize * row..];
         tail.iter_mut().for_each(|value| *value ^= 0x1234);
         let tail = bytes(tail);
-        array.write(&Slab::new(start, count), Elements::Native, &tail).unwrap();
+        array.write_bytes(&Slab::new(start, count), Elements::Native, &tail).unwrap();
         prop_assert_eq!(values(&array), bytes(&model));
     }
 }
@@ -241,7 +242,7 @@ fn a_copy_with_the_same_shards_passes_them_as_they_are() {
     assert_eq!(summary.variables[0].chunks, 14);
     assert_eq!(summary.variables[0].decoded, 14 * 20);
     assert_eq!(objects(&*target, false), objects(&*store, false));
-    assert_eq!(summary.left_out.keys, [""; 0]);
+    assert_eq!(summary.foreign_objects.keys, [""; 0]);
 }
 
 #[test]
@@ -261,7 +262,7 @@ fn a_megabyte_of_a_large_shard_touches_the_index_and_what_it_needs() {
     let array = dataset.array("/v").unwrap();
     let data: Vec<u8> =
         (0..64 * 512 * 512u64).flat_map(|i| (i.wrapping_mul(i) as i16 / 3).to_ne_bytes()).collect();
-    array.write(&Slab::whole(&stored.shape), Elements::Native, &data).unwrap();
+    array.write_bytes(&Slab::whole(&stored.shape), Elements::Native, &data).unwrap();
     // Two levels of half a megabyte: 32 chunks.
     let mut worker = array.worker();
     let mut needed = 64 * 16 * 16 + 4;
@@ -271,7 +272,7 @@ fn a_megabyte_of_a_large_shard_touches_the_index_and_what_it_needs() {
     }
     let mut out = vec![0; 1 << 20];
     let before = store.counts();
-    array.read(&Slab::new([7, 0, 0], [2, 512, 512]), Elements::Native, &mut out).unwrap();
+    array.read_bytes(&Slab::new([7, 0, 0], [2, 512, 512]), Elements::Native, &mut out).unwrap();
     let after = store.counts();
     assert!(out == data[7 << 19..9 << 19]);
     assert_eq!(after.bytes_read - before.bytes_read, needed);
@@ -279,11 +280,11 @@ fn a_megabyte_of_a_large_shard_touches_the_index_and_what_it_needs() {
 }
 
 #[test]
-fn codecs_that_the_other_version_cannot_name_are_told() {
+fn codecs_that_the_other_version_cannot_name_are_reported() {
     let mut hierarchy = Hierarchy::new(Format::Zarr2);
     hierarchy.add_dimension("/", "x", 4, false).unwrap();
-    // Version 3 has the checksum behind the data only.
-    let new = NewVariable::new("v", NcType::Int).dimensions(["x"]);
+    // Version 3 has the checksum after the data only.
+    let new = VariableBuilder::new("v", NcType::Int).dimensions(["x"]);
     hierarchy.add_variable("/", new.filters(vec![json!({"id": "crc32c", "location": "start"})])).unwrap();
     let source = create(hierarchy, &session(1));
     let options = CopyOptions { format: Some(Format::Zarr3), ..CopyOptions::default() };

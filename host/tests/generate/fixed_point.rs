@@ -1,6 +1,6 @@
 use std::fs;
 
-use ncz::nczarr::{ByteOrder, Format, Storage, Value};
+use ncz::model::{ByteOrder, Format, Storage, Value};
 use ncz_test_support::fixtures;
 
 use crate::helpers::{assert_same_text, dump, made, text, try_made, values};

@@ -4,12 +4,13 @@ use std::error::Error;
 use std::io::{self, Cursor};
 use std::sync::Arc;
 
+use ncz::cdl::{self, CdlFile, CdlOptions, DataWriter};
 use ncz::generate::{GenerateError, GenerateOptions, Plan, generate};
-use ncz::nczarr::cdl::{self, CdlFile, CdlOptions, DataWriter};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{DataError, Dataset, Elements, Format, NcType, Pool, Session, Slab, Value, Variable};
+use ncz::model::{DataError, Elements, Format, NcType, Pool, Session, Slab, Value, Variable};
 use ncz::registry::Registry;
 use ncz::store::{MemoryStore, Store};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 pub(crate) fn session() -> Session {
     let registry = Registry::builder().no_plugins(true).build();
@@ -55,7 +56,7 @@ pub(crate) fn values(dataset: &Dataset, path: &str) -> Result<Value, DataError> 
     }
     let array = dataset.array(path)?;
     let mut out = vec![0; slab.elements().unwrap() as usize * array.dtype().size()];
-    array.read(&slab, Elements::Native, &mut out)?;
+    array.read_bytes(&slab, Elements::Native, &mut out)?;
     let nc_type = variable.nc_type.unwrap();
     Ok(Value::from_native_bytes(nc_type, array.dtype().size(), &out).unwrap())
 }

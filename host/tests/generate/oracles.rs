@@ -3,9 +3,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Attribute, Dataset, Value};
+use ncz::model::{Attribute, Value};
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{fixtures, program, run, unpack};
 
 use crate::helpers::{made, session, values};
@@ -33,7 +34,7 @@ fn netcdf_c_made_the_same_of_the_same_text() {
 
 fn same(fixture: &str, ours: &Dataset, theirs: &Dataset) {
     let groups = |dataset: &Dataset| -> Vec<_> {
-        let group = |group: &ncz::nczarr::Group| (group.path.clone(), group.dimensions.clone());
+        let group = |group: &ncz::model::Group| (group.path.clone(), group.dimensions.clone());
         dataset.hierarchy().groups().map(group).collect()
     };
     assert_eq!(groups(ours), groups(theirs), "{fixture}");
@@ -43,17 +44,17 @@ fn same(fixture: &str, ours: &Dataset, theirs: &Dataset) {
     for one in ours.hierarchy().variables() {
         let path = &one.path;
         let other = theirs.hierarchy().variable(path).unwrap();
-        let shown = |variable: &ncz::nczarr::Variable| {
+        let shown = |variable: &ncz::model::Variable| {
             let order = variable.dtype.order();
             let (chunks, dimensions) = (variable.chunk_shape.clone(), variable.dimensions.clone());
             (variable.nc_type, order, chunks, dimensions, variable.storage, variable.shape.clone())
         };
         assert_eq!(shown(one), shown(other), "{fixture} {path}");
-        let ids = |variable: &ncz::nczarr::Variable| -> Vec<_> {
+        let ids = |variable: &ncz::model::Variable| -> Vec<_> {
             variable.filters.iter().map(|filter| filter["id"].clone()).collect()
         };
         assert_eq!(ids(one), ids(other), "{fixture} {path}");
-        let fill = |variable: &ncz::nczarr::Variable| {
+        let fill = |variable: &ncz::model::Variable| {
             let fill = variable.fill.as_ref()?;
             let is_default =
                 variable.nc_type.is_some_and(|nc_type| fill.is_default(nc_type, &variable.dtype));

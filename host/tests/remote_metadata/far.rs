@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz::nczarr::{
-    Attribute, DataError, Dataset, Format, Hierarchy, NcType, NewVariable, Pool, Session, Value,
-};
+use ncz::model::{Attribute, DataError, Format, Hierarchy, NcType, Pool, Session, Value, VariableBuilder};
 use ncz::registry::Registry;
 use ncz::store::testing::{Counting, Remote};
 use ncz::store::{
     Capabilities, Depth, EntryKind, Key, Listing, MemoryStore, Prefix, ReadInto, ReadRange, Store,
     StoreError, StoreExt, WriteMode,
 };
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 
 pub(crate) const PREFER: ReadOptions = options(ConsolidatedPolicy::Prefer);
 
@@ -79,7 +78,8 @@ pub(crate) fn many(format: Format, each: usize) -> Hierarchy {
             .set_attribute(Attribute::new("title", Value::text(group)))
             .unwrap();
         for number in 0..each {
-            let new = NewVariable::new(format!("v{number}"), NcType::Short).dimensions(["time"]).chunks([4]);
+            let new =
+                VariableBuilder::new(format!("v{number}"), NcType::Short).dimensions(["time"]).chunks([4]);
             hierarchy.add_variable(group, new.attribute(Attribute::new("units", "K"))).unwrap();
         }
     }

@@ -1,7 +1,7 @@
 //! The request budget of opening: the table in the documentation of `ConsolidatedPolicy`.
 
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions, ZarrVersion};
-use ncz::nczarr::{Consolidated, DataError, Format, NczarrError};
+use ncz::model::{Consolidated, DataError, Format, MetadataError};
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions, ZarrVersion};
 
 use crate::far::{Cost, PREFER, explained, far, many, open, options, thirty, written};
 
@@ -92,7 +92,7 @@ fn both_versions_in_one_place_are_refused() {
         objects.extend(written(thirty(Format::Zarr3), v3));
         let (dataset, _) = open(far(&objects), &PREFER);
         let error = dataset.unwrap_err();
-        assert!(matches!(error, DataError::Metadata(NczarrError::Ambiguous { .. })), "{error:?}");
+        assert!(matches!(error, DataError::Metadata(MetadataError::Ambiguous { .. })), "{error:?}");
         for version in [ZarrVersion::V2, ZarrVersion::V3] {
             let (_, _) = whole(&objects, &ReadOptions { version: Some(version), ..PREFER }, 30);
         }

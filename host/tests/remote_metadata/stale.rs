@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ncz::nczarr::{Consolidated, Dataset, Elements, Format, Hierarchy};
+use ncz::model::{Consolidated, Elements, Format, Hierarchy};
 use ncz::store::MemoryStore;
+use ncz::zarr::Dataset;
 
 use crate::far::{Objects, PREFER, far, objects, open, session, thirty, written};
 
@@ -50,7 +51,7 @@ fn a_group_that_has_an_unlimited_dimension_of_its_own_is_looked_at_too() {
     let hierarchy = || {
         let mut hierarchy = thirty(Format::NCZARR);
         hierarchy.add_dimension("/g1", "level", 0, true).unwrap();
-        let new = ncz::nczarr::NewVariable::new("w", ncz::nczarr::NcType::Short);
+        let new = ncz::model::VariableBuilder::new("w", ncz::model::NcType::Short);
         hierarchy.add_variable("/g1", new.dimensions(["level"]).chunks([4])).unwrap();
         hierarchy
     };

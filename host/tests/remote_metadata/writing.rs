@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::nczarr::{Attribute, DataError, Dataset, Format, Hierarchy, Value};
+use ncz::model::{Attribute, DataError, Format, Hierarchy, Value};
 use ncz::store::testing::{Fault, Faulty, Remote};
 use ncz::store::{Key, MemoryStore, Store, WriteMode};
+use ncz::zarr::Dataset;
 
 use crate::far::{Log, far, objects, session, thirty, written};
 
@@ -117,7 +118,7 @@ fn shown(store: Arc<dyn Store>) -> Result<Vec<String>, DataError> {
     let dataset = Dataset::open(store, session(), &Default::default())?;
     assert_eq!(dataset.hierarchy().unreadable().count(), 0);
     assert!(dataset.hierarchy().warnings.is_empty(), "{:?}", dataset.hierarchy().warnings);
-    let units = |variable: &ncz::nczarr::Variable| {
+    let units = |variable: &ncz::model::Variable| {
         format!("{} {:?}", variable.path, variable.attribute("units").map(|units| &units.value))
     };
     Ok(dataset.hierarchy().variables().map(units).collect())
@@ -165,7 +166,7 @@ fn a_change_that_failed_can_be_made_again() {
             renamed(dataset)?;
             dataset.change(|hierarchy| {
                 hierarchy.add_group("/g1", "new")?;
-                let new = ncz::nczarr::NewVariable::new("w", ncz::nczarr::NcType::Short);
+                let new = ncz::model::VariableBuilder::new("w", ncz::model::NcType::Short);
                 hierarchy.add_variable("/g1/new", new.dimensions(["time"]).chunks([4]))?;
                 Ok(())
             })

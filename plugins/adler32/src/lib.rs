@@ -1,10 +1,11 @@
 //! The adler32 codec: a checksum before the data, to see damage.
 //!
 //! # Names
-//! numcodecs id `adler32`; in Zarr v3 `numcodecs.adler32`, a name in use but not registered. There is no HDF5 filter of it.
+//! numcodecs id `adler32`; in Zarr v3 `numcodecs.adler32`, a name in use but not registered. There is no HDF5 filter of
+//! it.
 //!
 //! # Parameters
-//! Where the checksum lies: before the data, or behind them. As words: none or 0, or 1.
+//! Where the checksum lies: before the data, or after them. As words: none or 0, or 1.
 //!
 //! # Example
 //! ```
@@ -19,14 +20,14 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of numcodecs and zarr-python: the Adler-32 (RFC 1950) in four bytes, least significant byte first, and the data. Adler-32 tells little of short data: use crc32c where there is a choice.
+//! The bytes of numcodecs and zarr-python: the Adler-32 (RFC 1950) in four bytes, least significant byte first, and the
+//! data. Adler-32 says little of short data: use crc32c where there is a choice.
 
 #![forbid(unsafe_code)]
 
 mod codec;
-mod config;
 
-pub use codec::Adler32Coder;
-pub use config::{Adler32, Location};
+pub use codec::{Adler32, Adler32Coder, Sum};
+pub use ncz_checksum::Location;
 
 ncz_codec::register!(Adler32);

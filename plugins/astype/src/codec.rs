@@ -134,7 +134,7 @@ impl Coder for AsTypeCoder {
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         let size = self.stored.size();
         if !input.len().is_multiple_of(size) {
-            let text = format!("{} bytes are no whole numbers of {size} bytes", input.len());
+            let text = format!("{} bytes are not whole numbers of {size} bytes", input.len());
             return Err(CodecError::truncated(text));
         }
         Ok((input.len() / size).checked_mul(self.data.size()))

@@ -1,73 +1,29 @@
-use std::borrow::Cow;
-
-use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, number, params,
-};
-use serde_json::{Map, Value, json};
+use ncz_codec::{Bound, Codec, CodecConfig, CodecError, CodecInfo, Env, Number, Repr, Result, number};
 
 use crate::codec::AsTypeCoder;
 
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("astype")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.astype")];
+const MISSING: &str = "it is missing; an example is {\"encode_dtype\": \"<f4\", \"decode_dtype\": \"<f8\"}";
 
 /// Configuration of the astype codec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct AsType {
     /// The type that is stored.
+    #[codec(missing = MISSING)]
     pub encode_dtype: Number,
     /// The type as which the data are taken; `None` for that of the elements which enter the stage.
+    // zarr-python fills in the type of the elements in Zarr v3.
+    #[codec(missing(numcodecs = MISSING))]
     pub decode_dtype: Option<Number>,
 }
 
 impl Codec for AsType {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("astype"),
-        summary: Cow::Borrowed("numbers stored as another type"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(true),
-    };
+    const INFO: CodecInfo = CodecInfo::new("astype", "numbers stored as another type")
+        .numcodecs(&["astype"])
+        .zarr_v3(&["numcodecs.astype"])
+        .working_params()
+        .lossy();
 
     type Coder = AsTypeCoder;
-
-    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
-        let mut reader = ConfigReader::new(dialect, config);
-        let missing = |key| {
-            let text = "it is missing; an example is {\"encode_dtype\": \"<f4\", \"decode_dtype\": \"<f8\"}";
-            CodecError::config(key, text)
-        };
-        let encode_dtype =
-            Number::from_config(&mut reader, "encode_dtype")?.ok_or_else(|| missing("encode_dtype"))?;
-        let decode_dtype = Number::from_config(&mut reader, "decode_dtype")?;
-        // zarr-python fills in the type of the elements.
-        if decode_dtype.is_none() && dialect == Dialect::Numcodecs {
-            return Err(missing("decode_dtype"));
-        }
-        reader.finish(notes)?;
-        Ok(Self { encode_dtype, decode_dtype })
-    }
-
-    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
-        if self.decode_dtype.is_none() && dialect == Dialect::Numcodecs {
-            return Err(CodecError::config("decode_dtype", "the type is not known yet"));
-        }
-        let types = [("encode_dtype", Some(self.encode_dtype)), ("decode_dtype", self.decode_dtype)];
-        let types = types.into_iter();
-        Ok(types.filter_map(|(key, number)| Some((key.to_owned(), json!(number?.to_string())))).collect())
-    }
-
-    fn from_params(words: &[u32]) -> Result<Self> {
-        params::check_count("astype", words, 1, 2)?;
-        let decode_dtype = (words.len() > 1).then(|| Number::from_word(words, 1)).transpose()?;
-        Ok(Self { encode_dtype: Number::from_word(words, 0)?, decode_dtype })
-    }
-
-    fn to_params(&self) -> Result<Vec<u32>> {
-        Ok([Some(self.encode_dtype), self.decode_dtype].into_iter().flatten().map(Number::word).collect())
-    }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let data = match (self.decode_dtype, input) {
@@ -79,7 +35,7 @@ impl Codec for AsType {
         let stored = Self { decode_dtype: Some(data), ..*self };
         Ok(Bound {
             stored,
-            working: Codec::to_params(&stored)?,
+            working: stored.to_params()?,
             output: data.replaced(input, self.encode_dtype)?,
             coder: AsTypeCoder::new(data, self.encode_dtype),
         })

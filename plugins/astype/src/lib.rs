@@ -11,7 +11,7 @@
 //! # Example JSON
 //! ```
 //! use ncz_astype::AsType;
-//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Coder, Dialect};
 //!
 //! let json = serde_json::json!({"encode_dtype": "<f4", "decode_dtype": "<f8"}); // "id": "astype"
 //! let astype = AsType::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new())?;
@@ -27,8 +27,10 @@
 //! # Compatible implementations
 //! The bytes of numcodecs and zarr-python, which cast as numpy does: integers wrap around, floating-point numbers are
 //! rounded to the nearest, the even one of two, and lose their fraction where integers are stored. numcodecs casts
-//! anything; what would be read as quite another number is refused here: an integer that does not come back, NaN and what
-//! is too large as an integer, a finite number that would become infinite. A stream of numbers that the type of the data
+//! anything; what would be read as quite another number is refused here: an integer that does not come back, NaN and
+//! what
+//! is too large as an integer, a finite number that would become infinite. A stream of numbers that the type of the
+//! data
 //! cannot hold, for which numpy gives what the machine gives, is an error.
 
 #![forbid(unsafe_code)]

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use ncz_astype::AsType;
-#[path = "../../v3_types.rs"]
+#[path = "../../shared/tests/v3_types.rs"]
 mod v3_types;
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use serde_json::{Value, json};
 
 fn astype(stored: &str, data: &str) -> AsType {
@@ -57,7 +57,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"encode_dtype": "|b1", "decode_dtype": "<f8"})),
-        r#"configuration key "encode_dtype" is not usable: "|b1" is no type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the order of their bytes"#
+        r#"configuration key "encode_dtype" is not usable: "|b1" is not a type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the order of their bytes"#
     );
     assert_eq!(
         AsType::from_params(&[]).unwrap_err().to_string(),
@@ -77,7 +77,7 @@ fn what_leaves_the_stage_is_of_the_stored_type() {
     let odd = Repr::Bytes { size: Size::Exact(13) };
     assert_eq!(
         bind(astype("<i2", "<i4"), &odd, &doubles).unwrap_err().to_string(),
-        "not supported: 13 bytes are no whole numbers of type <i4"
+        "not supported: 13 bytes are not whole numbers of type <i4"
     );
 }
 

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
 use ncz_astype::{AsType, AsTypeCoder};
@@ -80,7 +80,7 @@ fn what_would_be_read_as_another_number_is_named() {
         message("<f8", "<i8", &((1_i64 << 53) + 1).to_le_bytes()),
         "these values cannot be encoded: element 0, 9007199254740993, cannot be kept as <f8, and another number would be read"
     );
-    assert_eq!(message("<i2", "<f4", &[0; 7]), "not supported: 7 bytes are no whole numbers of type <f4");
+    assert_eq!(message("<i2", "<f4", &[0; 7]), "not supported: 7 bytes are not whole numbers of type <f4");
     // What wraps around and back is kept, and so are infinities and NaN.
     assert_eq!(round_trip(&coder("|i1", "|u1"), &[200, 3]), [200, 3]);
     round_trip(&coder("<f4", ">f8"), &[f64::INFINITY.to_be_bytes(), f64::NAN.to_be_bytes()].concat());
@@ -89,7 +89,7 @@ fn what_would_be_read_as_another_number_is_named() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let four = coder("<f4", "<i8");
     let kind = |bytes: &[u8], capacity| decode(&four, bytes, capacity).unwrap_err().kind().clone();
     assert_eq!(kind(&[0; 7], 99), ErrorKind::Truncated);

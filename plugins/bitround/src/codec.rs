@@ -1,5 +1,5 @@
 use ncz_codec::number::PIECE;
-use ncz_codec::{ByteOrder, CodecError, Coder, Number, Result};
+use ncz_codec::{ByteOrder, CodecError, Coder, Number, Result, copy_bytes};
 
 /// Rounds the bits of floating-point numbers of one size.
 macro_rules! round {
@@ -82,6 +82,8 @@ impl BitRoundCoder {
 impl Coder for BitRoundCoder {
     type Scratch = ();
 
+    const HAS_FIXED_LEN: bool = true;
+
     fn scratch(&self) {}
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
@@ -110,10 +112,7 @@ impl Coder for BitRoundCoder {
     }
 
     fn decode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let output =
-            output.get_mut(..input.len()).ok_or_else(|| CodecError::output_full(Some(input.len())))?;
-        output.copy_from_slice(input);
-        Ok(input.len())
+        copy_bytes(input, output)
     }
 
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {

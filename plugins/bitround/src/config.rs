@@ -1,69 +1,34 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Dtype, Env, Kind, Number, Repr,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, Container, Dialect, Dtype, Env, Kind, Number, Repr,
     Result, params,
 };
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::codec::BitRoundCoder;
 
-const NAMES: &[Cow<'static, str>] = &[Cow::Borrowed("bitround")];
+const MOST: i64 = u32::MAX as i64;
 
 /// Configuration of the bitround codec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct BitRound {
     /// How many bits of the mantissa are kept; of integers (Zarr v3) from the highest bit that is set.
+    #[codec(range(numcodecs = 0..=MOST, zarr_v3 = 1..=MOST), write = write_keepbits)]
+    #[codec(missing = "it is missing: the bits of the mantissa to keep")]
     pub keepbits: u32,
 }
 
 impl Codec for BitRound {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("bitround"),
-        summary: Cow::Borrowed("rounds numbers to some bits, which compress better"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NAMES),
-        zarr_v3: Cow::Borrowed(NAMES),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(true),
-    };
+    const INFO: CodecInfo = CodecInfo::new("bitround", "rounds numbers to some bits, which compress better")
+        .numcodecs(&["bitround"])
+        .zarr_v3(&["bitround"])
+        .working_params()
+        .lossy();
 
     type Coder = BitRoundCoder;
 
-    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
-        let mut reader = ConfigReader::new(dialect, config);
-        if reader.raw("keepbits").is_none() {
-            return Err(CodecError::config("keepbits", "it is missing: the bits of the mantissa to keep"));
-        }
-        let least = match dialect {
-            Dialect::Numcodecs => 0,
-            Dialect::ZarrV3 => 1,
-        };
-        let keepbits = reader.integer("keepbits", least, least..=i64::from(u32::MAX))? as u32;
-        reader.finish(notes)?;
-        Ok(Self { keepbits })
-    }
-
-    fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
-        if dialect == Dialect::ZarrV3 && self.keepbits == 0 {
-            return Err(CodecError::config("keepbits", "Zarr v3 keeps at least one bit"));
-        }
-        Ok(Map::from_iter([("keepbits".to_owned(), json!(self.keepbits))]))
-    }
-
-    fn from_params(words: &[u32]) -> Result<Self> {
-        params::check_count("bitround", words, 1, 1)?;
-        Ok(Self { keepbits: words[0] })
-    }
-
-    fn to_params(&self) -> Result<Vec<u32>> {
-        Ok(vec![self.keepbits])
-    }
-
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let Repr::Array { dtype, shape, .. } = input else {
-            return Err(CodecError::unsupported("bytes of another codec are no numbers to round"));
+            return Err(CodecError::unsupported("bytes of another codec are not numbers to round"));
         };
         let number = component(*dtype)?;
         let plain = number.is_float() && dtype.kind == Kind::Float;
@@ -108,6 +73,13 @@ impl Codec for BitRound {
             self.keepbits < bits
         }))
     }
+}
+
+fn write_keepbits(keepbits: &u32, dialect: Dialect) -> Result<Value> {
+    if dialect == Dialect::ZarrV3 && *keepbits == 0 {
+        return Err(CodecError::config("keepbits", "Zarr v3 keeps at least one bit"));
+    }
+    Ok((*keepbits).into())
 }
 
 /// The numbers that elements are made of.

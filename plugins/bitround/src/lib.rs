@@ -1,4 +1,4 @@
-//! The bitround codec: rounds numbers to some bits of their mantissa, so that the codec behind it compresses better.
+//! The bitround codec: rounds numbers to some bits of their mantissa, so that the codec after it compresses better.
 //!
 //! # Names
 //! numcodecs id `bitround`, Zarr v3 name `bitround` (`numcodecs.bitround` is read too). HDF5's filter 32032, BitRound,
@@ -6,12 +6,12 @@
 //!
 //! # Parameters
 //! The bits of the mantissa to keep: at most 10, 23 or 52, as the type has them. As words: the same; it runs with the
-//! letters of the type's text behind it (`<f4` is 0x34663c).
+//! letters of the type's text after it (`<f4` is 0x34663c).
 //!
 //! # Example JSON
 //! ```
 //! use ncz_bitround::BitRound;
-//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Coder, Dialect};
 //!
 //! let json = serde_json::json!({"keepbits": 2}); // {"id": "bitround", "keepbits": 2}
 //! let bitround = BitRound::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new())?;
@@ -25,7 +25,8 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bits of numcodecs, zarr-python and zarrs: to the nearest, the even one of two. Two kinds of values are kept as they
+//! The bits of numcodecs, zarr-python and zarrs: to the nearest, the even one of two. Two kinds of values are kept as
+//! they
 //! are, where those lose them: a NaN whose payload is dropped (numcodecs makes an infinity or minus zero of it), and a
 //! finite number that would round to infinity (such fill values are common). Zarr v3 also rounds integers and complex
 //! numbers: integers from the highest bit that is set, negative ones by their magnitude; decoding is the same for all.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use ncz_bitround::BitRound;
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use serde_json::{Value, json};
 
 fn parse(dialect: Dialect, config: Value) -> Result<BitRound> {
@@ -89,6 +89,6 @@ fn what_numcodecs_refuses_is_refused_outside_of_zarr_v3() {
     let bytes = Repr::Bytes { size: Size::Exact(40) };
     assert_eq!(
         BitRound { keepbits: 3 }.bind(&bytes, &env).unwrap_err().to_string(),
-        "not supported: bytes of another codec are no numbers to round"
+        "not supported: bytes of another codec are not numbers to round"
     );
 }

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
 use ncz_bitround::{BitRound, BitRoundCoder};
@@ -86,7 +86,7 @@ fn integers_keep_bits_from_the_highest_that_is_set() {
     let rounded = |keepbits, value: i8| encode(&coder(keepbits, "|i1"), &[value as u8])[0] as i8;
     // Of 1011 two bits: 1100, 12; of 1010, in the middle, 1000.
     assert_eq!((rounded(2, 11), rounded(2, 10), rounded(2, -11), rounded(2, 3)), (12, 8, -12, 3));
-    // 128 is no i8.
+    // 128 is not an i8.
     assert_eq!((rounded(3, 127), rounded(3, -127), rounded(3, -128)), (112, -128, -128));
     assert_eq!(encode(&coder(3, "|u1"), &[255]), [224]);
     assert_eq!(encode(&coder(1, "<u8"), &u64::MAX.to_le_bytes()), (1_u64 << 63).to_le_bytes());
@@ -94,10 +94,10 @@ fn integers_keep_bits_from_the_highest_that_is_set() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let four = coder(3, "<f4");
     let error = four.encode(&mut (), &[0; 7], &mut [0; 8]).unwrap_err();
-    assert_eq!(error.to_string(), "not supported: 7 bytes are no whole numbers of type <f4");
+    assert_eq!(error.to_string(), "not supported: 7 bytes are not whole numbers of type <f4");
     assert_eq!(*decode(&four, &[0; 8], 7).unwrap_err().kind(), ErrorKind::OutputFull { need: Some(8) });
 }
 

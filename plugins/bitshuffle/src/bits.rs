@@ -4,7 +4,7 @@
 //! bit of the first byte first; a row has a bit for each element, the first in the least significant bit of its first
 //! byte.
 //!
-//! Between the two stands the block by planes: the first bytes of all elements, then the second bytes, and so on. A
+//! Between the two is the block by planes: the first bytes of all elements, then the second bytes, and so on. A
 //! plane is sorted by itself, 64 bytes at a time where it has so many: eight squares of 8 x 8 bits are turned, then
 //! one of 8 x 8 bytes, so that whole words are read and written. [`ffi`] does this with vectors of the machine, where
 //! it has them; for most sizes the planes do not leave the registers then.

@@ -11,7 +11,7 @@ use crate::bits;
 const HEADER: usize = 12;
 /// Bytes before each compressed block: its stored length.
 const BLOCK_HEADER: usize = 4;
-/// Blocks are of a multiple of so many elements.
+/// Blocks are of a multiple of this many elements.
 const MULTIPLE: usize = 8;
 /// The bytes of a block where no length is given, and the least elements then. This must never change: a stream
 /// without a compressor does not state it.
@@ -65,7 +65,7 @@ impl BitshuffleCoder {
         elements.checked_mul(self.size)
     }
 
-    /// The bytes of a block that can be encoded, and of the data that have blocks: the elements behind the last
+    /// The bytes of a block that can be encoded, and of the data that have blocks: the elements after the last
     /// eight are copied.
     fn shape(&self, len: usize) -> Result<(usize, usize)> {
         let block = self.block_bytes().filter(|&block| u32::try_from(block).is_ok()).ok_or_else(|| {
@@ -81,7 +81,7 @@ impl BitshuffleCoder {
     fn sorted(&self, len: usize) -> Result<usize> {
         if !len.is_multiple_of(self.size) {
             return Err(CodecError::unsupported(format!(
-                "{len} bytes are no multiple of the element size {}, which bitshuffle wants",
+                "{len} bytes are not a multiple of the element size {}, which bitshuffle wants",
                 self.size
             )));
         }
@@ -131,7 +131,7 @@ impl BitshuffleCoder {
         };
         if block == 0 || !block.is_multiple_of(MULTIPLE * self.size) {
             return Err(CodecError::corrupt(format!(
-                "blocks of {block} bytes are no multiple of 8 elements of {} bytes",
+                "blocks of {block} bytes are not a multiple of 8 elements of {} bytes",
                 self.size
             )));
         }
@@ -147,7 +147,7 @@ impl BitshuffleCoder {
         })?;
         if !length.is_multiple_of(self.size) {
             return Err(CodecError::corrupt(format!(
-                "the stated length of {length} bytes is no multiple of the element size {}",
+                "the stated length of {length} bytes is not a multiple of the element size {}",
                 self.size
             )));
         }
@@ -245,7 +245,7 @@ impl Coder for BitshuffleCoder {
         match rest.split_at_checked(last.len()) {
             Some((copied, [])) => last.copy_from_slice(copied),
             Some((_, extra)) => return Err(CodecError::trailing(extra.len())),
-            None => return Err(CodecError::truncated("the elements behind the last block are cut")),
+            None => return Err(CodecError::truncated("the elements after the last block are cut")),
         }
         Ok(length)
     }
@@ -299,7 +299,7 @@ fn compress_zstd(
     Ok(context.compress2(output, input).ok())
 }
 
-/// `None` if it is no frame that fits.
+/// `None` if it is not a frame that fits.
 fn decompress_zstd(
     context: &mut Option<DCtx<'static>>,
     input: &[u8],

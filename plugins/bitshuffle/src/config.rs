@@ -1,7 +1,5 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Container, Dialect, Env, Repr, Result, Size,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result,
     params,
 };
 use serde_json::{Map, Value, json};
@@ -10,7 +8,7 @@ use crate::codec::{BitshuffleCoder, Compression};
 
 /// The version of the bitshuffle library, the first working words of its filter.
 const VERSION: [u32; 2] = [0, 4];
-/// The words that stand before those of a user, and all there can be.
+/// The words that are before those of a user, and all there can be.
 const RESERVED: usize = 3;
 const WORDS: usize = 6;
 /// What the words call LZ4 and Zstandard.
@@ -18,7 +16,6 @@ const LZ4: u32 = 2;
 const ZSTD: u32 = 3;
 /// The level of Zstandard where none is given.
 const LEVEL: i32 = 3;
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("imagecodecs_bitshuffle")];
 
 /// Configuration of the bitshuffle codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,22 +36,9 @@ impl Default for Bitshuffle {
     }
 }
 
-impl Codec for Bitshuffle {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("bitshuffle"),
-        summary: Cow::Borrowed("sorts the bits of the elements, and compresses them if asked to"),
-        filter_id: Some(32008),
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(&[]),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = BitshuffleCoder;
-
+impl CodecConfig for Bitshuffle {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
-        known_in(dialect)?;
+        Self::INFO.require_name(dialect)?;
         let mut reader = ConfigReader::new(dialect, config);
         let itemsize = reader.integer("itemsize", 1, 1..=i64::from(i32::MAX))? as u32;
         let blocksize = reader.integer("blocksize", 0, 0..=i64::from(i32::MAX))? as u32;
@@ -64,10 +48,10 @@ impl Codec for Bitshuffle {
     }
 
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
-        known_in(dialect)?;
+        Self::INFO.require_name(dialect)?;
         if self.compression != Compression::None {
             return Err(CodecError::unsupported(
-                "no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor behind it",
+                "no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor after it",
             ));
         }
         // The numcodecs form of imagecodecs 2026.3 takes elements of one byte for what zarr-python gives it to decode,
@@ -103,6 +87,17 @@ impl Codec for Bitshuffle {
         words.truncate(self.words.max(needed));
         Ok(words)
     }
+}
+
+impl Codec for Bitshuffle {
+    const INFO: CodecInfo =
+        CodecInfo::new("bitshuffle", "sorts the bits of the elements, and compresses them if asked to")
+            .filter_id(32008)
+            .numcodecs(&["imagecodecs_bitshuffle"])
+            .working_params()
+            .lossless();
+
+    type Coder = BitshuffleCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let entering = input.element_size(env)?;
@@ -131,19 +126,12 @@ impl Codec for Bitshuffle {
                 format!("blocks of {} elements of {size} bytes have 4 GiB or more", self.blocksize),
             ));
         }
-        let output = match (input.size()?, self.compression) {
-            (size, Compression::None) => size,
-            (Size::Exact(len), _) => Size::AtMost(
-                coder
-                    .max_encoded_len(len)
-                    .ok_or_else(|| CodecError::unsupported(format!("{len} bytes are too many at once")))?,
-            ),
-            (Size::AtMost(len), _) => coder.max_encoded_len(len).map_or(Size::Unknown, Size::AtMost),
-            (Size::Unknown, _) => Size::Unknown,
-        };
         let mut working = vec![VERSION[0], VERSION[1], size];
         working.extend(self.to_params()?);
-        Ok(Bound { stored: *self, working, output: Repr::Bytes { size: output }, coder })
+        if self.compression == Compression::None {
+            return Ok(Bound { stored: *self, working, output: Repr::Bytes { size: input.size()? }, coder });
+        }
+        Bound::bytes(*self, working, coder, input)
     }
 
     fn coder(working: &[u32]) -> Result<BitshuffleCoder> {
@@ -179,12 +167,5 @@ fn check_block(key: &'static str, block: u32) -> Result<()> {
     if block.is_multiple_of(8) {
         return Ok(());
     }
-    Err(CodecError::config(key, format!("a block of {block} elements is no multiple of 8")))
-}
-
-fn known_in(dialect: Dialect) -> Result<()> {
-    match dialect {
-        Dialect::Numcodecs => Ok(()),
-        Dialect::ZarrV3 => Err(CodecError::unsupported("bitshuffle has no name in Zarr v3")),
-    }
+    Err(CodecError::config(key, format!("a block of {block} elements is not a multiple of 8")))
 }

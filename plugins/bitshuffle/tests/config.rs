@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use ncz_bitshuffle::{Bitshuffle, Compression};
-use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{ByteOrder, Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use serde_json::{Map, Value, json};
 
 fn parse(config: Value) -> Result<Bitshuffle> {
@@ -91,12 +91,12 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"blocksize": 12})),
-        r#"configuration key "blocksize" is not usable: a block of 12 elements is no multiple of 8"#
+        r#"configuration key "blocksize" is not usable: a block of 12 elements is not a multiple of 8"#
     );
     let message = |words: &[u32]| Bitshuffle::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[4]),
-        r#"configuration key "cd_values[0]" is not usable: a block of 4 elements is no multiple of 8"#
+        r#"configuration key "cd_values[0]" is not usable: a block of 4 elements is not a multiple of 8"#
     );
     assert_eq!(
         message(&[0, 1]),
@@ -116,7 +116,7 @@ fn wrong_input_is_named() {
     let bits = Bitshuffle::from_params(&[0, 2]).unwrap();
     assert_eq!(
         bits.to_json(Dialect::Numcodecs).unwrap_err().to_string(),
-        "not supported: no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor behind it"
+        "not supported: no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor after it"
     );
     assert_eq!(
         bits.to_json(Dialect::ZarrV3).unwrap_err().to_string(),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_bitshuffle::{Bitshuffle, BitshuffleCoder};
@@ -68,14 +68,14 @@ fn a_part_of_an_element_is_refused() {
         let error = bits.encode(&mut bits.scratch(), &[1; 33], &mut [0; 99]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not supported: 33 bytes are no multiple of the element size 4, which bitshuffle wants"
+            "not supported: 33 bytes are not a multiple of the element size 4, which bitshuffle wants"
         );
     }
     assert!(decode(&coder(4, 0, 0), &[0; 33], 99).is_err());
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let data: Vec<u8> = (0..300_u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
     for compressor in [LZ4, ZSTD] {
         let bits = coder(4, 64, compressor);

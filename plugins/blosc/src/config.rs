@@ -1,8 +1,6 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result, Size, params,
-    repr,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result,
+    Size, params, repr,
 };
 use serde_json::{Map, Value, json};
 
@@ -17,12 +15,11 @@ const MAX_TYPESIZE: usize = 255;
 /// The words that HDF5 always gets, and all there can be.
 const RESERVED: usize = 4;
 const WORDS: usize = 7;
-const NAMES: &[Cow<'static, str>] = &[Cow::Borrowed("blosc")];
 
 /// Configuration of the blosc codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Blosc {
-    /// The compressor behind the shuffle.
+    /// The compressor after the shuffle.
     pub cname: Compressor,
     /// The compression level: 0 (copy) to 9.
     pub clevel: u32,
@@ -79,20 +76,7 @@ impl Default for Blosc {
     }
 }
 
-impl Codec for Blosc {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("blosc"),
-        summary: Cow::Borrowed("shuffling and fast compression in one"),
-        filter_id: Some(32001),
-        numcodecs: Cow::Borrowed(NAMES),
-        zarr_v3: Cow::Borrowed(NAMES),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = BloscCoder;
-
+impl CodecConfig for Blosc {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let cname = Compressor::named(reader.text("cname", Compressor::Lz4.name())?)?;
@@ -181,6 +165,17 @@ impl Codec for Blosc {
             self.cname as u32,
         ])
     }
+}
+
+impl Codec for Blosc {
+    const INFO: CodecInfo = CodecInfo::new("blosc", "shuffling and fast compression in one")
+        .filter_id(32001)
+        .numcodecs(&["blosc"])
+        .zarr_v3(&["blosc"])
+        .working_params()
+        .lossless();
+
+    type Coder = BloscCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let element = match (self.typesize, env.container) {
@@ -238,7 +233,7 @@ impl Codec for Blosc {
     }
 
     fn coder(working: &[u32]) -> Result<BloscCoder> {
-        // Frames say how to decode them, so whatever words a file holds must not stand in the way of that.
+        // Frames say how to decode them, so whatever words a file holds must not be in the way of that.
         Ok(BloscCoder::new(encoding(working)))
     }
 }
@@ -336,7 +331,7 @@ impl Shuffle {
 fn shuffle_number(reader: &mut ConfigReader<'_>, notes: &mut Vec<String>) -> Result<Shuffle> {
     let number = reader.integer("shuffle", 1, -1..=i64::from(u32::MAX))?;
     if number == i64::from(u32::MAX) {
-        notes.push(format!("shuffle {number} is -1 as an unsigned word; -1 is used"));
+        notes.push(format!("shuffle {number} interpreted as signed -1"));
     }
     Shuffle::numbered(number as u32)
         .map_err(|_| CodecError::config("shuffle", format!("{number} is not within -1 to 2")))

@@ -42,7 +42,7 @@ impl Header {
                     "this is a Blosc 2 chunk (format version {version}), which is another codec"
                 )));
             }
-            other => return Err(CodecError::corrupt(format!("{other} is no format version of blosc"))),
+            other => return Err(CodecError::corrupt(format!("{other} is not a format version of blosc"))),
         }
         let (decoded, blocksize, encoded) = (word(4), word(8), word(12));
         if encoded > frame.len() {
@@ -62,7 +62,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The header as it stands before `encoded` bytes in all.
+    /// The header as it is before `encoded` bytes in all.
     pub(crate) fn to_bytes(self, encoded: usize) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[..4].copy_from_slice(&[Self::VERSION, self.format, self.flags, self.typesize]);

@@ -20,7 +20,7 @@
 //! # Example JSON
 //! ```
 //! use ncz_blosc::{Blosc, Compressor, Shuffle};
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //!
 //! // {"id": "blosc", "cname": "zstd", "clevel": 5, "shuffle": 1, "blocksize": 0}
 //! let json = serde_json::json!({"cname": "zstd", "clevel": 5, "shuffle": 1, "blocksize": 0});

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_blosc::{Blosc, BloscCoder};
-use ncz_codec::{Codec, Coder, Container, Dtype, Env, ErrorKind, Kind, Repr, Size};
+use ncz_codec::{Codec, CodecConfig, Coder, Container, Dtype, Env, ErrorKind, Kind, Repr, Size};
 use proptest::prelude::*;
 
 use properties::{damage_is_survived, decode, encode, every_other_length_is_refused, round_trip};
@@ -101,7 +101,7 @@ fn encoding_needs_words_and_decoding_does_not() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let blosc = coder(4, 0, 5, 1, 1);
     let data = values(1000);
     let frame = encode(&blosc, &data);
@@ -114,7 +114,7 @@ fn failures_are_told_apart() {
     let mut blosc2 = frame.clone();
     blosc2[0] = 5;
     assert_eq!(kind(&blosc2, 4000), ErrorKind::Unsupported);
-    assert_eq!(kind(b"this is no frame of blosc", 4000), ErrorKind::Corrupt);
+    assert_eq!(kind(b"this is not a frame of blosc", 4000), ErrorKind::Corrupt);
     for at in [4, 8, 12] {
         let mut absurd = frame.clone();
         absurd[at..at + 4].fill(0xff);

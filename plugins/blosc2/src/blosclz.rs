@@ -18,7 +18,7 @@ const DISTANCE_MAX: usize = 65535 + FAR - 1;
 /// The least length of a match, and of one that is far away: a shorter one gains nothing.
 const LENGTH_LEAST: usize = 4;
 const FAR_LENGTH_LEAST: usize = 7;
-/// The bytes at the end that are no part of a match, and those where none begins.
+/// The bytes at the end that are not part of a match, and those where none begins.
 const END: usize = 5;
 const NO_START: usize = 12;
 
@@ -30,7 +30,7 @@ pub(crate) fn compress(level: u8, table: &mut Vec<u32>, input: &[u8], output: &m
         2 => 13,
         _ => 14,
     };
-    // After so many literals in a row every second place is looked at, after twice as many every third.
+    // After this many literals in a row every second place is looked at, after twice as many every third.
     let patience = 4 + u32::from(level);
     table.clear();
     table.resize(1 << bits, 0);
@@ -50,7 +50,7 @@ pub(crate) fn compress(level: u8, table: &mut Vec<u32>, input: &[u8], output: &m
             at += 1 + ((at - done) >> patience);
             continue;
         }
-        // What stands before may be the same as well; the first byte is a literal.
+        // What is before may be the same as well; the first byte is a literal.
         let before = input[done.max(1)..at].iter().rev().zip(input[..from].iter().rev());
         let more = before.take_while(|(one, other)| one == other).count();
         output.literals(&input[done..at - more])?;
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn literals_runs_and_matches_are_told_apart() {
+    fn literals_runs_and_matches_are_distinguished() {
         let mut output = [0; 12];
         // Two literals, a match of 4 two bytes back, a run of 6.
         decompress(&[1 << 5 | 1, b'a', b'b', 2 << 5, 1, 4 << 5, 0], &mut output).unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_before_the_start_is_repeated_and_nothing_behind_the_end_written() {
+    fn nothing_before_the_start_is_repeated_and_nothing_after_the_end_written() {
         assert_eq!(decompress(&[0, b'a', 1 << 5, 1], &mut [0; 4]), None);
         assert_eq!(decompress(&[0, b'a', 7 << 5, 200, 0], &mut [0; 4]), None);
         assert_eq!(decompress(&[5, b'a'], &mut [0; 6]), None);

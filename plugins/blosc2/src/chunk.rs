@@ -14,7 +14,7 @@ use crate::{blosclz, delta};
 const LEAST: usize = 32;
 /// In front of each stream: its length.
 const STREAM_HEADER: usize = 4;
-/// In the byte behind a negative length: the stream is one byte again and again.
+/// In the byte after a negative length: the stream is one byte again and again.
 const RUN: u8 = 1;
 
 /// What one thread works in, made when it is first needed.
@@ -366,7 +366,7 @@ fn pack(
             at = end;
         }
     }
-    // C-Blosc2 does not read zeros that are no whole elements.
+    // C-Blosc2 does not read zeros that are not whole elements.
     let all_zero = all_zero && header.decoded.is_multiple_of(settings.typesize.into());
     Ok(Some(if all_zero { 0 } else { at }))
 }
@@ -418,7 +418,7 @@ fn run(stream: &[u8]) -> Option<u8> {
 }
 
 /// Whether blocks are split into a stream for each byte of an element (c-blosc2, stune.c): compressors that are fast
-/// gain from it behind a shuffle.
+/// gain from it after a shuffle.
 pub(crate) fn is_split(settings: &Settings, blocksize: usize) -> bool {
     const STREAMS_MAX: u8 = 16;
     let fast = match settings.compressor {

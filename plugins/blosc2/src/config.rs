@@ -1,7 +1,6 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, Container, Dialect, Env, Repr, Result, Size, params, repr,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, Coder, Container, Dialect, Env, Repr, Result, Size,
+    params, repr,
 };
 use serde_json::{Map, Value};
 
@@ -21,7 +20,7 @@ const WORDS: usize = 7;
 /// Configuration of the blosc2 codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Blosc2 {
-    /// The compressor behind the filter.
+    /// The compressor after the filter.
     pub cname: Compressor,
     /// The compression level: 0 (copy) to 9.
     pub clevel: u8,
@@ -68,20 +67,7 @@ impl Default for Blosc2 {
     }
 }
 
-impl Codec for Blosc2 {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("blosc2"),
-        summary: Cow::Borrowed("shuffling and fast compression in blocks of several dimensions"),
-        filter_id: Some(32026),
-        numcodecs: Cow::Borrowed(&[]),
-        zarr_v3: Cow::Borrowed(&[]),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = Blosc2Coder;
-
+impl CodecConfig for Blosc2 {
     fn from_json(_dialect: Dialect, _config: &Map<String, Value>, _notes: &mut Vec<String>) -> Result<Self> {
         Err(no_json())
     }
@@ -124,6 +110,16 @@ impl Codec for Blosc2 {
         }
         Ok(vec![0, self.blocksize, 0, 0, self.clevel.into(), self.filter as u32, self.cname as u32])
     }
+}
+
+impl Codec for Blosc2 {
+    const INFO: CodecInfo =
+        CodecInfo::new("blosc2", "shuffling and fast compression in blocks of several dimensions")
+            .filter_id(32026)
+            .working_params()
+            .lossless();
+
+    type Coder = Blosc2Coder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let mut working = self.to_params()?;
@@ -164,7 +160,7 @@ impl Codec for Blosc2 {
     }
 
     fn coder(working: &[u32]) -> Result<Blosc2Coder> {
-        // Frames say how to decode them, so whatever words a file holds must not stand in the way of that, but the
+        // Frames say how to decode them, so whatever words a file holds must not be in the way of that, but the
         // shape of an array must be the chunk's.
         let shape = match working.get(WORDS..) {
             Some([rank, shape @ ..]) if *rank >= 2 && *rank as usize == shape.len() => {

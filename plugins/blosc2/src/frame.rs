@@ -19,7 +19,7 @@ const HEADER: usize = 0x57;
 const TRAILER: usize = 35;
 /// The length of the index of one chunk.
 const INDEX: usize = Header::LEN + 8;
-/// In the highest byte of an offset: what stands for a chunk that is not stored.
+/// In the highest byte of an offset: what means a chunk that is not stored.
 const ZEROS: u8 = 0x81;
 const NANS: u8 = 0x82;
 const UNSET: u8 = 0x84;
@@ -59,7 +59,7 @@ impl<'a> Frame<'a> {
         fields.marker(0x9e)?;
         fields.marker(0xa8)?;
         if fields.take::<8>()? != *b"b2frame\0" {
-            return Err(CodecError::corrupt("this is no blosc2 frame"));
+            return Err(CodecError::corrupt("this is not a blosc2 frame"));
         }
         let header_len = fields.u32(0xd2)? as usize;
         let frame_len = fields.u64(0xcf)?;
@@ -127,7 +127,7 @@ impl<'a> Frame<'a> {
                 len
             }
             None if count > 1 => {
-                return unsupported(format!("a blosc2 frame of {count} chunks that are no array"));
+                return unsupported(format!("a blosc2 frame of {count} chunks that are not an array"));
             }
             None => decoded,
         };
@@ -152,7 +152,7 @@ impl<'a> Frame<'a> {
     }
 
     fn place(&self, offset: u64) -> Result<Place<'a>> {
-        // The highest byte of an offset says what stands for a chunk that is not stored.
+        // The highest byte of an offset says what means a chunk that is not stored.
         match (offset >> 56) as u8 {
             ZEROS => return Ok(Place::Zeros),
             NANS => return Ok(Place::NaNs),
@@ -263,7 +263,7 @@ impl<'a> Fields<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// The metalayer that describes an array, if there is one; stands at the list of metalayers.
+    /// The metalayer that describes an array, if there is one; is at the list of metalayers.
     fn array_layer(&mut self) -> Result<Option<&'a [u8]>> {
         self.marker(0x93)?;
         self.u16(0xcd)?;
@@ -309,7 +309,7 @@ pub(crate) fn header_len(grid: Option<&Grid>) -> usize {
     HEADER + grid.map_or(10, |grid| 25 + layer(grid).len())
 }
 
-/// Makes a frame out of the chunk of `stored` bytes (0 if all is zero) that stands in `output` behind room for the
+/// Makes a frame out of the chunk of `stored` bytes (0 if all is zero) that is in `output` after room for the
 /// header; returns its length. What is `decoded` may be nothing.
 pub(crate) fn finish(
     output: &mut [u8],

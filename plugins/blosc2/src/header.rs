@@ -19,7 +19,7 @@ pub(crate) mod format {
     pub(crate) const LZ4: u8 = 1;
     pub(crate) const ZLIB: u8 = 3;
     pub(crate) const ZSTD: u8 = 4;
-    /// The number of the compressor stands elsewhere in the header.
+    /// The number of the compressor is elsewhere in the header.
     pub(crate) const BY_NUMBER: u8 = 6;
 }
 
@@ -189,7 +189,7 @@ impl Header {
             )));
         }
         if self.active().skip(1).any(|(number, _)| number == filter::DELTA) {
-            return Err(CodecError::unsupported("blosc2's delta filter behind other filters"));
+            return Err(CodecError::unsupported("blosc2's delta filter after other filters"));
         }
         Ok(())
     }

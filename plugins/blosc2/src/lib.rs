@@ -1,12 +1,14 @@
 //! The blosc2 codec: shuffling and fast compression in blocks of several dimensions, as HDF5's Blosc2 filter has it.
 //!
 //! # Names
-//! HDF5 filter 32026. No JSON: neither numcodecs nor Zarr v3 has a name for these frames, and the `imagecodecs_blosc2` of
+//! HDF5 filter 32026. No JSON: neither numcodecs nor Zarr v3 has a name for these frames, and the `imagecodecs_blosc2`
+//! of
 //! the Python package imagecodecs is a single chunk without a frame.
 //!
 //! # Parameters
 //! As given, up to seven words: three reserved ones (0), the size of a block among them, then the level, the filter and
-//! the compressor. At work, the first is the filter's revision (1), the third the size of an element, the fourth that of
+//! the compressor. At work, the first is the filter's revision (1), the third the size of an element, the fourth that
+//! of
 //! a chunk in bytes; with 2 to 16 dimensions their number and the lengths of a chunk follow.
 //!
 //! | word | values | when missing |
@@ -19,7 +21,7 @@
 //! # Example
 //! ```
 //! use ncz_blosc2::{Blosc2, Compressor};
-//! use ncz_codec::{Codec, Container, Dtype, Env, Kind};
+//! use ncz_codec::{Codec, CodecConfig, Container, Dtype, Env, Kind};
 //!
 //! let blosc2 = Blosc2::from_params(&[0, 0, 0, 0, 5, 1, 5])?;
 //! assert_eq!(blosc2.cname, Compressor::Zstd);

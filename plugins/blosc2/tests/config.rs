@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use ncz_blosc2::{Blosc2, Compressor, Filter};
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Size};
 use proptest::prelude::*;
 use serde_json::Map;
 

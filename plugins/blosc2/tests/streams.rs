@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_blosc2::{Blosc2, Blosc2Coder};
-use ncz_codec::{Codec, Coder, Container, Dtype, Env, ErrorKind, Kind};
+use ncz_codec::{Codec, CodecConfig, Coder, Container, Dtype, Env, ErrorKind, Kind};
 use ncz_test_support::ChunkCase;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -139,7 +139,8 @@ fn damage_of_every_byte_of_stored_frames_is_survived() {
     }
 }
 
-/// Frames that were changed by hand: filters with numbers of their own, other versions of the header, chunks of one value.
+/// Frames that were changed by hand: filters with numbers of their own, other versions of the header, chunks of one
+/// value.
 #[test]
 fn changed_frames_decode_as_hdf5plugin_does_and_are_refused_as_it_does() {
     let all = stored();
@@ -323,7 +324,7 @@ fn plugins_of_blosc2_are_refused_by_name() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let lz4 = coder(4, &[600], &[0, 0, 0, 0, 5, 1, 1]);
     let frame = encode(&lz4, &sample(600));
     let kind = |bytes: &[u8], capacity| decode(&lz4, bytes, capacity).unwrap_err().kind().clone();
@@ -390,7 +391,7 @@ fn chunks_of_one_value_need_not_be_stored() {
         decode(&coder, &unset, 2400).unwrap_err().to_string(),
         "not supported: a blosc2 chunk whose values were never set"
     );
-    // A value that is written once: behind the header, flag 3 << 4.
+    // A value that is written once: after the header, flag 3 << 4.
     let mut value = vec![5, 1, 7, 4];
     for word in [2400_u32, 2400, 36] {
         value.extend(word.to_le_bytes());
@@ -439,7 +440,7 @@ fn arrays_of_many_chunks_are_read_and_bytes_in_many_refused() {
     let frame = frame_of(&bytes[..CHUNK], 32, 8, &chunks, &[0, 40, 80, 120]);
     assert_eq!(
         decode(&Blosc2::coder(&[]).unwrap(), &frame, 32).unwrap_err().to_string(),
-        "not supported: a blosc2 frame of 4 chunks that are no array"
+        "not supported: a blosc2 frame of 4 chunks that are not an array"
     );
 }
 
@@ -498,7 +499,7 @@ proptest! {
             let coder = coder(4, shape, &words);
             let frame = encode(&coder, &data);
             damage_is_survived(&coder, &frame, 600, &flips);
-            // Most of a frame is its header; the chunk begins behind 97 bytes or more.
+            // Most of a frame is its header; the chunk begins after 97 bytes or more.
             let near: Vec<_> = flips.iter().map(|&(at, bits)| (97 + at % (frame.len() - 97), bits)).collect();
             damage_is_survived(&coder, &frame, 600, &near);
             damage_is_survived(&coder, &[&frame[..CHUNK], &garbage].concat(), 600, &[]);

@@ -104,7 +104,7 @@ fn decode_stream(input: &[u8], output: &mut [u8]) -> Result<(usize, usize)> {
 
 fn failure(error: Error) -> CodecError {
     match error {
-        Error::DataMagic => CodecError::corrupt("this is no bzip2 stream"),
+        Error::DataMagic => CodecError::corrupt("this is not a bzip2 stream"),
         Error::Data => CodecError::corrupt("a bzip2 block is damaged, or its checksum does not match"),
         Error::Sequence | Error::Param => CodecError::corrupt(format!("bzip2 says {:?}", error.to_string())),
     }

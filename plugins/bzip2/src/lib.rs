@@ -10,7 +10,7 @@
 //! # Example JSON
 //! ```
 //! use ncz_bzip2::Bzip2;
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //!
 //! let json = serde_json::json!({"level": 9}); // {"id": "bz2", "level": 9}
 //! let bzip2 = Bzip2::from_json(Dialect::Numcodecs, json.as_object().unwrap(), &mut Vec::new())?;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_bzip2::{Bzip2, Bzip2Coder};
@@ -40,7 +40,7 @@ fn streams_that_follow_each_other_are_one() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let bzip2 = coder(9);
     let data = b"a b c a b c a b d".repeat(20);
     let stream = encode(&bzip2, &data);

@@ -4,7 +4,7 @@
 //! numcodecs id `crc32`; in Zarr v3 `numcodecs.crc32`, a name in use but not registered. There is no HDF5 filter of it.
 //!
 //! # Parameters
-//! Where the checksum lies: before the data, or behind them. As words: none or 0, or 1.
+//! Where the checksum lies: before the data, or after them. As words: none or 0, or 1.
 //!
 //! # Example
 //! ```
@@ -19,14 +19,14 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of numcodecs and zarr-python: the CRC-32 (that of zlib, gzip and zip) in four bytes, least significant byte first, and the data.
+//! The bytes of numcodecs and zarr-python: the CRC-32 (that of zlib, gzip and zip) in four bytes, least significant
+//! byte first, and the data.
 
 #![forbid(unsafe_code)]
 
 mod codec;
-mod config;
 
-pub use codec::Crc32Coder;
-pub use config::{Crc32, Location};
+pub use codec::{Crc32, Crc32Coder, Sum};
+pub use ncz_checksum::Location;
 
 ncz_codec::register!(Crc32);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_crc32::{Crc32, Location};
 use serde_json::{Value, json};
 
@@ -32,11 +32,11 @@ fn wrong_input_is_named() {
     let message = |dialect, config| parse(dialect, config).unwrap_err().to_string();
     assert_eq!(
         message(Dialect::Numcodecs, json!({"location": "middle"})),
-        r#"configuration key "location" is not usable: "middle" is neither "start" nor "end""#
+        r#"configuration key "location" is not usable: "middle" is none of start, end"#
     );
     assert_eq!(
         message(Dialect::Numcodecs, json!({"location": 1})),
-        r#"configuration key "location" is not usable: a string is wanted, not 1"#
+        r#"configuration key "location" is not usable: expected a string, got 1"#
     );
     assert_eq!(
         message(Dialect::ZarrV3, json!({"place": "end"})),
@@ -44,7 +44,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         Crc32::from_params(&[2]).unwrap_err().to_string(),
-        r#"configuration key "cd_values[0]" is not usable: location 2 is not within 0 to 1"#
+        r#"configuration key "cd_values[0]" is not usable: location 2 is none of 0 (start), 1 (end)"#
     );
     assert_eq!(
         Crc32::coder(&[0, 0]).unwrap_err().to_string(),

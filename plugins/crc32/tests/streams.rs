@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
-use ncz_codec::{Codec, ErrorKind};
+use ncz_codec::{Codec, CodecConfig, ErrorKind};
 use ncz_crc32::{Crc32, Crc32Coder};
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ fn streams_of_numcodecs_are_accepted_and_made_again() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     for coder in coders() {
         let kind = |bytes: &[u8], capacity| decode(&coder, bytes, capacity).unwrap_err().kind().clone();
         for length in 0..4 {

@@ -1,74 +1,60 @@
-use ncz_codec::{CodecError, Coder, ErrorKind, Result};
+use ncz_checksum::{Checksum, ChecksumCoder, copy_in_pieces};
+use ncz_codec::{Codec, CodecConfig, CodecInfo, ConfigEnum, Result};
 
-use crate::config::Location;
-
-/// Bytes of the checksum.
-const SUM: usize = 4;
 /// What is copied and then summed while it is in the cache.
-const BLOCK: usize = 16 << 10;
+const PIECE: usize = 16 << 10;
 
-/// Puts the checksum behind or before the data, and checks it.
+/// Configuration of the crc32c codec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, CodecConfig)]
+#[codec(omit_default_words)]
+pub struct Crc32c {
+    /// Where the checksum is.
+    #[codec(default, omit_default)]
+    #[codec(only(numcodecs, "Zarr v3 has the checksum after the data only"))]
+    pub location: Location,
+}
+
+/// Where the checksum is. The numbers are those of the parameter word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ConfigEnum)]
+pub enum Location {
+    /// After the data.
+    #[default]
+    End = 0,
+    /// Before the data.
+    Start = 1,
+}
+
+/// The checksum CRC-32C.
 #[derive(Debug, Clone, Copy)]
-pub struct Crc32cCoder {
-    location: Location,
-}
+pub struct Sum;
 
-impl Crc32cCoder {
-    pub(crate) fn new(location: Location) -> Self {
-        Self { location }
+/// Stores the checksum with the data, and checks it.
+pub type Crc32cCoder = ChecksumCoder<Sum>;
+
+impl Codec for Crc32c {
+    const INFO: CodecInfo = CodecInfo::new("crc32c", "a checksum after the data")
+        .numcodecs(&["crc32c"])
+        .zarr_v3(&["crc32c"])
+        .checksum()
+        .lossless();
+
+    type Coder = Crc32cCoder;
+
+    fn coder(working: &[u32]) -> Result<Crc32cCoder> {
+        let location = match Self::from_params(working)?.location {
+            Location::End => ncz_checksum::Location::End,
+            Location::Start => ncz_checksum::Location::Start,
+        };
+        Ok(ChecksumCoder::new(Sum, location))
     }
 }
 
-impl Coder for Crc32cCoder {
-    type Scratch = ();
+impl Checksum for Sum {
+    const NAME: &'static str = "CRC-32C";
 
-    fn scratch(&self) {}
-
-    fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        len.checked_add(SUM)
+    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
+        let mut sum = 0;
+        copy_in_pieces(PIECE, data, copy, |piece| sum = crc32c::crc32c_append(sum, piece));
+        sum
     }
-
-    fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let need = self.max_encoded_len(input.len());
-        let output =
-            need.and_then(|need| output.get_mut(..need)).ok_or_else(|| CodecError::output_full(need))?;
-        let (data, sum) = match self.location {
-            Location::End => output.split_last_chunk_mut::<SUM>(),
-            Location::Start => output.split_first_chunk_mut::<SUM>().map(|(sum, data)| (data, sum)),
-        }
-        .ok_or_else(|| CodecError::output_full(need))?;
-        *sum = copy_and_sum(input, data).to_le_bytes();
-        Ok(input.len() + SUM)
-    }
-
-    fn decode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let (data, sum) = match self.location {
-            Location::End => input.split_last_chunk::<SUM>(),
-            Location::Start => input.split_first_chunk::<SUM>().map(|(sum, data)| (data, sum)),
-        }
-        .ok_or_else(|| cut(input.len()))?;
-        let output = output.get_mut(..data.len()).ok_or_else(|| CodecError::output_full(Some(data.len())))?;
-        let (stored, computed) = (u32::from_le_bytes(*sum), copy_and_sum(data, output));
-        if stored == computed {
-            return Ok(data.len());
-        }
-        let text = format!("CRC-32C is {computed:#010x}, {stored:#010x} is stored");
-        Err(CodecError::new(ErrorKind::Checksum, text))
-    }
-
-    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
-        input.len().checked_sub(SUM).map(Some).ok_or_else(|| cut(input.len()))
-    }
-}
-
-fn cut(len: usize) -> CodecError {
-    CodecError::truncated(format!("{len} bytes cannot hold the checksum of 4 bytes"))
-}
-
-/// Copies `from` to `to`, which are of one length, and sums what is still in the cache.
-fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u32 {
-    from.chunks(BLOCK).zip(to.chunks_mut(BLOCK)).fold(0, |sum, (source, target)| {
-        target.copy_from_slice(source);
-        crc32c::crc32c_append(sum, target)
-    })
 }

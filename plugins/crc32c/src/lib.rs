@@ -1,10 +1,10 @@
-//! The crc32c codec: a checksum behind the data, to see damage.
+//! The crc32c codec: a checksum after the data, to see damage.
 //!
 //! # Names
 //! numcodecs id `crc32c`, Zarr v3 name `crc32c`. There is no HDF5 filter of it.
 //!
 //! # Parameters
-//! Where the checksum lies: behind the data, or (numcodecs only) before them. As words: none or 0, or 1.
+//! Where the checksum lies: after the data, or (numcodecs only) before them. As words: none or 0, or 1.
 //!
 //! # Example
 //! ```
@@ -25,9 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod codec;
-mod config;
 
-pub use codec::Crc32cCoder;
-pub use config::{Crc32c, Location};
+pub use codec::{Crc32c, Crc32cCoder, Location, Sum};
 
 ncz_codec::register!(Crc32c);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_crc32c::{Crc32c, Location};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn wrong_input_is_named() {
     let message = |dialect, config| parse(dialect, config).unwrap_err().to_string();
     assert_eq!(
         message(Dialect::Numcodecs, json!({"location": "middle"})),
-        r#"configuration key "location" is not usable: "middle" is neither "start" nor "end""#
+        r#"configuration key "location" is not usable: "middle" is none of end, start"#
     );
     assert_eq!(
         message(Dialect::ZarrV3, json!({"location": "end"})),
@@ -38,11 +38,11 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         START.to_json(Dialect::ZarrV3).unwrap_err().to_string(),
-        r#"configuration key "location" is not usable: Zarr v3 has the checksum behind the data only"#
+        r#"configuration key "location" is not usable: Zarr v3 has the checksum after the data only"#
     );
     assert_eq!(
         Crc32c::from_params(&[2]).unwrap_err().to_string(),
-        r#"configuration key "cd_values[0]" is not usable: location 2 is not within 0 to 1"#
+        r#"configuration key "cd_values[0]" is not usable: location 2 is none of 0 (end), 1 (start)"#
     );
 }
 

@@ -1,4 +1,4 @@
-//! Compares the libraries that could stand behind the deflate codec, on one chunk of a smooth float field.
+//! Compares the libraries that could stand after the deflate codec, on one chunk of a smooth float field.
 //!
 //! `cargo run --release -p ncz-deflate --example candidates`
 

@@ -1,9 +1,9 @@
 use ncz_codec::{CodecError, Coder, ErrorKind, Result};
-use ncz_libdeflate::{Decompressor, Format, Refusal, Tables, bound};
+use ncz_libdeflate::{Decompressor, Format, Refusal, Tables, bound, decompressor, encode};
 
 /// Bytes before the deflate data of a zlib stream (RFC 1950, section 2.2).
 const HEADER: usize = 2;
-/// Bytes behind them: the Adler-32 of the content.
+/// Bytes after them: the Adler-32 of the content.
 const TRAILER: usize = 4;
 
 /// Encodes and decodes zlib streams.
@@ -31,14 +31,11 @@ impl Coder for DeflateCoder {
     }
 
     fn encode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let compressor = tables.compressor(self.level).ok_or_else(no_memory)?;
-        compressor
-            .compress(Format::Zlib, input, output)
-            .ok_or_else(|| CodecError::output_full(self.max_encoded_len(input.len())))
+        encode(tables, self.level, Format::Zlib, input, output)
     }
 
     fn decode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let decompressor = tables.decompressor().ok_or_else(no_memory)?;
+        let decompressor = decompressor(tables)?;
         let done = match decompressor.decompress(Format::Zlib, input, output) {
             Ok(done) => done,
             // A cut checksum too can look like more output: the data then seem to end with bits of it.
@@ -57,7 +54,7 @@ fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> 
         return CodecError::truncated("a zlib stream has at least 8 bytes");
     };
     if first & 0x0f != 8 || !u16::from_be_bytes([first, second]).is_multiple_of(31) {
-        return CodecError::corrupt("this is no zlib stream");
+        return CodecError::corrupt("this is not a zlib stream");
     }
     if second & 0x20 != 0 {
         return CodecError::unsupported("the zlib stream needs a preset dictionary");
@@ -70,8 +67,4 @@ fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> 
         Err(Refusal::OutputFull) => CodecError::output_full(None),
         Err(Refusal::Bad) => CodecError::corrupt("the deflate data are damaged, or end too early"),
     }
-}
-
-fn no_memory() -> CodecError {
-    CodecError::unsupported("libdeflate found no memory for its tables")
 }

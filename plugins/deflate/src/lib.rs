@@ -9,7 +9,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_deflate::Deflate;
 //!
 //! let json = serde_json::json!({"level": 4}); // {"id": "zlib", "level": 4}

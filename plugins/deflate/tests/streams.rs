@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use std::io::{Read, Write};
@@ -53,7 +53,7 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_ours_are_hardly_larger() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let deflate = coder(6);
     let data = b"a b c a b c a b d".repeat(20);
     let stream = encode(&deflate, &data);

@@ -9,7 +9,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Coder, Dialect};
 //! use ncz_delta::Delta;
 //!
 //! let json = serde_json::json!({"dtype": "<i2", "astype": "|i1"}); // {"id": "delta", "dtype": "<i2", "astype": "|i1"}
@@ -25,11 +25,13 @@
 //!
 //! # Compatible implementations
 //! The bytes of numcodecs and zarr-python: integers wrap around, floating-point numbers are rounded (so that such data
-//! come back changed), sums are made in the type that numpy promotes both types to. numcodecs encodes anything; what
-//! would be read as another number is refused here: a difference that its type cannot hold, NaN and infinities, behind
-//! which every sum would be NaN, and floating-point numbers of which the sums leave nothing, as behind the large number
-//! that stands for missing ones (more than a thousandth off; numbers near to zero among others are not looked at so closely). A sum that is no number of the type, for which numpy gives what the machine gives, is
-//! an error. The stream has no checksum and no length.
+//! come back changed), sums are made in the type that numpy promotes both types to. A difference that wraps around or
+//! overflows its type is refused; numcodecs stores what the machine makes of it. A sum that is not a number of the
+//! type,
+//! for which numpy gives what the machine gives, is an error. The stream has no checksum and no length.
+//!
+//! Floating-point numbers lose precision after a large fill value, and all that follows NaN or an infinity is NaN: use
+//! integers or another codec for such data.
 
 #![forbid(unsafe_code)]
 

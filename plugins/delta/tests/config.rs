@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../v3_types.rs"]
+#[path = "../../shared/tests/v3_types.rs"]
 mod v3_types;
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_delta::Delta;
 use serde_json::{Value, json};
 
@@ -50,15 +50,15 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"dtype": "|b1"})),
-        r#"configuration key "dtype" is not usable: "|b1" is no type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the order of their bytes"#
+        r#"configuration key "dtype" is not usable: "|b1" is not a type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the order of their bytes"#
     );
     assert_eq!(
         message(json!({"dtype": "<i4", "astype": "|i2"})),
-        r#"configuration key "astype" is not usable: "|i2" does not tell the order of its bytes"#
+        r#"configuration key "astype" is not usable: "|i2" does not say the order of its bytes"#
     );
     assert_eq!(
         message(json!({"dtype": 4})),
-        r#"configuration key "dtype" is not usable: a type of numbers such as "<f4" is wanted, not 4"#
+        r#"configuration key "dtype" is not usable: expected a type of numbers such as "<f4", got 4"#
     );
     assert_eq!(
         Delta::from_params(&[]).unwrap_err().to_string(),
@@ -86,7 +86,7 @@ fn what_leaves_the_stage_is_of_the_type_of_the_differences() {
     assert_eq!(of(Size::Unknown), Ok(bytes(Size::Unknown)));
     assert_eq!(
         of(Size::Exact(13)).unwrap_err().to_string(),
-        "not supported: 13 bytes are no whole numbers of type <i4"
+        "not supported: 13 bytes are not whole numbers of type <i4"
     );
     let letters = env(Dtype::little(Kind::Opaque, 5));
     let odd = Repr::Array { dtype: letters.dtype, shape: vec![3], fill: None };

@@ -10,7 +10,7 @@ use crate::factor::Factor;
 pub struct FixedScaleOffsetCoder {
     dtype: Number,
     astype: Number,
-    /// Factors that the type of the data cannot hold are no harm to what is stored.
+    /// Factors that the type of the data cannot hold do no harm to what is stored.
     way: Result<Way>,
     back: Back,
     /// Between these two every stored number is read as a number of the type of the data.
@@ -45,7 +45,7 @@ impl Way {
     /// Factors that the type of the data cannot hold: numpy refuses them or computes with 0 or infinity.
     fn new(offset: Factor, scale: Factor, dtype: Number) -> Result<Self> {
         let within = |key, factor: i64| {
-            let text = format!("{factor} is no number of type {dtype}, in which numpy computes with it");
+            let text = format!("{factor} is not a number of type {dtype}, in which numpy computes with it");
             dtype.integer(factor.into()).map(|_| factor).ok_or_else(|| CodecError::config(key, text))
         };
         Ok(match (dtype.is_float(), offset, scale) {
@@ -74,7 +74,8 @@ impl FixedScaleOffsetCoder {
                 dtype.float_as_integer(value).is_some()
             }
         };
-        // What is between two numbers is read as what is between theirs. NaN, with which nothing is between, if no end is
+        // What is between two numbers is read as what is between theirs. NaN, with which nothing is between, if no end
+        // is
         // found.
         let readable = Self::ends(astype).map(|end| {
             let mut nearer = std::iter::successors(Some(end), |end| Some(end / 2.0)).take(2048);
@@ -109,7 +110,8 @@ impl FixedScaleOffsetCoder {
         })
     }
 
-    /// The same where no product is wider than `i64`; else, or if a number would be lost, says that it has not been done.
+    /// The same where no product is wider than `i64`; else, or if a number would be lost, says that it has not been
+    /// done.
     fn encode_narrow(&self, offset: i64, scale: i64, integers: &mut [i64]) -> bool {
         let is_narrow = self.dtype.size() <= 4 && scale.unsigned_abs() <= 1 << 31;
         if !is_narrow || self.astype.is_float() || self.astype.size() == 8 {
@@ -229,19 +231,11 @@ impl FixedScaleOffsetCoder {
         }
     }
 
-    /// The place of the first number of `piece` for which `stored` is read as none: out of range, or infinity; or as
-    /// another, where only integers meet.
-    fn unreadable(&self, way: Way, piece: &[u8], stored: &[u8]) -> Option<usize> {
+    /// The place of the first number of `piece` for which `stored` is read as none: out of range, or infinity.
+    fn unreadable(&self, piece: &[u8], stored: &[u8]) -> Option<usize> {
         let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let values = &mut values[..piece.len() / self.dtype.size()];
         let integers = &mut integers[..values.len()];
-        // Decoders compute in doubles, or in less.
-        if matches!(way, Way::Integers { .. }) && (self.dtype.size() == 8 || self.astype.is_float()) {
-            self.read_back(stored, values, integers);
-            self.dtype.read_integers(piece, integers);
-            let is_other = |(bits, value): (&i64, &f64)| self.dtype.float_as_integer(*value) != Some(*bits);
-            return integers.iter().zip(&*values).position(is_other);
-        }
         if !self.astype.is_float() && self.readable == Self::ends(self.astype) {
             return None;
         }
@@ -362,7 +356,7 @@ impl Coder for FixedScaleOffsetCoder {
             if self.encode_at_once(way, piece, room) {
                 continue;
             }
-            let lost = self.encode_piece(way, piece, room).or_else(|| self.unreadable(way, piece, room));
+            let lost = self.encode_piece(way, piece, room).or_else(|| self.unreadable(piece, room));
             if let Some(at) = lost {
                 return Err(self.lost(index * PIECE, at, piece));
             }
@@ -385,7 +379,7 @@ impl Coder for FixedScaleOffsetCoder {
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         let size = self.astype.size();
         if !input.len().is_multiple_of(size) {
-            let text = format!("{} bytes are no whole numbers of {size} bytes", input.len());
+            let text = format!("{} bytes are not whole numbers of {size} bytes", input.len());
             return Err(CodecError::truncated(text));
         }
         Ok((input.len() / size).checked_mul(self.dtype.size()))

@@ -1,15 +1,12 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result, number, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Dialect, Env, Number, Repr, Result,
+    number, params,
 };
 use serde_json::{Map, Value, json};
 
 use crate::codec::FixedScaleOffsetCoder;
 use crate::factor::Factor;
 
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("fixedscaleoffset")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.fixedscaleoffset")];
 /// Which of the numbers among the words are doubles.
 const OFFSET_IS_FLOAT: u32 = 1;
 const SCALE_IS_FLOAT: u32 = 2;
@@ -27,20 +24,7 @@ pub struct FixedScaleOffset {
     pub astype: Option<Number>,
 }
 
-impl Codec for FixedScaleOffset {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("fixedscaleoffset"),
-        summary: Cow::Borrowed("numbers less an offset, times a scale, rounded to whole numbers"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(true),
-    };
-
-    type Coder = FixedScaleOffsetCoder;
-
+impl CodecConfig for FixedScaleOffset {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let missing = |key| {
@@ -99,6 +83,17 @@ impl Codec for FixedScaleOffset {
         words.extend(types.into_iter().flatten().map(Number::word));
         Ok(words)
     }
+}
+
+impl Codec for FixedScaleOffset {
+    const INFO: CodecInfo =
+        CodecInfo::new("fixedscaleoffset", "numbers less an offset, times a scale, rounded to whole numbers")
+            .numcodecs(&["fixedscaleoffset"])
+            .zarr_v3(&["numcodecs.fixedscaleoffset"])
+            .working_params()
+            .lossy();
+
+    type Coder = FixedScaleOffsetCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let dtype = match (self.dtype, input) {
@@ -111,7 +106,7 @@ impl Codec for FixedScaleOffset {
         let stored = Self { dtype: Some(dtype), astype: Some(astype), ..*self };
         Ok(Bound {
             stored,
-            working: Codec::to_params(&stored)?,
+            working: CodecConfig::to_params(&stored)?,
             output: dtype.replaced(input, astype)?,
             coder: FixedScaleOffsetCoder::new(self.offset, self.scale, dtype, astype)?,
         })
@@ -129,7 +124,7 @@ impl FixedScaleOffset {
     fn check(&self, offset: &str, scale: &str) -> Result<()> {
         for (key, factor) in [(offset, self.offset), (scale, self.scale)] {
             if !factor.float().is_finite() {
-                return Err(CodecError::config(key, "it is no finite number"));
+                return Err(CodecError::config(key, "it is not a finite number"));
             }
         }
         if self.scale.float() == 0.0 {

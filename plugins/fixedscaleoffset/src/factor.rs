@@ -18,7 +18,7 @@ impl Factor {
     pub(crate) fn from_config(reader: &mut ConfigReader<'_>, key: &'static str) -> Result<Option<Self>> {
         let Some(value) = reader.raw(key) else { return Ok(None) };
         let Value::Number(number) = value else {
-            return Err(CodecError::config(key, format!("a number is wanted, not {value}")));
+            return Err(CodecError::config(key, format!("expected a number, got {value}")));
         };
         if let Some(integer) = number.as_i64() {
             return Ok(Some(Self::Integer(integer)));

@@ -2,17 +2,20 @@
 //!
 //! # Names
 //! numcodecs id `fixedscaleoffset`; in Zarr v3 `numcodecs.fixedscaleoffset`, a name in use but not registered (its
-//! successors there are `scale_offset` and `cast_value`). There is no HDF5 filter of it: scaleoffset (6) is another format.
+//! successors there are `scale_offset` and `cast_value`). There is no HDF5 filter of it: scaleoffset (6) is another
+//! format.
 //!
 //! # Parameters
 //! The offset, the scale, the type as which the data are taken and the type that is stored, which is the same unless
-//! given. In Zarr v3 the type of the data may be missing, as in zarr-python. Whether a factor is an integer or not makes
-//! a difference for data that are integers. As words: 1 if the offset is a double, plus 2 if the scale is one; the offset
+//! given. In Zarr v3 the type of the data may be missing, as in zarr-python. Whether a factor is an integer or not
+//! makes
+//! a difference for data that are integers. As words: 1 if the offset is a double, plus 2 if the scale is one; the
+//! offset
 //! and the scale, 64 bits each, low word first; the letters of each type's text, the first in the lowest byte.
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Coder, Dialect};
 //! use ncz_fixedscaleoffset::FixedScaleOffset;
 //!
 //! let json = serde_json::json!({"scale": 10, "offset": 270, "dtype": "<f4", "astype": "|u1"});
@@ -29,10 +32,11 @@
 //! # Compatible implementations
 //! The bytes of numcodecs with numpy 2: computed in the type of the data if that is one of floating-point numbers, in
 //! integers as long as only integers meet, else in doubles; rounded to the nearest, the even one of two; decoded in the
-//! stored type, or in doubles if that is one of integers, and cut to an integer if the data are integers. numcodecs
-//! encodes anything; what would be read as quite another number is refused here: what wraps around, what the stored type
-//! cannot hold, NaN as an integer, an integer that is not read again where all are integers (decoders compute in doubles). A stream of numbers that the type of the data cannot hold, for which numpy gives what
-//! the machine gives, is an error.
+//! stored type, or in doubles if that is one of integers, and cut to an integer if the data are integers. A number that
+//! wraps around or overflows is refused: the stored type cannot hold it (NaN in integers, too), or it is decoded to a
+//! number that the type of the data cannot hold. A stream of such numbers, for which numpy gives what the machine
+//! gives,
+//! is an error.
 
 #![forbid(unsafe_code)]
 

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../v3_types.rs"]
+#[path = "../../shared/tests/v3_types.rs"]
 mod v3_types;
 
-use ncz_codec::{Codec, Coder, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Coder, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_fixedscaleoffset::{Factor, FixedScaleOffset};
 use serde_json::Value;
 
@@ -73,15 +73,15 @@ fn wrong_input_is_named() {
     assert_eq!(message(r#"{"offset": 10, "scale": 1}"#), missing("dtype"));
     assert_eq!(
         message(r#"{"offset": 10, "scale": "1"}"#),
-        r#"configuration key "scale" is not usable: a number is wanted, not "1""#
+        r#"configuration key "scale" is not usable: expected a number, got "1""#
     );
     for zero in ["0", "0.0", "-0.0"] {
         let text = format!(r#"{{"offset": 10, "scale": {zero}, "dtype": "<f4"}}"#);
         assert_eq!(message(&text), r#"configuration key "scale" is not usable: nothing can be divided by 0"#);
     }
     assert_eq!(
-        message(r#"{"offset": 99999999999999999999, "scale": 1, "dtype": "<f4"}"#),
-        r#"configuration key "offset" is not usable: 99999999999999999999 is too large"#
+        message(r#"{"offset": 18446744073709551615, "scale": 1, "dtype": "<f4"}"#),
+        r#"configuration key "offset" is not usable: 18446744073709551615 is too large"#
     );
     assert_eq!(
         FixedScaleOffset::from_params(&[4, 0, 0, 1, 0]).unwrap_err().to_string(),
@@ -89,7 +89,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         FixedScaleOffset::from_params(&[1, 0, 0x7ff0_0000, 1, 0]).unwrap_err().to_string(),
-        r#"configuration key "cd_values[1]" is not usable: it is no finite number"#
+        r#"configuration key "cd_values[1]" is not usable: it is not a finite number"#
     );
 }
 
@@ -113,7 +113,7 @@ fn factors_that_the_types_cannot_hold_are_refused() {
     let one = Factor::Integer(1);
     assert_eq!(
         encodes(Factor::Integer(-10), one, "|u1", "<i8"),
-        r#"configuration key "offset" is not usable: -10 is no number of type |u1, in which numpy computes with it"#
+        r#"configuration key "offset" is not usable: -10 is not a number of type |u1, in which numpy computes with it"#
     );
     assert_eq!(
         encodes(one, Factor::Float(1e-50), "<f4", "<f8"),

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
-use ncz_codec::{Codec, Coder, ErrorKind, Number};
+use ncz_codec::{Codec, CodecConfig, Coder, ErrorKind, Number};
 use ncz_fixedscaleoffset::{Factor, FixedScaleOffset, FixedScaleOffsetCoder};
 use proptest::prelude::*;
 
@@ -114,12 +114,12 @@ fn what_would_be_lost_is_refused_by_its_place() {
     // 0 less 1 wraps around.
     assert!(message(coder(one, one, "|u1", "<i4"), &[5, 0]).contains("element 1, 0,"));
     assert!(
-        message(coder(one, one, "<i2", "<i2"), &[5]).contains("1 bytes are no whole numbers of type <i2")
+        message(coder(one, one, "<i2", "<i2"), &[5]).contains("1 bytes are not whole numbers of type <i2")
     );
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let ten = coder(Factor::Integer(0), Factor::Float(0.1), "|u1", "<i2").unwrap();
     let kind = |bytes: &[u8], capacity| decode(&ten, bytes, capacity).unwrap_err().kind().clone();
     assert_eq!(kind(&[0; 3], 99), ErrorKind::Truncated);

@@ -1,74 +1,49 @@
-use ncz_codec::{CodecError, Coder, ErrorKind, Result};
+use ncz_checksum::{Checksum, ChecksumCoder, Location, copy_in_pieces};
+use ncz_codec::{Codec, CodecConfig, CodecInfo, Result};
 
 use crate::sum::Sum;
 
-/// Bytes of the checksum.
-const TRAILER: usize = 4;
+/// Configuration of the fletcher32 codec: it has no parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, CodecConfig)]
+pub struct Fletcher32;
 
-/// Puts the checksum behind the data, and checks it.
+/// The checksum Fletcher-32 of HDF5.
 #[derive(Debug, Clone, Copy)]
-pub struct Fletcher32Coder;
+pub struct Fletcher;
 
-impl Coder for Fletcher32Coder {
-    type Scratch = ();
+/// Stores the checksum after the data, and checks it.
+pub type Fletcher32Coder = ChecksumCoder<Fletcher>;
 
-    fn scratch(&self) {}
+impl Codec for Fletcher32 {
+    const INFO: CodecInfo = CodecInfo::new("fletcher32", "a checksum after the data")
+        .filter_id(3)
+        .numcodecs(&["fletcher32"])
+        .zarr_v3(&["numcodecs.fletcher32"])
+        .checksum()
+        .lossless();
 
-    fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        len.checked_add(TRAILER)
-    }
+    type Coder = Fletcher32Coder;
 
-    fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let need = self.max_encoded_len(input.len());
-        let (data, trailer) = output
-            .split_at_mut_checked(input.len())
-            .and_then(|(data, rest)| Some((data, rest.first_chunk_mut::<TRAILER>()?)))
-            .ok_or_else(|| CodecError::output_full(need))?;
-        *trailer = copy_and_sum(input, data).to_le_bytes();
-        Ok(input.len() + TRAILER)
-    }
-
-    fn decode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let Some((data, trailer)) = input.split_last_chunk::<TRAILER>() else {
-            return Err(CodecError::truncated(format!(
-                "{} bytes cannot hold the checksum of 4 bytes",
-                input.len()
-            )));
-        };
-        let output = output.get_mut(..data.len()).ok_or_else(|| CodecError::output_full(Some(data.len())))?;
-        let stored = u32::from_le_bytes(*trailer);
-        let computed = copy_and_sum(data, output);
-        if stored == computed || stored == swap_halves(computed) {
-            return Ok(data.len());
-        }
-        Err(CodecError::new(
-            ErrorKind::Checksum,
-            format!("Fletcher-32 is {computed:#010x}, {stored:#010x} is stored"),
-        ))
-    }
-
-    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
-        match input.len().checked_sub(TRAILER) {
-            Some(len) => Ok(Some(len)),
-            None => Err(CodecError::truncated("the checksum is cut")),
-        }
+    fn coder(_working: &[u32]) -> Result<Fletcher32Coder> {
+        Ok(ChecksumCoder::new(Fletcher, Location::End))
     }
 }
 
-/// Copies `from` to `to`, which are of one length, and sums what is still in the cache.
-fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u32 {
-    let mut sum = Sum::default();
-    let mut targets = to.chunks_mut(Sum::BLOCK);
-    for source in from.chunks(Sum::BLOCK) {
-        if let Some(target) = targets.next() {
-            target.copy_from_slice(source);
-            sum.add(target);
-        }
+impl Checksum for Fletcher {
+    const NAME: &'static str = "Fletcher-32";
+
+    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
+        let mut sum = Sum::default();
+        copy_in_pieces(Sum::BLOCK, data, copy, |piece| sum.add(piece));
+        sum.finish()
     }
-    sum.finish()
+
+    fn matches(stored: u32, computed: u32) -> bool {
+        stored == computed || stored == swap_halves(computed)
+    }
 }
 
-/// The sum as HDF5 before 1.6.3 stored it on little-endian machines: the two bytes of each half swapped.
+/// The checksum as HDF5 before 1.6.3 stored it on little-endian machines: the two bytes of each half swapped.
 fn swap_halves(sum: u32) -> u32 {
     ((sum & 0x00ff_00ff) << 8) | ((sum >> 8) & 0x00ff_00ff)
 }

@@ -1,4 +1,4 @@
-//! The fletcher32 codec: a checksum behind the data, to see damage.
+//! The fletcher32 codec: a checksum after the data, to see damage.
 //!
 //! # Names
 //! HDF5 filter 3, numcodecs id `fletcher32`; in Zarr v3 `numcodecs.fletcher32`, a name in use but not registered.
@@ -26,10 +26,8 @@
 #![forbid(unsafe_code)]
 
 mod codec;
-mod config;
 mod sum;
 
-pub use codec::Fletcher32Coder;
-pub use config::Fletcher32;
+pub use codec::{Fletcher, Fletcher32, Fletcher32Coder};
 
 ncz_codec::register!(Fletcher32);

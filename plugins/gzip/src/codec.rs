@@ -1,9 +1,9 @@
 use ncz_codec::{CodecError, Coder, ErrorKind, Result};
-use ncz_libdeflate::{Decompressor, Format, Refusal, Tables, bound, crc32};
+use ncz_libdeflate::{Decompressor, Format, Refusal, Tables, bound, crc32, decompressor, encode};
 
 use crate::header;
 
-/// Bytes behind the deflate data of a member: the CRC-32 of the content, and its length.
+/// Bytes after the deflate data of a member: the CRC-32 of the content, and its length.
 const TRAILER: usize = 8;
 
 /// Encodes and decodes gzip streams.
@@ -31,14 +31,11 @@ impl Coder for GzipCoder {
     }
 
     fn encode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let compressor = tables.compressor(self.level).ok_or_else(no_memory)?;
-        compressor
-            .compress(Format::Gzip, input, output)
-            .ok_or_else(|| CodecError::output_full(self.max_encoded_len(input.len())))
+        encode(tables, self.level, Format::Gzip, input, output)
     }
 
     fn decode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let decompressor = tables.decompressor().ok_or_else(no_memory)?;
+        let decompressor = decompressor(tables)?;
         if input.is_empty() {
             return Err(CodecError::truncated("there is no gzip member"));
         }
@@ -79,8 +76,4 @@ fn decode_member(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8
         return Err(CodecError::new(ErrorKind::Checksum, "CRC-32 of a gzip member"));
     }
     Ok((end + TRAILER, content.len()))
-}
-
-fn no_memory() -> CodecError {
-    CodecError::unsupported("libdeflate found no memory for its tables")
 }

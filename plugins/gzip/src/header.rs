@@ -23,7 +23,7 @@ pub(crate) fn is_start(bytes: &[u8]) -> bool {
 /// The length of the header at the start of `bytes`.
 pub(crate) fn length(bytes: &[u8]) -> Result<usize> {
     if !is_start(bytes) {
-        return Err(CodecError::corrupt("this is no gzip stream"));
+        return Err(CodecError::corrupt("this is not a gzip stream"));
     }
     let Some((&[_, _, method, flags, ..], _)) = bytes.split_first_chunk::<LEAST>() else { return Err(cut()) };
     if method != DEFLATE {

@@ -9,7 +9,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_gzip::Gzip;
 //!
 //! let json = serde_json::json!({"level": 5}); // {"id": "gzip", ..}, {"name": "gzip", "configuration": ..}
@@ -24,7 +24,7 @@
 //! # Compatible implementations
 //! One gzip member (RFC 1952) without a name or a time, so that the same data give the same bytes; numcodecs,
 //! zarr-python and tensorstore read it. Members that follow each other are read as one stream, as numcodecs does, and
-//! every field of a header is understood. Zeros behind the last member, which numcodecs passes over, are refused. Each
+//! every field of a header is understood. Zeros after the last member, which numcodecs passes over, are refused. Each
 //! member ends with a checksum and its length, so damage is always seen.
 
 mod codec;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind, Result, Size};
+use ncz_codec::{ByteOrder, Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Result, Size};
 use ncz_gzip::Gzip;
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"level": [4]})),
-        r#"configuration key "level" is not usable: an integer is wanted, not [4]"#
+        r#"configuration key "level" is not usable: expected an integer, got [4]"#
     );
     let message = |words| Gzip::from_params(words).unwrap_err().to_string();
     assert_eq!(

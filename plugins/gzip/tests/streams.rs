@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use std::io::{Read, Write};
@@ -79,7 +79,7 @@ fn chunks_of_zarr_python_decode_to_the_values_that_were_written() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let gzip = coder(6);
     let data = b"a b c a b c a b d".repeat(20);
     let stream = encode(&gzip, &data);
@@ -148,7 +148,7 @@ fn no_single_flipped_bit_gives_other_data() {
     for at in 0..stream.len() * 8 {
         let mut damaged = stream.clone();
         damaged[at / 8] ^= 1 << (at % 8);
-        // The time and the system in the header, and the bits behind the last block, mean nothing.
+        // The time and the system in the header, and the bits after the last block, mean nothing.
         if let Ok(same) = decode(&gzip, &damaged, data.len()) {
             assert_eq!(same, data, "bit {at}");
         }

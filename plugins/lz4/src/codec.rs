@@ -4,7 +4,7 @@ use ncz_lz4_block as lz4;
 /// Bytes before the block: the length of the data, least significant byte first.
 const HEADER: usize = 4;
 
-/// Encodes and decodes LZ4 blocks behind the length of their content.
+/// Encodes and decodes LZ4 blocks after the length of their content.
 #[derive(Debug, Clone, Copy)]
 pub struct Lz4Coder {
     acceleration: i32,

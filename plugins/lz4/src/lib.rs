@@ -10,7 +10,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_lz4::Lz4;
 //!
 //! let json = serde_json::json!({"acceleration": 10}); // {"id": "lz4", "acceleration": 10}

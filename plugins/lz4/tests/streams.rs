@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_codec::{Codec, Coder, ErrorKind};
@@ -50,7 +50,7 @@ fn acceleration_makes_larger_streams() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let lz4 = coder(1);
     let data = values(300);
     let stream = encode(&lz4, &data);

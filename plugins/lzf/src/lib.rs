@@ -6,12 +6,13 @@
 //!
 //! # Parameters
 //! None. At work in HDF5 three words: the revision of h5py's filter, the version of liblzf, and the bytes of a chunk,
-//! which are the least that a stream has to decode to. JSON has `header`, which must be `false`: imagecodecs can also write
+//! which are the least that a stream has to decode to. JSON has `header`, which must be `false`: imagecodecs can also
+//! write
 //! streams as the program lzf does, and HDF5 does not.
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_lzf::Lzf;
 //!
 //! let json = serde_json::json!({"header": false}); // {"id": "imagecodecs_lzf", "header": false}

@@ -3,7 +3,7 @@
 //! A piece begins with a byte whose upper three bits say what it is: 0, a run of as many literals as the lower five say
 //! and one more; 1 to 6, a reference of 2 bytes more than that; 7, a reference of 9 bytes more than the next byte says.
 //! The lower five bits of a reference are the upper ones of how far back it goes, less one; the lower ones are in a
-//! byte behind. Nothing marks the end.
+//! byte after. Nothing marks the end.
 
 /// The longest run of literals.
 const RUN_MAX: usize = 32;
@@ -21,7 +21,7 @@ const PLACES: u32 = 17;
 pub(crate) enum Fault {
     /// It ends within a piece.
     Cut,
-    /// A reference goes back behind the first byte.
+    /// A reference goes back after the first byte.
     Reference,
     /// It decodes to more than the output holds.
     OutputFull,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{ByteOrder, Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_lzf::Lzf;
 use serde_json::{Map, Value, json};
 
@@ -64,6 +64,6 @@ fn the_size_is_bounded_and_what_is_too_long_is_refused() {
     assert_eq!(size(Repr::Bytes { size: Size::AtMost(1 << 32) }), Ok(Size::Unknown));
     assert_eq!(
         size(Repr::Bytes { size: Size::Exact(1 << 32) }).unwrap_err().to_string(),
-        "not supported: 4294967296 bytes are more than LZF takes at once"
+        "not supported: 4294967296 bytes are more than lzf takes at once"
     );
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_codec::{Codec, Coder, Container, Dtype, Env, ErrorKind, Kind, Repr, Size};
@@ -28,7 +28,7 @@ fn bound(len: usize) -> LzfCoder {
     Lzf.bind(&Repr::Bytes { size: Size::Exact(len) }, &env).unwrap().coder
 }
 
-/// The chunk decodes to the byte and our own bytes are those of the filter; tells whether HDF5 skipped it.
+/// The chunk decodes to the byte and our own bytes are those of the filter; says whether HDF5 skipped it.
 fn check(case: &ChunkCase) -> bool {
     let coder = Lzf::coder(&case.filters[0].params).unwrap();
     assert_eq!(case.filters[0].params, [4, 261, case.raw.len() as u32]);
@@ -71,7 +71,7 @@ fn data_that_do_not_shrink_become_a_valid_stream_that_is_a_little_longer() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let data = b"to be, or not to be, that is the question, or to be".repeat(20);
     let lzf = bound(data.len());
     let stream = encode(&lzf, &data);

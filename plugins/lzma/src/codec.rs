@@ -128,7 +128,7 @@ fn check(check: Option<Check>) -> stream::Check {
 
 fn failure(error: Error) -> CodecError {
     match error {
-        Error::Format => CodecError::corrupt("this is no stream of the format in the configuration"),
+        Error::Format => CodecError::corrupt("this is not a stream of the format in the configuration"),
         Error::Data => CodecError::corrupt("the lzma stream is damaged, or its checksum does not match"),
         Error::MemLimit => CodecError::unsupported(
             "the lzma stream asks for a dictionary of more than 64 MiB and of more than four times the chunk",

@@ -1,15 +1,11 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Env, Repr, Result, Size, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Dialect, Env, Repr, Result, params,
 };
 use serde_json::{Map, Value, json};
 
 use crate::codec::LzmaCoder;
 use crate::filter::{Filter, PRESET_EXTREME};
 
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("lzma")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.lzma")];
 /// The word for "as the library has it".
 const DEFAULT: u32 = u32::MAX;
 /// The most filters of a stream.
@@ -53,20 +49,7 @@ pub enum Check {
     Sha256 = 10,
 }
 
-impl Codec for Lzma {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("lzma"),
-        summary: Cow::Borrowed("strong and slow compression, that of xz"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: false,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = LzmaCoder;
-
+impl CodecConfig for Lzma {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let format = Format::numbered(reader.integer("format", 1, 1..=3)? as u32, "format")?;
@@ -84,7 +67,7 @@ impl Codec for Lzma {
                 Some(filters.iter().map(Filter::from_json).collect::<Result<_>>()?)
             }
             Some(other) => {
-                return Err(CodecError::config("filters", format!("a list is wanted, not {other}")));
+                return Err(CodecError::config("filters", format!("expected a list, got {other}")));
             }
         };
         reader.finish(notes)?;
@@ -134,19 +117,20 @@ impl Codec for Lzma {
         words.extend(self.filters.iter().flatten().flat_map(Filter::words));
         Ok(words)
     }
+}
+
+impl Codec for Lzma {
+    const INFO: CodecInfo = CodecInfo::new("lzma", "strong and slow compression, that of xz")
+        .numcodecs(&["lzma"])
+        .zarr_v3(&["numcodecs.lzma"])
+        .lossless();
+
+    type Coder = LzmaCoder;
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let stored = self.clone().checked()?;
         let coder = LzmaCoder::new(stored.clone());
-        let output = Repr::Bytes {
-            size: match input.size()?.bound() {
-                Some(len) => Size::AtMost(coder.max_encoded_len(len).ok_or_else(|| {
-                    CodecError::unsupported(format!("{len} bytes are more than lzma takes at once"))
-                })?),
-                None => Size::Unknown,
-            },
-        };
-        Ok(Bound { working: stored.to_params()?, stored, output, coder })
+        Bound::bytes(stored.clone(), stored.to_params()?, coder, input)
     }
 
     fn coder(working: &[u32]) -> Result<LzmaCoder> {
@@ -170,7 +154,7 @@ impl Lzma {
         }
         let count = self.filters.as_ref().map(Vec::len);
         if count.is_some() && self.preset.is_some() {
-            return Err(CodecError::config("preset", "it stands in the filters where there are some"));
+            return Err(CodecError::config("preset", "it is in the filters where there are some"));
         }
         match (self.format, count) {
             (Format::Raw, None) => {

@@ -92,7 +92,7 @@ impl Filter {
     }
 
     pub(crate) fn from_json(json: &Value) -> Result<Self> {
-        let map = json.as_object().ok_or_else(|| wrong(format!("an object is wanted, not {json}")))?;
+        let map = json.as_object().ok_or_else(|| wrong(format!("expected an object, got {json}")))?;
         let id = map.get("id").and_then(Value::as_u64).and_then(FilterId::from_number);
         let id = id.ok_or_else(|| {
             wrong(format!("{json} has no \"id\" that Python's module lzma knows, such as 33 for LZMA2"))
@@ -101,7 +101,7 @@ impl Filter {
             let value = value.as_u64().and_then(|value| u32::try_from(value).ok());
             filter.with(
                 key,
-                value.ok_or_else(|| wrong(format!("{key:?} of {json} is no unsigned 32-bit integer")))?,
+                value.ok_or_else(|| wrong(format!("{key:?} of {json} is not an unsigned 32-bit integer")))?,
             )
         })
     }

@@ -10,7 +10,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_lzma::{Format, Lzma};
 //!
 //! let json = serde_json::json!({"format": 1, "check": -1, "preset": 9, "filters": null}); // "id": "lzma"
@@ -23,7 +23,7 @@
 //!
 //! # Compatible implementations
 //! The same bytes as of numcodecs, which has liblzma too. xz streams that follow each other are read as one, as by
-//! numcodecs; anything else behind a stream is refused, where numcodecs ignores it.
+//! numcodecs; anything else after a stream is refused, where numcodecs ignores it.
 
 #![forbid(unsafe_code)]
 

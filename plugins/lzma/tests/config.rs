@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind, Result, Size};
+use ncz_codec::{ByteOrder, Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Result, Size};
 use ncz_lzma::{Check, Filter, FilterId, Format, Lzma};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -82,21 +82,21 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         refusal(json!({"preset": 1, "filters": [{"id": 33}]})),
-        r#"configuration key "preset" is not usable: it stands in the filters where there are some"#
+        r#"configuration key "preset" is not usable: it is in the filters where there are some"#
     );
     assert_eq!(
         refusal(json!({"format": 3})),
         r#"configuration key "filters" is not usable: a raw stream needs them to be decoded"#
     );
     let filters = |filters: Value| refusal(json!({"format": 3, "filters": filters}));
-    assert_eq!(filters(json!(33)), r#"configuration key "filters" is not usable: a list is wanted, not 33"#);
+    assert_eq!(filters(json!(33)), r#"configuration key "filters" is not usable: expected a list, got 33"#);
     assert_eq!(
         filters(json!([])),
         r#"configuration key "filters" is not usable: a stream has 1 to 4 filters, not 0"#
     );
     assert_eq!(
         filters(json!([33])),
-        r#"configuration key "filters" is not usable: an object is wanted, not 33"#
+        r#"configuration key "filters" is not usable: expected an object, got 33"#
     );
     assert_eq!(
         filters(json!([{"id": 10}])),
@@ -116,7 +116,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         filters(json!([{"id": 33, "preset": -1}])),
-        r#"configuration key "filters" is not usable: "preset" of {"id":33,"preset":-1} is no unsigned 32-bit integer"#
+        r#"configuration key "filters" is not usable: "preset" of {"id":33,"preset":-1} is not an unsigned 32-bit integer"#
     );
     let words = |words: &[u32]| Lzma::from_params(words).unwrap_err().to_string();
     assert_eq!(

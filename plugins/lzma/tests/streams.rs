@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
-use ncz_codec::{Codec, Coder, Dialect, ErrorKind};
+use ncz_codec::{Codec, CodecConfig, Coder, Dialect, ErrorKind};
 use ncz_lzma::{Lzma, LzmaCoder};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn streams_that_follow_each_other_are_one_if_they_are_xz() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let xz = coder(json!({"preset": 6}));
     let data = b"a b c a b c a b d".repeat(20);
     let stream = encode(&xz, &data);
@@ -72,7 +72,7 @@ fn failures_are_told_apart() {
         assert_eq!(kind(&stream[..cut]), ErrorKind::Truncated, "{cut} of {} bytes", stream.len());
     }
     assert_eq!(kind(&[&stream[..], b"rest"].concat()), ErrorKind::Trailing { extra: 4 });
-    assert_eq!(kind(b"this is no stream of xz at all"), ErrorKind::Corrupt);
+    assert_eq!(kind(b"this is not a stream of xz at all"), ErrorKind::Corrupt);
     for at in 0..stream.len() {
         let mut damaged = stream.clone();
         damaged[at] ^= 0x10;

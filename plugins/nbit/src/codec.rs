@@ -59,7 +59,7 @@ impl NbitCoder {
         let Some(Lengths { chunk, packed }) = self.lengths()? else { return Ok(input.len()) };
         if input.len() < packed {
             return Err(CodecError::truncated(format!(
-                "{packed} bytes of packed bits are wanted, {} are there",
+                "expected {packed} bytes of packed bits, got {}",
                 input.len()
             )));
         }

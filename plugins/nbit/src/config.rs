@@ -1,14 +1,14 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, ByteOrder, Codec, CodecError, CodecInfo, Coder, Dialect, Env, Kind, Repr, Result, Size,
+    Bound, ByteOrder, Codec, CodecConfig, CodecError, CodecInfo, Coder, Dialect, Env, Kind, Repr, Result,
+    Size,
 };
 use serde_json::{Map, Value};
 
 use crate::codec::NbitCoder;
 use crate::tree::Tree;
 
-/// The words before those of the element: how many there are in all, whether all bits are kept, the elements of a chunk.
+/// The words before those of the element: how many there are in all, whether all bits are kept, the elements of a
+/// chunk.
 const HEAD: usize = 3;
 
 /// Configuration of the nbit codec. There is nothing to choose: what is kept follows from the type.
@@ -19,20 +19,7 @@ pub struct Nbit {
     pub stored: Option<Vec<u32>>,
 }
 
-impl Codec for Nbit {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("nbit"),
-        summary: Cow::Borrowed("leaves out the bits that the type of a number does not use"),
-        filter_id: Some(5),
-        numcodecs: Cow::Borrowed(&[]),
-        zarr_v3: Cow::Borrowed(&[]),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = NbitCoder;
-
+impl CodecConfig for Nbit {
     fn from_json(_dialect: Dialect, _config: &Map<String, Value>, _notes: &mut Vec<String>) -> Result<Self> {
         Err(no_json())
     }
@@ -52,6 +39,16 @@ impl Codec for Nbit {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(self.stored.clone().unwrap_or_default())
     }
+}
+
+impl Codec for Nbit {
+    const INFO: CodecInfo =
+        CodecInfo::new("nbit", "leaves out the bits that the type of a number does not use")
+            .filter_id(5)
+            .working_params()
+            .lossless();
+
+    type Coder = NbitCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let working = match &self.stored {
@@ -60,11 +57,11 @@ impl Codec for Nbit {
         };
         let coder = Self::coder(&working)?;
         let size = input.size()?;
-        if let (Size::Exact(len), Some(wanted)) = (size, coder.chunk_len())
-            && len != wanted
+        if let (Size::Exact(len), Some(expected)) = (size, coder.chunk_len())
+            && len != expected
         {
             return Err(CodecError::unsupported(format!(
-                "{len} bytes enter nbit, {wanted} are wanted; it must be the first of its chain"
+                "nbit expected {expected} bytes, got {len}; it must be the first of its chain"
             )));
         }
         let output = match size.bound().map(|len| coder.max_encoded_len(len)) {
@@ -94,7 +91,7 @@ impl Codec for Nbit {
     }
 }
 
-/// The working words for numbers that use all their bits, and for what is no number.
+/// The working words for numbers that use all their bits, and for what is not a number.
 fn whole(input: &Repr, env: &Env) -> Result<Vec<u32>> {
     let (dtype, shape) = match input {
         Repr::Array { dtype, shape, .. } => (*dtype, shape),

@@ -24,7 +24,8 @@
 //!
 //! # Compatible implementations
 //! The stream is that of HDF5's own filter, byte by byte: the bits of each number, the most significant first, and a
-//! byte more than needed where they end with a byte. The stream has no checksum: truncation is always seen, other damage
+//! byte more than needed where they end with a byte. The stream has no checksum: truncation is always seen, other
+//! damage
 //! is not.
 
 #![forbid(unsafe_code)]

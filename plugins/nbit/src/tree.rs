@@ -8,7 +8,7 @@ const ATOMIC: u32 = 1;
 const ARRAY: u32 = 2;
 const COMPOUND: u32 = 3;
 const BYTES: u32 = 4;
-/// Elements within elements are no deeper than this.
+/// Elements within elements are not deeper than this.
 const DEPTH: usize = 64;
 
 /// An element, or a part of one.
@@ -27,7 +27,7 @@ enum Node {
     Number { order: ByteOrder, offset: u32 },
     /// Bytes that are kept.
     Bytes,
-    /// The same behind each other.
+    /// The same after each other.
     Array(Box<Tree>),
     /// Parts with the bytes before them.
     Compound(Vec<(usize, Tree)>),
@@ -62,7 +62,7 @@ impl Tree {
                 let order = match order {
                     0 => ByteOrder::Little,
                     1 => ByteOrder::Big,
-                    other => return Err(wrong(format!("{other} is no byte order"))),
+                    other => return Err(wrong(format!("{other} is not a byte order"))),
                 };
                 if precision == 0 || u64::from(precision) + u64::from(offset) > 8 * size as u64 {
                     return Err(wrong(format!(
@@ -91,7 +91,7 @@ impl Tree {
                 for _ in 0..count {
                     if members.last().is_some_and(|(_, member)| member.misleads_hdf5()) {
                         return Err(CodecError::unsupported(
-                            "HDF5 spoils members of a compound behind an array of arrays or of compounds as it writes \
+                            "HDF5 spoils members of a compound after an array of arrays or of compounds as it writes \
                              them with nbit; take another filter for such data",
                         ));
                     }
@@ -112,11 +112,11 @@ impl Tree {
                 }
                 Ok(Self { size, bits, node: Node::Compound(members) })
             }
-            other => Err(wrong(format!("{other} is no class of elements"))),
+            other => Err(wrong(format!("{other} is not a class of elements"))),
         }
     }
 
-    /// Whether HDF5, which goes through the words for each element anew, is at the wrong word behind this part: behind an
+    /// Whether HDF5, which goes through the words for each element anew, is at the wrong word after this part: after an
     /// array whose parts have words of their own it goes back to the first of these.
     fn misleads_hdf5(&self) -> bool {
         match &self.node {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, ErrorKind, Kind, Repr, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, ErrorKind, Kind, Repr, Size};
 use ncz_nbit::Nbit;
 use serde_json::Map;
 
@@ -38,7 +38,7 @@ fn words_that_hdf5_stored_are_taken_as_they_are() {
     assert_eq!(bound.output, Repr::Bytes { size: Size::AtMost(40) });
     assert_eq!(
         codec.bind(&env.chunk(), &env).unwrap_err().to_string(),
-        "not supported: 3072 bytes enter nbit, 40 are wanted; it must be the first of its chain"
+        "not supported: nbit expected 40 bytes, got 3072; it must be the first of its chain"
     );
 }
 
@@ -57,10 +57,10 @@ fn wrong_words_are_named() {
         (&[][..], "the words of the element are cut"),
         (&[1, 4, 0, 17], "the words of the element are cut"),
         (&[1, 4, 0, 17, 3, 0], "1 words follow those of the element"),
-        (&[1, 4, 2, 17, 3], "2 is no byte order"),
+        (&[1, 4, 2, 17, 3], "2 is not a byte order"),
         (&[1, 4, 0, 17, 16], "17 bits from bit 16 on are none of a number of 4 bytes"),
         (&[1, 4, 0, 0, 3], "0 bits from bit 3 on are none of a number of 4 bytes"),
-        (&[5, 4], "5 is no class of elements"),
+        (&[5, 4], "5 is not a class of elements"),
         (&[4, 0], "a part of the element has no bytes"),
         (&[2, 7, 4, 2], "an array of 7 bytes has no whole number of parts of 2"),
         (&[3, 8, 1, 5, 4, 4], "a member of 4 bytes at 5 has no room in a compound of 8"),
@@ -102,7 +102,7 @@ fn compounds_that_hdf5_spoils_are_refused() {
         Nbit::coder(&[&[element.len() as u32 + 3, 0, 10], element].concat())
             .map_err(|error| error.to_string())
     };
-    let spoiled = "not supported: HDF5 spoils members of a compound behind an array of arrays or of compounds as it \
+    let spoiled = "not supported: HDF5 spoils members of a compound after an array of arrays or of compounds as it \
                    writes them with nbit; take another filter for such data";
     for parts in [arrays, compounds] {
         for element in [compound(&[&parts]), compound(&[&number, &parts]), compound(&[&array, &parts])] {

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
-use ncz_codec::{Codec, Coder, ErrorKind};
+use ncz_codec::{Codec, CodecConfig, Coder, ErrorKind};
 use ncz_nbit::{Nbit, NbitCoder};
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ fn what_is_not_kept_comes_back_as_zero() {
     assert_eq!(decode(&coder, &stream, 4).unwrap(), [0xf0, 0xff, 0xf0, 0xff]);
     let coder = compound(1);
     let decoded = decode(&coder, &encode(&coder, &[0xff; 36]), 36).unwrap();
-    // Between the members of the compound within lies a byte of no use, and behind them another.
+    // Between the members of the compound within lies a byte of no use, and after them another.
     assert_eq!((decoded[21], decoded[30], decoded[35]), (0, 0, 0));
     assert_eq!(decoded[4..7], [0xff; 3]);
 }
@@ -94,7 +94,7 @@ fn a_copy_may_have_any_length() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let coder = numbers(10, 4, 1, 17, 3);
     let stream = encode(&coder, &[0x5a; 40]);
     assert_eq!(stream.len(), 22);

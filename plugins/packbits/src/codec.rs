@@ -8,7 +8,7 @@ const NOT_TRUTH: u64 = u64::from_ne_bytes([0xfe; BITS]);
 /// 63 - n of the product. No two of its bits meet, so nothing is carried.
 const GATHER: u64 = 0x8040_2010_0804_0201;
 
-/// Packs truth values into bits, the first into the highest, behind a byte that counts the bits that were added.
+/// Packs truth values into bits, the first into the highest, after a byte that counts the bits that were added.
 #[derive(Debug, Clone, Copy)]
 pub struct PackBitsCoder;
 
@@ -61,7 +61,7 @@ impl Coder for PackBitsCoder {
         if let (Some(byte), false) = (packed.last(), rest.is_empty()) {
             let (values, padding) = (unpack(*byte), rest.len());
             if values[padding..].contains(&1) {
-                return Err(CodecError::corrupt("bits are set behind the last value"));
+                return Err(CodecError::corrupt("bits are set after the last value"));
             }
             rest.copy_from_slice(&values[..padding]);
         }
@@ -90,7 +90,8 @@ fn pack(values: [u8; BITS]) -> u8 {
     (u64::from_le_bytes(values).wrapping_mul(GATHER) >> 56) as u8
 }
 
-/// Eight copies of a byte, of which each keeps another bit, the first the highest; what is not 0 reaches the highest place
+/// Eight copies of a byte, of which each keeps another bit, the first the highest; what is not 0 reaches the highest
+/// place
 /// when 127 is added, and goes from there to the lowest.
 fn unpack(byte: u8) -> [u8; BITS] {
     const ONES: u64 = u64::from_ne_bytes([1; BITS]);

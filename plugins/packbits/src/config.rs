@@ -1,51 +1,20 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Container, Dialect, Dtype, Env, Kind, Repr,
-    Result, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, Coder, Container, Dtype, Env, Kind, Repr, Result,
 };
-use serde_json::{Map, Value};
 
 use crate::codec::PackBitsCoder;
 
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("packbits")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.packbits")];
-
-/// Configuration of the packbits codec: there is nothing to choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+/// Configuration of the packbits codec: it has no parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, CodecConfig)]
 pub struct PackBits;
 
 impl Codec for PackBits {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("packbits"),
-        summary: Cow::Borrowed("eight truth values in a byte"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: false,
-        has_checksum: false,
-        lossy: Some(false),
-    };
+    const INFO: CodecInfo = CodecInfo::new("packbits", "eight truth values in a byte")
+        .numcodecs(&["packbits"])
+        .zarr_v3(&["numcodecs.packbits"])
+        .lossless();
 
     type Coder = PackBitsCoder;
-
-    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
-        ConfigReader::new(dialect, config).finish(notes)?;
-        Ok(Self)
-    }
-
-    fn to_json(&self, _dialect: Dialect) -> Result<Map<String, Value>> {
-        Ok(Map::new())
-    }
-
-    fn from_params(words: &[u32]) -> Result<Self> {
-        params::check_count("packbits", words, 0, 0)?;
-        Ok(Self)
-    }
-
-    fn to_params(&self) -> Result<Vec<u32>> {
-        Ok(Vec::new())
-    }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         // numcodecs takes any byte for a truth value; zarr-python's codec of Zarr v3 takes nothing but these.

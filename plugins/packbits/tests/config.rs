@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Coder as _, Container, Dialect, Dtype, Env, Kind, Repr, Size};
+use ncz_codec::{Codec, CodecConfig, Coder as _, Container, Dialect, Dtype, Env, Kind, Repr, Size};
 use ncz_packbits::PackBits;
 use serde_json::{Map, json};
 

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
 use ncz_codec::{Codec, Coder, ErrorKind};
@@ -39,12 +39,12 @@ fn chunks_of_zarr_python_are_accepted_and_made_again() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let kind = |bytes: &[u8], capacity| decode(&PackBitsCoder, bytes, capacity).unwrap_err().kind().clone();
     assert_eq!(kind(&[], 10), ErrorKind::Truncated);
     assert_eq!(kind(&[1], 10), ErrorKind::Truncated);
     assert_eq!(kind(&[8, 0], 10), ErrorKind::Corrupt);
-    // A bit behind the last value.
+    // A bit after the last value.
     assert_eq!(kind(&[3, 0b1000_0100], 10), ErrorKind::Corrupt);
     assert_eq!(kind(&[3, 0b1000_1000], 4), ErrorKind::OutputFull { need: Some(5) });
     assert_eq!(decode(&PackBitsCoder, &[0], 0), Ok(vec![]));

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
-use ncz_codec::{Codec, Coder, Container, Dialect, Dtype, Env, ErrorKind, Kind, Repr, Size};
+use ncz_codec::{Codec, CodecConfig, Coder, Container, Dialect, Dtype, Env, ErrorKind, Kind, Repr, Size};
 use ncz_packbits::{PackBitsV3, PackBitsV3Coder};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn chunks_of_zarrs_are_accepted_and_made_again() {
         let mut size = Size::Exact(stored.len());
         if stored == raw && padding != "none" && dtype.kind != Kind::Bool {
             stored.insert(if padding == "first_byte" { 0 } else { raw.len() }, 0);
-            // A codec behind gives back either length.
+            // A codec after gives back either length.
             size = Size::AtMost(stored.len());
             bare += 1;
         }
@@ -113,12 +113,12 @@ fn wrong_configurations_and_inputs_are_named() {
         (
             json!({"last_bit": 8}),
             Dtype::little(Kind::UInt, 1),
-            r#"key "last_bit" is not usable: 8 is no bit of numbers of 8 bits, which have 0 to 7"#,
+            r#"key "last_bit" is not usable: 8 is not a bit of numbers of 8 bits, which have 0 to 7"#,
         ),
         (
             json!({"first_bit": 1}),
             Dtype::little(Kind::Bool, 1),
-            r#"key "first_bit" is not usable: 1 is no bit of numbers of 1 bits"#,
+            r#"key "first_bit" is not usable: 1 is not a bit of numbers of 1 bits"#,
         ),
         (json!({"first_bit": 32}), Dtype::little(Kind::Complex, 8), r#"key "first_bit""#),
         (
@@ -199,7 +199,7 @@ fn numbers_that_would_not_come_back_are_refused_by_their_place() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let first = coder(&json!({"padding_encoding": "first_byte"}), Dtype::little(Kind::Bool, 1), 5);
     let kind = |bytes: &[u8], capacity| decode(&first, bytes, capacity).unwrap_err().kind().clone();
     assert_eq!(decode(&first, &[3, 0b1_0011], 5), Ok(vec![1, 1, 0, 0, 1]));

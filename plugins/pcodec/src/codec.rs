@@ -18,7 +18,7 @@ pub struct PcodecCoder {
 
 /// Numbers that are decoded at a time; a multiple of Pco's 256.
 const BATCH: usize = 4096;
-/// The byte behind the last chunk.
+/// The byte after the last chunk.
 const END: u8 = 0;
 /// The bytes of a chunk before its metadata: the type, and the count less one.
 const PREAMBLE: usize = 4;
@@ -37,7 +37,7 @@ impl PcodecCoder {
         let (numbers, rest) = input.as_chunks::<SIZE>();
         if !rest.is_empty() {
             return Err(CodecError::unsupported(format!(
-                "{} bytes are no whole numbers of {SIZE} bytes",
+                "{} bytes are not whole numbers of {SIZE} bytes",
                 input.len()
             )));
         }

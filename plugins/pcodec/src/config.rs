@@ -1,16 +1,12 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, ByteOrder, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Dtype, Env, Kind, Repr,
-    Result, Size, params,
+    Bound, ByteOrder, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Dialect, Dtype, Env, Kind,
+    Repr, Result, params,
 };
 use serde_json::{Map, Value, json};
 
 use crate::codec::PcodecCoder;
 use crate::numbers::Numbers;
 
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("pcodec")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.pcodec")];
 /// The only way to make pages that numcodecs knows.
 const PAGING: &str = "equal_pages_up_to";
 const LEVEL: u32 = 8;
@@ -70,20 +66,7 @@ impl Default for Pcodec {
     }
 }
 
-impl Codec for Pcodec {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("pcodec"),
-        summary: Cow::Borrowed("strong and fast lossless compression of numbers"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = PcodecCoder;
-
+impl CodecConfig for Pcodec {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let level = reader.integer("level", LEVEL.into(), 0..=LEVEL_MAX.into())? as u32;
@@ -143,27 +126,29 @@ impl Codec for Pcodec {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(vec![self.level, self.mode as u32, self.delta as u32, self.order.unwrap_or(NONE), self.page])
     }
+}
+
+impl Codec for Pcodec {
+    const INFO: CodecInfo = CodecInfo::new("pcodec", "strong and fast lossless compression of numbers")
+        .numcodecs(&["pcodec"])
+        .zarr_v3(&["numcodecs.pcodec"])
+        .working_params()
+        .lossless();
+
+    type Coder = PcodecCoder;
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let Repr::Array { dtype, .. } = input else {
             return Err(CodecError::unsupported(
-                "pcodec takes numbers, not bytes; let it be the first codec, or behind codecs that give numbers",
+                "pcodec takes numbers, not bytes; let it be the first codec, or after codecs that give numbers",
             ));
         };
         let numbers = numbers_of(dtype)?;
         let stored = self.checked("delta_encoding_order")?;
         let coder = PcodecCoder::new(stored, Some(numbers));
-        let size = match input.size()? {
-            Size::Exact(len) | Size::AtMost(len) => {
-                Size::AtMost(coder.max_encoded_len(len).ok_or_else(|| {
-                    CodecError::unsupported(format!("{len} bytes are more than pcodec takes at once"))
-                })?)
-            }
-            Size::Unknown => Size::Unknown,
-        };
         let mut working = stored.to_params()?;
         working.push(numbers as u32);
-        Ok(Bound { stored, working, output: Repr::Bytes { size }, coder })
+        Bound::bytes(stored, working, coder, input)
     }
 
     fn coder(working: &[u32]) -> Result<PcodecCoder> {

@@ -9,7 +9,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_pcodec::Pcodec;
 //!
 //! let json = serde_json::json!({
@@ -25,7 +25,8 @@
 //!
 //! # Compatible implementations
 //! Standalone streams of Pco, as the Python package pcodec makes them for numcodecs: the same bytes as of its version
-//! 1.1, and numcodecs 0.16 with pcodec 0.3 reads them. (A page of one number is not looked back for: pcodec 0.3 does not
+//! 1.1, and numcodecs 0.16 with pcodec 0.3 reads them. (A page of one number is not looked back for: pcodec 0.3 does
+//! not
 //! read that, of its own neither.)
 
 #![forbid(unsafe_code)]

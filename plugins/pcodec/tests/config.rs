@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{ByteOrder, Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_pcodec::{Delta, Mode, Pcodec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"delta_spec": 1})),
-        r#"configuration key "delta_spec" is not usable: a string is wanted, not 1"#
+        r#"configuration key "delta_spec" is not usable: expected a string, got 1"#
     );
     assert_eq!(
         message(json!({"paging_spec": "exact"})),
@@ -121,7 +121,7 @@ fn what_numcodecs_does_not_take_is_refused_by_name() {
     );
     assert_eq!(
         message(&env(Kind::Int, 4, ByteOrder::Little), &Repr::Bytes { size: Size::Exact(400) }),
-        "not supported: pcodec takes numbers, not bytes; let it be the first codec, or behind codecs that give numbers"
+        "not supported: pcodec takes numbers, not bytes; let it be the first codec, or after codecs that give numbers"
     );
 }
 

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
 use ncz_codec::{Codec, Coder, Container, Dtype, Env, ErrorKind, Kind};
@@ -100,7 +100,7 @@ fn every_type_has_its_coder_and_the_stream_knows_its_own() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let data = integers(1000);
     let stream = encode(&coder(I32), &data);
     let kind = |bytes: &[u8], capacity| decode(&coder(I32), bytes, capacity).unwrap_err().kind().clone();
@@ -109,9 +109,9 @@ fn failures_are_told_apart() {
     }
     assert_eq!(kind(&[&stream[..], b"rest"].concat(), 4000), ErrorKind::Trailing { extra: 4 });
     assert_eq!(kind(&stream, 3999), ErrorKind::OutputFull { need: None });
-    assert_eq!(kind(b"this is no stream of pco", 4000), ErrorKind::Corrupt);
+    assert_eq!(kind(b"this is not a stream of pco", 4000), ErrorKind::Corrupt);
     let odd = coder(I32).encode(&mut (), &data[..9], &mut [0; 100]).unwrap_err();
-    assert_eq!(odd.to_string(), "not supported: 9 bytes are no whole numbers of 4 bytes");
+    assert_eq!(odd.to_string(), "not supported: 9 bytes are not whole numbers of 4 bytes");
 }
 
 /// The header of a stream in the newest format, without a count.
@@ -127,7 +127,7 @@ fn counts_are_checked_before_memory_is_taken() {
     let dictionary = [HEADER, &[F64 as u8, 9, 0, 0], &dictionary.to_le_bytes(), &[0; 90]].concat();
     let error = decode(&coder(F64), &dictionary, 4000).unwrap_err();
     assert_eq!(error.to_string(), "the stream is truncated: a dictionary of 33554431 numbers is cut");
-    // Differences from a number that is up to 2^24 places before (variant 2, window log less one in five bits), behind
+    // Differences from a number that is up to 2^24 places before (variant 2, window log less one in five bits), after
     // each of the modes.
     let window = |log: u64| 2 | (log - 1) << 4;
     for (mode, at) in [(0_u128, 4), (1, 4 + 64), (2, 4 + 64), (3, 12)] {

@@ -14,7 +14,7 @@ pub struct QuantizeCoder {
 
 impl QuantizeCoder {
     pub(crate) fn new(digits: i32, dtype: Number, astype: Number) -> Result<Self> {
-        // The least power of two that is no smaller than 10^digits: what numcodecs has by logarithms.
+        // The least power of two that is not a smaller than 10^digits: what numcodecs has by logarithms.
         let bits = (f64::from(digits) * std::f64::consts::LOG2_10).ceil();
         let scale = dtype.rounded(bits.exp2());
         if scale == 0.0 || !scale.is_finite() {
@@ -121,7 +121,7 @@ impl Coder for QuantizeCoder {
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         let size = self.astype.size();
         if !input.len().is_multiple_of(size) {
-            let text = format!("{} bytes are no whole numbers of {size} bytes", input.len());
+            let text = format!("{} bytes are not whole numbers of {size} bytes", input.len());
             return Err(CodecError::truncated(text));
         }
         Ok((input.len() / size).checked_mul(self.dtype.size()))

@@ -1,4 +1,4 @@
-//! The quantize codec: rounds numbers so that some decimal digits hold, in binary, so that the codec behind it
+//! The quantize codec: rounds numbers so that some decimal digits hold, in binary, so that the codec after it
 //! compresses better.
 //!
 //! # Names
@@ -6,14 +6,14 @@
 //! of it. The quantize of netCDF (BitGroom, BitRound) is another thing.
 //!
 //! # Parameters
-//! How many digits behind the decimal point hold (negative: before it), the type as which the data are taken, and the
+//! How many digits after the decimal point hold (negative: before it), the type as which the data are taken, and the
 //! type that is stored, which is the same unless given. In Zarr v3 the type of the data may be missing, as in
 //! zarr-python. As words: the digits, and the letters of each type's text, the first in the lowest byte; `<f4` is
 //! 0x34663c.
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Coder, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Coder, Dialect};
 //! use ncz_quantize::Quantize;
 //!
 //! let json = serde_json::json!({"digits": 1, "dtype": "<f4", "astype": "<f4"});
@@ -28,9 +28,11 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bits of numcodecs and zarr-python: the number times the least power of two that is no smaller than 10^digits, to
+//! The bits of numcodecs and zarr-python: the number times the least power of two that is not a smaller than 10^digits,
+//! to
 //! the nearest whole number, the even one of two, and divided again, all in the type of the data. A finite number for
-//! which that overflows is kept as it is, where numcodecs makes infinity of it: it has no digits to drop, and fill values
+//! which that overflows is kept as it is, where numcodecs makes infinity of it: it has no digits to drop, and fill
+//! values
 //! are such numbers. One that the stored type cannot hold is refused. Decoding changes the type and nothing else.
 
 #![forbid(unsafe_code)]

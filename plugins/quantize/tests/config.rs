@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../v3_types.rs"]
+#[path = "../../shared/tests/v3_types.rs"]
 mod v3_types;
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_quantize::Quantize;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn in_zarr_v3_a_missing_type_is_that_of_the_elements() {
     let integers = env(Dtype::little(Kind::Int, 4));
     assert_eq!(
         UNTYPED.bind(&integers.chunk(), &integers).unwrap_err().to_string(),
-        "not supported: <i4 is no type of floating-point numbers"
+        "not supported: <i4 is not a floating-point type"
     );
     let untyped = r#"configuration key "dtype" is not usable: the type of the numbers is not known; give it"#;
     let bytes = Repr::Bytes { size: Size::Exact(8) };
@@ -71,15 +71,15 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"digits": 3, "dtype": "<f8", "astype": "<i4"})),
-        r#"configuration key "astype" is not usable: <i4 is no type of floating-point numbers"#
+        r#"configuration key "astype" is not usable: <i4 is not a floating-point type"#
     );
     assert_eq!(
         Quantize::from_params(&[400]).unwrap_err().to_string(),
-        r#"configuration key "cd_values[0]" is not usable: 400 is not within -308 to 307"#
+        r#"configuration key "cd_values[0]" is not usable: digits 400 is not within -308 to 307"#
     );
     assert_eq!(
         Quantize::from_params(&[4, 0x34_693c]).unwrap_err().to_string(),
-        r#"configuration key "cd_values[1]" is not usable: <i4 is no type of floating-point numbers"#
+        r#"configuration key "cd_values[1]" is not usable: <i4 is not a floating-point type"#
     );
 }
 

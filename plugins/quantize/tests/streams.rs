@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
 use ncz_codec::{Codec, Coder, ErrorKind, Number};
@@ -79,14 +79,14 @@ fn the_default_fill_value_of_netcdf_stays() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let four = coder(3, "<f8", "<f4");
     let kind = |bytes: &[u8], capacity| decode(&four, bytes, capacity).unwrap_err().kind().clone();
     assert_eq!(kind(&[0; 7], 99), ErrorKind::Truncated);
     assert_eq!(kind(&[0; 8], 15), ErrorKind::OutputFull { need: Some(16) });
     assert_eq!(
         try_encode(&four, &[0; 7]).unwrap_err().to_string(),
-        "not supported: 7 bytes are no whole numbers of type <f8"
+        "not supported: 7 bytes are not whole numbers of type <f8"
     );
 }
 

@@ -10,7 +10,7 @@ pub struct ShuffleCoder {
 }
 
 impl ShuffleCoder {
-    /// `size` is at least 1; with `whole_only` nothing is encoded that has bytes behind its last element.
+    /// `size` is at least 1; with `whole_only` nothing is encoded that has bytes after its last element.
     pub(crate) fn new(size: usize, whole_only: bool) -> Self {
         Self { size, whole_only }
     }
@@ -47,7 +47,7 @@ impl Coder for ShuffleCoder {
     fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
         if self.whole_only && !input.len().is_multiple_of(self.size) {
             return Err(CodecError::unsupported(format!(
-                "{} bytes are no multiple of the element size {}, and Zarr's readers refuse such a shuffle",
+                "{} bytes are not a multiple of the element size {}, and Zarr's readers refuse such a shuffle",
                 input.len(),
                 self.size
             )));

@@ -1,14 +1,10 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Container, Dialect, Env, Repr, Result,
+    params,
 };
 use serde_json::{Map, Value, json};
 
 use crate::codec::ShuffleCoder;
-
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("shuffle")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.shuffle")];
 
 /// Configuration of the shuffle codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -17,20 +13,7 @@ pub struct Shuffle {
     pub elementsize: Option<u32>,
 }
 
-impl Codec for Shuffle {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("shuffle"),
-        summary: Cow::Borrowed("puts the bytes of the elements into planes, which compress better"),
-        filter_id: Some(2),
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = ShuffleCoder;
-
+impl CodecConfig for Shuffle {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let missing = match dialect {
@@ -74,6 +57,18 @@ impl Codec for Shuffle {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(self.elementsize.into_iter().collect())
     }
+}
+
+impl Codec for Shuffle {
+    const INFO: CodecInfo =
+        CodecInfo::new("shuffle", "puts the bytes of the elements into planes, which compress better")
+            .filter_id(2)
+            .numcodecs(&["shuffle"])
+            .zarr_v3(&["numcodecs.shuffle"])
+            .working_params()
+            .lossless();
+
+    type Coder = ShuffleCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let entering = input.element_size(env)?;
@@ -97,7 +92,7 @@ impl Codec for Shuffle {
             }
             (Some(stored), _) => stored,
         };
-        // Nothing in Zarr reads a length that is no multiple of the size.
+        // Nothing in Zarr reads a length that is not a multiple of the size.
         let whole_only = env.container != Container::Hdf5;
         Ok(Bound {
             stored: Self { elementsize: Some(size) },

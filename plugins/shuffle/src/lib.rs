@@ -11,7 +11,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_shuffle::Shuffle;
 //!
 //! let json = serde_json::json!({"elementsize": 8}); // {"id": "shuffle", "elementsize": 8}
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of HDF5 and of numcodecs. Bytes behind the last whole element stay as they are, which HDF5 does and
+//! The bytes of HDF5 and of numcodecs. Bytes after the last whole element stay as they are, which HDF5 does and
 //! numcodecs refuses; so they are read, but not written to Zarr. The stream has no checksum and no length: damage and
 //! truncation show only in what the chain makes of it.
 

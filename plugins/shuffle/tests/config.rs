@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{ByteOrder, Codec, Coder, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{
+    ByteOrder, Codec, CodecConfig, Coder, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size,
+};
 use ncz_shuffle::Shuffle;
 use serde_json::{Value, json};
 
@@ -91,7 +93,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"elementsize": {}})),
-        r#"configuration key "elementsize" is not usable: an integer is wanted, not {}"#
+        r#"configuration key "elementsize" is not usable: expected an integer, got {}"#
     );
     assert_eq!(
         Shuffle::from_params(&[4, 4]).unwrap_err().to_string(),
@@ -118,7 +120,7 @@ fn left_over_bytes_are_not_written_to_zarr() {
     for container in [Container::ZarrV2, Container::NczarrV2, Container::ZarrV3] {
         assert_eq!(
             encode(container).unwrap_err().to_string(),
-            "not supported: 20 bytes are no multiple of the element size 8, and Zarr's readers refuse such a shuffle"
+            "not supported: 20 bytes are not a multiple of the element size 8, and Zarr's readers refuse such a shuffle"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_codec::{Codec, ErrorKind};
@@ -32,7 +32,7 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_encode_to_the_same_bytes() {
 }
 
 #[test]
-fn bytes_behind_the_last_element_stay_where_they_are() {
+fn bytes_after_the_last_element_stay_where_they_are() {
     assert_eq!(encode(&coder(4), b"a1b2c3d4xyz"), b"ac13bd24xyz");
 }
 

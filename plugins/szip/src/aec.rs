@@ -202,5 +202,5 @@ impl Aec {
 /// Blocks of a segment: a run of zero blocks never crosses its end.
 const SEGMENT: usize = 64;
 
-/// The fundamental sequence that stands for "zero to the end of the segment".
+/// The fundamental sequence that means "zero to the end of the segment".
 const REST_OF_SEGMENT: u64 = 4;

@@ -1,8 +1,6 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, ByteOrder, Codec, CodecError, CodecInfo, Coder, ConfigReader, Container, Dialect, Dtype, Env,
-    Repr, Result, Size, params, repr,
+    Bound, ByteOrder, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Container, Dialect, Dtype,
+    Env, Repr, Result, params, repr,
 };
 use serde_json::{Map, Value, json};
 
@@ -13,7 +11,6 @@ use crate::sz::{SzParams, option};
 const MAX_BLOCKS: u64 = 128;
 /// The most pixels of a scanline that they take over from a dimension.
 const MAX_SCANLINE: u64 = 4096;
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("szip")];
 
 /// Configuration of the szip codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,22 +28,9 @@ impl Default for Szip {
     }
 }
 
-impl Codec for Szip {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("szip"),
-        summary: Cow::Borrowed("the entropy coder of CCSDS 121.0-B, for numbers that change slowly"),
-        filter_id: Some(4),
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(&[]),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(false),
-    };
-
-    type Coder = SzipCoder;
-
+impl CodecConfig for Szip {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
-        known_in(dialect)?;
+        Self::INFO.require_name(dialect)?;
         let mut reader = ConfigReader::new(dialect, config);
         let mut number = |key| {
             // There is no numcodecs codec whose defaults could be meant, and netcdf-c wants both.
@@ -62,7 +46,7 @@ impl Codec for Szip {
     }
 
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
-        known_in(dialect)?;
+        Self::INFO.require_name(dialect)?;
         Ok(Map::from_iter([
             ("mask".into(), json!(self.mask)),
             ("pixels-per-block".into(), json!(self.pixels_per_block)),
@@ -82,6 +66,17 @@ impl Codec for Szip {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(vec![self.mask, self.pixels_per_block])
     }
+}
+
+impl Codec for Szip {
+    const INFO: CodecInfo =
+        CodecInfo::new("szip", "the entropy coder of CCSDS 121.0-B, for numbers that change slowly")
+            .filter_id(4)
+            .numcodecs(&["szip"])
+            .working_params()
+            .lossless();
+
+    type Coder = SzipCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let dtype = match input {
@@ -99,16 +94,7 @@ impl Codec for Szip {
         let working =
             [self.working_mask(dtype, env.container), self.pixels_per_block, bits, self.scanline(env)?];
         let coder = SzipCoder::new(&working)?;
-        let size = match input.size()? {
-            Size::Exact(len) => Size::AtMost(coder.max_encoded_len(len).ok_or_else(|| {
-                CodecError::unsupported(format!("{len} bytes are more than szip takes at once"))
-            })?),
-            // Of bytes that may be fewer only those that are too many are refused, when they come.
-            Size::AtMost(len) => coder.max_encoded_len(len).map_or(Size::Unknown, Size::AtMost),
-            Size::Unknown => Size::Unknown,
-        };
-        let output = Repr::Bytes { size };
-        Ok(Bound { stored: *self, working: working.to_vec(), output, coder })
+        Bound::bytes(*self, working.to_vec(), coder, input)
     }
 
     fn coder(working: &[u32]) -> Result<SzipCoder> {
@@ -161,12 +147,5 @@ impl Szip {
             block * MAX_BLOCKS
         };
         Ok(pixels as u32)
-    }
-}
-
-fn known_in(dialect: Dialect) -> Result<()> {
-    match dialect {
-        Dialect::Numcodecs => Ok(()),
-        Dialect::ZarrV3 => Err(CodecError::unsupported("szip has no name in Zarr v3")),
     }
 }

@@ -22,7 +22,7 @@ pub enum SzError {
     #[error("{0} pixels per scanline; szip takes 1 to 4096")]
     PixelsPerScanline(u32),
     /// The length of the uncompressed data is not a whole number of pixels.
-    #[error("{len} bytes are no whole number of pixels of {pixel} bytes")]
+    #[error("{len} bytes are not whole number of pixels of {pixel} bytes")]
     PartialPixel {
         /// The length of the data in bytes.
         len: usize,
@@ -63,11 +63,11 @@ pub enum SzError {
     /// The stream ends after the last pixel, without the samples that fill the last scanline:
     /// cut there, or written by libaec before 0.3.4.
     #[error(
-        "the stream ends behind the last pixel, without the padding of its scanline (cut, or written by libaec before 0.3.4)"
+        "the stream ends after the last pixel, without the padding of its scanline (cut, or written by libaec before 0.3.4)"
     )]
     Unpadded,
-    /// Bytes are left after the last sample.
-    #[error("{bytes} bytes are left after the last sample")]
+    /// Bytes are left behind the last sample.
+    #[error("{bytes} bytes are left behind the last sample")]
     Trailing {
         /// How many.
         bytes: usize,

@@ -6,7 +6,7 @@ use crate::error::SzError;
 /// The bytes before the stream.
 pub const FRAME_LEN: usize = 4;
 
-/// No byte of a stream stands for more decoded bytes: the shortest code takes more than a bit, and says at most that a
+/// No byte of a stream means more decoded bytes: the shortest code takes more than a bit, and says at most that a
 /// segment of 64 blocks of 32 samples of 4 bytes is zero.
 const DECODED_PER_BYTE: usize = 8 * 64 * 32 * 4;
 
@@ -22,7 +22,8 @@ pub fn frame_header(len: usize) -> Result<[u8; FRAME_LEN], SzError> {
 /// Splits the bytes of a chunk into the uncompressed length, at most `limit`, and the stream.
 ///
 /// # Errors
-/// `Truncated` if the header is cut, or the stream is too short for that length by far; `OverLimit`. Both are met before
+/// `Truncated` if the header is cut, or the stream is too short for that length by far; `OverLimit`. Both are met
+/// before
 /// memory is taken.
 pub fn split_frame(chunk: &[u8], limit: usize) -> Result<(usize, &[u8]), SzError> {
     let (header, stream) = chunk.split_first_chunk().ok_or(SzError::Truncated)?;

@@ -7,11 +7,11 @@
 //! Two words, `mask` and `pixels-per-block` in JSON, both required: the options ([`option`]: 4 entropy coding, 32
 //! nearest neighbour) and an even number from 2 to 32. At work, two follow: bits per pixel, and pixels per scanline,
 //! which come from the last dimension of the chunk in HDF5 and from that of the whole array in NCZarr. So the same
-//! JSON stands for other bytes than in HDF5, and for others again once an unlimited last dimension has grown.
+//! JSON means other bytes than in HDF5, and for others again once an unlimited last dimension has grown.
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_szip::Szip;
 //!
 //! let json = serde_json::json!({"mask": 32, "pixels-per-block": 8}); // {"id": "szip", ..}
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is libaec's, byte by byte, behind the length of the data in four bytes, as HDF5 and netcdf-c write it;
+//! The stream is libaec's, byte by byte, after the length of the data in four bytes, as HDF5 and netcdf-c write it;
 //! see [`SzParams`], and [`frame_header`] and [`split_frame`] for the frame. It has no checksum: truncation is always
 //! seen, other damage not always.
 

@@ -103,7 +103,7 @@ impl SzParams {
     /// blocks of padding should follow.
     ///
     /// libaec before 0.3.4 (2016) wrote such streams when the scanline is a multiple of the
-    /// block and the last scanline is short. They hold all data, but cannot be told from
+    /// block and the last scanline is short. They hold all data, but cannot be distinguished from
     /// longer streams that were cut in their padding; hence not the default.
     #[must_use]
     pub fn accept_unpadded(mut self) -> Self {

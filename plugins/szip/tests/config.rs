@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{Codec, Container, Dialect, Dtype, Env, Kind, Result, Size};
+use ncz_codec::{Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Result, Size};
 use ncz_szip::Szip;
 use serde_json::{Map, Value, json};
 

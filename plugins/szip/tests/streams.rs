@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_codec::{Codec, ErrorKind};
@@ -39,7 +39,7 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte_and_encode_to_the_same_bytes() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let szip = coder(169, 8, 16, 64);
     let data: Vec<u8> = (0..500_u16).flat_map(u16::to_le_bytes).collect();
     let stream = encode(&szip, &data);

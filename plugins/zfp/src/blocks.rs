@@ -26,7 +26,8 @@ pub(crate) struct Care {
 }
 
 impl Care {
-    /// `promoted`: unsigned numbers are converted to signed ones of the same size, not taken for them. `tolerance`: what
+    /// `promoted`: unsigned numbers are converted to signed ones of the same size, not taken for them. `tolerance`:
+    /// what
     /// was asked for, where the limits do not show it.
     pub(crate) fn new(
         field: &Field,

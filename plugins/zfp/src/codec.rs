@@ -65,7 +65,7 @@ impl ZfpCoder {
         Self { tolerance, ..self }
     }
 
-    /// The limits of a stream of this many bytes: its length tells who wrote it, where a block has always as many bits.
+    /// The limits of a stream of this many bytes: its length says who wrote it, where a block has always as many bits.
     /// The second are those of zarrs, where the length is that of both.
     fn limits(&self, field: &Field, limits: ZfpConfig, len: usize) -> (ZfpConfig, Option<ZfpConfig>) {
         let bytes =
@@ -92,7 +92,7 @@ impl ZfpCoder {
         self.layout == Layout::Bare
     }
 
-    /// The words of `input`, and behind them one of zeros.
+    /// The words of `input`, and after them one of zeros.
     fn load<'a>(scratch: &'a mut ZfpScratch, input: &[u8]) -> &'a [u64] {
         let (words, rest) = input.as_chunks::<WORD>();
         scratch.words.clear();
@@ -190,7 +190,7 @@ impl ZfpCoder {
         }
     }
 
-    /// Reads the numbers of the field, and sees to it that nothing is behind them.
+    /// Reads the numbers of the field, and sees to it that nothing is after them.
     fn read(
         &self,
         stream: &mut ZfpBitStreamRef<'_>,
@@ -216,7 +216,7 @@ impl ZfpCoder {
             });
         }
         if stream.read_bits((bits - end) as u32) != 0 {
-            return Err(CodecError::corrupt("there are bits behind the last block of zfp"));
+            return Err(CodecError::corrupt("there are bits after the last block of zfp"));
         }
         Ok(())
     }
@@ -317,7 +317,7 @@ fn fitted(numbers: &mut Vec<u8>, len: usize) -> Result<()> {
 }
 
 impl Layout {
-    /// The bytes of a stream of so many bits.
+    /// The bytes of a stream of this many bits.
     fn bytes(self, bits: u64) -> usize {
         let bytes = bits.div_ceil(8) as usize;
         match self {

@@ -1,8 +1,6 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, ByteOrder, Codec, CodecError, CodecInfo, ConfigReader, Container, Dialect, Dtype, Env, Kind, Repr,
-    Result, Size,
+    Bound, ByteOrder, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Container, Dialect, Dtype,
+    Env, Kind, Repr, Result, Size,
 };
 use serde_json::{Map, Value, json};
 use zfp_rs::{ZFP_MAX_PREC, ZFP_MIN_EXP, ZfpConfig};
@@ -12,8 +10,8 @@ use crate::field::Field;
 use crate::mode::Mode;
 use crate::small::Small;
 
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("zfp")];
-/// The first working word, which says who made them: zfp 1.0.1 in 16 bits, its codec version 5 in 4, H5Z-ZFP 1.1.1 in 12.
+/// The first working word, which says who made them: zfp 1.0.1 in 16 bits, its codec version 5 in 4, H5Z-ZFP 1.1.1 in
+/// 12.
 const VERSIONS: u32 = 0x1010_5111;
 /// Less is the number of a mode; in working words of Zarr v3 the bits that zarrs gives a block, or 0.
 const VERSIONS_LEAST: u32 = 0x1_0000;
@@ -29,20 +27,7 @@ pub struct Zfp {
     pub mode: Mode,
 }
 
-impl Codec for Zfp {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("zfp"),
-        summary: Cow::Borrowed("lossy or lossless compression of fields of numbers"),
-        filter_id: Some(32013),
-        numcodecs: Cow::Borrowed(&[]),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(true),
-    };
-
-    type Coder = ZfpCoder;
-
+impl CodecConfig for Zfp {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         known_in(dialect)?;
         let mut reader = ConfigReader::new(dialect, config);
@@ -102,6 +87,16 @@ impl Codec for Zfp {
     fn to_params(&self) -> Result<Vec<u32>> {
         Ok(self.mode.to_params())
     }
+}
+
+impl Codec for Zfp {
+    const INFO: CodecInfo = CodecInfo::new("zfp", "lossy or lossless compression of fields of numbers")
+        .filter_id(32013)
+        .zarr_v3(&["zfp"])
+        .working_params()
+        .lossy();
+
+    type Coder = ZfpCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let layout = match env.container {
@@ -183,7 +178,10 @@ fn widened(input: Repr) -> (Repr, Option<Small>) {
 
 fn stored(header: &[u32]) -> Result<(Field, ZfpConfig)> {
     if header.len() > HEADER_MAX {
-        return Err(CodecError::config("cd_values", format!("{} words are no header of zfp", header.len())));
+        return Err(CodecError::config(
+            "cd_values",
+            format!("{} words are not a header of zfp", header.len()),
+        ));
     }
     Field::from_header_words(header)
 }
@@ -200,7 +198,7 @@ fn known_in(dialect: Dialect) -> Result<()> {
 /// The number at `key`, which must be there.
 pub(crate) fn number(reader: &mut ConfigReader<'_>, key: &'static str) -> Result<f64> {
     let value = reader.raw(key).ok_or_else(|| missing(key))?;
-    value.as_f64().ok_or_else(|| CodecError::config(key, format!("a number is wanted, not {value}")))
+    value.as_f64().ok_or_else(|| CodecError::config(key, format!("expected a number, got {value}")))
 }
 
 fn integer(

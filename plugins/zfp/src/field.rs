@@ -12,7 +12,7 @@ pub(crate) struct Field {
     /// Whether negative numbers are none.
     pub(crate) unsigned: bool,
     pub(crate) rank: ZfpDimensionality,
-    /// The lengths, the fastest first; 1 behind the rank.
+    /// The lengths, the fastest first; 1 after the rank.
     pub(crate) lengths: [usize; 4],
 }
 
@@ -24,7 +24,7 @@ impl Field {
     pub(crate) fn of(input: &Repr, squeeze: bool) -> Result<Self> {
         let Repr::Array { dtype, shape, .. } = input else {
             return Err(CodecError::unsupported(
-                "zfp takes numbers, not bytes; let it be the first codec, or behind codecs that give numbers",
+                "zfp takes numbers, not bytes; let it be the first codec, or after codecs that give numbers",
             ));
         };
         let (scalar, unsigned) = scalar(dtype)?;
@@ -136,7 +136,7 @@ impl Field {
 
     /// What [`words`](Self::words) made.
     pub(crate) fn from_words(words: &[u32]) -> Result<(Self, ZfpConfig)> {
-        let wrong = || CodecError::config("cd_values", "these are no working words of zfp");
+        let wrong = || CodecError::config("cd_values", "these are not working words of zfp");
         let [0, number, lengths @ .., min_bits, max_bits, max_prec, min_exp] = words else {
             return Err(wrong());
         };

@@ -11,7 +11,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_zfp::{Mode, Zfp};
 //!
 //! let json = serde_json::json!({"mode": "fixed_accuracy", "tolerance": 0.05}); // "name": "zfp", "configuration": ..

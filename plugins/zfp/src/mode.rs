@@ -45,7 +45,7 @@ impl Default for Mode {
 }
 
 impl Mode {
-    /// The limits for numbers of this type in so many dimensions.
+    /// The limits for numbers of this type in this many dimensions.
     pub(crate) fn limits(self, field: &Field) -> Result<ZfpConfig> {
         self.check(|key| key.to_owned())?;
         match self {
@@ -101,7 +101,7 @@ impl Mode {
         }
     }
 
-    /// From the words of H5Z-ZFP's user; there may be zeros behind those that the mode needs.
+    /// From the words of H5Z-ZFP's user; there may be zeros after those that the mode needs.
     pub(crate) fn from_params(words: &[u32]) -> Result<Self> {
         let Some(&number) = words.first() else { return Ok(Self::default()) };
         let need = match number {

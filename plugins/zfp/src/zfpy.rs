@@ -1,7 +1,5 @@
-use std::borrow::Cow;
-
 use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, ConfigReader, Dialect, Env, Repr, Result, Size, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, ConfigReader, Dialect, Env, Repr, Result, Size, params,
 };
 use serde_json::{Map, Value, json};
 
@@ -10,8 +8,6 @@ use crate::config::number;
 use crate::field::Field;
 use crate::mode::Mode;
 
-const NUMCODECS: &[Cow<'static, str>] = &[Cow::Borrowed("zfpy")];
-const ZARR_V3: &[Cow<'static, str>] = &[Cow::Borrowed("numcodecs.zfpy")];
 /// A parameter that is not set.
 const UNSET: f64 = -1.0;
 
@@ -34,29 +30,13 @@ impl Default for Zfpy {
     }
 }
 
-impl Codec for Zfpy {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("zfpy"),
-        summary: Cow::Borrowed("zfp as numcodecs has it: lossy or lossless compression of fields of numbers"),
-        filter_id: None,
-        numcodecs: Cow::Borrowed(NUMCODECS),
-        zarr_v3: Cow::Borrowed(ZARR_V3),
-        has_working_params: true,
-        has_checksum: false,
-        lossy: Some(true),
-    };
-
-    type Coder = ZfpCoder;
-
+impl CodecConfig for Zfpy {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         let mut reader = ConfigReader::new(dialect, config);
         let mode = reader.integer("mode", 4, 2..=4)? as u32;
         // It repeats the number that counts, and numcodecs does not read it.
         if let Some(other) = reader.raw("compression_kwargs").filter(|value| !value.is_object()) {
-            return Err(CodecError::config(
-                "compression_kwargs",
-                format!("an object is wanted, not {other}"),
-            ));
+            return Err(CodecError::config("compression_kwargs", format!("expected an object, got {other}")));
         }
         let mut float = |key| match reader.raw(key) {
             Some(_) => number(&mut reader, key),
@@ -108,6 +88,17 @@ impl Codec for Zfpy {
         let ([a, b], [c, d]) = (params::f64_words(self.tolerance), params::f64_words(self.rate));
         Ok(vec![self.mode, a, b, c, d, self.precision as u32])
     }
+}
+
+impl Codec for Zfpy {
+    const INFO: CodecInfo =
+        CodecInfo::new("zfpy", "zfp as numcodecs has it: lossy or lossless compression of fields of numbers")
+            .numcodecs(&["zfpy"])
+            .zarr_v3(&["numcodecs.zfpy"])
+            .working_params()
+            .lossy();
+
+    type Coder = ZfpCoder;
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let field = Field::of(input, false)?;
@@ -148,7 +139,7 @@ impl Zfpy {
     }
 }
 
-/// A whole number without a point, as Python writes an integer.
+/// An integer without a point, as Python writes an integer.
 fn plain(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }

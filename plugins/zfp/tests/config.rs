@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
+use ncz_codec::{ByteOrder, Codec, CodecConfig, Container, Dialect, Dtype, Env, Kind, Repr, Result, Size};
 use ncz_zfp::{Mode, Zfp, Zfpy};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"mode": "fixed_rate", "rate": "8"})),
-        r#"configuration key "rate" is not usable: a number is wanted, not "8""#
+        r#"configuration key "rate" is not usable: expected a number, got "8""#
     );
     assert_eq!(
         message(json!({"mode": "fixed_accuracy", "tolerance": -1})),
@@ -175,7 +175,7 @@ fn wrong_input_is_named() {
     for words in
         [&[][..], &[0], &[0, 9, 1, 1, 16658, 64, 0], &[0, 2, 0, 1, 16658, 64, 0], &[0, 2, 5, 9, 2, 64, 0]]
     {
-        assert!(Zfp::coder(words).unwrap_err().to_string().contains("no working words of zfp"), "{words:?}");
+        assert!(Zfp::coder(words).unwrap_err().to_string().contains("not working words of zfp"), "{words:?}");
     }
     assert_eq!(
         Zfp::default().to_json(Dialect::Numcodecs).unwrap_err().to_string(),
@@ -218,7 +218,7 @@ fn other_types_and_big_endian_numbers_are_refused_by_name() {
     );
     assert_eq!(
         message(&env(Kind::Int, 4, &[8], Container::ZarrV2), &Repr::Bytes { size: Size::Exact(32) }),
-        "not supported: zfp takes numbers, not bytes; let it be the first codec, or behind codecs that give numbers"
+        "not supported: zfp takes numbers, not bytes; let it be the first codec, or after codecs that give numbers"
     );
     let unsigned = env(Kind::UInt, 4, &[8], Container::ZarrV2);
     assert_eq!(

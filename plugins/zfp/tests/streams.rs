@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
-#[path = "../../stored.rs"]
+#[path = "../../shared/tests/stored.rs"]
 mod stored;
 
-use ncz_codec::{Codec, Coder, Container, Dialect, Dtype, Env, ErrorKind, Kind};
+use ncz_codec::{Codec, CodecConfig, Coder, Container, Dialect, Dtype, Env, ErrorKind, Kind};
 use ncz_zfp::{Mode, Zfp, ZfpCoder, Zfpy};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -320,7 +320,7 @@ fn small_integers_of_zarrs_are_accepted_and_made_again() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let data = f4(&[0.5; 100]);
     let env = env(Dtype::little(Kind::Float, 4), &[10, 10], Container::ZarrV2);
     let zfpy = Zfpy::default().bind(&env.chunk(), &env).unwrap().coder;
@@ -331,7 +331,7 @@ fn failures_are_told_apart() {
     }
     assert_eq!(kind(&[&stream[..], &[0; 8]].concat(), 400), ErrorKind::Trailing { extra: 8 });
     assert_eq!(kind(&stream, 399), ErrorKind::OutputFull { need: Some(400) });
-    assert_eq!(kind(b"this is no stream of zfp", 400), ErrorKind::Corrupt);
+    assert_eq!(kind(b"this is not a stream of zfp", 400), ErrorKind::Corrupt);
     // Lengths of 2^24 in two dimensions.
     let mut absurd = stream.clone();
     absurd[4..10].fill(0xff);
@@ -357,7 +357,7 @@ fn blocks_that_ask_for_more_bits_than_zfp_can_state_are_refused_before_memory_is
         Zfp { mode }.bind(&env.chunk(), &env)
     };
     for container in [Container::Hdf5, Container::ZarrV3] {
-        // H5Z-ZFP writes blocks of so many.
+        // H5Z-ZFP writes blocks of this many.
         let bound = bind(0x8000, container).unwrap();
         assert_eq!(encode(&bound.coder, &[0; 16]).len(), 4096);
         assert!(Zfp::coder(&bound.working).is_ok());

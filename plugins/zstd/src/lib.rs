@@ -9,7 +9,7 @@
 //!
 //! # Example JSON
 //! ```
-//! use ncz_codec::{Codec, Dialect};
+//! use ncz_codec::{Codec, CodecConfig, Dialect};
 //! use ncz_zstd::Zstd;
 //!
 //! let v2 = serde_json::json!({"level": -5}); // {"id": "zstd", "level": -5}
@@ -35,7 +35,7 @@
 mod codec;
 mod config;
 
-pub use codec::{ZstdCoder, ZstdScratch};
+pub use codec::ZstdCoder;
 pub use config::Zstd;
 
 ncz_codec::register!(Zstd);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-#[path = "../../properties.rs"]
+#[path = "../../shared/tests/properties.rs"]
 mod properties;
 
 use ncz_codec::{Codec, Coder, ErrorKind};
@@ -51,7 +51,7 @@ fn frames_without_content_size_skippable_ones_and_several_are_read() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let zstd = coder(3);
     let stream = encode(&zstd, &[7; 1000]);
     let kind = |bytes: &[u8]| decode(&zstd, bytes, 1000).unwrap_err().kind().clone();

@@ -1,4 +1,4 @@
-//! Returns an address in the middle of a block of malloc, behind its own notes.
+//! Returns an address in the middle of a block of malloc, after its own notes.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 struct Middle;

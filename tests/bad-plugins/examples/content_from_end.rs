@@ -1,4 +1,4 @@
-//! Looks for the content at the end of a stream, so that bytes behind it become data.
+//! Looks for the content at the end of a stream, so that bytes after it become data.
 use ncz_bad_plugins::tiny::{HEAD, head};
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 

@@ -1,8 +1,8 @@
-//! Writes its id behind its parameters: netcdf-c looks for it in the first place.
+//! Writes its id after its parameters: netcdf-c looks for it in the first place.
 use std::ffi::{c_char, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Tiny, codec, plugin, put_text};
-use ncz_codec::Codec as _;
+use ncz_codec::CodecConfig as _;
 use ncz_codec::abi::nczarr::error;
 
 struct Last;

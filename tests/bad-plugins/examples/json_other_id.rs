@@ -2,7 +2,7 @@
 use std::ffi::{c_char, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Tiny, codec, plugin, put_text};
-use ncz_codec::Codec as _;
+use ncz_codec::CodecConfig as _;
 use ncz_codec::abi::nczarr::error;
 
 struct Other;

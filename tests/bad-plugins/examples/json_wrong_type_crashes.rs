@@ -1,4 +1,4 @@
-//! Relies on a number behind the key `level`.
+//! Relies on a number after the key `level`.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Words, codec, plugin};

@@ -1,4 +1,4 @@
-//! Takes 1 for a `level` that is no number.
+//! Takes 1 for a `level` that is not a number.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Words, codec, plugin};

@@ -3,7 +3,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 
 use ncz_bad_plugins::abi::nczarr::{Codec, error};
 use ncz_bad_plugins::{FILTER, Json, Tiny, Words, codec, plugin, put_text};
-use ncz_codec::Codec as _;
+use ncz_codec::CodecConfig as _;
 
 struct Lzf;
 

@@ -1,4 +1,4 @@
-//! Its native face reads one byte behind the stream.
+//! Its native face reads one byte after the stream.
 use ncz_bad_plugins::abi::native::Plugin;
 use ncz_bad_plugins::{Native, Transcoder, plugin, table, transcoder};
 

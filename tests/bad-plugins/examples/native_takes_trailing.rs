@@ -1,4 +1,4 @@
-//! Its native face passes over bytes behind a stream.
+//! Its native face passes over bytes after a stream.
 use ncz_bad_plugins::abi::native::Plugin;
 use ncz_bad_plugins::tiny::{HEAD, head};
 use ncz_bad_plugins::{Native, Transcoder, plugin, table, transcoder};

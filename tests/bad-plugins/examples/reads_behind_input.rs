@@ -1,4 +1,4 @@
-//! Believes the length in the stream and reads behind a stream that was cut.
+//! Believes the length in the stream and reads after a stream that was cut.
 use ncz_bad_plugins::tiny::{HEAD, head};
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 

@@ -82,7 +82,7 @@ impl Chunk<'_> {
 
     /// The codec that the words ask for, if they are good.
     pub fn tiny(&self) -> Option<Tiny> {
-        ncz_codec::Codec::from_params(self.given()).ok()
+        ncz_codec::CodecConfig::from_params(self.given()).ok()
     }
 
     /// The input.
@@ -90,7 +90,7 @@ impl Chunk<'_> {
         self.input_and(0)
     }
 
-    /// The input and `more` bytes behind it, which may be anything or nothing.
+    /// The input and `more` bytes after it, which may be anything or nothing.
     pub fn input_and(&self, more: usize) -> &[u8] {
         if self.block.is_null() || self.len == 0 {
             return &[];

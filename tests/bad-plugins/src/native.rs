@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use ncz_codec::abi::native::{Coder, ErrorOut, Plugin, Scratch, Transcode, status};
 use ncz_codec::export::native_face::{self, CodecList};
-use ncz_codec::{Bound, Codec, CodecInfo, CodecType, Dialect, Env, Erased, Repr, Result};
+use ncz_codec::{Bound, Codec, CodecConfig, CodecInfo, CodecType, Dialect, Env, Erased, Repr, Result};
 use serde_json::{Map, Value};
 
 use crate::tiny::Tiny;
@@ -83,11 +83,7 @@ impl ncz_codec::Coder for TwistedCoder {
     }
 }
 
-impl<T: Twist> Codec for Twisted<T> {
-    const INFO: CodecInfo = Tiny::INFO;
-
-    type Coder = TwistedCoder;
-
+impl<T: Twist> CodecConfig for Twisted<T> {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         Ok(Self(Tiny::from_json(dialect, config, notes)?, PhantomData))
     }
@@ -103,6 +99,12 @@ impl<T: Twist> Codec for Twisted<T> {
     fn to_params(&self) -> Result<Vec<u32>> {
         self.0.to_params()
     }
+}
+
+impl<T: Twist> Codec for Twisted<T> {
+    const INFO: CodecInfo = Tiny::INFO;
+
+    type Coder = TwistedCoder;
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let Bound { working, output, coder, .. } = self.0.bind(input, env)?;

@@ -1,15 +1,10 @@
-//! The codec: bytes behind a mask that depends on one parameter, with a length and a checksum before them.
+//! The codec: bytes after a mask that depends on one parameter, with a length and a checksum before them.
 //!
 //! A stream is `tiny`, the length and the CRC-32 of the content (little-endian words), and the masked bytes.
 
-use std::borrow::Cow;
 use std::ffi::CStr;
 
-use ncz_codec::{
-    Bound, Codec, CodecError, CodecInfo, Coder, ConfigReader, Dialect, Env, ErrorKind, Repr, Result, Size,
-    params,
-};
-use serde_json::{Map, Value};
+use ncz_codec::{Codec, CodecConfig, CodecError, CodecInfo, Coder, ErrorKind, Result};
 
 /// The filter id: one that The HDF Group gives to nobody.
 pub const ID: u32 = 40_200;
@@ -21,9 +16,10 @@ pub const MAGIC: [u8; 4] = *b"tiny";
 pub const HEAD: usize = 12;
 
 /// The configuration of the codec, and its coder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, CodecConfig)]
 pub struct Tiny {
     /// Makes the mask; 1 to 255.
+    #[codec(range = 1..=255, default = 1)]
     pub level: u8,
 }
 
@@ -34,51 +30,14 @@ impl Default for Tiny {
 }
 
 impl Codec for Tiny {
-    const INFO: CodecInfo = CodecInfo {
-        name: Cow::Borrowed("ncz_tiny"),
-        summary: Cow::Borrowed("bytes behind a mask, for tests of plugins"),
-        filter_id: Some(ID),
-        numcodecs: Cow::Borrowed(&[Cow::Borrowed("ncz_tiny")]),
-        zarr_v3: Cow::Borrowed(&[Cow::Borrowed("ncz_tiny")]),
-        has_working_params: false,
-        has_checksum: true,
-        lossy: Some(false),
-    };
+    const INFO: CodecInfo = CodecInfo::new("ncz_tiny", "bytes after a mask, for tests of plugins")
+        .filter_id(ID)
+        .numcodecs(&["ncz_tiny"])
+        .zarr_v3(&["ncz_tiny"])
+        .checksum()
+        .lossless();
 
     type Coder = Self;
-
-    fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
-        let mut reader = ConfigReader::new(dialect, config);
-        let level = reader.integer("level", 1, 1..=255)?;
-        reader.finish(notes)?;
-        Ok(Self { level: level as u8 })
-    }
-
-    fn to_json(&self, _: Dialect) -> Result<Map<String, Value>> {
-        Ok(Map::from_iter([("level".to_owned(), Value::from(self.level))]))
-    }
-
-    fn from_params(words: &[u32]) -> Result<Self> {
-        params::check_count("ncz_tiny", words, 0, 1)?;
-        match params::word_or(words, 0, 1) {
-            level @ 1..=255 => Ok(Self { level: level as u8 }),
-            level => Err(CodecError::config("cd_values[0]", format!("{level} is not within 1 to 255"))),
-        }
-    }
-
-    fn to_params(&self) -> Result<Vec<u32>> {
-        Ok(vec![self.level.into()])
-    }
-
-    fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
-        let size = input.size()?.bound().and_then(|len| len.checked_add(HEAD));
-        Ok(Bound {
-            stored: *self,
-            working: self.to_params()?,
-            output: Repr::Bytes { size: size.map_or(Size::Unknown, Size::AtMost) },
-            coder: *self,
-        })
-    }
 
     fn coder(working: &[u32]) -> Result<Self> {
         Self::from_params(working)
@@ -170,7 +129,7 @@ pub fn head(stream: &[u8]) -> Result<(usize, u32)> {
         return Err(CodecError::truncated(format!("{} bytes are less than a head", stream.len())));
     };
     if head[..4] != MAGIC {
-        return Err(CodecError::corrupt("this is no stream of ncz_tiny"));
+        return Err(CodecError::corrupt("this is not a stream of ncz_tiny"));
     }
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     Ok((word(4) as usize, word(8)))

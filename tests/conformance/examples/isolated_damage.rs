@@ -1,4 +1,5 @@
-//! Damaged chunks through other people's plugins in worker processes: each is an error, the right data, or wrong data of
+//! Damaged chunks through other people's plugins in worker processes: each is an error, the right data, or wrong data
+//! of
 //! the right length, and this process is there at the end to say so.
 //!
 //! ```text

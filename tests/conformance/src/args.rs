@@ -144,7 +144,7 @@ impl Cli {
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.filter(|time| !time.is_zero())
-        .ok_or_else(|| "a number of seconds is wanted, such as 30 or 0.5".to_owned())
+        .ok_or_else(|| "expected a number of seconds, such as 30 or 0.5".to_owned())
 }
 
 fn params(text: &str) -> Result<(u32, Vec<u32>), String> {
@@ -153,9 +153,8 @@ fn params(text: &str) -> Result<(u32, Vec<u32>), String> {
         let words = words.split(',').map(str::trim).filter(|word| !word.is_empty());
         Some((id.parse().ok()?, words.map(|word| word.parse().ok()).collect::<Option<_>>()?))
     };
-    parse().ok_or_else(|| {
-        "a filter id and its words are wanted, such as 32015=3 or 32001=2,2,4,0,5,1".to_owned()
-    })
+    parse()
+        .ok_or_else(|| "expected a filter id and its words, such as 32015=3 or 32001=2,2,4,0,5,1".to_owned())
 }
 
 fn glibc(text: &str) -> Result<(u32, u32), String> {
@@ -163,7 +162,7 @@ fn glibc(text: &str) -> Result<(u32, u32), String> {
         let (major, minor) = text.split_once('.')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
     };
-    parse().ok_or_else(|| "a version is wanted, such as 2.34".to_owned())
+    parse().ok_or_else(|| "expected a version, such as 2.34".to_owned())
 }
 
 #[cfg(test)]
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_and_what_is_none_is_told() {
+    fn numbers_are_read_and_what_is_none_is_reported() {
         assert_eq!(params("32015=3, 4"), Ok((32015, vec![3, 4])));
         assert_eq!(params("5="), Ok((5, vec![])));
         assert!(params("5").is_err() && params("x=1").is_err() && params("1=-1").is_err());

@@ -5,7 +5,7 @@ mod find;
 use std::sync::Arc;
 
 use ncz_codec::{AnyCoder, CodecError, ErrorKind, Scratch};
-use ncz_registry::load::Hdf5Half;
+use ncz_registry::load::Hdf5Filter;
 use ncz_registry::load::probe::{FilterAnswer, FilterCall, Host, ParamsEnd};
 
 use crate::profile::Fidelity;
@@ -32,7 +32,7 @@ pub struct Coding {
 #[derive(Debug, Clone)]
 pub enum Way {
     /// The filter function with these `cd_values`.
-    Filter(Hdf5Half, Vec<u32>),
+    Filter(Hdf5Filter, Vec<u32>),
     /// A coder of the native table.
     Native(Arc<dyn AnyCoder>),
 }
@@ -40,7 +40,7 @@ pub enum Way {
 /// A chunk or stream that a codec does not take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The filter function failed; the answer tells how.
+    /// The filter function failed; the answer says how.
     #[error("the filter function returned {returned}{}", if *.lost { " and left no buffer" } else { "" })]
     Filter {
         /// What it returned.
@@ -97,7 +97,7 @@ impl Coding {
         }
     }
 
-    fn filter(&self, half: &Hdf5Half, call: FilterCall<'_>) -> Result<Vec<u8>, Refused> {
+    fn filter(&self, half: &Hdf5Filter, call: FilterCall<'_>) -> Result<Vec<u8>, Refused> {
         // Whether a filter reads words that it is not given is asked by one check, and harms no other.
         let params_end = ParamsEnd::Words(0);
         let call = FilterCall { concurrent: self.concurrent, host: self.host, params_end, ..call };

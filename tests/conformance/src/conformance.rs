@@ -42,7 +42,7 @@ pub struct Conformance {
 
 /// Who wants to know how a run gets on. Calls come from several threads.
 pub trait Watcher: Sync {
-    /// The libraries are looked at, and so many checks will run.
+    /// The libraries are looked at, and this many checks will run.
     fn begins(&self, checks: usize) {
         let _ = checks;
     }
@@ -53,7 +53,7 @@ pub trait Watcher: Sync {
     }
 }
 
-/// Nobody.
+/// No watcher.
 impl Watcher for () {}
 
 impl Conformance {
@@ -224,7 +224,7 @@ impl Conformance {
         self.check_ids(&libraries)?;
         let plans: Vec<_> =
             libraries.iter().flat_map(|(file, found)| self.plan(&checks, file, found)).collect();
-        // Nothing that was looked at is no reason to call a library fit.
+        // Nothing that was looked at is not a reason to call a library fit.
         if plans.is_empty() {
             let mut offered = Vec::new();
             for facts in libraries.iter().flat_map(|(_, found)| found.targets()) {
@@ -315,7 +315,7 @@ impl Conformance {
         }
     }
 
-    /// Runs all plans, those that measure alone and last.
+    /// Runs all plans; those that measure run by themselves, last.
     fn run_all(
         &self,
         workers: &Workers<'_>,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a run could not be made. What is wrong with a library is no error but a result.
+/// Why a run could not be made. What is wrong with a library is not an error but a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -46,7 +46,7 @@ pub enum Error {
         file: String,
     },
     /// A variable of the environment that should hold a number.
-    #[error("the variable {name} is {value:?}, which is no number")]
+    #[error("the variable {name} is {value:?}, which is not a number")]
     Variable {
         /// The variable.
         name: &'static str,

@@ -18,7 +18,7 @@ use crate::trial::Settings;
 pub(crate) const MARK: &str = "ncz-conform-worker";
 /// The variable by which the processes that a plugin leaves behind are known.
 pub(crate) const TOKEN: &str = "NCZ_CONFORM_JOB";
-/// What stands for a check's id where the targets are asked for.
+/// What means a check's id where the targets are asked for.
 const INSPECT: &str = "inspect";
 /// A longer message is cut.
 const MESSAGE_MAX: usize = 16 << 10;
@@ -26,7 +26,7 @@ const MESSAGE_MAX: usize = 16 << 10;
 /// What a worker is asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Job {
-    /// The folder of this job alone.
+    /// The folder that only this job uses.
     pub(crate) folder: PathBuf,
     /// The library, as an absolute path.
     pub(crate) library: PathBuf,
@@ -86,7 +86,7 @@ impl Job {
         Some(Self { folder, library, task, settings })
     }
 
-    /// The file that tells the last step.
+    /// The file that says the last step.
     pub(crate) fn step_file(&self) -> PathBuf {
         self.folder.join("step")
     }

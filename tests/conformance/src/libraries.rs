@@ -46,7 +46,7 @@ fn plugins_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        // A link that leads nowhere and a folder of such a name are no plugins.
+        // A link that leads nowhere and a folder of such a name are not plugins.
         let is_file = fs::metadata(entry.path()).is_ok_and(|metadata| metadata.is_file());
         if platform.matches(&entry.file_name()) && is_file {
             paths.push(entry.path());

@@ -49,7 +49,7 @@ impl Live {
         }
     }
 
-    /// Takes the line that tells how far it is off the terminal.
+    /// Takes the line that says how far it is off the terminal.
     pub(crate) fn clear(&self) {
         if self.bar {
             progress("");
@@ -82,7 +82,7 @@ impl Watcher for Live {
                 shown.library = Some(library.to_owned());
             }
             text.push_str(&lines(result, self.talk == Talk::Verbose));
-            // A closed pipe: whoever read has seen enough, and the exit code is what is left to tell.
+            // A closed pipe: the reader has seen enough, and only the exit code is left.
             let _ = std::io::stdout().lock().write_all(text.as_bytes());
         }
         if self.bar {
@@ -93,9 +93,9 @@ impl Watcher for Live {
     }
 }
 
-/// Puts a text in place of the line that tells how far it is.
+/// Puts a text in place of the line that says how far it is.
 fn progress(text: &str) {
-    // A terminal that is gone is no reason to end.
+    // A terminal that is gone is not a reason to end.
     let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
 }
 

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come this way too, and are no errors.
+            // Help and version come this way too, and are not errors.
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Fit }.into();
         }
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     // Ignored, as some programs hand it on, it would hide how workers end.
     ncz_registry::load::probe::keep_children();
     let is_first_parent = ncz_conform::has_no_children();
-    // The panic itself is told by the standard hook.
+    // The standard hook reports the panic itself.
     let mut exit = panic::catch_unwind(AssertUnwindSafe(|| run(&cli))).unwrap_or_else(|_| {
         tell(&format!("this is a bug in ncz-conform {}; please report it", env!("CARGO_PKG_VERSION")));
         Exit::Bug
@@ -73,7 +73,7 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
         let checks = selection.checks(cli.level)?;
         match &cli.json {
             Some(path) => report::save(path, &list::json(&checks))?,
-            // A closed pipe, as of `| head`: whoever read has seen enough.
+            // A closed pipe, as of `| head`: the reader has seen enough.
             None => drop(std::io::stdout().write_all(list::text(&checks).as_bytes())),
         }
         return Ok(Exit::Fit);
@@ -101,14 +101,14 @@ fn try_run(cli: &Cli) -> Result<Exit, Error> {
         tell(&format!("a bug in ncz-conform: {bug}"));
     }
     if matches!(talk, Talk::Normal | Talk::Verbose) {
-        // A closed pipe: whoever read has seen enough, and the exit code is what is left to tell.
+        // A closed pipe: the reader has seen enough, and only the exit code is left.
         let _ = write!(std::io::stdout(), "\n{}", text::render(&run, Style::of_stdout()));
     }
     cli.reports().try_for_each(|(path, render)| report::save(path, &render(&run)))?;
     Ok(Exit::of_run(&run, cli.strict))
 }
 
-/// Says what went wrong. Where nobody listens, the exit code is what is left to tell.
+/// Says what went wrong. If standard error is closed, only the exit code is left.
 fn tell(error: &str) {
     let _ = writeln!(std::io::stderr(), "error: {}", visible(error));
 }

@@ -8,7 +8,7 @@ use fastrand::Rng;
 const HEAD: usize = 64;
 /// Where stated lengths lie: in the first bytes.
 const LENGTHS_HEAD: usize = 32;
-/// The most bytes that are put behind a stream.
+/// The most bytes that are put after a stream.
 const TAIL_MAX: usize = 1000;
 
 /// What is done to a stream.
@@ -22,7 +22,7 @@ pub enum Sort {
     Flipped,
     /// It goes on as another stream does.
     Spliced,
-    /// Random bytes, whole or behind a good beginning.
+    /// Random bytes, whole or after a good beginning.
     Random,
     /// A word of its head is a huge or an odd number.
     Lengths,
@@ -59,7 +59,7 @@ impl Sort {
 }
 
 impl Mutator<'_> {
-    /// Damaged stream number `index`. It differs from the stream in content or length, but for splices and
+    /// Damaged stream number `index`. It differs from the stream in content or length, except for splices and
     /// numbers that happen to give it again.
     pub fn make(&self, index: usize) -> Mutation {
         // Far apart, whatever the seeds and numbers are.

@@ -66,7 +66,7 @@ fn all_that_match(patterns: &[String]) -> Result<Vec<&'static str>, Error> {
     Ok(found)
 }
 
-/// Whether a pattern means the check `id`. A whole id means that check alone, though it may begin others.
+/// Whether a pattern means the check `id`. A whole id means only that check, even if others begin with it.
 fn fits(pattern: &str, id: &str) -> bool {
     if pattern.contains(['*', '?']) {
         return glob(pattern.as_bytes(), id.as_bytes());
@@ -86,7 +86,7 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// The id or group that is most like the text, or the id whose part behind the dot is.
+/// The id or group that is most like the text, or the id whose part after the dot is.
 fn nearest(text: &str) -> Option<&'static str> {
     let distance = |name: &str| strsim::damerau_levenshtein(text, name);
     let names = cases::all().flat_map(|check| {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_nothing_is_told_with_what_was_perhaps_meant() {
+    fn what_fits_nothing_is_reported_with_what_was_perhaps_meant() {
         let select = |include: &str| {
             Selection { include: vec![include.to_owned()], ..Selection::default() }.checks(10)
         };

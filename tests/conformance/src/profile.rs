@@ -37,7 +37,7 @@ pub struct ParameterSet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotForThis(pub String);
 
-/// A chunk that parameters are wanted for.
+/// A chunk to find parameters for.
 #[derive(Clone, Copy)]
 struct Chunk<'a> {
     dtype: Dtype,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_that_a_filter_is_not_for_are_told() {
+    fn chunks_that_a_filter_is_not_for_are_reported() {
         let big = Dtype::big(Kind::Float, 4);
         for (id, dtype, shape) in
             [(32013, big, vec![64, 48]), (32013, F4, vec![1]), (32018, F4, vec![64, 48]), (4, F4, vec![1])]

@@ -24,7 +24,7 @@ pub struct Run {
     pub machine: Machine,
     /// The libraries, in the order they were given.
     pub libraries: Vec<LibraryResult>,
-    /// Faults of the runner itself, one line each; empty but for bugs. Their checks are among the skipped ones.
+    /// Faults of the runner itself, one line each; empty except for bugs. Their checks are among the skipped ones.
     pub bugs: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct Machine {
     pub architecture: &'static str,
     /// How many threads run at a time.
     pub cpus: usize,
-    /// The version of the C library, such as `glibc 2.36`, where it tells one.
+    /// The version of the C library, such as `glibc 2.36`, where it says one.
     pub c_library: Option<String>,
 }
 
@@ -182,7 +182,7 @@ impl LibraryResult {
 }
 
 impl TargetFacts {
-    /// The name of the fact that tells the filter of a codec.
+    /// The name of the fact that names the filter of a codec.
     pub(crate) const FILTER_ID: &'static str = "filter id";
 
     /// The filter id of the part, if it has one.

@@ -94,7 +94,7 @@ impl Sample {
         Self { dtype: Dtype::little(Kind::UInt, 1), shape, content: Content::Noise, bytes }
     }
 
-    /// Where the chunk stands: in an HDF5 dataset, or an array of NCZarr, of just its own shape.
+    /// Where the chunk is: in an HDF5 dataset, or an array of NCZarr, of just its own shape.
     pub fn env(&self, container: Container) -> Env {
         Env { dtype: self.dtype, array_shape: self.shape.clone(), chunk_shape: self.shape.clone(), container }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_codec::CodecType;
-use ncz_registry::load::{self, CodecHalf, Hdf5Half, Library, LoadError, NativeCodec, RecordError};
+use ncz_registry::load::{self, Hdf5Filter, Library, LoadError, NativeCodec, NczarrCodec, RecordError};
 
 use crate::check::Target;
 
@@ -17,11 +17,11 @@ pub struct Subject {
     /// The library.
     pub library: Arc<Library>,
     /// Its HDF5 filter, if it exports one.
-    pub hdf5: Option<Result<Hdf5Half, RecordError>>,
+    pub hdf5: Option<Result<Hdf5Filter, RecordError>>,
     /// The codec half of that filter, if it exports one.
-    pub codec: Option<Result<CodecHalf, RecordError>>,
+    pub codec: Option<Result<NczarrCodec, RecordError>>,
     /// Codec halves for the filters of other libraries.
-    pub defaults: Vec<Result<CodecHalf, RecordError>>,
+    pub defaults: Vec<Result<NczarrCodec, RecordError>>,
     /// Its native codecs; empty if it has none.
     pub native: Result<Vec<NativeCodec>, RecordError>,
 }
@@ -54,17 +54,17 @@ impl Subject {
     }
 
     /// The HDF5 filter, if its record is good.
-    pub fn hdf5(&self) -> Option<&Hdf5Half> {
+    pub fn hdf5(&self) -> Option<&Hdf5Filter> {
         self.hdf5.as_ref()?.as_ref().ok()
     }
 
     /// The codec halves whose records are good: its own, then those for other libraries.
-    pub fn codecs(&self) -> impl Iterator<Item = &CodecHalf> {
+    pub fn codecs(&self) -> impl Iterator<Item = &NczarrCodec> {
         self.codec.iter().chain(&self.defaults).filter_map(|half| half.as_ref().ok())
     }
 
     /// The codec half that belongs to its own filter or, among the defaults, has the filter's id.
-    pub fn codec_of(&self, filter_id: u32) -> Option<&CodecHalf> {
+    pub fn codec_of(&self, filter_id: u32) -> Option<&NczarrCodec> {
         self.codecs().find(|half| half.filter_id() == filter_id)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use ncz_codec::CodecType;
-use ncz_registry::load::{CodecHalf, Hdf5Half, NativeCodec};
+use ncz_registry::load::{Hdf5Filter, NativeCodec, NczarrCodec};
 use serde_json::{Map, Value};
 
 use crate::check::{Check, Target};
@@ -39,12 +39,13 @@ impl Default for Settings {
     }
 }
 
-/// Where a trial tells what it does just now, so that a crash can be put down to it.
+/// Where a trial says what it does just now, so that a crash can be put down to it.
 pub trait Progress {
     /// Called before each step that may crash or hang.
     fn step(&mut self, what: &str);
 
-    /// The step that was told last may use so much processor time. Whoever can, ends the process when it uses more.
+    /// The step that was reported last may use so much processor time. The process is ended if it uses more, where that
+    /// is possible.
     fn watch(&mut self, limit: Duration) {
         let _ = limit;
     }
@@ -176,7 +177,7 @@ impl Trial {
     ///
     /// # Errors
     /// The target is none.
-    pub fn hdf5(&self) -> Result<&Hdf5Half, Ending> {
+    pub fn hdf5(&self) -> Result<&Hdf5Filter, Ending> {
         match self.target {
             Target::Hdf5(_) => self.subject()?.hdf5().ok_or_else(|| self.gone()),
             _ => Err(self.gone()),
@@ -187,7 +188,7 @@ impl Trial {
     ///
     /// # Errors
     /// The target is none.
-    pub fn codec(&self) -> Result<&CodecHalf, Ending> {
+    pub fn codec(&self) -> Result<&NczarrCodec, Ending> {
         match &self.target {
             Target::Codec(name) => {
                 self.subject()?.codecs().find(|half| half.codec_id() == name).ok_or_else(|| self.gone())

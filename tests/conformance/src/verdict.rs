@@ -146,7 +146,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-/// What stands in place of a finding where the runner failed.
+/// What is in place of a finding where the runner failed.
 pub(crate) fn bug_text(what: &str) -> String {
     format!("a bug in ncz-conform: {what}")
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ncz_codec::CodecType;
+use ncz_codec::{CodecType, Names};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 
 use crate::cases;
@@ -28,7 +28,7 @@ use crate::watchdog::Watchdog;
 const ADDRESS_SPACE: u64 = 4 << 30;
 /// Nor may it write longer files, its output among them.
 const FILE_LENGTH: u64 = 256 << 20;
-/// A longer step is cut in the file that tells it.
+/// A longer step is cut in the file that says it.
 const STEP_MAX: usize = 2000;
 
 static READY: AtomicBool = AtomicBool::new(false);
@@ -148,10 +148,11 @@ fn targets(subject: &Subject) -> Vec<TargetFacts> {
             let codec = subject.native().iter().find(|codec| codec.info().name == *name);
             codec.map_or_else(Vec::new, |codec| {
                 let info = codec.info();
+                let join = |names: &Names| names.iter().collect::<Vec<_>>().join(", ");
                 let id = info.filter_id.map(|id| fact(TargetFacts::FILTER_ID, id.to_string()));
                 let numcodecs =
-                    (!info.numcodecs.is_empty()).then(|| fact("numcodecs", info.numcodecs.join(", ")));
-                let zarr = (!info.zarr_v3.is_empty()).then(|| fact("Zarr v3", info.zarr_v3.join(", ")));
+                    (!info.numcodecs.is_empty()).then(|| fact("numcodecs", join(&info.numcodecs)));
+                let zarr = (!info.zarr_v3.is_empty()).then(|| fact("Zarr v3", join(&info.zarr_v3)));
                 let summary = [fact("summary", info.summary.to_string())];
                 summary.into_iter().chain(id).chain(numcodecs).chain(zarr).collect()
             })
@@ -183,7 +184,7 @@ impl Progress for Recorder {
         last.push_str(what);
         // The new line ends the step: the file is not cut for each, and a longer one may have stood there.
         let line = [what.replace('\n', " ").as_bytes(), b"\n"].concat();
-        // A step that cannot be told is missing in a report, and harms nothing else.
+        // A step that cannot be named is missing in a report, and harms nothing else.
         let _ = self.file.write_all_at(&line, 0);
     }
 

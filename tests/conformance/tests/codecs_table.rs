@@ -17,7 +17,7 @@ fn rows(text: &str, heading: &str) -> BTreeMap<String, Vec<String>> {
     let section = text.split_once(heading).expect("the heading").1;
     let table =
         section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
-    // Behind the names of the columns and the line under them.
+    // After the names of the columns and the line under them.
     let cells = table.skip(2).map(|line| {
         line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
     });
@@ -71,7 +71,7 @@ fn the_table_of_codecs_says_what_the_codecs_say() {
             }
         }
     }
-    let strangers = rows.keys().map(|name| format!("{name} is no codec of the plugins here"));
+    let strangers = rows.keys().map(|name| format!("{name} is not a codec of the plugins here"));
     wrong.extend(strangers);
     assert!(wrong.is_empty(), "plugins/CODECS.md:\n{}", wrong.join("\n"));
 }

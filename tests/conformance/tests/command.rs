@@ -95,7 +95,7 @@ fn options_for_a_filter_are_for_the_libraries_that_have_it() {
     let report: Value = serde_json::from_str(&out).unwrap();
     for (index, given, not) in [(0, "--lossy 40200", "--params"), (1, "--params 65535=1", "--lossy")] {
         let replay = report["libraries"][index]["results"][0]["replay"].as_str().unwrap();
-        // Other options would be refused beside this library alone.
+        // Other options would be refused beside only this library.
         assert!(replay.contains(given) && !replay.contains(not), "{replay}");
     }
     // One that does not open may have any filter.
@@ -138,7 +138,7 @@ fn help_starts_with_examples_and_tells_the_exit_codes() {
     assert_eq!(code, 0);
     assert!(out.starts_with("Example: ncz-conform "), "{out}");
     assert!(out.contains("Exit codes: 0 no library is unfit"), "{out}");
-    // The mark of workers is no option.
+    // The mark of workers is not an option.
     assert!(!out.contains("ncz-conform-worker"), "{out}");
     assert_eq!(conform(["ncz-conform-worker"]).0, 2);
 }

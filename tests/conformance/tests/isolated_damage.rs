@@ -11,7 +11,7 @@ use ncz_test_support::{python, run};
 
 /// How long one filter may take.
 const SECONDS: usize = 2;
-/// However slow the machine, so many streams are tried.
+/// However slow the machine, this many streams are tried.
 const FEWEST: usize = 20;
 
 /// The program, which cargo builds with the tests.

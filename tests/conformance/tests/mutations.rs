@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz_codec::{CodecConfig, CodecType, Container, Dialect, Dtype, Env, Kind};
+use ncz_codec::{AnyConfig, CodecType, Container, Dialect, Dtype, Env, Kind};
 use ncz_conform::clock::cpu_time;
 use ncz_conform::mutation::{Mutator, Sort};
 use ncz_conform::sample::{Content, Sample};
@@ -30,7 +30,7 @@ struct Counts {
 }
 
 /// Elements that a codec takes, and a configuration that it needs: the plainest.
-fn configured(codec: &load::NativeCodec) -> (Dtype, Arc<dyn CodecConfig>) {
+fn configured(codec: &load::NativeCodec) -> (Dtype, Arc<dyn AnyConfig>) {
     let (float, int) = (Dtype::little(Kind::Float, 4), Dtype::little(Kind::Int, 4));
     let json = |config: Value| {
         let config = config.as_object().unwrap();

@@ -18,7 +18,7 @@ fn libraries() -> Vec<PathBuf> {
 fn every_own_plugin_passes_every_check() {
     let libraries = libraries();
     assert_eq!(libraries.len(), 31, "{libraries:?}");
-    // The C library of the building machine is no fault of the plugins'; another test holds the stated one.
+    // The C library of the building machine is not a fault of the plugins'; another test holds the stated one.
     let settings = Settings { level: 10, glibc: (2, 9999), ..Settings::default() };
     let run = Conformance::of_all(&libraries)
         .settings(settings)

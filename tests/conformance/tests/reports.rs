@@ -258,7 +258,7 @@ fn the_json_has_the_names_that_the_readme_promises() {
     for (place, wanted) in all {
         assert_eq!(names(report.pointer(place).unwrap()).join(" "), wanted, "{place}");
         for name in wanted.split(' ') {
-            assert!(readme.contains(&format!("`{name}`")), "the README does not tell of {place}/{name}");
+            assert!(readme.contains(&format!("`{name}`")), "the README does not say of {place}/{name}");
         }
     }
     assert_eq!(report["schema"], 1);

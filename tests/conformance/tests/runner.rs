@@ -1,4 +1,4 @@
-//! What the runner does with workers: that they end, that nothing of them is left, and that their word alone counts.
+//! What the runner does with workers: that they end, that nothing of them is left, and that only their word counts.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
 
@@ -87,7 +87,7 @@ fn a_library_that_never_comes_back_is_hung_and_killed_and_its_other_checks_are_s
     let record = result(&found, "records.hdf5");
     assert_eq!((record.outcome.verdict, &record.target), (Verdict::Skipped, &Target::Library));
     assert!(record.outcome.message.starts_with("the library does not open: not done"), "{record:?}");
-    // Checks of the file alone did run.
+    // Only the checks of the file did run.
     assert_eq!(result(&found, "library.file").outcome.verdict, Verdict::Passed);
     assert_eq!(found.targets.len(), 1);
     assert!(found.is_unfit());
@@ -132,7 +132,7 @@ fn what_plugins_print_is_kept_apart_from_the_verdict() {
 }
 
 #[test]
-fn a_process_that_a_plugin_leaves_behind_is_told_and_killed() {
+fn a_process_that_a_plugin_leaves_behind_is_reported_and_killed() {
     let child = library("leaves_child");
     let found = run(&conformance(&child).include("roundtrip.one"));
     let one = result(&found, "roundtrip.one");
@@ -281,7 +281,7 @@ fn the_same_seed_gives_the_same_crash_and_the_replay_line_too() {
     let (step, replay) = seeded(1);
     assert_eq!(seeded(1), (step.clone(), replay.clone()));
     assert_ne!(seeded(2).0, step, "two seeds, one stream");
-    // The line as it stands, in a shell.
+    // The line as it is, in a shell.
     let command = format!("'{PROGRAM}' {}", replay.strip_prefix("ncz-conform ").unwrap());
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -317,7 +317,7 @@ fn a_program_that_runs_no_checks_is_not_started_over_and_over() {
     let error = Conformance::of(library("good")).run().unwrap_err();
     assert!(matches!(error, Error::NoWorker), "{error}");
     assert!(error.to_string().contains("run_if_asked"), "{error}");
-    // One that does not know what it is asked for gives no result, and that is told.
+    // One that does not know what it is asked for gives no result, and that is reported.
     let found = run(&Conformance::of(library("good")).level(1).worker("/bin/true").include("records.hdf5"));
     assert!(found.is_unfit(), "{found:?}");
 }

@@ -86,7 +86,7 @@ fn examples() -> BTreeMap<String, String> {
 fn every_bad_plugin_has_one_verdict_and_every_group_a_bad_plugin() {
     let table = table();
     let faults: BTreeMap<_, _> = table.iter().map(|row| (row.library.clone(), row.fault.clone())).collect();
-    assert_eq!(faults.len(), table.len(), "a library stands in the table twice");
+    assert_eq!(faults.len(), table.len(), "a library is in the table twice");
     let mut examples = examples();
     examples.retain(|name, _| !name.starts_with("good"));
     assert_eq!(faults, examples, "the table, and the first sentences of the files");
@@ -109,7 +109,7 @@ fn every_bad_plugin_has_one_verdict_and_every_group_a_bad_plugin() {
 
 /// Runs the runner, as `ncz-conform`, over one library.
 fn conform(library: &Path, level: u8, timeout: Duration) -> LibraryResult {
-    // The C library of the building machine is no fault of the plugin's.
+    // The C library of the building machine is not a fault of the plugin's.
     let settings = Settings { level, glibc: (2, 9999), ..Settings::default() };
     let run = Conformance::of(library)
         .settings(settings)
@@ -232,7 +232,7 @@ fn changed_files_get_exactly_their_verdicts() {
     let cases: [Case; 4] = [
         ("library.stack", 3, "executable stack", executable_stack),
         ("library.file", 1, "not a shared library", |bytes| *bytes = b"a text".to_vec()),
-        ("library.file", 1, "another machine", |bytes| bytes[0x12] = 0xf3),
+        ("library.file", 1, "another architecture", |bytes| bytes[0x12] = 0xf3),
         ("library.file", 1, "damaged", |bytes| bytes.truncate(2000)),
     ];
     for (check, level, words, change) in cases {
@@ -244,7 +244,7 @@ fn changed_files_get_exactly_their_verdicts() {
 
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn a_library_that_needs_a_newer_c_library_is_told() {
+fn a_library_that_needs_a_newer_c_library_is_reported() {
     let good = &build_examples("ncz-bad-plugins").unwrap()["good"];
     let settings = Settings { level: 3, glibc: (2, 4), ..Settings::default() };
     let run = Conformance::of(good).settings(settings).include("library.baseline");

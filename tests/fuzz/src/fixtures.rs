@@ -51,7 +51,7 @@ pub fn objects(store: &dyn Store) -> Objects {
 
 fn walk(path: &Path, visit: &mut dyn FnMut(&Path, &dyn Store)) {
     if path.is_dir() {
-        if ncz::place::MARKS.iter().any(|mark| path.join(mark).exists()) {
+        if ncz::location::MARKS.iter().any(|mark| path.join(mark).exists()) {
             return visit(path, &FileStore::open(path, Access::Read).unwrap());
         }
         let mut inside: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -61,7 +61,7 @@ fn walk(path: &Path, visit: &mut dyn FnMut(&Path, &dyn Store)) {
         // One of several datasets is none.
         let Ok(store) = ZipStore::open(path, Access::Read, ZipLayout::Automatic) else { return };
         // The chunks of HDF5 are an archive, but no dataset.
-        if ncz::place::is_dataset(&store).unwrap() {
+        if ncz::location::is_dataset(&store).unwrap() {
             visit(path, &store);
         }
     }

@@ -4,8 +4,8 @@
 //! and chunks of `tests/fixtures`, which [`mutate`] changes as somebody who knows their grammar would. An input that
 //! breaks a target stays in `corpus/<target>/`, and the tests run all of these again.
 //!
-//! There is no instrumentation, so this runs on stable Rust. What stands in for coverage is what a target tells of an
-//! input (the messages of errors, without names and numbers): an input that is told something new about is changed
+//! There is no instrumentation, so this runs on stable Rust. Instead of coverage it uses what a target says of an
+//! input (the messages of errors, without names and numbers): an input with a new answer is changed
 //! further.
 
 #![forbid(unsafe_code)]
@@ -17,7 +17,6 @@
 )]
 
 // The one codec of this repository that is not built in.
-use ncz_blosc2 as _;
 
 pub mod case;
 pub mod corpus;

@@ -22,14 +22,14 @@ struct Options {
     /// Where the random numbers begin; chosen and printed if not given.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Keep also the first inputs of which something new was told, up to this many.
+    /// Keep also the first inputs of which something new was reported, up to this many.
     #[arg(long, value_name = "N", default_value_t = 0)]
     keep_new: usize,
     /// Write each input to the corpus while it runs. Where a run ended the process, the same seed with this finds
     /// the input.
     #[arg(long)]
     note: bool,
-    /// Run this file of a corpus alone.
+    /// Run only this file of a corpus.
     #[arg(long, value_name = "FILE")]
     replay: Option<std::path::PathBuf>,
 }

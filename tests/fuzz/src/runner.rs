@@ -1,4 +1,4 @@
-//! Runs inputs, changes those that show something new, and tells which broke a promise.
+//! Runs inputs, changes those that show something new, and reports which broke a promise.
 
 use std::alloc::System;
 use std::cell::RefCell;
@@ -45,7 +45,7 @@ pub struct Plan {
 pub struct Report {
     /// Inputs that were run.
     pub cases: u64,
-    /// Inputs of which something was told that none before had shown, in the order of the run.
+    /// Inputs whose answer no input before had, in the order of the run.
     pub new: Vec<Case>,
     /// Inputs that broke a promise, one for each way.
     pub failures: Vec<Failure>,
@@ -78,7 +78,7 @@ impl Runner {
         Self { name, target, watch: Watch::new(name) }
     }
 
-    /// Runs one input; what is told of it.
+    /// Runs one input and returns its answer.
     ///
     /// # Errors
     /// The promise that it broke.
@@ -155,7 +155,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A text without what stands in quotes and without numbers, so that two of a kind are alike.
+/// A text without what is in quotes and without numbers, so that two of a kind are alike.
 fn outline(text: &str) -> String {
     let (mut quoted, mut escaped) = (false, false);
     let mut out = String::new();

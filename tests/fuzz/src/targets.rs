@@ -30,7 +30,7 @@ pub trait Target {
         128 << 20
     }
 
-    /// Runs an input and tells what came of it. What is told twice, names and numbers aside, is nothing new.
+    /// Runs an input and says what came of it. What is said twice, names and numbers aside, is nothing new.
     ///
     /// # Panics
     /// A promise is broken.

@@ -1,20 +1,25 @@
-//! The filters that netcdf-c's test scripts use, with the ids, parameters, JSON and printed lines of its own (`plugins/` of
-//! netcdf-c 4.10). Each file in `examples/` is a plugin as netcdf-c builds it, without a native face, so to `ncz` they are
+//! The filters that netcdf-c's test scripts use, with the ids, parameters, JSON and printed lines of its own
+//! (`plugins/` of
+//! netcdf-c 4.10). Each file in `examples/` is a plugin as netcdf-c builds it, without a native face, so to `ncz` they
+//! are
 //! as foreign as those in C:
 //!
 //! | library | HDF5 filter | codec | what it does |
 //! | --- | --- | --- | --- |
-//! | `h5misc` | `test`, 32768 | in `zmisc` | takes 14 parameters, with the double before the integers of 8 bytes or behind them; the first says what is tested |
+//! | `h5misc` | `test`, 32768 | in `zmisc` | takes 14 parameters, with the double before the integers of 8 bytes or after them; the first says what is tested |
 //! | `zmisc` | | `test` | the codec half of `h5misc` |
 //! | `h5noop` | `noop`, 40000 | `noop` | copies, and prints a line about each call |
 //! | `h5noop1` | `noop1`, 40001 | `noop1` | the same, to have two |
 //! | `h5unknown` | `unknown`, 33000 | `unknown` | copies; tests take it away after writing |
 //!
-//! With 3 as its first parameter `h5misc` stores the length of a chunk in 8 bytes before it, as netcdf-c does since 4.10.1;
+//! With 3 as its first parameter `h5misc` stores the length of a chunk in 8 bytes before it, as netcdf-c does since
+//! 4.10.1;
 //! chunks of older ones have no length.
 //!
-//! Three differences: what is no input for a filter is refused where the C code reads or writes past its memory; parameters
-//! that did not come through fail the chunk, where the C code prints and goes on; and a filter returns how many bytes the
+//! Three differences: what is not an input for a filter is refused where the C code reads or writes past its memory;
+//! parameters
+//! that did not come through fail the chunk, where the C code prints and goes on; and a filter returns how many bytes
+//! the
 //! chunk has, where the C code returns the size of its buffer (`*buf_size`), which may be more.
 
 mod json;

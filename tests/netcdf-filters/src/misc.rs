@@ -14,7 +14,8 @@ const KEYS: [&str; 14] = [
     "testcase", "byte", "ubyte", "short", "ushort", "int", "uint", "float", "double_0", "double_1",
     "int64_0", "int64_1", "uint64_0", "uint64_1",
 ];
-/// What netcdf-c's tests give behind the first: one value of each type, those of 8 bytes as two words, low word first. In
+/// What netcdf-c's tests give after the first: one value of each type, those of 8 bytes as two words, low word first.
+/// In
 /// this order they are in its scripts and in `nc_test4/test_filter_misc.c`.
 const GIVEN: [u32; 13] = [
     (-17_i8) as u8 as u32,
@@ -31,7 +32,7 @@ const GIVEN: [u32; 13] = [
     u32::MAX,
     u32::MAX,
 ];
-/// Where the double is in [`GIVEN`], and the integers of 8 bytes behind it. netcdf-c's own filter, and
+/// Where the double is in [`GIVEN`], and the integers of 8 bytes after it. netcdf-c's own filter, and
 /// `nczarr_test/testfilter_misc.c`, have the integers first; either order is taken.
 const DOUBLE: usize = 7;
 /// The length of what [`EXPANDED`] makes.
@@ -100,7 +101,7 @@ impl Json for MiscCodec {
     }
 }
 
-/// Whether the words behind the first are those of netcdf-c's tests.
+/// Whether the words after the first are those of netcdf-c's tests.
 fn came_through(given: &[u32]) -> bool {
     if given.len() != GIVEN.len() {
         eprintln!(">>> Incorrect number of parameters: expected=14 sent={}", given.len() + 1);
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_double_may_stand_before_the_integers_or_behind_them() {
+    fn the_double_may_stand_before_the_integers_or_after_them() {
         let [first @ .., double_0, double_1, int64_0, int64_1, uint64_0, uint64_1] = GIVEN;
         let last = [&first[..], &[int64_0, int64_1, uint64_0, uint64_1, double_0, double_1]].concat();
         assert!(came_through(&GIVEN) && came_through(&last));

@@ -20,7 +20,7 @@ impl<const ID: u32> Filter for Noop<ID> {
     fn run(chunk: &mut Chunk<'_>) -> usize {
         let direction = if chunk.is_decoding() { "decompress" } else { "compress" };
         let words: String = chunk.given().iter().map(|word| format!(" {word}")).collect();
-        // Whoever closed the output still gets the chunk; a panic would end the program.
+        // A caller that closed the output still gets the chunk; a panic would end the program.
         let count = chunk.given().len();
         let _ = writeln!(io::stdout(), "direction={direction} id={ID} cd_nelmts={count} cd_values={words}");
         let bytes = chunk.input().to_vec();

@@ -4,7 +4,7 @@
 //!     cargo bench -p ncz-remote-tests -- --codec none --latency 20 --rounds 5 --steps 120
 //!
 //! The service is this program again, in a process of its own, with its buckets in memory. So is each turn of a
-//! program: it writes or reads once, and tells its time (from the open store to the last byte, nothing of its start),
+//! program: it writes or reads once, and prints its time (from the open store to the last byte, nothing of its start),
 //! the peak of its memory and its processor time. Programs take turns (A B C, B C A ...), each round has a new service.
 
 #[path = "field/ours.rs"]

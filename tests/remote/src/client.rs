@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz::nczarr::{DataError, Dataset, Pool, Session};
+use ncz::model::{DataError, Pool, Session};
 use ncz::registry::Registry;
 use ncz::store::Secret;
 use ncz::store::http::{HttpConfig, HttpStore};
@@ -14,6 +13,8 @@ use ncz::store::s3::{Credentials, S3Config, S3Store};
 use ncz::store::{
     Access, CreateOptions, Depth, EntryKind, Key, MemoryStore, Prefix, Store, StoreError, StoreExt, WriteMode,
 };
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz_test_servers::{HttpOptions, HttpServer, S3Server};
 
 /// The bucket of [`server`].
@@ -39,7 +40,7 @@ pub fn file_server(of: &S3Server) -> HttpServer {
 #[must_use]
 pub fn impatient() -> RemoteOptions {
     let mut options = RemoteOptions::default();
-    options.tries = TRIES;
+    options.attempts = TRIES;
     options.first_pause = Duration::from_millis(1);
     options.connect_timeout = Duration::from_secs(5);
     options.idle_timeout = Duration::from_secs(5);
@@ -94,7 +95,7 @@ pub fn new_store(server: &S3Server, prefix: &str, overwrite: bool) -> Result<Arc
 pub fn create(config: S3Config, overwrite: bool) -> Result<Arc<dyn Store>, StoreError> {
     let mut options = CreateOptions::new();
     if overwrite {
-        options = options.replace_if(ncz::place::is_dataset);
+        options = options.replace_if(ncz::location::is_dataset);
     }
     Ok(Arc::new(S3Store::create(config, options)?))
 }
@@ -122,7 +123,7 @@ pub fn session() -> Session {
     Session::new(Arc::new(registry), Pool::with_threads(2).expect("two threads"))
 }
 
-/// Opens a dataset for reading as [`Place::open`](ncz::place::Place::open) does for remote places.
+/// Opens a dataset for reading as [`DatasetUrl::open`](ncz::location::DatasetUrl::open) does for remote places.
 ///
 /// # Errors
 ///
@@ -131,7 +132,7 @@ pub fn open(store: Arc<dyn Store>) -> Result<Dataset, DataError> {
     open_with(store, ConsolidatedPolicy::Prefer)
 }
 
-/// Opens a dataset by all of its documents, as whoever changes it has to.
+/// Opens a dataset by all of its documents, as a program that changes it has to.
 ///
 /// # Errors
 ///
@@ -151,7 +152,7 @@ const MARKER: &str = ".ncz-unfinished";
 ///
 /// # Panics
 ///
-/// If an object's name is no key.
+/// If an object's name is not a key.
 #[must_use]
 pub fn seen(server: &S3Server, prefix: &str) -> Arc<MemoryStore> {
     let memory = Arc::new(MemoryStore::new(prefix));

@@ -1,6 +1,6 @@
 //! What the tests of remote stores share.
 //!
-//! * [`Sample`]: a small dataset in which every value tells where it stands.
+//! * [`Sample`]: a small dataset in which every value encodes its position.
 //! * [`client`]: stores of the servers in this process, by clients with little patience.
 //! * [`explained`]: an error with its causes, as the command shows it.
 

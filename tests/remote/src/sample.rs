@@ -1,14 +1,15 @@
-//! A small dataset in which every value tells where it stands.
+//! A small dataset in which every value encodes its position.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ncz::nczarr::{
-    DataError, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Sharding, Slab, Value,
+use ncz::model::{
+    DataError, Elements, Format, Hierarchy, NcType, NewFill, Sharding, Slab, Value, VariableBuilder,
 };
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{MemoryStore, Store};
+use ncz::zarr::Dataset;
 
 use crate::client::session;
 use crate::explained;
@@ -200,7 +201,7 @@ impl Sample {
                 let shards: Vec<u64> = chunks.iter().map(|len| 2 * len).collect();
                 let fill = NewFill::Value(Value::from(FILL));
                 let mut new =
-                    NewVariable::new(name, NcType::Int).dimensions(dimensions).chunks(chunks).fill(fill);
+                    VariableBuilder::new(name, NcType::Int).dimensions(dimensions).chunks(chunks).fill(fill);
                 // What is read in parts of objects has no checksum of the service's.
                 let mut codecs = r#"{"id":"zstd"}"#;
                 if self.is_sharded {
@@ -243,7 +244,7 @@ impl Sample {
         let wanted = self.rows(path, 0..len);
         // What is not filled in shows.
         let mut found = vec![0x5a; wanted.len()];
-        array.read(&slab, Elements::Native, &mut found)?;
+        array.read_bytes(&slab, Elements::Native, &mut found)?;
         let row = wanted.len() / len as usize;
         let mut written = 0;
         for (t, (found, wanted)) in found.chunks_exact(row).zip(wanted.chunks_exact(row)).enumerate() {
@@ -273,7 +274,7 @@ pub fn contents(dataset: &Dataset) -> Result<Contents, DataError> {
         let slab = Slab::whole(array.shape());
         let len = array.shape().iter().product::<u64>() as usize * array.dtype().size();
         let mut out = vec![0; len];
-        array.read(&slab, Elements::Native, &mut out)?;
+        array.read_bytes(&slab, Elements::Native, &mut out)?;
         all.insert(variable.path.clone(), (array.shape().to_vec(), out));
     }
     Ok(all)

@@ -8,10 +8,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Array, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Sharding, Slab};
+use ncz::model::{Array, Elements, Format, Hierarchy, NcType, Sharding, Slab, VariableBuilder};
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{MemoryStore, Store};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_remote_tests::client::{self, BUCKET};
 use ncz_remote_tests::{Sample, explained};
 use ncz_test_servers::{Control, HttpServer, Operation, Request, S3Server};
@@ -54,7 +55,7 @@ fn field(format: Format, chunks: u64, chunk: u64, chunks_in_shard: Option<u64>) 
     let session = client::session();
     let mut hierarchy = Hierarchy::new(format);
     hierarchy.add_dimension("/", "x", chunks * chunk, false).unwrap();
-    let mut new = NewVariable::new("v", NcType::Int).dimensions(["x"]).chunks([chunk]);
+    let mut new = VariableBuilder::new("v", NcType::Int).dimensions(["x"]).chunks([chunk]);
     if let Some(together) = chunks_in_shard {
         new = new.sharding(Sharding::new([together * chunk]));
     }
@@ -64,7 +65,7 @@ fn field(format: Format, chunks: u64, chunk: u64, chunks_in_shard: Option<u64>) 
     let array = dataset.array("/v").unwrap();
     for number in 0..chunks {
         let slab = Slab::new([number * chunk], [chunk]);
-        array.write(&slab, Elements::Native, &numbers(number * chunk, chunk)).unwrap();
+        array.write_bytes(&slab, Elements::Native, &numbers(number * chunk, chunk)).unwrap();
     }
     drop(array);
     dataset.finish().unwrap();
@@ -86,7 +87,7 @@ fn open(store: Arc<dyn Store>) -> Dataset {
 fn read(array: &Array, from: u64, count: u64) {
     let mut out = vec![0x5a; 4 * count as usize];
     array
-        .read(&Slab::new([from], [count]), Elements::Native, &mut out)
+        .read_bytes(&Slab::new([from], [count]), Elements::Native, &mut out)
         .unwrap_or_else(|error| panic!("{}", explained(&error)));
     assert!(out == numbers(from, count), "{from}, {count}");
 }
@@ -214,14 +215,14 @@ fn a_whole_chunk_is_one_put_and_nothing_else() {
         let array = array(&dataset);
         servers.s3.reset_counts();
         let slab = Slab::new([2 * CHUNK], [15 * CHUNK]);
-        array.write(&slab, Elements::Native, &numbers(7, 15 * CHUNK)).unwrap();
+        array.write_bytes(&slab, Elements::Native, &numbers(7, 15 * CHUNK)).unwrap();
         let log = servers.s3.requests();
         let keys: BTreeSet<_> = log.iter().map(|request| request.key.clone()).collect();
         let are_puts = log.iter().all(|request| request.operation == Operation::PutObject);
         assert!(are_puts && log.len() == 15 && keys.len() == 15, "{log:#?}");
         // a part of a chunk has to be put into what is there
         servers.s3.reset_counts();
-        array.write(&Slab::new([5], [3]), Elements::Native, &numbers(0, 3)).unwrap();
+        array.write_bytes(&Slab::new([5], [3]), Elements::Native, &numbers(0, 3)).unwrap();
         let operations: Vec<_> = servers.s3.requests().iter().map(|request| request.operation).collect();
         assert_eq!(operations, [Operation::GetObject, Operation::PutObject]);
     }
@@ -234,7 +235,7 @@ fn a_shard_that_is_written_whole_is_one_put() {
     let array = array(&dataset);
     servers.s3.reset_counts();
     let slab = Slab::new([8 * CHUNK], [16 * CHUNK]);
-    array.write(&slab, Elements::Native, &numbers(7, 16 * CHUNK)).unwrap();
+    array.write_bytes(&slab, Elements::Native, &numbers(7, 16 * CHUNK)).unwrap();
     let operations: Vec<_> = servers.s3.requests().iter().map(|request| request.operation).collect();
     assert_eq!(operations, [Operation::PutObject; 2]);
 }
@@ -269,7 +270,7 @@ fn sixty_four_requests_wait_at_the_same_time_and_no_more() {
     let dataset = open(client::store(&servers.s3, PLACE));
     servers.s3.reset_counts();
     let slab = Slab::new([0], [CHUNKS * CHUNK]);
-    array(&dataset).write(&slab, Elements::Native, &numbers(1, CHUNKS * CHUNK)).unwrap();
+    array(&dataset).write_bytes(&slab, Elements::Native, &numbers(1, CHUNKS * CHUNK)).unwrap();
     assert_eq!((servers.s3.total(), servers.s3.max_in_flight()), (CHUNKS, 64));
 }
 
@@ -280,7 +281,7 @@ fn many_documents_are_asked_for_together() {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "x", 4, false).unwrap();
     for number in 0..VARIABLES {
-        let new = NewVariable::new(format!("v{number}"), NcType::Int).dimensions(["x"]).chunks([4]);
+        let new = VariableBuilder::new(format!("v{number}"), NcType::Int).dimensions(["x"]).chunks([4]);
         hierarchy.add_variable("/", new).unwrap();
     }
     Dataset::create(store.clone(), hierarchy, client::session(), false).unwrap().finish().unwrap();
@@ -295,7 +296,7 @@ fn many_documents_are_asked_for_together() {
     }
 }
 
-/// Chunks of [`reader`], of a MiB each.
+/// Chunks of the dataset, of a MiB each.
 const LARGE_CHUNKS: u64 = 96;
 
 /// Chunks of a slab.
@@ -308,10 +309,8 @@ fn peak() -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// The child process of the test below, told by the environment; nothing where it says nothing.
-#[test]
-fn reader() {
-    let Ok(endpoint) = std::env::var("NCZ_TEST_READER") else { return };
+/// Reads the dataset of the service at `endpoint`, and prints the highest memory after two slabs and after all.
+fn print_peaks(endpoint: String) {
     let mut config = ncz::store::s3::S3Config::new(BUCKET, PLACE).with_endpoint(endpoint);
     config.credentials = ncz::store::s3::Credentials::Anonymous;
     config.region = Some("us-east-1".to_owned());
@@ -333,10 +332,15 @@ fn reader() {
 #[cfg(target_os = "linux")]
 #[test]
 fn reading_slab_by_slab_takes_memory_for_a_slab_and_not_for_the_dataset() {
+    const NAME: &str = "reading_slab_by_slab_takes_memory_for_a_slab_and_not_for_the_dataset";
+    // In the child process, which runs the same test: the memory of the servers must not count.
+    if let Ok(endpoint) = std::env::var("NCZ_TEST_READER") {
+        return print_peaks(endpoint);
+    }
     let servers = Servers::with(&*field(Format::Zarr2, LARGE_CHUNKS, 1 << 18, None));
     servers.s3.make_public(BUCKET);
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "reader", "--nocapture"])
+        .args(["--exact", NAME, "--nocapture"])
         .env("NCZ_TEST_READER", servers.s3.endpoint())
         .output()
         .unwrap();

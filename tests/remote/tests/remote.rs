@@ -1,1 +1,1 @@
-//! Datasets in S3 and behind HTTP servers.
+//! Datasets in S3 and on HTTP servers.

@@ -180,7 +180,7 @@ fn a_service_that_says_nothing_is_left_after_the_idle_timeout() {
     server.put("air", "a.zarr/a", vec![1; 100_000]);
     let mut config = config(&server);
     config.remote.idle_timeout = Duration::from_millis(300);
-    config.remote.tries = 2;
+    config.remote.attempts = 2;
     let store = S3Store::open(config, Access::Read).unwrap();
     server.fail(Rule::new(Fault::Hang).operation(Operation::GetObject).nth(1));
     assert!(store.read_vec(key("a"), 1 << 20).unwrap().is_some());
@@ -222,7 +222,7 @@ fn refusals_name_their_reason_and_the_remedy() {
     let nowhere = S3Store::open(elsewhere, Access::Read).unwrap();
     let error = nowhere.read_vec(key("a"), 10).unwrap_err().to_string();
     assert!(error.contains("no bucket \"nowhere\"") && error.contains(&server.endpoint()), "{error}");
-    // something that is no S3 service has no missing objects
+    // something that is not an S3 service has no missing objects
     server.fail(Rule::new(Fault::Answer(Refusal::new(404, "Page", "not here"))));
     assert!(store.read_vec(key("a"), 10).is_err());
 }
@@ -354,7 +354,7 @@ fn at_any_failure_the_old_or_the_new_dataset_is_whole_at_one_of_two_places() {
                 server.put("air", &format!("a.zarr/{name}"), text);
             }
             let mut config = config(&server);
-            config.remote.tries = 1;
+            config.remote.attempts = 1;
             config.remote.in_flight = 1;
             if answered {
                 server.stop_after(n)
@@ -394,7 +394,7 @@ fn at_any_failure_the_old_or_the_new_dataset_is_whole_at_one_of_two_places() {
                     stopped += 1;
                     let text = error.to_string();
                     if !is_old && !holds("a.zarr/", &new) {
-                        // nobody takes the mixture for a dataset
+                        // no reader takes the mixture for a dataset
                         assert!(
                             !objects.contains_key("a.zarr/.zgroup"),
                             "{n} {answered}: {:?}",
@@ -402,7 +402,7 @@ fn at_any_failure_the_old_or_the_new_dataset_is_whole_at_one_of_two_places() {
                         );
                         let from = beside.unwrap();
                         assert!(
-                            text.contains(from.trim_end_matches('/')) && text.contains("--overwrite"),
+                            text.contains(from.trim_end_matches('/')) && text.contains("copy it from there"),
                             "{n}: {text}"
                         );
                     }
@@ -423,7 +423,7 @@ fn what_somebody_did_not_finish_gives_way_to_who_overwrites() {
     assert!(error.to_string().contains(".ncz-unfinished"), "{error}");
     replace(&config(&server), &[(".zgroup", "{}")]).unwrap();
     assert_eq!(names(&server), ["a.zarr/.zgroup"]);
-    // what is no dataset does not
+    // what is not a dataset does not
     let refuse = || CreateOptions::new().replace_if(|_| Ok(false));
     let error = S3Store::create(config(&server), refuse()).unwrap_err();
     assert!(matches!(error, StoreError::NotADataset { .. }), "{error}");

@@ -7,8 +7,9 @@ use std::error::Error;
 
 use bytes::Bytes;
 use ncz::copy::{CopyOptions, Indices, Selection, append_with_receipt, copy};
-use ncz::nczarr::{DataError, Dataset, DimensionRef, Elements, NczarrError, Slab};
+use ncz::model::{DataError, DimensionRef, Elements, MetadataError, Slab};
 use ncz::store::{Key, StoreError};
+use ncz::zarr::Dataset;
 use ncz_remote_tests::client::{self, BUCKET};
 use ncz_remote_tests::{NEW, OLD, Sample, contents, explained};
 use ncz_test_servers::S3Server;
@@ -79,11 +80,11 @@ fn for_all_last_requests(
     assert!(failed as u64 > requests, "{failed} of {requests} requests twice");
 }
 
-/// What is at a prefix, read where no fault reaches; `None` if that is no dataset.
+/// What is at a prefix, read where no fault reaches; `None` if that is not a dataset.
 fn dataset(server: &S3Server, prefix: &str) -> Option<Dataset> {
     match client::open(client::seen(server, prefix)) {
         Ok(dataset) => Some(dataset),
-        Err(DataError::Metadata(NczarrError::NotADataset)) => None,
+        Err(DataError::Metadata(MetadataError::NotADataset)) => None,
         Err(error) => panic!("{prefix}: {}", explained(&error)),
     }
 }
@@ -207,9 +208,9 @@ fn appending(sample: Sample) {
         let store = client::store(server, PLACE);
         let target = client::open_to_change(store.clone())?;
         let appended = append_with_receipt(&source, target, "t", &options, &())?;
-        // Who is told of the records has them; that the journal is left is no failure.
+        // Who saw the summary has the records; that the journal is left is not a failure.
         let _ = appended.receipt.confirm(&*store);
-        Ok(appended.was_there)
+        Ok(appended.already_appended)
     };
     let journal = format!("{PLACE}/{}", Key::JOURNAL);
     for_all_last_requests(
@@ -223,8 +224,9 @@ fn appending(sample: Sample) {
             }
             let is_left = server.objects(BUCKET).contains_key(&journal);
             if outcome.is_err() || is_left {
-                let was_there = append(server).unwrap_or_else(|error| panic!("{}", explained(&*error)));
-                assert!(was_there || outcome.is_err());
+                let already_appended =
+                    append(server).unwrap_or_else(|error| panic!("{}", explained(&*error)));
+                assert!(already_appended || outcome.is_err());
             }
             let found = server.objects(BUCKET);
             assert!(!found.contains_key(&journal));
@@ -247,8 +249,8 @@ fn an_append_to_version_3_is_made_once_whichever_request_is_the_last() {
     appending(Sample::ZARR3);
 }
 
-/// The names of objects but for consolidated metadata. They are deleted before others become longer; of one who dies
-/// then nobody knows later that there were any.
+/// The names of objects except for consolidated metadata. They are deleted before others become longer; of one who dies
+/// then it is unknown later that there were any.
 fn names(objects: &Objects) -> impl Iterator<Item = &String> {
     objects.keys().filter(|name| !name.ends_with("/.zmetadata"))
 }
@@ -271,7 +273,7 @@ fn append(server: &S3Server, sample: Sample) {
         assert_eq!(good(dataset.array(path)).shape()[0], NEW + 1, "{path}");
     }
     let mut found = vec![0x5a; row.len()];
-    good(good(dataset.array("/b")).read(&Slab::new([NEW], [1]), Elements::Native, &mut found));
+    good(good(dataset.array("/b")).read_bytes(&Slab::new([NEW], [1]), Elements::Native, &mut found));
     assert_eq!(found, row);
 }
 
@@ -336,7 +338,7 @@ fn overwriting(sample: Sample) {
                     let stamp: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
                     let staged = format!("{beside}{stamp}");
                     assert_eq!(which(server, &staged, [old, new]), Some(new), "{text}");
-                    assert!(text.contains("ncz copy") && text.contains("--overwrite"), "{text}");
+                    assert!(text.contains("copy it from there to"), "{text}");
                 }
             }
             copy_from_memory(server, new, true).unwrap_or_else(|error| panic!("{}", explained(&*error)));

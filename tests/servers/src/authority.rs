@@ -8,9 +8,9 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-/// A certificate authority that nobody knows but those who are told: it signs the certificates of test servers.
+/// A certificate authority that only configured clients know: it signs the certificates of test servers.
 ///
-/// Clones sign for the same authority. Without being told, no client may accept such a server.
+/// Clones sign for the same authority. Other clients must not accept such a server.
 #[derive(Clone)]
 pub struct Authority(Arc<CertifiedIssuer<'static, KeyPair>>);
 

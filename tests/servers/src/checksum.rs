@@ -47,7 +47,7 @@ pub(crate) fn verify(bytes: &Bytes, declared: Checksum, content_md5: Option<&str
     Ok(computed)
 }
 
-/// Fills in what stands in the trailers of a body in chunks.
+/// Fills in what is in the trailers of a body in chunks.
 pub(crate) fn with_trailers(mut declared: Checksum, trailers: Option<&HeaderMap>) -> Checksum {
     let Some(trailers) = trailers else { return declared };
     let trailer = |name| trailers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);

@@ -16,12 +16,12 @@ pub enum Fault {
     Reset,
     /// The request is carried out, then the connection is reset before a byte of the answer.
     LoseAnswer,
-    /// The request is carried out, and the connection is reset after so many bytes of the answer's body.
+    /// The request is carried out, and the connection is reset after this many bytes of the answer's body.
     ResetInBody {
         /// How many bytes of the body are sent, at most all but one.
         after: usize,
     },
-    /// The request is carried out, and the connection ends in good order so many bytes before `Content-Length`.
+    /// The request is carried out, and the connection ends in good order this many bytes before `Content-Length`.
     ShortBody {
         /// How many bytes are missing.
         missing: usize,

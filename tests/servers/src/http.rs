@@ -51,7 +51,7 @@ pub enum Ranges {
     WrongContentRange,
     /// The part with status 206, without `Content-Range`.
     NoContentRange,
-    /// Parts with a beginning; the last so many bytes of a file are refused with 416, as some servers do.
+    /// Parts with a beginning; a suffix of at least this many bytes of a file is refused with 416, as some servers do.
     NoSuffix,
 }
 
@@ -61,7 +61,7 @@ pub enum Missing {
     /// Status 404 with a page.
     #[default]
     NotFound,
-    /// Status 403, as of a bucket behind a web server.
+    /// Status 403, as of a bucket served by a web server.
     Forbidden,
     /// Status 410.
     Gone,
@@ -184,7 +184,7 @@ impl HttpServer {
         self.shared.lock().files.insert(path.to_owned(), bytes.into());
     }
 
-    /// Removes a file; tells whether there was one.
+    /// Removes a file; returns whether there was one.
     pub fn remove(&self, path: &str) -> bool {
         self.shared.lock().files.remove(path).is_some()
     }

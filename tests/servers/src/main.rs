@@ -126,7 +126,7 @@ fn run(server: Server) -> io::Result<()> {
     }
 }
 
-/// Prints the line that tells where the server is, waits for the end of standard input, and prints the counts.
+/// Prints the line with the address of the server, waits for the end of standard input, and prints the counts.
 fn serve(endpoint: &str, control: &Control, more: Value) -> io::Result<()> {
     let mut line = Map::new();
     line.insert("endpoint".into(), endpoint.into());

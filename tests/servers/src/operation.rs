@@ -4,7 +4,7 @@ use hyper::Method;
 use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 
-/// What a request asks for, read from its method, path and query alone.
+/// What a request asks for, read only from its method, path and query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names are those of the S3 API, and the methods of HTTP")]
 pub enum Operation {

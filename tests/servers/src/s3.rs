@@ -74,7 +74,7 @@ pub struct S3Options {
     pub buckets: Vec<String>,
     /// The sizes from which requests are refused.
     pub limits: Limits,
-    /// ETags are no MD5 (as those of encrypted objects of S3), which would take longer than all else that the service
+    /// ETags are not MD5 (as those of encrypted objects of S3), which would take longer than all else that the service
     /// does: for benchmarks.
     pub quick_etags: bool,
     /// Serves https with a certificate of this authority instead of http.
@@ -193,7 +193,7 @@ impl S3Server {
         all.buckets.entry(bucket.to_owned()).or_default().objects.insert(key.to_owned(), object);
     }
 
-    /// Removes an object; tells whether there was one.
+    /// Removes an object; returns whether there was one.
     pub fn remove(&self, bucket: &str, key: &str) -> bool {
         let mut all = self.memory.lock();
         all.buckets.get_mut(bucket).is_some_and(|bucket| bucket.objects.remove(key).is_some())
@@ -207,7 +207,7 @@ impl S3Server {
         uploads.into_iter().flatten().map(|upload| upload.key.clone()).collect()
     }
 
-    /// Gives at most so many entries in a page of a listing; `None`: 1000, as S3.
+    /// Gives at most this many entries in a page of a listing; `None`: 1000, as S3.
     pub fn set_page_size(&self, entries: Option<usize>) {
         self.memory.lock().page_size = entries.map(|entries| entries.max(1));
     }

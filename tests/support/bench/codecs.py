@@ -1,8 +1,8 @@
 """Each codec of ncz beside a Python package that has it: one thread, in memory, in turns.
 
-    cargo build --release -p ncz --example codecs_speed
+    cargo bench --no-run -p ncz --bench codecs_speed           prints the path of the program
     peers.py --dir DIR --field-only                            makes DIR/field.f32
-    codecs.py --field DIR/field.f32 --ncz target/release/examples/codecs_speed [--only NAME] [--rounds 5]
+    codecs.py --field DIR/field.f32 --ncz target/release/deps/codecs_speed-HASH [--only NAME] [--rounds 5]
 
 Prints one line for each codec and peer. The program does a round when it is told to, so that both sides take turns; the
 figures are medians of the rounds, MB of what enters the codec for each second of the thread's processor time. Where a
@@ -183,10 +183,9 @@ class Peer:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--field", required=True)
-    parser.add_argument("--ncz", required=True, help="the example codecs_speed, built with --release")
+    parser.add_argument("--ncz", required=True, help="the benchmark codecs_speed, built by cargo bench --no-run")
     parser.add_argument("--only", help="cases whose names begin so")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--own", help="a folder with codecs of ncz that are not built in")
     args = parser.parse_args()
 
     field = np.fromfile(args.field, "<f4").reshape(-1, ROWS * COLUMNS)[list(TAKEN)]
@@ -196,8 +195,7 @@ def main():
         "hundredths": list(np.round(field * np.float32(100)).astype("<i4")),
         "above": list(field > 290),
     }
-    own = ["--own", args.own] if args.own else []
-    with subprocess.Popen([args.ncz, args.field, "--serve", *own], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    with subprocess.Popen([args.ncz, args.field, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as ncz:
         print(f"{'codec':20} {'ratio':>6} {'encode':>7} {'decode':>7}  {'':6} {'encode':>7} {'decode':>7}  ours/theirs  peer")
         for name, form, makers in CASES:

@@ -201,7 +201,7 @@ def measure(peer, codec, args):
                 got.fill(-1)  # the next read must not find the answer there
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    # netcdf-c has one thread, but for those of blosc inside a chunk
+    # netcdf-c has one thread, except for those of blosc inside a chunk
     threads = 1 if peer == "netcdf-c" and "blosc" not in codec else args.threads
     row |= {"runs": args.runs, "threads": threads, "bytes": stored,
             "raw_bytes": field.nbytes, "version": version}

@@ -36,7 +36,15 @@ pub fn build_plugins() -> Result<PathBuf, Error> {
     if let Some(folder) = &*folder {
         return Ok(folder.clone());
     }
-    Ok(folder.insert(PluginFolders::of_this_process()?.current()?).clone())
+    let built = once_a_run("plugins", |root| {
+        let folders = PluginFolders { root: root.to_owned() };
+        let current = folders.lay_out(&built_libraries()?)?;
+        folders.remove_old(&current);
+        Ok(BTreeMap::from([("folder".to_owned(), current)]))
+    })?;
+    let built =
+        built.into_values().next().ok_or_else(|| Error::NotBuilt { what: "the plugins".to_owned() })?;
+    Ok(folder.insert(built).clone())
 }
 
 /// The shared library of the plugin `name` (a folder under `plugins/`), inside [`build_plugins`]' folder.
@@ -67,11 +75,13 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
         ["CARGO_BIN_EXE_", "NEXTEST_BIN_EXE_"].map(|prefix| std::env::var_os(format!("{prefix}{name}")));
     let path = match given.into_iter().flatten().next() {
         Some(path) => PathBuf::from(path),
-        None => {
+        None => once_a_run(&format!("program-{name}"), |_| {
             let messages = cargo_build(["--workspace", "--bin", name].map(OsString::from))?;
             let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
-            built.map(PathBuf::from).ok_or_else(|| Error::NotBuilt { what: format!("the program {name}") })?
-        }
+            Ok(built.map(|path| (name.to_owned(), PathBuf::from(path))).into_iter().collect())
+        })?
+        .remove(name)
+        .ok_or_else(|| Error::NotBuilt { what: format!("the program {name}") })?,
     };
     binaries.insert(name.to_owned(), path.clone());
     Ok(path)
@@ -86,58 +96,71 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
 ///
 /// [`Error::Failed`] with the compiler's messages if the build fails.
 pub fn build_examples(package: &str) -> Result<BTreeMap<String, PathBuf>, Error> {
-    // Of the whole workspace, as tests are built: for one package alone cargo may choose other features, and builds
-    // much anew.
-    let messages = cargo_build(["--workspace", "--examples"].map(OsString::from))?;
-    let is_wanted = |message: &Value| {
-        let id = message["package_id"].as_str().unwrap_or_default();
-        message["target"]["kind"][0] == "example"
-            && (id.contains(&format!("#{package}@")) || id.contains(&format!("/{package}#")))
-    };
-    let examples = messages.iter().filter(|message| is_wanted(message));
-    let library = |message: &Value| {
-        let files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
-        let file = files.into_iter().find(|name| name.ends_with(DLL_SUFFIX))?;
-        Some((message["target"]["name"].as_str()?.to_owned(), PathBuf::from(file)))
-    };
-    Ok(examples.filter_map(library).collect())
+    once_a_run(&format!("examples-{package}"), |_| {
+        // Of the whole workspace, as tests are built: for one package alone cargo may choose other features, and builds
+        // much anew.
+        let messages = cargo_build(["--workspace", "--examples"].map(OsString::from))?;
+        let is_wanted = |message: &Value| {
+            let id = message["package_id"].as_str().unwrap_or_default();
+            message["target"]["kind"][0] == "example"
+                && (id.contains(&format!("#{package}@")) || id.contains(&format!("/{package}#")))
+        };
+        let examples = messages.iter().filter(|message| is_wanted(message));
+        let library = |message: &Value| {
+            let files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
+            let file = files.into_iter().find(|name| name.ends_with(DLL_SUFFIX))?;
+            Some((message["target"]["name"].as_str()?.to_owned(), PathBuf::from(file)))
+        };
+        Ok(examples.filter_map(library).collect())
+    })
 }
 
-/// `<target>/test-plugins/<profile>`: a lock file, a record of the last test run, and one folder for each build.
+/// Builds files, or takes those that another process of this test run has built: under nextest cargo runs once a run for
+/// each `what`. `build` gets the folder `<target>/test-plugins/<profile>`, which also holds a lock file and the records.
+fn once_a_run(
+    what: &str,
+    build: impl FnOnce(&Path) -> Result<BTreeMap<String, PathBuf>, Error>,
+) -> Result<BTreeMap<String, PathBuf>, Error> {
+    let built = Built::of_this_process();
+    let mut root = built.target.join("test-plugins");
+    root.extend(built.triple);
+    root.push(built.profile);
+    std::fs::create_dir_all(&root).map_err(Error::io(&root))?;
+    let _lock = FileLock::wait(&root.join("lock"), BUILDING)?;
+    let record = root.join(format!("{what}.json"));
+    let run = std::env::var("NEXTEST_RUN_ID").ok();
+    if let Some(run) = &run
+        && let Some(files) = recorded(&record, run)
+    {
+        return Ok(files);
+    }
+    let files = build(&root)?;
+    if let Some(run) = run {
+        let text = serde_json::json!({ "run": run, "files": files }).to_string();
+        std::fs::write(&record, text).map_err(Error::io(&record))?;
+    }
+    Ok(files)
+}
+
+/// The files of a record of this test run, if they exist.
+fn recorded(record: &Path, run: &str) -> Option<BTreeMap<String, PathBuf>> {
+    let recorded: Value = serde_json::from_slice(&std::fs::read(record).ok()?).ok()?;
+    if recorded["run"] != run {
+        return None;
+    }
+    let files = recorded["files"].as_object()?.iter();
+    files
+        .map(|(name, path)| Some((name.clone(), PathBuf::from(path.as_str()?))))
+        .collect::<Option<BTreeMap<_, _>>>()
+        .filter(|files| files.values().all(|path| path.exists()))
+}
+
+/// A folder for each build of the plugins.
 struct PluginFolders {
     root: PathBuf,
 }
 
 impl PluginFolders {
-    fn of_this_process() -> Result<Self, Error> {
-        let built = Built::of_this_process();
-        let mut root = built.target.join("test-plugins");
-        root.extend(built.triple);
-        root.push(built.profile);
-        std::fs::create_dir_all(&root).map_err(Error::io(&root))?;
-        Ok(Self { root })
-    }
-
-    /// The folder of this test run: the one that another process of the run has made, or a build.
-    fn current(&self) -> Result<PathBuf, Error> {
-        let _lock = FileLock::wait(&self.root.join("lock"), BUILDING)?;
-        let run = std::env::var("NEXTEST_RUN_ID").ok();
-        let record = self.root.join("run");
-        if let (Some(run), Ok(recorded)) = (&run, std::fs::read_to_string(&record))
-            && let Some((recorded_run, folder)) = recorded.split_once('\n')
-            && recorded_run == run
-            && Path::new(folder).is_dir()
-        {
-            return Ok(PathBuf::from(folder));
-        }
-        let folder = self.lay_out(&built_libraries()?)?;
-        if let Some(run) = run {
-            std::fs::write(&record, format!("{run}\n{}", folder.display())).map_err(Error::io(&record))?;
-        }
-        self.remove_old(&folder);
-        Ok(folder)
-    }
-
     /// Copies the libraries into a folder that is named after this build. Copies, not links: a linker may write its
     /// output in place while another test has the old one loaded.
     fn lay_out(&self, libraries: &[PathBuf]) -> Result<PathBuf, Error> {
@@ -173,6 +196,9 @@ impl PluginFolders {
 }
 
 /// Builds the package `ncz-<name>-plugin` of each folder `plugins/<name>/cdylib`; their libraries, sorted.
+///
+/// It builds all libraries of the workspace: for the plugins alone cargo may choose other features than for the tests,
+/// and would build their dependencies a second time.
 fn built_libraries() -> Result<Vec<PathBuf>, Error> {
     let plugins = workspace_root().join("plugins");
     let mut packages = Vec::new();
@@ -182,8 +208,7 @@ fn built_libraries() -> Result<Vec<PathBuf>, Error> {
             packages.push(format!("ncz-{}-plugin", name.to_string_lossy()));
         }
     }
-    let messages =
-        cargo_build(packages.iter().flat_map(|package| ["-p", package.as_str()]).map(OsString::from))?;
+    let messages = cargo_build(["--workspace", "--lib"].map(OsString::from))?;
     let mut libraries: Vec<PathBuf> = messages
         .iter()
         .filter(|message| {

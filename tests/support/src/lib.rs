@@ -4,7 +4,7 @@
 //! * [`python`]: netCDF4, zarr-python, h5py, hdf5plugin and tensorstore in an environment that is made on first use.
 //! * [`build_plugins`], [`plugin`], [`build_examples`], [`build_binary`]: our own shared libraries and programs,
 //!   built by cargo in the profile of the running test.
-//! * [`program`]: tools of the system, such as `h5dump`.
+//! * [`program`]: tools of the system, such as `h5dump`; [`SmallDisk`]: a file system that is soon full.
 //!
 //! What a machine lacks is a [`Skip`]: it prints one line that names the remedy, and under CI (`CI` set) it panics,
 //! so that nothing is left out there in silence.
@@ -21,6 +21,7 @@ mod process;
 mod programs;
 mod python;
 mod skip;
+mod small_disk;
 mod workspace;
 
 pub use arrays::{NamedArray, arrays};
@@ -32,4 +33,5 @@ pub use process::{Output, run};
 pub use programs::program;
 pub use python::{Python, python};
 pub use skip::Skip;
+pub use small_disk::SmallDisk;
 pub use workspace::{target_dir, workspace_root};

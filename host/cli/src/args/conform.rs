@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::TEMPLATE;
+use super::common::TEMPLATE;
 
-/// Check codec plugins for conformance; starts the program ncz-conform, whose options these are.
+/// Check codec plugins for conformance; starts the program ncz-conform with the same arguments.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
@@ -14,7 +14,7 @@ use super::TEMPLATE;
     before_help = "Example: ncz conform libh5zstd.so --level 10\n         ncz conform --help"
 )]
 pub(crate) struct Conform {
-    /// Plugins, and options of ncz-conform
+    /// Plugin files, and options of ncz-conform
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     pub(crate) arguments: Vec<OsString>,
 }

@@ -2,11 +2,12 @@
 
 use clap::Args;
 
-use super::{FormatArg, TEMPLATE, Verbosity};
+use super::common::{FormatArg, TEMPLATE, Verbosity};
 
 /// Make a dataset from CDL, the text that ncz dump and ncdump print.
 ///
-/// The new dataset appears when it is complete, or not at all. What a variable cannot hold is an error with its line, never cut or wrapped. Memory is bounded, however long the text is.
+/// The new dataset appears when it is complete, or not at all. A value that does not fit its type is an error that names
+/// the line; values are never truncated or wrapped. Memory use is bounded, however long the text is.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -22,34 +23,39 @@ CDL:
       t:units = \"K\" ; t:_ChunkSizes = 1, 3 ; t:_Filter = \"2|32015,3\" ;
   data: t = 280, 281.5, _ ;
   }
-  Attributes that begin with _ say how a variable is stored: _FillValue _NoFill _Storage _ChunkSizes _Shuffle
-  _DeflateLevel _Fletcher32 _Filter _Codecs _Endianness _Quantize... A dump -s has them all."
+  Attributes that begin with _ describe how a variable is stored: _FillValue,
+  _NoFill, _Storage, _ChunkSizes, _Shuffle, _DeflateLevel, _Fletcher32, _Filter,
+  _Codecs, _Endianness, _Quantize... `ncz dump -s` prints all of them."
 )]
 pub(crate) struct Gen {
-    /// The CDL: a file, or - for standard input
+    /// The CDL text: a file, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) source: String,
-    /// The new dataset: a directory, a zip file if its name ends in .zip, or a URL of S3; else NAME.zarr, by the name in the text
+    /// The new dataset: a directory, a zip file if the name ends in .zip, or an S3 URL [default: NAME.zarr, where NAME is
+    /// the name in the text]
     #[arg(short = 'o', long = "output", value_name = "TARGET")]
     pub(crate) target: Option<String>,
-    /// Metadata of the dataset; nczarr unless given
+    /// Format of the dataset [default: nczarr]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<FormatArg>,
-    /// Write consolidated metadata (.zmetadata, or in the root's zarr.json)
+    /// Write consolidated metadata (.zmetadata, or in zarr.json of the root)
     #[arg(long)]
     pub(crate) consolidated: bool,
-    /// Leave the values out
+    /// Leave out the values
     #[arg(short = 'H', long)]
     pub(crate) header: bool,
-    /// Check the text, and make nothing
+    /// Check the text without making a dataset
     #[arg(long, conflicts_with_all = ["target", "overwrite"])]
     pub(crate) check: bool,
     /// Replace the target if it is a dataset, in one step
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Threads to work with; all cores unless given
+    /// Number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Do not check that lossy codecs keep missing values missing
+    #[arg(long)]
+    pub(crate) no_lossy_guard: bool,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,18 +2,18 @@
 
 use clap::Args;
 
-use super::{ShuffleSize, TEMPLATE, Verbosity};
+use super::common::{ShuffleSize, TEMPLATE, Verbosity};
 
-/// Show what is in a dataset: dimensions, variables, codecs, and what is odd about it.
+/// Show the dimensions, variables and codecs of a dataset, and its problems.
 #[derive(Debug, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz info in.zarr --sizes")]
 pub(crate) struct Info {
-    /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH
+    /// The dataset: a directory, a zip file, or a URL such as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
     /// Add up the stored bytes of each variable
     #[arg(long)]
     pub(crate) sizes: bool,
-    /// Shuffle's element size where readers disagree: that of the type (netcdf-c) or as stored (zarr-python)
+    /// Element size of shuffle if readers disagree: that of the type (as netcdf-c) or as stored (as zarr-python)
     #[arg(long, value_name = "WHICH")]
     pub(crate) shuffle_size: Option<ShuffleSize>,
     /// Print JSON

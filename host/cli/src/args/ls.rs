@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::{TEMPLATE, Verbosity};
+use super::common::{TEMPLATE, Verbosity};
 
-/// List what is in a dataset, or which datasets are in a folder.
+/// List the contents of a dataset, or the datasets in a folder.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -16,10 +16,10 @@ pub(crate) struct Ls {
     /// The group to list, instead of the root
     #[arg(short, long, value_name = "GROUP")]
     pub(crate) group: Option<String>,
-    /// Chunks, codecs and sizes too, also those stored
+    /// Also print chunk shapes, codecs, and sizes of the data and as stored
     #[arg(short, long)]
     pub(crate) long: bool,
-    /// The groups inside too, and theirs; of a folder the folders inside
+    /// Also list all groups inside, or all folders inside a folder
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
     /// Print JSON

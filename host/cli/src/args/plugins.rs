@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{TEMPLATE, Verbosity};
+use super::common::{TEMPLATE, Verbosity};
 
-/// Show which codec plugins there are, and why a codec is or is not found.
+/// List codec plugins, and explain why a codec is or is not found.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -21,7 +21,7 @@ pub(crate) struct Plugins {
     pub(crate) list: PluginsList,
 }
 
-/// What to show of plugins.
+/// The commands below `ncz plugins`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginsAction {
     List(PluginsList),
@@ -32,14 +32,14 @@ pub(crate) enum PluginsAction {
     Lock(PluginsLock),
 }
 
-/// Show every codec and every file of the search path (what `ncz plugins` does).
+/// List every codec, and every file on the search path (the default).
 #[derive(Debug, Clone, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz plugins list --no-load")]
 pub(crate) struct PluginsList {
-    /// Read the files' symbol tables, but load none
+    /// Read only the symbol tables; load no plugin
     #[arg(long)]
     pub(crate) no_load: bool,
-    /// Show also files whose name is not that of a plugin
+    /// Also list files that are not plugins
     #[arg(long)]
     pub(crate) all: bool,
     /// Print JSON
@@ -49,14 +49,14 @@ pub(crate) struct PluginsList {
     pub(crate) verbosity: Verbosity,
 }
 
-/// Tell why a codec or a file is used or not.
+/// Explain why a codec or a file is or is not used.
 #[derive(Debug, Clone, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz plugins why 32015\n         ncz plugins why zstd\n         ncz plugins why libh5zstd.so"
 )]
 pub(crate) struct PluginsWhy {
-    /// A filter number, a codec's name, or a file
+    /// An HDF5 filter number, a codec name, or a file
     pub(crate) what: String,
     /// Print JSON
     #[arg(long)]
@@ -65,11 +65,11 @@ pub(crate) struct PluginsWhy {
     pub(crate) verbosity: Verbosity,
 }
 
-/// Show all that is known of a codec or a file.
+/// Show all facts about a codec or a file.
 #[derive(Debug, Clone, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz plugins show zstd")]
 pub(crate) struct PluginsShow {
-    /// A filter number, a codec's name, or a file
+    /// An HDF5 filter number, a codec name, or a file
     pub(crate) what: String,
     /// Print JSON
     #[arg(long)]
@@ -78,7 +78,7 @@ pub(crate) struct PluginsShow {
     pub(crate) verbosity: Verbosity,
 }
 
-/// Show the folders that are searched, in order, and who named them.
+/// Show the folders that are searched, in order, and where each was set.
 #[derive(Debug, Clone, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz plugins path")]
 pub(crate) struct PluginsPath {
@@ -89,14 +89,14 @@ pub(crate) struct PluginsPath {
     pub(crate) verbosity: Verbosity,
 }
 
-/// Tell whether a codec is there: exit code 0 if it is, 1 if not.
+/// Check whether a codec is available: exit code 0 if it is, 1 if not.
 #[derive(Debug, Clone, Args)]
 #[command(
     help_template = TEMPLATE,
-    before_help = "Example: ncz plugins avail zstd && ncz copy in.zarr out.zarr --codec zstd,3"
+    before_help = "Example: ncz plugins avail zstd && ncz copy in.zarr out.zarr --codec zstd"
 )]
 pub(crate) struct PluginsAvail {
-    /// A filter number or a codec's name
+    /// An HDF5 filter number or a codec name
     pub(crate) what: String,
     /// Print JSON
     #[arg(long)]
@@ -105,17 +105,17 @@ pub(crate) struct PluginsAvail {
     pub(crate) verbosity: Verbosity,
 }
 
-/// Make a list of the plugins that may be used, with the SHA-256 of each: what is on the search path now.
+/// Write an allow-list: the plugins that are now on the search path, with their SHA-256.
 #[derive(Debug, Clone, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz plugins lock --output plugins.lock\n         ncz dump in.zarr --plugin-lock plugins.lock\n         ncz plugins lock --output plugins.lock --check"
 )]
 pub(crate) struct PluginsLock {
-    /// The list; without it the one in use (--plugin-lock or NCZ_PLUGIN_LOCK), else ncz-plugins.lock
+    /// The allow-list [default: the one in use (--plugin-lock or NCZ_PLUGIN_LOCK), else ncz-plugins.lock]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Compare the list with what is on the search path, and write nothing
+    /// Compare the allow-list with the search path, and write nothing
     #[arg(long)]
     pub(crate) check: bool,
     /// Print JSON

@@ -1,13 +1,13 @@
-//! Options of the commands that tell the system about ncz: `ncz completions`, `ncz man`, `ncz links`.
+//! Options of the commands that install parts of ncz in the system: `ncz completions`, `ncz man`, `ncz links`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::Shell;
 
-use super::{TEMPLATE, Verbosity};
+use super::common::{TEMPLATE, Verbosity};
 
-/// Print the completions of a shell: what Tab offers behind `ncz`.
+/// Print the completion script of a shell, for Tab after `ncz`.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -20,29 +20,29 @@ pub(crate) struct Completions {
     pub(crate) shell: Shell,
 }
 
-/// Print the manual page of ncz, or write those of all commands into a folder.
+/// Print the manual page of ncz, or write the pages of all commands into a folder.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz man | man -l -\n         ncz man ~/.local/share/man/man1"
 )]
 pub(crate) struct Man {
-    /// The folder to write ncz.1, ncz-copy.1 and so on into; it is made if need be
+    /// Folder for ncz.1, ncz-copy.1 and so on; created if it does not exist
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Make links named ncdump, ncgen, nccopy and so on that start ncz as these tools of netCDF.
+/// Make links named ncdump, ncgen and nccopy that start ncz as these tools of netCDF.
 ///
-/// Each takes the options of its tool, prints what that prints, and ends with its exit codes.
+/// Each takes the options of its tool, prints the same output, and ends with the same exit codes.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz links ~/ncz-tools\n         export PATH=~/ncz-tools:$PATH\n         ncdump -h in.zarr"
 )]
 pub(crate) struct Links {
-    /// The folder to make the links in; it is made if need be
+    /// Folder for the links; created if it does not exist
     pub(crate) folder: PathBuf,
-    /// Replace files and other links of these names, too
+    /// Replace other files and links of these names
     #[arg(long)]
     pub(crate) force: bool,
     /// Print JSON

@@ -1,13 +1,13 @@
 //! Options of `ncz verify`.
 
 use clap::Args;
-use ncz::nczarr::ByteOrder;
+use ncz::model::ByteOrder;
 
-use super::{ShuffleSize, TEMPLATE, Verbosity};
+use super::common::{ShuffleSize, TEMPLATE, Verbosity};
 
-/// Check a dataset: decode every chunk, and look for metadata that other programs misread.
+/// Check a dataset: decode every chunk, and find metadata that other programs misread.
 ///
-/// Errors mean lost or unreadable data; warnings mean that other programs read it differently. Both end with exit code 1.
+/// Errors mean lost or unreadable data; warnings mean that other programs read it differently. Both give exit code 1.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -15,32 +15,34 @@ use super::{ShuffleSize, TEMPLATE, Verbosity};
         ncz verify in.zarr --repair --dry-run\n         ncz verify in.zarr --repair-to out.zarr --shuffle-size stored",
     after_help = "\
 Repairing:
-  What known writers do wrong is mended where the right reading is known: element size 0 of shuffle, stale
-  .zmetadata, what netcdf-c leaves behind when it writes a shorter object in place, and metadata that other
-  programs refuse. Where only you can know it, an option is asked for. Everything else stays as it is."
+  Known mistakes of other writers are repaired if the correct reading is
+  certain: element size 0 of shuffle, stale .zmetadata, stale bytes at the end
+  of an object that netcdf-c overwrote with a shorter one, and metadata that
+  other programs reject. If only you can know the correct reading, an option is
+  needed. Everything else stays as it is."
 )]
 pub(crate) struct Verify {
-    /// The dataset: a directory, a zip file, or a URL as s3://BUCKET/KEY or https://HOST/PATH
+    /// The dataset: a directory, a zip file, or a URL such as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
-    /// These variables only (names or paths, joined by commas)
+    /// Check only these variables (names or paths, joined by commas)
     #[arg(long, value_name = "VAR,VAR", value_delimiter = ',', conflicts_with_all = ["repair", "repair_to"])]
     pub(crate) variables: Vec<String>,
-    /// Mend in place what can be mended; each object is replaced whole
+    /// Repair the dataset in place; each object is replaced whole
     #[arg(long, help_heading = "Repairing")]
     pub(crate) repair: bool,
-    /// Write a mended copy, and leave the dataset as it is
+    /// Write a repaired copy, and leave the dataset as it is
     #[arg(long, value_name = "TARGET", help_heading = "Repairing", conflicts_with = "repair")]
     pub(crate) repair_to: Option<String>,
-    /// With --repair: only say what would be done
+    /// With --repair: only print what would be done
     #[arg(long, help_heading = "Repairing", requires = "repair")]
     pub(crate) dry_run: bool,
-    /// Shuffle's element size where readers disagree: that of the type (netcdf-c) or as stored (zarr-python)
+    /// Element size of shuffle if readers disagree: that of the type (as netcdf-c) or as stored (as zarr-python)
     #[arg(long, value_name = "WHICH", help_heading = "Repairing")]
     pub(crate) shuffle_size: Option<ShuffleSize>,
-    /// The byte order of a variable whose metadata tell none, or a doubtful one: little or big (repeatable)
+    /// Byte order of a variable whose metadata have none or a doubtful one: little or big (repeatable)
     #[arg(long, value_name = "VAR=ORDER", help_heading = "Repairing", value_parser = ByteOrderArg::parse)]
     pub(crate) byte_order: Vec<ByteOrderArg>,
-    /// Threads to work with; all cores unless given
+    /// Number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Print JSON

@@ -5,5 +5,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ncz::registry::isolate::worker_main()
+    ncz_registry::isolate::worker_main()
 }

@@ -3,19 +3,19 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use ncz::nczarr::cdl::{Digits, number_text};
-use ncz::nczarr::{ByteOrder, Dataset, NcType, Shown, Value, Variable};
-use ncz::place::Location;
+use ncz::cdl::{Digits, number_text};
+use ncz::location::{DatasetUrl, Location};
+use ncz::model::{ByteOrder, NcType, NetcdfView, Value, Variable};
 use ncz::registry::Registry;
+use ncz::zarr::Dataset;
 
-use super::dump::{Nested, Source, count_of, elements, head_count, variables_named, warn_of_many};
+use super::dump::{NestedJson, VariableValues, count_of, elements, head_count, warn_of_many};
 use crate::args::{ByteOrderArg, Cat};
-use crate::dataset::{open, session, unknown_variable};
+use crate::dataset::{open, session, unknown_variable, variables_named};
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::path::Place;
-use crate::slab_spec::{self, Selected};
-use crate::talk::Talk;
+use crate::exit_code::Exit;
+use crate::messages::Messages;
+use crate::slab_request::{self, Selected};
 
 /// Bytes of text to collect before they are written.
 const FULL: usize = 1 << 16;
@@ -25,9 +25,9 @@ pub(crate) fn run(
     options: &Cat,
     registry: Arc<Registry>,
     out: &mut dyn Write,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = Place::parse(&options.path)?;
+    let place = DatasetUrl::parse(&options.path)?;
     let dataset = open(&place, session(registry, options.threads, options.shuffle_size)?)?;
     let variable = variable(&dataset, &place, &options.variable)?;
     let part = part(options, &dataset, variable)?;
@@ -35,8 +35,8 @@ pub(crate) fn run(
     let values = count_of(&counts);
     let head = options.head.map(|most| head_count(most, &counts, variable));
     match head {
-        Some(most) if most < values => talk.note(&format!("{} more values follow", values - most)),
-        None if !options.raw => warn_of_many([values].into_iter(), talk),
+        Some(most) if most < values => messages.note(&format!("{} more values follow", values - most)),
+        None if !options.raw => warn_of_many([values].into_iter(), messages),
         _ => {}
     }
     if options.raw {
@@ -45,13 +45,13 @@ pub(crate) fn run(
     }
     if variable.shown().is_none() {
         return Err(CliError::Usage(format!(
-            "variable {:?} is of the Zarr type {}, which netCDF does not have; --raw writes its bytes",
+            "variable {:?} has the Zarr type {}, which netCDF does not have; --raw writes its bytes",
             variable.path, variable.dtype
         )));
     }
-    let mut source = Source::of(&dataset, variable).map_err(CliError::dataset(&place.location))?;
+    let mut source = VariableValues::of(&dataset, variable).map_err(CliError::dataset(&place.location))?;
     if options.json {
-        let mut nested = Nested::new(counts, variable);
+        let mut nested = NestedJson::new(counts, variable);
         source.each(part, head, &place.location, |values| Ok(nested.write(out, values)?))?;
         nested.close(out)?;
         writeln!(out)?;
@@ -62,7 +62,8 @@ pub(crate) fn run(
             [.., last] if is_text || !options.lines => *last,
             _ => 1,
         };
-        let mut lines = Lines { shown: variable.shown(), row, at: 0, text: Vec::new(), letters: Vec::new() };
+        let mut lines =
+            CsvLines { shown: variable.shown(), row, at: 0, text: Vec::new(), letters: Vec::new() };
         source.each(part, head, &place.location, |values| lines.write(values, out))?;
         if lines.at > 0 {
             lines.text.push(b'\n');
@@ -72,17 +73,17 @@ pub(crate) fn run(
     Ok(Exit::Good)
 }
 
-/// The variable that a name means, if it is one.
-fn variable<'a>(dataset: &'a Dataset, place: &Place, name: &'a str) -> Result<&'a Variable, CliError> {
+/// Returns the variable that a name means, if there is only one.
+fn variable<'a>(dataset: &'a Dataset, place: &DatasetUrl, name: &'a str) -> Result<&'a Variable, CliError> {
     let hierarchy = dataset.hierarchy();
-    // A path from the root on is one variable, whatever other groups have.
+    // A path from the root means one variable, even if other groups have the same name.
     let exact = hierarchy
         .variables()
         .find(|variable| variable.path.trim_start_matches('/') == name.trim_start_matches('/'));
     if let Some(variable) = exact {
         return Ok(variable);
     }
-    let path = crate::filter_spec::full_path(name);
+    let path = crate::codec_request::full_path(name);
     if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path == path) {
         return Err(CliError::dataset(&place.location)(lost.error().into()));
     }
@@ -100,7 +101,7 @@ fn variable<'a>(dataset: &'a Dataset, place: &Place, name: &'a str) -> Result<&'
     }
 }
 
-/// What `--slab` selects of each dimension.
+/// Returns what `--slab` selects of each dimension.
 fn part(options: &Cat, dataset: &Dataset, variable: &Variable) -> Result<Vec<Selected>, CliError> {
     let lengths = dataset.hierarchy().shape_of(variable);
     let text = options.slab.as_deref().unwrap_or_default();
@@ -110,10 +111,10 @@ fn part(options: &Cat, dataset: &Dataset, variable: &Variable) -> Result<Vec<Sel
     let failed = |source| CliError::Slab { text: text.to_owned(), source: Box::new(source) };
     let dimensions: Vec<(String, u64)> =
         variable.dimensions.iter().map(ToString::to_string).zip(lengths).collect();
-    slab_spec::parse(text).and_then(|specs| slab_spec::resolve(&specs, &dimensions)).map_err(failed)
+    slab_request::parse(text).and_then(|specs| slab_request::resolve(&specs, &dimensions)).map_err(failed)
 }
 
-/// The elements as bytes.
+/// Writes the elements as bytes.
 fn raw(
     options: &Cat,
     dataset: &Dataset,
@@ -125,7 +126,7 @@ fn raw(
 ) -> Result<(), CliError> {
     if variable.dtype.is_variable_length() {
         return Err(CliError::Usage(format!(
-            "the elements of variable {:?} ({}) have no fixed length, so that --raw cannot part them; use --json",
+            "the elements of variable {:?} ({}) have no fixed length, so --raw cannot separate them; use --json",
             variable.path, variable.dtype
         )));
     }
@@ -140,14 +141,14 @@ fn raw(
     let unit = array.dtype().swap_unit().max(1);
     let mut buffer = Vec::new();
     let mut left = head.map_or(u128::MAX, |most| most.saturating_mul(array.dtype().size() as u128));
-    for slab in Source::cut(part, array.chunk_shape(), array.dtype().size()) {
+    for slab in VariableValues::cut(part, array.chunk_shape(), array.dtype().size()) {
         elements(&array, &slab, &mut buffer).map_err(&failed)?;
         if swap {
             buffer.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
         }
-        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        out.write_all(buffer.get(..wanted).unwrap_or_default())?;
-        left -= wanted as u128;
+        let len = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        out.write_all(buffer.get(..len).unwrap_or_default())?;
+        left -= len as u128;
         if left == 0 {
             break;
         }
@@ -155,21 +156,21 @@ fn raw(
     Ok(())
 }
 
-/// Values in lines.
-struct Lines {
-    shown: Option<Shown>,
-    /// Values of a line.
+/// Writes values as lines.
+struct CsvLines {
+    shown: Option<NetcdfView>,
+    /// Values per line.
     row: u64,
-    /// Values of this line so far.
+    /// Values on the current line so far.
     at: u64,
     text: Vec<u8>,
-    /// The text of this line, for letters.
+    /// The bytes of the current line, for char.
     letters: Vec<u8>,
 }
 
-impl Lines {
+impl CsvLines {
     fn write(&mut self, values: &Value, out: &mut dyn Write) -> Result<(), CliError> {
-        let parts = if matches!(self.shown, Some(Shown::Complex(_))) { 2 } else { 1 };
+        let parts = if matches!(self.shown, Some(NetcdfView::Complex(_))) { 2 } else { 1 };
         for at in 0..values.len() / parts {
             if let Value::Char(bytes) = values {
                 self.letters.extend(bytes.get(at));
@@ -199,7 +200,7 @@ impl Lines {
 
     fn value(&mut self, values: &Value, at: usize) {
         match (self.shown, values) {
-            (Some(Shown::Complex(_)), _) => {
+            (Some(NetcdfView::Complex(_)), _) => {
                 number_text(values, 2 * at, Digits::Exact, &mut self.text);
                 let mut imaginary = Vec::new();
                 number_text(values, 2 * at + 1, Digits::Exact, &mut imaginary);
@@ -209,7 +210,7 @@ impl Lines {
                 self.text.extend_from_slice(&imaginary);
                 self.text.push(b'j');
             }
-            (Some(Shown::Bytes), Value::String(rows)) => {
+            (Some(NetcdfView::Bytes), Value::String(rows)) => {
                 for byte in rows.get(at).into_iter().flatten() {
                     self.text.extend_from_slice(format!("{byte:02x}").as_bytes());
                 }
@@ -222,7 +223,7 @@ impl Lines {
         }
     }
 
-    /// A text as a field of CSV (RFC 4180): in quotes where it must be.
+    /// Writes a text as a field of CSV (RFC 4180), quoted if needed.
     fn field(&mut self, text: &[u8]) {
         if !text.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
             self.text.extend_from_slice(text);

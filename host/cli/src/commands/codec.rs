@@ -1,17 +1,19 @@
-//! `ncz codec`: a chain in all its spellings.
+//! `ncz codec`: a chain in all its forms.
 
 use std::io::Write;
 
 use ncz::codec::{ByteOrder, Container, Dialect, Dtype, Env, Kind};
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage};
-use ncz::registry::spec::{ChainSpec, format_spec_text, generic, stored_codec_json};
-use serde_json::{Value, json};
+use ncz::registry::spec::{ChainSpec, format_spec_text, stored_codec_json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::args::{Codec, ContainerArg};
+use crate::codec_notes::written_by_number;
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::output::{Style, shape};
+use crate::exit_code::Exit;
+use crate::output::{Style, shape, write_json};
 
 /// The version of the JSON form; it changes when a key changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -26,52 +28,87 @@ pub(crate) fn run(
     let env = env(options)?;
     let mut list = Vec::new();
     for text in &options.specs {
-        let spelled = Spelled::new(text, registry, options.dtype.as_deref(), env.as_ref())?;
+        let forms = ChainForms::new(text, registry, options.dtype.as_deref(), env.as_ref())?;
         if options.json {
-            list.push(spelled.to_json());
+            list.push(forms);
         } else {
-            out.write_all(spelled.to_text(style, env.as_ref()).as_bytes())?;
+            out.write_all(forms.to_text(style, env.as_ref()).as_bytes())?;
         }
     }
     if options.json {
-        writeln!(out, "{:#}", json!({"schema": SCHEMA, "codecs": list}))?;
+        write_json(out, &Report { schema: SCHEMA, codecs: &list })?;
     }
     Ok(Exit::Good)
 }
 
-/// One spelling of a chain, or why there is none.
-type Spelling<T> = Result<T, String>;
+/// One form of a chain, or the reason why there is none, which is `null` in JSON.
+type Form<T> = Result<T, String>;
 
-/// A chain in all spellings.
-struct Spelled {
+/// The JSON form of the whole output.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    codecs: &'a [ChainForms],
+}
+
+/// A chain in all its forms.
+#[derive(Serialize)]
+struct ChainForms {
     given: String,
-    codecs: Vec<Used>,
+    codecs: Vec<CodecRow>,
     notes: Vec<String>,
-    text: Spelling<String>,
-    params: Spelling<Vec<(u32, Vec<u32>)>>,
-    numcodecs: Spelling<Vec<Value>>,
-    zarr_v3: Spelling<Vec<Value>>,
-    dtype: Option<String>,
-    bound: Option<Bound>,
+    #[serde(serialize_with = "or_null")]
+    text: Form<String>,
+    #[serde(rename = "parameters", serialize_with = "or_null")]
+    params: Form<Vec<StageParams>>,
+    #[serde(serialize_with = "or_null")]
+    numcodecs: Form<Vec<Value>>,
+    #[serde(serialize_with = "or_null")]
+    zarr_v3: Form<Vec<Value>>,
+    bound: Option<BoundForms>,
 }
 
 /// A codec of the chain.
-struct Used {
+#[derive(Serialize)]
+struct CodecRow {
     name: String,
+    #[serde(rename = "filter_id")]
     id: Option<u32>,
     origin: String,
     lossy: Option<bool>,
 }
 
 /// A chain for one variable.
-struct Bound {
-    stored: Spelling<Vec<(u32, Vec<u32>)>>,
-    working: Vec<(u32, Vec<u32>)>,
-    numcodecs: Spelling<Vec<Value>>,
-    zarr_v3: Spelling<Vec<Value>>,
+#[derive(Serialize)]
+struct BoundForms {
+    dtype: Option<String>,
+    #[serde(serialize_with = "or_null")]
+    stored: Form<Vec<StageParams>>,
+    working: Vec<StageParams>,
+    #[serde(serialize_with = "or_null")]
+    numcodecs: Form<Vec<Value>>,
+    #[serde(serialize_with = "or_null")]
+    zarr_v3: Form<Vec<Value>>,
 }
 
-impl Spelled {
+/// The HDF5 parameters of one codec.
+#[derive(Clone, Serialize)]
+struct StageParams {
+    filter_id: u32,
+    words: Vec<u32>,
+}
+
+impl From<(u32, Vec<u32>)> for StageParams {
+    fn from((filter_id, words): (u32, Vec<u32>)) -> Self {
+        Self { filter_id, words }
+    }
+}
+
+fn or_null<T: Serialize, S: Serializer>(form: &Form<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    form.as_ref().ok().serialize(serializer)
+}
+
+impl ChainForms {
     fn new(
         text: &str,
         registry: &Registry,
@@ -99,7 +136,7 @@ impl Spelled {
             codecs: stages
                 .iter()
                 .zip(&lossy)
-                .map(|(stage, lossy)| Used {
+                .map(|(stage, lossy)| CodecRow {
                     name: stage.info.name.to_string(),
                     id: stage.info.filter_id,
                     origin: stage.origin.clone(),
@@ -111,15 +148,14 @@ impl Spelled {
                 .zip(&lossy)
                 .flat_map(|(stage, lossy)| {
                     let changes = changes(stage, *lossy, chain.is_some());
-                    stage.notes.iter().cloned().chain(by_number(stage)).chain(changes)
+                    stage.notes.iter().cloned().chain(written_by_number(stage)).chain(changes)
                 })
                 .collect(),
             text: params.as_ref().map(|params| filter_text(params)).map_err(Clone::clone),
             params,
             numcodecs: dialect_json(&stages, Dialect::Numcodecs),
             zarr_v3: dialect_json(&stages, Dialect::ZarrV3),
-            dtype: dtype.map(str::to_owned),
-            bound: chain.as_ref().map(Bound::new),
+            bound: chain.as_ref().map(|chain| BoundForms::new(chain, dtype)),
         })
     }
 
@@ -128,11 +164,11 @@ impl Spelled {
         let mut line = |label: &str, value: &str| {
             text.push_str(&format!("  {}{value}\n", style.dim(&format!("{label:<12}"))));
         };
-        for Used { name, id, origin, .. } in &self.codecs {
-            let id = id.map_or_else(|| "without HDF5 id".to_owned(), |id| format!("HDF5 filter {id}"));
+        for CodecRow { name, id, origin, .. } in &self.codecs {
+            let id = id.map_or_else(|| "no HDF5 id".to_owned(), |id| format!("HDF5 filter {id}"));
             line("codec", &format!("{name}, {id}, {origin}"));
         }
-        line("text", spelled(&self.text));
+        line("text", text_or_dash(&self.text));
         line("parameters", &self.params.as_ref().map_or_else(|why| dash(why), |params| words(params)));
         line("numcodecs", &json_text(&self.numcodecs));
         line("Zarr v3", &json_text(&self.zarr_v3));
@@ -140,7 +176,7 @@ impl Spelled {
             line("note", note);
         }
         if let (Some(bound), Some(env)) = (&self.bound, env) {
-            let dtype = self.dtype.as_deref().unwrap_or_default();
+            let dtype = bound.dtype.as_deref().unwrap_or_default();
             let (array, chunk) = (shape(&env.array_shape), shape(&env.chunk_shape));
             line("", &format!("for {dtype}, {array} in chunks of {chunk}:"));
             line("stored", &bound.stored.as_ref().map_or_else(|why| dash(why), |stored| words(stored)));
@@ -150,47 +186,25 @@ impl Spelled {
         }
         text
     }
-
-    fn to_json(&self) -> Value {
-        let codecs: Vec<Value> = self
-            .codecs
-            .iter()
-            .map(|Used { name, id, origin, lossy }| {
-                json!({"name": name, "filter_id": id, "origin": origin, "lossy": lossy})
-            })
-            .collect();
-        json!({
-            "given": self.given,
-            "codecs": codecs,
-            "notes": self.notes,
-            "text": self.text.as_ref().ok(),
-            "parameters": self.params.as_ref().ok().map(|params| words_json(params)),
-            "numcodecs": self.numcodecs.as_ref().ok(),
-            "zarr_v3": self.zarr_v3.as_ref().ok(),
-            "bound": self.bound.as_ref().map(|bound| json!({
-                "dtype": self.dtype,
-                "stored": bound.stored.as_ref().ok().map(|stored| words_json(stored)),
-                "working": words_json(&bound.working),
-                "numcodecs": bound.numcodecs.as_ref().ok(),
-                "zarr_v3": bound.zarr_v3.as_ref().ok(),
-            })),
-        })
-    }
 }
 
-impl Bound {
-    fn new(chain: &FilterChain) -> Self {
+impl BoundForms {
+    fn new(chain: &FilterChain, dtype: Option<&str>) -> Self {
         let json = |dialect| chain.stored_json(dialect).map_err(|error| with_causes(&error));
         Self {
-            stored: chain.stored_params().map_err(|error| with_causes(&error)),
-            working: chain.working().into_iter().map(|(id, words)| (id, words.to_vec())).collect(),
+            dtype: dtype.map(str::to_owned),
+            stored: chain
+                .stored_params()
+                .map(|params| params.into_iter().map(StageParams::from).collect())
+                .map_err(|error| with_causes(&error)),
+            working: chain.working().into_iter().map(|(id, words)| (id, words.to_vec()).into()).collect(),
             numcodecs: json(Dialect::Numcodecs),
             zarr_v3: json(Dialect::ZarrV3),
         }
     }
 }
 
-/// The variable that the options describe, if they do.
+/// Returns the variable that the options describe, if there is one.
 fn env(options: &Codec) -> Result<Option<Env>, CliError> {
     let (Some(dtype), Some(lengths)) = (&options.dtype, &options.shape) else { return Ok(None) };
     let array_shape = parse_lengths("--shape", lengths)?;
@@ -200,7 +214,7 @@ fn env(options: &Codec) -> Result<Option<Env>, CliError> {
     };
     if array_shape.len() != chunk_shape.len() {
         return Err(CliError::Usage(format!(
-            "--shape has {} lengths and --chunks {}; give as many",
+            "expected {} lengths in --chunks, as many as in --shape, got {}",
             array_shape.len(),
             chunk_shape.len()
         )));
@@ -216,11 +230,11 @@ fn env(options: &Codec) -> Result<Option<Env>, CliError> {
 fn parse_lengths(option: &str, text: &str) -> Result<Vec<u64>, CliError> {
     let length = |item: &str| item.trim().parse::<u64>().ok().filter(|length| *length > 0);
     text.split(',').map(length).collect::<Option<_>>().ok_or_else(|| {
-        CliError::Usage(format!("{option} {text:?} is not a list of whole numbers above 0, such as 721,1440"))
+        CliError::Usage(format!("{option} {text:?} is not a list of positive integers, such as 721,1440"))
     })
 }
 
-/// `f4`, `>i2`, or netCDF's name for a type.
+/// Parses a type: `f4`, `>i2`, or the name that netCDF has for it.
 fn parse_dtype(text: &str) -> Result<Dtype, CliError> {
     const NAMES: [(&str, &str); 11] = [
         ("byte", "i1"),
@@ -255,24 +269,24 @@ fn parse_dtype(text: &str) -> Result<Dtype, CliError> {
             Ok(Dtype { kind, size, order })
         }
         _ => Err(CliError::Usage(format!(
-            "--dtype {text:?} is not known; write i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 (with > before it for big-endian), or float, int ..."
+            "unknown --dtype {text:?}; write i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 (with > before it for big-endian), or float, int ..."
         ))),
     }
 }
 
-/// The stages as parameters, before they are bound.
-fn params(stages: &[Stage]) -> Spelling<Vec<(u32, Vec<u32>)>> {
+/// Returns the parameters of the stages before they are bound.
+fn params(stages: &[Stage]) -> Form<Vec<StageParams>> {
     stages
         .iter()
         .map(|stage| {
             let id = stage.info.filter_id.ok_or_else(|| format!("{} has no HDF5 id", stage.info.name))?;
-            Ok((id, stage.config.to_params().map_err(|error| with_causes(&error))?))
+            Ok((id, stage.config.to_params().map_err(|error| with_causes(&error))?).into())
         })
         .collect()
 }
 
-/// The stages as JSON, before they are bound.
-fn dialect_json(stages: &[Stage], dialect: Dialect) -> Spelling<Vec<Value>> {
+/// Returns the JSON of the stages before they are bound.
+fn dialect_json(stages: &[Stage], dialect: Dialect) -> Form<Vec<Value>> {
     stages
         .iter()
         .map(|stage| {
@@ -281,39 +295,30 @@ fn dialect_json(stages: &[Stage], dialect: Dialect) -> Spelling<Vec<Value>> {
         .collect()
 }
 
-/// What is to be said of a codec that metadata name by its filter number.
-pub(crate) fn by_number(stage: &Stage) -> Option<String> {
-    let id = stage.info.filter_id.filter(|_| stage.is_by_number())?;
-    Some(format!("filter {id} is written as {:?}, which no other program reads", generic::NAME))
-}
-
-/// What is to be said of a codec that may change values; whether it does can depend on what enters it.
+/// Returns the note for a lossy codec. Whether a codec is lossy can depend on its input.
 fn changes(stage: &Stage, lossy: Option<bool>, is_bound: bool) -> Option<String> {
     let is = if is_bound { "is" } else { "can be" };
-    (lossy == Some(true)).then(|| format!("{} {is} lossy: values may come back changed", stage.info.name))
+    (lossy == Some(true)).then(|| format!("{} {is} lossy: decoded values can differ", stage.info.name))
 }
 
-fn filter_text(params: &[(u32, Vec<u32>)]) -> String {
-    let borrowed: Vec<(u32, &[u32])> = params.iter().map(|(id, words)| (*id, words.as_slice())).collect();
+fn filter_text(params: &[StageParams]) -> String {
+    let borrowed: Vec<(u32, &[u32])> =
+        params.iter().map(|stage| (stage.filter_id, stage.words.as_slice())).collect();
     format_spec_text(&borrowed)
 }
 
-/// `2: 4; 1: 6`.
-fn words(params: &[(u32, Vec<u32>)]) -> String {
-    let stage = |(id, words): &(u32, Vec<u32>)| {
-        let id = if *id == 0 { "(no id)".to_owned() } else { id.to_string() };
+/// Formats parameters: `2: 4; 1: 6`.
+fn words(params: &[StageParams]) -> String {
+    let stage = |StageParams { filter_id, words }: &StageParams| {
+        let id = if *filter_id == 0 { "(no id)".to_owned() } else { filter_id.to_string() };
         let words: Vec<String> = words.iter().map(u32::to_string).collect();
         format!("{id}: {}", if words.is_empty() { "none".to_owned() } else { words.join(" ") })
     };
     params.iter().map(stage).collect::<Vec<_>>().join("; ")
 }
 
-fn words_json(params: &[(u32, Vec<u32>)]) -> Value {
-    params.iter().map(|(id, words)| json!({"filter_id": id, "words": words})).collect()
-}
-
-/// One codec as an object, several as a list, as options take them.
-fn json_text(codecs: &Spelling<Vec<Value>>) -> String {
+/// Formats one codec as an object and several as a list, as options take them.
+fn json_text(codecs: &Form<Vec<Value>>) -> String {
     match codecs {
         Ok(list) => match list.as_slice() {
             [one] => one.to_string(),
@@ -323,7 +328,7 @@ fn json_text(codecs: &Spelling<Vec<Value>>) -> String {
     }
 }
 
-fn spelled(text: &Spelling<String>) -> &str {
+fn text_or_dash(text: &Form<String>) -> &str {
     text.as_deref().unwrap_or("-")
 }
 
@@ -336,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_read_in_both_ways_of_writing() {
+    fn types_are_parsed_in_both_notations() {
         assert_eq!(parse_dtype("f4").unwrap(), Dtype::little(Kind::Float, 4));
         assert_eq!(parse_dtype(">i2").unwrap(), Dtype::big(Kind::Int, 2));
         assert_eq!(parse_dtype("double").unwrap(), Dtype::little(Kind::Float, 8));

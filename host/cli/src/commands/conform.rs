@@ -1,4 +1,4 @@
-//! `ncz conform`: starts the sibling program `ncz-conform`, which runs plugins that this one would not survive.
+//! `ncz conform`: starts the program `ncz-conform`, which survives plugins that crash.
 
 use std::env::consts::EXE_SUFFIX;
 use std::io;
@@ -7,12 +7,12 @@ use std::process::Command;
 
 use crate::args::Conform;
 use crate::error::CliError;
-use crate::exit::Exit;
+use crate::exit_code::Exit;
 
-/// The name of the sibling.
+/// The name of the program.
 const PROGRAM: &str = "ncz-conform";
 
-/// Starts the sibling with the same arguments; its exit code is ours.
+/// Starts the program with the same arguments and returns its exit code.
 pub(crate) fn run(options: &Conform) -> Result<Exit, CliError> {
     let beside = std::env::current_exe().ok().and_then(|exe| beside(&exe));
     let program = beside.unwrap_or_else(|| PROGRAM.into());
@@ -23,14 +23,14 @@ pub(crate) fn run(options: &Conform) -> Result<Exit, CliError> {
     }
 }
 
-/// The sibling in the folder of this program, links followed.
+/// Finds the program in the folder of this one, or in the folder that a link to this one leads to.
 fn beside(exe: &Path) -> Option<PathBuf> {
-    let places = [Some(exe.to_owned()), exe.canonicalize().ok()];
+    let programs = [Some(exe.to_owned()), exe.canonicalize().ok()];
     let beside = |exe: PathBuf| exe.with_file_name(format!("{PROGRAM}{EXE_SUFFIX}"));
-    places.into_iter().flatten().map(beside).find(|path| path.is_file())
+    programs.into_iter().flatten().map(beside).find(|path| path.is_file())
 }
 
-/// Becomes the program: signals and exit code are its own then.
+/// Replaces this process by the program, so that signals and the exit code are its own.
 #[cfg(unix)]
 fn start(command: &mut Command) -> io::Result<Exit> {
     use std::os::unix::process::CommandExt;
@@ -38,7 +38,7 @@ fn start(command: &mut Command) -> io::Result<Exit> {
     Err(command.exec())
 }
 
-/// Runs the program, and ends as it does.
+/// Runs the program, and ends with its exit code.
 #[cfg(not(unix))]
 fn start(command: &mut Command) -> io::Result<Exit> {
     let code = command.status()?.code();

@@ -1,81 +1,84 @@
-//! `ncz dump`: a dataset as CDL, NcML or JSON.
+//! `ncz dump`: prints a dataset as CDL, NcML or JSON.
 
 mod json;
+mod plan;
 mod print;
-mod source;
+mod values;
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::cdl::{Annotations, IndexStyle, TimeForm};
-use ncz::nczarr::{Dataset, Variable};
-use ncz::place::Location;
+use ncz::cdl::{Annotations, IndexStyle, TimeForm};
+use ncz::location::{DatasetUrl, Location};
+use ncz::model::Variable;
 use ncz::registry::Registry;
+use ncz::zarr::Dataset;
 
-pub(crate) use self::json::{Nested, elements as count_of, head_count};
-pub(crate) use self::print::{CFormat, Language, Plan, print};
-pub(crate) use self::source::{Source, elements};
+pub(crate) use self::json::{NestedJson, elements as count_of, head_count};
+pub(crate) use self::plan::{CFormat, Language, Plan};
+pub(crate) use self::print::print;
+pub(crate) use self::values::{VariableValues, elements};
 use crate::args::{Dump, IndexArg};
-use crate::dataset::{open, session, unknown_variable};
+use crate::dataset::{groups_named, open, session, unknown_variable, variables_named};
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::path::Place;
+use crate::exit_code::Exit;
+use crate::messages::Messages;
 use crate::suggest;
-use crate::talk::Talk;
 
 /// Runs the command.
 pub(crate) fn run(
     options: &Dump,
     registry: Arc<Registry>,
     out: &mut dyn Write,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = Place::parse(&options.path)?;
+    let place = DatasetUrl::parse(&options.path)?;
     let mut plan = plan(options, &place.location);
-    // Nothing is decoded for a header, so no thread is started.
+    // A header decodes nothing, so no threads are started.
     let threads = if plan.has_data() { options.threads } else { Some(1) };
     let dataset = open(&place, session(registry, threads, options.shuffle_size)?)?;
     if options.kind {
         writeln!(out, "{}", KIND)?;
         return Ok(Exit::Good);
     }
-    plan.variables = wanted(options, &dataset, &place)?;
-    plan.groups = wanted_groups(options, &dataset, &place)?;
+    plan.variables = named_variables(options, &dataset, &place)?;
+    plan.groups = named_groups(options, &dataset, &place)?;
     let hierarchy = dataset.hierarchy();
     let mut findings = false;
     for warning in &hierarchy.warnings {
-        talk.warn(&warning.to_string());
+        messages.warn(&warning.to_string());
         findings = true;
     }
     for lost in hierarchy.unreadable() {
-        talk.warn(&with_causes(&lost.error()));
+        messages.warn(&with_causes(&lost.error()));
         findings = true;
     }
     if plan.has_data() {
-        for variable in hierarchy.variables().filter(|variable| plan.wants(hierarchy, variable)) {
+        for variable in hierarchy.variables().filter(|variable| plan.has_values_of(hierarchy, variable)) {
             if variable.shown().is_none() {
-                talk.warn(&format!(
-                    "variable {:?} is of the Zarr type {}, which CDL cannot express; its values are left out",
+                messages.warn(&format!(
+                    "variable {:?} has the Zarr type {}, which CDL cannot express; its values are left out",
                     variable.path, variable.dtype
                 ));
             }
         }
     }
     if plan.has_data() && plan.head.is_none() {
-        let wanted = |variable: &&Variable| plan.wants(hierarchy, variable) && variable.shown().is_some();
-        let groups = hierarchy.groups().filter(|group| plan.wants_group(group));
+        let wanted =
+            |variable: &&Variable| plan.has_values_of(hierarchy, variable) && variable.shown().is_some();
+        let groups = hierarchy.groups().filter(|group| plan.has_group(group));
         let variables = groups.flat_map(|group| group.variables.iter()).filter(wanted);
-        warn_of_many(variables.map(|variable| count_of(&hierarchy.shape_of(variable))), talk);
+        warn_of_many(variables.map(|variable| count_of(&hierarchy.shape_of(variable))), messages);
     }
     let mut lost_any = false;
     print(out, &dataset, &place.location, &plan, &mut |variable, error| {
         lost_any = true;
         let error = with_causes(&error);
-        talk.warn(&format!("the values of variable {:?} are left out: {error}", variable.path));
+        messages.warn(&format!("the values of variable {:?} are left out: {error}", variable.path));
         Ok(())
     })?;
-    // Who names a variable wants it, whatever else can be had.
+    // Without the values of a variable that was named, the command failed.
     match lost_any && plan.variables.is_some() {
         true => {
             out.flush()?;
@@ -85,18 +88,18 @@ pub(crate) fn run(
     }
 }
 
-/// Warns before more values are printed than anyone reads.
-pub(crate) fn warn_of_many(counts: impl Iterator<Item = u128>, talk: Talk) {
+/// Warns before a very large number of values is printed.
+pub(crate) fn warn_of_many(counts: impl Iterator<Item = u128>, messages: Messages) {
     const MANY: u128 = 100_000_000;
     let values = counts.fold(0, u128::saturating_add);
     if values > MANY {
-        talk.warn(&format!(
-            "{values} values are about to be printed; --head N prints the first N of each variable, Ctrl-C ends it"
+        messages.warn(&format!(
+            "about to print {values} values; --head N prints the first N of each variable, Ctrl-C stops"
         ));
     }
 }
 
-/// What netCDF calls datasets of these formats, as it does HDF5 files: they have groups and all its types.
+/// The name that netCDF has for these formats, as for HDF5 files: they have groups and all of its types.
 pub(crate) const KIND: &str = "netCDF-4";
 
 fn plan(options: &Dump, location: &Location) -> Plan {
@@ -134,8 +137,12 @@ fn plan(options: &Dump, location: &Location) -> Plan {
     plan
 }
 
-/// The variables that `-v` names, by path; none is all.
-fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec<String>>, CliError> {
+/// Returns the paths of the variables that `-v` names; `None` is all.
+fn named_variables(
+    options: &Dump,
+    dataset: &Dataset,
+    place: &DatasetUrl,
+) -> Result<Option<Vec<String>>, CliError> {
     if options.variables.is_empty() {
         return Ok(None);
     }
@@ -157,31 +164,12 @@ fn wanted(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec
     Ok(Some(wanted))
 }
 
-/// The variables that a name means, as ncdump takes it: a bare name those of every group, one with groups before it
-/// those that are so named from some group on, one that starts with `/` only that from the root on.
-pub(crate) fn variables_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a Variable> {
-    dataset.hierarchy().variables().filter(move |variable| {
-        variable.path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
-            true => rest.is_empty(),
-            false => rest.ends_with('/'),
-        })
-    })
-}
-
-/// The paths of the groups that a name means, by the same rules.
-pub(crate) fn groups_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a str> {
-    let groups = dataset.hierarchy().groups().map(|group| group.path.as_str());
-    groups.filter(move |path| match name {
-        "" | "/" => *path == "/",
-        _ => path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
-            true => rest.is_empty(),
-            false => rest.ends_with('/'),
-        }),
-    })
-}
-
-/// The groups that `-g` names, by path; none is all.
-fn wanted_groups(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Option<Vec<String>>, CliError> {
+/// Returns the paths of the groups that `-g` names; `None` is all.
+fn named_groups(
+    options: &Dump,
+    dataset: &Dataset,
+    place: &DatasetUrl,
+) -> Result<Option<Vec<String>>, CliError> {
     if options.groups.is_empty() {
         return Ok(None);
     }
@@ -201,7 +189,7 @@ fn wanted_groups(options: &Dump, dataset: &Dataset, place: &Place) -> Result<Opt
     Ok(Some(wanted))
 }
 
-/// The name of a dataset: that of its directory without what is behind the last point.
+/// Returns the name of a dataset: its file name without the extension.
 fn name_of(location: &Location) -> String {
     let full = location.path().and_then(|path| path.canonicalize().ok());
     let name = full.map_or_else(|| location.file_name(), |path| Location::Path(path).file_name());

@@ -1,4 +1,4 @@
-//! `ncz gen`: a dataset from CDL.
+//! `ncz gen`: makes a dataset from CDL.
 
 mod summary;
 
@@ -6,24 +6,23 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use ncz::cdl::{CdlError, CdlFile};
 use ncz::generate::{GenerateError, GenerateOptions, Plan, Text, generate, spool};
-use ncz::nczarr::cdl::{CdlError, CdlFile};
-use ncz::nczarr::{Format, Session};
-use ncz::place::Place;
+use ncz::location::DatasetUrl;
+use ncz::model::{Format, Session};
 use ncz::registry::Registry;
 
 use self::summary::Summary;
-use super::copy::{cannot_write, check_ending, state_after, unchanged};
 use crate::args::Gen;
-use crate::dataset::session;
+use crate::dataset::writing_session;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::output::Style;
+use crate::exit_code::Exit;
+use crate::messages::Messages;
+use crate::output::{Style, write_json};
 use crate::progress::{Bar, Interrupt};
-use crate::talk::Talk;
-use crate::target::Target;
+use crate::target::{Target, cannot_write, check_ending, create, failure};
 
-/// What is called standard input in messages.
+/// The name of standard input in messages.
 const STDIN: &str = "standard input";
 
 /// Runs the command.
@@ -32,47 +31,47 @@ pub(crate) fn run(
     registry: Arc<Registry>,
     out: &mut dyn Write,
     style: Style,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
-    let named = options.target.as_deref().map(Place::parse).transpose()?;
+    let named = options.target.as_deref().map(DatasetUrl::parse).transpose()?;
     if let Some(target) = &named {
         check_ending(target)?;
     }
-    run_to(options, named, registry, out, style, talk)
+    run_to(options, named, registry, out, style, messages)
 }
 
-/// Runs the command with this target, whatever its ending; without one the text has the name.
+/// Runs the command with this target, whatever its extension; without one, the text names it.
 pub(crate) fn run_to(
     options: &Gen,
-    target: Option<Place>,
+    target: Option<DatasetUrl>,
     registry: Arc<Registry>,
     out: &mut dyn Write,
     style: Style,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
     if let Some(target) = &target {
         target.check_new().map_err(|source| cannot_write(target, source))?;
     }
-    let session = session(registry, options.threads, None)?;
+    let session = writing_session(registry, options.threads, None, options.no_lossy_guard)?;
     let mut file = open(&options.source)?;
     let target = match target {
         Some(target) => target,
         None => default_target(&file.cdl().name, options.check)?,
     };
-    let wanted = Target::of(&target.mode, options.format, Format::NCZARR)?;
+    let format = Target::of(&target.mode, options.format, Format::NCZARR)?;
     let generate_options = GenerateOptions {
-        format: wanted.format.unwrap_or(Format::NCZARR),
-        consolidated: wanted.consolidated || options.consolidated,
-        noxarray: wanted.noxarray,
+        format: format.format.unwrap_or(Format::NCZARR),
+        consolidated: format.consolidated || options.consolidated,
+        noxarray: format.noxarray,
         header_only: options.header,
     };
     let failed = |error: GenerateError| match error {
-        GenerateError::Stopped => CliError::Interrupted(unchanged(&target)),
-        source if options.check => no_cdl(&options.source, source),
+        GenerateError::Stopped => CliError::Interrupted(failure::unchanged(&target)),
+        source if options.check => cdl_error(&options.source, source),
         error => CliError::in_place(&target.location, error).unwrap_or_else(|source| CliError::Generate {
             cdl: name_of(&options.source).to_owned(),
             target: target.location.clone(),
-            state: state_after(&target, &source),
+            state: failure::after(&target, &source),
             source: Box::new(source),
         }),
     };
@@ -80,17 +79,17 @@ pub(crate) fn run_to(
     let mut notes = plan.notes().to_vec();
     let mut as_text = plan.hierarchy().clone();
     as_text.format = Format::NCZARR;
-    notes.extend(wanted.changes(&as_text));
-    notes.iter().for_each(|note| talk.note(note));
+    notes.extend(format.changes(&as_text));
+    notes.iter().for_each(|note| messages.note(note));
 
     let interrupt = Interrupt::watch()?;
-    let bar = Bar::new(talk.shows_progress(), interrupt);
+    let bar = Bar::new(messages.shows_progress(), interrupt);
     if options.check {
         check(&mut file, plan, session, &generate_options, &bar).map_err(failed)?;
         bar.clear();
         return Ok(Exit::Good);
     }
-    let store = target.create_store(options.overwrite).map_err(|source| cannot_write(&target, source))?;
+    let store = create(&target, options.overwrite)?;
     let result = generate(&mut file, plan, store, session, &generate_options, &bar);
     bar.clear();
     let generated = result.map_err(failed)?;
@@ -104,7 +103,7 @@ pub(crate) fn run_to(
     };
     let mut print = || {
         if options.json {
-            writeln!(out, "{:#}", summary.to_json())?;
+            write_json(out, &summary.to_json())?;
         } else if !options.verbosity.quiet {
             out.write_all(summary.to_text(style).as_bytes())?;
         }
@@ -114,7 +113,7 @@ pub(crate) fn run_to(
     Ok(Exit::Good)
 }
 
-/// Reads all values and keeps none.
+/// Reads all values without storing them.
 fn check(
     file: &mut CdlFile<Box<dyn Text>>,
     plan: Plan,
@@ -128,7 +127,7 @@ fn check(
     }
     for number in 0..file.cdl().variables.len() {
         file.values(number, CHECKED, &mut |_, _| {
-            use ncz::copy::Progress;
+            use ncz::progress::Progress;
             match bar.advance(0).is_break() {
                 true => Err(GenerateError::Stopped),
                 false => Ok(CHECKED),
@@ -138,21 +137,21 @@ fn check(
     Ok(())
 }
 
-/// Values that are checked at a time.
+/// Number of values to check at a time.
 const CHECKED: u64 = 1 << 16;
 
 fn name_of(source: &str) -> &str {
     if source == "-" { STDIN } else { source }
 }
 
-fn no_cdl(source: &str, error: GenerateError) -> CliError {
+fn cdl_error(source: &str, error: GenerateError) -> CliError {
     CliError::Cdl { path: name_of(source).to_owned(), source: Box::new(error) }
 }
 
-/// Opens a text. What is no file is read once and kept aside.
+/// Opens a text. Input that is not a regular file is read once and spooled.
 fn open(source: &str) -> Result<CdlFile<Box<dyn Text>>, CliError> {
     let unreadable =
-        |source_error: io::Error| no_cdl(source, GenerateError::Cdl(CdlError::from(source_error)));
+        |source_error: io::Error| cdl_error(source, GenerateError::Cdl(CdlError::from(source_error)));
     let text: Box<dyn Text> = if source == "-" {
         spool(io::stdin().lock()).map_err(unreadable)?
     } else {
@@ -160,17 +159,17 @@ fn open(source: &str) -> Result<CdlFile<Box<dyn Text>>, CliError> {
         let is_file = file.metadata().map_err(unreadable)?.is_file();
         if is_file { Box::new(file) } else { spool(file).map_err(unreadable)? }
     };
-    CdlFile::open(text).map_err(|error| no_cdl(source, error.into()))
+    CdlFile::open(text).map_err(|error| cdl_error(source, error.into()))
 }
 
-/// The place beside us that the name in the text stands for.
-fn default_target(name: &str, is_check: bool) -> Result<Place, CliError> {
+/// Returns the target in the current folder that the name in the text gives.
+fn default_target(name: &str, is_check: bool) -> Result<DatasetUrl, CliError> {
     let is_file_name = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '#', ':']);
     if !is_file_name && !is_check {
         return Err(CliError::Usage(format!(
-            "the text calls the dataset {name:?}, which is no name for a file; give the target with -o"
+            "the dataset name in the text, {name:?}, cannot be a file name; give the target with -o"
         )));
     }
     let name = if is_file_name { name } else { "dataset" };
-    Ok(Place::parse(&format!("{name}.zarr"))?)
+    Ok(DatasetUrl::parse(&format!("{name}.zarr"))?)
 }

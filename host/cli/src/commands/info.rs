@@ -1,19 +1,24 @@
-//! `ncz info`: what is in a dataset, and what is odd about it.
+//! `ncz info`: the contents of a dataset, and its problems.
 
 use std::io::Write;
 use std::sync::Arc;
 
-use ncz::nczarr::{Dataset, NcType, Variable, limits};
+use ncz::location::DatasetUrl;
+use ncz::model::Interrupted;
 use ncz::registry::Registry;
-use ncz::store::{Depth, EntryKind, Prefix, Store};
-use serde_json::{Value as Json, json};
+use ncz::zarr::Dataset;
+use serde::Serialize;
 
 use crate::args::Info;
-use crate::dataset::{codecs_words, consolidated_words, format_words, open, raw_len, session};
+use crate::dataset::{consolidated_words, format_words, open, session};
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::output::{Cell, Style, Table, bytes, count, ratio};
-use crate::path::Place;
+use crate::exit_code::Exit;
+use crate::output::{Cell, Style, Table, bytes, count, ratio, write_json};
+use crate::remedy;
+use crate::variable_report::{
+    SizedVariableReport, StoredSize, chunks_words, codecs_words, dimensions_words, join, raw_bytes, raw_len,
+    type_words,
+};
 
 /// The version of the JSON form; it changes when a key changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -25,40 +30,33 @@ pub(crate) fn run(
     out: &mut dyn Write,
     style: Style,
 ) -> Result<Exit, CliError> {
-    let place = Place::parse(&options.path)?;
+    let place = DatasetUrl::parse(&options.path)?;
     let dataset = open(&place, session(registry, Some(1), options.shuffle_size)?)?;
-    let survey = Survey::of(&dataset, &place, options.sizes)?;
+    let info = DatasetInfo::of(&dataset, &place, options.sizes)?;
     if options.json {
-        writeln!(out, "{:#}", survey.to_json())?;
+        write_json(out, &info.report())?;
     } else {
-        out.write_all(survey.to_text(style).as_bytes())?;
+        out.write_all(info.to_text(style).as_bytes())?;
     }
-    Ok(Exit::of_findings(!survey.findings.is_empty()))
+    Ok(Exit::of_findings(!info.findings.is_empty()))
 }
 
-/// What there is to say of a dataset.
-struct Survey<'a> {
-    place: &'a Place,
+/// What is known about a dataset.
+struct DatasetInfo<'a> {
+    place: &'a DatasetUrl,
     dataset: &'a Dataset,
-    /// Chunks and their bytes, in the order of the variables.
-    sizes: Option<Vec<Size>>,
+    /// The stored chunks of each variable, in order.
+    sizes: Option<Vec<StoredSize>>,
     findings: Vec<String>,
     notes: Vec<String>,
 }
 
-/// The stored chunks of a variable.
-#[derive(Clone, Copy)]
-pub(crate) struct Size {
-    pub(crate) chunks: u64,
-    pub(crate) bytes: u64,
-}
-
-impl<'a> Survey<'a> {
-    fn of(dataset: &'a Dataset, place: &'a Place, sizes: bool) -> Result<Self, CliError> {
+impl<'a> DatasetInfo<'a> {
+    fn of(dataset: &'a Dataset, place: &'a DatasetUrl, sizes: bool) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
         let mut findings: Vec<String> = hierarchy.warnings.iter().map(ToString::to_string).collect();
         match dataset.interrupted() {
-            Ok(interrupted) => findings.extend(interrupted.as_ref().map(|found| found.with_remedy())),
+            Ok(interrupted) => findings.extend(interrupted.as_ref().map(described)),
             Err(error) => findings.push(with_causes(&error)),
         }
         for lost in hierarchy.unreadable() {
@@ -66,7 +64,7 @@ impl<'a> Survey<'a> {
         }
         let mut zeros = Vec::new();
         for variable in hierarchy.variables() {
-            // Whether its codecs are at hand, and fit.
+            // Are its codecs available, and do they fit?
             if let Err(error) = dataset.chain(variable) {
                 findings.push(with_causes(&error));
             }
@@ -77,10 +75,10 @@ impl<'a> Survey<'a> {
         let mut notes = Vec::new();
         if !zeros.is_empty() {
             let names = zeros.join(", ");
-            notes.push(format!("without a fill value, so that missing chunks read as zeros: {names}"));
+            notes.push(format!("no fill value, so missing chunks read as zeros: {names}"));
         }
         if hierarchy.root_array {
-            notes.push("an array at the root, shown as a group with one variable".to_owned());
+            notes.push("the root is an array, shown as a group with one variable".to_owned());
         }
         let left: Vec<String> = dataset.store().leftovers().into_iter().map(|left| left.path).collect();
         if !left.is_empty() {
@@ -90,7 +88,7 @@ impl<'a> Survey<'a> {
             true => Some(
                 hierarchy
                     .variables()
-                    .map(|variable| size(dataset, place, variable))
+                    .map(|variable| StoredSize::of(dataset, place, variable))
                     .collect::<Result<_, _>>()?,
             ),
             false => None,
@@ -125,7 +123,7 @@ impl<'a> Survey<'a> {
         if let Some(sizes) = &self.sizes {
             let raw: u64 = hierarchy
                 .variables()
-                .fold(0, |sum, variable| sum.saturating_add(raw_len(hierarchy, variable)));
+                .fold(0, |sum: u64, variable| sum.saturating_add(raw_len(hierarchy, variable)));
             let stored: u64 = sizes.iter().map(|size| size.bytes).sum();
             let chunks: u64 = sizes.iter().map(|size| size.chunks).sum();
             text.push_str(&format!(
@@ -156,19 +154,11 @@ impl<'a> Survey<'a> {
         }
         let mut table = Table::new(&headings);
         for (index, variable) in hierarchy.variables().enumerate() {
-            // What strings of any length take is known only from the data.
-            let raw = Some(raw_len(hierarchy, variable)).filter(|_| !variable.dtype.is_variable_length());
-            let lengths = hierarchy.shape_of(variable);
-            let dimensions: Vec<String> = variable
-                .dimensions
-                .iter()
-                .zip(&lengths)
-                .map(|(reference, len)| format!("{}={len}", reference.name))
-                .collect();
+            let raw = raw_bytes(hierarchy, variable);
             let mut row = vec![
                 Cell::painted(&variable.path, Style::bold),
                 type_words(variable).into(),
-                if dimensions.is_empty() { "scalar".into() } else { dimensions.join(" ").into() },
+                dimensions_words(hierarchy, variable).into(),
                 chunks_words(variable).into(),
                 codecs_words(&variable.filters).into(),
                 raw.map_or_else(|| "-".to_owned(), bytes).into(),
@@ -183,100 +173,61 @@ impl<'a> Survey<'a> {
         table
     }
 
-    fn to_json(&self) -> Json {
+    fn report(&self) -> InfoReport<'_> {
         let hierarchy = self.dataset.hierarchy();
-        let dimensions: Vec<Json> = hierarchy
-            .groups()
-            .flat_map(|group| {
-                group.dimensions.iter().map(|dimension| {
-                    json!({
-                        "path": join(&group.path, &dimension.name),
-                        "length": dimension.len,
-                        "unlimited": dimension.unlimited,
-                    })
-                })
+        let dimensions = hierarchy.groups().flat_map(|group| {
+            group.dimensions.iter().map(|dimension| DimensionReport {
+                path: join(&group.path, &dimension.name),
+                length: dimension.len,
+                unlimited: dimension.unlimited,
             })
-            .collect();
-        let variables: Vec<Json> = hierarchy
+        });
+        let size = |index: usize| self.sizes.as_ref().and_then(|sizes| sizes.get(index)).copied();
+        let variables = hierarchy
             .variables()
             .enumerate()
-            .map(|(index, variable)| {
-                let size = self.sizes.as_ref().and_then(|sizes| sizes.get(index));
-                json!({
-                    "path": variable.path,
-                    "dtype": variable.dtype.text(),
-                    "type": variable.nc_type.map(|nc_type| nc_type.name()),
-                    "dimensions": variable.dimensions.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                    "shape": hierarchy.shape_of(variable),
-                    "chunks": variable.chunk_shape,
-                    "shards": variable.sharding.as_ref().map(|sharding| &sharding.shape),
-                    "codecs": variable.filters,
-                    "raw_bytes": (!variable.dtype.is_variable_length()).then(|| raw_len(hierarchy, variable)),
-                    "stored_bytes": size.map(|size| size.bytes),
-                    "stored_chunks": size.map(|size| size.chunks),
-                })
-            })
-            .collect();
-        json!({
-            "schema": SCHEMA,
-            "path": self.place.location.to_string(),
-            "format": format_words(hierarchy.format),
-            "nczarr": hierarchy.format.is_nczarr(),
-            "written_by": hierarchy.nc_properties,
-            "consolidated": consolidated_words(hierarchy.consolidated),
-            "dimensions": dimensions,
-            "variables": variables,
-            "notes": self.notes,
-            "findings": self.findings,
-        })
-    }
-}
-
-/// Adds up the chunks of a variable: every object below its key but the metadata.
-pub(crate) fn size(dataset: &Dataset, place: &Place, variable: &Variable) -> Result<Size, CliError> {
-    let store: &dyn Store = &**dataset.store();
-    let failed = CliError::store(&place.location);
-    let prefix = if variable.key.is_empty() {
-        Prefix::ROOT
-    } else {
-        Prefix::parse(&variable.key).map_err(|error| failed(error.into()))?
-    };
-    let listing = store.list(prefix, Depth::All, limits::CHILDREN).map_err(&failed)?;
-    let mut size = Size { chunks: 0, bytes: 0 };
-    for entry in &listing.entries {
-        let key = entry.key.as_key();
-        let is_document = key.name().starts_with('.') || key.name() == "zarr.json";
-        if entry.kind == EntryKind::Object && !is_document {
-            size.chunks += 1;
-            size.bytes += store.len(key).map_err(&failed)?.unwrap_or(0);
+            .map(|(index, variable)| SizedVariableReport::new(hierarchy, variable, size(index)));
+        InfoReport {
+            schema: SCHEMA,
+            path: self.place.location.to_string(),
+            format: format_words(hierarchy.format),
+            nczarr: hierarchy.format.is_nczarr(),
+            written_by: hierarchy.nc_properties.as_deref(),
+            consolidated: consolidated_words(hierarchy.consolidated),
+            dimensions: dimensions.collect(),
+            variables: variables.collect(),
+            notes: &self.notes,
+            findings: &self.findings,
         }
     }
-    Ok(size)
 }
 
-pub(crate) fn type_words(variable: &Variable) -> String {
-    let big =
-        if variable.dtype.text().starts_with('>') && variable.dtype.size() > 1 { " big-endian" } else { "" };
-    match (variable.nc_type, variable.dtype.vlen_codec()) {
-        // Strings differ in more than their name.
-        (Some(NcType::String), Some(codec)) => format!("string ({codec})"),
-        (Some(NcType::String), None) => format!("string ({})", variable.dtype),
-        (Some(nc_type), _) => format!("{}{big}", nc_type.name()),
-        (None, Some(codec)) => codec.to_owned(),
-        (None, None) => variable.dtype.text().to_owned(),
+/// The JSON form.
+#[derive(Serialize)]
+struct InfoReport<'a> {
+    schema: u32,
+    path: String,
+    format: &'static str,
+    nczarr: bool,
+    written_by: Option<&'a str>,
+    consolidated: &'static str,
+    dimensions: Vec<DimensionReport>,
+    variables: Vec<SizedVariableReport<'a>>,
+    notes: &'a [String],
+    findings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct DimensionReport {
+    path: String,
+    length: u64,
+    unlimited: bool,
+}
+
+/// Describes interrupted growth, with the option of the command that ends it.
+fn described(interrupted: &Interrupted) -> String {
+    match interrupted.remedy() {
+        Some(remedy) => format!("{}: {}", interrupted.with_remedy(), remedy::advice(remedy)),
+        None => interrupted.with_remedy(),
     }
-}
-
-/// The lengths of a chunk, and those of the shard around it.
-pub(crate) fn chunks_words(variable: &Variable) -> String {
-    let joined = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
-    match &variable.sharding {
-        _ if variable.chunk_shape.is_empty() => "1".to_owned(),
-        Some(sharding) => format!("{} in {}", joined(&variable.chunk_shape), joined(&sharding.shape)),
-        None => joined(&variable.chunk_shape),
-    }
-}
-
-pub(crate) fn join(group: &str, name: &str) -> String {
-    format!("{}/{name}", group.trim_end_matches('/'))
 }

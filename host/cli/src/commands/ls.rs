@@ -1,25 +1,27 @@
-//! `ncz ls`: what is in a dataset, or which datasets are in a folder.
+//! `ncz ls`: lists the contents of a dataset, or the datasets in a folder.
 
 mod folder;
 
 use std::io::Write;
 use std::sync::Arc;
 
-use ncz::nczarr::{Dataset, Group, Hierarchy};
-use ncz::place::PlaceError;
+use ncz::location::{DatasetUrl, LocationError};
+use ncz::model::Group;
 use ncz::registry::Registry;
-use serde_json::{Value as Json, json};
+use ncz::zarr::Dataset;
+use serde::Serialize;
 
-use super::dump::groups_named;
-use super::info::{chunks_words, join, size, type_words};
 use crate::args::Ls;
-use crate::dataset::{codecs_words, open, raw_len, session};
+use crate::dataset::{groups_named, open, session};
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::output::{Cell, Style, Table, bytes};
-use crate::path::Place;
+use crate::exit_code::Exit;
+use crate::messages::Messages;
+use crate::output::{Cell, Style, Table, bytes, write_json};
 use crate::suggest;
-use crate::talk::Talk;
+use crate::variable_report::{
+    SizedVariableReport, StoredSize, chunks_words, codecs_words, dimensions_words, join, raw_bytes,
+    type_words,
+};
 
 /// The version of the JSON form; it changes when a key changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -30,13 +32,13 @@ pub(crate) fn run(
     registry: Arc<Registry>,
     out: &mut dyn Write,
     style: Style,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = Place::parse(&options.path)?;
+    let place = DatasetUrl::parse(&options.path)?;
     match open(&place, session(Arc::clone(&registry), Some(1), None)?) {
-        Ok(dataset) => list(options, &dataset, &place, out, style, talk),
-        // Perhaps there are datasets inside.
-        Err(CliError::Place(error @ PlaceError::NotADataset { .. })) if options.group.is_none() => {
+        Ok(dataset) => list(options, &dataset, &place, out, style, messages),
+        // There can be datasets inside.
+        Err(CliError::Place(error @ LocationError::NotADataset { .. })) if options.group.is_none() => {
             match folder::datasets(&place, options.recursive)? {
                 found if found.is_empty() => Err(error.into()),
                 found => folder::list(options, found, &registry, out, style),
@@ -49,10 +51,10 @@ pub(crate) fn run(
 fn list(
     options: &Ls,
     dataset: &Dataset,
-    place: &Place,
+    place: &DatasetUrl,
     out: &mut dyn Write,
     style: Style,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
     let hierarchy = dataset.hierarchy();
     let group = group(options, dataset, place)?;
@@ -66,11 +68,11 @@ fn list(
     };
     let mut findings = false;
     for lost in groups.iter().flat_map(|group| &group.unreadable) {
-        talk.warn(&with_causes(&lost.error()));
+        messages.warn(&with_causes(&lost.error()));
         findings = true;
     }
     if options.json {
-        writeln!(out, "{:#}", to_json(options, dataset, place, &groups)?)?;
+        write_json(out, &report(options, dataset, place, &groups)?)?;
         return Ok(Exit::of_findings(findings));
     }
     let mut headings = vec!["name", "type", "dimensions"];
@@ -87,11 +89,11 @@ fn list(
                 dimensions_words(hierarchy, variable).into(),
             ];
             if options.long {
-                let raw = (!variable.dtype.is_variable_length()).then(|| raw_len(hierarchy, variable));
+                let raw = raw_bytes(hierarchy, variable);
                 row.push(chunks_words(variable).into());
                 row.push(codecs_words(&variable.filters).into());
                 row.push(raw.map_or_else(|| "-".to_owned(), bytes).into());
-                row.push(bytes(size(dataset, place, variable)?.bytes).into());
+                row.push(bytes(StoredSize::of(dataset, place, variable)?.bytes).into());
             }
             table.row(row);
         }
@@ -114,8 +116,8 @@ fn list(
     Ok(Exit::of_findings(findings))
 }
 
-/// The group that is asked for.
-fn group<'a>(options: &Ls, dataset: &'a Dataset, place: &Place) -> Result<&'a Group, CliError> {
+/// Returns the group to list.
+fn group<'a>(options: &Ls, dataset: &'a Dataset, place: &DatasetUrl) -> Result<&'a Group, CliError> {
     let hierarchy = dataset.hierarchy();
     let Some(name) = &options.group else { return Ok(&hierarchy.root) };
     let paths: Vec<&str> = groups_named(dataset, name.trim_end_matches('/')).collect();
@@ -135,48 +137,45 @@ fn group<'a>(options: &Ls, dataset: &'a Dataset, place: &Place) -> Result<&'a Gr
     })
 }
 
-fn dimensions_words(hierarchy: &Hierarchy, variable: &ncz::nczarr::Variable) -> String {
-    let lengths = hierarchy.shape_of(variable);
-    let words: Vec<String> = variable
-        .dimensions
-        .iter()
-        .zip(&lengths)
-        .map(|(reference, len)| format!("{}={len}", reference.name))
-        .collect();
-    if words.is_empty() { "scalar".to_owned() } else { words.join(" ") }
+/// The JSON form for a dataset.
+#[derive(Serialize)]
+struct ListReport<'a> {
+    schema: u32,
+    path: String,
+    kind: &'static str,
+    groups: Vec<String>,
+    variables: Vec<SizedVariableReport<'a>>,
+    unreadable: Vec<UnreadableReport<'a>>,
 }
 
-fn to_json(options: &Ls, dataset: &Dataset, place: &Place, groups: &[&Group]) -> Result<Json, CliError> {
-    let hierarchy = dataset.hierarchy();
+#[derive(Serialize)]
+struct UnreadableReport<'a> {
+    path: &'a str,
+    error: String,
+}
+
+fn report<'a>(
+    options: &Ls,
+    dataset: &'a Dataset,
+    place: &DatasetUrl,
+    groups: &[&'a Group],
+) -> Result<ListReport<'a>, CliError> {
     let mut variables = Vec::new();
     for variable in groups.iter().flat_map(|group| &group.variables) {
-        let stored = match options.long {
-            true => Some(size(dataset, place, variable)?.bytes),
-            false => None,
-        };
-        variables.push(json!({
-            "path": variable.path,
-            "type": variable.nc_type.map(|nc_type| nc_type.name()),
-            "dtype": variable.dtype.text(),
-            "dimensions": variable.dimensions.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "shape": hierarchy.shape_of(variable),
-            "chunks": variable.chunk_shape,
-            "codecs": variable.filters,
-            "raw_bytes": (!variable.dtype.is_variable_length()).then(|| raw_len(hierarchy, variable)),
-            "stored_bytes": stored,
-        }));
+        let size = options.long.then(|| StoredSize::of(dataset, place, variable)).transpose()?;
+        variables.push(SizedVariableReport::new(dataset.hierarchy(), variable, size));
     }
     let children =
         groups.iter().flat_map(|group| group.groups.iter().map(|child| join(&group.path, &child.name)));
     let lost = groups.iter().flat_map(|group| &group.unreadable);
-    let lost: Vec<Json> =
-        lost.map(|lost| json!({"path": lost.path, "error": with_causes(&lost.error())})).collect();
-    Ok(json!({
-        "schema": SCHEMA,
-        "path": place.location.to_string(),
-        "kind": "dataset",
-        "groups": children.collect::<Vec<_>>(),
-        "variables": variables,
-        "unreadable": lost,
-    }))
+    Ok(ListReport {
+        schema: SCHEMA,
+        path: place.location.to_string(),
+        kind: "dataset",
+        groups: children.collect(),
+        variables,
+        unreadable: lost
+            .map(|lost| UnreadableReport { path: &lost.path, error: with_causes(&lost.error()) })
+            .collect(),
+    })
 }

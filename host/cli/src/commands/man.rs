@@ -1,4 +1,4 @@
-//! `ncz man`: manual pages, made of the same texts as `--help`.
+//! `ncz man`: manual pages, made from the text of `--help`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,11 +9,11 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::args::{Cli, Man};
 use crate::error::CliError;
-use crate::exit::Exit;
+use crate::exit_code::Exit;
 
 /// Runs the command.
 pub(crate) fn run(options: &Man, out: &mut dyn Write) -> Result<Exit, CliError> {
-    // Built, each command knows its full name and the options that go with all.
+    // `build` gives each command its full name and the global options.
     let mut program = Cli::command();
     program.build();
     let Some(folder) = &options.folder else {
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Man, out: &mut dyn Write) -> Result<Exit, CliError> 
     Ok(Exit::Good)
 }
 
-/// The pages of a command and of those below it.
+/// Collects the pages of a command and of those below it.
 fn collect(command: &Command, pages: &mut Vec<(String, io::Result<Vec<u8>>)>) {
     let mut text = Vec::new();
     let written = page(command, &mut text);
@@ -45,7 +45,7 @@ fn collect(command: &Command, pages: &mut Vec<(String, io::Result<Vec<u8>>)>) {
     }
 }
 
-/// `ncz-copy` for `ncz copy`.
+/// Returns the name of a page: `ncz-copy` for `ncz copy`.
 fn name(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
@@ -77,7 +77,7 @@ fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A section of lines that are shown as they are.
+/// Writes a section of lines that are not reflowed.
 fn section<'a>(out: &mut dyn Write, heading: &str, lines: impl Iterator<Item = &'a str>) -> io::Result<()> {
     let mut roff = Roff::new();
     roff.control("SH", [heading]);

@@ -1,4 +1,4 @@
-//! `ncz plugins`: what was found on the search path, and why a codec is used or not.
+//! `ncz plugins`: lists what is on the search path, and explains why a codec is or is not used.
 
 mod lock;
 mod table;
@@ -9,15 +9,16 @@ use std::sync::Arc;
 
 use ncz::codec::Dialect;
 use ncz::registry::discover::FolderState;
-use ncz::registry::report::{CodecReport, FileReport, Report, Verdict};
+use ncz::registry::report::{CodecReport, FileReport, FolderReport, Report, Verdict};
 use ncz::registry::search_path::Origin;
 use ncz::registry::{Entry, NotFound, Registry};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsPath, PluginsShow, PluginsWhy};
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::output::{Style, bytes};
+use crate::exit_code::Exit;
+use crate::output::{Style, bytes, write_json};
 
 /// Runs the command.
 pub(crate) fn run(
@@ -37,8 +38,8 @@ pub(crate) fn run(
     }
 }
 
-/// The codec of a filter number or a name; netCDF's own names for filters count too.
-pub(crate) fn available(registry: &Registry, what: &str) -> Result<Arc<Entry>, NotFound> {
+/// Finds a codec by filter number or by name, including the names that netCDF has for filters.
+fn available(registry: &Registry, what: &str) -> Result<Arc<Entry>, NotFound> {
     const NETCDF: [(&str, u32); 6] = [
         ("deflate", 1),
         ("szip", 4),
@@ -56,12 +57,39 @@ pub(crate) fn available(registry: &Registry, what: &str) -> Result<Arc<Entry>, N
     }
 }
 
+/// The JSON form of `ncz plugins avail`.
+#[derive(Serialize)]
+struct AvailReport<'a> {
+    schema: u32,
+    what: &'a str,
+    available: bool,
+    reason: Option<String>,
+}
+
+/// The JSON form of `ncz plugins path`.
+#[derive(Serialize)]
+struct PathReport<'a> {
+    schema: u32,
+    switched_off: Option<String>,
+    notes: &'a [String],
+    folders: Vec<FolderRow>,
+}
+
+#[derive(Serialize)]
+struct FolderRow {
+    path: String,
+    origin: &'static str,
+    state: String,
+    files: usize,
+    trust: Vec<String>,
+}
+
 fn avail(options: &PluginsAvail, registry: &Registry, out: &mut dyn Write) -> Result<Exit, CliError> {
     let found = available(registry, &options.what);
     if options.json {
         let reason = found.as_ref().err().map(|error| with_causes(error));
-        let found = json!({"schema": 1, "what": options.what, "available": found.is_ok(), "reason": reason});
-        writeln!(out, "{found:#}")?;
+        let report = AvailReport { schema: 1, what: &options.what, available: found.is_ok(), reason };
+        write_json(out, &report)?;
     } else {
         match &found {
             Ok(_) => writeln!(out, "yes")?,
@@ -86,12 +114,12 @@ fn list(
     Ok(Exit::of_findings(has_findings(report)))
 }
 
-/// What somebody should look at: a library that is refused, a named folder that cannot be searched, names
-/// that two codecs want.
+/// Whether the report has findings: a library that is refused, a named folder that cannot be searched, or a name that
+/// two codecs claim.
 fn has_findings(report: &Report) -> bool {
-    let folder = |folder: &ncz::registry::report::FolderReport| {
+    let folder = |folder: &FolderReport| {
         let usable = matches!(folder.state, FolderState::Searched | FolderState::SameAs(_));
-        // Nobody is to blame for a default folder that does not exist.
+        // A default folder that does not exist is normal.
         !usable && (folder.folder.origin != Origin::Default || folder.state != FolderState::Missing)
     };
     report.folders.iter().any(folder)
@@ -100,7 +128,7 @@ fn has_findings(report: &Report) -> bool {
 }
 
 fn why(options: &PluginsWhy, registry: &Registry, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let why = registry.why(&options.what);
+    let why = registry.explain(&options.what);
     if options.json {
         writeln!(out, "{:#}", why.to_json())?;
     } else {
@@ -153,7 +181,7 @@ fn show(
         if files.is_empty() && codecs.is_empty() {
             writeln!(
                 out,
-                "nothing is known of {:?}; `ncz plugins why {}` tells where it was looked for",
+                "{:?} was not found; `ncz plugins why {}` explains where it was searched for",
                 options.what, options.what
             )?;
         }
@@ -170,26 +198,20 @@ fn path(
     let path = registry.search_path();
     let report = registry.report_without_loading();
     if options.json {
-        let folders: Vec<Value> = report
-            .folders
-            .iter()
-            .map(|folder| {
-                json!({
-                    "path": folder.folder.path.display().to_string(),
-                    "origin": folder.folder.origin.word(),
-                    "state": folder.state.to_string(),
-                    "files": folder.files.len(),
-                    "trust": folder.trust.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                })
-            })
-            .collect();
-        let off = path.switched_off.map(|off| off.to_string());
-        let schema = ncz::registry::report::SCHEMA;
-        writeln!(
-            out,
-            "{:#}",
-            json!({"schema": schema, "switched_off": off, "notes": path.notes, "folders": folders})
-        )?;
+        let row = |folder: &FolderReport| FolderRow {
+            path: folder.folder.path.display().to_string(),
+            origin: folder.folder.origin.word(),
+            state: folder.state.to_string(),
+            files: folder.files.len(),
+            trust: folder.trust.iter().map(ToString::to_string).collect(),
+        };
+        let report = PathReport {
+            schema: ncz::registry::report::SCHEMA,
+            switched_off: path.switched_off.map(|off| off.to_string()),
+            notes: &path.notes,
+            folders: report.folders.iter().map(row).collect(),
+        };
+        write_json(out, &report)?;
     } else {
         out.write_all(table::search_path(path, report, style).as_bytes())?;
     }
@@ -200,11 +222,8 @@ fn has_unusable_folder(report: &Report) -> bool {
     has_findings(&Report { folders: without_files(report), ..Report::default() })
 }
 
-fn without_files(report: &Report) -> Vec<ncz::registry::report::FolderReport> {
-    let strip = |folder: &ncz::registry::report::FolderReport| ncz::registry::report::FolderReport {
-        files: Vec::new(),
-        ..folder.clone()
-    };
+fn without_files(report: &Report) -> Vec<FolderReport> {
+    let strip = |folder: &FolderReport| FolderReport { files: Vec::new(), ..folder.clone() };
     report.folders.iter().map(strip).collect()
 }
 
@@ -233,19 +252,21 @@ fn show_file(file: &FileReport, style: Style) -> String {
     line("size", &bytes(file.size));
     line("exports", &file.exports.join(", "));
     line("face in use", &file.face.map_or_else(String::new, |face| face.to_string()));
+    line("version", &file.version.as_ref().map_or_else(String::new, ToString::to_string));
+    line("interface", &file.interface.as_ref().map_or_else(String::new, ToString::to_string));
     for offer in &file.offers {
         let id = offer.id.map_or_else(String::new, |id| format!(" ({id})"));
         line("offers", &format!("{} half of {}{id}: {}", offer.part, offer.name, offer.state));
     }
-    for needed in &file.needed {
+    for needed in &file.dependencies.needed {
         let found = match &needed.found {
             Some(path) => path.display().to_string(),
             None => "not found".to_owned(),
         };
         line("needs", &format!("{}: {found}", needed.name));
     }
-    line("libhdf5", &file.answers().unwrap_or_else(|| "it asks nothing of it".to_owned()));
-    line("calls of it", &file.undefined_h5.join(", "));
+    line("libhdf5", &file.dependencies.describe_hdf5_provider().unwrap_or_else(|| "not needed".to_owned()));
+    line("H5 calls", &file.dependencies.undefined_h5.join(", "));
     if file.isolated {
         line("runs in", "worker processes");
     }
@@ -280,23 +301,25 @@ fn show_codec(codec: &CodecReport, registry: &Registry, style: Style) -> String 
         line(
             "lossy",
             match info.lossy {
-                Some(true) => "yes: values may come back changed",
+                Some(true) => "yes: decoded values can differ",
                 Some(false) => "no",
-                None => "not known",
+                None => "unknown",
             },
         );
-        line("checksum", if info.has_checksum { "yes: damage is always noticed" } else { "no" });
+        line("checksum", if info.has_checksum { "yes: damage is always detected" } else { "no" });
         if info.has_working_params {
-            line("parameters", "those it runs with differ from the stored ones");
+            line("parameters", "the working parameters differ from the stored ones");
         }
     }
     for candidate in &codec.candidates {
+        let version =
+            candidate.version.as_ref().map(|version| format!(", version {version}")).unwrap_or_default();
         let mark = if candidate.used { "in use" } else { "not in use" };
         let state = match (candidate.used, candidate.state.as_str()) {
             (true, "used") | (_, "") => String::new(),
             (_, state) => format!(": {state}"),
         };
-        line(mark, &format!("{}{state}", candidate.origin));
+        line(mark, &format!("{}{version}{state}", candidate.origin));
     }
     text
 }

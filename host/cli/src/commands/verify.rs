@@ -1,36 +1,36 @@
-//! `ncz verify`: whether a dataset is sound, and mending what is known to be wrong.
+//! `ncz verify`: checks a dataset, and repairs known mistakes of other writers.
 
-mod told;
+mod report;
 
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
 use ncz::copy::{CopyError, copy};
-use ncz::nczarr::{Consolidated, Dataset, Session};
+use ncz::location::DatasetUrl;
+use ncz::model::{Consolidated, Session};
 use ncz::registry::Registry;
 use ncz::repair::{self, Choices, RepairError};
 use ncz::store::{Access, StoreError};
-use ncz::verify::{Finding, Report, Severity, VerifyError, VerifyOptions, verify};
+use ncz::verify::{Report, Severity, VerifyError, VerifyOptions, verify};
+use ncz::zarr::Dataset;
 
-use self::told::Told;
-use super::copy::cannot_write;
-use super::copy::summary::left_out;
+use self::report::VerifyReport;
 use crate::args::Verify;
+use crate::codec_request::full_path;
 use crate::dataset::{open, session, unknown_variable};
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::filter_spec::full_path;
-use crate::output::Style;
-use crate::path::Place;
+use crate::exit_code::Exit;
+use crate::left_out::left_out;
+use crate::messages::Messages;
+use crate::output::{Style, write_json};
 use crate::progress::{Bar, Interrupt};
-use crate::talk::Talk;
-use crate::target::Target;
+use crate::target::{Target, cannot_write};
 
-/// What was done when the user stopped it.
+/// What was done when the user interrupted it.
 const NOTHING: &str = "nothing was changed";
-/// The same, behind the last step.
-const MENDED: &str = "what can be mended is mended, but was not verified again";
+/// The same after the repair.
+const REPAIRED: &str = "the repair is complete, but was not verified";
 
 /// Runs the command.
 pub(crate) fn run(
@@ -38,42 +38,47 @@ pub(crate) fn run(
     registry: Arc<Registry>,
     out: &mut dyn Write,
     style: Style,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = Place::parse(&options.path)?;
+    let place = DatasetUrl::parse(&options.path)?;
     let session = session(registry, options.threads, options.shuffle_size)?;
-    let bar = Bar::new(talk.shows_progress(), Interrupt::watch()?);
-    let told = match &options.repair_to {
-        Some(target) => mended_copy(options, &place, &Place::parse(target)?, session, &bar, talk)?,
-        None if options.repair => in_place(options, &place, session, &bar, talk)?,
+    let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
+    let report = match &options.repair_to {
+        Some(target) => repaired_copy(options, &place, &DatasetUrl::parse(target)?, session, &bar, messages)?,
+        None if options.repair => in_place(options, &place, session, &bar, messages)?,
         None => checked(options, &place, session, &bar)?,
     };
     if options.json {
-        writeln!(out, "{:#}", told.to_json())?;
+        write_json(out, &report.to_json())?;
     } else {
         out.write_all(
-            told.to_text(style, options.verbosity.quiet, options.verbosity.verbose > 0).as_bytes(),
+            report.to_text(style, options.verbosity.quiet, options.verbosity.verbose > 0).as_bytes(),
         )?;
     }
-    Ok(Exit::of_findings(!told.is_sound()))
+    Ok(Exit::of_findings(!report.is_sound()))
 }
 
-/// Looks, and changes nothing.
-fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Result<Told, CliError> {
+/// Checks without changing anything.
+fn checked(
+    options: &Verify,
+    place: &DatasetUrl,
+    session: Session,
+    bar: &Bar,
+) -> Result<VerifyReport, CliError> {
     if !options.byte_order.is_empty() {
-        let text = "--byte-order says how to mend a variable; give it with --repair or --repair-to";
+        let text = "--byte-order says how to repair a variable; give it with --repair or --repair-to";
         return Err(CliError::Usage(text.to_owned()));
     }
     let dataset = match open(place, session) {
         Ok(dataset) => dataset,
         Err(error) => {
-            // What keeps it from opening may be a fault that is known.
+            // A known fault can be the reason.
             let store = place.open_store(Access::Read)?;
             let choices = Choices { read: place.read_options(), ..Choices::default() };
             let findings = repair::survey(&*store, &choices).map_err(CliError::dataset(&place.location))?;
-            let told_why = findings.iter().any(|finding| finding.severity == Severity::Error);
-            return match told_why {
-                true => Ok(Told::closed(&place.location, findings, with_causes(&error))),
+            let explains_it = findings.iter().any(|finding| finding.severity == Severity::Error);
+            return match explains_it {
+                true => Ok(VerifyReport::closed(&place.location, findings, with_causes(&error))),
                 false => Err(error),
             };
         }
@@ -92,60 +97,62 @@ fn checked(options: &Verify, place: &Place, session: Session, bar: &Bar) -> Resu
     let variables = (!variables.is_empty()).then_some(variables);
     let report =
         verified(place, &dataset, &VerifyOptions { variables, ..VerifyOptions::default() }, bar, NOTHING)?;
-    Ok(Told::new(&place.location, report))
+    Ok(VerifyReport::new(&place.location, report))
 }
 
-/// Mends the dataset itself.
+/// Repairs the dataset in place.
 fn in_place(
     options: &Verify,
-    place: &Place,
+    place: &DatasetUrl,
     session: Session,
     bar: &Bar,
-    talk: Talk,
-) -> Result<Told, CliError> {
+    messages: Messages,
+) -> Result<VerifyReport, CliError> {
     let access = if options.dry_run { Access::Read } else { Access::ReadWrite };
     let store = place.open_store(access)?;
     let plan = planned(options, place, store, &session, bar)?;
     if options.dry_run {
-        talk.note("this is what would be done; nothing was changed");
-        return Ok(Told::planned(&place.location, &plan));
+        messages.note("this is what --repair would do; nothing was changed");
+        return Ok(VerifyReport::planned(&place.location, &plan));
     }
     plan.apply().map_err(|error| failed(place, error))?;
     if let Some(error) = &plan.closed {
-        return Ok(Told::closed(&place.location, plan.left.clone(), with_causes(error)).after(&plan, None));
+        return Ok(
+            VerifyReport::closed(&place.location, plan.left.clone(), with_causes(error)).after(&plan, None)
+        );
     }
-    let mended = open(place, session)?;
-    let report = verified(place, &mended, &VerifyOptions::default(), bar, MENDED)?;
-    Ok(Told::new(&place.location, report).after(&plan, None))
+    let repaired = open(place, session)?;
+    let report = verified(place, &repaired, &VerifyOptions::default(), bar, REPAIRED)?;
+    Ok(VerifyReport::new(&place.location, report).after(&plan, None))
 }
 
-/// Writes a mended copy.
-fn mended_copy(
+/// Writes a repaired copy.
+fn repaired_copy(
     options: &Verify,
-    place: &Place,
-    target: &Place,
+    place: &DatasetUrl,
+    target: &DatasetUrl,
     session: Session,
     bar: &Bar,
-    talk: Talk,
-) -> Result<Told, CliError> {
+    messages: Messages,
+) -> Result<VerifyReport, CliError> {
     target.check_new().map_err(|source| cannot_write(target, source))?;
     let plan = planned(options, place, place.open_store(Access::Read)?, &session, bar)?;
     let source = Dataset::open(plan.view(), session.clone(), &place.read_options())
         .map_err(CliError::dataset(&place.location))?;
-    let mut wanted = Target::of(&target.mode, None, source.hierarchy().format)?;
-    wanted.consolidated |= source.hierarchy().consolidated != Consolidated::Absent;
-    for note in wanted.changes(source.hierarchy()) {
-        talk.note(&note);
+    let mut format = Target::of(&target.mode, None, source.hierarchy().format)?;
+    format.consolidated |= source.hierarchy().consolidated != Consolidated::Absent;
+    for note in format.changes(source.hierarchy()) {
+        messages.note(&note);
     }
     let store = target.create_store(false).map_err(|source| CliError::Target {
         place: target.location.clone(),
         hint: match &source {
-            StoreError::AlreadyExists { .. } => "; a mended copy replaces nothing",
+            StoreError::AlreadyExists { .. } => "; a repaired copy replaces nothing",
             _ => "",
         },
         source: Box::new(source),
     })?;
-    let copied = copy(&source, store, &wanted.options(), bar);
+    let copied = copy(&source, store, &format.options(), bar);
     bar.clear();
     let copied = copied.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted("there is no copy"),
@@ -156,17 +163,17 @@ fn mended_copy(
             source: Box::new(source),
         }),
     })?;
-    if let Some(note) = left_out(&copied.left_out) {
-        talk.note(&note);
+    if let Some(note) = left_out(&copied.foreign_objects) {
+        messages.note(&note);
     }
     let copy = open(target, session)?;
-    let report = verified(target, &copy, &VerifyOptions::default(), bar, MENDED)?;
-    Ok(Told::new(&place.location, report).after(&plan, Some(&target.location)))
+    let report = verified(target, &copy, &VerifyOptions::default(), bar, REPAIRED)?;
+    Ok(VerifyReport::new(&place.location, report).after(&plan, Some(&target.location)))
 }
 
 fn planned(
     options: &Verify,
-    place: &Place,
+    place: &DatasetUrl,
     store: Arc<dyn ncz::store::Store>,
     session: &Session,
     bar: &Bar,
@@ -180,7 +187,7 @@ fn planned(
 }
 
 fn verified(
-    place: &Place,
+    place: &DatasetUrl,
     dataset: &Dataset,
     options: &VerifyOptions,
     bar: &Bar,
@@ -194,7 +201,7 @@ fn verified(
     })
 }
 
-fn failed(place: &Place, error: RepairError) -> CliError {
+fn failed(place: &DatasetUrl, error: RepairError) -> CliError {
     match error {
         RepairError::Verify(VerifyError::Stopped) => CliError::Interrupted(NOTHING),
         RepairError::NoChoice { .. } => CliError::Usage(error.to_string()),
@@ -203,9 +210,4 @@ fn failed(place: &Place, error: RepairError) -> CliError {
             source: Box::new(source),
         }),
     }
-}
-
-/// Whether somebody should look at it.
-fn is_fault(finding: &Finding) -> bool {
-    finding.severity > Severity::Note
 }

@@ -97,7 +97,7 @@ fn where_no_codec_helps_that_is_what_is_said() {
         let fixed = ["bench", dataset.to_str().unwrap(), "t", "--time", "1"];
         ncz(fixed.iter().chain(options)).ends(0)
     };
-    let said = "no codec helps: none that zarr-python reads makes the sample at least 1.05 times smaller";
+    let said = "no codec helps: none that zarr-python can read makes the sample at least 1.05 times smaller";
     let text = run(&["--html", page.to_str().unwrap()]).stdout;
     assert!(text.contains(said) && !text.contains("--codec"), "{text}");
     assert!(fs::read_to_string(&page).unwrap().contains(said));
@@ -126,14 +126,14 @@ fn the_page_stands_alone_and_marks_the_front() {
 }
 
 #[test]
-fn what_cannot_be_tried_is_told() {
+fn what_cannot_be_tried_is_reported() {
     let ocean = ocean();
     let ocean = ocean.to_str().unwrap();
     ncz(["bench", ocean, "air_temprature"]).ends(2).says(&["did you mean \"/air_temperature\"?"]);
     ncz(["bench", ocean, "air_temperature", "--also", "zstd,,"]).ends(2);
     let misspelt = bench(&["--also", r#"{"id":"zstd","leve":3}"#]).ends(2);
     misspelt.says(&["unknown key \"leve\"; did you mean \"level\"?"]);
-    ncz(["bench", ocean, "air_temperature", "--sample", "0"]).ends(2).says(&["is no size; write 64MB"]);
+    ncz(["bench", ocean, "air_temperature", "--sample", "0"]).ends(2).says(&["expected a size above 0"]);
     let bad = bench(&["--html", "/nowhere/there/page.html"]).ends(3);
     bad.says(&["cannot write /nowhere/there/page.html"]);
 }

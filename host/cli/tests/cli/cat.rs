@@ -72,7 +72,7 @@ fn bytes_come_in_the_order_that_is_asked_for() {
 }
 
 #[test]
-fn wrong_names_and_slabs_are_told_with_the_right_ones() {
+fn wrong_names_and_slabs_are_reported_with_the_right_ones() {
     let path = ocean();
     let path = path.to_str().unwrap();
     ncz(["cat", path, "tme"]).ends(2).says(&["no variable \"tme\"", "did you mean \"/time\"?"]);
@@ -83,7 +83,7 @@ fn wrong_names_and_slabs_are_told_with_the_right_ones() {
     ]);
     ncz(["cat", path, "time", "--slab", "time=100000"])
         .ends(2)
-        .says(&["dimension \"time\" has", "there is no 100000"]);
+        .says(&["index 100000 is outside dimension \"time\", whose length is 16"]);
     ncz(["cat", path, "time", "--slab", "time"]).ends(2).says(&["is not DIM=START:STOP"]);
     ncz(["cat", path, "time", "--slab", ""]).ends(2).says(&["is not DIM=START:STOP"]);
     ncz(["cat", path, "time", "--raw", "--json"]).ends(2);

@@ -43,13 +43,13 @@ fn a_lossy_codec_is_called_so() {
         let run = ncz(["codec", spec, "--dtype", dtype, "--shape", "8,8", "--json"]).ends(0).json();
         assert_eq!(run["codecs"][0]["codecs"][0]["lossy"], json!(lossy), "{spec} of {dtype}");
         let notes = run["codecs"][0]["notes"].to_string();
-        assert_eq!(notes.contains(" is lossy: values may come back changed"), lossy, "{notes}");
+        assert_eq!(notes.contains(" is lossy: decoded values can differ"), lossy, "{notes}");
     }
     let codecs = ncz(["codec", bitround, "zstd,3", "--json"]).ends(0).json();
     let lossy = |at: usize| codecs["codecs"][at]["codecs"][0]["lossy"].clone();
     assert_eq!([lossy(0), lossy(1)], [json!(true), json!(false)]);
     assert_eq!(codecs["codecs"][1]["notes"], json!([]));
-    for (name, words) in [("bitround", "yes: values"), ("zstd", "no\n")] {
+    for (name, words) in [("bitround", "yes: decoded values"), ("zstd", "no\n")] {
         let shown = ncz(["plugins", "show", name]).ends(0).stdout;
         assert!(shown.contains(&format!("  lossy         {words}")), "{shown}");
         let shown = ncz(["plugins", "show", name, "--json"]).ends(0).json();
@@ -122,7 +122,7 @@ fn negative_levels_are_negative() {
 }
 
 #[test]
-fn what_is_no_codec_is_told_apart_from_one_that_is_not_here() {
+fn what_is_no_codec_is_distinguished_from_one_that_is_not_here() {
     ncz(["codec", r#"{"id":"#]).ends(2).says(&["is not JSON"]);
     ncz(["codec", "3.14"]).ends(2).says(&["neither a filter id"]);
     ncz(["codec", "zsdt,3"])
@@ -130,8 +130,10 @@ fn what_is_no_codec_is_told_apart_from_one_that_is_not_here() {
         .says(&["no codec for numcodecs codec \"zsdt\" (did you mean \"zstd\"?)"]);
     let unknown = ncz(["codec", "imagecodecs_webp"]).ends(3);
     assert!(!unknown.stderr.contains("did you mean"), "{unknown:#?}");
-    ncz(["codec", "categorize"]).ends(3).says(&["categorize cannot be used", "no codec for"]);
+    ncz(["codec", "categorize"]).ends(3).says(&["cannot use categorize", "no codec for"]);
     ncz(["codec", "zstd", "--dtype", "f3", "--shape", "2"]).ends(2).says(&["--dtype \"f3\""]);
     ncz(["codec", "zstd", "--dtype", "f4", "--shape", "2,0"]).ends(2).says(&["--shape \"2,0\""]);
-    ncz(["codec", "zstd", "--dtype", "f4", "--shape", "2", "--chunks", "1,2"]).ends(2).says(&["--chunks 2"]);
+    ncz(["codec", "zstd", "--dtype", "f4", "--shape", "2", "--chunks", "1,2"])
+        .ends(2)
+        .says(&["expected 1 lengths in --chunks, as many as in --shape, got 2"]);
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ncz_test_support::build_binary;
 
-/// `ncz` alone in a folder, and that folder for `PATH`.
+/// Only `ncz` in a folder, and that folder for `PATH`.
 fn alone(folder: &Path) -> Command {
     let program = folder.join("ncz");
     std::fs::copy(build_binary("ncz").unwrap(), &program).unwrap();
@@ -34,7 +34,7 @@ fn arguments_and_exit_code_are_those_of_the_program_beside_ncz_or_else_on_the_pa
 }
 
 #[test]
-fn without_the_program_the_way_to_install_it_is_told() {
+fn without_the_program_the_way_to_install_it_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let output = alone(folder.path()).args(["conform", "x.so"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();

@@ -70,10 +70,11 @@ fn a_lossy_codec_is_told_of_once_and_what_it_gives_back_is_verified() {
     let one = format!("air_temperature={bitround}");
     let other = format!("model/salinity={bitround}");
     let run = place.copy(&ocean(), &["--codec", &one, "--codec", &other, "--verify"]).ends(0);
-    let note = "note: bitround is a lossy codec: values of /air_temperature, /model/salinity may differ from those of the \
+    let note = "note: bitround is a lossy codec: values of /air_temperature, /model/salinity can differ from those of the \
                 source\n";
     assert_eq!(run.stderr, note);
-    let wanted = "differ from the source, as the lossy codecs make them once more; all else is the same\n";
+    let wanted =
+        "differ from the source exactly as the lossy codecs change them; everything else is the same\n";
     assert!(run.stdout.contains("verified: values of 2 of "), "{}", run.stdout);
     assert!(run.stdout.contains(wanted), "{}", run.stdout);
     let options = ["--codec", &one, "--overwrite", "--verify", "--json"];
@@ -172,7 +173,7 @@ fn all_that_stands_for_missing_values_is_tried_with_a_lossy_codec_and_nothing_el
     ] {
         array_of(&source, data_type, &fill, &attributes);
         let run = place.copy(&source, &["--codec", codec]).ends(3);
-        run.says(&["/v", says, "behind the codec bitround, so that missing values become data"]);
+        run.says(&["/v", says, "after the codec bitround, so that missing values become data"]);
         place.assert_empty();
     }
     for (data_type, fill, to) in
@@ -185,7 +186,7 @@ fn all_that_stands_for_missing_values_is_tried_with_a_lossy_codec_and_nothing_el
         assert_eq!(run.stderr, "");
         fs::remove_dir_all(place.target()).unwrap();
     }
-    // Version 3 has a fill value in any case: zeros alone are none that somebody chose.
+    // Version 3 has a fill value in any case: zeros alone were not chosen by anybody.
     array_of(&source, "float32", &json!(0.0), &json!({}));
     let offset = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":273.15,"scale":10,"astype":"<i2"}}"#;
     place.copy(&source, &["--codec", offset]).ends(0);
@@ -285,11 +286,11 @@ fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy()
     let (source, _) = copy(&ocean(), "in", &["--codec", szip, "--codec", "sea_surface_temperature=32000"]);
     let kept = |why: &str| {
         format!(
-            "note: /air_temperature, /model/salinity: the codec szip is kept; {why}; --codec chooses another\n"
+            "note: /air_temperature, /model/salinity: keeps the codec szip; {why}; choose another with --codec\n"
         )
     };
     let lzf = |why: &str| {
-        format!("note: /sea_surface_temperature: the codec lzf is kept; {why}; --codec chooses another\n")
+        format!("note: /sea_surface_temperature: keeps the codec lzf; {why}; choose another with --codec\n")
     };
     let lacks = "zarr-python does not read it";
     for (format, of_lzf) in
@@ -308,7 +309,7 @@ fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy()
             ],
         ] {
             let said = place.copy(&source, options).ends(0).stderr;
-            assert!(!said.contains("is kept"), "{options:?}: {said}");
+            assert!(!said.contains("keeps the codec"), "{options:?}: {said}");
         }
     }
     assert_eq!(place.copy(&source, &["--overwrite"]).ends(0).stderr, "", "nothing changes for its readers");
@@ -319,8 +320,14 @@ fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy()
         &["--format", "zarr", "--codec", r#"{"id":"gzip","level":1}"#, "--codec", "lat=32008,0,2"],
     );
     let (_, said) = copy(&zarr, "back", &["--format", "nczarr"]);
-    assert!(said.contains("the codec gzip is kept; netcdf-c does not read it; --codec"), "{said}");
-    assert!(said.contains("/lat: the codec bitshuffle is kept; only ncz reads it; --codec"), "{said}");
+    assert!(
+        said.contains("keeps the codec gzip; netcdf-c does not read it; choose another with --codec"),
+        "{said}"
+    );
+    assert!(
+        said.contains("/lat: keeps the codec bitshuffle; only ncz reads it; choose another with --codec"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -420,7 +427,7 @@ fn scalars_are_left_alone_by_a_star_and_refused_by_name() {
     place
         .copy(source.path(), &["--codec", "zstd"])
         .ends(0)
-        .says(&["note: /answer is a scalar and stays without filters"]);
+        .says(&["note: /answer is a scalar, which has no filters"]);
     assert_eq!(place.chain("answer"), Vec::<Value>::new());
     let place = Place::new();
     place
@@ -438,20 +445,16 @@ fn what_has_no_meaning_is_refused_before_anything_is_written() {
             2,
             &["no variable \"/air_temprature\"", "did you mean \"/air_temperature\"?", "/model/salinity"][..],
         ),
-        (&["-F", "zstd,3"], 2, &["no variable \"/zstd\"", "'*,FILTERS' is for all"]),
+        (&["-F", "zstd,3"], 2, &["no variable \"/zstd\"", "'*,FILTERS' for all variables"]),
         (&["-F", "zstd"], 2, &["write VARIABLE,FILTERS"]),
         (&["-F", "time,5000000000"], 2, &["neither a filter id"]),
         (&["-F", "time,307,5000000000"], 2, &["does not fit 32 bits", "because:"]),
         (
             &["-F", "time,zstd", "-F", "lat&time,none"],
             2,
-            &["\"/time\" was given codecs already, by -F time,zstd"],
+            &["\"/time\" has codecs already, from -F time,zstd"],
         ),
-        (
-            &["--compress", "--codec", "zstd"],
-            2,
-            &["every variable was given codecs already, by --codec zstd"],
-        ),
+        (&["--compress", "--codec", "zstd"], 2, &["every variable has codecs already, from --codec zstd"]),
         (&["--codec", r#"{"id":"zstd","leve":9}"#], 2, &["unknown key \"leve\"; did you mean \"level\"?\n"]),
         (&["--codec", r#"{"id":"zstd","frob":9}"#], 2, &["unknown key \"frob\"; correct"]),
         (&["--codec", r#"{"id":"zstd","level":99}"#], 2, &["level 99 is not within -131072 to 22; correct"]),
@@ -469,21 +472,21 @@ fn what_has_no_meaning_is_refused_before_anything_is_written() {
         (&["--codec", r#"{"level":9}"#], 2, &["is not of the form {\"id\":\"zstd\",\"level\":3}"]),
         (&["--codec", r#"{"id":"#], 2, &["is not JSON"]),
         (&["--codec", "40000,1"], 3, &["no codec for HDF5 filter 40000", "HDF5_PLUGIN_PATH"]),
-        (&["-F", "time,zip"], 3, &["-F time,zip cannot be used", "no codec for numcodecs codec \"zip\""]),
+        (&["-F", "time,zip"], 3, &["cannot use -F time,zip", "no codec for numcodecs codec \"zip\""]),
         (&["-c", "tim/5"], 2, &["no dimension \"tim\"", "did you mean \"/time\"?"]),
         (&["-c", "/lat:80"], 2, &["chunk length 80", "longer than its dimension \"/lat\" (73)"]),
         (
             &["-c", "time:12"],
             2,
-            &["-c \"time:12\"", "write time/12 for the dimension, or /time:12 for the variable alone"],
+            &["-c \"time:12\"", "write time/12 for the dimension, or /time:12 for the variable"],
         ),
-        (&["-c", "time:1,lat:100"], 2, &["follows a slash: time/1,lat/100"]),
+        (&["-c", "time:1,lat:100"], 2, &["write a slash: time/1,lat/100"]),
         (&["-c", "salinity/12"], 2, &["no dimension \"salinity\"", "write model/salinity:LENGTH,..."]),
         (&["-c", "salnity:1,1,1"], 2, &["no variable \"/salnity\"", "did you mean \"/model/salinity\"?"]),
-        (&["-c", "model/salinity:1,1"], 2, &["has 3 dimensions, but 2 chunk lengths"]),
-        (&["-c", "lat:contiguous"], 2, &["Zarr keeps every array in chunks"]),
+        (&["-c", "model/salinity:1,1"], 2, &["expected 3 chunk lengths for variable"]),
+        (&["-c", "lat:contiguous"], 2, &["Zarr stores every array in chunks"]),
         (&["-c", "nothing:1"], 2, &["no variable \"/nothing\""]),
-        (&["-c", "lat"], 2, &["no chunk specification"]),
+        (&["-c", "lat"], 2, &["is not a chunk specification"]),
         (&["-s"], 2, &["--deflate"]),
         (&["-d", "10"], 2, &["10"]),
     ] {
@@ -539,7 +542,7 @@ fn a_target_inside_the_source_is_refused() {
     let inner = place.target().join("inner.zarr");
     ncz(["copy", place.target().to_str().unwrap(), inner.to_str().unwrap()])
         .ends(2)
-        .says(&["the target lies inside the source"]);
+        .says(&["the target is inside the source"]);
     ncz([
         "copy",
         place.target().join("model").to_str().unwrap(),
@@ -547,7 +550,7 @@ fn a_target_inside_the_source_is_refused() {
         "--overwrite",
     ])
     .ends(2)
-    .says(&["the source lies inside the target"]);
+    .says(&["the source is inside the target"]);
     assert!(!inner.exists());
     assert_same_data(&ocean(), &place.target());
 }
@@ -623,7 +626,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
     let zarr = place.copy(&source, &[]).ends(0);
     let common = [
         "the copy has no consolidated metadata; --consolidated writes them",
-        "not copied, since no metadata of the source lead there: README",
+        "not copied, because no metadata of the source refer to it: README",
     ];
     let zarr = zarr.says(&common).says(&["/v: kept in order F, which netcdf-c reads as if it were C"]);
     assert!(!zarr.stderr.contains("becomes text"), "{}", zarr.stderr);
@@ -642,7 +645,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
     assert_eq!((quiet.stdout, quiet.stderr), Default::default());
 
     let ocean = place.copy(&ocean(), &["--format", "zarr", "--overwrite", "--json"]).ends(0);
-    let wanted = json!(["pure Zarr cannot say that a dimension is unlimited: /time"]);
+    let wanted = json!(["pure Zarr has no unlimited dimensions; fixed are: /time"]);
     assert_eq!(ocean.json()["notes"], wanted);
 }
 
@@ -650,8 +653,8 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
 fn what_pure_zarr_has_no_place_for_is_said() {
     for (name, wanted) in [
         ("types", "numbers become int or double in: /:a_byte (byte), /:a_short (short), /:a_float (float), "),
-        ("types", "pure Zarr has no char; strings of one byte are: /c\n"),
-        ("groups", "pure Zarr cannot say that a dimension is unlimited: /time, /g1/g2/obs\n"),
+        ("types", "pure Zarr has no char; one-byte strings are: /c\n"),
+        ("groups", "pure Zarr has no unlimited dimensions; fixed are: /time, /g1/g2/obs\n"),
     ] {
         let source = unpack(format!("netcdf-c-4.10.2/nczarr/{name}.zip")).unwrap();
         for format in ["zarr", "zarr3"] {
@@ -661,7 +664,7 @@ fn what_pure_zarr_has_no_place_for_is_said() {
         assert!(!same.stderr.contains("note:"), "{}", same.stderr);
     }
     let pure = unpack("netcdf-c-4.10.2/zarr/types.zip").unwrap();
-    let wanted = "strings of one byte (>S1) are char in NCZarr: /c\n";
+    let wanted = "one-byte strings (S1) become char in NCZarr: /c\n";
     Place::new().copy(pure.path(), &["--format", "nczarr"]).ends(0).says(&[wanted]);
 
     let alone = tempfile::tempdir().unwrap();
@@ -670,7 +673,7 @@ fn what_pure_zarr_has_no_place_for_is_said() {
     let group = json!({"dimensions": {"spare": 3}, "arrays": [], "groups": []});
     let superblock = json!({"version": "2.0.0", "format": "NETCDF4"});
     write(".zattrs", &json!({"_nczarr_superblock": superblock, "_nczarr_group": group}).to_string());
-    let wanted = "pure Zarr has no dimensions without variables; the copy lacks: /spare\n";
+    let wanted = "pure Zarr has no dimensions without variables; left out are: /spare\n";
     Place::new().copy(alone.path(), &["--format", "zarr"]).ends(0).says(&[wanted]);
 }
 
@@ -694,8 +697,8 @@ fn the_mode_of_the_target_is_heeded_or_refused() {
     assert_same_data(&ocean(), &place.target());
     copy(&ocean(), "nczarr", &[]).ends(0);
     assert_eq!(names("lat/.zattrs"), Some(json!(["lat"])));
-    copy(&ocean(), "zarr,noxarray", &[]).ends(0).says(&["no names of dimensions"]);
-    copy(&ocean(), "zarr,v3,noxarray", &[]).ends(2).says(&["noxarray", "leave it out"]);
+    copy(&ocean(), "zarr,noxarray", &[]).ends(0).says(&["no dimension names"]);
+    copy(&ocean(), "zarr,v3,noxarray", &[]).ends(2).says(&["noxarray", "remove it from the mode"]);
 
     let version3 = unpack("zarr-python/v3-zstd.zip").unwrap();
     copy(version3.path(), "v2", &["--verify"]).ends(0);
@@ -718,6 +721,6 @@ fn a_level_out_of_range_and_a_target_that_would_be_a_file_are_refused() {
     let file = place.0.path().join("out.nc");
     ncz(["copy", ocean().to_str().unwrap(), file.to_str().unwrap()])
         .ends(2)
-        .says(&["writing .nc files is not built"]);
+        .says(&[".nc files cannot be written"]);
     place.assert_empty();
 }

@@ -59,7 +59,7 @@ fn version_3_is_shown_with_its_codecs_and_shards() {
     let variables = info["variables"].as_array().unwrap();
     let named = |path: &str| variables.iter().find(|variable| variable["path"] == path).unwrap();
     let (v, n) = (named("/v"), named("/sub/n"));
-    // As the archive lists them; their zarr.json are no chunks.
+    // As the archive lists them; their zarr.json are not chunks.
     assert_eq!((&v["stored_chunks"], &v["stored_bytes"]), (&json!(4), &json!(7074)));
     assert_eq!((&n["stored_chunks"], &n["stored_bytes"]), (&json!(3), &json!(12)));
     assert_eq!(n["shards"], json!(null));
@@ -76,12 +76,12 @@ fn version_3_is_shown_with_its_codecs_and_shards() {
 }
 
 #[test]
-fn every_generation_is_told_by_name() {
+fn every_generation_is_reported_by_name() {
     for (version, wanted) in [
         ("4.10.2", "keys in attributes"),
         ("4.9.2", "lower-case keys"),
         ("4.9.0", "upper-case keys"),
-        ("4.8.0", "own objects"),
+        ("4.8.0", "keys in separate objects"),
     ] {
         let source = unpack(format!("netcdf-c-{version}/nczarr/simple.zip")).unwrap();
         let run = ncz(["info", source.path().to_str().unwrap()]);
@@ -94,7 +94,7 @@ fn what_has_no_fill_value_is_noted() {
     let source = unpack("netcdf-c-4.10.2/nczarr/fill.zip").unwrap();
     let run = ncz(["info", source.path().to_str().unwrap()]).ends(0);
     assert!(
-        run.stdout.contains("note: without a fill value, so that missing chunks read as zeros: /nofill"),
+        run.stdout.contains("note: no fill value, so missing chunks read as zeros: /nofill"),
         "{}",
         run.stdout
     );

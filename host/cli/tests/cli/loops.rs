@@ -134,7 +134,7 @@ fn a_loop_beside_the_chunks_of_an_array_or_beside_the_members_of_a_group_is_name
     ncz(["info", &text, "--sizes"]).ends(3).says(&[wanted]);
     let found = ncz(["verify", &text]).ends(1).stdout;
     assert!(found.contains("error /t variable-unchecked: ") && found.contains(wanted), "{found}");
-    // whoever only reads by name needs no list
+    // reading by name needs no list
     ncz(["cat", &text, "t"]).ends(0);
 }
 

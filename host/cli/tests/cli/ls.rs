@@ -60,7 +60,7 @@ fn a_folder_says_which_datasets_are_in_it() {
 #[test]
 fn a_folder_without_datasets_and_a_path_that_is_none_are_errors() {
     let folder = tempfile::tempdir().unwrap();
-    ncz(["ls", folder.path().to_str().unwrap()]).ends(3).says(&["no Zarr dataset"]);
+    ncz(["ls", folder.path().to_str().unwrap()]).ends(3).says(&["not a Zarr dataset"]);
     ncz(["ls", "nowhere"]).ends(3).says(&["does not exist"]);
     let dataset = unpack("netcdf-c-4.10.2/nczarr/names.zip").unwrap();
     ncz(["ls", dataset.path().to_str().unwrap()]).ends(0);

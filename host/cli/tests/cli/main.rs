@@ -36,7 +36,7 @@ mod ls;
 mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;
-/// Places that are no dataset, and the way round that the message names.
+/// Places that are not a dataset, and the way round that the message names.
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
@@ -45,7 +45,7 @@ mod plugins_damaged;
 mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
-/// The commands of the README, run as they stand there.
+/// The commands of the README, run as they are there.
 mod readme;
 /// No secret is seen, however much is said.
 mod secrets;
@@ -53,9 +53,7 @@ mod secrets;
 mod shell;
 /// What `-v`, `NCTRACING` and `NCLOGGING` show.
 mod trace;
-/// `ncz verify`: what is found, what is mended, and how it ends.
+/// `ncz verify`: what is found, what is repaired, and how it ends.
 mod verify;
 /// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.
 mod verify_peers;
-/// ncz under the names zmapio and ncfilteravail.
-mod zmapio;

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use ncz::nczarr::{Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
+use ncz::model::{Elements, Format, Hierarchy, NcType, Pool, Session, Slab, VariableBuilder};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, CreateOptions, FileStore};
+use ncz::zarr::Dataset;
 use ncz_test_support::program;
 use serde_json::Value as Json;
 use tempfile::TempDir;
@@ -38,7 +39,7 @@ fn source(path: &Path) {
         ("/g", "r", vec!["z", "x"], vec![2, 40], "[]"),
         ("/g/h", "p", vec!["z"], vec![4], "[]"),
     ] {
-        let new = NewVariable::new(name, NcType::Double).dimensions(dimensions).chunks(chunks);
+        let new = VariableBuilder::new(name, NcType::Double).dimensions(dimensions).chunks(chunks);
         let variable = hierarchy.add_variable(group, new).unwrap();
         session.define(variable, Format::NCZARR, &ChainSpec::parse(codecs).unwrap()).unwrap();
     }
@@ -49,7 +50,7 @@ fn source(path: &Path) {
         let array = dataset.array(&path).unwrap();
         let len: u64 = array.shape().iter().product();
         let data: Vec<u8> = (0..len).flat_map(|at| (at as f64).to_ne_bytes()).collect();
-        array.write(&Slab::whole(array.shape()), Elements::Native, &data).unwrap();
+        array.write_bytes(&Slab::whole(array.shape()), Elements::Native, &data).unwrap();
     }
     dataset.finish().unwrap();
 }
@@ -119,7 +120,7 @@ impl Bench {
             }
             for variable in &group.variables {
                 layout.chunks.insert(variable.path.clone(), variable.chunk_shape.clone());
-                let word = |codec: &Json| match codec["id"].as_str().unwrap() {
+                let word = |codec: &ncz::model::json::Json| match codec["id"].as_str().unwrap() {
                     "zlib" => format!("deflate {}", codec["level"]),
                     other => other.to_owned(),
                 };
@@ -323,7 +324,7 @@ fn values_are_copied_of_what_is_listed_and_the_rest_reads_as_fill() {
         let array = dataset.array(path).unwrap();
         let mut out = [0; 8];
         let slab = Slab::new(vec![1; array.shape().len()], vec![1; array.shape().len()]);
-        array.read(&slab, Elements::Native, &mut out).unwrap();
+        array.read_bytes(&slab, Elements::Native, &mut out).unwrap();
         f64::from_ne_bytes(out)
     };
     const FILL: f64 = 9.969_209_968_386_869e36;
@@ -338,7 +339,7 @@ fn values_are_copied_of_what_is_listed_and_the_rest_reads_as_fill() {
 fn what_makes_no_sense_is_refused_by_name_with_code_1() {
     let bench = Bench::new();
     for (options, wanted) in [
-        ("-3", "nccopy: -3: only NCZarr and Zarr datasets are written here"),
+        ("-3", "nccopy: -3: only NCZarr and Zarr datasets can be written"),
         ("-5", "-5: only"),
         ("-6", "-6: only"),
         ("-7", "-7: only"),

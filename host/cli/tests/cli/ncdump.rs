@@ -352,7 +352,7 @@ fn ncml_is_that_of_classic_files() {
     }
 }
 
-/// A dataset with a variable `data` whose codec nobody has, and one that can be read before it.
+/// A dataset with a variable `data` whose codec is not found, and one that can be read before it.
 fn unknown_codec(folder: &Path) -> PathBuf {
     let root = folder.join("ref_data.zarr");
     for (name, codec) in [("before", "null"), ("data", r#"{"id": "faultycodecname"}"#)] {

@@ -66,6 +66,39 @@ fn our_plugins_are_found_and_serve_when_they_are_preferred() {
 }
 
 #[test]
+fn versions_are_shown_and_can_be_required() {
+    let folder = build_plugins().unwrap();
+    let ncz = |args: &[&str]| with_path(&folder, args);
+    let list = ncz(&["plugins", "--json"]).ends(0).json();
+    let files = list["folders"][0]["files"].as_array().unwrap();
+    let zstd =
+        files.iter().find(|file| file["path"].as_str().unwrap().ends_with("libncz_h5zstd.so")).unwrap();
+    assert_eq!((&zstd["version"], &zstd["interface"]), (&json!("0.1.0"), &json!("1.1.0")), "{zstd}");
+    let why = ncz(&["plugins", "why", "libncz_h5zstd.so"]).ends(1).stdout;
+    assert!(why.contains("version 0.1.0, for interface 1.1.0"), "{why}");
+
+    ncz(&["plugins", "avail", "zstd", "--require", "zstd>=0.1"]).ends(0);
+    let unmet = ncz(&["plugins", "avail", "zstd", "--require", "zstd>=99"]).ends(1).stdout;
+    for reason in [
+        "built-in: refused: its version is 0.1.0, and zstd>=99 is required",
+        "libncz_h5zstd.so: native half of zstd: refused: its version is 0.1.0, and zstd>=99 is required",
+    ] {
+        assert!(unmet.contains(reason), "{unmet}");
+    }
+    let usage = ncz(&["plugins", "--require", "zstd"]).ends(2).stderr;
+    assert!(usage.contains("such as blosc>=1.2, got \"zstd\""), "{usage}");
+
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("list").display().to_string();
+    ncz(&["plugins", "lock", "--output", &file, "--require", "zstd>=99"]).ends(0);
+    let list: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!((&list["schema"], &list["require"]), (&json!("1.1.0"), &json!(["zstd>=99"])));
+    ncz(&["plugins", "avail", "zstd", "--plugin-lock", &file]).ends(1);
+    ncz(&["plugins", "avail", "bzip2", "--plugin-lock", &file]).ends(0);
+    ncz(&["plugins", "lock", "--output", &file, "--check"]).ends(0);
+}
+
+#[test]
 fn a_copy_runs_through_our_plugins_and_equals_that_of_the_built_ins() {
     let plugins = build_plugins().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -142,11 +175,43 @@ fn the_search_path_is_shown_with_who_named_it() {
 }
 
 #[test]
-fn a_codec_that_nobody_offers_is_told_with_the_places_searched() {
+fn a_codec_that_nobody_offers_is_reported_with_the_places_searched() {
     let folder = tempfile::tempdir().unwrap();
     let why = with_path(folder.path(), &["plugins", "why", "32028"]).ends(1).stdout;
-    assert!(why.contains("nobody offers HDF5 filter 32028"), "{why}");
+    assert!(why.contains("no codec found for HDF5 filter 32028"), "{why}");
     assert!(why.contains(folder.path().to_str().unwrap()), "{why}");
     let show = with_path(folder.path(), &["plugins", "show", "32028"]).ends(1).stdout;
     assert!(show.contains("ncz plugins why 32028"), "{show}");
+}
+
+#[test]
+#[cfg(unix)]
+fn avail_and_ncfilteravail_say_whether_a_filter_is_available() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/netcdf-tools/ncfilteravail");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ncz")).parent().unwrap();
+    let path = std::env::join_paths(
+        std::iter::once(program.to_owned()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = path.unwrap();
+    let ncfilteravail = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(script);
+        crate::bench::run(command.args(arguments).env("PATH", &path).env("HDF5_PLUGIN_PATH", ""))
+    };
+    for (filter, answer) in [
+        ("1", "yes"),
+        ("deflate", "yes"),
+        ("zstd", "yes"),
+        ("32015", "yes"),
+        ("307", "yes"),
+        ("40000", "no"),
+        ("lzo", "no"),
+    ] {
+        assert_eq!(ncfilteravail(&["-t", "nczarr", filter]).ends(0).stdout, answer, "{filter}");
+        let run = crate::bench::ncz(["plugins", "avail", filter]).ends(i32::from(answer == "no"));
+        assert!(run.stdout.starts_with(answer), "{}", run.stdout);
+    }
+    ncfilteravail(&["a", "b"]).ends(1).says(&["more than one filter specified"]);
+    let json = crate::bench::ncz(["plugins", "avail", "lzo", "--json"]).ends(1).json();
+    assert_eq!(json["available"], false);
+    assert!(json["reason"].as_str().unwrap().contains("lzo"), "{json}");
 }

@@ -54,10 +54,10 @@ fn a_list_is_made_checked_and_obeyed() {
     assert_eq!(json["differences"].as_array().unwrap().len(), 3);
 
     let refused = ncz(&["--plugin-lock", "ncz-plugins.lock", "plugins", "avail", "32028"]).ends(1).stdout;
-    assert!(refused.contains("not on the list of plugins that may be used"), "{refused}");
+    assert!(refused.contains("not on the plugin allow-list"), "{refused}");
     let why =
         ncz(&["--plugin-lock", "ncz-plugins.lock", "plugins", "why", "libh5fcidecomp.so"]).ends(1).stdout;
-    assert!(why.contains("is refused: changed since it was put on the list"), "{why}");
+    assert!(why.contains("is refused: changed since it was put on the plugin allow-list"), "{why}");
     ncz(&["plugins", "avail", "32028"]).ends(0);
 }
 
@@ -105,6 +105,7 @@ fn what_everyone_may_change_is_refused_and_left_out_of_the_list_unless_all_are_t
     ncz(&["plugins", "list"]).ends(1);
     let list = ncz(&["--trust-all", "plugins", "list", "--json"]).ends(0).json();
     let files = list["folders"][0]["files"].as_array().unwrap();
-    let told = files.iter().find(|file| file["path"].as_str().unwrap().ends_with("libh5sperr.so")).unwrap();
-    assert_eq!(told["trust"][0], "everyone may write to it", "{told}");
+    let printed =
+        files.iter().find(|file| file["path"].as_str().unwrap().ends_with("libh5sperr.so")).unwrap();
+    assert_eq!(printed["trust"][0], "everyone may write to it", "{printed}");
 }

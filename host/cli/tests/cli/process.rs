@@ -9,7 +9,7 @@ fn help_starts_with_an_example_and_names_the_exit_codes() {
     let run = ncz(["--help"]).ends(0);
     assert!(run.stdout.starts_with("Example: ncz copy in.zarr out.zarr"), "{}", run.stdout);
     assert!(
-        run.stdout.contains("Exit codes: 0 good, 1 findings, 2 usage, 3 could not be done"),
+        run.stdout.contains("Exit codes:\n  0 success, 1 success with findings, 2 wrong usage, 3 failure"),
         "{}",
         run.stdout
     );
@@ -62,7 +62,7 @@ fn notes_that_cannot_be_said_stop_nothing() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_behind_the_output_is_an_error() {
+fn a_full_disk_as_the_output_is_an_error() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = command().args(["dump", ocean().to_str().unwrap()]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
@@ -92,7 +92,7 @@ fn ctrl_c_ends_a_copy_and_leaves_nothing_behind() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The copy is under way when chunks stand in its hidden folder.
+    // The copy is under way when chunks are in its hidden folder.
     let patience = Instant::now() + Duration::from_secs(60);
     let started = || {
         let staged = fs::read_dir(&targets).unwrap().next().map(|entry| entry.unwrap().path().join("t/0"));

@@ -134,7 +134,7 @@ fn the_recipe_for_other_programs_leaves_their_own_plugins_within_reach() {
     let values = ran.stdout.lines().filter(|line| line.starts_with('[')).collect::<Vec<_>>();
     assert_eq!(values.len(), 2, "{}", ran.stdout);
     assert_eq!(values[0], values[1], "the fixture and its copy");
-    // The first folder alone hides what netCDF4 brings: then the fixture is not read.
+    // With only the first folder, the plugins of netCDF4 are not found: then the fixture is not read.
     let only = lines.replace(":$(python -c 'import netCDF4; print(netCDF4.__path__[0])')/plugins", "");
     assert_ne!(only, lines);
     fs::remove_dir_all(clone.path("tmp")).unwrap();

@@ -116,7 +116,7 @@ fn say_all(address: &str) -> String {
 
 #[test]
 fn no_secret_is_seen_where_nobody_answers() {
-    // Bound and dropped: nobody listens there.
+    // Bound and dropped: no service listens there.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let said = say_all(&address);
     assert!(said.contains("a.zarr"), "the places are named: {said}");
@@ -137,7 +137,7 @@ fn a_proxys_password_is_not_seen_either() {
     }
 }
 
-/// A service with the bucket `bucket`, for whoever brings these.
+/// A service with the bucket `bucket`, for these credentials.
 fn service(secret: &str, token: &str) -> S3Server {
     let credentials = Credentials {
         key: "AKIAEXAMPLE".to_owned(),
@@ -182,7 +182,7 @@ fn say_all_in_s3(server: &S3Server, place: &str, command: &(dyn Fn() -> Command 
         let run = run(command().args(line));
         // what old netcdf-c left in the dataset is a finding
         assert!([0, 1].contains(&run.code), "{line:?}: {}", run.stderr);
-        assert!(run.stderr.contains("ncz_store::s3: "), "requests are told of: {}", run.stderr);
+        assert!(run.stderr.contains("ncz_store::s3: "), "requests are shown: {}", run.stderr);
         assert_no_signature_shown(&run, line);
     }
     assert!(server.object("bucket", "ocean.zarr/.zgroup").is_some());

@@ -29,9 +29,9 @@ fn each_v_tells_more() {
         "variable copied variable=\"/air_temperature\"",
         "dataset finished place=",
     ]);
-    lacks(&once, &["DEBUG", "codecs bound", "ncz_nczarr"]);
+    lacks(&once, &["DEBUG", "codecs bound", "ncz_zarr"]);
     let twice =
-        copied(&["-vv"], &[]).says(&["INFO ncz_nczarr: dataset opened", "DEBUG ncz_nczarr: codecs bound"]);
+        copied(&["-vv"], &[]).says(&["INFO ncz_zarr: dataset opened", "DEBUG ncz_model: codecs bound"]);
     let bound = twice.stderr.lines().find(|line| line.contains("codecs bound variable=\"/air_temperature\""));
     assert!(bound.unwrap().contains("codecs=shuffle [4] (built-in) | deflate ["), "{bound:?}");
 }
@@ -42,10 +42,10 @@ fn netcdfs_variables_ask_for_the_same() {
     let line = traced.stderr.lines().find(|line| line.contains("dataset opened")).unwrap();
     let shape: String = line[..13].chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     assert_eq!(shape, "00:00:00.000 ", "{line}");
-    copied(&[], &[("NCTRACING", "9")]).says(&["DEBUG ncz_nczarr: codecs bound"]);
+    copied(&[], &[("NCTRACING", "9")]).says(&["DEBUG ncz_model: codecs bound"]);
     let noted = copied(&[], &[("NCLOGGING", "NOTE")]).says(&["INFO dataset opened"]);
     assert!(noted.stderr.lines().all(|line| !line.starts_with(|c: char| c.is_ascii_digit())));
-    copied(&[], &[("NCLOGGING", "debug")]).says(&["DEBUG ncz_nczarr: codecs bound"]);
+    copied(&[], &[("NCLOGGING", "debug")]).says(&["DEBUG ncz_model: codecs bound"]);
     for (name, value) in
         [("NCLOGGING", "OFF"), ("NCLOGGING", "ERR"), ("NCLOGGING", "WARN"), ("NCTRACING", "0")]
     {
@@ -59,25 +59,26 @@ fn netcdfs_variables_ask_for_the_same() {
 #[test]
 fn a_value_that_means_nothing_is_warned_of() {
     copied(&[], &[("NCLOGGING", "LOUD")])
-        .says(&["warning: NCLOGGING=\"LOUD\" is not known; known are OFF, ERR, WARN, NOTE"]);
-    copied(&[], &[("NCTRACING", "all")]).says(&["warning: NCTRACING=\"all\" is no number"]);
+        .says(&["warning: NCLOGGING=\"LOUD\" is not a level; use OFF, ERR, WARN, NOTE"]);
+    copied(&[], &[("NCTRACING", "all")]).says(&["warning: NCTRACING=\"all\" is not a number"]);
 }
 
 #[test]
-fn the_stored_and_the_working_words_of_a_codec_are_told_apart() {
+fn the_stored_and_the_working_words_of_a_codec_are_distinguished() {
     let path = fixtures().join("ocean.nczarr");
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("szip.nczarr");
     let variable = "air_temperature";
     ncz(["copy", path.to_str().unwrap(), target.to_str().unwrap(), "-F", &format!("{variable},szip,141,32")])
         .ends(0);
-    let told = ncz(["info", "-vv", target.to_str().unwrap()]).ends(0);
-    let bound = told.stderr.lines().find(|line| line.contains("codecs bound variable=\"/air_temperature\""));
+    let printed = ncz(["info", "-vv", target.to_str().unwrap()]).ends(0);
+    let bound =
+        printed.stderr.lines().find(|line| line.contains("codecs bound variable=\"/air_temperature\""));
     assert!(bound.unwrap().contains("codecs=szip [141, 32], runs with [141, 32, "), "{bound:?}");
 }
 
 #[test]
-fn the_choice_of_a_plugin_is_told_with_its_reason() {
+fn the_choice_of_a_plugin_is_reported_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let none = folder.path().to_str().unwrap();
     let alone = ncz(["codec", "-v", "--plugin-path", none, "zstd,3"]).ends(0);

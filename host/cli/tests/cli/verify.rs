@@ -33,7 +33,7 @@ fn run(path: &Path, options: &[&str]) -> crate::bench::Run {
 }
 
 /// Severity, code and key of each finding.
-fn told(json: &Value, list: &str) -> Vec<(String, String, String)> {
+fn printed(json: &Value, list: &str) -> Vec<(String, String, String)> {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     let findings = json[list].as_array().unwrap().iter();
     findings.map(|finding| (text(finding, "severity"), text(finding, "code"), text(finding, "key"))).collect()
@@ -44,12 +44,12 @@ fn a_sound_dataset_ends_with_0_and_says_so_in_a_line() {
     let folder = unpack("zarr-python/v2-none.zip").unwrap();
     let run = run(folder.path(), &[]).ends(0);
     assert!(run.stdout.contains(": good; "), "{}", run.stdout);
-    assert!(run.stdout.contains("without a checksum"), "{}", run.stdout);
+    assert!(run.stdout.contains("no checksum"), "{}", run.stdout);
     assert_eq!(run.stderr, "");
 }
 
 #[test]
-fn what_other_programs_misread_is_a_finding_and_is_mended_in_place() {
+fn what_other_programs_misread_is_a_finding_and_is_repaired_in_place() {
     let (_folder, path) = sea();
     let before = run(&path, &["--json"]).ends(1).json();
     assert_eq!((&before["errors"], &before["warnings"]), (&json!(0), &json!(3)));
@@ -60,26 +60,26 @@ fn what_other_programs_misread_is_a_finding_and_is_mended_in_place() {
     };
     let untouched = files(&path);
     let dry = run(&path, &["--repair", "--dry-run"]).ends(1).says(&["nothing was changed"]);
-    assert!(dry.stdout.contains("would mend /air_temperature"), "{}", dry.stdout);
+    assert!(dry.stdout.contains("would repair /air_temperature"), "{}", dry.stdout);
     assert_eq!(files(&path), untouched);
-    let mended = run(&path, &["--repair", "--json"]).ends(0).json();
-    assert_eq!(mended["sound"], json!(true));
-    let codes: Vec<String> = told(&mended, "mended").into_iter().map(|(_, code, _)| code).collect();
+    let repaired = run(&path, &["--repair", "--json"]).ends(0).json();
+    assert_eq!(repaired["sound"], json!(true));
+    let codes: Vec<String> = printed(&repaired, "mended").into_iter().map(|(_, code, _)| code).collect();
     assert_eq!(codes.iter().filter(|code| *code == "shuffle-size-zero").count(), 3);
     // Only the number has changed.
     assert_eq!(files(&path)[0], untouched[0].replace(r#""elementsize": 0"#, r#""elementsize": 4"#));
     assert_same_data(&ocean(), &path);
     let again = run(&path, &["--repair"]).ends(0);
-    assert!(!again.stdout.contains("mended"), "{}", again.stdout);
+    assert!(!again.stdout.contains("repaired"), "{}", again.stdout);
 }
 
 #[test]
-fn a_mended_copy_leaves_the_dataset_as_it_is() {
+fn a_repaired_copy_leaves_the_dataset_as_it_is() {
     let (folder, path) = sea();
     let target = folder.path().join("out.nczarr");
     let before = fs::read_to_string(path.join("air_temperature/.zarray")).unwrap();
-    let mended = run(&path, &["--repair-to", target.to_str().unwrap()]).ends(0);
-    assert!(mended.stdout.contains("out.nczarr: good"), "{}", mended.stdout);
+    let repaired = run(&path, &["--repair-to", target.to_str().unwrap()]).ends(0);
+    assert!(repaired.stdout.contains("out.nczarr: good"), "{}", repaired.stdout);
     assert_eq!(fs::read_to_string(path.join("air_temperature/.zarray")).unwrap(), before);
     assert_same_data(&path, &target);
     run(&target, &[]).ends(0);
@@ -87,13 +87,13 @@ fn a_mended_copy_leaves_the_dataset_as_it_is() {
 }
 
 #[test]
-fn what_a_mended_copy_has_otherwise_or_not_at_all_is_said() {
+fn what_a_repaired_copy_has_otherwise_or_not_at_all_is_said() {
     let (folder, path) = sea();
     fs::write(path.join("README"), "x").unwrap();
     let to = |name: &str| folder.path().join(name).display().to_string();
     run(&path, &["--repair-to", &format!("{}#mode=zarr", to("pure.zarr"))])
         .ends(0)
-        .says(&["cannot say that a dimension is unlimited: /time", "lead there: README"]);
+        .says(&["no unlimited dimensions; fixed are: /time", "refer to it: README"]);
     run(&path, &["--repair-to", &format!("{}#mode=nczarr,noxarray", to("nox.zarr"))]).ends(0);
     let zattrs = fs::read_to_string(folder.path().join("nox.zarr/lat/.zattrs")).unwrap();
     assert!(!zattrs.contains("_ARRAY_DIMENSIONS"), "{zattrs}");
@@ -106,22 +106,22 @@ fn repairing_reads_the_version_that_the_mode_names() {
     let (_folder, path) = sea();
     fs::write(path.join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
     let chosen = format!("{}#mode=v2", path.display());
-    let told = ncz(["verify", &path.display().to_string()]).ends(3);
-    let told = told.says(&["#mode=v2"]);
-    assert_eq!(told.stdout, "");
-    let told = ncz(["verify", &chosen, "--repair", "--dry-run"]);
-    assert!(told.stdout.contains("would mend /air_temperature"), "{}", told.stdout);
+    let printed = ncz(["verify", &path.display().to_string()]).ends(3);
+    let printed = printed.says(&["#mode=v2"]);
+    assert_eq!(printed.stdout, "");
+    let printed = ncz(["verify", &chosen, "--repair", "--dry-run"]);
+    assert!(printed.stdout.contains("would repair /air_temperature"), "{}", printed.stdout);
     ncz(["verify", &chosen, "--repair"]);
-    let mended = ncz(["verify", &chosen, "--json"]).stdout;
-    assert!(!mended.contains("shuffle-size-zero"), "{mended}");
+    let repaired = ncz(["verify", &chosen, "--json"]).stdout;
+    assert!(!repaired.contains("shuffle-size-zero"), "{repaired}");
 }
 
 #[test]
 fn old_generations_become_new_ones_in_a_copy_only() {
     let source = unpack("netcdf-c-4.9.0/nczarr/simple.zip").unwrap();
-    let told = run(source.path(), &["--repair", "--dry-run"]);
-    assert!(told.stdout.contains("old-generation"), "{}", told.stdout);
-    assert!(told.stdout.contains("--repair-to"), "{}", told.stdout);
+    let printed = run(source.path(), &["--repair", "--dry-run"]);
+    assert!(printed.stdout.contains("old-generation"), "{}", printed.stdout);
+    assert!(printed.stdout.contains("--repair-to"), "{}", printed.stdout);
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("new.nczarr");
     run(source.path(), &["--repair-to", target.to_str().unwrap()]).ends(0);
@@ -129,7 +129,7 @@ fn old_generations_become_new_ones_in_a_copy_only() {
 }
 
 #[test]
-fn damage_is_told_with_its_place_and_what_cannot_be_mended_stays() {
+fn damage_is_reported_with_its_place_and_what_cannot_be_repaired_stays() {
     let (_folder, path) = sea();
     let chunk = path.join("model/salinity/1.0.1");
     let bytes = fs::read(&chunk).unwrap();
@@ -145,7 +145,7 @@ fn damage_is_told_with_its_place_and_what_cannot_be_mended_stays() {
     }
     let json = run(&path, &["--repair", "--json"]).ends(1).json();
     let left: Vec<_> =
-        told(&json, "findings").into_iter().filter(|(severity, ..)| severity == "error").collect();
+        printed(&json, "findings").into_iter().filter(|(severity, ..)| severity == "error").collect();
     assert_eq!(left, [("error".to_owned(), "chunk-damaged".to_owned(), "model/salinity/1.0.1".to_owned())]);
     assert_eq!(fs::read(&tail).unwrap(), sound);
     let finding =
@@ -174,23 +174,23 @@ fn why_a_codec_is_missing_is_told_once() {
     let shown = run(&path, &["-q"]).ends(1).stdout;
     assert_eq!(shown.lines().count(), 3, "{shown}");
     assert_eq!(shown.matches("not built in").count(), 1, "{shown}");
-    assert_eq!(shown.matches(": as for /air_temperature").count(), 2, "{shown}");
-    // Each tells its own configuration, and programs get the whole of each.
+    assert_eq!(shown.matches(": same as for /air_temperature").count(), 2, "{shown}");
+    // Each says its own configuration, and programs get the whole of each.
     assert_eq!(shown.matches(r#""level":6"#).count(), 1, "{shown}");
     let json = run(&path, &["--json"]).ends(1).json().to_string();
     assert_eq!(json.matches("not built in").count(), 3, "{json}");
 }
 
 #[test]
-fn a_dataset_that_does_not_open_is_told_why_and_opens_when_it_is_mended() {
+fn a_dataset_that_does_not_open_is_told_why_and_opens_when_it_is_repaired() {
     let (_folder, path) = sea();
     let zattrs = path.join(".zattrs");
     let text = fs::read_to_string(&zattrs).unwrap();
     fs::write(&zattrs, format!("{text}, \"history\": \"older\"}}")).unwrap();
     ncz(["info", path.to_str().unwrap()]).ends(3);
-    let told = run(&path, &[]).ends(1);
-    for text in ["document-tail", "does not open", "--repair mends it"] {
-        assert!(told.stdout.contains(text), "{text}: {}", told.stdout);
+    let printed = run(&path, &[]).ends(1);
+    for text in ["document-tail", "does not open", "--repair fixes it"] {
+        assert!(printed.stdout.contains(text), "{text}: {}", printed.stdout);
     }
     run(&path, &["--repair"]).ends(0);
     assert_same_data(&ocean(), &path);
@@ -206,8 +206,8 @@ fn a_disputed_shuffle_and_a_byte_order_are_settled_by_the_user() {
     let zarray = path.join("model/salinity/.zarray");
     let text = fs::read_to_string(&zarray).unwrap();
     fs::write(&zarray, text.replace(r#""elementsize": 0"#, r#""elementsize": 2"#)).unwrap();
-    let told = run(&path, &["--repair"]).ends(1);
-    assert!(told.stdout.contains("--repair --shuffle-size mends it"), "{}", told.stdout);
+    let printed = run(&path, &["--repair"]).ends(1);
+    assert!(printed.stdout.contains("--repair --shuffle-size fixes it"), "{}", printed.stdout);
     // Chunks would have to be encoded anew, and nothing would tell the new ones from the old.
     let kept = run(&path, &["--repair", "--shuffle-size", "stored"]).ends(1);
     assert!(
@@ -248,12 +248,15 @@ fn variables_are_chosen_by_name_and_unknown_ones_are_refused() {
 }
 
 #[test]
-fn an_archive_is_mended_as_a_whole() {
+fn an_archive_is_repaired_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("endian.zip");
     fs::copy(fixtures().join("netcdf-c-4.10.2/nczarr-own-zip/endian.zip"), &path).unwrap();
     let before = run(&path, &["--json"]).ends(1).json();
-    assert!(told(&before, "findings").iter().any(|(_, code, _)| code == "shuffle-size-zero"), "{before:#}");
+    assert!(
+        printed(&before, "findings").iter().any(|(_, code, _)| code == "shuffle-size-zero"),
+        "{before:#}"
+    );
     let shown = dump(&path);
     run(&path, &["--repair"]).ends(0);
     run(&path, &[]).ends(0);

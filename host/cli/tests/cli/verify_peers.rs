@@ -17,8 +17,8 @@ fn read(python: &Python, path: &Path) -> [Value; 2] {
     [both["netcdf-c"].clone(), both["zarr-python"].clone()]
 }
 
-/// Makes a fault, verifies, mends, and shows what both read before and after.
-fn mended(case: &str, code: &str) -> Option<[[Value; 2]; 2]> {
+/// Makes a fault, verifies, repairs, and shows what both read before and after.
+fn repaired(case: &str, code: &str) -> Option<[[Value; 2]; 2]> {
     let Ok(python) = python() else { return None };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("case.zarr");
@@ -49,8 +49,8 @@ fn numbers() -> Value {
 }
 
 #[test]
-fn the_shuffle_of_netcdf_c_is_read_right_by_zarr_python_when_it_is_mended() {
-    let Some([before, after]) = mended("shuffle", "shuffle-size-zero") else { return };
+fn the_shuffle_of_netcdf_c_is_read_right_by_zarr_python_when_it_is_repaired() {
+    let Some([before, after]) = repaired("shuffle", "shuffle-size-zero") else { return };
     assert_eq!(before[0]["values"], numbers());
     assert_ne!(before[1]["values"], numbers(), "the trap is there");
     assert_eq!(after[1]["values"], numbers());
@@ -58,7 +58,7 @@ fn the_shuffle_of_netcdf_c_is_read_right_by_zarr_python_when_it_is_mended() {
 
 #[test]
 fn texts_that_look_like_numbers_come_back_whole() {
-    let Some([before, after]) = mended("words", "document-words") else { return };
+    let Some([before, after]) = repaired("words", "document-words") else { return };
     assert!(before[1].get("error").is_some(), "zarr-python refuses it: {}", before[1]);
     assert_eq!(before[0]["attributes"]["number"], "1", "netcdf-c cuts it");
     let wanted = json!({"units": "nan", "code": "0x10", "version": "5.", "limit": "-inf", "number": "17", "flag": "true"});
@@ -68,7 +68,7 @@ fn texts_that_look_like_numbers_come_back_whole() {
 
 #[test]
 fn a_document_that_netcdf_c_wrote_over_a_longer_one_is_read_by_all_again() {
-    let Some([before, after]) = mended("document", "document-tail") else { return };
+    let Some([before, after]) = repaired("document", "document-tail") else { return };
     assert!(before.iter().all(|answer| answer.get("error").is_some()), "{before:?}");
     for answer in after {
         assert_eq!(answer, json!({"values": numbers(), "attributes": {"units": "K"}}));
@@ -80,8 +80,8 @@ fn chunks_that_netcdf_c_wrote_over_longer_ones_are_cut() {
     let mut wanted = numbers();
     wanted.as_array_mut().unwrap()[20..40].fill(json!(7.0));
     for case in ["chunks", "chunks-bzip2", "chunks-zstd", "chunks-blosc"] {
-        let Some([before, after]) = mended(case, "chunk-tail") else { return };
-        // Both refuse zstd with something behind it.
+        let Some([before, after]) = repaired(case, "chunk-tail") else { return };
+        // Both refuse zstd with something after it.
         assert_eq!(
             before.iter().any(|answer| answer.get("error").is_some()),
             case == "chunks-zstd",
@@ -93,7 +93,7 @@ fn chunks_that_netcdf_c_wrote_over_longer_ones_are_cut() {
 
 #[test]
 fn stale_consolidated_metadata_hide_nothing_any_more() {
-    let Some([before, after]) = mended("stale", "consolidated-stale") else { return };
+    let Some([before, after]) = repaired("stale", "consolidated-stale") else { return };
     let len = |answer: &Value| answer["values"].as_array().unwrap().len();
     assert_eq!(before.each_ref().map(len), [80, 60]);
     assert_eq!(after.each_ref().map(len), [80, 80]);
@@ -101,7 +101,7 @@ fn stale_consolidated_metadata_hide_nothing_any_more() {
 
 #[test]
 fn attributes_that_netcdf_c_refuses_are_shown_and_mean_the_same_to_zarr_python() {
-    let Some([before, after]) = mended("json-type", "attribute-refused") else { return };
+    let Some([before, after]) = repaired("json-type", "attribute-refused") else { return };
     assert!(before[0].get("error").is_some(), "{}", before[0]);
     let wanted = json!({"object": "{\"k\": [1,2.5]}", "number": "17", "none": "[]", "mixed": "[1,\"a\"]"});
     assert_eq!(after[0]["attributes"], wanted);
@@ -120,7 +120,7 @@ fn metadata_that_some_readers_refuse_or_crash_on_are_read_by_all() {
         ("no-level", "zlib-level", [true, false], json!(0)),
         ("negative-level", "zlib-level", [true, false], json!(0)),
     ] {
-        let Some([before, after]) = mended(case, code) else { return };
+        let Some([before, after]) = repaired(case, code) else { return };
         assert_eq!(
             before.each_ref().map(|answer| answer.get("error").is_some()),
             refused,

@@ -4,9 +4,8 @@ use std::ffi::c_void;
 
 use super::{FAIL, put};
 use crate::dataset::{Class, Order, Type};
-use crate::guard::guard;
+use crate::guard::{Function, guard};
 use crate::session;
-use crate::symbols::Function;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![

@@ -3,9 +3,8 @@
 use std::ffi::{c_char, c_uint, c_void};
 
 use super::{FAIL, put, text};
-use crate::guard::guard;
+use crate::guard::{Function, guard};
 use crate::session;
-use crate::symbols::Function;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -79,7 +78,7 @@ unsafe fn push(message: *const c_char) -> Option<i32> {
     Some(0)
 }
 
-/// Prints the stack in HDF5. Whoever called the plugin gets the messages and decides.
+/// Prints the stack in HDF5. The caller of the plugin gets the messages and decides.
 extern "C" fn print2(_stack: i64, _stream: *mut c_void) -> i32 {
     0
 }

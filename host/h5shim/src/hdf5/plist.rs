@@ -5,9 +5,8 @@ use std::ffi::{c_char, c_uint, c_void};
 use super::{FAIL, put, put_all, take_all, text};
 use crate::constants;
 use crate::dataset::{Dataset, FilterEntry};
-use crate::guard::guard;
+use crate::guard::{Function, guard};
 use crate::session::{self, Session};
-use crate::symbols::Function;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![
@@ -29,7 +28,7 @@ pub(super) fn functions() -> Vec<Function> {
     ]
 }
 
-/// HDF5 takes a larger capacity for a variable that nobody set.
+/// HDF5 takes a larger capacity for a variable that is not set.
 const MOST_CAPACITY: usize = 256;
 /// `H5Z_MAX_NFILTERS`.
 const MOST_FILTERS: usize = 32;
@@ -196,7 +195,7 @@ unsafe fn parameters(flags: c_uint, count: usize, values: *const c_uint) -> Opti
     unsafe { take_all(values, count) }
 }
 
-/// Number 0 stands for all filters.
+/// Number 0 means all filters.
 extern "C" fn remove_filter(plist: i64, id: i32) -> i32 {
     guard(FAIL, || {
         session::plist(plist, |session| {

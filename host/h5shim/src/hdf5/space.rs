@@ -1,9 +1,8 @@
 //! `H5S*`: the dataspace, which is the shape of a chunk.
 
 use super::{FAIL, put_all};
-use crate::guard::guard;
+use crate::guard::{Function, guard};
 use crate::session;
-use crate::symbols::Function;
 
 pub(super) fn functions() -> Vec<Function> {
     vec![

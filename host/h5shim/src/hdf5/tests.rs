@@ -35,7 +35,7 @@ fn text(name: &[c_char]) -> String {
 }
 
 #[test]
-fn a_filter_is_told_with_its_true_count_and_no_more_values_than_there_is_room_for() {
+fn a_filter_is_reported_with_its_true_count_and_no_more_values_than_there_is_room_for() {
     with_dataset(&dataset(), |Handles { dcpl, ty, .. }| {
         let mut values = [0; 4];
         let mut count = 2;
@@ -49,7 +49,7 @@ fn a_filter_is_told_with_its_true_count_and_no_more_values_than_there_is_room_fo
         count = 0;
         assert_eq!(by_id(dcpl, 300, &mut count, null_mut(), &mut []), 0);
         assert_eq!(count, 3);
-        // What HDF5 refuses: room with no place, a count that nobody set, another filter, another handle.
+        // What HDF5 refuses: room with no place, a count that was not set, another filter, another handle.
         assert_eq!(by_id(dcpl, 300, &mut count, null_mut(), &mut []), -1);
         count = 257;
         assert_eq!(by_id(dcpl, 300, &mut count, values.as_mut_ptr(), &mut []), -1);

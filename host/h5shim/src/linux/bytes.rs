@@ -1,4 +1,4 @@
-//! Little-endian numbers in a file that nobody vouches for.
+//! Little-endian numbers in a file that is not trusted.
 
 /// The `N` bytes at a place; `None` past the end.
 fn array<const N: usize>(data: &[u8], at: u64) -> Option<[u8; N]> {

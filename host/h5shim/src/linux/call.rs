@@ -1,4 +1,4 @@
-//! The code of a carrier that calls a plugin: whoever looks at the stack finds the carrier there.
+//! The code of a stub library that calls a plugin: a look at the stack finds the stub library there.
 //!
 //! It needs a table that says how to get past its frame (DWARF 5, 6.4, in the form of the Linux Standard Base,
 //! `.eh_frame`): without it a walk up the stack would end here, and with it every trace and debugger a user runs.
@@ -20,7 +20,7 @@ const HEADER: u64 = 20;
 const CIE: u64 = 24;
 const FDE: u64 = 24;
 
-/// A distance of four bytes from where it stands, and from the start of the header.
+/// A distance of four bytes from its own position, and from the start of the header.
 const PCREL: u8 = 0x1b;
 const DATAREL: u8 = 0x3b;
 const UDATA4: u8 = 0x03;

@@ -30,7 +30,7 @@ pub(super) struct Entry {
 /// A library whose versions are needed.
 #[derive(Debug)]
 pub(super) struct VersionNeed {
-    /// Where in the file the number stands that gives `file`.
+    /// The offset in the file of the number that gives `file`.
     pub(super) file_at: u64,
     /// The library's name, as an offset in the strings.
     pub(super) file: u64,
@@ -141,7 +141,7 @@ impl<'a> Dynamic<'a> {
         if left / SYMBOL < count {
             return Err(CUT);
         }
-        // The first stands for no symbol.
+        // The first is not a symbol.
         Ok((1..count).map(move |index| at + index * SYMBOL))
     }
 

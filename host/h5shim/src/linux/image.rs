@@ -1,4 +1,4 @@
-//! The bytes of a carrier: an ELF file with the least that the loader asks for (System V ABI and its
+//! The bytes of a stub library: an ELF file with the least that the loader asks for (System V ABI and its
 //! supplement for x86-64).
 //!
 //! ```text
@@ -45,7 +45,7 @@ const DT_VERDEFNUM: u64 = 0x6fff_fffd;
 const NODELETE: u64 = 8;
 const VER_FLG_BASE: u16 = 1;
 
-/// What a carrier offers.
+/// What a stub library offers.
 pub(super) struct Contents<'a> {
     /// The name by which other libraries need it.
     pub(super) soname: &'a str,

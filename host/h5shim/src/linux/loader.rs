@@ -1,4 +1,4 @@
-//! The system's loader, and files for it that nobody else sees.
+//! The system's loader, and private files for it.
 
 use std::ffi::{CStr, CString, c_void};
 use std::fs::File;
@@ -53,7 +53,7 @@ pub(super) fn symbol(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
 fn from_memory(image: &[u8]) -> Result<Loaded, Error> {
     let mut file = memory_file().map_err(Error::NoFile)?;
     file.write_all(image).map_err(Error::NoFile)?;
-    // Whoever finds the descriptor cannot change what is mapped from it. Without seals it works as well.
+    // A process that finds the descriptor cannot change what is mapped from it. Without seals it works as well.
     // SAFETY: the descriptor is open, and sealing takes an int.
     unsafe {
         let seals = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
@@ -134,7 +134,7 @@ fn is_loaded(path: &CStr) -> bool {
 
 /// The handle is never closed: plugins leave threads and exit handlers behind.
 fn open(path: &CStr) -> Result<*mut c_void, Error> {
-    // SAFETY: a C string. Opening runs the library's constructors: a carrier has none; a plugin and what it
+    // SAFETY: a C string. Opening runs the library's constructors: a stub library has none; a plugin and what it
     // needs are loaded because the user put them on the search path.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() { Err(Error::Refused(last_error())) } else { Ok(handle) }

@@ -1,9 +1,9 @@
-//! A copy of a plugin that needs a carrier in place of other libraries.
+//! A copy of a plugin that needs a stub library in place of other libraries.
 //!
-//! The copy gets one more segment behind all others, with a longer table of strings (the carrier's name at
-//! its end), a new dynamic section and new program headers. So nothing that stands in the file has to make
+//! The copy gets one more segment after all others, with a longer table of strings (the stub library's name at
+//! its end), a new dynamic section and new program headers. So nothing that is in the file has to make
 //! room: not the name of the replaced library, whose bytes a symbol may share because linkers let one
-//! string be the end of another; and not the dynamic section, behind which some linkers leave no spare
+//! string be the end of another; and not the dynamic section, after which some linkers leave no spare
 //! entry. The copy is as well formed as the file was.
 
 use super::bytes::put;
@@ -11,11 +11,11 @@ use super::dynamic::{DT_NEEDED, DT_NULL, DT_SONAME, DT_STRSZ, DT_STRTAB, Dynamic
 use super::segments::{self, HEADER_LEN, PAGE, Segments};
 use crate::error::Error;
 
-/// A copy, and what its carrier must define.
+/// A copy, and what its stub library must define.
 #[derive(Debug)]
 pub(super) struct Rewritten {
     pub(super) image: Vec<u8>,
-    /// The versions that the copy needs of the carrier.
+    /// The versions that the copy needs of the stub library.
     pub(super) versions: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn rewrite(
     for entry in dynamic.entries() {
         match entry.tag {
             DT_NEEDED if is_replaced(entry.value) => entries.push((DT_NEEDED, new_name.into())),
-            // Nobody who needs the plugin itself shall be given this copy.
+            // Code that needs the plugin itself must not get this copy.
             DT_SONAME => {}
             // They follow below.
             DT_STRTAB | DT_STRSZ => {}

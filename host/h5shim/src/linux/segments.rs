@@ -84,7 +84,7 @@ impl Segments {
         })
     }
 
-    /// The first page behind all segments.
+    /// The first page after all segments.
     pub(super) fn free_address(&self) -> Option<u64> {
         let end = self.loaded().map(|segment| segment.address + segment.memory_len).max()?;
         end.checked_next_multiple_of(PAGE)

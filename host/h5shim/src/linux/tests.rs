@@ -9,7 +9,7 @@ use super::image::{self, Contents};
 use super::loader::{self, Place};
 use super::rewrite::{Rewritten, rewrite};
 use super::{bytes, open_with_shim, unique_name};
-use crate::plugin::Replace;
+use crate::replace::Replace;
 use crate::symbols::Symbols;
 
 const HDF5: &str = "libhdf5_serial.so.103";
@@ -43,7 +43,7 @@ fn versions(dynamic: &Dynamic<'_>) -> Vec<(String, Vec<String>)> {
     needs.iter().map(|need| (text(need.file), need.names.iter().map(|at| text(*at)).collect())).collect()
 }
 
-fn carrier(versions: &[String]) -> Vec<u8> {
+fn stub(versions: &[String]) -> Vec<u8> {
     let functions: Vec<_> = Symbols::Both.functions().into_iter().map(|(name, _)| name).collect();
     let variables = Symbols::Both.variables();
     image::build(&Contents { soname: "@abc", versions, functions: &functions, variables: &variables })
@@ -61,23 +61,23 @@ fn the_descriptor_of_a_carrier_stays_open_if_its_plugin_does_not_load() {
     let libc = b"libc.so.6\0";
     let at = plugin.windows(libc.len()).position(|bytes| bytes == libc).unwrap();
     plugin[at..at + 4].copy_from_slice(b"none");
-    let carriers = || {
+    let stubs = || {
         let all = std::fs::read_dir("/proc/self/fd")
             .unwrap()
             .filter_map(|entry| entry.unwrap().path().read_link().ok());
         all.filter(|target| target.to_string_lossy().contains("ncz-h5shim")).count()
     };
-    let before = carriers();
+    let before = stubs();
     let replace = Replace { needed: &[HDF5], symbols: Symbols::Hdf5, load_first: &[] };
     let error = open_with_shim(&plugin, &replace).unwrap_err();
     assert!(error.to_string().contains("none.so.6"), "{error}");
-    // Another file of that number would be taken for the carrier.
-    assert!(carriers() > before);
+    // Another file of that number would be taken for the stub library.
+    assert!(stubs() > before);
 }
 
 #[test]
 fn a_carrier_is_a_library_with_its_name_and_no_part_that_is_both_written_and_run() {
-    let image = carrier(&["V1".into(), "V2".into()]);
+    let image = stub(&["V1".into(), "V2".into()]);
     let dynamic = Dynamic::read(&image).unwrap();
     assert_eq!(strings(&dynamic, DT_SONAME), ["@abc"]);
     assert_eq!(strings(&dynamic, DT_NEEDED), [""; 0]);
@@ -113,7 +113,7 @@ fn a_copy_needs_the_carrier_in_place_of_the_replaced_library() {
 
 #[test]
 fn a_copy_has_no_name_of_its_own() {
-    let image = carrier(&[]);
+    let image = stub(&[]);
     let Rewritten { image, .. } = rewrite(&image, &Dynamic::read(&image).unwrap(), &[], "@new").unwrap();
     let after = Dynamic::read(&image).unwrap();
     assert_eq!(strings(&after, DT_SONAME), [""; 0]);
@@ -122,7 +122,7 @@ fn a_copy_has_no_name_of_its_own() {
 
 #[test]
 fn what_says_where_the_program_headers_are_says_where_the_new_ones_are() {
-    let mut plugin = carrier(&[]);
+    let mut plugin = stub(&[]);
     // Some linkers write such a header; here it is made of one that only tells of the stack.
     let stack = 64 + 3 * 56;
     bytes::put(&mut plugin, stack, &6u32.to_le_bytes()).unwrap();
@@ -181,7 +181,7 @@ fn where_files_in_memory_are_forbidden_a_private_folder_serves() {
 fn a_descriptor_that_named_another_library_once_is_not_used() {
     let first = loader::open_image(&small("@first"), Place::Memory).unwrap();
     let number: c_int = first.path.to_str().unwrap().rsplit('/').next().unwrap().parse().unwrap();
-    // SAFETY: it is the library's own descriptor, which nobody else uses.
+    // SAFETY: it is the library's own descriptor, which nothing else uses.
     assert_eq!(unsafe { libc::close(number) }, 0);
     // The next file gets the number, unless another thread was quicker.
     let second = loader::open_image(&small("@second"), Place::Memory).unwrap();
@@ -207,7 +207,7 @@ fn survives(plugin: &[u8], needed: &[&str]) {
 
 /// Files to be damaged: one from a linker, one from this code.
 fn files() -> Vec<(Vec<u8>, Vec<&'static str>)> {
-    let mut all = vec![(carrier(&["V1".into(), "V2".into()]), vec![])];
+    let mut all = vec![(stub(&["V1".into(), "V2".into()]), vec![])];
     all.extend(debian().map(|plugin| (plugin, vec![HDF5])));
     all
 }
@@ -260,16 +260,16 @@ proptest! {
     }
 }
 
-/// Where the return addresses of the stack lie: in the carrier (true) or elsewhere.
-extern "C" fn look_up_the_stack(found: *mut Vec<bool>, carrier: usize) -> usize {
+/// Where the return addresses of the stack lie: in the stub library (true) or elsewhere.
+extern "C" fn look_up_the_stack(found: *mut Vec<bool>, stub: usize) -> usize {
     let mut addresses = [std::ptr::null_mut(); 64];
-    // SAFETY: room for so many addresses.
+    // SAFETY: room for this many addresses.
     let count = unsafe { libc::backtrace(addresses.as_mut_ptr(), 64) };
     let lies_there = |address: &*mut std::ffi::c_void| {
         // SAFETY: any address may be asked about; plain pointers may be zero.
         unsafe {
             let mut info: libc::Dl_info = std::mem::zeroed();
-            libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == carrier
+            libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == stub
         }
     };
     // SAFETY: the test's own vector.
@@ -278,26 +278,26 @@ extern "C" fn look_up_the_stack(found: *mut Vec<bool>, carrier: usize) -> usize 
 }
 
 #[test]
-fn who_is_called_finds_the_carrier_on_the_stack_and_the_test_behind_it() {
+fn who_is_called_finds_the_carrier_on_the_stack_and_the_test_after_it() {
     let path = super::shim_path().unwrap();
     // SAFETY: with this flag nothing is loaded; the name is a C string.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     let stub = loader::symbol(handle, c"H5Pmodify_filter").unwrap();
     // SAFETY: as above.
-    let carrier = unsafe {
+    let stub = unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         assert_ne!(libc::dladdr(stub, &raw mut info), 0);
         assert_eq!(std::ffi::CStr::from_ptr(info.dli_fname), path);
         info.dli_fbase as usize
     };
     let mut found = Vec::new();
-    let arguments = [(&raw mut found) as usize, carrier, 0, 0, 0, 0];
+    let arguments = [(&raw mut found) as usize, stub, 0, 0, 0, 0];
     // SAFETY: a function of two words.
     let result = unsafe { crate::Caller::new().unwrap().call(look_up_the_stack as *const (), arguments) };
     assert_eq!(result, usize::MAX - 3);
     let at = found.iter().position(|there| *there).unwrap();
     assert_eq!(found.iter().filter(|there| **there).count(), 1);
-    // The thread's own start is many frames up: the walk did not end at the carrier.
+    // The thread's own start is many frames up: the walk did not end at the stub library.
     assert!(found.len() > at + 5, "{found:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Files that are no plugins any more: refused, without a crash.
+//! Files that are not plugins any more: refused, without a crash.
 
 use ncz_h5shim::{Error, Replace, Symbols, open_with_shim};
 
@@ -9,7 +9,7 @@ fn every_truncation_is_refused() {
     let Some(folder) = debian() else { return };
     let plugin = std::fs::read(folder.join("libh5lz4.so")).unwrap();
     let replace = Replace { needed: &[DEBIAN_HDF5], symbols: Symbols::Hdf5, load_first: &[] };
-    // What is behind the last segment is of no use to the loader.
+    // What is after the last segment is of no use to the loader.
     let end = last_segment_end(&plugin);
     for cut in 0..end {
         let error = open_with_shim(&plugin[..cut], &replace).unwrap_err();

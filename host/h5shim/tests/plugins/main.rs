@@ -6,7 +6,7 @@
 
 mod codec_halves; // NCZ_modify_parameters, and what it asks libnetcdf
 mod copies; // plugins whose libhdf5 is absent
-mod damaged; // files that are no plugins any more
+mod damaged; // files that are not plugins any more
 mod parameters; // the working parameters that set_local makes
 mod plugin; // a plugin, called as libhdf5 calls it
 mod threads; // many at once

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
-/// Stands at the start of every message.
+/// At the start of every message.
 const MARK: u32 = 0x4e5a_6377;
 const HEAD: usize = 12;
 /// The longest message: JSON may be 16 MiB.
@@ -67,7 +67,7 @@ impl Channel {
         Received::Message(call, message)
     }
 
-    /// Reads once, waiting if there is nothing, and tells what there is.
+    /// Reads once, waiting if there is nothing, and returns what there is.
     pub(super) fn read(&mut self) -> io::Result<Received> {
         let start = self.received.len();
         self.received.resize(start + ROOM, 0);
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_arrive_whole_in_order_and_nonsense_is_told() {
+    fn messages_arrive_whole_in_order_and_nonsense_is_reported() {
         let (near, far) = UnixStream::pair().unwrap();
         let (mut near, mut far) = (Channel::new(near), Channel::new(far));
         let long = vec![7; 100_000];

@@ -14,7 +14,7 @@ use crate::file_limit;
 const STEP: usize = 1 << 20;
 /// What an idle worker keeps of the memory that its longest call touched.
 const KEPT: usize = 64 << 20;
-/// Where the output begins behind the input: at a multiple of this.
+/// Where the output begins after the input: at a multiple of this.
 const ALIGN: usize = 4096;
 
 /// One side's mapping.
@@ -24,7 +24,7 @@ pub(super) struct Shared {
     len: usize,
 }
 
-// SAFETY: the mapping belongs to the value and is reached through it alone; no thread is bound to it.
+// SAFETY: the mapping belongs to the value and is reached only through it; no thread is bound to it.
 unsafe impl Send for Shared {}
 
 impl Shared {
@@ -57,7 +57,7 @@ impl Shared {
         input.checked_next_multiple_of(ALIGN)
     }
 
-    /// Makes at least `len` bytes: the host alone does this.
+    /// Makes at least `len` bytes: only the host does this.
     pub(super) fn grow(&mut self, len: usize) -> io::Result<()> {
         if len <= self.len {
             return Ok(());
@@ -135,7 +135,7 @@ impl Shared {
     pub(super) fn trim(&self, used: usize) {
         if used > KEPT {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            // Memory that stays is no fault of the call.
+            // Memory that stays is not a fault of the call.
             let _ = rustix::fs::fallocate(&self.file, flags, KEPT as u64, (self.len - KEPT) as u64);
         }
     }
@@ -144,7 +144,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: the mapping is this value's, and nobody has references into it any more.
+            // SAFETY: the mapping is this value's, and no references into it are left.
             let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.len) };
         }
     }

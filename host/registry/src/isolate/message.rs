@@ -1,42 +1,40 @@
-//! What a host asks a worker, and what a worker answers, as bytes. Either side reads the other's with every length and
-//! number checked.
+//! What a host asks a worker, and what a worker answers, as bytes (postcard). Either side reads the other's with every
+//! length and number checked.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use ncz_codec::abi::hdf5;
-use ncz_codec::{CodecError, Container, Env, Repr, wire};
+use ncz_codec::{CodecError, Container, Env, ErrorKind, Repr, wire};
+use semver::Version;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::load::{Bound, Direction, FilterFacts, JsonFacts, Modified, Variable};
+use crate::bounded::{self, NAME_MAX};
+use crate::load::{Direction, FilterFacts, Hdf5Provider, JsonFacts, Modified, Variable};
 
-/// Changes with every change of the messages. Host and worker must also be of one release, so this only serves those
-/// who build from a tree.
-pub(super) const PROTOCOL: u32 = 2;
-/// The longest name of a filter or codec.
-const NAME_MAX: usize = 1024;
-/// The most parameters.
-const PARAMS_MAX: usize = 1 << 16;
+/// The version of the messages. A host asks for a worker of the same major number that knows as much or more.
+pub(super) const PROTOCOL: Version = Version::new(3, 0, 0);
 /// The most codec halves of one library.
 const HALVES_MAX: usize = 4096;
 /// The longest list of one plugin.
-const LOCK_MAX: usize = 1 << 16;
-/// The longest text of an error.
-const TEXT_MAX: usize = 4096;
+const ALLOW_LIST_MAX: usize = 1 << 16;
 
 /// What a host asks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Request {
     /// Open the library; first of all, and once.
     Open {
+        #[serde(with = "bounded::path")]
         path: PathBuf,
         /// The address space that it may take.
         memory: u64,
-        /// A list of plugins in JSON that has to admit it.
-        lock: Option<String>,
+        /// An allow-list in JSON that has to admit it.
+        #[serde(deserialize_with = "allow_list")]
+        allow_list: Option<String>,
     },
     SetLocal {
+        #[serde(deserialize_with = "bounded::params")]
         given: Vec<u32>,
+        #[serde(with = "variable")]
         variable: Variable,
     },
     /// `half` is a place in [`Records::json`].
@@ -46,11 +44,14 @@ pub(super) enum Request {
     },
     ToJson {
         half: usize,
+        #[serde(deserialize_with = "bounded::params")]
         params: Vec<u32>,
     },
     Modify {
         half: usize,
+        #[serde(deserialize_with = "bounded::params")]
         visible: Vec<u32>,
+        #[serde(with = "variable")]
         variable: Variable,
     },
     Run(Run),
@@ -59,9 +60,10 @@ pub(super) enum Request {
 }
 
 /// A call of the filter: the input lies at the start of the shared memory, the output goes where `output` begins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) direction: Direction,
+    #[serde(deserialize_with = "bounded::params")]
     pub(super) params: Vec<u32>,
     /// The length of the input.
     pub(super) input: usize,
@@ -72,392 +74,159 @@ pub(super) struct Run {
 }
 
 /// What a worker answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// Said before anything is asked.
+    /// Said before anything is asked. Its bytes are the same in all versions of the protocol since 3.0.0.
     Hello {
-        protocol: u32,
+        /// The version of the protocol.
+        #[serde(deserialize_with = "bounded::name")]
+        protocol: String,
+        /// The version of the program.
+        #[serde(deserialize_with = "bounded::name")]
         version: String,
     },
     Opened(Records),
     /// The loader refuses the library.
-    Refused(String),
-    Params(Vec<u32>),
-    Json(String),
+    Refused(#[serde(with = "bounded::plain")] String),
+    Params(#[serde(deserialize_with = "bounded::params")] Vec<u32>),
+    Json(#[serde(deserialize_with = "json")] String),
     Modified(Modified),
-    /// The filter wrote so many bytes.
+    /// The filter wrote that many bytes.
     Ran(usize),
-    /// The library, or what stands around it, refuses the call.
-    Failed(CodecError),
+    /// The library, or the code around it, refuses the call.
+    Failed(#[serde(with = "codec_error")] CodecError),
 }
 
 /// What a library offers by its C faces.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Records {
     /// How many codecs its native face has; they are not served.
     pub(super) natives: usize,
+    /// The version that the plugin states, and that of the interface.
+    #[serde(deserialize_with = "version")]
+    pub(super) version: Option<Version>,
+    #[serde(deserialize_with = "version")]
+    pub(super) interface: Option<Version>,
     pub(super) filter: Option<FilterFacts>,
     /// Its codec halves. The first `own` belong to its filter, the others are for filters of other libraries.
+    #[serde(deserialize_with = "bounded::list::<_, _, HALVES_MAX>")]
     pub(super) json: Vec<JsonFacts>,
     pub(super) own: usize,
     /// Whom the library asks.
-    pub(super) bound: Option<Bound>,
+    pub(super) hdf5_provider: Option<Hdf5Provider>,
     /// Parts that are refused, each with its reason.
-    pub(super) refused: Vec<String>,
+    #[serde(deserialize_with = "bounded::list::<_, _, HALVES_MAX>")]
+    pub(super) refused: Vec<Plain>,
 }
+
+/// A text for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Plain(#[serde(with = "bounded::plain")] pub(super) String);
 
 /// A message that is not one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-type Read<T> = Result<T, Malformed>;
-
 impl Request {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        match self {
-            Self::Open { path, memory, lock } => {
-                out.push(0);
-                put_u64(&mut out, *memory);
-                put_bytes(&mut out, path.as_os_str().as_bytes());
-                out.push(lock.is_some().into());
-                if let Some(lock) = lock {
-                    put_bytes(&mut out, lock.as_bytes());
-                }
-            }
-            Self::SetLocal { given, variable } => {
-                out.push(1);
-                put_words(&mut out, given);
-                put_variable(&mut out, variable);
-            }
-            Self::ToParams { half, json } => {
-                out.push(2);
-                put_u64(&mut out, *half as u64);
-                put_bytes(&mut out, json.as_bytes());
-            }
-            Self::ToJson { half, params } => {
-                out.push(3);
-                put_u64(&mut out, *half as u64);
-                put_words(&mut out, params);
-            }
-            Self::Modify { half, visible, variable } => {
-                out.push(4);
-                put_u64(&mut out, *half as u64);
-                put_words(&mut out, visible);
-                put_variable(&mut out, variable);
-            }
-            Self::Run(run) => {
-                out.push(5);
-                out.push((run.direction == Direction::Decode).into());
-                put_words(&mut out, &run.params);
-                for number in [run.input, run.output.0, run.output.1, run.shared] {
-                    put_u64(&mut out, number as u64);
-                }
-            }
-            Self::Exit => out.push(6),
-        }
-        out
+        to_bytes(self)
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Read<Self> {
-        let mut bytes = Bytes(bytes);
-        let request = match bytes.u8()? {
-            0 => {
-                let (memory, path) = (bytes.u64()?, bytes.path()?);
-                let lock = if bytes.flag()? { Some(bytes.text(LOCK_MAX)?) } else { None };
-                Self::Open { path, memory, lock }
-            }
-            1 => Self::SetLocal { given: bytes.words()?, variable: bytes.variable()? },
-            2 => Self::ToParams { half: bytes.usize()?, json: bytes.text(usize::MAX)? },
-            3 => Self::ToJson { half: bytes.usize()?, params: bytes.words()? },
-            4 => Self::Modify { half: bytes.usize()?, visible: bytes.words()?, variable: bytes.variable()? },
-            5 => Self::Run(Run {
-                direction: if bytes.flag()? { Direction::Decode } else { Direction::Encode },
-                params: bytes.words()?,
-                input: bytes.usize()?,
-                output: (bytes.usize()?, bytes.usize()?),
-                shared: bytes.usize()?,
-            }),
-            6 => Self::Exit,
-            _ => return Err(Malformed),
-        };
-        bytes.end(request)
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        from_bytes(bytes)
     }
 }
 
 impl Reply {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        match self {
-            Self::Hello { protocol, version } => {
-                out.push(0);
-                put_u32(&mut out, *protocol);
-                put_bytes(&mut out, version.as_bytes());
-            }
-            Self::Opened(records) => {
-                out.push(1);
-                records.put(&mut out);
-            }
-            Self::Refused(reason) => {
-                out.push(2);
-                put_text(&mut out, reason);
-            }
-            Self::Params(params) => {
-                out.push(3);
-                put_words(&mut out, params);
-            }
-            Self::Json(json) => {
-                out.push(4);
-                put_bytes(&mut out, json.as_bytes());
-            }
-            Self::Modified(Modified { visible, working }) => {
-                out.push(5);
-                put_words(&mut out, visible);
-                put_words(&mut out, working);
-            }
-            Self::Ran(len) => {
-                out.push(6);
-                put_u64(&mut out, *len as u64);
-            }
-            Self::Failed(error) => {
-                out.push(7);
-                let (number, first, second) = wire::error_numbers(error.kind());
-                let key = match error.kind() {
-                    ncz_codec::ErrorKind::Config { key } => key.as_str(),
-                    _ => "",
-                };
-                put_u32(&mut out, number as u32);
-                put_u64(&mut out, first);
-                put_u64(&mut out, second);
-                put_text(&mut out, key);
-                put_text(&mut out, error.detail());
-            }
-        }
-        out
-    }
-
-    pub(super) fn from_bytes(bytes: &[u8]) -> Read<Self> {
-        let mut bytes = Bytes(bytes);
-        let reply = match bytes.u8()? {
-            0 => Self::Hello { protocol: bytes.u32()?, version: bytes.plain(NAME_MAX)? },
-            1 => Self::Opened(Records::take(&mut bytes)?),
-            2 => Self::Refused(bytes.plain(TEXT_MAX)?),
-            3 => Self::Params(bytes.words()?),
-            4 => Self::Json(bytes.text(wire::TEXT_MAX)?),
-            5 => Self::Modified(Modified { visible: bytes.words()?, working: bytes.words()? }),
-            6 => Self::Ran(bytes.usize()?),
-            7 => {
-                let (number, first, second) = (bytes.u32()? as i32, bytes.u64()?, bytes.u64()?);
-                let (key, detail) = (bytes.plain(TEXT_MAX)?, bytes.plain(TEXT_MAX)?);
-                Self::Failed(wire::error_of(number, first, second, &key, &detail))
-            }
-            _ => return Err(Malformed),
-        };
-        bytes.end(reply)
-    }
-}
-
-impl Records {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_u64(out, self.natives as u64);
-        out.push(self.filter.is_some().into());
-        if let Some(facts) = &self.filter {
-            put_u32(out, facts.id);
-            put_bytes(out, facts.name.as_bytes());
-            let flags = [facts.encodes, facts.decodes, facts.has_can_apply, facts.has_set_local];
-            out.extend(flags.map(u8::from));
-        }
-        put_u64(out, self.own as u64);
-        put_u64(out, self.json.len() as u64);
-        for facts in &self.json {
-            put_u32(out, facts.filter_id);
-            put_bytes(out, facts.codec_id.as_bytes());
-            out.push(facts.has_modify_parameters.into());
-        }
-        put_bound(out, self.bound.as_ref());
-        put_u64(out, self.refused.len() as u64);
-        self.refused.iter().for_each(|reason| put_text(out, reason));
+        to_bytes(self)
     }
 
     /// What a library says of itself is checked again: this side has not seen it.
-    fn take(bytes: &mut Bytes<'_>) -> Read<Self> {
-        let natives = bytes.usize()?;
-        let filter = match bytes.flag()? {
-            false => None,
-            true => Some(FilterFacts {
-                id: bytes.id()?,
-                name: bytes.name()?,
-                encodes: bytes.flag()?,
-                decodes: bytes.flag()?,
-                has_can_apply: bytes.flag()?,
-                has_set_local: bytes.flag()?,
-            }),
-        };
-        let own = bytes.usize()?;
-        let json = (0..bytes.count(HALVES_MAX)?).map(|_| {
-            let (filter_id, codec_id) = (bytes.id()?, bytes.name()?);
-            let facts = JsonFacts { codec_id, filter_id, has_modify_parameters: bytes.flag()? };
-            if facts.codec_id.is_empty() { Err(Malformed) } else { Ok(facts) }
-        });
-        let json = json.collect::<Read<Vec<_>>>()?;
-        let bound = bytes.bound()?;
-        let refused =
-            (0..bytes.count(HALVES_MAX)?).map(|_| bytes.plain(TEXT_MAX)).collect::<Read<Vec<_>>>()?;
-        if own > json.len() {
-            Err(Malformed)
-        } else {
-            Ok(Self { natives, filter, json, own, bound, refused })
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        match from_bytes(bytes)? {
+            Self::Opened(records) if records.own > records.json.len() => Err(Malformed),
+            reply => Ok(reply),
         }
     }
 }
 
-fn put_u32(out: &mut Vec<u8>, number: u32) {
-    out.extend(number.to_le_bytes());
+/// An empty message, which is none, where one cannot be written; only a list longer than memory is that.
+fn to_bytes(message: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(message).unwrap_or_default()
 }
 
-fn put_u64(out: &mut Vec<u8>, number: u64) {
-    out.extend(number.to_le_bytes());
-}
-
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_u64(out, bytes.len() as u64);
-    out.extend(bytes);
-}
-
-/// A text for people, cut where it is too long.
-fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_bytes(out, &text.as_bytes()[..text.floor_char_boundary(TEXT_MAX)]);
-}
-
-fn put_words(out: &mut Vec<u8>, words: &[u32]) {
-    put_u64(out, words.len() as u64);
-    words.iter().for_each(|word| put_u32(out, *word));
-}
-
-fn put_bound(out: &mut Vec<u8>, bound: Option<&Bound>) {
-    let mut put = |kind, text: &[u8]| {
-        out.push(kind);
-        put_bytes(out, text);
-    };
-    match bound {
-        None => put(0, b""),
-        Some(Bound::Nothing) => put(1, b""),
-        Some(Bound::Shim) => put(2, b""),
-        Some(Bound::Hdf5(file)) => put(3, file.as_os_str().as_bytes()),
-        Some(Bound::Netcdf(file)) => put(4, file.as_os_str().as_bytes()),
-        Some(Bound::Nobody(reason)) => put(5, &reason.as_bytes()[..reason.floor_char_boundary(TEXT_MAX)]),
+/// The message, if nothing follows it.
+fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((message, [])) => Ok(message),
+        _ => Err(Malformed),
     }
 }
 
-/// As the native face tells a plugin of its input.
-fn put_variable(out: &mut Vec<u8>, variable: &Variable) {
-    let Variable { dtype, array_shape, chunk_shape, fill } = variable.clone();
-    let env = Env { dtype, array_shape, chunk_shape: chunk_shape.clone(), container: Container::Hdf5 };
-    let input = Repr::Array { dtype, shape: chunk_shape, fill };
-    put_bytes(out, wire::request_to_json(&input, &env).to_string().as_bytes());
+fn json<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    bounded::text::<D, { wire::TEXT_MAX }>(from)
 }
 
-/// What of a message is not read yet.
-struct Bytes<'a>(&'a [u8]);
+fn allow_list<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct List(#[serde(deserialize_with = "bounded::text::<_, ALLOW_LIST_MAX>")] String);
+    Ok(Option::<List>::deserialize(from)?.map(|List(text)| text))
+}
 
-impl<'a> Bytes<'a> {
-    fn take(&mut self, len: usize) -> Read<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len).ok_or(Malformed)?;
-        self.0 = rest;
-        Ok(taken)
+fn version<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Version>, D::Error> {
+    #[derive(Deserialize)]
+    struct Text(#[serde(deserialize_with = "bounded::text::<_, NAME_MAX>")] String);
+    let text = Option::<Text>::deserialize(from)?;
+    text.map(|Text(text)| Version::parse(&text).map_err(D::Error::custom)).transpose()
+}
+
+/// A variable as the native face describes it to a plugin.
+mod variable {
+    use super::{Container, Deserializer, Env, Repr, Serialize, Serializer, Variable, wire};
+    use serde::de::Error as _;
+
+    pub(super) fn serialize<S: Serializer>(variable: &Variable, to: S) -> Result<S::Ok, S::Error> {
+        let Variable { dtype, array_shape, chunk_shape, fill } = variable.clone();
+        let env = Env { dtype, array_shape, chunk_shape: chunk_shape.clone(), container: Container::Hdf5 };
+        let input = Repr::Array { dtype, shape: chunk_shape, fill };
+        wire::request_to_json(&input, &env).to_string().serialize(to)
     }
 
-    fn array<const N: usize>(&mut self) -> Read<[u8; N]> {
-        self.take(N)?.try_into().map_err(|_| Malformed)
-    }
-
-    fn u8(&mut self) -> Read<u8> {
-        Ok(self.array::<1>()?[0])
-    }
-
-    fn flag(&mut self) -> Read<bool> {
-        match self.u8()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(Malformed),
-        }
-    }
-
-    fn u32(&mut self) -> Read<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Read<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn usize(&mut self) -> Read<usize> {
-        usize::try_from(self.u64()?).map_err(|_| Malformed)
-    }
-
-    fn count(&mut self, most: usize) -> Read<usize> {
-        self.usize().and_then(|count| if count <= most { Ok(count) } else { Err(Malformed) })
-    }
-
-    fn bytes(&mut self) -> Read<&'a [u8]> {
-        let len = self.usize()?;
-        self.take(len)
-    }
-
-    fn text(&mut self, most: usize) -> Read<String> {
-        let text = std::str::from_utf8(self.bytes()?).map_err(|_| Malformed)?;
-        if text.len() <= most { Ok(text.to_owned()) } else { Err(Malformed) }
-    }
-
-    /// A text for people, without what steers a terminal.
-    fn plain(&mut self, most: usize) -> Read<String> {
-        self.text(most).map(|text| text.replace(char::is_control, " "))
-    }
-
-    /// A name as records have them.
-    fn name(&mut self) -> Read<String> {
-        let name = self.text(NAME_MAX)?;
-        if name.contains(char::is_control) { Err(Malformed) } else { Ok(name) }
-    }
-
-    fn id(&mut self) -> Read<u32> {
-        let id = self.u32()?;
-        let range = 1..=hdf5::FILTER_MAX as u32;
-        if range.contains(&id) { Ok(id) } else { Err(Malformed) }
-    }
-
-    fn path(&mut self) -> Read<PathBuf> {
-        Ok(Path::new(OsStr::from_bytes(self.bytes()?)).to_owned())
-    }
-
-    fn bound(&mut self) -> Read<Option<Bound>> {
-        let kind = self.u8()?;
-        Ok(match kind {
-            3 => Some(Bound::Hdf5(self.path()?)),
-            4 => Some(Bound::Netcdf(self.path()?)),
-            5 => Some(Bound::Nobody(self.plain(TEXT_MAX)?)),
-            0..=2 if !self.bytes()?.is_empty() => return Err(Malformed),
-            0 => None,
-            1 => Some(Bound::Nothing),
-            2 => Some(Bound::Shim),
-            _ => return Err(Malformed),
-        })
-    }
-
-    fn words(&mut self) -> Read<Vec<u32>> {
-        let bytes = self.count(PARAMS_MAX).and_then(|count| self.take(4 * count))?;
-        let (words, _) = bytes.as_chunks();
-        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
-    }
-
-    fn variable(&mut self) -> Read<Variable> {
-        let (input, env) = wire::request_from_json(self.bytes()?).map_err(|_| Malformed)?;
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Variable, D::Error> {
+        let text = super::json(from)?;
+        let (input, env) = wire::request_from_json(text.as_bytes()).map_err(D::Error::custom)?;
         Ok(Variable::new(&input, &env))
     }
+}
 
-    /// The message, if nothing follows it.
-    fn end<T>(self, message: T) -> Read<T> {
-        if self.0.is_empty() { Ok(message) } else { Err(Malformed) }
+/// An error as the native face describes it to a host.
+mod codec_error {
+    use super::{CodecError, Deserialize, Deserializer, ErrorKind, Serialize, Serializer, bounded, wire};
+
+    #[derive(Serialize, Deserialize)]
+    struct Failure {
+        status: i32,
+        first: u64,
+        second: u64,
+        #[serde(with = "bounded::plain")]
+        key: String,
+        #[serde(with = "bounded::plain")]
+        detail: String,
+    }
+
+    pub(super) fn serialize<S: Serializer>(error: &CodecError, to: S) -> Result<S::Ok, S::Error> {
+        let (status, first, second) = wire::error_numbers(error.kind());
+        let key = match error.kind() {
+            ErrorKind::Config { key } => key.clone(),
+            _ => String::new(),
+        };
+        Failure { status, first, second, key, detail: error.detail().to_owned() }.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<CodecError, D::Error> {
+        let Failure { status, first, second, key, detail } = Failure::deserialize(from)?;
+        Ok(wire::error_of(status, first, second, &key, &detail))
     }
 }
 
@@ -477,8 +246,8 @@ mod tests {
         let run =
             Run { direction: Direction::Decode, params: vec![], input: 10, output: (64, 100), shared: 4096 };
         vec![
-            Request::Open { path: "/a/libx.so".into(), memory: 1 << 40, lock: None },
-            Request::Open { path: "/a/libx.so".into(), memory: 0, lock: Some("{}".into()) },
+            Request::Open { path: "/a/libx.so".into(), memory: 1 << 40, allow_list: None },
+            Request::Open { path: "/a/libx.so".into(), memory: 0, allow_list: Some("{}".into()) },
             Request::SetLocal { given: vec![1, u32::MAX], variable: variable.clone() },
             Request::ToParams { half: 3, json: r#"{"level":5}"#.into() },
             Request::ToJson { half: 0, params: vec![7] },
@@ -500,14 +269,16 @@ mod tests {
         let json = JsonFacts { codec_id: "zstd".into(), filter_id: 32_015, has_modify_parameters: true };
         let records = Records {
             natives: 1,
+            version: Some(Version::new(1, 2, 3)),
+            interface: None,
             filter: Some(filter),
             json: vec![json],
             own: 1,
-            bound: Some(Bound::Hdf5("/a".into())),
-            refused: vec!["why".into()],
+            hdf5_provider: Some(Hdf5Provider::Hdf5("/a".into())),
+            refused: vec![Plain("why".into())],
         };
         vec![
-            Reply::Hello { protocol: 1, version: "0.1.0".into() },
+            Reply::Hello { protocol: "3.0.0".into(), version: "0.1.0".into() },
             Reply::Opened(records),
             Reply::Opened(Records::default()),
             Reply::Refused("no".into()),
@@ -563,8 +334,14 @@ mod tests {
         assert_eq!(change(&|records| records.json[0].filter_id = 0), Err(Malformed));
         assert_eq!(change(&|records| records.json[0].codec_id = String::new()), Err(Malformed));
         assert_eq!(change(&|records| records.json[0].codec_id = "\x1b[31m".into()), Err(Malformed));
+        assert_eq!(
+            change(&|records| records.refused = vec![Plain(String::new()); HALVES_MAX + 1]),
+            Err(Malformed)
+        );
         let long = "x".repeat(NAME_MAX + 1);
         assert_eq!(change(&|records| records.json[0].codec_id = long.clone()), Err(Malformed));
+        let many = Reply::Params(vec![0; bounded::PARAMS_MAX + 1]);
+        assert_eq!(Reply::from_bytes(&many.to_bytes()), Err(Malformed));
         let text = Reply::Refused("red \x1b[31m\n".into());
         assert_eq!(Reply::from_bytes(&text.to_bytes()), Ok(Reply::Refused("red  [31m ".into())));
     }

@@ -8,12 +8,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ncz_codec::{CodecError, ErrorKind};
+use semver::{Comparator, Op, Prerelease, Version};
 
-use super::end::End;
 use super::message::{PROTOCOL, Records, Reply, Request};
 use super::process::{Limits, Process};
+use super::worker_end::End;
 use super::{Isolation, WORKER_PROGRAM};
-use crate::lock::Lock;
+use crate::allow_list::AllowList;
 
 /// How long a program may take to say that it is a worker.
 const GREETING: Duration = Duration::from_secs(30);
@@ -31,10 +32,10 @@ pub(super) enum StartError {
     #[error("{} is not {WORKER_PROGRAM}: {end}{}", program.display(), said(words))]
     NoWorker { program: PathBuf, end: End, words: String },
     #[error(
-        "{} is {WORKER_PROGRAM} {version} (protocol {protocol}), this program wants {} (protocol {PROTOCOL}); \
+        "{} is {WORKER_PROGRAM} {version} (protocol {protocol}), this program expects {} (protocol {PROTOCOL}); \
          use both of one release", program.display(), env!("CARGO_PKG_VERSION")
     )]
-    OtherVersion { program: PathBuf, version: String, protocol: u32 },
+    OtherVersion { program: PathBuf, version: String, protocol: String },
     #[error("opening it in a worker process fails: {end}{}", said(words))]
     Died { end: End, words: String },
     #[error("{0}")]
@@ -46,8 +47,8 @@ pub(super) enum StartError {
 /// The workers of one library. They start when they are needed; dropping ends them.
 pub(super) struct Pool {
     library: PathBuf,
-    /// The part of the list of plugins that admits the library, in JSON, if there is a list.
-    lock: Option<String>,
+    /// The part of the allow-list that admits the library, in JSON, if there is a list.
+    allow_list: Option<String>,
     program: PathBuf,
     most: usize,
     memory: u64,
@@ -70,7 +71,7 @@ struct State {
     owner: u32,
 }
 
-/// What tells a file from another, and from itself when it was written to.
+/// The identity and state of a file, which change when it is replaced or written to.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     place: (u64, u64),
@@ -83,7 +84,7 @@ impl Pool {
     pub(super) fn open(
         library: &Path,
         isolation: &Isolation,
-        lock: Option<&Lock>,
+        allow_list: Option<&AllowList>,
     ) -> Result<Arc<Self>, StartError> {
         let program = match &isolation.worker {
             // Workers start in another folder.
@@ -97,13 +98,13 @@ impl Pool {
         let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let mut pool = Self {
             library: library.to_owned(),
-            lock: lock.map(|lock| lock.only(library).to_json().to_string()),
+            allow_list: allow_list.map(|list| list.only(library).to_json().to_string()),
             program,
             most: isolation.workers.map_or_else(processors, NonZeroUsize::get),
             memory: isolation.memory,
             limits: Limits { cpu: isolation.cpu_time, wall: isolation.wall_limit() },
             records: Records::default(),
-            file: if lock.is_none() { Identity::of(library) } else { None },
+            file: if allow_list.is_none() { Identity::of(library) } else { None },
             state: Mutex::default(),
             freed: Condvar::new(),
         };
@@ -137,7 +138,7 @@ impl Pool {
     }
 
     /// Has an idle worker do something, or a new one. An end of the worker is an error that says what it was `doing`,
-    /// and costs that worker; whoever calls next gets another.
+    /// and costs that worker; the next caller gets another.
     pub(super) fn call<T>(
         &self,
         doing: impl Fn() -> String,
@@ -146,7 +147,7 @@ impl Pool {
         let mut worker = self.take(&doing)?;
         match work(&mut worker, self.limits) {
             Ok(result) => {
-                self.give_back(worker);
+                self.release(worker);
                 result
             }
             Err(end) => {
@@ -201,7 +202,7 @@ impl Pool {
         Limits { wall: self.limits.wall.max(GREETING), ..self.limits }
     }
 
-    fn give_back(&self, worker: Process) {
+    fn release(&self, worker: Process) {
         if worker.is_ours() {
             self.state().idle.push(worker);
             self.freed.notify_one();
@@ -234,7 +235,7 @@ impl Pool {
         let mut worker = Process::start(&self.program)
             .map_err(|reason| StartError::NoProgram { program: program(), reason })?;
         match worker.receive(Limits { cpu: GREETING, wall: GREETING }) {
-            Ok(Reply::Hello { protocol: PROTOCOL, version }) if version == env!("CARGO_PKG_VERSION") => {}
+            Ok(Reply::Hello { protocol, version: _ }) if speaks(&protocol) => {}
             Ok(Reply::Hello { protocol, version }) => {
                 return Err(StartError::OtherVersion { program: program(), version, protocol });
             }
@@ -243,7 +244,11 @@ impl Pool {
                 return Err(StartError::NoWorker { program: program(), end, words: worker.last_words() });
             }
         }
-        let open = Request::Open { path: self.library.clone(), memory: self.memory, lock: self.lock.clone() };
+        let open = Request::Open {
+            path: self.library.clone(),
+            memory: self.memory,
+            allow_list: self.allow_list.clone(),
+        };
         match worker.call(&open, self.opening()) {
             // Once more, as it may have been replaced before it was opened.
             Ok(Reply::Opened(records)) => self.check_file().map(|()| (worker, records)),
@@ -273,7 +278,34 @@ impl fmt::Debug for Pool {
     }
 }
 
+/// Whether a worker with this version of the protocol understands this program, and this program understands it.
+fn speaks(protocol: &str) -> bool {
+    let wanted = Comparator {
+        op: Op::Caret,
+        major: PROTOCOL.major,
+        minor: Some(PROTOCOL.minor),
+        patch: Some(PROTOCOL.patch),
+        pre: Prerelease::EMPTY,
+    };
+    Version::parse(protocol).is_ok_and(|protocol| wanted.matches(&protocol))
+}
+
 /// What a worker printed last, as the end of a sentence.
 pub(super) fn said(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" (it printed {words:?})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_of_the_same_major_protocol_that_knows_as_much_serves() {
+        let Version { major, minor, .. } = PROTOCOL;
+        assert!(speaks(&PROTOCOL.to_string()));
+        assert!(speaks(&format!("{major}.{}.0", minor + 1)));
+        assert!(!speaks(&format!("{}.0.0", major + 1)));
+        assert!(!speaks(&format!("{}.9.9", major - 1)));
+        assert!(!speaks("3") && !speaks(""));
+    }
 }

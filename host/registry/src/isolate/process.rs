@@ -16,9 +16,9 @@ use rustix::time::Timespec;
 
 use super::MARK;
 use super::channel::{Channel, Received};
-use super::end::End;
 use super::memory::Shared;
 use super::message::{Reply, Request};
+use super::worker_end::End;
 
 /// Variables that change what plugins do, where they are looked for, or what is loaded beside them.
 const NOT_PASSED_ON: [&[u8]; 3] = [b"BLOSC_", b"HDF5_PLUGIN_", b"LD_PRELOAD"];
@@ -49,9 +49,9 @@ pub(super) struct Process {
     pub(super) shared: Shared,
     printed: Printed,
     calls: u32,
-    /// It was killed, and its number may be somebody else's.
+    /// It was killed, and its number may belong to another process.
     is_over: bool,
-    /// The process that started it: after a fork the copy must leave the worker alone.
+    /// The process that started it: after a fork the copy must not touch the worker.
     owner: u32,
 }
 
@@ -91,7 +91,7 @@ impl Process {
         })
     }
 
-    /// Asks, and waits for the answer.
+    /// Hdf5Imports, and waits for the answer.
     pub(super) fn call(&mut self, request: &Request, limits: Limits) -> Result<Reply, End> {
         self.calls = self.calls.wrapping_add(1);
         if let Err(error) = self.channel.send(self.calls, &request.to_bytes()) {
@@ -117,7 +117,7 @@ impl Process {
                     return Reply::from_bytes(&message).map_err(|_| End::Nonsense("an answer that is none"));
                 }
                 Received::Message(..) => return Err(End::Nonsense("an answer to another question")),
-                Received::Nonsense => return Err(End::Nonsense("bytes that are no answer")),
+                Received::Nonsense => return Err(End::Nonsense("bytes that are not an answer")),
                 Received::End => return Err(self.how_it_ended()),
                 Received::Part => {}
             }
@@ -221,7 +221,7 @@ impl Process {
             return self.child.try_wait().ok().flatten();
         }
         self.is_over = true;
-        // Until its end is asked for, the numbers of the process and of its group are nobody else's.
+        // Until its end is asked for, the numbers of the process and of its group belong to nothing else.
         if self.look().is_ok() {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
             let _ = self.child.kill();

@@ -20,7 +20,7 @@ pub enum Which {
     Only(Vec<Selected>),
 }
 
-/// A library, as somebody names it: `32024`, `libh5sz3.so` or `/opt/plugins/libh5sz3.so`.
+/// A library, as a user names it: `32024`, `libh5sz3.so` or `/opt/plugins/libh5sz3.so`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Selected {
     /// Whichever offers this HDF5 filter, or a codec for it.

@@ -23,10 +23,10 @@ use serde_json::Value;
 use super::MARK;
 use super::channel::{Channel, Received};
 use super::memory::Shared;
-use super::message::{PROTOCOL, Records, Reply, Request, Run};
+use super::message::{PROTOCOL, Plain, Records, Reply, Request, Run};
+use crate::allow_list::AllowList;
 use crate::error::with_sources;
-use crate::load::{self, CodecHalf, FilterHalf, Hdf5Half, JsonHalf, Library, LoadError};
-use crate::lock::Lock;
+use crate::load::{self, FilterFunction, Hdf5Filter, JsonTranslator, Library, LoadError, NczarrCodec};
 
 /// Plugins that close or write to descriptors use low numbers; a worker's own are moved up to here, if so many are
 /// allowed.
@@ -69,7 +69,7 @@ pub fn worker_main() -> ExitCode {
     };
     if !is_asked || !is_socket() {
         eprintln!(
-            "{} {}: runs a codec plugin for ncz in a process of its own; ncz starts it where it is told to isolate plugins",
+            "{} {}: runs a codec plugin for ncz in a process of its own; ncz starts it to isolate plugins",
             super::WORKER_PROGRAM,
             env!("CARGO_PKG_VERSION")
         );
@@ -101,8 +101,8 @@ struct Worker {
 struct Served {
     /// Held, as the halves are the library's.
     _library: Arc<Library>,
-    filter: Option<Hdf5Half>,
-    json: Vec<CodecHalf>,
+    filter: Option<Hdf5Filter>,
+    json: Vec<NczarrCodec>,
 }
 
 /// The limit on address space.
@@ -133,7 +133,8 @@ impl Worker {
 
     /// Answers until the host closes the channel.
     fn serve(&mut self) -> io::Result<()> {
-        let hello = Reply::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
+        let hello =
+            Reply::Hello { protocol: PROTOCOL.to_string(), version: env!("CARGO_PKG_VERSION").to_owned() };
         self.channel.send(0, &hello.to_bytes())?;
         let mut received = self.channel.next();
         loop {
@@ -156,10 +157,10 @@ impl Worker {
 
     fn answer(&mut self, request: Request) -> io::Result<Reply> {
         let Some(served) = &self.served else {
-            let Request::Open { path, memory, lock } = request else { return Err(nonsense()) };
+            let Request::Open { path, memory, allow_list } = request else { return Err(nonsense()) };
             self.limits.memory = memory;
             self.limits.set(self.shared.len())?;
-            let opened = Served::open(&path, lock.as_deref());
+            let opened = Served::open(&path, allow_list.as_deref());
             return Ok(match opened {
                 Ok((served, records)) => {
                     self.served = Some(served);
@@ -199,40 +200,45 @@ impl Worker {
 }
 
 impl Served {
-    fn open(path: &Path, lock: Option<&str>) -> Result<(Self, Records), String> {
-        let lock = lock.map(Lock::from_text).transpose()?;
-        let library = load::open_listed(path, lock.as_ref()).map_err(|error| match error {
+    fn open(path: &Path, allow_list: Option<&str>) -> Result<(Self, Records), String> {
+        let allow_list = allow_list.map(AllowList::from_text).transpose()?;
+        let library = load::open_allowed(path, allow_list.as_ref()).map_err(|error| match error {
             LoadError::Unreadable(source) => format!("cannot be read: {source}"),
             other => with_sources(&other),
         })?;
-        let mut records = Records { bound: Some(library.bound().clone()), ..Records::default() };
+        let mut records = Records {
+            version: library.version().cloned(),
+            interface: library.interface().cloned(),
+            hdf5_provider: Some(library.hdf5_provider().clone()),
+            ..Records::default()
+        };
         match library.native() {
             Ok(codecs) => records.natives = codecs.len(),
-            Err(error) => records.refused.push(format!("native face: {error}")),
+            Err(error) => records.refused.push(Plain(format!("native face: {error}"))),
         }
-        let mut keep = |part: &str, error| records.refused.push(format!("{part}: {error}"));
+        let mut keep = |part: &str, error| records.refused.push(Plain(format!("{part}: {error}")));
         let filter = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 half", error)).ok());
         let own = library
             .codecs()
             .into_iter()
             .filter_map(|half| half.map_err(|error| keep("codec half", error)).ok());
-        let mut json: Vec<CodecHalf> = own.collect();
+        let mut json: Vec<NczarrCodec> = own.collect();
         records.own = json.len();
-        let mut keep = |error| records.refused.push(format!("default codec half: {error}"));
+        let mut keep = |error| records.refused.push(Plain(format!("default codec half: {error}")));
         json.extend(library.default_codecs().into_iter().filter_map(|half| half.map_err(&mut keep).ok()));
-        records.filter = filter.as_ref().map(|half| FilterHalf::facts(half).clone());
-        records.json = json.iter().map(|half| JsonHalf::facts(half).clone()).collect();
+        records.filter = filter.as_ref().map(|half| FilterFunction::facts(half).clone());
+        records.json = json.iter().map(|half| JsonTranslator::facts(half).clone()).collect();
         Ok((Self { _library: library, filter, json }, records))
     }
 
     /// The filter, ready to run.
-    fn filter(&self) -> Result<&Hdf5Half, CodecError> {
+    fn filter(&self) -> Result<&Hdf5Filter, CodecError> {
         let filter = self.filter.as_ref().ok_or_else(|| CodecError::unsupported("it has no HDF5 half"))?;
         filter.prepare()?;
         Ok(filter)
     }
 
-    fn json(&self, half: usize) -> Result<&CodecHalf, CodecError> {
+    fn json(&self, half: usize) -> Result<&NczarrCodec, CodecError> {
         let half = self.json.get(half).ok_or_else(|| CodecError::unsupported("it has no such codec half"))?;
         half.prepare()?;
         Ok(half)

@@ -4,26 +4,31 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use semver::Version;
+
 use super::{Isolation, Tried};
-use crate::load::{Bound, FilterHalf, JsonHalf};
-use crate::lock::Lock;
+use crate::allow_list::AllowList;
+use crate::load::{FilterFunction, Hdf5Provider, JsonTranslator};
 
 const REASON: &str = "worker processes are not supported on this system, only on Linux";
 
 /// What a library would offer from within workers.
-pub(crate) struct Halves {
+pub(crate) struct IsolatedLibrary {
     pub(crate) natives: usize,
-    pub(crate) filter: Option<Arc<dyn FilterHalf>>,
-    pub(crate) codec: Option<Arc<dyn JsonHalf>>,
-    pub(crate) defaults: Vec<Arc<dyn JsonHalf>>,
+    pub(crate) filter: Option<Arc<dyn FilterFunction>>,
+    pub(crate) codec: Option<Arc<dyn JsonTranslator>>,
+    pub(crate) defaults: Vec<Arc<dyn JsonTranslator>>,
     /// Whom the library asks, if that is known.
-    pub(crate) bound: Option<Bound>,
+    pub(crate) hdf5_provider: Option<Hdf5Provider>,
     /// Parts that are refused, each with its reason.
     pub(crate) refused: Vec<String>,
+    /// The version that the plugin states, and that of the interface that it was built for.
+    pub(crate) version: Option<Version>,
+    pub(crate) interface: Option<Version>,
 }
 
 /// Does nothing: there are no workers here.
-pub(crate) fn try_open(_: &Path, _: &Isolation, _: Option<&Lock>) -> Tried {
+pub(crate) fn try_open(_: &Path, _: &Isolation, _: Option<&AllowList>) -> Tried {
     Tried::NoWorker(REASON.to_owned())
 }
 
@@ -31,7 +36,7 @@ pub(crate) fn try_open(_: &Path, _: &Isolation, _: Option<&Lock>) -> Tried {
 ///
 /// # Errors
 /// Always: there are no workers here.
-pub(crate) fn open(_: &Path, _: &Isolation, _: Option<&Lock>) -> Result<Halves, String> {
+pub(crate) fn open(_: &Path, _: &Isolation, _: Option<&AllowList>) -> Result<IsolatedLibrary, String> {
     Err(REASON.to_owned())
 }
 

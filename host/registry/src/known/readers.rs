@@ -55,7 +55,7 @@ impl Reader {
     /// Why this reader does not read a codec; `None`: it does.
     #[must_use]
     pub fn unread(self, codec: &CodecInfo) -> Option<Unread> {
-        let id = codec.numcodecs.first().map_or("", |id| &**id);
+        let id = codec.numcodecs.first().unwrap_or_default();
         let why = match self {
             _ if id == generic::NAME => Some(Why::ByNumber),
             Self::NetcdfC if NETCDF_C.contains(&id) => None,
@@ -120,23 +120,15 @@ impl fmt::Display for Unread {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
 
     fn said(reader: Reader, id: Option<u32>, numcodecs: &'static str, v3: &'static str) -> String {
-        let names = |name: &'static str| -> Cow<'static, [Cow<'static, str>]> {
-            if name.is_empty() { Cow::Borrowed(&[]) } else { vec![Cow::Borrowed(name)].into() }
-        };
+        let names = |name: &'static str| Some(name).filter(|name| !name.is_empty()).into_iter().collect();
         let info = CodecInfo {
-            name: "x".into(),
-            summary: "".into(),
             filter_id: id,
             numcodecs: names(numcodecs),
             zarr_v3: names(v3),
-            has_working_params: false,
-            has_checksum: false,
-            lossy: None,
+            ..CodecInfo::new("x", "")
         };
         reader.unread(&info).map_or_else(|| "read".to_owned(), |unread| unread.to_string())
     }

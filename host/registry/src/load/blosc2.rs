@@ -8,7 +8,7 @@ pub(super) const PLUGINS: u8 = 36;
 /// The compressors that it has and that are numbered like plugins.
 const OWN: std::ops::Range<u8> = 32..PLUGINS;
 
-/// The compressor format that says that the compressor's number stands elsewhere.
+/// The compressor format that says that the compressor's number is elsewhere.
 const BY_NUMBER: u8 = 6;
 /// The length of a chunk's header.
 const HEADER: usize = 32;
@@ -37,7 +37,7 @@ pub(super) fn check(frame: &[u8]) -> Result<()> {
     let offsets = index[HEADER..].get(..len).ok_or_else(cut)?;
     for offset in offsets.chunks(8) {
         let offset = i64::from_le_bytes(bytes(offset, 0).ok_or_else(cut)?);
-        // Negative ones stand for chunks of one value, which are not stored.
+        // Negative ones mean chunks of one value, which are not stored.
         if let Ok(offset) = usize::try_from(offset) {
             check_chunk(chunks.get(offset..).and_then(|chunk| chunk.get(..HEADER)).ok_or_else(cut)?)?;
         }

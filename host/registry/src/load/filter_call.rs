@@ -6,12 +6,13 @@ use std::ptr::NonNull;
 use ncz_codec::abi::hdf5;
 use ncz_codec::{CodecError, ErrorKind, Result};
 
-use super::half::Direction;
-use super::record::{Hdf5Half, Malloced, padded, usable_size};
+use super::c_faces::Direction;
+use super::c_memory::{Malloced, padded, usable_size};
+use super::hdf5_filter::Hdf5Filter;
 
 /// No result is longer than this: the limit of a decoded chunk.
 const RESULT_MAX: usize = 4 << 30;
-/// Zeros behind the input: damaged streams make some filters read on.
+/// Zeros after the input: damaged streams make some filters read on.
 const SLACK: usize = 64;
 
 /// Runs the filter of `half` over `input`, into `output`.
@@ -20,7 +21,7 @@ const SLACK: usize = 64;
 /// replace it. Failure is a result of 0, a lost buffer, or a length beyond what the block it left can
 /// hold: plugins are known that return error codes near 2^64.
 pub(super) fn run(
-    half: &Hdf5Half,
+    half: &Hdf5Filter,
     direction: Direction,
     params: &[u32],
     input: &[u8],
@@ -85,7 +86,7 @@ pub(super) fn run(
     Ok(result)
 }
 
-/// The input in a block of malloc's, with zeros behind it.
+/// The input in a block of malloc's, with zeros after it.
 fn copy(input: &[u8]) -> Result<*mut c_void> {
     let room = input.len() + SLACK;
     // SAFETY: any size is allowed; the result is checked.

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use ncz_codec::{
-    AnyCoder, BoundStage, CodecConfig, CodecError, CodecInfo, CodecType, Container, Dialect, Env, Repr,
+    AnyCoder, AnyConfig, BoundStage, CodecError, CodecInfo, CodecType, Container, Dialect, Env, Names, Repr,
     Result, Scratch, Size,
 };
 use serde_json::{Map, Value};
 
-use super::half::{Direction, FilterFacts, FilterHalf, JsonFacts, JsonHalf, Modified, Variable};
-use super::{care, lz4};
+use super::c_faces::{Direction, FilterFacts, FilterFunction, JsonFacts, JsonTranslator, Modified, Variable};
+use super::{known_hazards, lz4};
 use crate::known;
 
 /// A codec of C libraries: an HDF5 filter, an NCZarr codec half, or both.
@@ -20,8 +20,8 @@ pub struct ForeignCodec(Arc<Halves>);
 #[derive(Debug)]
 struct Halves {
     info: CodecInfo,
-    hdf5: Option<Arc<dyn FilterHalf>>,
-    codec: Option<Arc<dyn JsonHalf>>,
+    hdf5: Option<Arc<dyn FilterFunction>>,
+    codec: Option<Arc<dyn JsonTranslator>>,
 }
 
 /// Parameters of a foreign codec, as given.
@@ -46,12 +46,13 @@ struct ForeignCoder {
 impl ForeignCodec {
     /// Puts halves together. With no HDF5 half nothing runs, with no codec half there is no JSON; either
     /// is an error that names the missing half when it is needed.
-    pub fn new(hdf5: Option<Arc<dyn FilterHalf>>, codec: Option<Arc<dyn JsonHalf>>) -> Self {
-        let info = info(hdf5.as_deref().map(FilterHalf::facts), codec.as_deref().map(JsonHalf::facts));
+    pub fn new(hdf5: Option<Arc<dyn FilterFunction>>, codec: Option<Arc<dyn JsonTranslator>>) -> Self {
+        let info =
+            info(hdf5.as_deref().map(FilterFunction::facts), codec.as_deref().map(JsonTranslator::facts));
         Self(Arc::new(Halves { info, hdf5, codec }))
     }
 
-    fn with_given(&self, params: Vec<u32>) -> Arc<dyn CodecConfig> {
+    fn with_given(&self, params: Vec<u32>) -> Arc<dyn AnyConfig> {
         Arc::new(ForeignConfig { halves: Arc::clone(&self.0), params })
     }
 }
@@ -66,13 +67,13 @@ impl CodecType for ForeignCodec {
         dialect: Dialect,
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>> {
+    ) -> Result<Arc<dyn AnyConfig>> {
         // A codec half has no place for remarks.
         let _ = notes;
         Ok(self.with_given(self.0.codec(dialect)?.to_params(config)?))
     }
 
-    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>> {
+    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn AnyConfig>> {
         Ok(self.with_given(params.to_vec()))
     }
 
@@ -87,7 +88,7 @@ impl CodecType for ForeignCodec {
     }
 }
 
-impl CodecConfig for ForeignConfig {
+impl AnyConfig for ForeignConfig {
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
         self.halves.codec(dialect)?.to_json(&self.params)
     }
@@ -161,7 +162,7 @@ impl AnyCoder for ForeignCoder {
             return Err(CodecError::unsupported(format!("filter {} does not encode", self.halves.info.name)));
         }
         self.check_parameters(half)?;
-        care::before_encode(half, &self.working, input, self.variable.as_ref())?;
+        known_hazards::before_encode(half, &self.working, input, self.variable.as_ref())?;
         half.run(Direction::Encode, &self.working, input, output)
     }
 
@@ -173,7 +174,7 @@ impl AnyCoder for ForeignCoder {
         if half.facts().id == lz4::ID {
             lz4::check(input)?;
         }
-        care::before_decode(half.facts().id, input, self.variable.as_ref())?;
+        known_hazards::before_decode(half.facts().id, input, self.variable.as_ref())?;
         half.run(Direction::Decode, &self.working, input, output)
     }
 
@@ -184,7 +185,7 @@ impl AnyCoder for ForeignCoder {
 
 impl ForeignCoder {
     /// Sees to it that a filter only encodes with what it made itself, or agrees to.
-    fn check_parameters(&self, filter: &dyn FilterHalf) -> Result<()> {
+    fn check_parameters(&self, filter: &dyn FilterFunction) -> Result<()> {
         let (Some(asked), Some(variable)) = (&self.is_working, &self.variable) else { return Ok(()) };
         if asked.get().is_some() {
             return Ok(());
@@ -209,7 +210,7 @@ impl Halves {
         self.codec.as_ref().map_or(Ok(()), |codec| codec.prepare())
     }
 
-    fn hdf5(&self) -> Result<&dyn FilterHalf> {
+    fn hdf5(&self) -> Result<&dyn FilterFunction> {
         self.hdf5.as_deref().ok_or_else(|| {
             CodecError::unsupported(format!(
                 "codec {} has no HDF5 half: no library on the search path gives filter {}",
@@ -219,7 +220,7 @@ impl Halves {
         })
     }
 
-    fn codec(&self, dialect: Dialect) -> Result<&dyn JsonHalf> {
+    fn codec(&self, dialect: Dialect) -> Result<&dyn JsonTranslator> {
         if dialect != Dialect::Numcodecs {
             return Err(CodecError::unsupported(format!("a codec half of netcdf-c has no {dialect} JSON")));
         }
@@ -232,23 +233,17 @@ impl Halves {
     }
 }
 
-/// A filter's name as it stands in tables and sentences: `HDF5 lz4 filter; see https://..` without where to look, and
-/// without the full stop that others end with.
-pub(super) fn short(name: &str) -> &str {
-    name.split("; see ").next().unwrap_or(name).trim().trim_end_matches('.')
-}
-
 fn info(hdf5: Option<&FilterFacts>, codec: Option<&JsonFacts>) -> CodecInfo {
     let filter_id = hdf5.map(|facts| facts.id).or(codec.map(|facts| facts.filter_id));
-    let name = hdf5.map(|facts| short(&facts.name)).filter(|name| !name.is_empty());
+    let name = hdf5.map(FilterFacts::short_name).filter(|name| !name.is_empty());
     let name = name.or(codec.map(|facts| facts.codec_id.as_str()));
-    let numcodecs = codec.map(|facts| Cow::Owned(facts.codec_id.clone()));
+    let numcodecs = codec.map(|facts| facts.codec_id.as_str());
     CodecInfo {
         name: name.map_or_else(|| format!("filter {}", filter_id.unwrap_or_default()), str::to_owned).into(),
         summary: Cow::Borrowed("a filter of a C library"),
         filter_id,
         numcodecs: numcodecs.into_iter().collect(),
-        zarr_v3: Cow::Borrowed(&[]),
+        zarr_v3: Names::new(&[]),
         has_working_params: hdf5.is_some_and(|facts| facts.has_set_local)
             || codec.is_some_and(|facts| facts.has_modify_parameters),
         has_checksum: false,
@@ -266,7 +261,7 @@ mod tests {
     #[derive(Debug)]
     struct LessFill(FilterFacts);
 
-    impl FilterHalf for LessFill {
+    impl FilterFunction for LessFill {
         fn facts(&self) -> &FilterFacts {
             &self.0
         }
@@ -341,6 +336,6 @@ mod tests {
         ] {
             assert_eq!(info(Some(&facts(name, false)), None).name, shown);
         }
-        assert_eq!(short("."), "");
+        assert_eq!(facts(".", false).short_name(), "");
     }
 }

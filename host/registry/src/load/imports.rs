@@ -101,7 +101,7 @@ mod system {
                 if symbol.section != 0 || !name.to_bytes().starts_with(prefix) {
                     continue;
                 }
-                // SAFETY: the loader has written there the address of the name, or null if nobody has it.
+                // SAFETY: the loader has written there the address of the name, or null if no library has it.
                 let bound = unsafe { ((map.base + relocation.offset) as *const *mut c_void).read() };
                 if !bound.is_null() {
                     return Some(bound);

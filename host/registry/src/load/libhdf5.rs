@@ -7,9 +7,9 @@ use ncz_codec::abi::hdf5::Hid;
 use ncz_codec::{CodecError, Kind, Result};
 use ncz_h5shim::Order;
 
-use super::half::Variable;
-use super::local::{self, Answer};
-use super::record::Hdf5Half;
+use super::c_faces::Variable;
+use super::hdf5_filter::Hdf5Filter;
+use super::set_local::{self, Answer};
 use super::{address, symbol};
 
 /// The default error stack.
@@ -31,7 +31,7 @@ macro_rules! functions {
         impl Functions {
             /// Looks them up; the error is the name of one that is not there.
             fn of(raw: &RawLibrary) -> Result<Self, &'static CStr> {
-                // SAFETY: the names stand for functions of these types in HDF5 since 1.8.15.
+                // SAFETY: the interface gives functions of this name these types in HDF5 since 1.8.15.
                 Ok(Self { $($field: unsafe { symbol(raw, $name) }.ok_or($name)?,)* })
             }
         }
@@ -143,7 +143,7 @@ impl Libhdf5 {
     pub(super) fn ask(
         &self,
         raw: &RawLibrary,
-        half: &Hdf5Half,
+        half: &Hdf5Filter,
         given: &[u32],
         variable: &Variable,
     ) -> Result<Answer> {
@@ -167,7 +167,7 @@ impl Libhdf5 {
 }
 
 impl Asked<'_> {
-    fn ask(&self, half: &Hdf5Half, given: &[u32], variable: &Variable) -> Result<Answer> {
+    fn ask(&self, half: &Hdf5Filter, given: &[u32], variable: &Variable) -> Result<Answer> {
         let quiet = Quiet::new(*self.call);
         let dcpl = self.plist(half, given, variable)?;
         let ty = self.type_of(variable)?;
@@ -177,22 +177,22 @@ impl Asked<'_> {
             let code = unsafe { (self.call.set_fill_value)(dcpl.0, ty.0, fill.as_ptr().cast()) };
             self.check(code, "H5Pset_fill_value")?;
         }
-        let shape = local::shape_of(variable);
-        // SAFETY: as many lengths as there are dimensions; a null stands for the same lengths again.
+        let shape = set_local::shape_of(variable);
+        // SAFETY: as many lengths as there are dimensions; a null means the same lengths again.
         let space = unsafe { (self.call.create_space)(rank(&shape)?, shape.as_ptr(), std::ptr::null()) };
         let space = self.handle(space, self.call.close_space, "H5Screate_simple")?;
         // SAFETY: the default stack is always there.
         unsafe { (self.call.clear)(STACK) };
-        let (can_apply, set_local) = local::call(half, [dcpl.0, ty.0, space.0]);
+        let (can_apply, set_local) = set_local::call(half, [dcpl.0, ty.0, space.0]);
         let said = self.libhdf5.said();
         let after = self.values(dcpl.0, half.id());
         drop(quiet);
-        // A `set_local` that only confirms what is there cannot be told from one that does nothing.
+        // A `set_local` that only confirms what is there cannot be distinguished from one that does nothing.
         Ok(Answer { can_apply, set_local, after, modified: true, said })
     }
 
     /// A property list with chunks and this filter.
-    fn plist(&self, half: &Hdf5Half, given: &[u32], variable: &Variable) -> Result<Handle> {
+    fn plist(&self, half: &Hdf5Filter, given: &[u32], variable: &Variable) -> Result<Handle> {
         let id = half.id() as c_int;
         // SAFETY: any number may be asked about. With loading switched off no folder is searched.
         let is_known = unsafe { (self.call.filter_avail)(id) } > 0;
@@ -205,7 +205,7 @@ impl Asked<'_> {
         // SAFETY: a class of this libhdf5.
         let dcpl =
             self.handle(unsafe { (self.call.create_plist)(class) }, self.call.close_plist, "H5Pcreate")?;
-        let shape = local::shape_of(variable);
+        let shape = set_local::shape_of(variable);
         // SAFETY: as many lengths as there are dimensions.
         self.check(unsafe { (self.call.set_chunk)(dcpl.0, rank(&shape)?, shape.as_ptr()) }, "H5Pset_chunk")?;
         // SAFETY: as many words as said.
@@ -246,7 +246,7 @@ impl Asked<'_> {
 
     fn type_of(&self, variable: &Variable) -> Result<Handle> {
         let dtype = variable.dtype;
-        let order = match local::type_of(dtype).order {
+        let order = match set_local::type_of(dtype).order {
             Order::Big => "BE",
             Order::Little | Order::None => "LE",
         };
@@ -307,7 +307,7 @@ impl Asked<'_> {
             let name = name.to_string_lossy();
             return Err(CodecError::unsupported(format!("the plugin's libhdf5 has no {name}")));
         };
-        // SAFETY: the names that are asked for stand for handles, and `H5open` has set them.
+        // SAFETY: the names that are requested are handles, and `H5open` has set them.
         Ok(unsafe { place.cast::<Hid>().read() })
     }
 
@@ -346,11 +346,11 @@ unsafe extern "C" fn note(_: c_uint, entry: *const StackEntry, texts: *mut c_voi
 
 impl Quiet {
     /// Switches off that errors are printed, and that libraries are opened in search of filters: that is for
-    /// this program to do. It may be somebody else's libhdf5, so all is put back.
+    /// this program to do. The program may use this libhdf5 itself, so everything is restored.
     fn new(call: Functions) -> Self {
         let mut auto = (std::ptr::null_mut(), std::ptr::null_mut());
         let mut loading = 0;
-        // SAFETY: the places are there; no function is no printing.
+        // SAFETY: the places are there; no function is not printing.
         unsafe {
             if (call.get_auto)(STACK, &raw mut auto.0, &raw mut auto.1) < 0 {
                 auto = (std::ptr::null_mut(), std::ptr::null_mut());

@@ -9,9 +9,10 @@ use ncz_codec::abi::nczarr::{ModifyParameters, error};
 use ncz_codec::{ByteOrder, CodecError, Dtype, ErrorKind, Kind, Result};
 use ncz_h5shim::{Caller, Endian};
 
-use super::bound::Bound;
-use super::half::{Modified, Variable};
-use super::record::{CodecHalf, Malloced, PARAMS_MAX, check, padded, usable_size};
+use super::c_faces::{Modified, Variable};
+use super::c_memory::{Malloced, padded, usable_size};
+use super::hdf5_provider::Hdf5Provider;
+use super::nczarr_codec::{NczarrCodec, PARAMS_MAX, check};
 use super::symbol;
 
 /// `NC_NETCDF4 | NC_DISKLESS`: a file of HDF5 that stays in memory.
@@ -30,7 +31,7 @@ macro_rules! functions {
 
         impl Functions {
             fn of(raw: &RawLibrary) -> Result<Self> {
-                // SAFETY: the names stand for functions of these types since netCDF 4.0.
+                // SAFETY: the interface gives functions of this name these types since netCDF 4.0.
                 Ok(Self { $($field: unsafe { symbol(raw, $name) }.ok_or_else(|| {
                     let name = $name.to_string_lossy();
                     CodecError::unsupported(format!("the codec's libnetcdf has no function {name}"))
@@ -58,7 +59,7 @@ struct File<'a> {
 }
 
 /// Runs the codec's `NCZ_modify_parameters`.
-pub(super) fn modify(half: &CodecHalf, visible: &[u32], variable: &Variable) -> Result<Modified> {
+pub(super) fn modify(half: &NczarrCodec, visible: &[u32], variable: &Variable) -> Result<Modified> {
     let Some(function) = half.modify_function() else {
         return Ok(Modified { visible: visible.to_vec(), working: visible.to_vec() });
     };
@@ -66,19 +67,19 @@ pub(super) fn modify(half: &CodecHalf, visible: &[u32], variable: &Variable) -> 
     let library = half.library();
     library.initialize();
     let _call = library.one_call();
-    match library.bound() {
-        Bound::Netcdf(_) => {
+    match library.hdf5_provider() {
+        Hdf5Provider::Netcdf(_) => {
             let call = Functions::of(library.asked())?;
             let file = File::new(&call)?;
             let varid = file.define(variable, netcdf_type)?;
             run(function, None, [file.ncid, varid], visible)
         }
-        Bound::Nobody(reason) => {
+        Hdf5Provider::Nobody(reason) => {
             let id = half.codec_id();
             Err(CodecError::unsupported(format!("codec {id} asks a libnetcdf, and has none: {reason}")))
         }
         // A libhdf5 alone is not asked by codec halves.
-        Bound::Shim | Bound::Nothing | Bound::Hdf5(_) => {
+        Hdf5Provider::Shim | Hdf5Provider::Nothing | Hdf5Provider::Hdf5(_) => {
             let described = ncz_h5shim::Variable {
                 name: NAME.to_owned(),
                 nc_type: netcdf_type,
@@ -118,7 +119,7 @@ fn run(
             None => function(ncid, varid, count, words, made_count, made_words),
         }
     };
-    // One vector may stand for both; it is freed once.
+    // One vector can be both; it is freed once.
     let is_one = std::ptr::eq(visible_words, working_words);
     let visible_words = Malloced(NonNull::new(visible_words.cast()));
     let working_words = Malloced(if is_one { None } else { NonNull::new(working_words.cast()) });
@@ -227,7 +228,7 @@ impl<'a> File<'a> {
     fn dimension(&self, place: usize, len: usize) -> Result<c_int> {
         let name = CString::new(format!("dimension{place}")).unwrap_or_default();
         let mut dim = 0;
-        // SAFETY: a C string and a place; 0 stands for a dimension that grows.
+        // SAFETY: a C string and a place; 0 means a dimension that grows.
         let code = unsafe { (self.call.def_dim)(self.ncid, name.as_ptr(), len, &raw mut dim) };
         check(code, "nc_def_dim of the codec's libnetcdf")?;
         Ok(dim)

@@ -1,33 +1,43 @@
-//! Codecs behind the native face. Encoding and decoding are plain calls: no lock, no allocation.
+//! Codecs after the native face. Encoding and decoding are plain calls: no lock, no allocation.
 
 use std::ffi::{c_char, c_void};
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use ncz_codec::abi::hdf5;
 use ncz_codec::abi::native::{self as abi, ErrorOut, NO_LENGTH, Plugin, Sink, status};
 use ncz_codec::{
-    AnyCoder, BoundStage, CodecConfig, CodecError, CodecInfo, CodecType, Dialect, Env, Repr, Result, Scratch,
+    AnyCoder, AnyConfig, BoundStage, CodecError, CodecInfo, CodecType, Dialect, Env, Repr, Result, Scratch,
     wire,
 };
+use semver::Version;
 use serde_json::{Map, Value};
 
 use super::Library;
 use super::record::RecordError;
 
-/// The text of an error is cut behind this many bytes.
+/// The text of an error is cut after this many bytes.
 const TEXT_MAX: usize = 1024;
 /// More codecs in one library are a mistake.
 const CODECS_MAX: u32 = 4096;
+/// The longest version.
+const VERSION_MAX: usize = 256;
+/// The size of a table of interface version 1.0.
+const SIZE_1_0: usize = std::mem::offset_of!(Plugin, version);
 
 /// A codec of a library with the native face.
 #[derive(Clone)]
 pub struct NativeCodec(Arc<Shared>);
 
-/// The functions of a plugin's table, none of them null.
-#[derive(Debug, Clone, Copy)]
+/// The functions of a plugin's table, none of them null, and what it says of itself.
+#[derive(Debug, Clone)]
 pub(super) struct Table {
+    /// The version of the plugin, if it states one.
+    pub(super) version: Option<Version>,
+    /// The version of the interface that it was built for.
+    pub(super) interface: Version,
     codec_count: u32,
     describe: abi::Describe,
     config_from_json: abi::ConfigFromJson,
@@ -87,8 +97,8 @@ unsafe impl Send for NativeScratch {}
 
 impl NativeCodec {
     /// All codecs of a table.
-    pub(super) fn all(library: &Arc<Library>, table: Table) -> Result<Vec<Self>, RecordError> {
-        (0..table.codec_count).map(|number| Self::new(library, table, number)).collect()
+    pub(super) fn all(library: &Arc<Library>, table: &Table) -> Result<Vec<Self>, RecordError> {
+        (0..table.codec_count).map(|number| Self::new(library, table.clone(), number)).collect()
     }
 
     /// The library.
@@ -102,7 +112,7 @@ impl NativeCodec {
         dialect: Dialect,
         text: &[u8],
         notes: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>> {
+    ) -> Result<Arc<dyn AnyConfig>> {
         let Shared { table, number, .. } = &*self.0;
         let mut handle = std::ptr::null_mut();
         let remarks = text_of(|sink, error| {
@@ -135,7 +145,7 @@ impl NativeCodec {
             return Err(RecordError::IdOutOfRange(id.into()));
         }
         let is_bad = |name: &str| name.is_empty() || name.contains(char::is_control);
-        if is_bad(&info.name) || info.numcodecs.iter().chain(info.zarr_v3.iter()).any(|name| is_bad(name)) {
+        if is_bad(&info.name) || info.numcodecs.iter().chain(info.zarr_v3.iter()).any(is_bad) {
             return Err(RecordError::BadName("codec name"));
         }
         if info.summary.contains(char::is_control) {
@@ -168,16 +178,25 @@ impl Table {
                 abi::API_MINOR
             )));
         }
-        if size < size_of::<Plugin>() {
-            return Err(RecordError::BadTable(format!("it has {size} of {} bytes", size_of::<Plugin>())));
+        let known = if minor == 0 { SIZE_1_0 } else { size_of::<Plugin>() };
+        if size < known {
+            return Err(RecordError::BadTable(format!("it has {size} of {known} bytes")));
         }
-        // SAFETY: the table is of this major version and large enough.
-        let table = unsafe { table.read_unaligned() };
+        // What a table of 1.0 does not have is null.
+        let mut whole = MaybeUninit::<Plugin>::zeroed();
+        // SAFETY: the plugin's table has at least `known` bytes, and `whole` has room for them.
+        unsafe { table.cast::<u8>().copy_to_nonoverlapping(whole.as_mut_ptr().cast(), known) };
+        // SAFETY: all fields are numbers or functions that may be null, so zeros are valid, and what was copied is a
+        // table of this major version.
+        let table = unsafe { whole.assume_init() };
         if !(1..=CODECS_MAX).contains(&table.codec_count) {
             return Err(RecordError::BadTable(format!("it claims {} codecs", table.codec_count)));
         }
         let none = RecordError::NoFunction;
         Ok(Self {
+            // SAFETY: the table's contract.
+            version: table.version.map_or(Ok(None), |version| unsafe { version_of(version) })?,
+            interface: Version::new(major.into(), minor.into(), 0),
             codec_count: table.codec_count,
             describe: table.describe.ok_or(none("describe"))?,
             config_from_json: table.config_from_json.ok_or(none("config_from_json"))?,
@@ -198,6 +217,29 @@ impl Table {
     }
 }
 
+/// The version that a plugin states.
+///
+/// # Safety
+/// `version` is the function of a plugin's table.
+unsafe fn version_of(version: abi::Version) -> Result<Option<Version>, RecordError> {
+    // SAFETY: called as the C header says.
+    let text = unsafe { version() };
+    if text.is_null() {
+        return Ok(None);
+    }
+    // A text without an end is followed no further than a version may be long.
+    // SAFETY: reads up to the end of the text or the limit, whichever comes first.
+    let len = unsafe { libc::strnlen(text, VERSION_MAX + 1) };
+    // SAFETY: that many bytes were just read.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= VERSION_MAX);
+    let text = text.filter(|text| !text.contains(char::is_control)).ok_or(RecordError::BadName("version"))?;
+    match text {
+        "" => Ok(None),
+        text => Version::parse(text).map(Some).map_err(|_| RecordError::BadVersion(text.to_owned())),
+    }
+}
+
 impl CodecType for NativeCodec {
     fn info(&self) -> &CodecInfo {
         &self.0.info
@@ -208,11 +250,11 @@ impl CodecType for NativeCodec {
         dialect: Dialect,
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>> {
+    ) -> Result<Arc<dyn AnyConfig>> {
         self.parse_text(dialect, Value::Object(config.clone()).to_string().as_bytes(), notes)
     }
 
-    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn CodecConfig>> {
+    fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn AnyConfig>> {
         let Shared { table, number, .. } = &*self.0;
         let mut handle = std::ptr::null_mut();
         checked(|error| {
@@ -237,7 +279,7 @@ impl CodecType for NativeCodec {
     }
 }
 
-impl CodecConfig for NativeConfig {
+impl AnyConfig for NativeConfig {
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
         let text = text_of(|sink, error| {
             // SAFETY: the table's contract; the handle is the plugin's and alive.
@@ -347,7 +389,7 @@ impl NativeCoder {
         let mut written = usize::MAX;
         checked(|error| {
             // SAFETY: the table's contract: both handles are the plugin's and alive, the scratch is made
-            // by this coder and borrowed by this call alone, input and output are apart.
+            // by this coder and borrowed only by this call, input and output are apart.
             unsafe {
                 function(
                     self.0.handle.as_ptr(),
@@ -463,7 +505,7 @@ fn text_of(call: impl FnOnce(*const Sink, *mut ErrorOut) -> i32) -> Result<Vec<u
             return;
         }
         // SAFETY: the context is the vector below, during the call that it was made for; the plugin says
-        // that there are so many bytes.
+        // that this many bytes are there.
         unsafe {
             let out = &mut *context.cast::<Vec<u8>>();
             out.extend_from_slice(std::slice::from_raw_parts(data.cast(), len));

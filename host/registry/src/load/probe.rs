@@ -1,4 +1,4 @@
-//! Raw calls into plugins, for the conformance runner: what a host would check or repair is told as it is.
+//! Raw calls into plugins, for the conformance runner: what a host would check or repair is returned as it is.
 //!
 //! A plugin that breaks a rule may end the process from in here. Only a process that can be spared calls
 //! these functions.
@@ -10,11 +10,9 @@ mod memory;
 mod process;
 mod raw_record;
 
-pub use allocator::{BlockFault, Host, allocate, free, resize};
+pub use allocator::{BlockError, Host, allocate, free, resize};
 pub use codec_call::{JsonAnswer, WordsAnswer};
 pub use filter_call::{BareCalls, FilterAnswer, FilterCall, ParamsEnd};
 pub use memory::{Guarded, fill_fresh_memory, heap_in_use};
-#[cfg(unix)]
-pub use process::{Disposition, dispositions, keep_children};
-pub use process::{flush_output, locale};
+pub use process::{Disposition, dispositions, flush_output, keep_children, locale};
 pub use raw_record::{RawCodec, RawCodecFields, RawDefaults, RawFilter, RawFilterFields, RawPlugin};

@@ -26,7 +26,7 @@ fn program() -> Arc<Library> {
         "program".into(),
         RawLibrary::this(),
         Exports::default(),
-        (Bound::Nothing, None),
+        (Hdf5Provider::Nothing, None),
         Arc::default(),
     ))
 }
@@ -37,7 +37,7 @@ fn env(container: Container) -> Env {
 
 fn native() -> NativeCodec {
     let table = unsafe { Table::take(native_face::plugin::<Codecs>()) }.unwrap();
-    NativeCodec::all(&program(), table).unwrap().remove(0)
+    NativeCodec::all(&program(), &table).unwrap().remove(0)
 }
 
 type Filter =
@@ -99,12 +99,12 @@ fn codec_record() -> nczarr::Codec {
     }
 }
 
-fn hdf5_half(record: &hdf5::Class2) -> Arc<Hdf5Half> {
-    Arc::new(Hdf5Half::new(program(), unsafe { Hdf5Record::take(record) }.unwrap()))
+fn hdf5_half(record: &hdf5::Class2) -> Arc<Hdf5Filter> {
+    Arc::new(Hdf5Filter::new(program(), unsafe { Hdf5Record::take(record) }.unwrap()))
 }
 
-fn codec_half(record: &nczarr::Codec) -> Arc<CodecHalf> {
-    Arc::new(CodecHalf::new(program(), unsafe { CodecRecord::take(record) }.unwrap()))
+fn codec_half(record: &nczarr::Codec) -> Arc<NczarrCodec> {
+    Arc::new(NczarrCodec::new(program(), unsafe { CodecRecord::take(record) }.unwrap()))
 }
 
 /// The first parameter says how it behaves.
@@ -236,7 +236,7 @@ fn a_missing_half_is_named_when_it_is_needed() {
     let config = filter.parse_params(&[0]).unwrap();
     assert!(config.to_json(Dialect::Numcodecs).unwrap_err().to_string().contains("no codec half"));
     let codec = ForeignCodec::new(None, Some(codec_half(&codec_record())));
-    assert_eq!(codec.info().numcodecs.first().unwrap(), "made_up");
+    assert_eq!(codec.info().numcodecs.first(), Some("made_up"));
     let env = env(Container::NczarrV2);
     let error = codec.parse_params(&[1]).unwrap().bind(&env.chunk(), &env).unwrap_err();
     assert!(error.to_string().contains("40200"), "{error}");
@@ -453,7 +453,45 @@ fn a_table_of_another_version_or_with_holes_is_refused() {
     assert!(matches!(take(|t| t.api_version += 1 << 16), Err(RecordError::OtherApi(_))));
     assert!(matches!(take(|t| t.size = 15), Err(RecordError::BadTable(_))));
     assert!(matches!(take(|t| t.size -= 8), Err(RecordError::BadTable(_))));
+    // The tables of 1.0 end before the version.
+    let first = |t: &mut Plugin| {
+        t.api_version &= !0xffff;
+        t.size = std::mem::offset_of!(Plugin, version);
+    };
+    assert_eq!(take(first), Ok(()));
     assert!(matches!(take(|t| t.codec_count = u32::MAX), Err(RecordError::BadTable(_))));
     assert_eq!(take(|t| t.decode = None), Err(RecordError::NoFunction("decode")));
     assert_eq!(unsafe { Table::take(std::ptr::null()) }.map(|_| ()), Err(RecordError::NoRecord));
+}
+
+#[test]
+fn a_plugin_states_its_version_and_that_of_the_interface() {
+    unsafe extern "C" fn stated() -> *const c_char {
+        c"1.2.3-rc.1".as_ptr()
+    }
+    unsafe extern "C" fn nothing() -> *const c_char {
+        std::ptr::null()
+    }
+    unsafe extern "C" fn empty() -> *const c_char {
+        c"".as_ptr()
+    }
+    unsafe extern "C" fn loose() -> *const c_char {
+        c"1.2".as_ptr()
+    }
+    unsafe extern "C" fn steers_a_terminal() -> *const c_char {
+        c"1.2.0\x1b[31m".as_ptr()
+    }
+    let take = |version: Option<ncz_codec::abi::native::Version>| {
+        let mut table = unsafe { native_face::plugin::<Codecs>().read() };
+        table.version = version;
+        unsafe { Table::take(&table) }.map(|table| table.version.map(|version| version.to_string()))
+    };
+    assert_eq!(take(Some(stated)), Ok(Some("1.2.3-rc.1".to_owned())));
+    for none in [None, Some(nothing as _), Some(empty as _)] {
+        assert_eq!(take(none), Ok(None));
+    }
+    assert_eq!(take(Some(loose)), Err(RecordError::BadVersion("1.2".to_owned())));
+    assert_eq!(take(Some(steers_a_terminal)), Err(RecordError::BadName("version")));
+    let table = unsafe { Table::take(native_face::plugin::<Codecs>()) }.unwrap();
+    assert_eq!((table.version, table.interface.to_string()), (None, "1.1.0".to_owned()));
 }

@@ -4,26 +4,26 @@ use proptest::prelude::*;
 
 use super::*;
 
-const EXPLICIT: Place = Place::Plugin(Origin::Explicit);
-const ENVIRONMENT: Place = Place::Plugin(Origin::Environment);
-const DEFAULT: Place = Place::Plugin(Origin::Default);
+const EXPLICIT: OfferOrigin = OfferOrigin::Plugin(Origin::Explicit);
+const ENVIRONMENT: OfferOrigin = OfferOrigin::Plugin(Origin::Environment);
+const DEFAULT: OfferOrigin = OfferOrigin::Plugin(Origin::Default);
 
-fn offer(part: Part, id: impl Into<Option<u32>>, name: &str, library: usize, place: Place) -> Offer {
+fn offer(part: Part, id: impl Into<Option<u32>>, name: &str, library: usize, origin: OfferOrigin) -> Offer {
     let names = if name.is_empty() { vec![] } else { vec![(Dialect::Numcodecs, name.to_owned())] };
-    let library = (place != Place::Builtin).then_some(library);
-    Offer { part, id: id.into(), names, library, place }
+    let library = (origin != OfferOrigin::Builtin).then_some(library);
+    Offer { part, id: id.into(), names, library, folder: None, version: None, origin }
 }
 
-fn hdf5(id: u32, library: usize, place: Place) -> Offer {
-    offer(Part::Hdf5, id, "", library, place)
+fn hdf5(id: u32, library: usize, origin: OfferOrigin) -> Offer {
+    offer(Part::Hdf5, id, "", library, origin)
 }
 
-fn codec(id: u32, library: usize, place: Place) -> Offer {
-    offer(Part::Codec, id, &format!("codec{id}"), library, place)
+fn codec(id: u32, library: usize, origin: OfferOrigin) -> Offer {
+    offer(Part::Codec, id, &format!("codec{id}"), library, origin)
 }
 
 fn builtin(id: impl Into<Option<u32>>, name: &str) -> Offer {
-    offer(Part::Whole, id, name, 0, Place::Builtin)
+    offer(Part::Whole, id, name, 0, OfferOrigin::Builtin)
 }
 
 fn bodies(pairing: &Pairing, codec: usize) -> Vec<(Body, State)> {
@@ -119,14 +119,14 @@ fn the_order_is_explicit_built_in_environment_default() {
         [DEFAULT, ENVIRONMENT].into_iter().zip([3, 2]).flat_map(|(p, l)| both(l, p)).collect();
     offers.push(builtin(307, "bz2"));
     offers.extend(both(0, EXPLICIT));
-    let main = |prefer| -> Vec<Place> {
+    let main = |prefer| -> Vec<OfferOrigin> {
         let pairing = pair(&offers, prefer);
         assert_eq!(pairing.codecs[0].candidates[0].state, State::Chosen);
         assert!(pairing.codecs[0].candidates[1..].iter().all(|c| c.state == State::Shadowed(0)));
-        pairing.codecs[0].candidates.iter().map(|candidate| offers[candidate.body.main()].place).collect()
+        pairing.codecs[0].candidates.iter().map(|candidate| offers[candidate.body.main()].origin).collect()
     };
-    assert_eq!(main(Prefer::Builtins), [EXPLICIT, Place::Builtin, ENVIRONMENT, DEFAULT]);
-    assert_eq!(main(Prefer::Plugins), [EXPLICIT, ENVIRONMENT, Place::Builtin, DEFAULT]);
+    assert_eq!(main(Prefer::Builtins), [EXPLICIT, OfferOrigin::Builtin, ENVIRONMENT, DEFAULT]);
+    assert_eq!(main(Prefer::Plugins), [EXPLICIT, ENVIRONMENT, OfferOrigin::Builtin, DEFAULT]);
 }
 
 #[test]
@@ -218,17 +218,17 @@ fn the_last_id_is_good_for_hdf5_data_only() {
 
 fn any_offer() -> impl Strategy<Value = Offer> {
     let part = prop_oneof![Just(Part::Whole), Just(Part::Hdf5), Just(Part::Codec), Just(Part::Default)];
-    let place = prop_oneof![Just(Place::Builtin), Just(EXPLICIT), Just(ENVIRONMENT), Just(DEFAULT)];
+    let place = prop_oneof![Just(OfferOrigin::Builtin), Just(EXPLICIT), Just(ENVIRONMENT), Just(DEFAULT)];
     (part, 1..5u32, 0..4usize, place, "[abc]", any::<bool>()).prop_map(
         |(part, id, library, place, name, numbered)| match part {
             // Only whole codecs may lack a number, and only they and defaults may be built in.
             Part::Whole => offer(part, numbered.then_some(id), &name, library, place),
             Part::Default => offer(part, id, &name, library, place),
             Part::Hdf5 => {
-                offer(part, id, "", library, if place == Place::Builtin { EXPLICIT } else { place })
+                offer(part, id, "", library, if place == OfferOrigin::Builtin { EXPLICIT } else { place })
             }
             Part::Codec => {
-                offer(part, id, &name, library, if place == Place::Builtin { EXPLICIT } else { place })
+                offer(part, id, &name, library, if place == OfferOrigin::Builtin { EXPLICIT } else { place })
             }
         },
     )
@@ -264,7 +264,10 @@ proptest! {
             let complete: Vec<_> = codec.candidates.iter().filter(|c| c.body.is_complete()).collect();
             prop_assert_eq!(chosen.len(), usize::from(!complete.is_empty()));
             for winner in chosen {
-                let rank = |c: &Candidate| sort_key(&offers, c.body.main(), Prefer::Builtins);
+                let rank = |c: &Candidate| {
+                    let offer = &offers[c.body.main()];
+                    (Prefer::Builtins.rank(offer.origin), offer.library, c.body.main())
+                };
                 prop_assert!(complete.iter().all(|other| rank(winner) <= rank(other)));
             }
         }
@@ -280,7 +283,7 @@ proptest! {
         offers in prop::collection::vec(any_offer(), 0..10),
         mut later in any_offer(),
     ) {
-        later.place = DEFAULT;
+        later.origin = DEFAULT;
         later.library = Some(99);
         let runs = |offers: &[Offer]| -> Vec<(Option<u32>, usize)> {
             let pairing = pair(offers, Prefer::Builtins);

@@ -1,28 +1,27 @@
-//! The four steps in a row: search path, discovery, loading, pairing; and the report on them.
+//! Loading and pairing what was found on the search path; and the report on it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ncz_codec::{CodecInfo, CodecType, Dialect};
+use ncz_codec::{CodecType, Dialect};
+use semver::Version;
 
-use super::opener::{Opened, Opener};
-use super::system::unusable;
-use crate::discover::{FolderScan, Found, Standing, discover};
-use crate::entry::{CodecOrigin, Entry, Face, HalfOrigin, Held, Other};
-use crate::json_half::{BuiltinHalf, JSON_HALVES};
+use super::inspect::{InspectedFolder, Rules};
+use super::loader::{Loader, Opened};
+use super::system_loader::unusable;
+use crate::allow_list::{AllowList, AllowListError};
+use crate::borrowed_json::{BorrowedJson, JsonSource};
+use crate::entry::{CodecHandle, CodecOrigin, Entry, Face, Other, TranslatorOrigin};
+use crate::imagecodecs::{BuiltinTranslator, TRANSLATORS};
 use crate::known;
-use crate::lent::{Lent, Speech};
-use crate::lock::{Lock, LockError};
-use crate::pair::{Body, Candidate, Offer, Pairing, Part, Place, Prefer, State, pair};
-use crate::report::{
-    CandidateReport, CodecReport, ConflictReport, FileReport, FolderReport, OfferReport, Report, Verdict,
-};
-use crate::search_path::{Environment, Folder, Origin, Platform, SearchPath};
+use crate::pair::{self, Body, Candidate, Offer, OfferOrigin, Paired, Pairing, Part, State, pair};
+use crate::report::{CandidateReport, CodecReport, ConflictReport, FileReport, OfferReport, Report, Verdict};
+use crate::requirement::Requirement;
+use crate::search_path::Origin;
 use crate::spec::NUMCODECS_PREFIX;
-use crate::symbols::{Asks, LibraryFinder, Symbols, Unsuitable, inspect};
-use crate::trust::{self, Trust, TrustNote};
+use crate::symbols::Symbols;
 
 /// What one search found: the codecs to use, and the report.
 #[derive(Debug, Default)]
@@ -32,48 +31,24 @@ pub(super) struct Scan {
     pub(super) report: Report,
 }
 
-/// What the search goes by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rules<'a> {
-    pub(super) environment: &'a Environment,
-    pub(super) path: &'a SearchPath,
-    pub(super) prefer: Prefer,
-    pub(super) trust: Trust,
-    /// The list that has to admit a library, if one is configured.
-    pub(super) lock: Option<&'a Result<Lock, LockError>>,
-    /// The built-in codecs to use.
-    pub(super) builtins: &'a [&'static dyn CodecType],
-    /// Whether [`JSON_HALVES`] count.
-    pub(super) json_halves: bool,
-}
-
 impl Scan {
-    /// Searches, opens what can be opened, and pairs.
-    pub(super) fn run<O: Opener>(rules: Rules<'_>, opener: &O) -> Self {
+    /// Opens what can be opened, and pairs.
+    pub(super) fn run<O: Loader>(rules: Rules<'_>, folders: &[InspectedFolder], loader: &O) -> Self {
         let mut report = start(rules);
         report.loaded = true;
-        let mut stock = Stock::with_builtins(rules);
-        let mut finder = LibraryFinder::of(rules.environment);
-        for scan in discover(rules.path, rules.environment) {
-            let folder = scan.folder.clone();
-            let trust = scan.trust.clone();
-            let folder_report = report_folder(scan, |found| {
-                let mut file = blank(found);
-                if let Some(symbols) = read_symbols(found, &mut finder, &mut file)
-                    && !is_refused(rules.trust, (&folder.path, &trust), &mut file)
-                {
-                    stock.open(opener, &folder, found, &symbols, &mut file);
-                }
-                file
-            });
-            report.folders.push(folder_report);
+        let mut stock = Stock::of_the_program(rules);
+        for (number, folder) in folders.iter().enumerate() {
+            let origin = folder.report.folder.origin;
+            report.folders.push(folder.report_with(|file, symbols| {
+                stock.open(loader, (number, origin), symbols, file);
+            }));
         }
         let pairing = pair(&stock.offers, rules.prefer);
-        Assembly { opener, stock, pairing }.finish(report)
+        Assembly { loader, stock, pairing, requirements: rules.requirements }.finish(report)
     }
 
     /// The codec of this name in the dialect, and the dialect of its configuration.
-    pub(super) fn by_spelling(&self, dialect: Dialect, name: &str) -> Option<(Arc<Entry>, Dialect)> {
+    pub(super) fn by_dialect_name(&self, dialect: Dialect, name: &str) -> Option<(Arc<Entry>, Dialect)> {
         let named = |dialect, name: &str| {
             self.by_name.get(&(dialect, name.to_owned())).map(|entry| (entry.clone(), dialect))
         };
@@ -86,13 +61,13 @@ impl Scan {
     /// The codec of this name in any dialect, or by its name for people.
     pub(super) fn by_any_name(&self, name: &str) -> Option<Arc<Entry>> {
         let dialects = [Dialect::Numcodecs, Dialect::ZarrV3].into_iter();
-        let mut named = dialects.filter_map(|dialect| self.by_spelling(dialect, name));
+        let mut named = dialects.filter_map(|dialect| self.by_dialect_name(dialect, name));
         let called =
             || self.by_id.iter().filter(|(_, entry)| entry.info().name == name).min_by_key(|(id, _)| **id);
         named.next().map(|(entry, _)| entry).or_else(|| called().map(|(_, entry)| entry.clone()))
     }
 
-    /// The name of a codec that somebody may have meant who wrote one that says nothing.
+    /// The name of a codec that the user may have meant by an unknown one.
     pub(super) fn closest(&self, name: &str) -> Option<String> {
         let mut offers = self.report.files().flat_map(|file| &file.offers);
         if known::is_known(name) || offers.any(|offer| offer.name == name) {
@@ -108,33 +83,28 @@ impl Scan {
         Some(format!("{common}{close}"))
     }
 
-    /// Searches and reads symbols; opens nothing.
-    pub(super) fn look(rules: Rules<'_>) -> Report {
+    /// The report on what was found; opens nothing.
+    pub(super) fn look(rules: Rules<'_>, folders: &[InspectedFolder]) -> Report {
         let mut report = start(rules);
-        let mut finder = LibraryFinder::of(rules.environment);
-        for scan in discover(rules.path, rules.environment) {
-            let (folder, trust) = (scan.folder.path.clone(), scan.trust.clone());
-            report.folders.push(report_folder(scan, |found| {
-                let mut file = blank(found);
-                if read_symbols(found, &mut finder, &mut file).is_some()
-                    && !is_refused(rules.trust, (&folder, &trust), &mut file)
-                {
+        report.folders = folders
+            .iter()
+            .map(|folder| {
+                folder.report_with(|file, _| {
                     file.verdict = Verdict::Candidate;
-                    if let Some(reason) = rules.lock.and_then(|lock| denial(lock, &found.path)) {
+                    if let Some(reason) = rules.allow_list.and_then(|list| denial(list, &file.path)) {
                         (file.verdict, file.reason) = (Verdict::Refused, reason);
                     }
-                }
-                file
-            }));
-        }
+                })
+            })
+            .collect();
         report
     }
 }
 
 /// Where an offer's codec or half is kept.
 enum Source<H, N> {
-    Whole(Held),
-    Json(&'static dyn BuiltinHalf),
+    Whole(CodecHandle),
+    Json(&'static dyn BuiltinTranslator),
     Hdf5(H),
     Nczarr(N),
 }
@@ -152,7 +122,8 @@ struct Stock<H, N> {
 }
 
 impl<H, N> Stock<H, N> {
-    fn with_builtins(rules: Rules<'_>) -> Self {
+    /// What the program offers without any library.
+    fn of_the_program(rules: Rules<'_>) -> Self {
         let mut stock = Self {
             offers: Vec::new(),
             sources: Vec::new(),
@@ -160,91 +131,91 @@ impl<H, N> Stock<H, N> {
             libraries: Vec::new(),
             isolated: HashSet::new(),
         };
-        for &codec in rules.builtins {
-            let info = codec.info();
-            stock.add(Part::Whole, info.filter_id, names_of(info), None, Place::Builtin, &info.name, || {
-                Source::Whole(Held::Static(codec))
-            });
+        for codec in rules.registered {
+            let offer = Offer::whole(codec.info(), OfferOrigin::Registered);
+            stock.add(
+                offer,
+                codec.info().name.to_string(),
+                Source::Whole(CodecHandle::Shared(codec.clone())),
+            );
         }
-        if rules.json_halves {
-            for &half in JSON_HALVES {
+        for builtin in rules.builtins {
+            let info = builtin.codec().info();
+            let version = Version::parse(builtin.version()).ok();
+            let offer = Offer { version, ..Offer::whole(info, OfferOrigin::Builtin) };
+            stock.add(offer, info.name.to_string(), Source::Whole(CodecHandle::Static(builtin.codec())));
+        }
+        if rules.translators {
+            for &half in TRANSLATORS {
                 let names = vec![(Dialect::Numcodecs, half.codec_id().to_owned())];
                 let id = Some(half.filter_id());
-                stock.add(Part::Default, id, names, None, Place::Builtin, half.name(), || Source::Json(half));
+                let offer = Offer { id, names, ..Offer::new(Part::Default, OfferOrigin::Builtin) };
+                stock.add(offer, half.name().to_owned(), Source::Json(half));
             }
         }
         stock
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one line per field of an offer")]
-    fn add(
-        &mut self,
-        part: Part,
-        id: Option<u32>,
-        names: Vec<(Dialect, String)>,
-        library: Option<usize>,
-        place: Place,
-        title: &str,
-        source: impl FnOnce() -> Source<H, N>,
-    ) {
-        self.offers.push(Offer { part, id, names, library, place });
-        self.titles.push(title.to_owned());
-        self.sources.push(source());
+    fn add(&mut self, offer: Offer, title: String, source: Source<H, N>) {
+        self.offers.push(offer);
+        self.titles.push(title);
+        self.sources.push(source);
     }
 
-    /// Opens a library and takes in what it offers. A failure refuses this library alone.
-    fn open<O>(
-        &mut self,
-        opener: &O,
-        folder: &Folder,
-        found: &Found,
-        symbols: &Symbols,
-        file: &mut FileReport,
-    ) where
-        O: Opener<Hdf5 = H, Nczarr = N>,
+    /// Opens a library and takes in what it offers. A failure refuses this library only.
+    fn open<O>(&mut self, loader: &O, folder: (usize, Origin), symbols: &Symbols, file: &mut FileReport)
+    where
+        O: Loader<Hdf5 = H, Nczarr = N>,
     {
         let start = Instant::now();
-        let opened = opener.open(&found.path, symbols);
+        let opened = loader.open(&file.path, symbols);
         file.load_time = Some(start.elapsed());
-        let Opened { natives, hdf5, nczarr, defaults, bound, isolated, refused } = match opened {
-            Ok(opened) => opened,
-            Err(reason) => {
-                file.verdict = Verdict::Refused;
-                file.reason = reason;
-                return;
-            }
-        };
-        file.bound = bound;
+        let Opened { natives, hdf5, nczarr, defaults, hdf5_provider, version, interface, isolated, refused } =
+            match opened {
+                Ok(opened) => opened,
+                Err(reason) => {
+                    file.verdict = Verdict::Refused;
+                    file.reason = reason;
+                    return;
+                }
+            };
+        file.dependencies.hdf5_provider = hdf5_provider;
         file.notes.extend(refused);
         file.isolated = isolated;
         if symbols.exports.has_draft_codec() && nczarr.is_none() {
             file.notes.push("its codec half has a draft codec record (2021)".into());
         }
         let library = Some(self.libraries.len());
-        self.libraries.push(found.path.clone());
+        self.libraries.push(file.path.clone());
         if isolated {
-            self.isolated.insert(found.path.clone());
+            self.isolated.insert(file.path.clone());
         }
-        let place = Place::Plugin(folder.origin);
+        let (number, origin) = folder;
+        let of = |part| Offer {
+            library,
+            folder: Some(number),
+            version: version.clone(),
+            ..Offer::new(part, OfferOrigin::Plugin(origin))
+        };
         for native in natives {
             let info = native.info().clone();
-            self.add(Part::Whole, info.filter_id, names_of(&info), library, place, &info.name, || {
-                Source::Whole(Held::Shared(native))
-            });
+            let offer = Offer { id: info.filter_id, names: pair::names_of(&info), ..of(Part::Whole) };
+            self.add(offer, info.name.into_owned(), Source::Whole(CodecHandle::Shared(native)));
         }
         if let Some(half) = hdf5 {
-            let (id, name) = opener.hdf5(&half);
-            self.add(Part::Hdf5, Some(id), Vec::new(), library, place, &name, || Source::Hdf5(half));
+            let (id, name) = loader.hdf5(&half);
+            self.add(Offer { id: Some(id), ..of(Part::Hdf5) }, name, Source::Hdf5(half));
         }
-        let codec_halves = nczarr
+        let translators = nczarr
             .map(|half| (Part::Codec, half))
             .into_iter()
             .chain(defaults.into_iter().map(|half| (Part::Default, half)));
-        for (part, half) in codec_halves {
-            let (id, name) = opener.nczarr(&half);
+        for (part, half) in translators {
+            let (id, name) = loader.nczarr(&half);
             let names = vec![(Dialect::Numcodecs, name.clone())];
-            self.add(part, Some(id), names, library, place, &name, || Source::Nczarr(half));
+            self.add(Offer { id: Some(id), names, ..of(part) }, name, Source::Nczarr(half));
         }
+        (file.version, file.interface) = (version, interface);
     }
 
     fn path(&self, offer: usize) -> Option<&Path> {
@@ -253,13 +224,14 @@ impl<H, N> Stock<H, N> {
 }
 
 /// Makes the entries and completes the report.
-struct Assembly<'a, O: Opener> {
-    opener: &'a O,
+struct Assembly<'a, O: Loader> {
+    loader: &'a O,
     stock: Stock<O::Hdf5, O::Nczarr>,
     pairing: Pairing,
+    requirements: &'a [Requirement],
 }
 
-impl<O: Opener> Assembly<'_, O> {
+impl<O: Loader> Assembly<'_, O> {
     fn finish(self, mut report: Report) -> Scan {
         let mut scan = Scan::default();
         // What became of each offer, as a fragment, and whether it is used, incomplete or refused.
@@ -268,7 +240,7 @@ impl<O: Opener> Assembly<'_, O> {
             fates[refused.offer] = Some((Fate::Refused, refused.reason.clone()));
         }
         for (number, paired) in self.pairing.codecs.iter().enumerate() {
-            let (built, states) = self.build(&paired.candidates);
+            let (built, states) = self.build(paired);
             let origins: Vec<_> = paired.candidates.iter().map(|candidate| self.origin(candidate)).collect();
             let used = built.iter().position(Option::is_some);
             let lossy = built.iter().flatten().next().and_then(|held| held.get().info().lossy);
@@ -281,7 +253,8 @@ impl<O: Opener> Assembly<'_, O> {
                         state: states[other].1.clone(),
                     });
                     let half = self.builtin_half(paired.candidates[i].body);
-                    Some(Arc::new(Entry::new(held?, origins[i].clone(), others.collect(), half)))
+                    let version = self.version(&paired.candidates[i]).cloned();
+                    Some(Arc::new(Entry::new(held?, origins[i].clone(), others.collect(), version, half)))
                 })
                 .collect();
             if let (Some(id), Some(entry)) = (paired.id, used.and_then(|used| entries[used].clone())) {
@@ -323,11 +296,14 @@ impl<O: Opener> Assembly<'_, O> {
     }
 
     /// Makes the codecs of the candidates in order. One that cannot be made leaves its place to the next.
-    fn build(&self, candidates: &[Candidate]) -> (Vec<Option<Held>>, Vec<(Fate, String)>) {
+    fn build(&self, paired: &Paired) -> (Vec<Option<CodecHandle>>, Vec<(Fate, String)>) {
+        let candidates = &paired.candidates;
+        let required = self.required(paired);
         let mut built = Vec::new();
         let mut faults = Vec::new();
         for candidate in candidates {
-            match self.make(candidate.body) {
+            let made = self.check_version(candidate.body, &required).and_then(|()| self.make(candidate.body));
+            match made {
                 Ok(held) => {
                     built.push(held);
                     faults.push(None);
@@ -348,57 +324,112 @@ impl<O: Opener> Assembly<'_, O> {
                 State::LacksCodec => (Fate::Incomplete, LACKS_CODEC.to_owned()),
                 State::LacksHdf5 => (Fate::Incomplete, "no HDF5 filter for this codec half".to_owned()),
                 State::Chosen | State::Shadowed(_) if Some(i) == used => (Fate::Used, "used".to_owned()),
-                State::Chosen | State::Shadowed(_) => (Fate::Shadowed, format!("shadowed by {winner}")),
+                State::Chosen | State::Shadowed(_) => {
+                    let newer = used.and_then(|used| self.newer(&candidates[used], candidate));
+                    (Fate::Shadowed, format!("shadowed by {winner}{}", newer.unwrap_or_default()))
+                }
             }
         });
         let states = states.collect();
         (built, states)
     }
 
-    fn make(&self, body: Body) -> Result<Option<Held>, String> {
+    /// The requirements that concern a codec.
+    fn required(&self, paired: &Paired) -> Vec<&Requirement> {
+        let offers = paired.candidates.iter().flat_map(|candidate| {
+            let body = candidate.body;
+            [body.runs(), body.speaks()].into_iter().flatten().chain(candidate.other_faces.iter().copied())
+        });
+        let offers: Vec<usize> = offers.collect();
+        let concerns = |requirement: &&Requirement| {
+            let codec = requirement.codec();
+            let id = codec.parse().ok().or_else(|| known::by_name(codec).map(|filter| filter.id));
+            let is_named = |&i: &usize| {
+                self.title(i).eq_ignore_ascii_case(codec)
+                    || self.stock.offers[i].names.iter().any(|(_, name)| name == codec)
+            };
+            (id.is_some() && id == paired.id) || offers.iter().any(is_named)
+        };
+        self.requirements.iter().filter(concerns).collect()
+    }
+
+    /// Whether the version of what runs is one that is required.
+    fn check_version(&self, body: Body, required: &[&Requirement]) -> Result<(), String> {
+        let Some(runs) = body.runs() else { return Ok(()) };
+        let version = self.stock.offers[runs].version.as_ref();
+        let Some(unmet) = required.iter().find(|requirement| !requirement.is_met_by(version)) else {
+            return Ok(());
+        };
+        Err(match version {
+            Some(version) => format!("its version is {version}, and {unmet} is required"),
+            None => format!("it states no version, and {unmet} is required"),
+        })
+    }
+
+    /// How the version of the one that is used decided between two of the same folder.
+    fn newer(&self, used: &Candidate, other: &Candidate) -> Option<String> {
+        let offer = |candidate: &Candidate| &self.stock.offers[candidate.body.main()];
+        let (used, other) = (offer(used), offer(other));
+        let (new, old) = (used.version.as_ref()?, other.version.as_ref()?);
+        let decides = used.folder == other.folder && used.folder.is_some() && new > old;
+        decides
+            .then(|| format!(": of one folder the newer is used, and its version {new} is newer than {old}"))
+    }
+
+    fn make(&self, body: Body) -> Result<Option<CodecHandle>, String> {
         let Some(runs) = body.runs() else { return Ok(None) };
         let hdf5 = match &self.stock.sources[runs] {
             Source::Whole(held) => return Ok(Some(held.clone())),
             Source::Hdf5(half) => half,
             Source::Nczarr(_) | Source::Json(_) => return Ok(None),
         };
-        let lent =
-            |speech| Ok::<_, String>(Arc::new(Lent::new(self.opener.join(hdf5, None)?, speech)) as Arc<_>);
-        let codec: Arc<dyn CodecType> = match body.speaks().map(|offer| &self.stock.sources[offer]) {
-            Some(Source::Nczarr(half)) => self.opener.join(hdf5, Some(half))?,
-            Some(Source::Whole(held)) => lent(Speech::Codec(held.clone()))?,
-            Some(Source::Json(half)) => lent(Speech::Json(*half))?,
-            Some(Source::Hdf5(_)) | None => self.opener.join(hdf5, None)?,
+        let lent = |speech| {
+            Ok::<_, String>(Arc::new(BorrowedJson::new(self.loader.join(hdf5, None)?, speech)) as Arc<_>)
         };
-        Ok(Some(Held::Shared(codec)))
+        let codec: Arc<dyn CodecType> = match body.speaks().map(|offer| &self.stock.sources[offer]) {
+            Some(Source::Nczarr(half)) => self.loader.join(hdf5, Some(half))?,
+            Some(Source::Whole(held)) => lent(JsonSource::Codec(held.clone()))?,
+            Some(Source::Json(half)) => lent(JsonSource::Json(*half))?,
+            Some(Source::Hdf5(_)) | None => self.loader.join(hdf5, None)?,
+        };
+        Ok(Some(CodecHandle::Shared(codec)))
     }
 
     /// The built-in half that speaks for a filter.
-    fn builtin_half(&self, body: Body) -> Option<&'static dyn BuiltinHalf> {
+    fn builtin_half(&self, body: Body) -> Option<&'static dyn BuiltinTranslator> {
         match self.stock.sources[body.speaks()?] {
             Source::Json(half) => Some(half),
             _ => None,
         }
     }
 
+    fn version(&self, candidate: &Candidate) -> Option<&Version> {
+        self.stock.offers[candidate.body.main()].version.as_ref()
+    }
+
     fn origin(&self, candidate: &Candidate) -> CodecOrigin {
         let main = candidate.body.main();
-        let Some(path) = self.stock.path(main) else { return CodecOrigin::Builtin };
-        let (face, codec_half) = match candidate.body {
+        let Some(path) = self.stock.path(main) else {
+            return match self.stock.offers[main].origin {
+                OfferOrigin::Registered => CodecOrigin::Registered,
+                OfferOrigin::Builtin | OfferOrigin::Plugin(_) => CodecOrigin::Builtin,
+            };
+        };
+        let (face, translator) = match candidate.body {
             Body::Whole(_) => (Face::Native, None),
             Body::Hdf5Only(_) => (Face::Hdf5, None),
             Body::CodecOnly(_) => (Face::Nczarr, None),
             Body::Halves { codec, .. } => {
                 let half = match self.stock.path(codec) {
-                    None => Some(HalfOrigin::Builtin),
-                    Some(other) if other != path => Some(HalfOrigin::Library(other.to_owned())),
+                    None => Some(TranslatorOrigin::Builtin),
+                    Some(other) if other != path => Some(TranslatorOrigin::Library(other.to_owned())),
                     Some(_) => None,
                 };
                 (Face::Hdf5AndNczarr, half)
             }
         };
         let isolated = self.stock.isolated.contains(path);
-        CodecOrigin::Plugin { path: path.to_owned(), face, codec_half, isolated }
+        CodecOrigin::Plugin { path: path.to_owned(), face, translator, isolated }
     }
 
     /// The environment is not always the user's choice, and neither is being passed over.
@@ -409,13 +440,13 @@ impl<O: Opener> Assembly<'_, O> {
         used: Option<usize>,
         report: &mut Report,
     ) {
-        let place = |candidate: &Candidate| self.stock.offers[candidate.body.main()].place;
-        if used.is_none_or(|used| place(&candidates[used]) != Place::Builtin) {
+        let origin = |candidate: &Candidate| self.stock.offers[candidate.body.main()].origin;
+        if used.is_none_or(|used| origin(&candidates[used]) != OfferOrigin::Builtin) {
             return;
         }
         let shadowed = candidates.iter().zip(states).filter(|(_, state)| state.0 == Fate::Shadowed);
         let mut paths = shadowed.filter_map(|(candidate, _)| {
-            let from_environment = place(candidate) == Place::Plugin(Origin::Environment);
+            let from_environment = origin(candidate) == OfferOrigin::Plugin(Origin::Environment);
             let runs = from_environment && candidate.body.runs().is_some();
             runs.then(|| self.stock.path(candidate.body.main()))?
         });
@@ -472,12 +503,13 @@ impl<O: Opener> Assembly<'_, O> {
                     origin: origin.clone(),
                     used: used == Some(i),
                     state: state.clone(),
+                    version: self.version(&paired.candidates[i]).cloned(),
                 })
                 .collect(),
         })
     }
 
-    /// Whether it is a built-in codec half that waits for a plugin, which is nothing to tell of.
+    /// Whether it is a built-in codec half that no plugin uses: it is not reported.
     fn waits(&self, origin: &CodecOrigin, candidate: &Candidate) -> bool {
         *origin == CodecOrigin::Builtin && candidate.body.runs().is_none()
     }
@@ -556,7 +588,7 @@ impl<O: Opener> Assembly<'_, O> {
     }
 }
 
-/// What is said of a filter that nobody speaks for.
+/// The state of a filter that no codec half translates JSON for.
 const LACKS_CODEC: &str =
     "no NCZarr codec half: in Zarr data by its number only, which no other program reads";
 
@@ -573,97 +605,12 @@ fn start(rules: Rules<'_>) -> Report {
     Report { switched_off: rules.path.switched_off, notes: rules.path.notes.clone(), ..Report::default() }
 }
 
-fn report_folder(scan: FolderScan, look: impl FnMut(&Found) -> FileReport) -> FolderReport {
-    let files = scan.files.iter().map(look).collect();
-    FolderReport { folder: scan.folder, state: scan.state, trust: scan.trust, files }
-}
-
-/// The report on a file of which nothing is known but its place.
-fn blank(found: &Found) -> FileReport {
-    FileReport {
-        path: found.path.clone(),
-        link_target: found.link_target.clone(),
-        size: found.size,
-        verdict: Verdict::Ignored,
-        reason: String::new(),
-        exports: Vec::new(),
-        face: None,
-        offers: Vec::new(),
-        needed: Vec::new(),
-        undefined_h5: Vec::new(),
-        asks: Asks::Nothing,
-        unanswered: Vec::new(),
-        bound: None,
-        trust: found.trust.clone(),
-        isolated: false,
-        load_time: None,
-        notes: Vec::new(),
-    }
-}
-
-/// Refuses a plugin that others may have put in place, and says so in its report.
-fn is_refused(trust: Trust, folder: (&Path, &[TrustNote]), file: &mut FileReport) -> bool {
-    let reason = match trust {
-        Trust::Careful => trust::refusal(folder, (&file.path, &file.trust)),
-        Trust::Everybody => None,
-    };
-    let Some(reason) = reason else { return false };
-    file.verdict = Verdict::Refused;
-    file.reason = reason;
-    true
-}
-
 /// Why a list does not admit a plugin, if so.
-fn denial(lock: &Result<Lock, LockError>, path: &Path) -> Option<String> {
-    match lock {
-        Ok(lock) => lock.admit(path).err().map(|denied| denied.to_string()),
+fn denial(allow_list: &Result<AllowList, AllowListError>, path: &Path) -> Option<String> {
+    match allow_list {
+        Ok(allow_list) => allow_list.admit(path).err().map(|denied| denied.to_string()),
         Err(error) => Some(unusable(error)),
     }
-}
-
-/// Reads the symbols of a file that may be a plugin; the report gets them, or the reason why not.
-fn read_symbols(found: &Found, finder: &mut LibraryFinder, file: &mut FileReport) -> Option<Symbols> {
-    let (verdict, reason) = match &found.standing {
-        Standing::Candidate => match inspect(&found.path, finder) {
-            Ok(symbols) => {
-                file.exports = symbols.exports.names().to_vec();
-                file.needed = symbols.needed.clone();
-                file.undefined_h5 = symbols.undefined_h5.clone();
-                file.asks = symbols.asks();
-                file.unanswered = symbols.unanswered();
-                let only_draft = symbols.exports.has_draft_codec()
-                    && !symbols.exports.has_hdf5()
-                    && !symbols.exports.has_native()
-                    && !symbols.exports.has_codec_defaults();
-                if !only_draft {
-                    return Some(symbols);
-                }
-                (Verdict::Refused, "draft codec record (2021), whose layout is another".to_owned())
-            }
-            Err(Unsuitable::Unreadable(source)) => (Verdict::Refused, format!("cannot be read: {source}")),
-            Err(error @ Unsuitable::Damaged(_)) => (Verdict::Refused, error.to_string()),
-            Err(error) => (Verdict::Ignored, error.to_string()),
-        },
-        Standing::NameMismatch => {
-            (Verdict::Ignored, format!("name does not match {}", Platform::current().name_pattern()))
-        }
-        Standing::NotAFile => {
-            (Verdict::Ignored, "not a regular file; folders are not searched within".into())
-        }
-        Standing::Dangling => (Verdict::Ignored, "a link whose target does not exist".into()),
-        Standing::Unreadable(why) => (Verdict::Refused, format!("cannot be read: {why}")),
-        Standing::SameAs(path) => (Verdict::Ignored, format!("the same file as {}", path.display())),
-    };
-    file.verdict = verdict;
-    file.reason = reason;
-    None
-}
-
-fn names_of(info: &CodecInfo) -> Vec<(Dialect, String)> {
-    [Dialect::Numcodecs, Dialect::ZarrV3]
-        .into_iter()
-        .flat_map(|dialect| info.names(dialect).iter().map(move |name| (dialect, name.to_string())))
-        .collect()
 }
 
 fn part_word(part: Part) -> &'static str {

@@ -1,9 +1,9 @@
-//! Libraries are opened in a process of their own first, unless they are known good: the system's loader checks little, and
-//! a damaged file, or one that fails while it is opened, ends the process that opens it.
+//! Libraries are opened in a process of their own first, unless they are known good: the system's loader checks little,
+//! and a damaged file, or one that fails while it is opened, ends the process that opens it.
 //!
-//! What was good once is remembered in a small file of the user: the path, the size, the time and the SHA-256 of a library,
-//! and the same, without the hash, of the libraries that it needs directly. The file is believed only if nobody else can
-//! write to it; where it cannot be read or written, libraries are tried again.
+//! What was good once is remembered in a small file of the user: the path, the size, the time and the SHA-256 of a
+//! library, and the same, without the hash, of the libraries that it needs directly. The file is believed only if
+//! no other user can write to it; where it cannot be read or written, libraries are tried again.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::allow_list::{self, AllowList, Content};
 use crate::isolate::{Isolation, Tried, WORKER_PROGRAM, try_open};
-use crate::lock::{self, Content, Lock};
 use crate::search_path::Environment;
 use crate::symbols::Symbols;
 use crate::trust::{Ownership, refusal, trust_notes};
@@ -51,13 +51,23 @@ struct State {
 }
 
 /// A library that was opened before and ended no process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Good {
     path: String,
     size: u64,
     /// Of the file, and of those that it needs, with their paths and sizes.
+    #[serde(rename = "files")]
     times: String,
     sha256: String,
+}
+
+/// The file of what is known good.
+#[derive(Debug, Serialize, Deserialize)]
+struct Document {
+    schema: u64,
+    /// The version of the program that wrote it.
+    ncz: String,
+    plugins: Vec<Good>,
 }
 
 impl<'a> TestOpen<'a> {
@@ -87,22 +97,22 @@ impl<'a> TestOpen<'a> {
         &self,
         path: &Path,
         symbols: &Symbols,
-        lock: Option<&Lock>,
+        allow_list: Option<&AllowList>,
         open: impl FnOnce() -> Result<T, String>,
     ) -> Result<T, String> {
         let Some(isolation) = self.isolation else { return open() };
         let Ok(path) = path.canonicalize() else { return open() };
-        if lock.is_some_and(|lock| lock.content_of(&path).is_none()) {
+        if allow_list.is_some_and(|list| list.content_of(&path).is_none()) {
             // It is not opened at all.
             return open();
         }
-        let good = Good::of(&path, symbols, lock);
+        let good = Good::of(&path, symbols, allow_list);
         if good.as_ref().is_some_and(|good| self.is_known(good)) {
             return open();
         }
         let tried = match &self.distrusted {
             Some(reason) => Tried::NoWorker(reason.clone()),
-            None => try_open(&path, isolation, lock),
+            None => try_open(&path, isolation, allow_list),
         };
         match tried {
             Tried::Ended(how) => {
@@ -165,7 +175,7 @@ impl<'a> TestOpen<'a> {
 
 impl Good {
     /// What would be remembered of a library; `None` if it cannot be. With a list the bytes are those that it names.
-    fn of(path: &Path, symbols: &Symbols, lock: Option<&Lock>) -> Option<Self> {
+    fn of(path: &Path, symbols: &Symbols, allow_list: Option<&AllowList>) -> Option<Self> {
         let mut files = String::new();
         let needed = symbols.needed.iter().filter_map(|needed| needed.found.as_deref());
         for file in std::iter::once(path).chain(needed) {
@@ -173,51 +183,35 @@ impl Good {
             let time = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
             writeln!(files, "{} {} {time:?}", file.to_str()?, metadata.len()).ok()?;
         }
-        let content = match lock {
-            Some(lock) => lock.content_of(path)?,
+        let content = match allow_list {
+            Some(allow_list) => allow_list.content_of(path)?,
             None => Content::of_file(path).ok()?,
         };
         Some(Self {
             path: path.to_str()?.to_owned(),
             size: content.size,
-            times: lock::hex(&Sha256::digest(files)),
-            sha256: lock::hex(&content.sha256),
+            times: allow_list::hex(&Sha256::digest(files)),
+            sha256: allow_list::hex(&content.sha256),
         })
-    }
-
-    fn to_json(&self) -> Value {
-        json!({"path": self.path, "size": self.size, "files": self.times, "sha256": self.sha256})
-    }
-
-    fn from_json(value: &Map<String, Value>) -> Option<Self> {
-        let text = |key| value.get(key)?.as_str().map(str::to_owned);
-        let size = value.get("size")?.as_u64()?;
-        Some(Self { path: text("path")?, size, times: text("files")?, sha256: text("sha256")? })
     }
 }
 
 /// Why the worker program in a folder is not started, if so: others may have put it there.
 fn distrusted(folder: &Path, user: Option<u32>) -> Option<String> {
     let program = folder.join(WORKER_PROGRAM);
-    let notes = |path: &Path| {
-        let ownership = ownership(&std::fs::metadata(path).ok()?);
-        Some(trust_notes(ownership?, user?))
-    };
+    let notes = |path: &Path| Some(trust_notes(ownership(&std::fs::metadata(path).ok()?), user?));
     let (of_folder, of_program) = (notes(folder)?, notes(&program)?);
     let reason = refusal((folder, &of_folder), (&program, &of_program))?;
     Some(format!("{} is not started: {}", program.display(), reason.replace(", or --trust-all", "")))
 }
 
-/// What a file says is known good; nothing if it is of another version, damaged, or not of this user alone.
+/// What a file says is known good; nothing if it is of another version, damaged, or writable by others.
 fn read(folder: &Path, user: Option<u32>) -> Vec<Good> {
-    let plugins = || {
-        let value: Value = serde_json::from_slice(&read_own(folder, user)?).ok()?;
-        let is_ours = value.get("schema")?.as_u64()? == SCHEMA
-            && value.get("ncz")?.as_str()? == env!("CARGO_PKG_VERSION");
-        let plugins = value.get("plugins")?.as_array().filter(|_| is_ours)?;
-        Some(plugins.iter().filter_map(|plugin| Good::from_json(plugin.as_object()?)).collect())
-    };
-    plugins().unwrap_or_default()
+    let document: Option<Document> =
+        read_own(folder, user).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let is_ours =
+        |document: &Document| document.schema == SCHEMA && document.ncz == env!("CARGO_PKG_VERSION");
+    document.filter(is_ours).map(|document| document.plugins).unwrap_or_default()
 }
 
 /// Adds to what is known good. The file is replaced as a whole; of two programs that write at once one is forgotten.
@@ -230,8 +224,8 @@ fn keep(folder: &Path, user: Option<u32>, new: &[Good]) -> io::Result<()> {
     good.retain(|known| new.iter().all(|new| new.path != known.path));
     good.extend_from_slice(new);
     good.drain(..good.len().saturating_sub(PLUGINS_MOST));
-    let plugins: Vec<Value> = good.iter().map(Good::to_json).collect();
-    let text = json!({"schema": SCHEMA, "ncz": env!("CARGO_PKG_VERSION"), "plugins": plugins}).to_string();
+    let document = Document { schema: SCHEMA, ncz: env!("CARGO_PKG_VERSION").to_owned(), plugins: good };
+    let text = serde_json::to_string(&document)?;
     let temporary = folder.join(format!(".{FILE}.{}", std::process::id()));
     // One that a killed process of this number left.
     let _ = std::fs::remove_file(&temporary);
@@ -245,7 +239,6 @@ fn keep(folder: &Path, user: Option<u32>, new: &[Good]) -> io::Result<()> {
 }
 
 /// The bytes of the file, if only this user can write to it and to its folder.
-#[cfg(unix)]
 fn read_own(folder: &Path, user: Option<u32>) -> Option<Vec<u8>> {
     use std::io::Read;
 
@@ -265,63 +258,33 @@ fn read_own(folder: &Path, user: Option<u32>) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-#[cfg(unix)]
 fn make_folder(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-#[cfg(unix)]
 fn create(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Whether something that is no link belongs to this user, who alone can write to it.
-#[cfg(unix)]
+/// Whether something that is not a link belongs to this user, and no other user can write to it.
 fn is_own(path: &Path, user: Option<u32>) -> bool {
     std::fs::symlink_metadata(path)
         .is_ok_and(|metadata| metadata.is_dir() && is_own_metadata(&metadata, user))
 }
 
-#[cfg(unix)]
 fn is_own_metadata(metadata: &std::fs::Metadata, user: Option<u32>) -> bool {
     let ownership = ownership(metadata);
-    ownership.is_some_and(|ownership| Some(ownership.owner) == user && ownership.mode & 0o022 == 0)
+    Some(ownership.owner) == user && ownership.mode & 0o022 == 0
 }
 
-#[cfg(unix)]
-fn ownership(metadata: &std::fs::Metadata) -> Option<Ownership> {
+fn ownership(metadata: &std::fs::Metadata) -> Ownership {
     use std::os::unix::fs::MetadataExt;
-    Some(Ownership { owner: metadata.uid(), mode: metadata.mode() })
+    Ownership { owner: metadata.uid(), mode: metadata.mode() }
 }
 
-#[cfg(not(unix))]
-fn read_own(_: &Path, _: Option<u32>) -> Option<Vec<u8>> {
-    None
-}
-
-#[cfg(not(unix))]
-fn make_folder(_: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(not(unix))]
-fn create(path: &Path) -> io::Result<std::fs::File> {
-    std::fs::OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-#[cfg(not(unix))]
-fn is_own(_: &Path, _: Option<u32>) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn ownership(_: &std::fs::Metadata) -> Option<Ownership> {
-    None
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;

@@ -1,16 +1,16 @@
-//! The codec JSON of HDF5 filters for which nobody has fixed one: the filter's number and its parameters.
+//! The codec JSON of HDF5 filters that have none of their own: the filter's number and its parameters.
 //!
 //! Zarr v2 and NCZarr: `{"id": "ncz.hdf5_filter", "filter": 32028, "cd_values": [940177214, 0]}`; Zarr v3:
 //! `{"name": "ncz.hdf5_filter", "configuration": {"filter": 32028, "cd_values": [940177214, 0]}}`.
 //!
 //! `filter` is the HDF5 filter id, 1 to 65535. `cd_values` are the parameters as a user gives them to
-//! `H5Pset_filter`, each 0 to 4294967295; both keys are wanted, others are refused. What is stored are the chunks
+//! `H5Pset_filter`, each 0 to 4294967295; both keys are required, others are refused. What is stored are the chunks
 //! of an HDF5 file with that filter. No other program reads this JSON. (Drafts of netcdf-c have `hdf5raw`, in two
 //! forms that differ; no release reads or writes it.)
 
 use std::sync::Arc;
 
-use ncz_codec::{BoundStage, CodecConfig, CodecError, CodecInfo, Container, Dialect, Env, Repr, Result};
+use ncz_codec::{AnyConfig, BoundStage, CodecError, CodecInfo, Container, Dialect, Env, Names, Repr, Result};
 use serde_json::{Map, Value, json};
 
 /// The codec's name in all dialects.
@@ -24,18 +24,19 @@ const PARAMS_MAX: usize = u16::MAX as usize;
 pub(crate) struct Generic {
     id: u32,
     params: Vec<u32>,
-    inner: Arc<dyn CodecConfig>,
+    inner: Arc<dyn AnyConfig>,
 }
 
 impl Generic {
-    pub(crate) fn new(id: u32, params: Vec<u32>, inner: Arc<dyn CodecConfig>) -> Self {
+    pub(crate) fn new(id: u32, params: Vec<u32>, inner: Arc<dyn AnyConfig>) -> Self {
         Self { id, params, inner }
     }
 }
 
 /// The codec's description with the generic name instead of its own.
 pub(crate) fn info(own: &CodecInfo) -> CodecInfo {
-    CodecInfo { numcodecs: vec![NAME.into()].into(), zarr_v3: vec![NAME.into()].into(), ..own.clone() }
+    let names = || Names::new(&[NAME]);
+    CodecInfo { numcodecs: names(), zarr_v3: names(), ..own.clone() }
 }
 
 /// Reads a configuration: the filter's number and its parameters.
@@ -44,15 +45,15 @@ pub(crate) fn read(config: &Map<String, Value>) -> Result<(u32, Vec<u32>)> {
         return Err(CodecError::config(key.clone(), format!("{NAME} has filter and cd_values only")));
     }
     let wanted = |key: &str, what: &str, value: Option<&Value>| {
-        let found = value.map_or_else(|| "is missing".to_owned(), |value| format!("is {value}"));
-        CodecError::config(key, format!("{found}; {what} is wanted"))
+        let found = value.map_or_else(|| "none".to_owned(), ToString::to_string);
+        CodecError::config(key, format!("expected {what}, got {found}"))
     };
     let id = config.get("filter");
     let id = id
         .and_then(Value::as_u64)
         .and_then(|id| u32::try_from(id).ok())
         .filter(|id| (1..=65_535).contains(id))
-        .ok_or_else(|| wanted("filter", "an HDF5 filter id, 1 to 65535,", id))?;
+        .ok_or_else(|| wanted("filter", "an HDF5 filter id from 1 to 65535", id))?;
     let list = config.get("cd_values");
     let words =
         list.and_then(Value::as_array).ok_or_else(|| wanted("cd_values", "a list of integers", list))?;
@@ -63,7 +64,7 @@ pub(crate) fn read(config: &Map<String, Value>) -> Result<(u32, Vec<u32>)> {
         let word = value.as_u64().and_then(|word| u32::try_from(word).ok());
         word.ok_or_else(|| {
             let key = format!("cd_values[{place}]");
-            CodecError::config(key, format!("{value} is no integer of 0 to 4294967295"))
+            CodecError::config(key, format!("expected an integer from 0 to 4294967295, got {value}"))
         })
     };
     Ok((id, words.iter().enumerate().map(word).collect::<Result<_>>()?))
@@ -74,7 +75,7 @@ pub(crate) fn example(id: u32) -> String {
     json!({"id": NAME, "filter": id, "cd_values": []}).to_string()
 }
 
-impl CodecConfig for Generic {
+impl AnyConfig for Generic {
     fn to_json(&self, _: Dialect) -> Result<Map<String, Value>> {
         let words: Value = self.params.clone().into();
         Ok(Map::from_iter([("filter".to_owned(), self.id.into()), ("cd_values".to_owned(), words)]))

@@ -7,13 +7,13 @@ use super::StageSpec;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecTextError {
-    /// Nothing stands where a filter should.
+    /// A filter is empty.
     #[error("a filter is missing; write filters as ID,PARAM,PARAM and join them by |, e.g. 2|1,6")]
     NoFilter,
-    /// A filter id is no number from 1 to 65535 and no name.
+    /// A filter id is neither a number from 1 to 65535 nor a name.
     #[error("{text:?} is neither a filter id (1 to 65535) nor a codec name")]
     Id {
-        /// What stands there.
+        /// The text found.
         text: String,
     },
     /// The `[format]` prefix is not closed or not a number.
@@ -85,7 +85,7 @@ fn parse_stage(text: &str) -> Result<StageSpec, SpecTextError> {
 ///
 /// Tags as in netcdf-c: `b ub s us` mask to their width, `u` and none are 32 bits, `f` (or a trailing
 /// point) a float, `d` a double and `l ul` 64 bits, in two words. Where netcdf-c goes on in silence
-/// (an untagged value over 32 bits, an untagged fraction, other characters behind the number) this
+/// (an untagged value over 32 bits, an untagged fraction, other characters after the number) this
 /// refuses.
 fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
     let bad = |problem| SpecTextError::Param { text: text.to_owned(), problem };
@@ -108,7 +108,7 @@ fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
         }
         "" => {
             if number.contains('.') {
-                return Err(bad("is a fraction without a tag; write f (float) or d (double) behind it"));
+                return Err(bad("is a fraction without a tag; write f (float) or d (double) after it"));
             }
             words.push(within(integer()?, i128::from(i32::MIN), i128::from(u32::MAX), OVER_32)? as u32);
         }
@@ -130,7 +130,7 @@ fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
             let value = within(integer()?, i128::from(i64::MIN), i128::from(u64::MAX), OVER_64)?;
             words.extend(ncz_codec::params::u64_words(value as u64));
         }
-        _ => return Err(bad("ends in characters that are no type tag (b ub s us u f d l ul)")),
+        _ => return Err(bad("ends in characters that are not a type tag (b ub s us u f d l ul)")),
     }
     Ok(())
 }

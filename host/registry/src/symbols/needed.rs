@@ -85,8 +85,8 @@ impl LibraryFinder {
     }
 }
 
-/// macOS and Windows: full paths, `@`-paths and system libraries that exist in no file; only what can
-/// be told for certain is told.
+/// macOS: full paths, `@`-paths and system libraries that exist in no file; only what can
+/// be determined reliably is reported.
 fn find_plain(name: &str, search: &Search<'_>) -> Option<PathBuf> {
     let folder = search.library.parent().unwrap_or(Path::new("."));
     let path = match name.strip_prefix("@loader_path/") {
@@ -187,13 +187,7 @@ fn text_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     rest.iter().position(|&byte| byte == 0).map(|len| &rest[..len])
 }
 
-#[cfg(unix)]
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }

@@ -1,9 +1,10 @@
-//! Bounded reading of files that nobody vouches for.
+//! Bounded reading of files that are not trusted.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
 use object::read::{ReadCache, ReadCacheOps, ReadRef};
 
@@ -77,7 +78,7 @@ impl ReadCacheOps for Blocks {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ()> {
         if buffer.len() as u64 > 2 * BLOCK {
-            let count = read_at(&mut self.file, buffer, self.position).map_err(|_| ())?;
+            let count = self.file.read_at(buffer, self.position).map_err(|_| ())?;
             self.position += count as u64;
             return Ok(count);
         }
@@ -109,7 +110,7 @@ impl Blocks {
             let mut block = vec![0; self.len.saturating_sub(start).min(BLOCK) as usize];
             let mut filled = 0;
             while filled < block.len() {
-                match read_at(&mut self.file, &mut block[filled..], start + filled as u64) {
+                match self.file.read_at(&mut block[filled..], start + filled as u64) {
                     Ok(0) => break,
                     Ok(count) => filled += count,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -121,17 +122,4 @@ impl Blocks {
         }
         self.blocks.get(&number).map(|block| &**block).ok_or(())
     }
-}
-
-/// One call instead of two where the system has it; the position of the file does not matter.
-#[cfg(unix)]
-fn read_at(file: &mut File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(not(unix))]
-fn read_at(file: &mut File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    use std::io::{Read, Seek, SeekFrom};
-    Seek::seek(file, SeekFrom::Start(offset))?;
-    Read::read(file, buffer)
 }

@@ -69,17 +69,17 @@ fn every_name_is_found_among_many_others() {
 fn hidden_and_undefined_names_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let hidden = compile(folder.path(), "libhidden.so", PLUGIN, &["-fvisibility=hidden"]);
-    assert_eq!(refusal(&hidden), "exports no plugin entry");
+    assert_eq!(refusal(&hidden), "exports no plugin entry point");
     let source = "int H5PLget_plugin_type(void); const void* H5PLget_plugin_info(void);\n\
                   int f(void){return H5PLget_plugin_type() + (H5PLget_plugin_info() != 0);}";
-    assert_eq!(refusal(&compile(folder.path(), "libuser.so", source, &[])), "exports no plugin entry");
+    assert_eq!(refusal(&compile(folder.path(), "libuser.so", source, &[])), "exports no plugin entry point");
 }
 
 #[test]
-fn half_of_a_pair_is_no_half_and_the_missing_name_is_told() {
+fn half_of_a_pair_is_no_half_and_the_missing_name_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = compile(folder.path(), "libx.so", "int H5PLget_plugin_type(void){return 0;}", &[]);
-    assert_eq!(refusal(&path), "exports no plugin entry (H5PLget_plugin_info is missing)");
+    assert_eq!(refusal(&path), "exports no plugin entry point (H5PLget_plugin_info is missing)");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn another_machine_is_named() {
     patched[18..20].copy_from_slice(&243u16.to_ne_bytes());
     let text = refusal(&write(&folder, &patched));
     let host = std::env::consts::ARCH;
-    assert!(text.starts_with("built for another machine: ELF for riscv"), "{text}");
+    assert!(text.starts_with("built for another architecture: ELF for riscv"), "{text}");
     assert!(text.ends_with(&format!("this program is ELF for {host}")), "{text}");
     let mac = Target { format: Format::MachO, ..Target::host() };
     let text = inspect_for(&path, &mut LibraryFinder::system(), mac).unwrap_err().to_string();
@@ -251,7 +251,7 @@ fn mach_o_libraries_are_read_for_macos_and_refused_elsewhere() {
     assert!(matches!(inspect_for(&path, finder, intel), Err(Unsuitable::OtherMachine { .. })));
     let linux = Target { format: Format::Elf, architecture: "x86_64", big_endian: false };
     let text = inspect_for(&path, finder, linux).unwrap_err().to_string();
-    assert_eq!(text, "built for another machine: Mach-O for aarch64; this program is ELF for x86_64");
+    assert_eq!(text, "built for another architecture: Mach-O for aarch64; this program is ELF for x86_64");
 }
 
 /// A DLL for x86-64 with one section that holds an export table (Microsoft, "PE Format").
@@ -314,7 +314,7 @@ fn dlls_are_read_for_windows_and_refused_elsewhere() {
     assert!(exports.has_hdf5() && exports.has_codec());
     let linux = Target { format: Format::Elf, ..windows };
     let text = inspect_for(&path, finder, linux).unwrap_err().to_string();
-    assert_eq!(text, "built for another machine: PE for x86_64; this program is ELF for x86_64");
+    assert_eq!(text, "built for another architecture: PE for x86_64; this program is ELF for x86_64");
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_codec::{Container, Env};
-use ncz_registry::load::{self, Bound, FilterHalf, Hdf5Half, JsonHalf, Variable};
+use ncz_registry::load::{self, FilterFunction, Hdf5Filter, Hdf5Provider, JsonTranslator, Variable};
 use ncz_registry::registry::Registry;
 use ncz_test_support::{program, python, run, workspace_root};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn variable(text: &str, array: &[u64], chunk: &[u64]) -> Variable {
     Variable::new(&env.chunk(), &env)
 }
 
-fn half(path: &Path) -> Hdf5Half {
+fn half(path: &Path) -> Hdf5Filter {
     load::open(path).unwrap().hdf5().unwrap().unwrap()
 }
 
@@ -48,12 +48,17 @@ fn recorded(libhdf5: &Path, folder: &Path, filters: &[(u32, &str)]) -> String {
 }
 
 /// Compares the halves with what was recorded; returns how many cases.
-fn compare(table: &str, folder: &Path, filters: &[(u32, &str)], bound: impl Fn(&Bound) -> bool) -> usize {
-    let halves: BTreeMap<u32, Hdf5Half> =
+fn compare(
+    table: &str,
+    folder: &Path,
+    filters: &[(u32, &str)],
+    bound: impl Fn(&Hdf5Provider) -> bool,
+) -> usize {
+    let halves: BTreeMap<u32, Hdf5Filter> =
         filters.iter().map(|&(id, name)| (id, half(&folder.join(name)))).collect();
     for half in halves.values() {
-        let found = half.library().bound();
-        assert!(bound(found) || (half.id() == 307 && *found == Bound::Nothing), "{half:?}: {found}");
+        let found = half.library().hdf5_provider();
+        assert!(bound(found) || (half.id() == 307 && *found == Hdf5Provider::Nothing), "{half:?}: {found}");
     }
     let numbers = |text: &str, by: char| -> Vec<u64> {
         text.split(by).filter(|word| !word.is_empty()).map(|word| word.parse().unwrap()).collect()
@@ -81,7 +86,7 @@ fn plugins_of_netcdf4_ask_the_libhdf5_that_they_are_linked_to() {
     let Some(folder) = package(NETCDF4) else { return };
     let libhdf5 = beside(&folder, "libhdf5-");
     let table = recorded(&libhdf5, &folder, &FILTERS);
-    let is_it = |bound: &Bound| matches!(bound, Bound::Hdf5(path) if path.canonicalize().unwrap() == libhdf5.canonicalize().unwrap());
+    let is_it = |bound: &Hdf5Provider| matches!(bound, Hdf5Provider::Hdf5(path) if path.canonicalize().unwrap() == libhdf5.canonicalize().unwrap());
     assert_eq!(compare(&table, &folder, &FILTERS, is_it), 756);
 }
 
@@ -89,7 +94,7 @@ fn plugins_of_netcdf4_ask_the_libhdf5_that_they_are_linked_to() {
 fn plugins_of_debian_ask_the_libhdf5_that_they_are_linked_to() {
     let (Some(folder), Ok(_)) = (debian(), python()) else { return };
     let table = recorded(Path::new("libhdf5_serial.so.103"), &folder, &DEBIANS);
-    let is_it = |bound: &Bound| matches!(bound, Bound::Hdf5(path) if path.ends_with("libhdf5_serial.so.103"));
+    let is_it = |bound: &Hdf5Provider| matches!(bound, Hdf5Provider::Hdf5(path) if path.ends_with("libhdf5_serial.so.103"));
     assert_eq!(compare(&table, &folder, &DEBIANS, is_it), 1080);
 }
 
@@ -112,7 +117,7 @@ fn plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5() {
 
 fn alone_in_a_process(alone: &Path, found: impl Fn(&str)) {
     let table = std::fs::read_to_string(alone.join("table.tsv")).unwrap();
-    let count = compare(&table, &alone.join("a/plugins"), &FILTERS, |bound| *bound == Bound::Shim);
+    let count = compare(&table, &alone.join("a/plugins"), &FILTERS, |bound| *bound == Hdf5Provider::Shim);
     found(&count.to_string());
 }
 
@@ -127,7 +132,7 @@ fn plugins_of_debian_do_the_same_where_there_is_no_libhdf5() {
         let absent = replaced(&bytes, b"libhdf5_serial.so.103", b"libhdf5_absent.so.103");
         std::fs::write(alone.path().join(name), absent).unwrap();
     }
-    assert_eq!(compare(&table, alone.path(), &DEBIANS, |bound| *bound == Bound::Shim), 1080);
+    assert_eq!(compare(&table, alone.path(), &DEBIANS, |bound| *bound == Hdf5Provider::Shim), 1080);
 }
 
 /// A program that is linked to a libhdf5 has it in its global scope, where plugins that define the same names find it:
@@ -162,7 +167,7 @@ fn with_a_global_libhdf5(folder: &Path, found: impl Fn(&str)) {
     ] {
         let half = half(&plugins.join(name));
         assert!(
-            matches!(half.library().bound(), Bound::Hdf5(path) if path.ends_with("libhdf5_serial.so.103"))
+            matches!(half.library().hdf5_provider(), Hdf5Provider::Hdf5(path) if path.ends_with("libhdf5_serial.so.103"))
         );
         let made = half.set_local(given, &field).unwrap();
         assert!(made.starts_with(working), "{name}: {made:?}");
@@ -206,12 +211,15 @@ fn with_an_opened_libhdf5(folder: &Path, found: impl Fn(&str)) {
     let working = [8, 1, 2, 5];
     // Nobody has the functions: they are this program's.
     let alone = half(&copy);
-    assert_eq!(*alone.library().bound(), Bound::Shim);
+    assert_eq!(*alone.library().hdf5_provider(), Hdf5Provider::Shim);
     assert_eq!(alone.set_local(&[5], &field).unwrap(), working);
     open_for_all("libhdf5_serial.so.103");
     let served = half(&folder.join("libasks.so"));
-    let bound = served.library().bound();
-    assert!(matches!(bound, Bound::Hdf5(path) if path.ends_with("libhdf5_serial.so.103")), "{bound:?}");
+    let bound = served.library().hdf5_provider();
+    assert!(
+        matches!(bound, Hdf5Provider::Hdf5(path) if path.ends_with("libhdf5_serial.so.103")),
+        "{bound:?}"
+    );
     assert_eq!(served.set_local(&[5], &field).unwrap(), working);
     assert_eq!(alone.set_local(&[5], &field).unwrap(), working);
     found("done");
@@ -227,11 +235,11 @@ fn open_for_all(name: &str) {
 }
 
 /// Visible and working words, as netcdf-c's own NCZarr gives them to its filters.
-fn check_codecs(folder: &Path, bound: impl Fn(&Bound) -> bool) {
-    let mut halves: BTreeMap<String, Arc<dyn JsonHalf>> = BTreeMap::new();
+fn check_codecs(folder: &Path, bound: impl Fn(&Hdf5Provider) -> bool) {
+    let mut halves: BTreeMap<String, Arc<dyn JsonTranslator>> = BTreeMap::new();
     for name in ["lib__nczhdf5filters.so", "lib__nczstdfilters.so"] {
         let library = load::open(&folder.join(name)).unwrap();
-        assert!(bound(library.bound()), "{}", library.bound());
+        assert!(bound(library.hdf5_provider()), "{}", library.hdf5_provider());
         for half in library.default_codecs() {
             let half = half.unwrap();
             halves.insert(half.codec_id().to_owned(), Arc::new(half));
@@ -279,7 +287,7 @@ fn codec_halves_of_netcdf4_ask_their_libnetcdf() {
     let Some(folder) = package(NETCDF4) else { return };
     check_codecs(
         &folder,
-        |bound| matches!(bound, Bound::Netcdf(path) if path.to_string_lossy().contains("libnetcdf")),
+        |bound| matches!(bound, Hdf5Provider::Netcdf(path) if path.to_string_lossy().contains("libnetcdf")),
     );
 }
 
@@ -298,7 +306,7 @@ fn codec_halves_of_netcdf4_do_the_same_where_there_is_no_libnetcdf() {
 }
 
 fn codecs_alone_in_a_process(alone: &Path, found: impl Fn(&str)) {
-    check_codecs(&alone.join("a/plugins"), |bound| *bound == Bound::Shim);
+    check_codecs(&alone.join("a/plugins"), |bound| *bound == Hdf5Provider::Shim);
     found("done");
 }
 
@@ -308,7 +316,7 @@ fn the_report_says_whom_a_library_asks() {
     let registry = Registry::builder().plugin_path(vec![folder]).builtins(false).build();
     let bound = |name: &str| {
         let file = registry.report().files().find(|file| file.path.ends_with(name)).unwrap();
-        file.bound.as_ref().unwrap().to_string()
+        file.dependencies.hdf5_provider.as_ref().unwrap().to_string()
     };
     assert!(bound("lib__nch5blosc.so").starts_with("the libhdf5 /"));
     assert!(bound("lib__nczstdfilters.so").starts_with("the libnetcdf /"));

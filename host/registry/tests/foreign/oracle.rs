@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_codec::{CodecType, Container, Dtype, Env, Kind};
-use ncz_registry::load::{self, Bound, ForeignCodec};
+use ncz_registry::load::{self, ForeignCodec, Hdf5Provider};
 use ncz_test_support::python;
 
 use super::{HDF5PLUGIN, child_folder, in_a_child, package};
@@ -173,10 +173,10 @@ fn decode(case: &Case, codec: &ForeignCodec) -> Result<(), String> {
 fn open(path: &Path) -> ForeignCodec {
     let library = load::open(path).unwrap();
     let expected = match library.path().file_name().unwrap().to_str().unwrap() {
-        "libh5lz4.so" | "libh5zstd.so" => Bound::Nothing,
-        _ => Bound::Shim,
+        "libh5lz4.so" | "libh5zstd.so" => Hdf5Provider::Nothing,
+        _ => Hdf5Provider::Shim,
     };
-    assert_eq!(library.bound(), &expected, "{}", path.display());
+    assert_eq!(library.hdf5_provider(), &expected, "{}", path.display());
     ForeignCodec::new(Some(Arc::new(library.hdf5().unwrap().unwrap())), None)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ncz_codec::{CodecType, Container, Dtype, Env, Kind};
 use ncz_registry::isolate::Selected;
-use ncz_registry::load::{self, FilterHalf, ForeignCodec, JsonHalf};
+use ncz_registry::load::{self, FilterFunction, ForeignCodec, JsonTranslator};
 
 use super::*;
 
@@ -37,7 +37,7 @@ const ZFP: u32 = 32_013;
 const SHAPES: [&[u64]; 8] =
     [&[], &[1], &[64], &[5, 7], &[16, 12], &[1, 9, 8], &[4, 3, 8, 5], &[2, 3, 4, 2, 3]];
 
-/// Of bytes and of what is no number HDF5 knows no order.
+/// Of bytes and of what is not a number HDF5 knows no order.
 fn dtypes() -> Vec<Dtype> {
     let kinds = [
         (Kind::Int, &[1, 2, 4, 8][..]),
@@ -60,7 +60,7 @@ fn env(dtype: Dtype, shape: &[u64], container: Container) -> Env {
     Env { dtype, array_shape, chunk_shape: shape.to_vec(), container }
 }
 
-/// Small whole numbers, which every filter takes, of any type.
+/// Small integers, which every filter takes, of any type.
 fn chunk(env: &Env) -> Vec<u8> {
     let len = env.chunk_shape.iter().product::<u64>() as usize;
     let Dtype { kind, size, order } = env.dtype;
@@ -211,10 +211,10 @@ fn our_libraries_do_the_same_by_their_c_faces_as_by_the_native_one() {
     let mut faults = Vec::new();
     for (id, (path, native)) in &natives {
         let library = load::open(path).unwrap();
-        let filter = Arc::new(library.hdf5().unwrap().unwrap()) as Arc<dyn FilterHalf>;
+        let filter = Arc::new(library.hdf5().unwrap().unwrap()) as Arc<dyn FilterFunction>;
         let by_filter = ForeignCodec::new(Some(Arc::clone(&filter)), None);
         let alone = compare(&**native, &by_filter, Faces::Hdf5, &mut faults);
-        let codec = library.codecs().pop().map(|half| Arc::new(half.unwrap()) as Arc<dyn JsonHalf>);
+        let codec = library.codecs().pop().map(|half| Arc::new(half.unwrap()) as Arc<dyn JsonTranslator>);
         let both = codec.map(|codec| {
             let by_both = ForeignCodec::new(Some(filter), Some(codec));
             compare(&**native, &by_both, Faces::Both, &mut faults)

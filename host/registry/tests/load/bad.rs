@@ -44,7 +44,7 @@ fn a_bad_record_of_a_filter_is_a_reason() {
     use Verdict::{Ignored, Incomplete, Refused};
     check_all(&[
         ("good", "-DGOOD", Incomplete, "no NCZarr codec half"),
-        ("data", "-DDATA", Ignored, "exports no plugin entry"),
+        ("data", "-DDATA", Ignored, "exports no plugin entry point"),
         ("other_type", "-DOTHER_TYPE", Refused, "its plugin type is 1"),
         ("endless", "-DENDLESS", Refused, "its name is not readable text"),
         ("control", "-DCONTROL", Refused, "its name is not readable text"),
@@ -99,7 +99,7 @@ fn a_filter_runs_after_its_library_is_initialised_once() {
     let Some(path) = compile(folder.path(), "initializes", &["-DINITIALIZES"]) else { return };
     let library = load::open(&path).unwrap();
     for speaks in [true, false] {
-        let codec = speaks.then(|| Arc::new(library.codecs().remove(0).unwrap()) as Arc<dyn JsonHalf>);
+        let codec = speaks.then(|| Arc::new(library.codecs().remove(0).unwrap()) as Arc<dyn JsonTranslator>);
         let half = library.hdf5().unwrap().unwrap();
         let coder = ForeignCodec::new(Some(Arc::new(half)), codec).coder(&[]).unwrap();
         assert_eq!(coder.decode(&mut coder.scratch(), b"abcd", &mut [0; 4]).unwrap(), 4);

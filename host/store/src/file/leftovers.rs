@@ -1,9 +1,9 @@
-//! What a process that died left behind, and how it is told from what a living one uses.
+//! Temporary files that a killed writer left in a dataset.
 //!
-//! A writer to a visible dataset keeps a shared lock on the file `.ncz-writer` in its root. Who
-//! finds that file without a lock knows that a writer has died, and that somewhere below there may
-//! be temporary files; only then is the whole dataset searched. Where locks are not known, or
-//! reach only one machine, age has the last word.
+//! A writer to a visible dataset holds a shared lock on the file `.ncz-writer` in its root. If that
+//! file exists without a lock, a writer has died and there may be temporary files below; only then is
+//! the whole dataset searched. Where locks are not supported, or reach only one machine, a file's age
+//! decides.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use rustix::fs::{Dir, FileType, FlockOperation, flock, fstat};
 use rustix::io::Errno;
 
 use super::FileStore;
-use crate::home::is_rubbish;
 use crate::key::Key;
-use crate::names::{WRITER, is_temporary_object};
+use crate::parent_dir::is_rubbish;
 use crate::sys;
+use crate::temp_names::{WRITER, is_temporary_object};
 
 /// The age at which a temporary object without a living writer is rubbish.
 pub(super) const OLD: Duration = Duration::from_secs(3600);
@@ -25,7 +25,7 @@ pub(super) const OLD: Duration = Duration::from_secs(3600);
 /// How deep temporary objects are searched for; deeper than keys go.
 const MAX_DEPTH: usize = 512;
 
-/// The mark of this writer.
+/// The lock file of this writer.
 #[derive(Default)]
 pub(super) struct WriterMark {
     tried: AtomicBool,
@@ -34,12 +34,12 @@ pub(super) struct WriterMark {
 
 struct Mark {
     file: OwnedFd,
-    /// The file was there before, perhaps from one who died: it stays for the next to look at.
+    /// The file existed before, perhaps from a writer that died: it stays for the next writer to check.
     found: bool,
 }
 
 impl WriterMark {
-    /// Called before each write to a visible dataset; does something at the first.
+    /// Creates the lock file at the first call. Called before each write to a visible dataset.
     pub(super) fn set(&self, root: &OwnedFd) {
         if self.tried.load(Ordering::Acquire) {
             return;
@@ -52,7 +52,7 @@ impl WriterMark {
         }
     }
 
-    /// Takes the mark away if it is nobody else's.
+    /// Removes the lock file unless another writer uses it.
     pub(super) fn remove(&mut self, root: &OwnedFd) {
         let mark = self.file.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Mark { file, found: false }) = mark
@@ -86,7 +86,7 @@ fn is_entry(root: &OwnedFd, file: &OwnedFd) -> bool {
     }
 }
 
-/// Removes the temporary objects of writers that have died. What cannot be done is left: they
+/// Removes the temporary objects of writers that have died. Those that cannot be removed are left: they
 /// take space and are otherwise harmless.
 pub(super) fn clean(store: &FileStore, age: Duration) {
     let Ok(file) = sys::open_file(&store.root, WRITER) else {
@@ -100,8 +100,8 @@ pub(super) fn clean(store: &FileStore, age: Duration) {
     }
 }
 
-/// The temporary objects of writers that have died, and their mark; at most so many are named. Nothing while a writer
-/// lives.
+/// Returns the temporary objects of writers that have died, and their lock file, at most `most`. Nothing while a writer
+/// is running.
 pub(super) fn find(store: &FileStore, most: usize) -> Vec<String> {
     let Ok(file) = sys::open_file(&store.root, WRITER) else {
         return Vec::new();
@@ -138,7 +138,7 @@ fn find_below(directory: &OwnedFd, above: &str, most: usize, found: &mut Vec<Str
 
 enum Rest {
     Clean,
-    /// Something is too young to be judged; the mark stays.
+    /// Something is too recent to be removed; the lock file stays.
     TooYoung,
 }
 
@@ -161,7 +161,7 @@ fn clean_below(directory: &OwnedFd, age: Duration, depth: usize) -> Result<Rest,
         } else if !matches!(name.to_bytes(), b"." | b"..")
             && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
         {
-            // links are not followed: what is behind them has its own mark
+            // links are not followed: what they lead to has its own lock file
             match sys::open_real_directory(directory, name) {
                 Ok(inner) => {
                     if let Rest::TooYoung = clean_below(&inner, age, deeper)? {

@@ -4,11 +4,12 @@ use rustix::fs::{Dir, FileType, fstat};
 use rustix::io::Errno;
 
 use super::FileStore;
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, KeyError, Prefix};
+use crate::store::DirectoryId;
 use crate::store::{Depth, Entry, EntryKind, Listing};
 use crate::sys;
-use crate::visited::{DirectoryId, Visited};
+use crate::visited::Visited;
 
 pub(super) fn list(
     store: &FileStore,
@@ -50,7 +51,7 @@ pub(super) fn directory_id(store: &FileStore, prefix: Prefix<'_>) -> Result<Opti
             Ok(Some(DirectoryId { device: found.st_dev.into(), inode: found.st_ino.into() }))
         }
         Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(error) => Err(StoreError::from_io("look at", Location::below(store, prefix), error.into())),
+        Err(error) => Err(StoreError::from_io("look at", ObjectLocation::below(store, prefix), error.into())),
     }
 }
 
@@ -67,7 +68,7 @@ fn one(
     listing: &mut Listing,
     max_entries: usize,
 ) -> Result<Found, StoreError> {
-    let at = || Location::below(store, prefix);
+    let at = || ObjectLocation::below(store, prefix);
     let failed = |error: Errno| StoreError::from_io("list", at(), error.into());
     let opened = if prefix.is_root() {
         sys::open_directory(&store.root, ".")

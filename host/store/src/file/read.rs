@@ -110,7 +110,7 @@ fn open(store: &FileStore, key: Key<'_>) -> Result<Option<(OwnedFd, u64)>, Store
     Ok(regular(store, key, stat.st_mode, stat.st_size)?.map(|len| (file, len)))
 }
 
-/// Whether an object is missing rather than out of reach. A link to nowhere is not nothing: it stands for bytes that
+/// Whether an object is missing rather than out of reach. A link to nowhere is not nothing: it represents bytes that
 /// were not fetched, as git-annex keeps them, and a missing chunk would read as fill.
 fn missing(store: &FileStore, key: Key<'_>) -> Result<(), StoreError> {
     match sys::stat_entry(&store.root, key.as_str()) {
@@ -121,7 +121,7 @@ fn missing(store: &FileStore, key: Key<'_>) -> Result<(), StoreError> {
     }
 }
 
-/// The length of a regular file; a directory is no object, so there is none under its key.
+/// The length of a regular file; a directory is not an object, so there is none under its key.
 fn regular(store: &FileStore, key: Key<'_>, mode: RawMode, size: i64) -> Result<Option<u64>, StoreError> {
     match FileType::from_raw_mode(mode) {
         FileType::RegularFile => Ok(Some(u64::try_from(size).unwrap_or(0))),

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::names;
 use crate::store::StoreExt;
 use crate::sys::fault::{Plan, interfere_by, plainly, with};
+use crate::temp_names;
 
 const OLD: &[u8] = &[1; 2500];
 const NEW: &[u8] = &[2; 3500];
@@ -23,7 +23,7 @@ fn wherever_a_write_fails_there_is_the_old_or_the_new_object_and_no_rubbish() {
                 let (outcome, _) = write_with(Some(Plan::Once(step)), mode, staged);
                 assert!(outcome.whole, "step {step} of {mode:?}");
                 assert_eq!(outcome.leftovers, 0, "step {step} of {mode:?}");
-                // a mark or a second name that cannot be had is no failure of the write
+                // a mark or a second name that cannot be had is not a failure of the write
                 assert!(outcome.failed != outcome.is_new, "step {step} of {mode:?}");
             }
         }
@@ -94,7 +94,7 @@ fn count_temporaries(folder: &Path) -> usize {
             if entry.file_type().unwrap().is_dir() {
                 count_temporaries(&entry.path())
             } else {
-                usize::from(names::is_temporary_object(entry.file_name().as_encoded_bytes()))
+                usize::from(temp_names::is_temporary_object(entry.file_name().as_encoded_bytes()))
             }
         })
         .sum()
@@ -371,10 +371,10 @@ fn foreign_things_are_neither_objects_nor_dropped_in_silence() {
     let mut skipped = listing.skipped.clone();
     skipped.sort();
     assert_eq!(skipped, ["a/dangling", "fifo", "line\nbreak", "link/dangling"]);
-    // a link to a directory stands for the keys below it
+    // a link to a directory represents the keys below it
     assert!(matches!(store.write(key("link"), b"", WriteMode::Replace), Err(StoreError::KeyConflict { .. })));
     assert!(path.join("link/0").exists());
-    // an empty directory stands for none
+    // an empty directory represents none
     fs::create_dir(path.join("empty")).unwrap();
     store.write(key("empty"), b"1", WriteMode::CreateNew).unwrap();
 }
@@ -448,19 +448,19 @@ fn what_dead_writers_left_is_removed_once_it_is_old() {
     reopen(Duration::ZERO);
     assert!(rubbish.exists(), "nobody died: there is no mark");
 
-    fs::write(path.join(names::WRITER), "").unwrap();
+    fs::write(path.join(temp_names::WRITER), "").unwrap();
     reopen(leftovers::OLD);
-    assert!(rubbish.exists() && path.join(names::WRITER).exists(), "too young");
+    assert!(rubbish.exists() && path.join(temp_names::WRITER).exists(), "too young");
 
     let living = FileStore::open(&path, Access::ReadWrite).unwrap();
     living.write(Key::parse("b").unwrap(), b"1", WriteMode::Replace).unwrap();
     reopen(Duration::ZERO);
     assert!(rubbish.exists(), "somebody is alive");
     drop(living);
-    assert!(path.join(names::WRITER).exists(), "a mark that was found stays for the next");
+    assert!(path.join(temp_names::WRITER).exists(), "a mark that was found stays for the next");
 
     reopen(Duration::ZERO);
-    assert!(!rubbish.exists() && !path.join(names::WRITER).exists());
+    assert!(!rubbish.exists() && !path.join(temp_names::WRITER).exists());
     assert!(foreign.exists());
 }
 
@@ -475,7 +475,7 @@ fn stages_of_dead_creators_are_removed_once_they_are_old() {
     let living = FileStore::create(&path, CreateOptions::new()).unwrap();
     living.write(Key::parse("a/0").unwrap(), b"1", WriteMode::Replace).unwrap();
     assert!(dead.exists(), "too young");
-    living.home.as_ref().unwrap().clean_stages(Duration::ZERO);
+    living.parent.as_ref().unwrap().clean_stages(Duration::ZERO);
     assert!(!dead.exists() && foreign.exists());
     living.publish().unwrap();
     assert_eq!(fs::read(path.join("a/0")).unwrap(), b"1");
@@ -521,16 +521,17 @@ fn temporary_objects_of_a_dead_writer_are_named_and_those_of_a_living_one_are_no
     let key = Key::parse("a/0").unwrap();
     let alive = FileStore::open(&path, Access::ReadWrite).unwrap();
     alive.write(key, b"1", WriteMode::Replace).unwrap();
-    let temporary = String::from_utf8(names::Names::default().beside(key).as_bytes().to_vec()).unwrap();
+    let temporary =
+        String::from_utf8(temp_names::TempNames::default().beside(key).as_bytes().to_vec()).unwrap();
     fs::write(path.join(&temporary), "half").unwrap();
     let left = || FileStore::open(&path, Access::Read).unwrap().leftovers();
     assert_eq!(left(), []);
     // a process that dies removes nothing, and its locks go
     drop(alive);
-    fs::write(path.join(names::WRITER), "").unwrap();
+    fs::write(path.join(temp_names::WRITER), "").unwrap();
     let found: Vec<String> = left().into_iter().map(|left| left.path).collect();
     let named = |name: &str| path.join(name).display().to_string();
-    assert_eq!(found, [named(names::WRITER), named(&temporary)]);
+    assert_eq!(found, [named(temp_names::WRITER), named(&temporary)]);
 }
 
 #[test]

@@ -8,9 +8,9 @@ use rustix::io::Errno;
 use super::{Access, Durability, FileStore};
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::names::TempPath;
 use crate::store::WriteMode;
 use crate::sys;
+use crate::temp_names::TempPath;
 
 /// Another program may remove a directory as often as we make it; it will not do so for ever.
 const TRIES: usize = 64;
@@ -113,7 +113,7 @@ fn is_directory(store: &FileStore, key: Key<'_>) -> bool {
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
 }
 
-/// What stands against `key`: an object above it, or else the directory of its own name.
+/// What conflicts with `key`: an object above it, or else the directory of its own name.
 fn conflict(store: &FileStore, key: Key<'_>) -> StoreError {
     let object = key.ancestors().find(|above| {
         sys::stat(&store.root, above.as_str())
@@ -146,7 +146,7 @@ impl Temporary<'_> {
                 return Ok(());
             }
             sys::link_new(root, from, key.as_str())?;
-            // the object has its name; that it has two for a while harms nobody
+            // the object has its name; that it has two for a while does no harm
             let _ = sys::remove_file(root, from);
             Ok(())
         });

@@ -1,9 +1,10 @@
-//! Where the objects of a dataset are, without their secrets.
+//! The URL of a dataset, with its secrets apart, and the rules for redirections.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
 use super::config::HttpConfig;
+use super::redact::redact;
 use crate::error::StoreError;
 use crate::key::Key;
 use crate::secret::Secret;
@@ -24,17 +25,17 @@ impl Address {
     /// Takes the URL of a configuration apart.
     pub(super) fn new(config: &HttpConfig) -> Result<Self, StoreError> {
         let invalid = |reason: &str| StoreError::InvalidOptions {
-            place: shown(&config.url),
+            location: redact(&config.url),
             reason: reason.to_owned(),
         };
         let mut url = Url::parse(&config.url).map_err(|error| {
-            invalid(&format!("this is no URL ({error}): give http[s]://host[:port]/path"))
+            invalid(&format!("this is not a URL ({error}): give http[s]://host[:port]/path"))
         })?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(invalid("this is no URL of an HTTP server: give http[s]://host[:port]/path"));
+            return Err(invalid("this is not a URL of an HTTP server: give http[s]://host[:port]/path"));
         }
         if url.fragment().is_some() {
-            return Err(invalid("what stands after # is not for the server: give the URL without it"));
+            return Err(invalid("a server does not see the part after #: give the URL without it"));
         }
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         let user = match (url.username(), url.password()) {
@@ -54,7 +55,7 @@ impl Address {
         &self.base
     }
 
-    /// As whom to ask.
+    /// User name and password.
     pub(super) fn user(&self) -> Option<&(String, Secret)> {
         self.user.as_ref()
     }
@@ -71,49 +72,49 @@ impl Address {
             text.push_str(query.reveal());
         }
         Url::parse(&text).map_err(|error| StoreError::InvalidOptions {
-            place: self.base.clone(),
+            location: self.base.clone(),
             reason: format!("the key {:?} makes no URL here ({error})", key.as_str()),
         })
     }
 }
 
-/// Where an answer sends a request on to.
+/// What to do with a redirection.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// There, with or without the credentials.
+pub(super) enum Redirect {
+    /// Follow it, with or without the credentials.
     Follow {
         /// The new address.
         url: Url,
         /// The credentials may go there.
         trusted: bool,
     },
-    /// To the same name with a slash: it is a directory, which a file server would show as a page.
+    /// It leads to the same path with a slash: a directory, which a file server shows as a page.
     Directory,
-    /// Nowhere; why not, and the remedy.
+    /// Do not follow it, for this reason.
     Refused(String),
 }
 
-/// What to do with a redirection. Credentials and the query's secrets never go to another server, nor does anything
+/// Decides what to do with a redirection. Credentials and the query's secrets never go to another server, nor does anything
 /// go from https to http.
-pub(super) fn next(from: &Url, location: &str) -> Next {
+pub(super) fn redirect(from: &Url, location: &str) -> Redirect {
     let Ok(mut url) = from.join(location) else {
-        return Next::Refused("the server sends requests on to something that is no URL".to_owned());
+        return Redirect::Refused("the server redirects to something that is not a URL".to_owned());
     };
     url.set_fragment(None);
     let _ = url.set_username("");
     let _ = url.set_password(None);
-    let to = shown(url.as_str());
+    let to = redact(url.as_str());
     if !matches!(url.scheme(), "http" | "https") {
-        return Next::Refused(format!("the server sends requests on to {to}, which is no HTTP server"));
+        return Redirect::Refused(format!("the server redirects to {to}, which is not an HTTP server"));
     }
     if from.scheme() == "https" && url.scheme() == "http" {
-        return Next::Refused(format!(
-            "the server sends requests on from https to {to}, where others could read them: they are not sent"
+        return Redirect::Refused(format!(
+            "the server redirects from https to {to}, which is not encrypted: not followed"
         ));
     }
     let same_host = from.host() == url.host();
     if same_host && url.path().strip_suffix('/') == Some(from.path()) {
-        return Next::Directory;
+        return Redirect::Directory;
     }
     let same_port = from.port_or_known_default() == url.port_or_known_default();
     let upgraded =
@@ -125,30 +126,12 @@ pub(super) fn next(from: &Url, location: &str) -> Next {
         };
         let bare = from.query().is_some_and(|ours| !ours.is_empty() && url.query() == Some(ours));
         if bare || url.query_pairs().any(|pair| secret(&pair)) {
-            return Next::Refused(format!(
-                "the server sends requests on to another server, {to}, with the secrets of the URL: if that is meant, give that server's URL itself"
+            return Redirect::Refused(format!(
+                "the server redirects to another server, {to}, with the secrets of the URL: if that is intended, give that server's URL itself"
             ));
         }
     }
-    Next::Follow { url, trusted }
-}
-
-/// A URL without user, password, query and fragment, whether or not it can be parsed.
-pub(super) fn shown(url: &str) -> String {
-    if let Ok(mut url) = Url::parse(url)
-        && url.has_host()
-    {
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-        url.set_query(None);
-        url.set_fragment(None);
-        return url.as_str().trim_end_matches('/').to_owned();
-    }
-    // a password with a sign that it should not hold may be what makes it no URL
-    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
-    let rest = rest.rsplit('@').next().unwrap_or_default();
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    if scheme.is_empty() { rest.to_owned() } else { format!("{scheme}://{rest}") }
+    Redirect::Follow { url, trusted }
 }
 
 #[cfg(test)]
@@ -197,9 +180,9 @@ mod tests {
 
     #[test]
     fn redirections_keep_secrets_at_home() {
-        let follow = |from: &str, location: &str| next(&Url::parse(from).unwrap(), location);
+        let follow = |from: &str, location: &str| redirect(&Url::parse(from).unwrap(), location);
         let trusted = |from, location, url: &str, trusted| {
-            assert_eq!(follow(from, location), Next::Follow { url: Url::parse(url).unwrap(), trusted });
+            assert_eq!(follow(from, location), Redirect::Follow { url: Url::parse(url).unwrap(), trusted });
         };
         trusted("http://h/a/b", "/c", "http://h/c", true);
         trusted("http://h/a/b", "http://h:80/c", "http://h/c", true);
@@ -217,24 +200,9 @@ mod tests {
             ("http://h/a", "ftp://h/a"),
             ("http://h/a", "http://"),
         ] {
-            assert!(matches!(follow(from, location), Next::Refused(_)), "{from} {location}");
+            assert!(matches!(follow(from, location), Redirect::Refused(_)), "{from} {location}");
         }
-        assert_eq!(follow("http://h/a?x=1", "/a/"), Next::Directory);
-        assert_eq!(follow("http://h/a", "http://h/a/?x=1"), Next::Directory);
-    }
-
-    #[test]
-    fn what_is_shown_has_no_secrets() {
-        for (url, want) in [
-            ("https://u:p@h:1/a/b?q=1#f", "https://h:1/a/b"),
-            ("http://u:p@x@h", "http://h"),
-            ("u:p@h/x?q", "h/x"),
-            ("http://u:p/4@h/x?q@1", "http://1"),
-            ("http://u:p?4@h/x", "http://h/x"),
-            ("http://u:p#4@h:port/x", "http://h:port/x"),
-            ("http://h/a@b", "http://h/a@b"),
-        ] {
-            assert_eq!(shown(url), want);
-        }
+        assert_eq!(follow("http://h/a?x=1", "/a/"), Redirect::Directory);
+        assert_eq!(follow("http://h/a", "http://h/a/?x=1"), Redirect::Directory);
     }
 }

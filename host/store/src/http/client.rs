@@ -1,13 +1,18 @@
 //! The HTTP client of a store.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, Proxy};
+use reqwest::{Client, Proxy};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 
-use super::address::shown;
 use super::config::HttpConfig;
+use super::redact::redact;
 use crate::error::StoreError;
 
 /// Bytes of one HTTP/2 stream that may wait unread.
@@ -16,13 +21,13 @@ const STREAM_WINDOW: usize = 1 << 20;
 /// The most that HTTP/2 knows.
 const LARGEST_WINDOW: usize = (1 << 31) - 1;
 
-/// How long a connection that nobody uses stays open.
+/// How long an unused connection stays open.
 const IDLE_CONNECTION: Duration = Duration::from_secs(60);
 
 /// Makes the client; reads certificates, sends nothing.
 pub(super) fn client(config: &HttpConfig) -> Result<Client, StoreError> {
-    let place = || shown(&config.url);
-    let invalid = |reason: String| StoreError::InvalidOptions { place: place(), reason };
+    let location = || redact(&config.url);
+    let invalid = |reason: String| StoreError::InvalidOptions { location: location(), reason };
     let remote = &config.remote;
     let agent = concat!("ncz/", env!("CARGO_PKG_VERSION"));
     // What waits for room leaves its bytes unread: all streams together must have their windows, or a connection would
@@ -41,22 +46,14 @@ pub(super) fn client(config: &HttpConfig) -> Result<Client, StoreError> {
         .no_brotli()
         .no_zstd()
         .no_deflate()
+        .tls_backend_preconfigured(tls(config)?)
         .redirect(Policy::none())
         .referer(false);
-    if let Some(file) = &remote.ca_file {
-        let unfit = |what: String| invalid(format!("the certificates of {}: {what}", file.display()));
-        let pem = fs::read(file).map_err(|error| unfit(error.to_string()))?;
-        let certificates = Certificate::from_pem_bundle(&pem).map_err(|_| unfit("no PEM text".to_owned()))?;
-        if certificates.is_empty() {
-            return Err(unfit("there are none in the file, which must be a PEM text".to_owned()));
-        }
-        builder = certificates.into_iter().fold(builder, |builder, one| builder.add_root_certificate(one));
-    }
     match config.proxy.as_deref() {
         None => {}
         Some("") => builder = builder.no_proxy(),
         Some(proxy) => {
-            let unfit = || invalid(format!("{} is no proxy: give http[s]://host[:port]", shown(proxy)));
+            let unfit = || invalid(format!("{} is not a proxy: give http[s]://host[:port]", redact(proxy)));
             if !proxy.starts_with("http://") && !proxy.starts_with("https://") {
                 return Err(unfit());
             }
@@ -68,4 +65,32 @@ pub(super) fn client(config: &HttpConfig) -> Result<Client, StoreError> {
         let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
         invalid(format!("no client can be made for it: {why}"))
     })
+}
+
+/// TLS with the certificates of the system and of the configuration. The cryptography is named here, as the S3 store
+/// does: a provider of the whole process is for the program to choose.
+fn tls(config: &HttpConfig) -> Result<ClientConfig, StoreError> {
+    let invalid = |reason: String| StoreError::InvalidOptions { location: redact(&config.url), reason };
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(file) = &config.remote.ca_file {
+        let unfit = |what: String| invalid(format!("the certificates of {}: {what}", file.display()));
+        let pem = fs::read(file).map_err(|error| unfit(error.to_string()))?;
+        let mut found = 0;
+        for certificate in CertificateDer::pem_slice_iter(&pem) {
+            let certificate = certificate.map_err(|error| unfit(error.to_string()))?;
+            roots.add(certificate).map_err(|error| unfit(error.to_string()))?;
+            found += 1;
+        }
+        if found == 0 {
+            return Err(unfit("there are none in the file, which must be a PEM text".to_owned()));
+        }
+    }
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| invalid(format!("TLS cannot be set up: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
 }

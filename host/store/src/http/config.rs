@@ -1,12 +1,12 @@
-//! Where a dataset is on a server, and as whom to ask for it.
+//! The configuration of a dataset on an HTTP server.
 
 use std::fmt;
 
-use super::address::shown;
+use super::redact::redact;
 use crate::remote::RemoteOptions;
 use crate::secret::Secret;
 
-/// A dataset behind an HTTP or HTTPS server. `Display` and `Debug` name it without secrets.
+/// A dataset on an HTTP or HTTPS server. `Display` and `Debug` name it without secrets.
 ///
 /// ```
 /// use ncz_store::http::HttpConfig;
@@ -23,9 +23,9 @@ pub struct HttpConfig {
     pub url: String,
     /// User and password, if the URL has none.
     pub user: Option<(String, Secret)>,
-    /// `http[s]://[user:password@]host[:port]` of a proxy; empty: none; `None`: what the environment says.
+    /// `http[s]://[user:password@]host[:port]` of a proxy; empty: none; `None`: that of the environment.
     pub proxy: Option<String>,
-    /// How patiently, and how much at a time.
+    /// Timeouts, attempts and limits.
     pub remote: RemoteOptions,
 }
 
@@ -38,16 +38,16 @@ impl HttpConfig {
 
 impl fmt::Display for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&self.url))
+        f.write_str(&redact(&self.url))
     }
 }
 
 impl fmt::Debug for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpConfig")
-            .field("url", &shown(&self.url))
+            .field("url", &redact(&self.url))
             .field("user", &self.user)
-            .field("proxy", &self.proxy.as_deref().map(shown))
+            .field("proxy", &self.proxy.as_deref().map(redact))
             .field("remote", &self.remote)
             .finish()
     }

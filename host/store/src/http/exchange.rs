@@ -1,54 +1,41 @@
-//! One request and what its answer is, before its body.
+//! One HTTP request and the meaning of its response, up to the body.
 
 use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, LOCATION, RANGE};
 use reqwest::{Client, Method, Response, StatusCode};
 
-use super::address::{Address, Next, next};
+use super::address::{Address, Redirect, redirect};
 use super::headers;
-use super::learned::Learned;
-use super::log::Record;
-use crate::error::{Location, ServiceFailure, StoreError};
+use super::log::RequestLog;
+use super::range::RequestedRange;
+use super::server_features::ServerFeatures;
+use crate::error::{ObjectLocation, ServiceError, StoreError};
 use crate::key::Key;
-use crate::remote::{ContentRange, Failure, Limiter, RemoteOptions, is_unreached, tried};
+use crate::remote::{ContentRange, Failure, Limiter, RemoteOptions, describe_attempts, is_unreached};
 
-/// How often a request may be sent on.
+/// The most redirections that are followed for one request.
 const MOST_HOPS: usize = 10;
 
-/// Bytes of an unwanted body that are taken so that its connection can be used again.
+/// The most bytes of an unwanted body that are read so that its connection can be used again.
 const DRAINED: u64 = 64 << 10;
 
 /// How long that may take.
 const DRAINING: Duration = Duration::from_millis(500);
 
-/// What the requests of a store share.
+/// What all requests of a store share.
 pub(super) struct Service {
     pub(super) address: Address,
     pub(super) client: Client,
     pub(super) limiter: Limiter,
     pub(super) options: RemoteOptions,
-    pub(super) learned: Learned,
+    pub(super) features: ServerFeatures,
 }
 
-/// Bytes to ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// The whole object.
-    All,
-    /// From this offset on.
-    From(u64),
-    /// From the first to the last of these, both included.
-    Closed(u64, u64),
-    /// The last, this many.
-    Suffix(u64),
-}
-
-/// What an answer is.
+/// The meaning of a response.
 pub(super) enum Reply {
-    /// There is no such object.
+    /// The object does not exist.
     Missing,
     /// The object does not have the bytes; it has this many, where the server says so.
     Unsatisfiable(Option<u64>),
@@ -69,17 +56,17 @@ pub(super) struct Part {
 }
 
 impl Service {
-    /// The place of an object, for messages.
-    pub(super) fn at(&self, key: Key<'_>) -> Location {
-        Location::object(self.address.base(), key)
+    /// The location of an object, for messages.
+    pub(super) fn at(&self, key: Key<'_>) -> ObjectLocation {
+        ObjectLocation::object(self.address.base(), key)
     }
 
     /// An error that another try would not change.
     pub(super) fn refused(&self, key: Key<'_>, reason: impl Into<String>) -> Failure {
-        Failure::Final(StoreError::Service(Box::new(ServiceFailure {
+        Failure::Final(StoreError::Service(Box::new(ServiceError {
             action: "read",
             at: self.at(key),
-            tries: tried(1, Default::default()),
+            attempts: describe_attempts(1, Default::default()),
             reason: reason.into(),
             source: None,
         })))
@@ -89,31 +76,34 @@ impl Service {
     pub(super) async fn get(
         &self,
         key: Key<'_>,
-        wanted: Wanted,
-        record: &mut Record<'_>,
+        wanted: RequestedRange,
+        record: &mut RequestLog<'_>,
     ) -> Result<Reply, Failure> {
         let Some(response) = self.send(Method::GET, key, wanted, record).await? else {
             return Ok(Reply::Missing);
         };
         let headers = response.headers();
         match response.status() {
-            StatusCode::RANGE_NOT_SATISFIABLE if wanted != Wanted::All => {
+            StatusCode::RANGE_NOT_SATISFIABLE if wanted != RequestedRange::All => {
                 let total = headers::content_range(headers).filter(|range| range.bytes.is_none());
                 drain(response).await;
                 Ok(Reply::Unsatisfiable(total.and_then(|range| range.total)))
             }
-            StatusCode::PARTIAL_CONTENT if wanted == Wanted::All => {
-                Err(self.refused(key, "the server gave a part of the object (206) where all was asked for"))
+            StatusCode::PARTIAL_CONTENT if wanted == RequestedRange::All => {
+                Err(self
+                    .refused(key, "the server gave a part of the object (206), but all of it was requested"))
             }
             StatusCode::PARTIAL_CONTENT => self.part(key, wanted, response),
             StatusCode::OK => {
                 let len = headers::content_length(headers);
                 if headers::accepts_ranges(headers) == Some(false) {
-                    self.learned.has_no_ranges();
+                    self.features.note_no_ranges();
                 }
                 Ok(Reply::Whole(response, len))
             }
-            StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED if matches!(wanted, Wanted::Suffix(_)) => {
+            StatusCode::BAD_REQUEST | StatusCode::NOT_IMPLEMENTED
+                if matches!(wanted, RequestedRange::Suffix(_)) =>
+            {
                 drain(response).await;
                 Ok(Reply::Unsatisfiable(None))
             }
@@ -121,19 +111,20 @@ impl Service {
         }
     }
 
-    /// Asks for the headers of an object alone; `Err(None)`: HEAD is of no use here.
+    /// Sends HEAD and returns the length of the object; `Err(None)`: this server does not support HEAD.
     pub(super) async fn head(
         &self,
         key: Key<'_>,
-        record: &mut Record<'_>,
+        record: &mut RequestLog<'_>,
     ) -> Result<Option<u64>, Option<Failure>> {
-        let Some(response) = self.send(Method::HEAD, key, Wanted::All, record).await.map_err(Some)? else {
+        let Some(response) = self.send(Method::HEAD, key, RequestedRange::All, record).await.map_err(Some)?
+        else {
             return Ok(None);
         };
         match response.status() {
             StatusCode::OK => {
                 if headers::accepts_ranges(response.headers()) == Some(false) {
-                    self.learned.has_no_ranges();
+                    self.features.note_no_ranges();
                 }
                 headers::content_length(response.headers()).map(Some).ok_or(None)
             }
@@ -146,13 +137,13 @@ impl Service {
         }
     }
 
-    /// Sends a request, on to where it is sent, and gives the answer unless the object is missing.
+    /// Sends a request, follows redirections, and returns the response, or `None` if the object does not exist.
     async fn send(
         &self,
         method: Method,
         key: Key<'_>,
-        wanted: Wanted,
-        record: &mut Record<'_>,
+        wanted: RequestedRange,
+        record: &mut RequestLog<'_>,
     ) -> Result<Option<Response>, Failure> {
         let mut url = self.address.of(key)?;
         let mut trusted = true;
@@ -162,14 +153,14 @@ impl Service {
             if let Some((user, password)) = self.address.user().filter(|_| trusted) {
                 request = request.basic_auth(user, Some(password.reveal()));
             }
-            if wanted != Wanted::All {
+            if wanted != RequestedRange::All {
                 request = request.header(RANGE, wanted.to_string());
             }
             record.begin(&method, wanted);
             let response = request.send().await.map_err(|error| self.broken(key, error))?;
             let status = response.status();
             record.answered(status);
-            self.learned.has_answered();
+            self.features.note_answer();
             if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
                 drain(response).await;
                 return Ok(None);
@@ -180,26 +171,25 @@ impl Service {
             }
             let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             let Some(location) = location else {
-                return Err(self.refused(
-                    key,
-                    format!("the server sends the request on to nowhere ({})", status.as_u16()),
-                ));
+                return Err(
+                    self.refused(key, format!("the server redirects without a target ({})", status.as_u16()))
+                );
             };
-            let onward = next(&url, location);
+            let onward = redirect(&url, location);
             drain(response).await;
             match onward {
-                Next::Directory => return Ok(None),
-                Next::Refused(why) => return Err(self.refused(key, why)),
-                Next::Follow { url: onward, trusted: still } => {
+                Redirect::Directory => return Ok(None),
+                Redirect::Refused(why) => return Err(self.refused(key, why)),
+                Redirect::Follow { url: onward, trusted: still } => {
                     url = onward;
                     trusted &= still;
                 }
             }
         }
-        Err(self.refused(key, format!("the server sends the request on more than {MOST_HOPS} times")))
+        Err(self.refused(key, format!("the server redirects more than {MOST_HOPS} times")))
     }
 
-    /// Refuses what cannot be the bytes of the object.
+    /// Refuses a response whose body cannot be the bytes of the object.
     fn check_content(&self, key: Key<'_>, response: &Response) -> Result<(), Failure> {
         if !response.status().is_success() {
             return Ok(());
@@ -209,21 +199,21 @@ impl Service {
             && ![".html", ".htm", ".xhtml"].iter().any(|end| key.as_str().ends_with(end))
         {
             let reason = format!(
-                "the server answers with a page (content type {of:?}), not with an object: this is not where the dataset is, or the server answers every path so and cannot hold one"
+                "the server answers with a web page (content type {of:?}), not with an object: the dataset is not at this URL, or the server answers every path this way"
             );
             return Err(self.refused(key, reason));
         }
         if let Some(coding) = headers::coding(headers) {
             let reason = format!(
-                "the server sends it compressed (content encoding {coding:?}) though that was ruled out: switch that off on the server, for these are not the object's own bytes"
+                "the server sends it compressed (content encoding {coding:?}) though the request excludes that: disable compression on the server"
             );
             return Err(self.refused(key, reason));
         }
         Ok(())
     }
 
-    /// A part is the one that was asked for, or none.
-    fn part(&self, key: Key<'_>, wanted: Wanted, response: Response) -> Result<Reply, Failure> {
+    /// Checks that a partial response holds the range that was asked for.
+    fn part(&self, key: Key<'_>, wanted: RequestedRange, response: Response) -> Result<Reply, Failure> {
         let headers = response.headers();
         let Some(ContentRange { bytes: Some(bytes), total }) = headers::content_range(headers) else {
             let reason =
@@ -236,33 +226,32 @@ impl Service {
                 self.refused(key, "Content-Length and Content-Range of the answer contradict each other")
             );
         }
-        self.learned.has_ranges();
+        self.features.note_ranges();
         let end = total.map(|total| total - 1);
         let right = match wanted {
-            Wanted::All => false,
-            Wanted::From(want) => first == want && end.is_none_or(|end| last == end),
-            Wanted::Closed(want, most) => {
+            RequestedRange::All => false,
+            RequestedRange::From(want) => first == want && end.is_none_or(|end| last == end),
+            RequestedRange::Closed(want, most) => {
                 first == want && last <= most && (last == most || end.is_none_or(|end| last == end))
             }
             // a shorter object comes as a whole
-            Wanted::Suffix(want) => {
+            RequestedRange::Suffix(want) => {
                 end.is_some_and(|end| last == end) && (len == want || (len < want && first == 0))
             }
         };
         if right {
             return Ok(Reply::Part(Part { response, len, total }));
         }
-        if matches!(wanted, Wanted::Suffix(_)) {
-            self.learned.has_no_suffixes();
+        if matches!(wanted, RequestedRange::Suffix(_)) {
+            self.features.note_no_suffixes();
             return Ok(Reply::Unsatisfiable(total));
         }
         let told = total.map_or_else(|| "*".to_owned(), |total| total.to_string());
-        let reason =
-            format!("the server gave other bytes than those asked for: {first}-{last}/{told} for {wanted}");
+        let reason = format!("expected bytes {wanted}, got {first}-{last}/{told}");
         Err(self.refused(key, reason))
     }
 
-    /// What a status means that is no answer to a read.
+    /// The failure for a status that is not a valid response to a read.
     async fn status(&self, key: Key<'_>, status: StatusCode, response: Response) -> Failure {
         let wish = headers::retry_after(response.headers());
         drain(response).await;
@@ -271,15 +260,15 @@ impl Service {
             |reason: &str| Failure::Final(StoreError::Denied { at: self.at(key), reason: reason.to_owned() });
         match code {
             401 if self.address.user().is_none() => {
-                denied("the server wants credentials (401): give user and password")
+                denied("the server requires credentials (401): give user and password")
             }
             401 => denied("the server does not accept the credentials (401): check user and password"),
             403 => denied(
-                "the server says so (403): check the credentials, or the query of the URL, which may have expired. Some storage servers answer so for an object that does not exist, when the keys may not be listed: then a missing chunk cannot be told from a denied one",
+                "the server answers 403: check the credentials, or the query of the URL, which may have expired. Some servers answer 403 for an object that does not exist if listing is not allowed: then a missing chunk cannot be distinguished from a denied one",
             ),
-            407 => {
-                denied("the proxy wants credentials (407): give http://user:password@host:port as the proxy")
-            }
+            407 => denied(
+                "the proxy requires credentials (407): give http://user:password@host:port as the proxy",
+            ),
             408 | 425 | 429 | 500 | 502 | 503 | 504 | 507..=599 => {
                 Failure::Again { reason: named(status), wish, source: None }
             }
@@ -287,24 +276,24 @@ impl Service {
         }
     }
 
-    /// What a failure on the way means. The URL, with its secrets, is taken out of it.
+    /// Classifies a transport error. The URL, with its secrets, is removed from it.
     pub(super) fn broken(&self, key: Key<'_>, error: reqwest::Error) -> Failure {
         let error = error.without_url();
         if distrusted(&error) {
-            let reason = "the server's certificate is not trusted: if it is the right server, name a file with the certificate of its authority";
-            return Failure::Final(StoreError::Service(Box::new(ServiceFailure {
+            let reason = "the server's certificate is not trusted: if it is the right server, give a file with the certificate of its authority";
+            return Failure::Final(StoreError::Service(Box::new(ServiceError {
                 action: "read",
                 at: self.at(key),
-                tries: tried(1, Default::default()),
+                attempts: describe_attempts(1, Default::default()),
                 reason: reason.to_owned(),
                 source: Some(Box::new(error)),
             })));
         }
         let is_silent = error.is_timeout() && !error.is_connect();
         let reason = if error.is_timeout() && error.is_connect() {
-            "no connection came about in time"
+            "no connection was made in time"
         } else if error.is_timeout() {
-            "the server fell silent"
+            "the server stopped responding"
         } else if error.is_connect() {
             "no connection to the server: check host, port and network"
         } else if error.is_body() || error.is_decode() {
@@ -313,7 +302,7 @@ impl Service {
             "the connection broke off before the answer"
         };
         let reason = reason.to_owned();
-        if is_unreached(&error) && !self.learned.answered() {
+        if is_unreached(&error) && !self.features.has_answered() {
             return Failure::Unreached { reason, source: Some(Box::new(error)) };
         }
         let source = Some(Box::new(error) as _);
@@ -324,7 +313,7 @@ impl Service {
     }
 }
 
-/// Whether it failed for the server's certificate, which rustls says in words.
+/// Whether the server's certificate was the cause, which rustls reports only as text.
 fn distrusted(error: &reqwest::Error) -> bool {
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -336,7 +325,7 @@ fn distrusted(error: &reqwest::Error) -> bool {
     false
 }
 
-/// Takes a small body that nobody wants, so that its connection is free for the next request.
+/// Reads and drops a small unwanted body, so that its connection is free for the next request.
 pub(super) async fn drain(mut response: Response) {
     let mut left = DRAINED;
     let all = async {
@@ -353,17 +342,5 @@ fn named(status: StatusCode) -> String {
     match status.canonical_reason() {
         Some(name) => format!("the server answers {} {name}", status.as_u16()),
         None => format!("the server answers {}", status.as_u16()),
-    }
-}
-
-impl fmt::Display for Wanted {
-    /// As the header `Range` has it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All => f.write_str("all"),
-            Self::From(first) => write!(f, "bytes={first}-"),
-            Self::Closed(first, last) => write!(f, "bytes={first}-{last}"),
-            Self::Suffix(len) => write!(f, "bytes=-{len}"),
-        }
     }
 }

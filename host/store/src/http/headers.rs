@@ -36,7 +36,7 @@ pub(super) fn page(headers: &HeaderMap) -> Option<&str> {
         .then_some(of)
 }
 
-/// The coding that stands between the bytes of the body and those of the object.
+/// The coding that is between the bytes of the body and those of the object.
 pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
     let all: Vec<_> = headers
         .get_all(CONTENT_ENCODING)
@@ -48,7 +48,7 @@ pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
     (!identity).then_some(all)
 }
 
-/// How long the server wants to be left alone: a number of seconds, or a date.
+/// How long the server asks clients to wait: a number of seconds, or a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = text(headers, &RETRY_AFTER)?.trim();
     if let Some(seconds) = number(value) {

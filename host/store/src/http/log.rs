@@ -1,15 +1,15 @@
-//! What is told of requests.
+//! Trace events of requests.
 
 use std::time::{Duration, Instant};
 
 use reqwest::{Method, StatusCode};
 
-use super::exchange::Wanted;
+use super::range::RequestedRange;
 use crate::key::Key;
 use crate::remote::Failure;
 
-/// One line a request, without secrets; what is not yet told when it is dropped is told then.
-pub(super) struct Record<'a> {
+/// Emits one trace event for each request, without secrets; the last one when it is dropped.
+pub(super) struct RequestLog<'a> {
     store: &'a str,
     key: Key<'a>,
     attempt: u32,
@@ -18,21 +18,21 @@ pub(super) struct Record<'a> {
 
 struct Pending {
     method: Method,
-    wanted: Wanted,
+    wanted: RequestedRange,
     begun: Instant,
     status: Option<u16>,
     bytes: u64,
     error: Option<String>,
 }
 
-impl<'a> Record<'a> {
+impl<'a> RequestLog<'a> {
     pub(super) fn new(store: &'a str, key: Key<'a>, attempt: u32) -> Self {
         Self { store, key, attempt, pending: None }
     }
 
-    /// A request is sent; the one before has its answer.
-    pub(super) fn begin(&mut self, method: &Method, wanted: Wanted) {
-        self.tell();
+    /// Notes that a request is sent; the one before it is complete.
+    pub(super) fn begin(&mut self, method: &Method, wanted: RequestedRange) {
+        self.emit();
         self.pending = Some(Pending {
             method: method.clone(),
             wanted,
@@ -43,34 +43,34 @@ impl<'a> Record<'a> {
         });
     }
 
-    /// Its answer begins.
+    /// Notes that the response has begun.
     pub(super) fn answered(&mut self, status: StatusCode) {
         if let Some(pending) = &mut self.pending {
             pending.status = Some(status.as_u16());
         }
     }
 
-    /// Bytes of its body have come.
+    /// Counts bytes of the body.
     pub(super) fn received(&mut self, bytes: usize) {
         if let Some(pending) = &mut self.pending {
             pending.bytes += bytes as u64;
         }
     }
 
-    /// The try has failed.
+    /// Notes that the attempt failed.
     pub(super) fn failed(&mut self, failure: &Failure) {
         if let Some(pending) = &mut self.pending {
             pending.error = Some(failure.to_string());
         }
     }
 
-    /// Another try follows.
+    /// Reports that another attempt follows.
     pub(super) fn retried(store: &str, key: Key<'_>, attempt: u32, pause: Duration, why: &str) {
         let pause_ms = pause.as_millis() as u64;
         tracing::info!(target: "ncz_store::http", store, key = key.as_str(), attempt, pause_ms, why, "trying again");
     }
 
-    fn tell(&mut self) {
+    fn emit(&mut self) {
         let Some(pending) = self.pending.take() else { return };
         tracing::debug!(
             target: "ncz_store::http",
@@ -88,8 +88,8 @@ impl<'a> Record<'a> {
     }
 }
 
-impl Drop for Record<'_> {
+impl Drop for RequestLog<'_> {
     fn drop(&mut self) {
-        self.tell();
+        self.emit();
     }
 }

@@ -4,12 +4,14 @@ mod into;
 
 use reqwest::Response;
 
-pub(super) use self::into::Stretch;
-use super::exchange::{Part, Reply, Service, Wanted, drain};
-use super::log::Record;
+use super::exchange::{Part, Reply, Service, drain};
+use super::log::RequestLog;
+use super::range::RequestedRange;
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::remote::{Body, BodyFault, Failure, Pace, ROOM_OF_UNKNOWN, Retry, Turn, Window};
+use crate::remote::{
+    Body, BodyError, Failure, Permit, ReadAhead, Retry, SlicePart, ThroughputGuard, UNKNOWN_LEN_RESERVE,
+};
 use crate::store::{ReadInto, ReadRange};
 
 /// Bytes before a range that are read in vain where a server gives no ranges; more only if the range is longer still.
@@ -26,12 +28,12 @@ impl Service {
         range: ReadRange,
         max_len: u64,
         out: &mut Vec<u8>,
-        window: &mut Window,
+        read_ahead: &mut ReadAhead,
     ) -> Result<bool, StoreError> {
         let mut retry = Retry::new(&self.options);
         loop {
             out.clear();
-            let mut attempt = self.attempt(key, window, &retry).await;
+            let mut attempt = self.attempt(key, read_ahead, &retry).await;
             let failure = match attempt.read(range, max_len, out).await {
                 Ok(found) => return Ok(found),
                 Err(failure) => attempt.failed(failure),
@@ -46,14 +48,14 @@ impl Service {
     pub(super) async fn read_into(
         &self,
         key: Key<'_>,
-        stretch: Stretch,
+        part: SlicePart,
         out: &mut [u8],
     ) -> Result<Option<ReadInto>, StoreError> {
         let mut retry = Retry::new(&self.options);
         loop {
-            let mut window = Window::none();
-            let mut attempt = self.attempt(key, &mut window, &retry).await;
-            let failure = match attempt.read_into(stretch, out).await {
+            let mut read_ahead = ReadAhead::none();
+            let mut attempt = self.attempt(key, &mut read_ahead, &retry).await;
+            let failure = match attempt.read_into(part, out).await {
                 Ok(found) => return Ok(found),
                 Err(failure) => attempt.failed(failure),
             };
@@ -65,8 +67,8 @@ impl Service {
     pub(super) async fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         let mut retry = Retry::new(&self.options);
         loop {
-            let mut window = Window::none();
-            let mut attempt = self.attempt(key, &mut window, &retry).await;
+            let mut read_ahead = ReadAhead::none();
+            let mut attempt = self.attempt(key, &mut read_ahead, &retry).await;
             let failure = match attempt.len().await {
                 Ok(len) => return Ok(len),
                 Err(failure) => attempt.failed(failure),
@@ -75,10 +77,15 @@ impl Service {
         }
     }
 
-    async fn attempt<'a>(&'a self, key: Key<'a>, window: &'a mut Window, retry: &Retry) -> Attempt<'a> {
-        let turn = self.limiter.turn().await;
-        let record = Record::new(self.address.base(), key, retry.number());
-        Attempt { service: self, key, turn, window, record }
+    async fn attempt<'a>(
+        &'a self,
+        key: Key<'a>,
+        read_ahead: &'a mut ReadAhead,
+        retry: &Retry,
+    ) -> Attempt<'a> {
+        let permit = self.limiter.permit().await;
+        let record = RequestLog::new(self.address.base(), key, retry.number());
+        Attempt { service: self, key, permit, read_ahead, record }
     }
 
     async fn pause(&self, key: Key<'_>, failure: Failure, retry: &mut Retry) -> Result<(), StoreError> {
@@ -90,25 +97,25 @@ impl Service {
             // It took long, and may take as long again.
             tracing::warn!(target: "ncz_store::http", "{}: {why}; trying once more", self.at(key));
         }
-        Record::retried(self.address.base(), key, attempt, pause, &why);
+        RequestLog::retried(self.address.base(), key, attempt, pause, &why);
         tokio::time::sleep(pause).await;
         Ok(())
     }
 }
 
-/// One try of a read. It holds its turn for all requests that it takes.
+/// One try of a read. It holds its permit for all requests that it takes.
 struct Attempt<'a> {
     service: &'a Service,
     key: Key<'a>,
-    turn: Turn,
-    window: &'a mut Window,
-    record: Record<'a>,
+    permit: Permit,
+    read_ahead: &'a mut ReadAhead,
+    record: RequestLog<'a>,
 }
 
 impl Attempt<'_> {
     async fn read(&mut self, range: ReadRange, max_len: u64, out: &mut Vec<u8>) -> Result<bool, Failure> {
         let wanted = match range {
-            ReadRange::All | ReadRange::From(0) => Wanted::All,
+            ReadRange::All | ReadRange::From(0) => RequestedRange::All,
             // no header asks for no bytes, and what is too long is not fetched to find that out
             ReadRange::Bounded { len, .. } | ReadRange::Suffix(len) if len == 0 || len > max_len => {
                 return self.read_by_length(range, max_len, out).await;
@@ -116,7 +123,7 @@ impl Attempt<'_> {
             ReadRange::From(offset) | ReadRange::Bounded { offset, .. } if offset > LARGEST_OFFSET => {
                 return self.read_by_length(range, max_len, out).await;
             }
-            ReadRange::From(offset) => Wanted::From(offset),
+            ReadRange::From(offset) => RequestedRange::From(offset),
             ReadRange::Bounded { offset, len } => closed(offset, len),
             ReadRange::Suffix(len) => return self.read_suffix(len, max_len, out).await,
         };
@@ -143,26 +150,26 @@ impl Attempt<'_> {
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, Failure> {
-        let place = range.checked(len, max_len, || self.service.at(self.key))?;
-        if place.is_empty() {
+        let location = range.checked(len, max_len, || self.service.at(self.key))?;
+        if location.is_empty() {
             return Ok(true);
         }
-        let len = place.end - place.start;
-        let reply = self.service.get(self.key, closed(place.start, len), &mut self.record).await?;
-        self.take(reply, ReadRange::Bounded { offset: place.start, len }, max_len, out).await
+        let len = location.end - location.start;
+        let reply = self.service.get(self.key, closed(location.start, len), &mut self.record).await?;
+        self.take(reply, ReadRange::Bounded { offset: location.start, len }, max_len, out).await
     }
 
     /// Many servers do not understand "the last bytes". Some ignore it and send everything, some send something
     /// else, some refuse: those are asked for the bytes by their places.
     async fn read_suffix(&mut self, len: u64, max_len: u64, out: &mut Vec<u8>) -> Result<bool, Failure> {
         let range = ReadRange::Suffix(len);
-        let learned = &self.service.learned;
-        if !learned.suffixes() && learned.ranges() != Some(false) {
+        let features = &self.service.features;
+        if !features.may_support_suffixes() && features.ranges() != Some(false) {
             return self.read_by_length(range, max_len, out).await;
         }
-        let total = match self.service.get(self.key, Wanted::Suffix(len), &mut self.record).await? {
+        let total = match self.service.get(self.key, RequestedRange::Suffix(len), &mut self.record).await? {
             Reply::Unsatisfiable(total) => total,
-            Reply::Whole(response, Some(total)) if total > len && learned.ranges() != Some(false) => {
+            Reply::Whole(response, Some(total)) if total > len && features.ranges() != Some(false) => {
                 drop(response);
                 Some(total)
             }
@@ -174,11 +181,11 @@ impl Attempt<'_> {
                 Ok(true)
             }
             Some(total) => {
-                learned.has_no_suffixes();
+                features.note_no_suffixes();
                 self.read_of(total, range, max_len, out).await
             }
             None => {
-                learned.has_no_suffixes();
+                features.note_no_suffixes();
                 self.read_by_length(range, max_len, out).await
             }
         }
@@ -196,8 +203,8 @@ impl Attempt<'_> {
             Reply::Missing => Ok(false),
             Reply::Unsatisfiable(total) => {
                 let Some(total) = self.total(total).await? else { return Ok(false) };
-                let place = range.checked(total, max_len, || self.service.at(self.key))?;
-                if place.is_empty() { Ok(true) } else { Err(self.contradiction(total)) }
+                let location = range.checked(total, max_len, || self.service.at(self.key))?;
+                if location.is_empty() { Ok(true) } else { Err(self.contradiction(total)) }
             }
             Reply::Part(Part { response, len, total }) => {
                 if let ReadRange::Bounded { len: want, .. } | ReadRange::Suffix(want) = range
@@ -206,9 +213,9 @@ impl Attempt<'_> {
                     drop(response);
                     let Some(total) = self.total(total).await? else { return Ok(false) };
                     range.checked(total, max_len, || self.service.at(self.key))?;
-                    return Err(Failure::again("the server gave fewer bytes than asked for"));
+                    return Err(Failure::again("the server gave fewer bytes than requested"));
                 }
-                self.collect(response, Cut::part(len), max_len, out).await?;
+                self.collect(response, BodyRange::part(len), max_len, out).await?;
                 Ok(true)
             }
             Reply::Whole(response, total) => {
@@ -223,20 +230,24 @@ impl Attempt<'_> {
     }
 
     /// Where a range lies in a body that is a whole object.
-    fn cut(&self, range: ReadRange, total: Option<u64>, max_len: u64) -> Result<Cut, Failure> {
+    fn cut(&self, range: ReadRange, total: Option<u64>, max_len: u64) -> Result<BodyRange, Failure> {
         let cut = match (total, range) {
             (Some(total), range) => {
-                let place = range.checked(total, max_len, || self.service.at(self.key))?;
-                let take = Some(place.end - place.start);
-                Cut { skip: place.start, take, rest: place.end < total, open: false }
+                let location = range.checked(total, max_len, || self.service.at(self.key))?;
+                let take = Some(location.end - location.start);
+                BodyRange { skip: location.start, take, rest: location.end < total, open: false }
             }
-            (None, ReadRange::All) => Cut { skip: 0, take: None, rest: false, open: true },
-            (None, ReadRange::From(offset)) => Cut { skip: offset, take: None, rest: false, open: true },
+            (None, ReadRange::All) => BodyRange { skip: 0, take: None, rest: false, open: true },
+            (None, ReadRange::From(offset)) => {
+                BodyRange { skip: offset, take: None, rest: false, open: true }
+            }
             (None, ReadRange::Bounded { offset, len }) => {
-                Cut { skip: offset, take: Some(len), rest: true, open: true }
+                BodyRange { skip: offset, take: Some(len), rest: true, open: true }
             }
             (None, ReadRange::Suffix(_)) => {
-                return Err(self.service.refused(self.key, "the server has no ranges and tells no length"));
+                return Err(self
+                    .service
+                    .refused(self.key, "the server supports no ranges and does not report the length"));
             }
         };
         self.check_cut(cut)?;
@@ -244,13 +255,13 @@ impl Attempt<'_> {
     }
 
     /// Learns that a server has no ranges, and refuses to read too much for the sake of little.
-    fn check_cut(&self, cut: Cut) -> Result<(), Failure> {
+    fn check_cut(&self, cut: BodyRange) -> Result<(), Failure> {
         if cut.skip > 0 || cut.rest {
-            self.service.learned.has_no_ranges();
+            self.service.features.note_no_ranges();
         }
         if cut.skip > READ_IN_VAIN.max(cut.take.unwrap_or(0)) {
             let reason = format!(
-                "the server has no ranges, and for bytes from offset {} all before them would have to be read: ask for a server with ranges, or copy the dataset to a disk first",
+                "the server has no ranges, and for bytes from offset {} all before them would have to be read: use a server with ranges, or copy the dataset to a disk first",
                 cut.skip
             );
             return Err(self.service.refused(self.key, reason));
@@ -262,7 +273,7 @@ impl Attempt<'_> {
     async fn collect(
         &mut self,
         response: Response,
-        cut: Cut,
+        cut: BodyRange,
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Failure> {
@@ -270,7 +281,7 @@ impl Attempt<'_> {
         if let Some(len) = cut.take.filter(|take| *take > max_len) {
             return Err(StoreError::TooLarge { at, len, limit: max_len }.into());
         }
-        self.turn.room(cut.take.unwrap_or(max_len.min(ROOM_OF_UNKNOWN)), self.window).await;
+        self.permit.reserve(cut.take.unwrap_or(max_len.min(UNKNOWN_LEN_RESERVE)), self.read_ahead).await;
         let mut body = Body::begin(out, cut.take, max_len, at)?;
         let seen = self.receive(response, cut, &mut |bytes| body.push(bytes)).await?;
         if seen.is_none() {
@@ -284,12 +295,12 @@ impl Attempt<'_> {
     async fn receive(
         &mut self,
         mut response: Response,
-        cut: Cut,
-        push: &mut (dyn FnMut(&[u8]) -> Result<(), BodyFault> + Send),
+        cut: BodyRange,
+        push: &mut (dyn FnMut(&[u8]) -> Result<(), BodyError> + Send),
     ) -> Result<Option<u64>, Failure> {
         let (mut skip, mut seen) = (cut.skip, 0u64);
         let end = cut.take.map(|take| cut.skip.saturating_add(take));
-        let mut pace = Pace::new(self.service.options.idle_timeout);
+        let mut throughput = ThroughputGuard::new(self.service.options.idle_timeout);
         while !(cut.rest && end.is_some_and(|end| seen >= end)) {
             let bytes = response.chunk().await.map_err(|error| self.service.broken(self.key, error))?;
             let Some(bytes) = bytes else {
@@ -301,7 +312,7 @@ impl Attempt<'_> {
                 };
             };
             self.record.received(bytes.len());
-            pace.took(bytes.len()).map_err(|reason| self.service.refused(self.key, reason))?;
+            throughput.count(bytes.len()).map_err(|reason| self.service.refused(self.key, reason))?;
             let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(bytes.len());
             skip -= skipped as u64;
             let mut wanted = bytes.get(skipped..).unwrap_or_default();
@@ -316,7 +327,7 @@ impl Attempt<'_> {
         Ok(None)
     }
 
-    /// A length that an answer told, or else the server when asked.
+    /// The length from an answer, or else from a request for it.
     async fn total(&mut self, told: Option<u64>) -> Result<Option<u64>, Failure> {
         match told {
             Some(total) => Ok(Some(total)),
@@ -326,14 +337,14 @@ impl Attempt<'_> {
 
     async fn len(&mut self) -> Result<Option<u64>, Failure> {
         let Self { service, key, record, .. } = self;
-        if service.learned.head() {
+        if service.features.may_support_head() {
             match service.head(*key, record).await {
                 Ok(len) => return Ok(len),
                 Err(Some(failure)) => return Err(failure),
-                Err(None) => service.learned.has_no_head(),
+                Err(None) => service.features.note_no_head(),
             }
         }
-        let total = match service.get(*key, Wanted::Closed(0, 0), record).await? {
+        let total = match service.get(*key, RequestedRange::Closed(0, 0), record).await? {
             Reply::Missing => return Ok(None),
             Reply::Unsatisfiable(total) => total,
             Reply::Part(Part { response, total, .. }) => {
@@ -344,8 +355,10 @@ impl Attempt<'_> {
         };
         match total {
             Some(total) => Ok(Some(total)),
-            None => Err(service
-                .refused(*key, "the server tells the length of an object neither for HEAD nor with a range")),
+            None => Err(service.refused(
+                *key,
+                "the server does not report the length of an object, neither for HEAD nor for a range",
+            )),
         }
     }
 
@@ -360,20 +373,20 @@ impl Attempt<'_> {
     }
 }
 
-/// The bytes of a body that are wanted.
+/// The bytes of a body that are needed.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct BodyRange {
     /// Bytes before them.
     skip: u64,
     /// How many they are, where that is known.
     take: Option<u64>,
     /// Others may follow.
     rest: bool,
-    /// The length of the body was not told.
+    /// The length of the body is unknown.
     open: bool,
 }
 
-impl Cut {
+impl BodyRange {
     /// All of a body that is a range of `len` bytes.
     fn part(len: u64) -> Self {
         Self { skip: 0, take: Some(len), rest: false, open: false }
@@ -381,6 +394,6 @@ impl Cut {
 }
 
 /// `len` bytes, at least one, from `offset`.
-fn closed(offset: u64, len: u64) -> Wanted {
-    Wanted::Closed(offset, offset.saturating_add(len - 1).min(LARGEST_OFFSET))
+fn closed(offset: u64, len: u64) -> RequestedRange {
+    RequestedRange::Closed(offset, offset.saturating_add(len - 1).min(LARGEST_OFFSET))
 }

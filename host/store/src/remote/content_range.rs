@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(crate) struct ContentRange {
     /// The bytes, at least one; `None` in an answer that has none of them.
     pub(crate) bytes: Option<Range<u64>>,
-    /// The length of the whole object, where it is told.
+    /// The length of the whole object, if it is given.
     pub(crate) total: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests, from threads that wait to a runtime that does not.
+//! Runs requests on a runtime of the store while the caller's thread waits.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -9,14 +9,14 @@ use std::thread;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use super::limiter::{Limiter, Window};
+use super::limiter::{Limiter, ReadAhead};
 use super::options::RemoteOptions;
 use super::runtime::LazyRuntime;
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::KeyBuf;
 use crate::store::{ReadDone, ReadRange, ReadRequest};
 
-/// What a remote store runs its requests on. It belongs to the store, not to what its requests share.
+/// Runs the requests of a remote store. It belongs to the store, not to what its requests share.
 #[derive(Debug)]
 pub(crate) struct Engine {
     runtime: LazyRuntime,
@@ -35,8 +35,8 @@ pub(crate) struct Job {
     pub(crate) max_len: u64,
     /// Where they are to go. It is new for each: one that is kept would take memory while its request waits.
     pub(crate) out: Vec<u8>,
-    /// To be given to [`Turn::room`](super::limiter::Turn::room).
-    pub(crate) window: Window,
+    /// To be given to [`Permit::reserve`](super::limiter::Permit::reserve).
+    pub(crate) read_ahead: ReadAhead,
 }
 
 impl Engine {
@@ -46,19 +46,19 @@ impl Engine {
         Self { runtime: LazyRuntime::new(name), limiter, in_flight: options.in_flight.max(1) }
     }
 
-    /// What each request has to pass.
+    /// The limits that each request observes.
     pub(crate) fn limiter(&self) -> &Limiter {
         &self.limiter
     }
 
     /// Runs one request while the calling thread waits.
     ///
-    /// A thread that runs another runtime's tasks may not wait inside a second runtime; there the request gets a
+    /// A thread that runs another runtime's tasks must not wait inside a second runtime; there the request gets a
     /// thread of its own for as long as it takes. That runtime's thread waits all the same: asynchronous programs
     /// call stores where waiting is allowed (`spawn_blocking`).
     pub(crate) fn block_on<T: Send>(
         &self,
-        at: impl Fn() -> Location,
+        at: impl Fn() -> ObjectLocation,
         request: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let not_started = |source| not_started(at(), source);
@@ -80,7 +80,7 @@ impl Engine {
     pub(crate) fn read_many<F>(
         &self,
         requests: &[ReadRequest<'_>],
-        at: impl Fn() -> Location,
+        at: impl Fn() -> ObjectLocation,
         read: impl Fn(Job) -> F,
         done: &ReadDone<'_>,
     ) where
@@ -88,7 +88,7 @@ impl Engine {
     {
         let mut running = JoinSet::new();
         let (answers, answered) = mpsc::channel();
-        let window = self.limiter.window();
+        let read_ahead = self.limiter.read_ahead();
         let mut waiting = requests.iter().enumerate();
         let mut unanswered = 0;
         loop {
@@ -107,7 +107,7 @@ impl Engine {
                     range: request.range,
                     max_len: request.max_len,
                     out: Vec::new(),
-                    window: window.share(),
+                    read_ahead: read_ahead.share(),
                 };
                 let answer = Answer { index, to: answers.clone(), given: false };
                 let request = read(job);
@@ -144,7 +144,7 @@ struct Answer {
 impl Answer {
     fn give(mut self, answer: (Job, Result<bool, StoreError>)) {
         self.given = true;
-        // nobody listens after a `Break`
+        // nothing is received after a `Break`
         let _ = self.to.send((self.index, Some(answer)));
     }
 }
@@ -157,6 +157,6 @@ impl Drop for Answer {
     }
 }
 
-fn not_started(at: Location, source: io::Error) -> StoreError {
+fn not_started(at: ObjectLocation, source: io::Error) -> StoreError {
     StoreError::Io { action: "start a request to", at, source }
 }

@@ -1,4 +1,4 @@
-//! How much is on its way at the same time.
+//! Limits on the requests and bytes in flight.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::RemoteOptions;
 /// Bytes are counted in pages, so that a number of 32 bits suffices.
 const PAGE: u64 = 4096;
 
-/// The room for an object of which nobody has told the length: the most that may be taken is often far above what
-/// comes, and would keep all others from moving.
-pub(crate) const ROOM_OF_UNKNOWN: u64 = 4 << 20;
+/// The bytes reserved for an object of unknown length: the caller's limit is often far above its length, and would
+/// block all other requests.
+pub(crate) const UNKNOWN_LEN_RESERVE: u64 = 4 << 20;
 
-/// Keeps the requests of a store within their number and their bytes.
+/// Limits the number of requests in flight of a store, and their bytes.
 ///
-/// A request first waits for its [`turn`](Self::turn), then, when it knows how many bytes will move, for
-/// [room](Turn::room) for them; both give way in the order in which they were asked. Nothing that holds room waits for
-/// anything but its own connection, therefore nobody waits for ever. An object above the limit waits until it is alone.
+/// A request first waits for a [permit](Self::permit), then, when it knows its number of bytes,
+/// [reserves](Permit::reserve) them; both are granted in the order of the calls. A request with reserved bytes waits only
+/// for its own connection, so there is no deadlock. An object above the limit waits until nothing else is in flight.
 #[derive(Debug, Clone)]
 pub(crate) struct Limiter {
     requests: Arc<Semaphore>,
@@ -38,14 +38,14 @@ impl Limiter {
     }
 
     /// Waits until one more request may be sent.
-    pub(crate) async fn turn(&self) -> Turn {
+    pub(crate) async fn permit(&self) -> Permit {
         let request = Arc::clone(&self.requests).acquire_owned().await.ok();
-        Turn { request, room: None, limiter: self.clone() }
+        Permit { request, room: None, limiter: self.clone() }
     }
 
-    /// A window for the requests of one `read_many`.
-    pub(crate) fn window(&self) -> Window {
-        Window { bytes: Some(Arc::new(Semaphore::new(self.pages as usize))), held: None }
+    /// The budget for the requests of one `read_many`.
+    pub(crate) fn read_ahead(&self) -> ReadAhead {
+        ReadAhead { bytes: Some(Arc::new(Semaphore::new(self.pages as usize))), held: None }
     }
 
     fn pages_of(&self, len: u64) -> u32 {
@@ -53,50 +53,50 @@ impl Limiter {
     }
 }
 
-/// The right to have one request on its way, until it is dropped.
+/// The permission to have one request in flight, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct Permit {
     request: Option<OwnedSemaphorePermit>,
     room: Option<OwnedSemaphorePermit>,
     limiter: Limiter,
 }
 
-impl Turn {
-    /// Waits until `len` more bytes may move. To be asked once the answer tells its length (or, where it does not,
-    /// for the most that would be taken, up to [`ROOM_OF_UNKNOWN`]), before its body is read; for a write before it
-    /// is sent.
-    pub(crate) async fn room(&mut self, len: u64, window: &mut Window) {
+impl Permit {
+    /// Waits until `len` more bytes may be in flight. A read calls it when the length of the response is known, before
+    /// its body is read; without a length for the caller's limit, at most [`UNKNOWN_LEN_RESERVE`]. A write calls it
+    /// before it is sent.
+    pub(crate) async fn reserve(&mut self, len: u64, read_ahead: &mut ReadAhead) {
         let pages = self.limiter.pages_of(len);
         self.room = None;
-        window.held = None;
-        if let Some(bytes) = &window.bytes {
-            window.held = Arc::clone(bytes).try_acquire_many_owned(pages).ok();
-            if window.held.is_none() {
-                // What is ahead in the window waits for the caller's code, which may send requests itself.
+        read_ahead.held = None;
+        if let Some(bytes) = &read_ahead.bytes {
+            read_ahead.held = Arc::clone(bytes).try_acquire_many_owned(pages).ok();
+            if read_ahead.held.is_none() {
+                // The bytes that are ahead wait for the caller's code, which may send requests itself.
                 self.request = None;
-                window.held = Arc::clone(bytes).acquire_many_owned(pages).await.ok();
+                read_ahead.held = Arc::clone(bytes).acquire_many_owned(pages).await.ok();
             }
         }
         self.room = Arc::clone(&self.limiter.bytes).acquire_many_owned(pages).await.ok();
     }
 }
 
-/// The bytes that one `read_many` may have read, or be reading, ahead of its caller's code: as many as all requests
-/// together may have on their way. [`Window::none`] bounds nothing.
+/// The budget of bytes that one `read_many` may read ahead of its caller's code: as many as all requests together may
+/// have in flight. [`ReadAhead::none`] has no limit.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct ReadAhead {
     bytes: Option<Arc<Semaphore>>,
-    /// Given back when the caller's code has seen the bytes.
+    /// Released when the caller's code has seen the bytes.
     held: Option<OwnedSemaphorePermit>,
 }
 
-impl Window {
+impl ReadAhead {
     /// For a single request.
     pub(crate) fn none() -> Self {
         Self { bytes: None, held: None }
     }
 
-    /// The same window for another request.
+    /// The same budget for another request.
     pub(crate) fn share(&self) -> Self {
         Self { bytes: self.bytes.clone(), held: None }
     }

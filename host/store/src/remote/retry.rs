@@ -1,4 +1,4 @@
-//! Trying again, later and later.
+//! Retries with increasing pauses.
 
 use std::error::Error;
 use std::fmt;
@@ -6,47 +6,47 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::body::BodyFault;
+use super::attempts::describe_attempts;
+use super::body::BodyError;
 use super::options::RemoteOptions;
-use super::tries::tried;
-use crate::error::{Location, ServiceFailure, StoreError};
+use crate::error::{ObjectLocation, ServiceError, StoreError};
 
 /// The longest pause of our own choice.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// How often a service is looked for that is not there.
+/// The most attempts to reach a service that never answered.
 const TRIES_UNREACHED: u32 = 2;
 
-/// How often a service is asked that says nothing until the time is up.
+/// The most attempts that may time out.
 const TRIES_SILENT: u32 = 2;
 
 /// The longest pause that a service may ask for.
 const LONGEST_WISH: Duration = Duration::from_secs(60);
 
-/// Why one try gave nothing.
+/// Why one attempt failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Another one would not either.
+    /// Another attempt would fail too.
     Final(StoreError),
-    /// Nobody is there, nor was before: more than another one is a waste of time.
+    /// The service cannot be reached, and never answered before: at most one more attempt.
     Unreached {
         /// What happened, and the remedy where there is one.
         reason: String,
         /// What led to it.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// Nothing came for the whole time that a request is waited for: more than one other try takes minutes.
+    /// The request timed out: at most one more attempt, since each takes long.
     Silent {
         /// What happened.
         reason: String,
         /// What led to it.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// Another one may.
+    /// Another attempt may succeed.
     Again {
         /// What happened, and the remedy where there is one.
         reason: String,
-        /// How long the service wants to be left alone.
+        /// The pause that the service asks for (`Retry-After`).
         wish: Option<Duration>,
         /// What led to it.
         source: Option<Box<dyn Error + Send + Sync>>,
@@ -71,11 +71,11 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<BodyFault> for Failure {
-    fn from(fault: BodyFault) -> Self {
+impl From<BodyError> for Failure {
+    fn from(fault: BodyError) -> Self {
         match fault {
-            BodyFault::Refused(error) => Self::Final(error),
-            BodyFault::Broken { reason } => Self::again(reason),
+            BodyError::Refused(error) => Self::Final(error),
+            BodyError::Broken { reason } => Self::again(reason),
         }
     }
 }
@@ -86,7 +86,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The tries of one request.
+/// The attempts of one request.
 #[derive(Debug)]
 pub(crate) struct Retry {
     most: u32,
@@ -99,7 +99,7 @@ pub(crate) struct Retry {
 impl Retry {
     pub(crate) fn new(options: &RemoteOptions) -> Self {
         Self {
-            most: options.tries.max(1),
+            most: options.attempts.max(1),
             first_pause: options.first_pause,
             begun: Instant::now(),
             failed: 0,
@@ -107,21 +107,21 @@ impl Retry {
         }
     }
 
-    /// The number of the try that is under way, from 1.
+    /// The number of the current attempt, from 1.
     pub(crate) fn number(&self) -> u32 {
         self.failed + 1
     }
 
-    /// After a try that failed: the pause before the next, or the error if there is to be none.
+    /// Returns the pause before the next attempt, or the error if there is none.
     ///
     /// The pause is drawn evenly from nothing to a bound that doubles each time ("full jitter"), so that many clients
-    /// that failed together do not come back together. A service that wants to be left alone for longer is left alone
-    /// for at least that long; if it wants more than a minute, this gives up.
+    /// that failed together do not retry together. If the service asks for a longer pause, it is at least that long;
+    /// if it asks for more than a minute, this gives up.
     pub(crate) fn pause(
         &mut self,
         failure: Failure,
         action: &'static str,
-        at: impl Fn() -> Location,
+        at: impl Fn() -> ObjectLocation,
     ) -> Result<Duration, StoreError> {
         let (most, mut reason, wish, source) = match failure {
             Failure::Final(error) => return Err(error),
@@ -139,10 +139,10 @@ impl Retry {
             return Ok(wish.saturating_add(drawn(self.bound())));
         }
         if wish > LONGEST_WISH {
-            reason = format!("{reason}; the service wants to be left alone for {} s", wish.as_secs());
+            reason = format!("{reason}; the service asks to retry after {} s", wish.as_secs());
         }
-        let tries = tried(self.failed, self.begun.elapsed());
-        Err(StoreError::Service(Box::new(ServiceFailure { action, at: at(), tries, reason, source })))
+        let attempts = describe_attempts(self.failed, self.begun.elapsed());
+        Err(StoreError::Service(Box::new(ServiceError { action, at: at(), attempts, reason, source })))
     }
 
     fn bound(&self) -> Duration {
@@ -151,7 +151,7 @@ impl Retry {
     }
 }
 
-/// Whether nobody is there: the connection was refused, or no address is known of the host.
+/// Whether the service cannot be reached: the connection was refused, or the host name has no address.
 pub(crate) fn is_unreached(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -176,9 +176,9 @@ fn drawn(bound: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    fn retry(tries: u32) -> Retry {
+    fn retry(attempts: u32) -> Retry {
         Retry::new(&RemoteOptions {
-            tries,
+            attempts,
             first_pause: Duration::from_millis(100),
             ..RemoteOptions::default()
         })
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn pauses_lie_below_a_bound_that_doubles_and_use_all_of_it() {
-        let at = || Location::store("test");
+        let at = || ObjectLocation::store("test");
         let mut longest = [Duration::ZERO; 12];
         for _ in 0..400 {
             let mut retry = retry(13);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_a_service_wishes_is_granted_up_to_a_minute() {
-        let at = || Location::store("test");
+        let at = || ObjectLocation::store("test");
         let wish = |seconds| Failure::Again {
             reason: "503 Slow Down".to_owned(),
             wish: Some(Duration::from_secs(seconds)),
@@ -216,26 +216,26 @@ mod tests {
         let error = retry(2).pause(wish(61), "read", at).unwrap_err().to_string();
         assert_eq!(
             error,
-            "could not read test (tried once): 503 Slow Down; the service wants to be left alone for 61 s"
+            "could not read test (tried once): 503 Slow Down; the service asks to retry after 61 s"
         );
     }
 
     #[test]
     fn a_service_that_is_not_there_is_looked_for_twice() {
-        let at = || Location::store("test");
+        let at = || ObjectLocation::store("test");
         let unreached = || Failure::Unreached { reason: "refused".to_owned(), source: None };
-        for (tries, pauses) in [(1, 0), (2, 1), (5, 1)] {
-            let mut retry = retry(tries);
+        for (attempts, pauses) in [(1, 0), (2, 1), (5, 1)] {
+            let mut retry = retry(attempts);
             for _ in 0..pauses {
-                assert!(retry.pause(unreached(), "read", at).is_ok(), "{tries}");
+                assert!(retry.pause(unreached(), "read", at).is_ok(), "{attempts}");
             }
-            assert!(retry.pause(unreached(), "read", at).is_err(), "{tries}");
+            assert!(retry.pause(unreached(), "read", at).is_err(), "{attempts}");
         }
     }
 
     #[test]
     fn a_service_that_is_silent_is_asked_twice() {
-        let at = || Location::store("test");
+        let at = || ObjectLocation::store("test");
         let silent = || Failure::Silent { reason: "silent".to_owned(), source: None };
         let mut retry = retry(5);
         assert!(retry.pause(silent(), "read", at).is_ok());
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_final_failure_is_final() {
-        let at = || Location::store("test");
+        let at = || ObjectLocation::store("test");
         let error = retry(5).pause(StoreError::ReadOnly { at: at() }.into(), "read", at).unwrap_err();
         assert!(matches!(error, StoreError::ReadOnly { .. }));
     }

@@ -1,4 +1,4 @@
-//! The SDK's client: made when the first request needs it, since that may read files.
+//! The SDK's client. The first request creates it, since that may read files.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,10 +17,10 @@ use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
 use aws_smithy_http_client::{Builder, Connector};
 use tokio::sync::OnceCell;
 
+use super::answer_limit::AnswerLimit;
 use super::config::{Addressing, Checksums, S3Config, SECRETIVE};
 use super::credentials;
 use super::failure::Failure;
-use super::small_answers::SmallAnswers;
 use crate::error::StoreError;
 
 /// S3 takes no parts below this size but the last one.
@@ -29,11 +29,11 @@ pub(super) const LEAST_PART: u64 = 5 << 20;
 /// S3 takes no more bytes in one request.
 pub(super) const MOST_AT_ONCE: u64 = 5 << 30;
 
-/// How to reach the service.
+/// The connection to the service.
 pub(super) struct Connection {
     http: SharedHttpClient,
     made: OnceCell<Made>,
-    /// The client for the region that the service has pointed to.
+    /// The client for the region to which the service redirected.
     moved: RwLock<Option<(Client, String)>>,
     answered: AtomicBool,
 }
@@ -55,7 +55,7 @@ impl Connection {
         })
     }
 
-    /// The client to ask with.
+    /// Returns the client.
     pub(super) async fn client(&self, config: &S3Config) -> Result<Client, Failure> {
         if let Some((client, _)) = &*self.moved.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(client.clone());
@@ -64,21 +64,21 @@ impl Connection {
     }
 
     /// Whether the service has ever answered.
-    pub(super) fn answered(&self) -> bool {
+    pub(super) fn has_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// The service has answered.
-    pub(super) fn has_answered(&self) {
+    /// Notes that the service has answered.
+    pub(super) fn note_answer(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    /// As whom it asks, for messages.
+    /// Describes the credentials, for messages.
     pub(super) fn who(&self) -> &str {
         self.made.get().map_or("anonymously", |made| &made.who)
     }
 
-    /// The region that it asks in.
+    /// The region of requests.
     pub(super) fn region(&self) -> String {
         if let Some((_, region)) = &*self.moved.read().unwrap_or_else(PoisonError::into_inner) {
             return region.clone();
@@ -86,8 +86,8 @@ impl Connection {
         self.made.get().map(|made| region_of(&made.client)).unwrap_or_default()
     }
 
-    /// Asks from now on in the region to which the service has pointed; says whether the next try goes to another
-    /// region than the one that `asked` in vain.
+    /// Switches to the region to which the service redirected; returns whether the next attempt goes to another region
+    /// than `asked`.
     pub(super) fn follow(&self, asked: &str, region: Option<&str>) -> bool {
         if self.region() != asked {
             // another request has been faster
@@ -103,14 +103,14 @@ impl Connection {
     }
 }
 
-/// The region in which a client asks.
+/// The region of a client.
 pub(super) fn region_of(client: &Client) -> String {
     client.config().region().map(ToString::to_string).unwrap_or_default()
 }
 
 async fn make(config: &S3Config, http: &SharedHttpClient) -> Result<Made, Failure> {
     let identity = credentials::find(config, http).await?;
-    // Tries and the time of an answer are counted by this store, which also tries bodies again.
+    // The tries and the time of an answer are counted by this store, which also tries bodies again.
     let stalled = StalledStreamProtectionConfig::enabled()
         .upload_enabled(false)
         .grace_period(config.remote.idle_timeout)
@@ -131,7 +131,7 @@ async fn make(config: &S3Config, http: &SharedHttpClient) -> Result<Made, Failur
         .retry_config(RetryConfig::disabled())
         .timeout_config(TimeoutConfig::builder().connect_timeout(config.remote.connect_timeout).build())
         .stalled_stream_protection(stalled)
-        .interceptor(SmallAnswers::Errors)
+        .interceptor(AnswerLimit::Errors)
         .request_checksum_calculation(request)
         .response_checksum_validation(response);
     if let Some(endpoint) = &config.endpoint {
@@ -202,12 +202,12 @@ fn check(config: &S3Config) -> Result<(), StoreError> {
     if !(LEAST_PART..=MOST_AT_ONCE).contains(&config.part_size) {
         return problem("parts have from 5 MiB to 5 GiB");
     }
-    if config.remote.in_flight == 0 || config.remote.tries == 0 {
+    if config.remote.in_flight == 0 || config.remote.attempts == 0 {
         return problem("at least one request is in flight, and tried once");
     }
     Ok(())
 }
 
 fn invalid(config: &S3Config, reason: String) -> StoreError {
-    StoreError::InvalidOptions { place: config.to_string(), reason }
+    StoreError::InvalidOptions { location: config.to_string(), reason }
 }

@@ -1,11 +1,11 @@
-//! Where a dataset is in S3, and as whom to ask for it.
+//! The configuration of a dataset in S3.
 
 use std::fmt;
 
 use crate::remote::RemoteOptions;
 use crate::secret::Secret;
 
-/// Behind these signs secrets stand in a URL; an endpoint has none of them.
+/// The characters that separate secrets in a URL; an endpoint must not contain them.
 pub(super) const SECRETIVE: [char; 3] = ['@', '?', '#'];
 
 /// A dataset in S3. `Display` names it as a URL, without secrets.
@@ -22,26 +22,26 @@ pub(super) const SECRETIVE: [char; 3] = ['@', '?', '#'];
 pub struct S3Config {
     /// The bucket.
     pub bucket: String,
-    /// What all keys of the dataset begin with, without slashes at its ends; empty for a dataset at the bucket's root.
+    /// The prefix of all keys of the dataset, without slashes at its ends; empty for a dataset at the bucket's root.
     pub prefix: String,
     /// `http[s]://host[:port]` of the service; `None`: Amazon's in the region.
     pub endpoint: Option<String>,
-    /// The region; `None`: what the profile or the environment say, at last `us-east-1`.
+    /// The region; `None`: that of the profile or the environment, otherwise `us-east-1`.
     pub region: Option<String>,
-    /// Where the bucket stands in a request.
+    /// Where requests name the bucket.
     pub addressing: Addressing,
-    /// As whom to ask.
+    /// The credentials.
     pub credentials: Credentials,
     /// Which checksums go with requests.
     pub checksums: Checksums,
-    /// How patiently, and how much at a time.
+    /// Timeouts, attempts and limits.
     pub remote: RemoteOptions,
     /// Objects above this size are written in several parts, each of this size or less; 256 MiB by default, so that
     /// an ordinary chunk is one request.
     pub part_size: u64,
 }
 
-/// Where the bucket stands in a request.
+/// Where requests name the bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Addressing {
     /// In the path: `https://host/bucket/key`, which every service takes.
@@ -51,18 +51,18 @@ pub enum Addressing {
     Virtual,
 }
 
-/// As whom to ask.
+/// The credentials of requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Credentials {
-    /// What the standard chain finds (environment, profile files, web identity, container and instance roles), with
-    /// this profile if one is named. Where there are none at all, anonymously.
+    /// The standard chain: environment, profile files, web identity, container and instance roles. If it finds none,
+    /// anonymous.
     #[default]
     Chain,
-    /// The profile of this name in the files, and nothing else.
+    /// Only the profile of this name in the profile files.
     Profile(String),
-    /// Nobody: for public data.
+    /// Anonymous: for public data.
     Anonymous,
-    /// These.
+    /// Static keys.
     Keys {
         /// The access key's id.
         id: String,
@@ -76,10 +76,10 @@ pub enum Credentials {
 /// Which checksums go with requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Checksums {
-    /// A CRC with each write, and a check of each read that has one.
+    /// Each write has a CRC, and each read whose object has one checks it.
     #[default]
     WhenSupported,
-    /// Only where S3 requires them: for services that know no others.
+    /// Only where S3 requires them: for services that do not support others.
     WhenRequired,
 }
 
@@ -99,14 +99,14 @@ impl S3Config {
         }
     }
 
-    /// The same at another service.
+    /// Sets the endpoint of another service.
     #[must_use]
     pub fn with_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.endpoint = Some(endpoint.into());
         self
     }
 
-    /// The same asked for with these credentials.
+    /// Sets the credentials.
     #[must_use]
     pub fn with_credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = credentials;

@@ -6,10 +6,10 @@ use aws_sdk_s3::types::CompletedPart;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::client::MOST_AT_ONCE;
-use super::gang::Gang;
+use super::concurrent::ConcurrentRequests;
 use super::shared::{LONG, Shared};
 use super::write::{Object, part_len};
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::store::WriteMode;
 
 const IN_A_HEADER: &AsciiSet =
@@ -21,7 +21,7 @@ pub(super) async fn copy(
     from: &str,
     to: &str,
     len: u64,
-    at: Location,
+    at: ObjectLocation,
 ) -> Result<(), StoreError> {
     let source = format!("{}/{}", shared.config.bucket, utf8_percent_encode(from, IN_A_HEADER));
     let object = Object::new(shared, to, at, WriteMode::Replace);
@@ -30,19 +30,19 @@ pub(super) async fn copy(
 
 async fn whole(object: &Object<'_>, source: &str) -> Result<(), StoreError> {
     let Object { shared, name, .. } = *object;
-    let mut tries = shared.tries(object.what("COPY", "copy"));
+    let mut attempts = shared.attempts(object.operation("COPY", "copy"));
     loop {
-        let turn = shared.limiter.turn().await;
-        let request = tries.client().await?.copy_object().bucket(&shared.config.bucket).key(name);
-        let failure = match tries.send(LONG, request.copy_source(source).send()).await {
+        let permit = shared.limiter.permit().await;
+        let request = attempts.client().await?.copy_object().bucket(&shared.config.bucket).key(name);
+        let failure = match attempts.send(LONG, request.copy_source(source).send()).await {
             Ok(_) => {
-                tries.succeeded(0);
+                attempts.succeeded(0);
                 return Ok(());
             }
             Err(failure) => failure,
         };
-        drop(turn);
-        tries.again(failure).await?;
+        drop(permit);
+        attempts.again(failure).await?;
     }
 }
 
@@ -60,13 +60,13 @@ async fn parts(
     len: u64,
     size: u64,
 ) -> Result<Vec<CompletedPart>, StoreError> {
-    let mut gang = Gang::new(object.shared.config.remote.in_flight);
+    let mut requests = ConcurrentRequests::new(object.shared.config.remote.in_flight);
     let mut done = Vec::new();
     for (number, start) in (1..).zip((0..len).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
         let range = start..len.min(start.saturating_add(size));
-        done.extend(gang.add(part(object, upload, source, number, range)).await?);
+        done.extend(requests.add(part(object, upload, source, number, range)).await?);
     }
-    done.extend(gang.rest().await?);
+    done.extend(requests.finish().await?);
     done.sort_by_key(|part| part.part_number);
     Ok(done)
 }
@@ -80,15 +80,15 @@ async fn part(
 ) -> Result<CompletedPart, StoreError> {
     let Object { shared, name, .. } = *object;
     let range = format!("bytes={}-{}", range.start, range.end - 1);
-    let mut tries = shared.tries(object.what("COPY", "copy a part of"));
+    let mut attempts = shared.attempts(object.operation("COPY", "copy a part of"));
     loop {
-        let turn = shared.limiter.turn().await;
-        let request = tries.client().await?.upload_part_copy().bucket(&shared.config.bucket).key(name);
+        let permit = shared.limiter.permit().await;
+        let request = attempts.client().await?.upload_part_copy().bucket(&shared.config.bucket).key(name);
         let request =
             request.upload_id(upload).part_number(number).copy_source(source).copy_source_range(&range);
-        let failure = match tries.send(LONG, request.send()).await {
+        let failure = match attempts.send(LONG, request.send()).await {
             Ok(answer) => {
-                tries.succeeded(0);
+                attempts.succeeded(0);
                 let copied = answer.copy_part_result;
                 let (e_tag, checksum) =
                     copied.map(|part| (part.e_tag, part.checksum_crc32)).unwrap_or_default();
@@ -97,7 +97,7 @@ async fn part(
             }
             Err(failure) => failure,
         };
-        drop(turn);
-        tries.again(failure).await?;
+        drop(permit);
+        attempts.again(failure).await?;
     }
 }

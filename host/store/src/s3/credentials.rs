@@ -1,4 +1,4 @@
-//! As whom to ask, and in which region: what the environment, the profile files and the cloud say.
+//! Finds credentials and region in the environment, the profile files and the cloud's metadata service.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -16,32 +16,32 @@ use aws_sdk_s3::config::{Region, SharedHttpClient};
 use super::config::{Credentials, S3Config};
 use super::failure::{Failure, Kind, chain};
 
-/// What S3 assumes where nothing says anything.
+/// The region if none is configured.
 const DEFAULT_REGION: &str = "us-east-1";
 
 /// How long to wait for the metadata service of a cloud; most machines have none.
 const CLOUD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// As whom to ask.
+/// Credentials and region of requests.
 pub(super) struct Identity {
-    /// `None`: as nobody.
+    /// `None`: anonymous.
     pub(super) provider: Option<SharedCredentialsProvider>,
     pub(super) region: Region,
-    /// Whose name stands for it in messages.
+    /// Describes the credentials in messages.
     pub(super) who: String,
 }
 
-/// Finds out as whom to ask. It may read files, and ask the cloud that this machine is in.
+/// Finds credentials and region. It may read files, and ask the metadata service of the cloud.
 pub(super) async fn find(config: &S3Config, http: &SharedHttpClient) -> Result<Identity, Failure> {
     let sources = ProviderConfig::without_region().with_http_client(http.clone());
     let region = region(config, &sources).await;
     let sources = sources.with_region(Some(region.clone()));
     let (provider, who) = match &config.credentials {
-        Credentials::Anonymous => (None, "anonymously, as it was told to".to_owned()),
+        Credentials::Anonymous => (None, "anonymously, as configured".to_owned()),
         Credentials::Keys { id, secret, token } => {
             let token = token.as_ref().map(|token| token.reveal().to_owned());
             let keys = Keys::new(id, secret.reveal(), token, None, "ncz");
-            (Some(SharedCredentialsProvider::new(keys)), "with the keys that it was given".to_owned())
+            (Some(SharedCredentialsProvider::new(keys)), "with the given keys".to_owned())
         }
         Credentials::Profile(name) => {
             let provider =
@@ -108,18 +108,18 @@ async fn region(config: &S3Config, sources: &ProviderConfig) -> Region {
     found.unwrap_or(Region::from_static(DEFAULT_REGION))
 }
 
-/// A provider whose first answer is known already, so that nobody is asked twice.
+/// A provider whose first credentials were already loaded, so that they are not requested twice.
 #[derive(Debug)]
-struct Known<P> {
+struct FirstKnown<P> {
     first: Mutex<Option<Keys>>,
     then: P,
 }
 
 fn known(first: Keys, then: impl ProvideCredentials + 'static) -> SharedCredentialsProvider {
-    SharedCredentialsProvider::new(Known { first: Mutex::new(Some(first)), then })
+    SharedCredentialsProvider::new(FirstKnown { first: Mutex::new(Some(first)), then })
 }
 
-impl<P: ProvideCredentials> ProvideCredentials for Known<P> {
+impl<P: ProvideCredentials> ProvideCredentials for FirstKnown<P> {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,

@@ -1,4 +1,4 @@
-//! What a request can end in, in the kinds that this store acts on.
+//! Failures of requests, in the kinds that this store distinguishes.
 
 use std::error::Error;
 use std::time::Duration;
@@ -7,28 +7,28 @@ use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 
 use crate::error::StoreError;
-use crate::remote::{BodyFault, ContentRange, is_unreached};
+use crate::remote::{BodyError, ContentRange, is_unreached};
 
-/// One request that did not give what was asked for.
+/// The failure of one request.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) kind: Kind,
-    /// The service's own word for it, such as `NoSuchKey`.
+    /// The error code of the service, such as `NoSuchKey`.
     pub(super) code: Option<String>,
     pub(super) status: Option<u16>,
-    /// What happened, in the words of the service or of the network.
+    /// The message of the service or of the network.
     pub(super) text: String,
-    /// The region in which the bucket is, if the service told.
+    /// The region of the bucket, if the service gave it.
     pub(super) region: Option<String>,
-    /// The length of the object, where a range lies outside it and the service told.
+    /// The length of the object, if a range lies outside it and the service gave it.
     pub(super) object_len: Option<u64>,
-    /// How long the service wants to be left alone.
+    /// The pause that the service asks for.
     pub(super) wish: Option<Duration>,
-    /// The error to end with, where this store itself refused.
+    /// The error of this store, if it refused the response itself.
     pub(super) refused: Option<Box<StoreError>>,
 }
 
-/// What is to be done about a [`Failure`].
+/// The kinds of failures, by how this store reacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// There is no such object.
@@ -48,10 +48,10 @@ pub(super) enum Kind {
     /// The clocks differ.
     Skewed,
     /// The bucket is in another region.
-    Elsewhere,
+    OtherRegion,
     /// The service asks to slow down; nothing was done.
     Busy,
-    /// Nobody is there: the connection was refused, or no address is known of the host. Nothing was done.
+    /// No service is there: the connection was refused, or no address is known of the host. Nothing was done.
     Unreached,
     /// The service or the network failed; what was asked may have been done.
     Broken,
@@ -84,7 +84,7 @@ impl Kind {
 }
 
 impl Failure {
-    /// A failure that no answer of the service tells of.
+    /// A failure without a response of the service.
     pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self {
             kind,
@@ -98,7 +98,7 @@ impl Failure {
         }
     }
 
-    /// Sorts what the SDK says.
+    /// Classifies an error of the SDK.
     pub(super) fn of<E>(error: SdkError<E, HttpResponse>) -> Self
     where
         E: ProvideErrorMetadata + Error + Send + Sync + 'static,
@@ -179,11 +179,11 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<BodyFault> for Failure {
-    fn from(fault: BodyFault) -> Self {
+impl From<BodyError> for Failure {
+    fn from(fault: BodyError) -> Self {
         match fault {
-            BodyFault::Refused(error) => error.into(),
-            BodyFault::Broken { reason } => Self::new(Kind::Damaged, reason),
+            BodyError::Refused(error) => error.into(),
+            BodyError::Broken { reason } => Self::new(Kind::Damaged, reason),
         }
     }
 }
@@ -198,7 +198,7 @@ fn kind(status: u16, code: Option<&str>, empty: bool) -> Kind {
         Some("InvalidRange") => return Kind::OutOfRange,
         Some("RequestTimeTooSkewed") => return Kind::Skewed,
         Some("AuthorizationHeaderMalformed" | "PermanentRedirect" | "TemporaryRedirect" | "Redirect") => {
-            return Kind::Elsewhere;
+            return Kind::OtherRegion;
         }
         Some(
             "SlowDown" | "Throttling" | "ThrottlingException" | "TooManyRequests" | "RequestLimitExceeded",
@@ -212,7 +212,7 @@ fn kind(status: u16, code: Option<&str>, empty: bool) -> Kind {
     match status {
         // one in other words than S3's comes from something else
         404 if empty => Kind::NotFound,
-        301 | 302 | 307 | 308 => Kind::Elsewhere,
+        301 | 302 | 307 | 308 => Kind::OtherRegion,
         401 | 403 => Kind::Denied,
         408 => Kind::Broken,
         412 => Kind::Exists,

@@ -6,10 +6,10 @@ use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use aws_sdk_s3::types::{EncodingType, Object};
 use percent_encoding::percent_decode_str;
 
+use super::answer_limit::AnswerLimit;
 use super::failure::{Failure, Kind};
-use super::shared::{Shared, What};
-use super::small_answers::SmallAnswers;
-use crate::error::{Location, StoreError};
+use super::shared::{Operation, Shared};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{KeyBuf, KeyError, Prefix};
 use crate::store::{Depth, Entry, EntryKind, Listing};
 
@@ -29,7 +29,7 @@ pub(super) async fn list(
     depth: Depth,
     max_entries: usize,
 ) -> Result<Listing, StoreError> {
-    let at = || Location::below(shared, prefix);
+    let at = || ObjectLocation::below(shared, prefix);
     let start = shared.start(prefix);
     let above = shared.start(Prefix::ROOT).len();
     let delimiter = (depth == Depth::One).then_some("/");
@@ -110,7 +110,7 @@ pub(super) struct Pages<'a> {
     start: String,
     delimiter: Option<&'a str>,
     at_most: usize,
-    at: Location,
+    at: ObjectLocation,
     next: Next,
     /// The continuation tokens that came: one that comes again would make the list endless.
     tokens: HashSet<String>,
@@ -139,7 +139,7 @@ impl<'a> Pages<'a> {
         start: String,
         delimiter: Option<&'a str>,
         at_most: usize,
-        at: Location,
+        at: ObjectLocation,
     ) -> Self {
         Self {
             shared,
@@ -161,11 +161,12 @@ impl<'a> Pages<'a> {
             Next::None => return Ok(None),
         };
         let (shared, start) = (self.shared, self.start.clone());
-        let what = What { method: "LIST", action: "list", name: &start, range: None, at: self.at.clone() };
-        let mut tries = shared.tries(what);
+        let operation =
+            Operation { method: "LIST", action: "list", name: &start, range: None, at: self.at.clone() };
+        let mut attempts = shared.attempts(operation);
         loop {
-            let turn = shared.limiter.turn().await;
-            let request = tries.client().await?.list_objects_v2().bucket(&shared.config.bucket);
+            let permit = shared.limiter.permit().await;
+            let request = attempts.client().await?.list_objects_v2().bucket(&shared.config.bucket);
             let request = request
                 .set_prefix((!self.start.is_empty()).then(|| self.start.clone()))
                 .set_delimiter(self.delimiter.map(str::to_owned))
@@ -173,12 +174,12 @@ impl<'a> Pages<'a> {
                 .max_keys(i32::try_from(self.at_most).unwrap_or(i32::MAX))
                 .encoding_type(EncodingType::Url)
                 .customize()
-                .interceptor(SmallAnswers::All);
+                .interceptor(AnswerLimit::All);
             let failure =
-                match tries.send(0, request.send()).await.and_then(|page| page_of(&page, &self.start)) {
+                match attempts.send(0, request.send()).await.and_then(|page| page_of(&page, &self.start)) {
                     Ok((page, next)) => match self.goes_on(&page, next.as_deref()) {
                         None => {
-                            tries.succeeded(0);
+                            attempts.succeeded(0);
                             self.next = next.map_or(Next::None, Next::After);
                             return Ok(Some(page));
                         }
@@ -188,8 +189,8 @@ impl<'a> Pages<'a> {
                     },
                     Err(failure) => failure,
                 };
-            drop(turn);
-            tries.again(failure).await?;
+            drop(permit);
+            attempts.again(failure).await?;
         }
     }
 

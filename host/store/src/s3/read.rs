@@ -6,10 +6,10 @@ use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use aws_sdk_s3::primitives::ByteStream;
 
 use super::failure::{Failure, Kind, chain};
-use super::shared::{Shared, Tries, What};
-use crate::error::{Location, StoreError};
+use super::shared::{Attempts, Operation, Shared};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::Key;
-use crate::remote::{Body, ContentRange, Pace, ROOM_OF_UNKNOWN, Window};
+use crate::remote::{Body, ContentRange, ReadAhead, SlicePart, ThroughputGuard, UNKNOWN_LEN_RESERVE};
 use crate::store::{ReadInto, ReadRange};
 
 /// Reads as [`Store::read`](crate::Store::read) promises.
@@ -19,26 +19,26 @@ pub(super) async fn read(
     range: ReadRange,
     max_len: u64,
     out: &mut Vec<u8>,
-    window: &mut Window,
+    read_ahead: &mut ReadAhead,
 ) -> Result<bool, StoreError> {
     out.clear();
     let name = shared.name(key)?;
-    object(shared, &name, shared.at(key), range, max_len, out, window).await
+    object(shared, &name, shared.at(key), range, max_len, out, read_ahead).await
 }
 
 /// Reads the object `name` of the bucket.
 pub(super) async fn object(
     shared: &Shared,
     name: &str,
-    place: Location,
+    location: ObjectLocation,
     range: ReadRange,
     max_len: u64,
     out: &mut Vec<u8>,
-    window: &mut Window,
+    read_ahead: &mut ReadAhead,
 ) -> Result<bool, StoreError> {
-    let at = || place.clone();
+    let at = || location.clone();
     let Some(header) = header(range) else {
-        // no bytes are wanted, or more than any object has: its length says all
+        // no bytes are requested, or more than any object has: its length says all
         let Some(len) = len_of(shared, name, at()).await? else {
             return Ok(false);
         };
@@ -47,15 +47,15 @@ pub(super) async fn object(
             wanted => Err(StoreError::OutOfMemory { at: at(), len: wanted.end - wanted.start }),
         };
     };
-    let mut tries = shared.tries(What { range: header.as_deref(), ..get(name, at()) });
+    let mut attempts = shared.attempts(Operation { range: header.as_deref(), ..get(name, at()) });
     loop {
-        let mut turn = shared.limiter.turn().await;
-        let failure = match open(shared, &mut tries, name, range).await? {
+        let mut permit = shared.limiter.permit().await;
+        let failure = match open(shared, &mut attempts, name, range).await? {
             Ok(answer) => {
                 let taken = async {
                     let wanted = answer.wanted(range, max_len, at)?;
                     let promised = wanted.as_ref().map(|wanted| wanted.end - wanted.start);
-                    turn.room(promised.unwrap_or(max_len.min(ROOM_OF_UNKNOWN)), window).await;
+                    permit.reserve(promised.unwrap_or(max_len.min(UNKNOWN_LEN_RESERVE)), read_ahead).await;
                     let mut body = Body::begin(out, promised, max_len, at())?;
                     if let Err(failure) = answer.bytes(shared, wanted, |bytes| Ok(body.push(bytes)?)).await {
                         return Err(match failure.refused {
@@ -67,7 +67,7 @@ pub(super) async fn object(
                 };
                 match taken.await {
                     Ok(len) => {
-                        tries.succeeded(len);
+                        attempts.succeeded(len);
                         return Ok(true);
                     }
                     Err(failure) => failure,
@@ -75,15 +75,15 @@ pub(super) async fn object(
             }
             Err(failure) => failure,
         };
-        // what follows may take a turn of its own
-        drop(turn);
+        // what follows may take a permit of its own
+        drop(permit);
         let failure = match failure.kind {
             Kind::Missing => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 return Ok(false);
             }
             Kind::OutOfRange => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 let len = match failure.object_len {
                     Some(len) => Some(len),
                     None => len_of(shared, name, at()).await?,
@@ -97,33 +97,7 @@ pub(super) async fn object(
             }
             _ => failure,
         };
-        tries.again(failure).await?;
-    }
-}
-
-/// Which bytes of an object a caller's slice is for.
-#[derive(Clone, Copy)]
-pub(super) enum Part {
-    /// Those from here on.
-    From(u64),
-    /// The last ones.
-    End,
-}
-
-impl Part {
-    fn range(self, len: u64) -> ReadRange {
-        match self {
-            Self::From(offset) => ReadRange::Bounded { offset, len },
-            Self::End => ReadRange::Suffix(len),
-        }
-    }
-
-    /// The bytes of an object of which a slice of `len` has room.
-    fn of(self, object_len: u64, len: u64) -> Range<u64> {
-        match self {
-            Self::From(offset) => offset..object_len.min(offset.saturating_add(len)).max(offset),
-            Self::End => object_len.saturating_sub(len)..object_len,
-        }
+        attempts.again(failure).await?;
     }
 }
 
@@ -131,7 +105,7 @@ impl Part {
 pub(super) async fn read_into(
     shared: &Shared,
     key: Key<'_>,
-    part: Part,
+    part: SlicePart,
     out: &mut [u8],
 ) -> Result<Option<ReadInto>, StoreError> {
     let room = out.len() as u64;
@@ -140,16 +114,16 @@ pub(super) async fn read_into(
         return Ok(len(shared, key).await?.map(|object_len| ReadInto { filled: 0, object_len }));
     };
     let name = shared.name(key)?;
-    let mut tries = shared.tries(What { range: header.as_deref(), ..get(&name, shared.at(key)) });
+    let mut attempts = shared.attempts(Operation { range: header.as_deref(), ..get(&name, shared.at(key)) });
     loop {
-        let mut turn = shared.limiter.turn().await;
-        let failure = match open(shared, &mut tries, &name, range).await? {
+        let mut permit = shared.limiter.permit().await;
+        let failure = match open(shared, &mut attempts, &name, range).await? {
             Ok(answer) => {
                 let taken = async {
                     let object_len = answer.object_len()?;
                     let wanted = part.of(object_len, room);
                     let want = (wanted.end - wanted.start) as usize;
-                    turn.room(want as u64, &mut Window::none()).await;
+                    permit.reserve(want as u64, &mut ReadAhead::none()).await;
                     let mut filled = 0;
                     let to = |bytes: &[u8]| {
                         if let Some(room) = out.get_mut(filled..filled + bytes.len()) {
@@ -166,7 +140,7 @@ pub(super) async fn read_into(
                 };
                 match taken.await {
                     Ok(found) => {
-                        tries.succeeded(found.filled as u64);
+                        attempts.succeeded(found.filled as u64);
                         return Ok(Some(found));
                     }
                     Err(failure) => failure,
@@ -174,15 +148,15 @@ pub(super) async fn read_into(
             }
             Err(failure) => failure,
         };
-        // what follows may take a turn of its own
-        drop(turn);
+        // what follows may take a permit of its own
+        drop(permit);
         let failure = match failure.kind {
             Kind::Missing => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 return Ok(None);
             }
             Kind::OutOfRange => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 let len = match failure.object_len {
                     Some(len) => Some(len),
                     None => len(shared, key).await?,
@@ -194,7 +168,7 @@ pub(super) async fn read_into(
             }
             _ => failure,
         };
-        tries.again(failure).await?;
+        attempts.again(failure).await?;
     }
 }
 
@@ -203,28 +177,28 @@ pub(super) async fn len(shared: &Shared, key: Key<'_>) -> Result<Option<u64>, St
     len_of(shared, &shared.name(key)?, shared.at(key)).await
 }
 
-async fn len_of(shared: &Shared, name: &str, at: Location) -> Result<Option<u64>, StoreError> {
-    let what = What { method: "HEAD", action: "look at", name, range: None, at };
-    let mut tries = shared.tries(what);
+async fn len_of(shared: &Shared, name: &str, at: ObjectLocation) -> Result<Option<u64>, StoreError> {
+    let operation = Operation { method: "HEAD", action: "look at", name, range: None, at };
+    let mut attempts = shared.attempts(operation);
     loop {
-        let turn = shared.limiter.turn().await;
-        let request = tries.client().await?.head_object().bucket(&shared.config.bucket).key(name);
-        let failure = match tries.send(0, request.send()).await {
+        let permit = shared.limiter.permit().await;
+        let request = attempts.client().await?.head_object().bucket(&shared.config.bucket).key(name);
+        let failure = match attempts.send(0, request.send()).await {
             Ok(found) => {
-                tries.succeeded(0);
+                attempts.succeeded(0);
                 match found.content_length().and_then(|len| u64::try_from(len).ok()) {
                     Some(len) => return Ok(Some(len)),
                     None => Failure::new(Kind::Refused, "the answer does not tell the length"),
                 }
             }
             Err(failure) if matches!(failure.kind, Kind::Missing | Kind::NotFound) => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 return Ok(None);
             }
             // an answer to HEAD has no words; one to GET says what is wrong
             Err(failure) if failure.code.is_none() && matches!(failure.status, Some(301 | 400 | 403)) => {
-                tries.ended(&failure);
-                match open(shared, &mut tries, name, ReadRange::Bounded { offset: 0, len: 1 }).await? {
+                attempts.ended(&failure);
+                match open(shared, &mut attempts, name, ReadRange::Bounded { offset: 0, len: 1 }).await? {
                     Ok(answer) => match answer.object_len() {
                         Ok(len) => return Ok(Some(len)),
                         Err(failure) => failure,
@@ -236,13 +210,13 @@ async fn len_of(shared: &Shared, name: &str, at: Location) -> Result<Option<u64>
             }
             Err(failure) => failure,
         };
-        drop(turn);
-        tries.again(failure).await?;
+        drop(permit);
+        attempts.again(failure).await?;
     }
 }
 
-fn get(name: &str, at: Location) -> What<'_> {
-    What { method: "GET", action: "read", name, range: None, at }
+fn get(name: &str, at: ObjectLocation) -> Operation<'_> {
+    Operation { method: "GET", action: "read", name, range: None, at }
 }
 
 /// The header for a range: `Some(None)` for none at all, `None` where no request can ask for it.
@@ -272,13 +246,13 @@ struct Answer {
 /// One try. The outer error ends all of them.
 async fn open(
     shared: &Shared,
-    tries: &mut Tries<'_>,
+    attempts: &mut Attempts<'_>,
     name: &str,
     range: ReadRange,
 ) -> Result<Result<Answer, Failure>, StoreError> {
-    let request = tries.client().await?.get_object().bucket(&shared.config.bucket).key(name);
+    let request = attempts.client().await?.get_object().bucket(&shared.config.bucket).key(name);
     let request = request.set_range(header(range).flatten());
-    Ok(tries.send(0, request.send()).await.and_then(|answer| Answer::of(answer, range)))
+    Ok(attempts.send(0, request.send()).await.and_then(|answer| Answer::of(answer, range)))
 }
 
 impl Answer {
@@ -295,7 +269,7 @@ impl Answer {
                 }
             };
             if !whole {
-                let text = "a part was asked for, and the answer does not say which bytes it has";
+                let text = "a part was requested, but the answer does not say which bytes it has";
                 return Err(Failure::new(Kind::Damaged, text));
             }
             return Ok(Self { body: answer.body, first: 0, end: promised, object_len: promised });
@@ -321,7 +295,7 @@ impl Answer {
         &self,
         range: ReadRange,
         max_len: u64,
-        at: impl Fn() -> Location,
+        at: impl Fn() -> ObjectLocation,
     ) -> Result<Option<Range<u64>>, Failure> {
         if self.end.is_none() {
             return Ok(None);
@@ -338,13 +312,13 @@ impl Answer {
     ) -> Result<(), Failure> {
         let wanted = wanted.unwrap_or(self.first..u64::MAX);
         if self.first > wanted.start || self.end.is_some_and(|end| end < wanted.end) {
-            return Err(Failure::new(Kind::Damaged, "other bytes came than were asked for"));
+            return Err(Failure::new(Kind::Damaged, "other bytes came than were requested"));
         }
-        // What is wanted to its end is read to its end, for the checksum is known only then.
+        // What is needed to its end is read to its end, for the checksum is known only then.
         let to_end = self.end.is_none_or(|end| end == wanted.end);
         let mut position = self.first;
         let patience = shared.config.remote.idle_timeout;
-        let mut pace = Pace::new(patience);
+        let mut throughput = ThroughputGuard::new(patience);
         while to_end || position < wanted.end {
             let next = tokio::time::timeout(patience, self.body.next()).await.map_err(|_| {
                 Failure::new(Kind::Silent, format!("no byte came for {} s", patience.as_secs_f32()))
@@ -358,7 +332,7 @@ impl Answer {
                 };
             };
             let bytes = bytes.map_err(|error| Failure::new(Kind::Damaged, chain(&error)))?;
-            pace.took(bytes.len()).map_err(|reason| Failure::new(Kind::Refused, reason))?;
+            throughput.count(bytes.len()).map_err(|reason| Failure::new(Kind::Refused, reason))?;
             let skip = wanted.start.saturating_sub(position).min(bytes.len() as u64) as usize;
             let take = (wanted.end.saturating_sub(position)).min(bytes.len() as u64) as usize;
             position += bytes.len() as u64;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use aws_sdk_s3::error::BuildError;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 
+use super::concurrent::ConcurrentRequests;
 use super::failure::{Failure, Kind};
-use super::gang::Gang;
-use super::shared::{LONG, Shared, What};
-use crate::error::{Location, StoreError};
+use super::shared::{LONG, Operation, Shared};
+use crate::error::{ObjectLocation, StoreError};
 
 /// S3 deletes no more objects at a time.
 const BATCH: usize = 1000;
@@ -17,58 +17,60 @@ const BATCH: usize = 1000;
 const BATCHES: usize = 4;
 
 /// Deletes one object, whether it exists or not.
-pub(super) async fn one(shared: &Shared, name: &str, at: Location) -> Result<(), StoreError> {
-    let mut tries = shared.tries(What { method: "DELETE", action: "delete", name, range: None, at });
+pub(super) async fn one(shared: &Shared, name: &str, at: ObjectLocation) -> Result<(), StoreError> {
+    let mut attempts =
+        shared.attempts(Operation { method: "DELETE", action: "delete", name, range: None, at });
     loop {
-        let turn = shared.limiter.turn().await;
-        let request = tries.client().await?.delete_object().bucket(&shared.config.bucket).key(name);
-        let failure = match tries.send(0, request.send()).await {
+        let permit = shared.limiter.permit().await;
+        let request = attempts.client().await?.delete_object().bucket(&shared.config.bucket).key(name);
+        let failure = match attempts.send(0, request.send()).await {
             Ok(_) => {
-                tries.succeeded(0);
+                attempts.succeeded(0);
                 return Ok(());
             }
             // some services say so of what S3 finds no fault with
             Err(failure) if failure.kind == Kind::Missing => return Ok(()),
             Err(failure) => failure,
         };
-        drop(turn);
-        tries.again(failure).await?;
+        drop(permit);
+        attempts.again(failure).await?;
     }
 }
 
 /// Deletes objects, many with a request.
 pub(super) async fn many(shared: &Shared, names: &[String]) -> Result<(), StoreError> {
     let one_by_one = AtomicBool::new(false);
-    let mut gang = Gang::new(BATCHES);
+    let mut requests = ConcurrentRequests::new(BATCHES);
     for names in names.chunks(BATCH) {
-        gang.add(batch(shared, names, &one_by_one)).await?;
+        requests.add(batch(shared, names, &one_by_one)).await?;
     }
-    gang.rest().await.map(drop)
+    requests.finish().await.map(drop)
 }
 
 async fn batch(shared: &Shared, names: &[String], one_by_one: &AtomicBool) -> Result<(), StoreError> {
     let Some(first) = names.first() else {
         return Ok(());
     };
-    let at = || Location::store(shared);
+    let at = || ObjectLocation::store(shared);
     if names.len() > 1 && !one_by_one.load(Ordering::Relaxed) {
-        let what = What { method: "POST", action: "delete objects of", name: first, range: None, at: at() };
-        let mut tries = shared.tries(what);
+        let operation =
+            Operation { method: "POST", action: "delete objects of", name: first, range: None, at: at() };
+        let mut attempts = shared.attempts(operation);
         loop {
-            let turn = shared.limiter.turn().await;
+            let permit = shared.limiter.permit().await;
             let delete = objects(names).map_err(|error| Failure::new(Kind::Refused, error.to_string()));
-            let client = tries.client().await?;
+            let client = attempts.client().await?;
             let answer = match delete {
                 Ok(delete) => {
                     let request = client.delete_objects().bucket(&shared.config.bucket).delete(delete);
-                    tries.send(LONG, request.send()).await
+                    attempts.send(LONG, request.send()).await
                 }
                 Err(failure) => Err(failure),
             };
             let failure = match answer {
                 Ok(answer) => match worst(answer.errors()) {
                     None => {
-                        tries.succeeded(0);
+                        attempts.succeeded(0);
                         return Ok(());
                     }
                     Some(error) => {
@@ -85,21 +87,21 @@ async fn batch(shared: &Shared, names: &[String], one_by_one: &AtomicBool) -> Re
                 },
                 // not every service that speaks S3 knows this request
                 Err(failure) if failure.kind == Kind::Refused => {
-                    tries.ended(&failure);
+                    attempts.ended(&failure);
                     one_by_one.store(true, Ordering::Relaxed);
                     break;
                 }
                 Err(failure) => failure,
             };
-            drop(turn);
-            tries.again(failure).await?;
+            drop(permit);
+            attempts.again(failure).await?;
         }
     }
-    let mut gang = Gang::new(shared.config.remote.in_flight);
+    let mut requests = ConcurrentRequests::new(shared.config.remote.in_flight);
     for name in names {
-        gang.add(one(shared, name, at())).await?;
+        requests.add(one(shared, name, at())).await?;
     }
-    gang.rest().await.map(drop)
+    requests.finish().await.map(drop)
 }
 
 /// The error to act on: one that no other try would change comes first. That an object is missing is none.
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_errors_the_hopeless_one_is_told_and_a_missing_object_is_none() {
+    fn of_many_errors_the_hopeless_one_is_reported_and_a_missing_object_is_none() {
         let code = |codes: &[&str]| {
             let errors: Vec<_> = codes.iter().map(|code| Error::builder().code(*code).build()).collect();
             worst(&errors).and_then(|error| error.code().map(str::to_owned))

@@ -1,4 +1,4 @@
-//! What the requests of a store share: where, as whom, how often.
+//! What the requests of a store share: location, client, limits, and the attempts of a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use super::client::{Connection, region_of};
 use super::config::S3Config;
 use super::failure::{Failure, Kind};
-use crate::error::{Location, ServiceFailure, StoreError};
+use crate::error::{ObjectLocation, ServiceError, StoreError};
 use crate::key::{Key, Prefix};
 use crate::remote::{self, Limiter, Retry};
 
 /// The longest key in S3, in bytes.
 const MAX_NAME: usize = 1024;
 
-/// How often the service may point to another region in one request.
+/// The most changes of the region in one request.
 const MOST_MOVES: u32 = 3;
 
 /// Below this many bytes in a second a connection that takes a body counts as lost.
@@ -28,9 +28,9 @@ const SLOWEST: u64 = 256 << 10;
 pub(super) const LONG: u64 = 300 * SLOWEST;
 
 pub(super) struct Shared {
-    /// The place that messages name.
+    /// The configuration; it names the dataset in messages.
     pub(super) config: S3Config,
-    /// What the names of the objects begin with: the prefix of the place, or one beside it.
+    /// The prefix of object names: that of the configuration, or that of a dataset that is to replace it.
     pub(super) prefix: String,
     pub(super) connection: Arc<Connection>,
     pub(super) limiter: Limiter,
@@ -47,18 +47,18 @@ impl Shared {
     pub(super) fn name(&self, key: Key<'_>) -> Result<String, StoreError> {
         let name = self.below(key.as_str());
         if name.len() > MAX_NAME {
-            let at = Location::object(self, key);
+            let at = ObjectLocation::object(self, key);
             return Err(StoreError::KeyTooLong { at, len: name.len(), most: MAX_NAME });
         }
         Ok(name)
     }
 
-    /// The name in the bucket of what is called so in the dataset.
+    /// The name in the bucket for a name in the dataset.
     pub(super) fn below(&self, text: &str) -> String {
         if self.prefix.is_empty() { text.to_owned() } else { format!("{}/{text}", self.prefix) }
     }
 
-    /// What the names of all objects below a prefix begin with.
+    /// The beginning of the names of all objects below a prefix.
     pub(super) fn start(&self, prefix: Prefix<'_>) -> String {
         match (self.prefix.as_str(), prefix.as_str()) {
             ("", "") => String::new(),
@@ -67,16 +67,16 @@ impl Shared {
         }
     }
 
-    pub(super) fn at(&self, key: Key<'_>) -> Location {
-        Location::object(self, key)
+    pub(super) fn at(&self, key: Key<'_>) -> ObjectLocation {
+        ObjectLocation::object(self, key)
     }
 
-    /// Begins the tries of a request.
-    pub(super) fn tries<'a>(&'a self, what: What<'a>) -> Tries<'a> {
+    /// Begins the attempts of a request.
+    pub(super) fn attempts<'a>(&'a self, operation: Operation<'a>) -> Attempts<'a> {
         let retry = Retry::new(&self.config.remote);
-        Tries {
+        Attempts {
             shared: self,
-            what,
+            operation,
             retry,
             begun: Instant::now(),
             region: String::new(),
@@ -85,16 +85,16 @@ impl Shared {
         }
     }
 
-    /// The error to end with.
-    fn error(&self, action: &'static str, at: Location, failure: Failure) -> StoreError {
+    /// The error that is returned for a failure.
+    fn error(&self, action: &'static str, at: ObjectLocation, failure: Failure) -> StoreError {
         if let Some(refused) = failure.refused {
             return *refused;
         }
         let text = failure.text;
         let denied = |at, reason| StoreError::Denied { at, reason };
         let service = |at, reason| {
-            let tries = remote::tried(1, Duration::ZERO);
-            StoreError::Service(Box::new(ServiceFailure { action, at, tries, reason, source: None }))
+            let attempts = remote::describe_attempts(1, Duration::ZERO);
+            StoreError::Service(Box::new(ServiceError { action, at, attempts, reason, source: None }))
         };
         match failure.kind {
             Kind::Exists => StoreError::AlreadyExists { at },
@@ -114,7 +114,7 @@ impl Shared {
                 let remedy = self.remedy(failure.code.as_deref());
                 denied(at, format!("{text}: {remedy}"))
             }
-            Kind::Elsewhere => {
+            Kind::OtherRegion => {
                 let here = self.connection.region();
                 let remedy = match failure.region {
                     Some(region) if region != here => {
@@ -134,21 +134,23 @@ impl Shared {
         let who = self.connection.who();
         match code {
             Some("ExpiredToken" | "TokenRefreshRequired") => {
-                format!("the credentials have expired; get new ones and try again. It was asked {who}")
+                format!(
+                    "the credentials have expired; get new ones and try again. The request was sent {who}"
+                )
             }
             Some("InvalidToken") => {
-                format!("the session token is none of this service's. It was asked {who}")
+                format!("the session token is not one of this service. The request was sent {who}")
             }
             Some("InvalidAccessKeyId") => {
                 format!(
-                    "the service does not know the access key: check it, and the endpoint. It was asked {who}"
+                    "the service does not know the access key: check it, and the endpoint. The request was sent {who}"
                 )
             }
             Some("SignatureDoesNotMatch") => format!(
-                "the secret access key is not that of the access key, or something on the way changes requests. It was asked {who}"
+                "the secret access key is not that of the access key, or a proxy changes requests. The request was sent {who}"
             ),
             _ => format!(
-                "it was asked {who}. To who may not list the bucket (s3:ListBucket) S3 says the same of an object that is missing"
+                "the request was sent {who}. Without the permission to list the bucket (s3:ListBucket) S3 gives the same answer for an object that does not exist"
             ),
         }
     }
@@ -162,23 +164,23 @@ impl fmt::Display for Shared {
 
 /// A request, for messages and traces.
 #[derive(Clone)]
-pub(super) struct What<'a> {
+pub(super) struct Operation<'a> {
     pub(super) method: &'static str,
     /// As a verb.
     pub(super) action: &'static str,
     /// The name in the bucket.
     pub(super) name: &'a str,
     pub(super) range: Option<&'a str>,
-    pub(super) at: Location,
+    pub(super) at: ObjectLocation,
 }
 
-/// The tries of one request.
-pub(super) struct Tries<'a> {
+/// The attempts of one request.
+pub(super) struct Attempts<'a> {
     shared: &'a Shared,
-    what: What<'a>,
+    operation: Operation<'a>,
     retry: Retry,
     begun: Instant,
-    /// The region in which this try asks.
+    /// The region of this attempt.
     region: String,
     moves: u32,
     /// A try before has failed. That leaves open whether the service did what was asked, whatever the answer was: it
@@ -186,13 +188,14 @@ pub(super) struct Tries<'a> {
     pub(super) maybe_done: bool,
 }
 
-impl Tries<'_> {
-    /// The client for the next try, of which the time runs from now on.
+impl Attempts<'_> {
+    /// Returns the client for the next attempt, whose time starts now.
     pub(super) async fn client(&mut self) -> Result<Client, StoreError> {
         let client = self.shared.connection.client(&self.shared.config).await;
         self.begun = Instant::now();
-        let client =
-            client.map_err(|failure| self.shared.error(self.what.action, self.what.at.clone(), failure))?;
+        let client = client.map_err(|failure| {
+            self.shared.error(self.operation.action, self.operation.at.clone(), failure)
+        })?;
         self.region = region_of(&client);
         Ok(client)
     }
@@ -212,7 +215,7 @@ impl Tries<'_> {
             Ok(answer) => {
                 let answer = answer.map_err(Failure::of);
                 if answer.as_ref().err().is_none_or(|failure| failure.status.is_some()) {
-                    self.shared.connection.has_answered();
+                    self.shared.connection.note_answer();
                 }
                 answer
             }
@@ -220,26 +223,26 @@ impl Tries<'_> {
         }
     }
 
-    /// Tells of a try that succeeded.
+    /// Reports an attempt that succeeded.
     pub(super) fn succeeded(&self, bytes: u64) {
-        let What { method, name, range, .. } = &self.what;
+        let Operation { method, name, range, .. } = &self.operation;
         let ms = self.begun.elapsed().as_millis() as u64;
         let attempt = self.retry.number();
         tracing::debug!(target: "ncz_store::s3", method = *method, key = *name, range = *range, bytes, ms, attempt, "done");
     }
 
-    /// Tells of a try that failed for good and for a reason that is no error, such as a missing object.
+    /// Reports an attempt with a final result that is not an error, such as a missing object.
     pub(super) fn ended(&self, failure: &Failure) {
-        let What { method, name, range, .. } = &self.what;
+        let Operation { method, name, range, .. } = &self.operation;
         let ms = self.begun.elapsed().as_millis() as u64;
         let (attempt, status) = (self.retry.number(), failure.status);
         tracing::debug!(target: "ncz_store::s3", method = *method, key = *name, range = *range, status, ms, attempt, "{}", failure.text);
     }
 
-    /// After a try that failed: waits before the next one, or gives the error if there is to be none.
+    /// Waits before the next attempt, or returns the error if there is none.
     pub(super) async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
         self.ended(&failure);
-        if failure.kind == Kind::Elsewhere
+        if failure.kind == Kind::OtherRegion
             && self.moves < MOST_MOVES
             && self.shared.connection.follow(&self.region, failure.region.as_deref())
         {
@@ -249,25 +252,25 @@ impl Tries<'_> {
             return Ok(());
         }
         self.maybe_done = true;
-        let action = self.what.action;
+        let action = self.operation.action;
         if !failure.kind.is_passing() || failure.refused.is_some() {
-            return Err(self.shared.error(action, self.what.at.clone(), failure));
+            return Err(self.shared.error(action, self.operation.at.clone(), failure));
         }
         let reason = failure.text.clone();
-        // one that has answered is there, and may only be away for a moment
-        let again = if failure.kind == Kind::Unreached && !self.shared.connection.answered() {
+        // a service that has answered before is probably unavailable only for a moment
+        let again = if failure.kind == Kind::Unreached && !self.shared.connection.has_answered() {
             remote::Failure::Unreached { reason, source: None }
         } else if failure.kind == Kind::Silent {
             remote::Failure::Silent { reason, source: None }
         } else {
             remote::Failure::Again { reason, wish: failure.wish, source: None }
         };
-        let pause = self.retry.pause(again, action, || self.what.at.clone())?;
-        let What { method, name, .. } = &self.what;
+        let pause = self.retry.pause(again, action, || self.operation.at.clone())?;
+        let Operation { method, name, .. } = &self.operation;
         let (attempt, ms) = (self.retry.number(), pause.as_millis() as u64);
         if failure.kind == Kind::Silent {
             // It took long, and may take as long again.
-            tracing::warn!(target: "ncz_store::s3", "{}: {}; trying once more", self.what.at, failure.text);
+            tracing::warn!(target: "ncz_store::s3", "{}: {}; trying once more", self.operation.at, failure.text);
         }
         tracing::info!(target: "ncz_store::s3", method = *method, key = *name, attempt, "{}: again in {ms} ms", failure.text);
         tokio::time::sleep(pause).await;

@@ -1,7 +1,7 @@
-//! A new dataset: its marker, its place, and how it takes the place of another one.
+//! New datasets: the marker, publishing, and replacing another dataset.
 //!
-//! S3 has no locks, only this marker. A writer in place that is taken for dead and is not learns so when it publishes or
-//! gives up, and then leaves all as it is; objects that it wrote until then may lie in the dataset that took the place.
+//! S3 has no locks, only this marker. A writer that is wrongly taken for dead notices it when it publishes or is dropped,
+//! and then changes nothing more; objects that it wrote until then may lie in the dataset that replaced its own.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -10,15 +10,15 @@ use std::time::{Duration, SystemTime};
 
 use aws_sdk_s3::primitives::{DateTime, DateTimeFormat};
 
+use super::concurrent::ConcurrentRequests;
 use super::failure::Kind;
-use super::gang::Gang;
 use super::list::Pages;
-use super::shared::{Shared, What};
+use super::shared::{Operation, Shared};
 use super::{S3Config, S3Store, copy, read, remove, write};
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::options::{Access, CreateOptions, Predicate};
-use crate::remote::Window;
+use crate::remote::ReadAhead;
 use crate::store::{ReadRange, WriteMode};
 
 /// The object that says that somebody is writing a dataset.
@@ -34,18 +34,18 @@ const BESIDE: &str = ".ncz-new-";
 /// How long cleaning up may take when a dataset is given up.
 const CLEANING: Duration = Duration::from_secs(60);
 
-/// What is left to do for a dataset that is not published.
+/// The state of a dataset that is not published.
 pub(super) struct Stage {
-    /// What the marker holds that was put where the dataset is being written.
+    /// The content of the marker of this dataset.
     marker: String,
     /// The first segments of the keys that were written; what is below others belongs to somebody else.
     touched: BTreeSet<String>,
     replacing: Option<Replacing>,
-    /// All is in place, and only the marker could not be deleted.
+    /// The dataset is complete, and only the marker could not be deleted.
     whole: bool,
 }
 
-/// A dataset that is to give way.
+/// A dataset that is to be replaced.
 struct Replacing {
     may: Predicate,
     target: Arc<Shared>,
@@ -73,7 +73,7 @@ pub(super) fn create(config: S3Config, options: CreateOptions) -> Result<S3Store
     let replacing = match (found, options.replace_if) {
         (Target::Empty, _) => None,
         (Target::Unfinished(_), None) => return Err(unfinished(&store.shared())),
-        (Target::Full, None) => return Err(StoreError::AlreadyExists { at: Location::store(&store) }),
+        (Target::Full, None) => return Err(StoreError::AlreadyExists { at: ObjectLocation::store(&store) }),
         (found, Some(may)) => {
             let marker = match found {
                 Target::Unfinished(marker) => Some(marker),
@@ -93,7 +93,7 @@ pub(super) fn create(config: S3Config, options: CreateOptions) -> Result<S3Store
         // somebody may have begun and ended a dataset since the first look
         let error = match store.block_on(is_alone(&shared)) {
             Ok(true) => None,
-            Ok(false) => Some(StoreError::AlreadyExists { at: Location::store(&store) }),
+            Ok(false) => Some(StoreError::AlreadyExists { at: ObjectLocation::store(&store) }),
             Err(error) => Some(error),
         };
         if let Some(error) = error {
@@ -117,14 +117,14 @@ pub(super) fn publish(store: &S3Store) -> Result<(), StoreError> {
     };
     match (&published, taken.replacing) {
         (Ok(()), None) => {}
-        // what is in place, if with a rest beside it, is published
+        // a dataset with a leftover is published
         (Ok(()) | Err(StoreError::NotRemoved { .. }), Some(replacing)) => store.move_to(replacing.target),
         (Err(_), replacing) => *stage() = Some(Stage { replacing, ..taken }),
     }
     published
 }
 
-/// Publishes a dataset that was written in place.
+/// Publishes a dataset that was written at its prefix.
 fn unlock(store: &S3Store, marker: &str, whole: &mut bool) -> Result<(), StoreError> {
     let shared = store.shared();
     match store.block_on(read_marker(&shared))? {
@@ -134,8 +134,11 @@ fn unlock(store: &S3Store, marker: &str, whole: &mut bool) -> Result<(), StoreEr
     }
     *whole = true;
     store.block_on(remove::one(&shared, &shared.below(MARKER), marker_at(&shared))).map_err(|error| {
-        let place = format!("{}/{MARKER} (else others take the dataset for unfinished)", place(&shared));
-        StoreError::NotRemoved { place, source: io::Error::other(error) }
+        let location = format!(
+            "{}/{MARKER} (otherwise other writers take the dataset for unfinished)",
+            location(&shared)
+        );
+        StoreError::NotRemoved { location, source: io::Error::other(error) }
     })
 }
 
@@ -145,22 +148,22 @@ pub(super) fn abandon(store: &mut S3Store) {
         return;
     };
     if stage.whole || stage.replacing.as_ref().is_some_and(|replacing| replacing.begun) {
-        return; // the error of `publish` has told where the dataset is
+        return; // the error of `publish` names the location of the dataset
     }
-    let place_of = store.shared();
-    let shared = &*place_of;
+    let shared = store.shared();
+    let shared = &*shared;
     let cleaning = async {
         match read_marker(shared).await? {
             Some(found) if found == stage.marker => {}
-            // nobody else has the name of what is written beside
+            // no other writer has the name of what is written beside
             None if stage.replacing.is_some() => {}
-            // somebody took this writer for dead: what is there may be theirs
+            // another writer took this one for dead: the objects may be its own
             _ => return Ok(false),
         }
         let mut names = Vec::new();
         for first in &stage.touched {
             let below = format!("{}/", shared.below(first));
-            let pages = Pages::new(shared, below, None, usize::MAX, Location::store(shared));
+            let pages = Pages::new(shared, below, None, usize::MAX, ObjectLocation::store(shared));
             names.extend(pages.names().await?.into_iter().map(|(name, _)| name));
             names.push(shared.below(first));
         }
@@ -170,11 +173,11 @@ pub(super) fn abandon(store: &mut S3Store) {
         Ok::<_, StoreError>(true)
     };
     let cleaned = store.block_on(async {
-        // nobody is left who could be told of a failure but by the trace
+        // `drop` can report a failure only by a trace event
         Ok(tokio::time::timeout(CLEANING, cleaning).await)
     });
     if !matches!(cleaned, Ok(Ok(Ok(true)))) {
-        tracing::warn!(target: "ncz_store::s3", "objects of an unfinished dataset are left below {:?}", place(shared));
+        tracing::warn!(target: "ncz_store::s3", "objects of an unfinished dataset are left below {:?}", location(shared));
     }
 }
 
@@ -213,16 +216,18 @@ fn replace(
     });
     match moved {
         Ok(()) => store.block_on(clear(&stage)).map_err(|error| StoreError::NotRemoved {
-            place: format!("{} (a copy of the new dataset)", place(&stage)),
+            location: format!("{} (a copy of the new dataset)", location(&stage)),
             source: io::Error::other(error),
         }),
         Err(error @ StoreError::NotRemoved { .. }) => Err(error),
-        Err(error) if replacing.begun => {
-            Err(StoreError::Beside { place: url(&target), beside: url(&stage), source: Box::new(error) })
-        }
+        Err(error) if replacing.begun => Err(StoreError::PartlyReplaced {
+            location: url(&target),
+            new_dataset: url(&stage),
+            source: Box::new(error),
+        }),
         Err(error) => {
             if dead.is_none() && replacing.marker.take().is_some() {
-                // the old dataset is as it was but for this
+                // the old dataset is as it was except for this
                 let _ = store.block_on(release(&target, staged));
             }
             Err(error)
@@ -230,7 +235,7 @@ fn replace(
     }
 }
 
-/// Moves a dataset into the place of another one.
+/// Replaces the old dataset by the staged one.
 async fn move_in(
     stage: &Shared,
     target: &Shared,
@@ -240,7 +245,7 @@ async fn move_in(
 ) -> Result<(), StoreError> {
     let start = |shared: &Shared| shared.start(Prefix::ROOT);
     let all = |shared: &Shared| {
-        Pages::new(target, start(shared), None, usize::MAX, Location::store(target)).names()
+        Pages::new(target, start(shared), None, usize::MAX, ObjectLocation::store(target)).names()
     };
     let (new, old) = (all(stage).await?, all(target).await?);
     let relative =
@@ -262,7 +267,7 @@ async fn move_in(
     // somebody who cleans up deletes the marker first: it is among the first names, and the oldest object
     let is_there = *begun || read_marker(stage).await?.as_deref() == Some(staged);
     if !is_there || (documents && last.is_empty()) {
-        return Err(StoreError::Gone { store: place(stage) });
+        return Err(StoreError::Gone { store: location(stage) });
     }
     // a service that knows no conditions has let others take over, too
     check_ours(target, staged).await?;
@@ -271,11 +276,11 @@ async fn move_in(
     *begun = true;
     let documents: Vec<String> = ROOT.iter().map(|text| target.below(text)).collect();
     remove::many(target, &documents).await?;
-    let mut gang = Gang::new(target.config.remote.in_flight);
+    let mut requests = ConcurrentRequests::new(target.config.remote.in_flight);
     for (text, len) in first {
-        gang.add(move_one(stage, target, text, *len)).await?;
+        requests.add(move_one(stage, target, text, *len)).await?;
     }
-    gang.rest().await?;
+    requests.finish().await?;
     remove::many(target, &gone).await?;
     check_ours(target, staged).await?;
     for text in ROOT {
@@ -284,24 +289,25 @@ async fn move_in(
         }
     }
     remove::one(target, &target.below(MARKER), marker_at(target)).await.map_err(|error| {
-        let place = format!("{}/{MARKER} and {} (a copy of the new dataset)", place(target), place(stage));
-        StoreError::NotRemoved { place, source: io::Error::other(error) }
+        let location =
+            format!("{}/{MARKER} and {} (a copy of the new dataset)", location(target), location(stage));
+        StoreError::NotRemoved { location, source: io::Error::other(error) }
     })
 }
 
 async fn move_one(stage: &Shared, target: &Shared, text: &str, len: u64) -> Result<(), StoreError> {
-    let at = Location { store: target.to_string(), key: Some(text.to_owned()) };
+    let at = ObjectLocation { store: target.to_string(), key: Some(text.to_owned()) };
     copy::copy(target, &stage.below(text), &target.below(text), len, at).await
 }
 
 /// Deletes everything below the prefix of a stage.
 async fn clear(stage: &Shared) -> Result<(), StoreError> {
-    let pages = Pages::new(stage, stage.start(Prefix::ROOT), None, usize::MAX, Location::store(stage));
+    let pages = Pages::new(stage, stage.start(Prefix::ROOT), None, usize::MAX, ObjectLocation::store(stage));
     let names: Vec<String> = pages.names().await?.into_iter().map(|(name, _)| name).collect();
     remove::many(stage, &names).await
 }
 
-/// What is at a place.
+/// What exists at a prefix.
 enum Target {
     Empty,
     /// With the content of its marker.
@@ -318,16 +324,16 @@ async fn look(shared: &Shared) -> Result<Target, StoreError> {
     Ok(read_marker(shared).await?.map_or(Target::Full, Target::Unfinished))
 }
 
-/// Whether there is nothing at a place but a marker.
+/// Whether a prefix holds nothing but a marker.
 async fn is_alone(shared: &Shared) -> Result<bool, StoreError> {
     let (start, marker) = (shared.start(Prefix::ROOT), shared.below(MARKER));
     Ok(!any(shared, 3, |name| name != start && name != marker).await?)
 }
 
-/// Whether one of the names at a place is such a one.
+/// Whether one of the names at a prefix fulfils a condition.
 async fn any(shared: &Shared, at_most: usize, counts: impl Fn(&str) -> bool) -> Result<bool, StoreError> {
     let start = shared.start(Prefix::ROOT);
-    let mut pages = Pages::new(shared, start, None, at_most, Location::store(shared));
+    let mut pages = Pages::new(shared, start, None, at_most, ObjectLocation::store(shared));
     while let Some(page) = pages.next().await? {
         if page.names.iter().any(|(name, _)| counts(name)) {
             return Ok(true);
@@ -345,7 +351,7 @@ fn check_place(target: &Shared) -> Result<(), StoreError> {
         "it is the root of a bucket, with all that is in it; choose a prefix, such as {target}/name.zarr, or empty \
          the bucket yourself"
     );
-    Err(StoreError::Unsupported { place: target.to_string(), what: "be overwritten", remedy })
+    Err(StoreError::Unsupported { location: target.to_string(), operation: "be overwritten", remedy })
 }
 
 /// Whether what is at the target may be replaced. What somebody did not finish need not be a dataset, but nothing that
@@ -356,14 +362,14 @@ fn check_old(target: &Arc<Shared>, is_unfinished: bool, may: &Predicate) -> Resu
         return Ok(());
     }
     let reason = "holds objects, but not a dataset that may be replaced";
-    Err(StoreError::NotADataset { place: target.to_string(), reason })
+    Err(StoreError::NotADataset { location: target.to_string(), reason })
 }
 
 async fn read_marker(shared: &Shared) -> Result<Option<String>, StoreError> {
     let mut out = Vec::new();
     let name = shared.below(MARKER);
-    let (at, window) = (marker_at(shared), &mut Window::none());
-    let found = read::object(shared, &name, at, ReadRange::All, 64 << 10, &mut out, window).await?;
+    let (at, read_ahead) = (marker_at(shared), &mut ReadAhead::none());
+    let found = read::object(shared, &name, at, ReadRange::All, 64 << 10, &mut out, read_ahead).await?;
     Ok(found.then(|| String::from_utf8_lossy(&out).into_owned()))
 }
 
@@ -386,38 +392,38 @@ async fn release(shared: &Shared, content: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Puts the marker in the place of that with this tag, or tells that it is somebody else's meanwhile.
+/// Replaces the marker with this tag by another, or reports that another writer has replaced it meanwhile.
 ///
 /// A service that knows no conditions lets two do this. The later one has the marker then, and the other one sees so
 /// before it deletes anything, unless it has looked already.
 async fn take_over(shared: &Shared, tag: &str, content: &str) -> Result<(), StoreError> {
     let name = &shared.below(MARKER);
-    let what = What { method: "PUT", action: "write", name, range: None, at: marker_at(shared) };
-    let mut tries = shared.tries(what);
+    let operation = Operation { method: "PUT", action: "write", name, range: None, at: marker_at(shared) };
+    let mut attempts = shared.attempts(operation);
     loop {
-        let turn = shared.limiter.turn().await;
-        let request = tries.client().await?.put_object().bucket(&shared.config.bucket).key(name);
+        let permit = shared.limiter.permit().await;
+        let request = attempts.client().await?.put_object().bucket(&shared.config.bucket).key(name);
         let request = request.if_match(tag).body(content.as_bytes().to_vec().into());
-        let failure = match tries.send(content.len() as u64, request.send()).await {
+        let failure = match attempts.send(content.len() as u64, request.send()).await {
             Ok(_) => {
-                tries.succeeded(content.len() as u64);
+                attempts.succeeded(content.len() as u64);
                 return Ok(());
             }
             Err(failure) => failure,
         };
-        drop(turn);
+        drop(permit);
         match failure.kind {
             Kind::Exists | Kind::Missing => {
-                tries.ended(&failure);
-                let is_ours = tries.maybe_done && read_marker(shared).await?.as_deref() == Some(content);
+                attempts.ended(&failure);
+                let is_ours = attempts.maybe_done && read_marker(shared).await?.as_deref() == Some(content);
                 return if is_ours { Ok(()) } else { Err(unfinished(shared)) };
             }
             Kind::Refused if matches!(failure.status, Some(400 | 501)) => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 let at = marker_at(shared);
                 return write::write(shared, name, at, content.as_bytes(), WriteMode::Replace).await;
             }
-            _ => tries.again(failure).await?,
+            _ => attempts.again(failure).await?,
         }
     }
 }
@@ -425,24 +431,24 @@ async fn take_over(shared: &Shared, tag: &str, content: &str) -> Result<(), Stor
 /// The tag of the marker, if there is one.
 async fn marker_tag(shared: &Shared) -> Result<Option<String>, StoreError> {
     let name = &shared.below(MARKER);
-    let what = What { method: "HEAD", action: "look at", name, range: None, at: marker_at(shared) };
-    let mut tries = shared.tries(what);
+    let operation = Operation { method: "HEAD", action: "look at", name, range: None, at: marker_at(shared) };
+    let mut attempts = shared.attempts(operation);
     loop {
-        let turn = shared.limiter.turn().await;
-        let request = tries.client().await?.head_object().bucket(&shared.config.bucket).key(name);
-        let failure = match tries.send(0, request.send()).await {
+        let permit = shared.limiter.permit().await;
+        let request = attempts.client().await?.head_object().bucket(&shared.config.bucket).key(name);
+        let failure = match attempts.send(0, request.send()).await {
             Ok(found) => {
-                tries.succeeded(0);
+                attempts.succeeded(0);
                 return Ok(Some(found.e_tag.unwrap_or_default()));
             }
             Err(failure) if matches!(failure.kind, Kind::Missing | Kind::NotFound) => {
-                tries.ended(&failure);
+                attempts.ended(&failure);
                 return Ok(None);
             }
             Err(failure) => failure,
         };
-        drop(turn);
-        tries.again(failure).await?;
+        drop(permit);
+        attempts.again(failure).await?;
     }
 }
 
@@ -451,7 +457,7 @@ async fn check_ours(target: &Shared, staged: &str) -> Result<(), StoreError> {
     if read_marker(target).await?.as_deref() == Some(staged) { Ok(()) } else { Err(unfinished(target)) }
 }
 
-/// What a marker holds: for people, and to tell one from another.
+/// The content of a marker: readable, and unique.
 fn marker() -> String {
     let now = DateTime::from(SystemTime::now()).fmt(DateTimeFormat::DateTime).unwrap_or_default();
     let (version, stamp) = (env!("CARGO_PKG_VERSION"), write::stamp());
@@ -460,22 +466,22 @@ fn marker() -> String {
     )
 }
 
-fn marker_at(shared: &Shared) -> Location {
-    Location { store: shared.to_string(), key: Some(MARKER.to_owned()) }
+fn marker_at(shared: &Shared) -> ObjectLocation {
+    ObjectLocation { store: shared.to_string(), key: Some(MARKER.to_owned()) }
 }
 
 fn unfinished(shared: &Shared) -> StoreError {
     StoreError::AlreadyExists { at: marker_at(shared) }
 }
 
-/// What the command takes for a place; a URL of another service says by itself nothing of S3.
+/// The URL that the command takes; that of another service needs a mark that it is S3.
 fn url(shared: &Shared) -> String {
-    let place = place(shared);
-    if shared.config.endpoint.is_some() { format!("{place}#mode=s3") } else { place }
+    let location = location(shared);
+    if shared.config.endpoint.is_some() { format!("{location}#mode=s3") } else { location }
 }
 
 /// The URL of what a store writes to.
-fn place(shared: &Shared) -> String {
+fn location(shared: &Shared) -> String {
     let mut config = shared.config.clone();
     config.prefix.clone_from(&shared.prefix);
     config.to_string()

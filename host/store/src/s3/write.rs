@@ -1,4 +1,4 @@
-//! Writing objects: one PUT each, or an upload in parts where that is too much for one.
+//! Writes objects: by one PUT, or by a multipart upload.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,12 +6,12 @@ use aws_sdk_s3::types::{ChecksumAlgorithm, CompletedMultipartUpload, CompletedPa
 use bytes::Bytes;
 
 use super::client::LEAST_PART;
+use super::concurrent::ConcurrentRequests;
 use super::config::Checksums;
 use super::failure::{Failure, Kind};
-use super::gang::Gang;
-use super::shared::{LONG, Shared, What};
-use crate::error::{Location, StoreError};
-use crate::remote::Window;
+use super::shared::{LONG, Operation, Shared};
+use crate::error::{ObjectLocation, StoreError};
+use crate::remote::ReadAhead;
 use crate::store::{WriteMode, make_room};
 
 /// S3 takes no larger object.
@@ -20,25 +20,25 @@ const MOST_BYTES: u64 = 5 << 40;
 /// S3 takes no more parts.
 const MOST_PARTS: u64 = 10_000;
 
-/// The user metadata by which a writer knows its own object again.
+/// The user metadata by which a writer recognizes its own object.
 const WRITER: &str = "ncz-writer";
 
-/// What S3 is given to understand "only if there is none".
+/// The value of `If-None-Match` for an object that must be new.
 const NONE_MATCH: &str = "*";
 
 /// Writes the object `name` of the bucket.
 pub(super) async fn write(
     shared: &Shared,
     name: &str,
-    at: Location,
+    at: ObjectLocation,
     bytes: &[u8],
     mode: WriteMode,
 ) -> Result<(), StoreError> {
     let len = bytes.len() as u64;
     if len > MOST_BYTES {
         return Err(StoreError::Unsupported {
-            place: shared.to_string(),
-            what: "hold an object of more than 5 TiB",
+            location: shared.to_string(),
+            operation: "hold an object of more than 5 TiB",
             remedy: format!("write {at} in smaller chunks"),
         });
     }
@@ -50,46 +50,46 @@ pub(super) async fn write(
 pub(super) struct Object<'a> {
     pub(super) shared: &'a Shared,
     pub(super) name: &'a str,
-    at: Location,
+    at: ObjectLocation,
     mode: WriteMode,
-    /// Goes with an object that must be new or comes in parts: whose it is, is not to be told from its bytes.
+    /// Stored with an object that must be new or is uploaded in parts, to recognize it when the answer was lost.
     stamp: String,
 }
 
 impl<'a> Object<'a> {
-    pub(super) fn new(shared: &'a Shared, name: &'a str, at: Location, mode: WriteMode) -> Self {
+    pub(super) fn new(shared: &'a Shared, name: &'a str, at: ObjectLocation, mode: WriteMode) -> Self {
         Self { shared, name, at, mode, stamp: stamp() }
     }
 
     async fn put(&self, bytes: &[u8]) -> Result<(), StoreError> {
         let Self { shared, name, .. } = *self;
         let len = bytes.len() as u64;
-        let mut tries = shared.tries(self.what("PUT", "write"));
+        let mut attempts = shared.attempts(self.operation("PUT", "write"));
         let mut body = None;
         loop {
-            let mut turn = shared.limiter.turn().await;
-            turn.room(len, &mut Window::none()).await;
+            let mut permit = shared.limiter.permit().await;
+            permit.reserve(len, &mut ReadAhead::none()).await;
             let body = match &body {
                 Some(body) => Bytes::clone(body),
                 None => body.insert(self.copied(bytes)?).clone(),
             };
-            let mut request = tries.client().await?.put_object().bucket(&shared.config.bucket).key(name);
+            let mut request = attempts.client().await?.put_object().bucket(&shared.config.bucket).key(name);
             request = request.body(body.into());
             if self.is_new() {
                 request = request.if_none_match(NONE_MATCH).metadata(WRITER, &self.stamp);
             }
-            let failure = match tries.send(len, request.send()).await {
+            let failure = match attempts.send(len, request.send()).await {
                 Ok(_) => {
-                    tries.succeeded(len);
+                    attempts.succeeded(len);
                     return Ok(());
                 }
                 Err(failure) => failure,
             };
-            drop(turn);
-            if failure.kind == Kind::Exists && tries.maybe_done && self.is_mine().await? {
+            drop(permit);
+            if failure.kind == Kind::Exists && attempts.maybe_done && self.is_mine().await? {
                 return Ok(());
             }
-            tries.again(failure).await?;
+            attempts.again(failure).await?;
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Object<'a> {
         self.end(&upload, parts).await
     }
 
-    /// Makes the object of its parts, or leaves nothing of them.
+    /// Completes a multipart upload, or aborts it.
     pub(super) async fn end(
         &self,
         upload: &str,
@@ -118,7 +118,7 @@ impl<'a> Object<'a> {
             Err(error) => Err(error),
         };
         if done.is_err() {
-            // parts that stay are paid for; whoever could be told has an error already
+            // parts that stay cost money; the caller has an error already
             let _ = self.abort(upload).await;
         }
         done
@@ -127,38 +127,38 @@ impl<'a> Object<'a> {
     /// Begins an upload in parts and gives its id.
     pub(super) async fn begin(&self) -> Result<String, StoreError> {
         let Self { shared, name, .. } = *self;
-        let mut tries = shared.tries(self.what("POST", "begin to write"));
+        let mut attempts = shared.attempts(self.operation("POST", "begin to write"));
         loop {
-            let turn = shared.limiter.turn().await;
+            let permit = shared.limiter.permit().await;
             let mut request =
-                tries.client().await?.create_multipart_upload().bucket(&shared.config.bucket).key(name);
+                attempts.client().await?.create_multipart_upload().bucket(&shared.config.bucket).key(name);
             if shared.config.checksums == Checksums::WhenSupported {
                 request = request.checksum_algorithm(ChecksumAlgorithm::Crc32);
             }
             request = request.metadata(WRITER, &self.stamp);
-            let failure = match tries.send(0, request.send()).await {
+            let failure = match attempts.send(0, request.send()).await {
                 Ok(begun) => match begun.upload_id {
                     Some(upload) => {
-                        tries.succeeded(0);
+                        attempts.succeeded(0);
                         return Ok(upload);
                     }
                     None => Failure::new(Kind::Refused, "the answer gives no id for the upload"),
                 },
                 Err(failure) => failure,
             };
-            drop(turn);
-            tries.again(failure).await?;
+            drop(permit);
+            attempts.again(failure).await?;
         }
     }
 
     async fn parts(&self, upload: &str, bytes: &[u8]) -> Result<Vec<CompletedPart>, StoreError> {
         let size = part_len(bytes.len() as u64, self.shared.config.part_size);
-        let mut gang = Gang::new(self.shared.config.remote.in_flight);
+        let mut requests = ConcurrentRequests::new(self.shared.config.remote.in_flight);
         let mut done = Vec::new();
         for (number, part) in (1..).zip(bytes.chunks(size as usize)) {
-            done.extend(gang.add(self.part(upload, number, part)).await?);
+            done.extend(requests.add(self.part(upload, number, part)).await?);
         }
-        done.extend(gang.rest().await?);
+        done.extend(requests.finish().await?);
         done.sort_by_key(|part| part.part_number);
         Ok(done)
     }
@@ -166,90 +166,90 @@ impl<'a> Object<'a> {
     async fn part(&self, upload: &str, number: i32, bytes: &[u8]) -> Result<CompletedPart, StoreError> {
         let Self { shared, name, .. } = *self;
         let len = bytes.len() as u64;
-        let mut tries = shared.tries(self.what("PUT", "write a part of"));
+        let mut attempts = shared.attempts(self.operation("PUT", "write a part of"));
         loop {
-            let mut turn = shared.limiter.turn().await;
-            turn.room(len, &mut Window::none()).await;
-            let request = tries.client().await?.upload_part().bucket(&shared.config.bucket).key(name);
+            let mut permit = shared.limiter.permit().await;
+            permit.reserve(len, &mut ReadAhead::none()).await;
+            let request = attempts.client().await?.upload_part().bucket(&shared.config.bucket).key(name);
             let body = self.copied(bytes)?;
             let request = request.upload_id(upload).part_number(number).body(body.into());
-            let failure = match tries.send(len, request.send()).await {
+            let failure = match attempts.send(len, request.send()).await {
                 Ok(part) => {
-                    tries.succeeded(len);
+                    attempts.succeeded(len);
                     let done = CompletedPart::builder().part_number(number).set_e_tag(part.e_tag);
                     return Ok(done.set_checksum_crc32(part.checksum_crc32).build());
                 }
                 Err(failure) => failure,
             };
-            drop(turn);
-            tries.again(failure).await?;
+            drop(permit);
+            attempts.again(failure).await?;
         }
     }
 
     async fn complete(&self, upload: &str, parts: Vec<CompletedPart>) -> Result<(), StoreError> {
         let Self { shared, name, .. } = *self;
         let parts = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
-        let mut tries = shared.tries(self.what("POST", "finish writing"));
+        let mut attempts = shared.attempts(self.operation("POST", "finish writing"));
         loop {
-            let turn = shared.limiter.turn().await;
-            let request = tries.client().await?.complete_multipart_upload().bucket(&shared.config.bucket);
+            let permit = shared.limiter.permit().await;
+            let request = attempts.client().await?.complete_multipart_upload().bucket(&shared.config.bucket);
             let mut request = request.key(name).upload_id(upload).multipart_upload(parts.clone());
             if self.is_new() {
                 request = request.if_none_match(NONE_MATCH);
             }
-            let failure = match tries.send(LONG, request.send()).await {
+            let failure = match attempts.send(LONG, request.send()).await {
                 Ok(_) => {
-                    tries.succeeded(0);
+                    attempts.succeeded(0);
                     return Ok(());
                 }
                 Err(failure) => failure,
             };
-            drop(turn);
+            drop(permit);
             // the upload is gone once it is finished: a try before may have done that
             if matches!(failure.kind, Kind::Exists | Kind::NoUpload)
-                && tries.maybe_done
+                && attempts.maybe_done
                 && self.is_mine().await?
             {
                 return Ok(());
             }
-            tries.again(failure).await?;
+            attempts.again(failure).await?;
         }
     }
 
     async fn abort(&self, upload: &str) -> Result<(), StoreError> {
         let Self { shared, name, .. } = *self;
-        let mut tries = shared.tries(self.what("DELETE", "abort writing"));
+        let mut attempts = shared.attempts(self.operation("DELETE", "abort writing"));
         loop {
-            let turn = shared.limiter.turn().await;
-            let request = tries.client().await?.abort_multipart_upload().bucket(&shared.config.bucket);
-            let failure = match tries.send(0, request.key(name).upload_id(upload).send()).await {
+            let permit = shared.limiter.permit().await;
+            let request = attempts.client().await?.abort_multipart_upload().bucket(&shared.config.bucket);
+            let failure = match attempts.send(0, request.key(name).upload_id(upload).send()).await {
                 Ok(_) => return Ok(()),
                 Err(failure) if failure.kind == Kind::NoUpload => return Ok(()),
                 Err(failure) => failure,
             };
-            drop(turn);
-            tries.again(failure).await?;
+            drop(permit);
+            attempts.again(failure).await?;
         }
     }
 
-    /// Asked where a lost answer leaves open who wrote the object.
+    /// Whether this writer wrote the object, if the answer to its write was lost.
     async fn is_mine(&self) -> Result<bool, StoreError> {
         let Self { shared, name, .. } = *self;
-        let mut tries = shared.tries(self.what("HEAD", "look at"));
+        let mut attempts = shared.attempts(self.operation("HEAD", "look at"));
         loop {
-            let turn = shared.limiter.turn().await;
-            let request = tries.client().await?.head_object().bucket(&shared.config.bucket).key(name);
-            let failure = match tries.send(0, request.send()).await {
+            let permit = shared.limiter.permit().await;
+            let request = attempts.client().await?.head_object().bucket(&shared.config.bucket).key(name);
+            let failure = match attempts.send(0, request.send()).await {
                 Ok(found) => {
-                    tries.succeeded(0);
+                    attempts.succeeded(0);
                     let stamp = found.metadata.as_ref().and_then(|metadata| metadata.get(WRITER));
                     return Ok(stamp == Some(&self.stamp));
                 }
                 Err(failure) if matches!(failure.kind, Kind::Missing | Kind::NotFound) => return Ok(false),
                 Err(failure) => failure,
             };
-            drop(turn);
-            tries.again(failure).await?;
+            drop(permit);
+            attempts.again(failure).await?;
         }
     }
 
@@ -257,12 +257,12 @@ impl<'a> Object<'a> {
         self.mode == WriteMode::CreateNew
     }
 
-    pub(super) fn what(&self, method: &'static str, action: &'static str) -> What<'_> {
-        What { method, action, name: self.name, range: None, at: self.at.clone() }
+    pub(super) fn operation(&self, method: &'static str, action: &'static str) -> Operation<'_> {
+        Operation { method, action, name: self.name, range: None, at: self.at.clone() }
     }
 }
 
-/// A text that nobody else has.
+/// Returns a unique text.
 pub(super) fn stamp() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }

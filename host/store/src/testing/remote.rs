@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::store::{
     Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
@@ -116,14 +116,14 @@ impl<S: Store> Remote<S> {
 
     fn may_read(&self, key: Key<'_>) -> Result<(), StoreError> {
         match self.denied.contains(key.as_str()) {
-            true => Err(denied(Location::object(self, key))),
+            true => Err(denied(ObjectLocation::object(self, key))),
             false => Ok(()),
         }
     }
 
     fn may_know(&self, key: Key<'_>, found: bool) -> Result<(), StoreError> {
         match self.hides && !found {
-            true => Err(denied(Location::object(self, key))),
+            true => Err(denied(ObjectLocation::object(self, key))),
             false => Ok(()),
         }
     }
@@ -137,7 +137,7 @@ impl<S: Store> Remote<S> {
     }
 }
 
-fn denied(at: Location) -> StoreError {
+fn denied(at: ObjectLocation) -> StoreError {
     StoreError::Denied { at, reason: "403 AccessDenied, as a test wants it".to_owned() }
 }
 
@@ -223,13 +223,13 @@ impl<S: Store> Store for Remote<S> {
         self.wait();
         if !self.lists {
             return Err(StoreError::Unsupported {
-                place: self.to_string(),
-                what: "list",
+                location: self.to_string(),
+                operation: "list",
                 remedy: "a test wants it so".to_owned(),
             });
         }
         if self.hides {
-            return Err(denied(Location::below(self, prefix)));
+            return Err(denied(ObjectLocation::below(self, prefix)));
         }
         self.inner.list(prefix, depth, max_entries)
     }

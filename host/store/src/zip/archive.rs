@@ -12,20 +12,16 @@ use ::zip::result::ZipError;
 use ::zip::{CompressionMethod, System, ZipArchive};
 use rustix::fs::{Stat, fstat};
 
-use super::end::check_claims;
+use super::buffered_file::BufferedFile;
+use super::end_record::{MAX_ENTRIES, bad, check_claims};
 use super::format::{CENTRAL_HEADER, CENTRAL_MAGIC, LOCAL_HEADER};
 use super::layout::{ZipLayout, find_prefix};
-use super::window::Window;
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
 use crate::store::Listing;
 use crate::sys;
 
-/// The most entries that an archive may have. The index is some times as large as the directory,
-/// and so the memory that opening takes is in proportion to what is really in the file.
-pub(super) const MAX_ENTRIES: usize = 10_000_000;
-
-/// A byte of deflated data gives at most so many bytes.
+/// A byte of deflated data gives at most this many bytes.
 const MOST_INFLATED: u64 = 1032;
 
 /// An archive as it was when it was opened; nothing of this changes afterwards.
@@ -35,11 +31,11 @@ pub(super) struct Archive {
     pub(super) status: Stat,
     pub(super) objects: BTreeMap<KeyBuf, Entry>,
     pub(super) prefix: Option<KeyBuf>,
-    /// The names of entries that are no objects of the dataset.
+    /// The names of entries that are not objects of the dataset.
     pub(super) skipped: Vec<String>,
     /// Where the directory begins, which is where the bytes of entries end.
     pub(super) directory: u64,
-    /// The entries of the directory, those that are no objects included.
+    /// The entries of the directory, those that are not objects included.
     pub(super) entries: usize,
 }
 
@@ -47,12 +43,12 @@ pub(super) struct Archive {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) header_start: u64,
-    /// 0 until the local header was read, which alone tells it.
+    /// 0 until the local header was read, which is the only place that has it.
     pub(super) data_start: AtomicU64,
     pub(super) stored_len: u64,
     pub(super) len: u64,
     pub(super) crc: u32,
-    pub(super) form: Form,
+    pub(super) encoding: EntryEncoding,
 }
 
 impl Entry {
@@ -60,7 +56,7 @@ impl Entry {
     /// may have become readable, when an entry that it shared its bytes with has gone.
     pub(super) fn is_like(&self, old: &Self) -> bool {
         (self.len, self.stored_len, self.crc) == (old.len, old.stored_len, old.crc)
-            && (self.form == old.form || matches!(old.form, Form::Unreadable(_)))
+            && (self.encoding == old.encoding || matches!(old.encoding, EntryEncoding::Unreadable(_)))
     }
 
     pub(super) fn copy(&self) -> Self {
@@ -70,7 +66,7 @@ impl Entry {
 
 /// What has to be done to the bytes of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum EntryEncoding {
     Stored,
     Deflated,
     /// It is there, and it cannot be read: for this reason.
@@ -78,7 +74,7 @@ pub(super) enum Form {
 }
 
 /// An entry whose place in the dataset is not yet known.
-struct Named {
+struct FoundEntry {
     name: String,
     entry: Entry,
     /// The least that its header and its bytes take.
@@ -86,13 +82,13 @@ struct Named {
 }
 
 impl Archive {
-    pub(super) fn read(file: Arc<File>, place: &str, layout: &ZipLayout) -> Result<Self, StoreError> {
+    pub(super) fn read(file: Arc<File>, location: &str, layout: &ZipLayout) -> Result<Self, StoreError> {
         let status = fstat(&file)
-            .map_err(|error| StoreError::from_io("open", Location::store(place), error.into()))?;
-        let found = directory(&file, place)?;
+            .map_err(|error| StoreError::from_io("open", ObjectLocation::store(location), error.into()))?;
+        let found = directory(&file, location)?;
         let mut named = Vec::with_capacity(found.len());
         for entry in entries(&found) {
-            named.push(Named::new(&entry, place)?);
+            named.push(FoundEntry::new(&entry, location)?);
         }
         let (directory, entries) = (found.central_directory_start(), found.len());
         drop(found);
@@ -100,18 +96,18 @@ impl Archive {
         let prefix = match layout {
             ZipLayout::Flat => None,
             ZipLayout::Prefix(prefix) => Some(prefix.clone()),
-            ZipLayout::Automatic => find_prefix(named.iter().map(|named| plain(&named.name)), place)?,
+            ZipLayout::Automatic => find_prefix(named.iter().map(|named| plain(&named.name)), location)?,
         };
         let mut objects = BTreeMap::new();
         let mut skipped = Vec::new();
-        for Named { name, entry, .. } in named {
-            match placed(&name, prefix.as_ref()) {
-                Placed::Object(key) => {
+        for FoundEntry { name, entry, .. } in named {
+            match name_kind(&name, prefix.as_ref()) {
+                NameKind::Object(key) => {
                     // the last of several of one name is the one that counts
                     objects.insert(key, entry);
                 }
-                Placed::Directory => {}
-                Placed::Foreign => skipped.push(name),
+                NameKind::Directory => {}
+                NameKind::Foreign => skipped.push(name),
             }
         }
         skipped.sort_unstable();
@@ -130,7 +126,7 @@ impl Archive {
         entries: Vec<crate::store::Entry>,
         prefix: Prefix<'_>,
         max_entries: usize,
-        at: impl Fn() -> Location,
+        at: impl Fn() -> ObjectLocation,
     ) -> Result<Listing, StoreError> {
         let whole = match &self.prefix {
             Some(own) if !prefix.is_root() => format!("{own}/{prefix}/"),
@@ -158,34 +154,41 @@ impl Archive {
 }
 
 /// Reads the directory of a file. Of entries that have one name the last is in it.
-pub(super) fn directory<'f>(file: &'f File, place: &str) -> Result<ZipArchive<Window<'f>>, StoreError> {
-    let failed = |error: rustix::io::Errno| StoreError::from_io("read", Location::store(place), error.into());
+pub(super) fn directory<'f>(
+    file: &'f File,
+    location: &str,
+) -> Result<ZipArchive<BufferedFile<'f>>, StoreError> {
+    let failed =
+        |error: rustix::io::Errno| StoreError::from_io("read", ObjectLocation::store(location), error.into());
     let len = u64::try_from(fstat(file).map_err(failed)?.st_size).unwrap_or(0);
-    check_claims(file, len, place)?;
-    let directory = ZipArchive::new(Window::new(file, len)).map_err(|error| zip_error(place, error))?;
+    check_claims(file, len, location)?;
+    let directory =
+        ZipArchive::new(BufferedFile::new(file, len)).map_err(|error| zip_error(location, error))?;
     if directory.len() > MAX_ENTRIES {
-        return Err(StoreError::TooManyEntries { at: Location::store(place), limit: MAX_ENTRIES });
+        return Err(StoreError::TooManyEntries { at: ObjectLocation::store(location), limit: MAX_ENTRIES });
     }
     let last = entries(&directory).map(|entry| entry.central_header_start()).max();
     if let Some(last) = last
         && another_follows(file, last).map_err(failed)?
     {
-        return Err(bad(place, None, "it has more entries than its end record says"));
+        return Err(bad(location, None, "it has more entries than its end record says"));
     }
     Ok(directory)
 }
 
 /// The entries of a directory.
-pub(super) fn entries<'d>(directory: &'d ZipArchive<Window<'_>>) -> impl Iterator<Item = ZipFileEntry<'d>> {
+pub(super) fn entries<'d>(
+    directory: &'d ZipArchive<BufferedFile<'_>>,
+) -> impl Iterator<Item = ZipFileEntry<'d>> {
     (0..directory.len()).filter_map(|index| directory.by_index_data(index).ok())
 }
 
 /// Where the name of an entry leads.
-pub(super) enum Placed {
+pub(super) enum NameKind {
     Object(KeyBuf),
     /// An entry of a directory, which holds no bytes.
     Directory,
-    /// Something that is no part of the dataset.
+    /// Something that is not a part of the dataset.
     Foreign,
 }
 
@@ -205,44 +208,46 @@ pub(super) fn plain(name: &str) -> Cow<'_, str> {
 }
 
 /// What a name means in a dataset that lies below `prefix`.
-pub(super) fn placed(name: &str, prefix: Option<&KeyBuf>) -> Placed {
+pub(super) fn name_kind(name: &str, prefix: Option<&KeyBuf>) -> NameKind {
     let name = &*plain(name);
     if name.ends_with('/') || name.is_empty() {
-        return Placed::Directory;
+        return NameKind::Directory;
     }
     let below = match prefix {
         None => Some(name),
         Some(prefix) => name.strip_prefix(prefix.as_str()).and_then(|rest| rest.strip_prefix('/')),
     };
     match below.map(KeyBuf::parse) {
-        Some(Ok(key)) => Placed::Object(key),
-        _ => Placed::Foreign,
+        Some(Ok(key)) => NameKind::Object(key),
+        _ => NameKind::Foreign,
     }
 }
 
-impl Named {
-    fn new(entry: &ZipFileEntry<'_>, place: &str) -> Result<Self, StoreError> {
-        let name = entry.name().map_err(|error| zip_error(place, error))?.into_owned();
+impl FoundEntry {
+    fn new(entry: &ZipFileEntry<'_>, location: &str) -> Result<Self, StoreError> {
+        let name = entry.name().map_err(|error| zip_error(location, error))?.into_owned();
         if name.contains('\\') && matches!(entry.system(), System::Dos | System::WindowsNTFS | System::VFAT) {
             // its keys would be taken for others, and the dataset for one with nothing in it
             let reason =
                 "separates its parts by backslashes: pack the dataset with a program that writes slashes";
-            return Err(bad(place, Some(name), reason));
+            return Err(bad(location, Some(name), reason));
         }
         let (stored_len, len) = (entry.compressed_size(), entry.size());
-        let form = if entry.encrypted() {
-            Form::Unreadable("is encrypted: unpack the archive with its password")
+        let encoding = if entry.encrypted() {
+            EntryEncoding::Unreadable("is encrypted: unpack the archive with its password")
         } else if entry.is_symlink() {
-            Form::Unreadable("is a symbolic link: pack the dataset with what the links lead to")
+            EntryEncoding::Unreadable("is a symbolic link: pack the dataset with what the links lead to")
         } else {
             match entry.compression() {
-                CompressionMethod::Stored if stored_len == len => Form::Stored,
-                CompressionMethod::Stored => Form::Unreadable("has two lengths, though it is not compressed"),
-                CompressionMethod::Deflated if len > stored_len.saturating_mul(MOST_INFLATED) => {
-                    Form::Unreadable("is said to be longer than its compressed bytes can be")
+                CompressionMethod::Stored if stored_len == len => EntryEncoding::Stored,
+                CompressionMethod::Stored => {
+                    EntryEncoding::Unreadable("has two lengths, though it is not compressed")
                 }
-                CompressionMethod::Deflated => Form::Deflated,
-                _ => Form::Unreadable(
+                CompressionMethod::Deflated if len > stored_len.saturating_mul(MOST_INFLATED) => {
+                    EntryEncoding::Unreadable("is said to be longer than its compressed bytes can be")
+                }
+                CompressionMethod::Deflated => EntryEncoding::Deflated,
+                _ => EntryEncoding::Unreadable(
                     "is compressed by another method than deflate: pack the archive anew, stored or deflated",
                 ),
             }
@@ -253,7 +258,7 @@ impl Named {
             stored_len,
             len,
             crc: entry.crc32(),
-            form,
+            encoding,
         };
         let span = (LOCAL_HEADER + entry.name_raw().len()) as u64;
         Ok(Self { name, span: span.saturating_add(stored_len), entry: entry_here })
@@ -262,7 +267,7 @@ impl Named {
 
 /// Entries that share bytes, or take bytes beyond the beginning of the directory, are not to be
 /// believed.
-fn find_overlaps(named: &mut [Named], directory: u64) {
+fn find_overlaps(named: &mut [FoundEntry], directory: u64) {
     let mut order: Vec<usize> = (0..named.len()).collect();
     order.sort_by_key(|index| named.get(*index).map(|named| named.entry.header_start));
     let mut before: Option<(usize, u64)> = None;
@@ -273,15 +278,16 @@ fn find_overlaps(named: &mut [Named], directory: u64) {
         let start = this.entry.header_start;
         let end = start.saturating_add(this.span);
         if end > directory {
-            this.entry.form = Form::Unreadable("reaches beyond the end of the archive's entries");
+            this.entry.encoding =
+                EntryEncoding::Unreadable("reaches beyond the end of the archive's entries");
         }
         if let Some((other, other_end)) = before
             && start < other_end
         {
-            const SHARED: Form = Form::Unreadable("shares its bytes with another entry");
-            this.entry.form = SHARED;
+            const SHARED: EntryEncoding = EntryEncoding::Unreadable("shares its bytes with another entry");
+            this.entry.encoding = SHARED;
             if let Some(other) = named.get_mut(other) {
-                other.entry.form = SHARED;
+                other.entry.encoding = SHARED;
             }
         }
         if before.is_none_or(|(_, other_end)| end > other_end) {
@@ -290,7 +296,7 @@ fn find_overlaps(named: &mut [Named], directory: u64) {
     }
 }
 
-/// Whether behind the record that should be the last there is one more.
+/// Whether after the record that should be the last there is one more.
 fn another_follows(file: &File, last: u64) -> Result<bool, rustix::io::Errno> {
     let mut header = [0; CENTRAL_HEADER];
     if sys::read_at(file, &mut header, last)? < CENTRAL_HEADER {
@@ -306,19 +312,15 @@ fn another_follows(file: &File, last: u64) -> Result<bool, rustix::io::Errno> {
     Ok(sys::read_at(file, &mut magic, end)? == 4 && magic == CENTRAL_MAGIC)
 }
 
-pub(super) fn bad(place: &str, entry: Option<String>, reason: impl Into<String>) -> StoreError {
-    StoreError::BadArchive { place: place.to_owned(), entry, reason: reason.into() }
-}
-
 /// What the crate `zip` says, in our terms.
-fn zip_error(place: &str, error: ZipError) -> StoreError {
+fn zip_error(location: &str, error: ZipError) -> StoreError {
     match error {
         ZipError::Io(error) if error.raw_os_error().is_some() => {
-            StoreError::from_io("read", Location::store(place), error)
+            StoreError::from_io("read", ObjectLocation::store(location), error)
         }
         ZipError::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            bad(place, None, "it ends within its directory")
+            bad(location, None, "it ends within its directory")
         }
-        error => bad(place, None, error.to_string()),
+        error => bad(location, None, error.to_string()),
     }
 }

@@ -8,18 +8,19 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::ZipStore;
-use super::archive::{Archive, Entry, Placed, bad, directory, entries, placed, plain};
-use super::changing::{Changing, State};
+use super::archive::{Archive, Entry, NameKind, directory, entries, name_kind, plain};
+use super::buffered_file::BufferedFile;
+use super::end_record::bad;
 use super::format::{
-    self, CENTRAL_HEADER, LOCAL_HEADER, LOCAL_MAGIC, MOST_DESCRIPTOR, Record, Written, u16_at,
+    self, CENTRAL_HEADER, LOCAL_HEADER, LOCAL_MAGIC, MOST_DESCRIPTOR, NewEntry, Record, u16_at,
 };
+use super::pending::{PendingChanges, State};
 use super::stage::Stage;
-use super::window::Window;
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::KeyBuf;
 use crate::sys;
 
-/// A new archive of at most so many bytes is copied rather than left with gaps.
+/// A new archive of at most this many bytes is copied rather than left with gaps.
 const SMALL: u64 = 64 << 20;
 
 /// The directory is written in pieces of about this size.
@@ -31,7 +32,7 @@ type Assembled<'s> = (Arc<Stage>, Vec<(&'s KeyBuf, &'s Entry)>);
 /// too much of the file is dead.
 pub(super) fn in_place<'s>(
     store: &ZipStore,
-    changing: &Changing,
+    changing: &PendingChanges,
     state: &'s State,
 ) -> Result<Option<Assembled<'s>>, StoreError> {
     let (None, Some(stage)) = (&state.base, &state.stage) else {
@@ -52,11 +53,11 @@ pub(super) fn in_place<'s>(
 /// Makes an archive in another file, out of what stays of the old one and what is new.
 pub(super) fn assemble<'s>(
     store: &ZipStore,
-    changing: &Changing,
+    changing: &PendingChanges,
     state: &'s State,
 ) -> Result<Assembled<'s>, StoreError> {
     let failed = |error: Errno| io_error(store, error);
-    let out = Stage::create(&changing.home, &changing.names, changing.permissions.file).map_err(failed)?;
+    let out = Stage::create(&changing.parent, &changing.names, changing.permissions.file).map_err(failed)?;
     let mut old = None;
     let mut position = 0;
     if let Some(base) = &state.base {
@@ -95,7 +96,7 @@ fn span(entry: &Entry) -> u64 {
 
 /// Writes what follows the bytes of the entries: directories, the directory, its end.
 fn finish(
-    changing: &Changing,
+    changing: &PendingChanges,
     tail: &mut Tail<'_>,
     stage: &Stage,
     new: &[(&KeyBuf, &Entry)],
@@ -108,7 +109,7 @@ fn finish(
     let mut places = Vec::with_capacity(directories.len());
     for name in &directories {
         places.push(tail.position());
-        tail.push(|out| out.extend(Written { name, len: 0, crc: 0, stamp }.local_header()))?;
+        tail.push(|out| out.extend(NewEntry { name, len: 0, crc: 0, stamp }.local_header()))?;
     }
     let start = tail.position();
     let mut entries = 0;
@@ -121,14 +122,14 @@ fn finish(
             tail.push(|out| out.extend_from_slice(&record.0))?;
         }
     }
-    for (name, place) in directories.iter().zip(places) {
+    for (name, location) in directories.iter().zip(places) {
         entries += 1;
-        tail.push(|out| Written { name, len: 0, crc: 0, stamp }.push_record(out, place - shift))?;
+        tail.push(|out| NewEntry { name, len: 0, crc: 0, stamp }.push_record(out, location - shift))?;
     }
     for ((key, entry), offset) in new.iter().zip(offsets) {
         entries += 1;
         let name = changing.name(key.as_str());
-        let written = Written { name: &name, len: entry.len, crc: entry.crc, stamp };
+        let written = NewEntry { name: &name, len: entry.len, crc: entry.crc, stamp };
         tail.push(|out| written.push_record(out, offset - shift))?;
     }
     let end = tail.position();
@@ -140,7 +141,7 @@ fn finish(
 
 /// Where there is a prefix, as netcdf-c has it, directories have entries too.
 fn missing_directories(
-    changing: &Changing,
+    changing: &PendingChanges,
     new: &[(&KeyBuf, &Entry)],
     old: Option<&Old>,
 ) -> BTreeSet<String> {
@@ -169,7 +170,7 @@ struct Old {
     directories: BTreeSet<String>,
     /// Where the first entry was; what is before it, a program perhaps, stays.
     first: u64,
-    /// What positions are told too little by.
+    /// By how much positions are too small.
     shift: u64,
     comment: Vec<u8>,
 }
@@ -186,17 +187,18 @@ struct Kept {
 
 impl Old {
     fn read(store: &ZipStore, state: &State, base: &Archive) -> Result<Self, StoreError> {
-        let place = store.path.display().to_string();
-        let failed =
-            |error: io::Error| StoreError::from_io("read", Location::store(store.path.display()), error);
-        let found = directory(&base.file, &place)?;
+        let location = store.path.display().to_string();
+        let failed = |error: io::Error| {
+            StoreError::from_io("read", ObjectLocation::store(store.path.display()), error)
+        };
+        let found = directory(&base.file, &location)?;
         let mut starts = Vec::with_capacity(base.entries);
         let mut kept = Vec::with_capacity(base.entries);
         let mut described = Vec::new();
         let mut directories = BTreeSet::new();
         for entry in entries(&found) {
             starts.push(entry.header_start());
-            let name = entry.name().map_err(|error| bad(&place, None, error.to_string()))?;
+            let name = entry.name().map_err(|error| bad(&location, None, error.to_string()))?;
             if !stays(state, base, &name, entry.header_start()) {
                 continue;
             }
@@ -208,7 +210,7 @@ impl Old {
                 .map_err(|error| failed(error.into()))?
                 .ok_or_else(|| {
                     let reason = "cannot be copied, since its header is damaged: overwrite or delete it";
-                    bad(&place, Some(name.to_string()), reason)
+                    bad(&location, Some(name.to_string()), reason)
                 })?;
             if entry.flags().is_using_data_descriptor() {
                 described.push(kept.len());
@@ -218,7 +220,7 @@ impl Old {
         }
         starts.sort_unstable();
         for index in described {
-            // how long a descriptor is does not matter: what is behind it is nobody's
+            // how long a descriptor is does not matter: what is after it belongs to no entry
             if let Some(kept) = kept.get_mut(index) {
                 let next = starts.partition_point(|start| *start < kept.end);
                 let limit = starts.get(next).copied().unwrap_or(base.directory).min(base.directory);
@@ -234,12 +236,12 @@ impl Old {
             starts.first().copied().unwrap_or(shift)
         };
         let mut old = Self { kept, directories, first, shift, comment: found.comment().to_vec() };
-        old.place(&place, &mut Records::new(&base.file, base.status.st_size))?;
+        old.location(&location, &mut Records::new(&base.file, base.status.st_size))?;
         Ok(old)
     }
 
-    /// Gives what stays its new place, one behind the other, in the order of the old places.
-    fn place(&mut self, place: &str, records: &mut Records<'_>) -> Result<(), StoreError> {
+    /// Gives what stays its new place, one after the other, in the order of the old places.
+    fn location(&mut self, location: &str, records: &mut Records<'_>) -> Result<(), StoreError> {
         let mut order: Vec<usize> = (0..self.kept.len()).collect();
         order.sort_by_key(|index| self.kept.get(*index).map(|kept| kept.start));
         let (mut position, mut before) = (self.first, self.first);
@@ -250,7 +252,7 @@ impl Old {
             if kept.start < before {
                 let name = records.read(kept.record).map(|record| record.name()).unwrap_or_default();
                 let reason = "shares its bytes with another entry: overwrite or delete it";
-                return Err(bad(place, Some(name), reason));
+                return Err(bad(location, Some(name), reason));
             }
             before = kept.end;
             kept.offset = position;
@@ -281,14 +283,14 @@ impl Old {
 
 /// Whether an entry of the old archive is one of the new archive.
 fn stays(state: &State, base: &Archive, name: &str, header_start: u64) -> bool {
-    match placed(name, base.prefix.as_ref()) {
-        Placed::Foreign => true,
-        Placed::Object(key) => {
+    match name_kind(name, base.prefix.as_ref()) {
+        NameKind::Foreign => true,
+        NameKind::Object(key) => {
             // of several of one name the one that counted
             !state.changes.contains_key(key.as_str())
                 && base.objects.get(key.as_str()).is_some_and(|entry| entry.header_start == header_start)
         }
-        Placed::Directory => {
+        NameKind::Directory => {
             let name = plain(name);
             let name = name.trim_end_matches('/');
             let key = match &base.prefix {
@@ -322,7 +324,7 @@ fn end_of_bytes(file: &File, limit: u64, start: u64, len: u64) -> Result<Option<
     Ok(end.filter(|end| *end <= limit))
 }
 
-/// Whether an entry stands at the beginning of the archive. If the directory does not know it, it
+/// Whether an entry is at the beginning of the archive. If the directory does not know it, it
 /// was deleted or overwritten by another program, and its bytes are not kept.
 fn begins_with_an_entry(file: &File, shift: u64) -> Result<bool, Errno> {
     let mut magic = [0; LOCAL_MAGIC.len()];
@@ -330,11 +332,11 @@ fn begins_with_an_entry(file: &File, shift: u64) -> Result<bool, Errno> {
 }
 
 /// Reads records of a directory.
-struct Records<'a>(Window<'a>);
+struct Records<'a>(BufferedFile<'a>);
 
 impl<'a> Records<'a> {
     fn new(file: &'a File, len: i64) -> Self {
-        Self(Window::new(file, u64::try_from(len).unwrap_or(0)))
+        Self(BufferedFile::new(file, u64::try_from(len).unwrap_or(0)))
     }
 
     fn read(&mut self, at: u64) -> io::Result<Record> {
@@ -379,5 +381,5 @@ impl<'a> Tail<'a> {
 }
 
 fn io_error(store: &ZipStore, error: Errno) -> StoreError {
-    StoreError::from_io("publish", Location::store(store), error.into())
+    StoreError::from_io("publish", ObjectLocation::store(store), error.into())
 }

@@ -12,7 +12,7 @@ pub(super) const LOCATOR_MAGIC: [u8; 4] = *b"PK\x06\x07";
 pub(super) const LARGE_END: usize = 56;
 pub(super) const LARGE_END_MAGIC: [u8; 4] = *b"PK\x06\x06";
 
-/// What a data descriptor takes at most, behind the bytes of an entry whose header lacks them.
+/// What a data descriptor takes at most, after the bytes of an entry whose header lacks them.
 pub(super) const MOST_DESCRIPTOR: u64 = 24;
 
 /// A field of 32 bits with this says that the number is in the zip64 extra field.
@@ -23,22 +23,22 @@ const UNIX: u16 = 3 << 8;
 
 /// An entry that we write; its bytes are stored as they are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Written<'a> {
+pub(super) struct NewEntry<'a> {
     /// The name; that of a directory ends in a slash.
     pub(super) name: &'a str,
     pub(super) len: u64,
     pub(super) crc: u32,
-    pub(super) stamp: Stamp,
+    pub(super) stamp: DosTime,
 }
 
-/// A moment in the form that archives have: years from 1980, two seconds; we give UTC.
+/// A moment in the encoding that archives have: years from 1980, two seconds; we give UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct DosTime {
     date: u16,
     time: u16,
 }
 
-impl Stamp {
+impl DosTime {
     pub(super) fn now() -> Self {
         Self::at(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
     }
@@ -64,7 +64,7 @@ impl Stamp {
     }
 }
 
-impl Written<'_> {
+impl NewEntry<'_> {
     fn is_directory(&self) -> bool {
         self.name.ends_with('/')
     }
@@ -138,7 +138,7 @@ impl Written<'_> {
 }
 
 /// The end of an archive whose directory has `entries` records and lies at `directory`. Positions
-/// are told as `shift` less than they are, where something stands before the archive.
+/// are given as `shift` less than they are, where something is before the archive.
 pub(super) fn end(entries: u64, directory: std::ops::Range<u64>, shift: u64, comment: &[u8]) -> Vec<u8> {
     let (start, len) = (directory.start - shift, directory.end - directory.start);
     let short = |number: u64| u32::try_from(number).unwrap_or(ELSEWHERE);
@@ -280,8 +280,8 @@ mod tests {
             (1_709_294_706, 2024, 3, 1, 12 << 11 | 5 << 5 | 3),
             (0, 1980, 1, 1, 0),
         ] {
-            let stamp = Stamp::at(seconds);
-            assert_eq!(stamp, Stamp { date: (year - 1980) << 9 | month << 5 | day, time }, "{seconds}");
+            let stamp = DosTime::at(seconds);
+            assert_eq!(stamp, DosTime { date: (year - 1980) << 9 | month << 5 | day, time }, "{seconds}");
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
         for (len, offset, new) in [(5, 100, 7), (5, 1 << 33, 7), (1 << 33, 1 << 34, 1 << 33), (1 << 33, 9, 0)]
         {
             let mut bytes = Vec::new();
-            Written { name: "a/é", len, crc: 1, stamp: Stamp::now() }.push_record(&mut bytes, offset);
+            NewEntry { name: "a/é", len, crc: 1, stamp: DosTime::now() }.push_record(&mut bytes, offset);
             let header = bytes[..CENTRAL_HEADER].try_into().unwrap();
             assert_eq!(Record::whole_len(&header), bytes.len());
             let mut record = Record(bytes);

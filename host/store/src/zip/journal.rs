@@ -9,22 +9,22 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::changing::Changing;
+use super::pending::PendingChanges;
 use super::{Contents, Durability, ZipStore};
 use crate::error::StoreError;
-use crate::home::parent_of;
 use crate::key::Key;
-use crate::names;
+use crate::parent_dir::parent_of;
 use crate::store::{ReadRange, WriteMode, make_room};
 use crate::sys;
+use crate::temp_names;
 
 /// All of its bytes, if there is one.
 pub(super) fn read(store: &ZipStore, max_len: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let failed = |error| StoreError::from_io("read", store.at(Key::JOURNAL), error);
     let opened = match &store.contents {
-        Contents::Changing(changing) => {
-            let name = names::journal(&changing.home.name);
-            sys::open_file(&changing.home.parent, &*name).map(File::from).map_err(Into::into)
+        Contents::PendingChanges(changing) => {
+            let name = temp_names::journal(&changing.parent.name);
+            sys::open_file(&changing.parent.dir, &*name).map(File::from).map_err(Into::into)
         }
         Contents::Fixed(_) => match beside(store) {
             Some(path) => File::open(path),
@@ -47,45 +47,45 @@ pub(super) fn read(store: &ZipStore, max_len: u64) -> Result<Option<Vec<u8>>, St
 /// Where it is for those who only read.
 fn beside(store: &ZipStore) -> Option<PathBuf> {
     let real = std::fs::canonicalize(&store.path).ok()?;
-    let name = names::journal(real.file_name()?);
+    let name = temp_names::journal(real.file_name()?);
     Some(parent_of(&real).join(name))
 }
 
 pub(super) fn write(
     store: &ZipStore,
-    changing: &Changing,
+    changing: &PendingChanges,
     bytes: &[u8],
     mode: WriteMode,
 ) -> Result<(), StoreError> {
     let at = || store.at(Key::JOURNAL);
     let failed = |error: Errno| StoreError::from_io("write", at(), error.into());
-    let home = &changing.home;
+    let parent = &changing.parent;
     let (hidden, file) = create(changing).map_err(failed)?;
     let written = (|| {
         sys::write_all(&file, bytes)?;
         if changing.durability == Durability::PowerLoss {
             sys::sync_file(&file)?;
         }
-        let name = names::journal(&home.name);
+        let name = temp_names::journal(&parent.name);
         match mode {
-            WriteMode::Replace => sys::rename(&home.parent, &*hidden, &*name)?,
-            WriteMode::CreateNew => match sys::rename_new(&home.parent, &*hidden, &*name)? {
+            WriteMode::Replace => sys::rename(&parent.dir, &*hidden, &*name)?,
+            WriteMode::CreateNew => match sys::rename_new(&parent.dir, &*hidden, &*name)? {
                 Some(()) => {}
                 None => {
-                    sys::link_new(&home.parent, &*hidden, &*name)?;
-                    // it has its name; that it has two for a while harms nobody
-                    let _ = sys::remove_file(&home.parent, &*hidden);
+                    sys::link_new(&parent.dir, &*hidden, &*name)?;
+                    // it has its name; that it has two for a while does no harm
+                    let _ = sys::remove_file(&parent.dir, &*hidden);
                 }
             },
         }
         match changing.durability {
-            Durability::PowerLoss => sys::sync_file(&home.parent),
+            Durability::PowerLoss => sys::sync_file(&parent.dir),
             Durability::Process => Ok(()),
         }
     })();
     written.map_err(|error| {
         // if this fails too, a later writer removes it
-        let _ = sys::remove_file(&home.parent, &*hidden);
+        let _ = sys::remove_file(&parent.dir, &*hidden);
         match error {
             Errno::EXIST => StoreError::AlreadyExists { at: at() },
             error => failed(error),
@@ -93,19 +93,19 @@ pub(super) fn write(
     })
 }
 
-fn create(changing: &Changing) -> Result<(OsString, OwnedFd), Errno> {
+fn create(changing: &PendingChanges) -> Result<(OsString, OwnedFd), Errno> {
     loop {
-        let name = changing.names.stage(&changing.home.name);
-        match sys::create_file(&changing.home.parent, &*name, changing.permissions.file) {
+        let name = changing.names.stage(&changing.parent.name);
+        match sys::create_file(&changing.parent.dir, &*name, changing.permissions.file) {
             Err(Errno::EXIST) => {}
             other => return other.map(|file| (name, file)),
         }
     }
 }
 
-pub(super) fn delete(store: &ZipStore, changing: &Changing) -> Result<bool, StoreError> {
-    let home = &changing.home;
-    match sys::remove_file(&home.parent, &*names::journal(&home.name)) {
+pub(super) fn delete(store: &ZipStore, changing: &PendingChanges) -> Result<bool, StoreError> {
+    let parent = &changing.parent;
+    match sys::remove_file(&parent.dir, &*temp_names::journal(&parent.name)) {
         Ok(()) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
         Err(error) => Err(StoreError::from_io("delete", store.at(Key::JOURNAL), error.into())),

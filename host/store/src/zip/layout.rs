@@ -12,7 +12,7 @@ use crate::key::KeyBuf;
 /// them below a directory with the name of the dataset, as does who packs a folder as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ZipLayout {
-    /// When opening: the root, if a metadata document (`.zgroup`, `zarr.json`, …) stands there;
+    /// When opening: the root, if a metadata document (`.zgroup`, `zarr.json`, …) is there;
     /// else the one directory at the root that holds one. When creating: the root.
     #[default]
     Automatic,
@@ -29,7 +29,7 @@ const DOCUMENTS: [&str; 8] =
 /// The prefix of the dataset among plain names; `None` is the root.
 pub(super) fn find_prefix<'n>(
     names: impl Iterator<Item = Cow<'n, str>>,
-    place: &str,
+    location: &str,
 ) -> Result<Option<KeyBuf>, StoreError> {
     let mut candidates = BTreeSet::new();
     let mut deeper = BTreeSet::new();
@@ -50,7 +50,7 @@ pub(super) fn find_prefix<'n>(
     // what has documents further down only is a dataset beside it too
     if let Some(other) = candidates.union(&deeper).find(|other| *other != first) {
         let (one, other) = (first.clone(), other.clone());
-        return Err(StoreError::AmbiguousPrefix { place: place.to_owned(), one, other });
+        return Err(StoreError::AmbiguousPrefix { location: location.to_owned(), one, other });
     }
     Ok(KeyBuf::parse(first.as_str()).ok())
 }

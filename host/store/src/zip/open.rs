@@ -8,16 +8,16 @@ use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 
 use super::archive::Archive;
-use super::changing::{Changing, State};
 use super::layout::ZipLayout;
+use super::pending::{PendingChanges, State};
 use super::{Contents, ZipStore};
-use crate::error::{Location, StoreError};
-use crate::home::{self, Home, parent_of};
+use crate::error::{ObjectLocation, StoreError};
 use crate::options::{Access, CreateOptions, Predicate};
+use crate::parent_dir::{self, ParentDir, parent_of};
 use crate::sys;
 
 pub(super) fn open(path: &Path, access: Access, layout: &ZipLayout) -> Result<ZipStore, StoreError> {
-    let place = path.display().to_string();
+    let location = path.display().to_string();
     let failed = |error| open_error(path, error);
     let contents = match access {
         Access::Read => {
@@ -28,59 +28,59 @@ pub(super) fn open(path: &Path, access: Access, layout: &ZipLayout) -> Result<Zi
             // what is published takes the place of the archive, not of a link to it
             let real = std::fs::canonicalize(path)
                 .map_err(|error| open_error(path, Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-            let home = home_of(&real)?;
-            let file = sys::open_file_to_write(&home.parent, &*home.name).map_err(failed)?;
+            let parent = parent_dir_of(&real)?;
+            let file = sys::open_file_to_write(&parent.dir, &*parent.name).map_err(failed)?;
             let archive = read_archive(path, file.into(), layout)?;
-            home.clean_stages(home::OLD_STAGE);
+            parent.clean_stages(parent_dir::OLD_STAGE);
             let prefix = archive.prefix.clone();
             let state = State { base: Some(Arc::new(archive)), ..State::default() };
-            Contents::Changing(Box::new(Changing::new(Arc::new(home), prefix, state)))
+            Contents::PendingChanges(Box::new(PendingChanges::new(Arc::new(parent), prefix, state)))
         }
     };
     match &contents {
-        Contents::Fixed(archive) if archive.entries == 0 => Err(StoreError::EmptyArchive { place }),
-        Contents::Changing(changing)
+        Contents::Fixed(archive) if archive.entries == 0 => Err(StoreError::EmptyArchive { location }),
+        Contents::PendingChanges(changing)
             if changing.state().base.as_ref().is_some_and(|base| base.entries == 0) =>
         {
-            Err(StoreError::EmptyArchive { place })
+            Err(StoreError::EmptyArchive { location })
         }
         _ => Ok(ZipStore { path: path.to_owned(), contents }),
     }
 }
 
 pub(super) fn create(path: &Path, options: CreateOptions, layout: ZipLayout) -> Result<ZipStore, StoreError> {
-    let home = home_of(path)?;
-    check_target(path, &home, options.replace_if.as_ref())?;
-    home.clean_stages(home::OLD_STAGE);
+    let parent = parent_dir_of(path)?;
+    check_target(path, &parent, options.replace_if.as_ref())?;
+    parent.clean_stages(parent_dir::OLD_STAGE);
     let prefix = match layout {
         ZipLayout::Automatic | ZipLayout::Flat => None,
         ZipLayout::Prefix(prefix) => Some(prefix),
     };
-    let mut changing = Changing::new(Arc::new(home), prefix, State::default());
+    let mut changing = PendingChanges::new(Arc::new(parent), prefix, State::default());
     changing.durability = options.durability;
     changing.permissions = options.permissions;
     changing.replace_if = options.replace_if;
     // made now, so that a place that cannot be written to is known at once
-    changing
-        .stage()
-        .map_err(|error| StoreError::from_io("create", Location::store(path.display()), error.into()))?;
-    Ok(ZipStore { path: path.to_owned(), contents: Contents::Changing(Box::new(changing)) })
+    changing.stage().map_err(|error| {
+        StoreError::from_io("create", ObjectLocation::store(path.display()), error.into())
+    })?;
+    Ok(ZipStore { path: path.to_owned(), contents: Contents::PendingChanges(Box::new(changing)) })
 }
 
 /// `None`: nothing is at the target. `Some`: an archive that may be replaced.
 pub(super) fn check_target(
     path: &Path,
-    home: &Home,
+    parent: &ParentDir,
     replace_if: Option<&Predicate>,
 ) -> Result<Option<File>, StoreError> {
-    match sys::stat_entry(&home.parent, &*home.name) {
+    match sys::stat_entry(&parent.dir, &*parent.name) {
         Err(Errno::NOENT) => return Ok(None),
         found => found.map_err(|error| open_error(path, error))?,
     };
     let Some(replace_if) = replace_if else {
         return Err(already(path));
     };
-    let file: File = match sys::open_real_file(&home.parent, &*home.name) {
+    let file: File = match sys::open_real_file(&parent.dir, &*parent.name) {
         Err(Errno::LOOP) => {
             let reason = "is a symbolic link, which is not followed to replace what it leads to";
             return Err(not_a_dataset(path, reason));
@@ -90,7 +90,7 @@ pub(super) fn check_target(
     let no_dataset = || not_a_dataset(path, "is a file, but not a dataset that may be replaced");
     let looked_at = file
         .try_clone()
-        .map_err(|error| StoreError::from_io("open", Location::store(path.display()), error))?;
+        .map_err(|error| StoreError::from_io("open", ObjectLocation::store(path.display()), error))?;
     let archive = match read_archive(path, looked_at, &ZipLayout::Automatic) {
         Err(StoreError::BadArchive { .. } | StoreError::AmbiguousPrefix { .. }) => return Err(no_dataset()),
         read => read?,
@@ -121,7 +121,7 @@ fn read_archive(path: &Path, file: File, layout: &ZipLayout) -> Result<Archive, 
     Archive::read(Arc::new(file), &path.display().to_string(), layout)
 }
 
-pub(super) fn home_of(path: &Path) -> Result<Home, StoreError> {
+pub(super) fn parent_dir_of(path: &Path) -> Result<ParentDir, StoreError> {
     let Some(name) = path.file_name() else {
         return Err(not_a_dataset(path, "has no name of its own to be created under"));
     };
@@ -130,21 +130,21 @@ pub(super) fn home_of(path: &Path) -> Result<Home, StoreError> {
         Errno::NOTDIR => not_a_dataset(above, "is not a directory"),
         error => open_error(above, error),
     })?;
-    Ok(Home { parent, name: name.to_owned() })
+    Ok(ParentDir { dir: parent, name: name.to_owned() })
 }
 
 fn open_error(path: &Path, error: Errno) -> StoreError {
     match error {
-        Errno::NOENT | Errno::NOTDIR => StoreError::NotFound { place: path.display().to_string() },
+        Errno::NOENT | Errno::NOTDIR => StoreError::NotFound { location: path.display().to_string() },
         Errno::ISDIR => not_a_dataset(path, "is a directory, not a zip archive"),
-        error => StoreError::from_io("open", Location::store(path.display()), error.into()),
+        error => StoreError::from_io("open", ObjectLocation::store(path.display()), error.into()),
     }
 }
 
 pub(super) fn already(path: &Path) -> StoreError {
-    StoreError::AlreadyExists { at: Location::store(path.display()) }
+    StoreError::AlreadyExists { at: ObjectLocation::store(path.display()) }
 }
 
 fn not_a_dataset(path: &Path, reason: &'static str) -> StoreError {
-    StoreError::NotADataset { place: path.display().to_string(), reason }
+    StoreError::NotADataset { location: path.display().to_string(), reason }
 }

@@ -6,20 +6,21 @@ use std::sync::{Arc, PoisonError};
 use rustix::fs::{FlockOperation, Gid, Mode, Uid, fchmod, fchown, flock, fstat};
 use rustix::io::Errno;
 
-use super::archive::{Archive, Entry, bad};
+use super::archive::{Archive, Entry};
 use super::assemble::{assemble, in_place};
-use super::changing::{Changing, State};
+use super::end_record::bad;
 use super::layout::ZipLayout;
 use super::open::{already, check_target};
+use super::pending::{PendingChanges, State};
 use super::stage::Stage;
 use super::{Durability, ZipStore};
-use crate::error::{Location, StoreError};
-use crate::home::parent_of;
+use crate::error::{ObjectLocation, StoreError};
 use crate::key::KeyBuf;
-use crate::{names, sys};
+use crate::parent_dir::parent_of;
+use crate::{sys, temp_names};
 
-pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), StoreError> {
-    // behind the closed gate nobody changes the state, so that it may be looked at meanwhile
+pub(super) fn publish(store: &ZipStore, changing: &PendingChanges) -> Result<(), StoreError> {
+    // while the gate is closed nothing changes the state, so that it may be looked at meanwhile
     let _alone = changing.gate.write().unwrap_or_else(PoisonError::into_inner);
     let state = changing.state();
     if state.base.is_some() && state.changes.is_empty() {
@@ -29,7 +30,7 @@ pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), Store
     let old = check_place(store, changing, &state)?;
     let is_new = state.base.is_none();
     drop(state);
-    let failed = |error: Errno| StoreError::from_io("publish", Location::store(store), error.into());
+    let failed = |error: Errno| StoreError::from_io("publish", ObjectLocation::store(store), error.into());
     if let Some(old) = &old {
         take_over_access(old, &built.file.file).map_err(failed)?;
     }
@@ -40,25 +41,25 @@ pub(super) fn publish(store: &ZipStore, changing: &Changing) -> Result<(), Store
     built.file.has_become_the_archive();
     if is_new {
         // a journal is of the archive that was here before
-        let _ = sys::remove_file(&changing.home.parent, &*names::journal(&changing.home.name));
+        let _ = sys::remove_file(&changing.parent.dir, &*temp_names::journal(&changing.parent.name));
     }
     *changing.state_mut() = State { base: Some(Arc::new(built.archive)), ..State::default() };
     let synced = match changing.durability {
-        Durability::PowerLoss => sys::sync_file(&changing.home.parent),
+        Durability::PowerLoss => sys::sync_file(&changing.parent.dir),
         Durability::Process => Ok(()),
     };
     let beside = |name| parent_of(&store.path).join(name).display().to_string();
     let name = built.file.name.as_os_str();
     if let Err(error) = synced {
         // a power failure could still undo the rename: the old archive is kept
-        let old = replaced.then(|| beside(changing.home.keep(&changing.names, name.to_owned())));
-        return Err(StoreError::NotDurable { at: Location::store(store), old, source: error.into() });
+        let old = replaced.then(|| beside(changing.parent.keep(&changing.names, name.to_owned())));
+        return Err(StoreError::NotDurable { at: ObjectLocation::store(store), old, source: error.into() });
     }
     if !replaced {
         return Ok(());
     }
-    sys::remove_file(&changing.home.parent, name)
-        .map_err(|error| StoreError::NotRemoved { place: beside(name.to_owned()), source: error.into() })
+    sys::remove_file(&changing.parent.dir, name)
+        .map_err(|error| StoreError::NotRemoved { location: beside(name.to_owned()), source: error.into() })
 }
 
 /// A whole archive under a hidden name.
@@ -67,8 +68,8 @@ struct Built {
     archive: Archive,
 }
 
-fn build(store: &ZipStore, changing: &Changing, state: &State) -> Result<Built, StoreError> {
-    let place = store.path.display().to_string();
+fn build(store: &ZipStore, changing: &PendingChanges, state: &State) -> Result<Built, StoreError> {
+    let location = store.path.display().to_string();
     let (file, new) = match in_place(store, changing, state)? {
         Some(built) => built,
         None => assemble(store, changing, state)?,
@@ -78,10 +79,10 @@ fn build(store: &ZipStore, changing: &Changing, state: &State) -> Result<Built, 
         None => ZipLayout::Flat,
     };
     // read as anybody will read it, before it replaces anything
-    let archive = Archive::read(Arc::clone(&file.file), &place, &layout)?;
+    let archive = Archive::read(Arc::clone(&file.file), &location, &layout)?;
     if let Some(key) = unlike(state, &archive, &new) {
         let reason = "would not be what it was, since the archive is damaged: overwrite or delete it";
-        return Err(bad(&place, Some(key.to_string()), reason));
+        return Err(bad(&location, Some(key.to_string()), reason));
     }
     Ok(Built { file, archive })
 }
@@ -105,14 +106,14 @@ fn unlike<'s>(state: &'s State, archive: &'s Archive, new: &[(&'s KeyBuf, &'s En
 /// What is at the place and may be replaced; an error if something else is.
 fn check_place(
     store: &ZipStore,
-    changing: &Changing,
+    changing: &PendingChanges,
     state: &State,
 ) -> Result<Option<Arc<File>>, StoreError> {
     let Some(base) = &state.base else {
-        let found = check_target(&store.path, &changing.home, changing.replace_if.as_ref())?;
+        let found = check_target(&store.path, &changing.parent, changing.replace_if.as_ref())?;
         return Ok(found.map(Arc::new));
     };
-    let there = sys::stat_entry(&changing.home.parent, &*changing.home.name);
+    let there = sys::stat_entry(&changing.parent.dir, &*changing.parent.name);
     if base.is_unchanged() && there.is_ok_and(|there| sys::same(&there, &base.status)) {
         return Ok(Some(Arc::clone(&base.file)));
     }
@@ -138,16 +139,16 @@ fn take_over_access(old: &File, new: &File) -> Result<(), Errno> {
 /// Gives the new archive its name. `true`: the old one has the hidden name now.
 fn install(
     store: &ZipStore,
-    changing: &Changing,
+    changing: &PendingChanges,
     new: &Stage,
     old: Option<&Arc<File>>,
 ) -> Result<bool, StoreError> {
-    let (parent, target, hidden) = (&changing.home.parent, &*changing.home.name, &*new.name);
-    let failed = |error: Errno| StoreError::from_io("publish", Location::store(store), error.into());
+    let (parent, target, hidden) = (&changing.parent.dir, &*changing.parent.name, &*new.name);
+    let failed = |error: Errno| StoreError::from_io("publish", ObjectLocation::store(store), error.into());
     let Some(old) = old else {
         let renamed = match sys::rename_new(parent, hidden, target) {
             Ok(None) => sys::link_new(parent, hidden, target).map(|()| {
-                // the archive has its name; that it has two for a while harms nobody
+                // the archive has its name; that it has two for a while does no harm
                 let _ = sys::remove_file(parent, hidden);
             }),
             Ok(Some(())) => Ok(()),

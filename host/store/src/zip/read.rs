@@ -1,4 +1,4 @@
-//! Reading the bytes of entries: stored ones in place, deflated ones through a small window.
+//! Reading the bytes of entries: stored ones in place, deflated ones through a small buffer.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use crc32fast::Hasher;
 use flate2::read::DeflateDecoder;
 
-use super::archive::{Entry, Form};
+use super::archive::{Entry, EntryEncoding};
 use super::format::{LOCAL_HEADER, LOCAL_MAGIC, u16_at};
-use crate::error::{Location, StoreError};
+use crate::error::{ObjectLocation, StoreError};
 use crate::store::{ReadInto, ReadRange, make_room};
 use crate::sys;
 
@@ -26,7 +26,7 @@ pub(super) struct Reader<'a, A> {
     pub(super) at: A,
 }
 
-impl<A: Fn() -> Location> Reader<'_, A> {
+impl<A: Fn() -> ObjectLocation> Reader<'_, A> {
     /// Fills `out` with a range of the object. A whole object is checked against its checksum.
     pub(super) fn read(&self, range: ReadRange, max_len: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
         self.check_readable()?;
@@ -56,15 +56,15 @@ impl<A: Fn() -> Location> Reader<'_, A> {
     }
 
     pub(super) fn check_readable(&self) -> Result<(), StoreError> {
-        match self.entry.form {
-            Form::Unreadable(reason) => Err(self.bad(reason)),
-            Form::Stored | Form::Deflated => Ok(()),
+        match self.entry.encoding {
+            EntryEncoding::Unreadable(reason) => Err(self.bad(reason)),
+            EntryEncoding::Stored | EntryEncoding::Deflated => Ok(()),
         }
     }
 
     fn fill(&self, range: Range<u64>, out: &mut [u8]) -> Result<(), StoreError> {
         let start = self.data_start()?;
-        if self.entry.form == Form::Deflated {
+        if self.entry.encoding == EntryEncoding::Deflated {
             return self.inflate(start, range, out);
         }
         let filled =
@@ -139,13 +139,13 @@ impl<A: Fn() -> Location> Reader<'_, A> {
         }
         let number = |at| u64::from(u16_at(&header, at).unwrap_or(0));
         let deflated = number(8) == 8;
-        if deflated != (self.entry.form == Form::Deflated)
+        if deflated != (self.entry.encoding == EntryEncoding::Deflated)
             || !matches!(number(8), 0 | 8)
             || number(6) & 1 != 0
         {
             return Err(self.bad("has another method in its header than in the directory of the archive"));
         }
-        // none of these can overflow: the beginning of the directory is behind the header
+        // none of these can overflow: the beginning of the directory is after the header
         let start = self.entry.header_start + LOCAL_HEADER as u64 + number(26) + number(28);
         if start.checked_add(self.entry.stored_len).is_none_or(|end| end > self.limit) {
             return Err(self.bad("reaches beyond the end of the archive's entries"));

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::archive::{Entry, Form};
-use super::format::{Stamp, Written};
-use crate::home::Home;
-use crate::names::Names;
+use super::archive::{Entry, EntryEncoding};
+use super::format::{DosTime, NewEntry};
+use crate::parent_dir::ParentDir;
 use crate::sys;
+use crate::temp_names::TempNames;
 
 /// Below this size header and bytes go to the disk in one piece.
 const SMALL: usize = 64 * 1024;
@@ -22,28 +22,28 @@ pub(super) struct Stage {
     pub(super) file: Arc<File>,
     pub(super) name: OsString,
     /// The time that its entries have, in both of their headers.
-    pub(super) stamp: Stamp,
-    home: Arc<Home>,
+    pub(super) stamp: DosTime,
+    parent: Arc<ParentDir>,
     /// Where the next entry goes. What lies before it and belongs to none is dead.
     end: AtomicU64,
     named: AtomicBool,
 }
 
 impl Stage {
-    pub(super) fn create(home: &Arc<Home>, names: &Names, mode: u32) -> Result<Self, Errno> {
+    pub(super) fn create(parent: &Arc<ParentDir>, names: &TempNames, mode: u32) -> Result<Self, Errno> {
         loop {
-            let name = names.stage(&home.name);
-            match sys::create_file(&home.parent, &*name, mode) {
+            let name = names.stage(&parent.name);
+            match sys::create_file(&parent.dir, &*name, mode) {
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
                 // another program that cleans up was faster
-                Ok(file) if !home.claim(&name, &file) => {}
+                Ok(file) if !parent.claim(&name, &file) => {}
                 Ok(file) => {
                     return Ok(Self {
                         file: Arc::new(File::from(file)),
                         name,
-                        stamp: Stamp::now(),
-                        home: Arc::clone(home),
+                        stamp: DosTime::now(),
+                        parent: Arc::clone(parent),
                         end: AtomicU64::new(0),
                         named: AtomicBool::new(false),
                     });
@@ -56,7 +56,7 @@ impl Stage {
     pub(super) fn append(&self, name: &str, bytes: &[u8]) -> Result<Entry, Errno> {
         let crc = crc32fast::hash(bytes);
         let len = bytes.len() as u64;
-        let mut header = Written { name, len, crc, stamp: self.stamp }.local_header();
+        let mut header = NewEntry { name, len, crc, stamp: self.stamp }.local_header();
         let header_len = header.len() as u64;
         let header_start = self.reserve(header_len + len);
         let data_start = header_start + header_len;
@@ -73,7 +73,7 @@ impl Stage {
             stored_len: len,
             len,
             crc,
-            form: Form::Stored,
+            encoding: EntryEncoding::Stored,
         })
     }
 
@@ -96,8 +96,8 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if !self.named.load(Ordering::Relaxed) {
-            // nobody is left who could be told of a failure; a later writer tries again
-            let _ = sys::remove_file(&self.home.parent, &*self.name);
+            // nothing is left to report a failure to; a later writer tries again
+            let _ = sys::remove_file(&self.parent.dir, &*self.name);
         }
     }
 }

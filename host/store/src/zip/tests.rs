@@ -302,7 +302,11 @@ fn what_was_overwritten_or_deleted_is_not_in_the_archive() {
     let path = folder.path().join("data.zip");
     let store = ZipStore::create(&path, CreateOptions::new(), ZipLayout::Flat).unwrap();
     let holds = |needle: &[u8]| {
-        fs::read(&path).unwrap().windows(needle.len()).filter(|window| *window == needle).count()
+        fs::read(&path)
+            .unwrap()
+            .windows(needle.len())
+            .filter(|buffered_file| *buffered_file == needle)
+            .count()
     };
     put(&store, "a", b"first version");
     put(&store, "a", b"second version");
@@ -339,8 +343,8 @@ fn stages_of_dead_writers_are_removed_once_they_are_old() {
     assert!(!dead.exists() && young.exists() && foreign.exists());
     put(&store, "a", NEW);
     let other = ZipStore::create(&path, CreateOptions::new(), ZipLayout::Flat).unwrap();
-    let Contents::Changing(changing) = &other.contents else { panic!() };
-    changing.home.clean_stages(Duration::ZERO);
+    let Contents::PendingChanges(changing) = &other.contents else { panic!() };
+    changing.parent.clean_stages(Duration::ZERO);
     assert!(!young.exists() && foreign.exists());
     store.publish().unwrap();
     assert_eq!(read(&path, "a").unwrap(), NEW, "somebody lived in that one");
@@ -361,7 +365,7 @@ fn what_a_dead_writer_left_goes_with_the_next_one_and_what_a_living_one_uses_sta
     let path = folder.path().join("data.zip");
     let target = path.file_name().unwrap();
     make(&path, &[(".zgroup", b"{}")]);
-    let names = crate::names::Names::default();
+    let names = crate::temp_names::TempNames::default();
     let beside = |name: &std::ffi::OsStr| folder.path().join(name);
     let dead = [names.stage(target), names.stage(target)].map(|name| beside(&name));
     fs::write(&dead[0], "half an archive").unwrap();

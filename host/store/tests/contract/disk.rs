@@ -1,47 +1,20 @@
 //! A full disk and a killed process.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ncz_store::{Access, CreateOptions, Durability, FileStore, Store, StoreError, StoreExt, WriteMode};
-use tempfile::TempDir;
+use ncz_test_support::SmallDisk;
 
 use crate::stores::key;
 
-/// A file system of one MiB; needs the right to mount.
-struct SmallDisk(TempDir);
-
-impl SmallDisk {
-    fn mount() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
-            .arg(folder.path())
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success());
-        mounted.then_some(Self(folder))
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
-}
+/// The path that a child process writes to until it is killed.
+const WRITE_TO: &str = "NCZ_STORE_TEST_WRITE_TO";
 
 #[test]
 fn a_full_disk_leaves_the_old_object_whole_and_no_rubbish() {
-    let Some(disk) = SmallDisk::mount() else {
-        println!("skipped: a_full_disk_leaves_the_old_object_whole_and_no_rubbish (may not mount a tmpfs)");
-        return;
-    };
+    let Ok(disk) = SmallDisk::mount("1m") else { return };
     let path = disk.path().join("data.zarr");
     fs::create_dir(&path).unwrap();
     let store = FileStore::open(&path, Access::ReadWrite).unwrap();
@@ -58,12 +31,7 @@ fn a_full_disk_leaves_the_old_object_whole_and_no_rubbish() {
 
 #[test]
 fn a_disk_that_fills_while_a_dataset_is_created_leaves_nothing() {
-    let Some(disk) = SmallDisk::mount() else {
-        println!(
-            "skipped: a_disk_that_fills_while_a_dataset_is_created_leaves_nothing (may not mount a tmpfs)"
-        );
-        return;
-    };
+    let Ok(disk) = SmallDisk::mount("1m") else { return };
     let store = FileStore::create(disk.path().join("new.zarr"), CreateOptions::new()).unwrap();
     let failure =
         (0..100).find_map(|n| store.write(key(&format!("t/{n}")), &[1; 100_000], WriteMode::Replace).err());
@@ -72,12 +40,7 @@ fn a_disk_that_fills_while_a_dataset_is_created_leaves_nothing() {
     assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
 }
 
-/// Not a test: what the next one starts and kills. It does nothing when run with the others.
-#[test]
-fn writes_until_it_is_killed() {
-    let Ok(path) = std::env::var("NCZ_STORE_TEST_WRITE_TO") else {
-        return;
-    };
+fn write_until_killed(path: &str) {
     let store = FileStore::open(path, Access::ReadWrite).unwrap().with_durability(Durability::Process);
     for round in 0_u32.. {
         let value = round as u8;
@@ -87,11 +50,14 @@ fn writes_until_it_is_killed() {
 
 #[test]
 fn a_killed_writer_leaves_an_old_or_a_new_object() {
+    if let Ok(path) = std::env::var(WRITE_TO) {
+        return write_until_killed(&path);
+    }
     let folder = tempfile::tempdir().unwrap();
     for round in 0..12 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "disk::writes_until_it_is_killed", "--test-threads=1"])
-            .env("NCZ_STORE_TEST_WRITE_TO", folder.path())
+            .args(["--exact", "disk::a_killed_writer_leaves_an_old_or_a_new_object", "--test-threads=1"])
+            .env(WRITE_TO, folder.path())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();

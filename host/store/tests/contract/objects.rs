@@ -92,9 +92,9 @@ fn a_buffer_that_has_room_is_not_replaced() {
         let a = key("a");
         store.write(a, &[1; 5000], WriteMode::Replace).unwrap();
         let mut out = Vec::with_capacity(5001);
-        let place = out.as_ptr();
+        let location = out.as_ptr();
         assert!(store.read(a, ReadRange::All, 5000, &mut out).unwrap());
-        assert_eq!(out.as_ptr(), place);
+        assert_eq!(out.as_ptr(), location);
     });
 }
 
@@ -166,7 +166,7 @@ fn delete_says_whether_there_was_an_object_and_leaves_no_empty_directory() {
         assert!(!store.delete(key("a/b/c")).unwrap());
         store.write(key("a/b/c"), b"1", WriteMode::Replace).unwrap();
         store.write(key("a/d"), b"1", WriteMode::Replace).unwrap();
-        assert!(!store.delete(key("a/b")).unwrap(), "a directory is no object");
+        assert!(!store.delete(key("a/b")).unwrap(), "a directory is not an object");
         assert!(!store.delete(key("a/d/e")).unwrap());
         assert!(store.delete(key("a/b/c")).unwrap());
         let left: Vec<_> = keys(store, Prefix::ROOT, Depth::All);

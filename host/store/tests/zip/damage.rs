@@ -116,10 +116,10 @@ proptest! {
     #[test]
     fn random_bytes_are_an_error_or_an_archive(mut bytes in prop::collection::vec(any::<u8>(), 0..300), places in prop::collection::vec((any::<prop::sample::Index>(), 0..4_usize), 0..6)) {
         // with the marks of records in them, so that the reader comes further
-        for (place, mark) in places {
+        for (location, mark) in places {
             let mark = [b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"PK\x06\x06"][mark];
             if bytes.len() >= 4 {
-                let at = place.index(bytes.len() - 3);
+                let at = location.index(bytes.len() - 3);
                 bytes[at..at + 4].copy_from_slice(mark);
             }
         }
@@ -132,8 +132,8 @@ proptest! {
     #[test]
     fn many_altered_bytes_are_an_error_or_an_archive(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12)) {
         let (mut bytes, _) = sound();
-        for (place, byte) in changes {
-            let at = place.index(bytes.len());
+        for (location, byte) in changes {
+            let at = location.index(bytes.len());
             bytes[at] = byte;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ fn an_entry_that_cannot_be_read_is_there_and_is_an_error_with_its_name() {
             store.list(Prefix::ROOT, Depth::All, 10).unwrap().entries.iter().any(|e| e.key.as_str() == entry)
         );
         assert_eq!(store.read_vec(key("v/2"), 10).unwrap().unwrap(), b"", "others are read");
-        // it can be mended: overwritten, it is as good as new
+        // it can be repaired: overwritten, it is as good as new
         store.write(key(entry), &expected[entry], WriteMode::Replace).unwrap();
         if reason == "shares its bytes" {
             store.write(key(".zgroup"), b"{}", WriteMode::Replace).unwrap();
@@ -244,7 +244,7 @@ fn claims_of_a_file_with_a_hole_in_it_take_no_memory() {
 }
 
 #[test]
-fn names_that_are_no_keys_are_told_and_stay() {
+fn names_that_are_no_keys_are_reported_and_stay() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.zip");
     let mut writer = ZipWriter::new(fs::File::create(&path).unwrap());

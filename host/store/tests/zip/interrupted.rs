@@ -70,13 +70,11 @@ fn whichever_operation_fails_the_archive_is_the_old_or_the_new_one() {
     }
 }
 
-/// Not a test: what the next one starts and kills. It does nothing when run with the others.
-#[test]
-fn changes_until_it_is_killed() {
-    let Ok(path) = std::env::var("NCZ_STORE_TEST_CHANGE") else {
-        return;
-    };
-    let store = open(Path::new(&path), Access::ReadWrite).with_durability(Durability::Process);
+/// The path of the archive that a child process changes until it is killed.
+const CHANGE: &str = "NCZ_STORE_TEST_CHANGE";
+
+fn change_until_killed(path: &Path) {
+    let store = open(path, Access::ReadWrite).with_durability(Durability::Process);
     for round in 0_u32.. {
         let value = round as u8;
         for name in ["v/0", "v/1"] {
@@ -88,6 +86,9 @@ fn changes_until_it_is_killed() {
 
 #[test]
 fn a_killed_process_leaves_the_old_or_the_new_archive() {
+    if let Some(path) = std::env::var_os(CHANGE) {
+        return change_until_killed(Path::new(&path));
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.zip");
     let store = create(&path);
@@ -99,8 +100,12 @@ fn a_killed_process_leaves_the_old_or_the_new_archive() {
     for round in 0..12 {
         let before = fs::read(&path).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "interrupted::changes_until_it_is_killed", "--test-threads=1"])
-            .env("NCZ_STORE_TEST_CHANGE", &path)
+            .args([
+                "--exact",
+                "interrupted::a_killed_process_leaves_the_old_or_the_new_archive",
+                "--test-threads=1",
+            ])
+            .env(CHANGE, &path)
             .stdout(Stdio::null())
             .spawn()
             .unwrap();

@@ -5,10 +5,11 @@ use ncz_codec::number::{PIECE_BYTES, round_ties_even, round_ties_even_f32};
 use super::{FixedScaleOffsetCoder, Way};
 
 impl FixedScaleOffsetCoder {
-    /// Encodes a piece of floating-point numbers if that can be done in their own type, as integers of at most 4 bytes or
+    /// Encodes a piece of floating-point numbers if that can be done in their own type, as integers of at most 4 bytes
+    /// or
     /// as the same type; says whether every number was encoded and is read again.
     pub(super) fn encode_at_once(&self, way: Way, piece: &[u8], room: &mut [u8]) -> bool {
-        // From one and a half times 2^23, or 2^52, on there are whole numbers only, whose lowest bits are those of the
+        // From one and a half times 2^23, or 2^52, on there are integers only, whose lowest bits are those of the
         // integer: to add that rounds as it should be.
         const WHOLE_F32: f32 = 12_582_912.0;
         const WHOLE: f64 = 6_755_399_441_055_744.0;
@@ -140,7 +141,7 @@ mod tests {
             let (dtype, astype): (Number, Number) = (dtype.parse().unwrap(), astype.parse().unwrap());
             let factors = (Factor::Float(offset), Factor::Float(scale));
             let Ok(coder) = FixedScaleOffsetCoder::new(factors.0, factors.1, dtype, astype) else { return Ok(()) };
-            // Halves of a whole number among them.
+            // Halves of an integer among them.
             let mut values: Vec<f64> =
                 bits.iter().map(|&bits| (bits as i64 >> least_bits) as f64 / 8.0 / scale.min(1.0)).collect();
             if let Some((at, value)) = strange {
@@ -151,7 +152,7 @@ mod tests {
             let [mut at_once, mut steps] = [(); 2].map(|()| vec![0; values.len() * astype.size()]);
             let Ok(way) = coder.way.clone() else { return Ok(()) };
             let is_done = coder.encode_at_once(way, &piece, &mut at_once);
-            let lost = coder.encode_piece(way, &piece, &mut steps).or_else(|| coder.unreadable(way, &piece, &steps));
+            let lost = coder.encode_piece(way, &piece, &mut steps).or_else(|| coder.unreadable(&piece, &steps));
             if is_done {
                 prop_assert_eq!(lost, None);
                 prop_assert_eq!(at_once, steps);

@@ -49,7 +49,7 @@ impl Bits {
         extended.cast_unsigned() & u64::MAX >> (64 - self.width)
     }
 
-    /// Whether so many elements have a length in memory and in the stream.
+    /// Whether this many elements have a length in memory and in the stream.
     pub(super) fn fits(self, count: usize) -> bool {
         count.checked_mul(self.element() * 8).is_some_and(|bits| bits <= isize::MAX as usize)
     }

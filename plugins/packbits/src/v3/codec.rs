@@ -7,7 +7,8 @@ use super::bits::Bits;
 const BITS: usize = 8;
 /// Where a byte of a truth value has no bit.
 const NOT_TRUTH: u64 = u64::from_ne_bytes([0xfe; BITS]);
-/// Moves the lowest bits of eight bytes into the highest byte, the first in memory to its lowest bit. No two bits of the
+/// Moves the lowest bits of eight bytes into the highest byte, the first in memory to its lowest bit. No two bits of
+/// the
 /// product meet, so nothing is carried.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
@@ -109,7 +110,7 @@ impl PackBitsV3Coder {
             count -= stored;
         }
         if held != 0 {
-            return Err(CodecError::corrupt("bits are set behind the last number"));
+            return Err(CodecError::corrupt("bits are set after the last number"));
         }
         Ok(())
     }

@@ -99,7 +99,7 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-/// Reads bits from a slice; no bit is made up behind its end.
+/// Reads bits from a slice; no bit is made up after its end.
 pub(super) struct BitReader<'a> {
     data: &'a [u8],
     pos: usize,

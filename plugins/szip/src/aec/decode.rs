@@ -8,7 +8,7 @@ use crate::error::SzError;
 /// Pairs of the second extension that a shortest coding can use: sums below 13.
 const PAIRS: usize = 91;
 
-/// The two samples behind each number of a pair.
+/// The two samples after each number of a pair.
 const PAIR: [[u8; 2]; PAIRS] = pairs();
 
 pub(super) struct Decoder<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Decoder<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Padded,
-    /// With the stream, behind the last wanted sample and before the last of the interval.
+    /// With the stream, after the last wanted sample and before the last of the interval.
     Unpadded,
 }
 

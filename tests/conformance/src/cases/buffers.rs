@@ -42,14 +42,14 @@ pub(super) const CHECKS: &[Check] = &[
         id: "buffers.beyond-output",
         level: 2,
         scope: Scope::Coding,
-        about: "nothing is written behind the end of the output",
+        about: "nothing is written after the end of the output",
         run: native::beyond_output,
     },
     Check {
         id: "buffers.beyond-input",
         level: 3,
         scope: Scope::Coding,
-        about: "what lies behind the input is not read, not even of streams that are cut",
+        about: "what lies after the input is not read, not even of streams that are cut",
         run: native::beyond_input,
     },
     Check {

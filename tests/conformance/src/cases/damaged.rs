@@ -2,7 +2,7 @@
 //!
 //! A host that reads files of others meets all of them. Errors are good answers. What nobody can see is wrong data of
 //! the right length. Too few data are seen by ncz and netcdf-c, but HDF5 compares no lengths: it hands on what lies in
-//! memory behind them.
+//! memory after them.
 
 mod material;
 mod tally;
@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "damaged.extended",
         level: 2,
         scope: Scope::Coding,
-        about: "bytes behind a stream are an error; of an HDF5 filter the right data will do",
+        about: "bytes after a stream are an error; of an HDF5 filter the right data will do",
         run: extended,
     },
     Check {
@@ -74,7 +74,7 @@ fn truncated(trial: &mut Trial) -> Result<(), Ending> {
     match &tally.short.first {
         Some(short) if trial.hdf5().is_ok() && !tally.keeps_lengths && tally.short.count > too_many => {
             return Err(Ending::failed(format!(
-                "{} of {} truncated streams give less than a chunk without an error, {short} for one; HDF5 compares no lengths and hands on what lies in memory behind it: have the stream tell its length, and return 0",
+                "{} of {} truncated streams give less than a chunk without an error, {short} for one; HDF5 compares no lengths and hands on what lies in memory after it: have the stream tell its length, and return 0",
                 tally.short.count, tally.streams
             )));
         }
@@ -94,13 +94,13 @@ fn extended(trial: &mut Trial) -> Result<(), Ending> {
     let tally = run(trial, Sort::Extended)?;
     if let Some(wrong) = &tally.wrong.first {
         return Err(Ending::failed(format!(
-            "{} of {} streams with bytes behind them give wrong data of the right length, {wrong} for one",
+            "{} of {} streams with bytes after them give wrong data of the right length, {wrong} for one",
             tally.wrong.count, tally.streams
         )));
     }
     match &tally.same.first {
         Some(same) if is_native => Err(Ending::failed(format!(
-            "{} of {} streams with bytes behind them are taken without the error that the native interface asks for, {same} for one",
+            "{} of {} streams with bytes after them are taken without the error that the native interface asks for, {same} for one",
             tally.same.count, tally.streams
         ))),
         _ => Ok(()),

@@ -55,7 +55,7 @@ fn streams_for(trial: &Trial) -> Result<Vec<Stream>, Ending> {
             let info = trial.native()?.info();
             all.extend(streams::of_numcodecs(&info.numcodecs).map_err(broken)?);
             all.extend(streams::of_zarr_v3(&info.zarr_v3).map_err(broken)?);
-            names.extend(info.numcodecs.iter().chain(info.zarr_v3.iter()).map(ToString::to_string));
+            names.extend(info.numcodecs.iter().chain(info.zarr_v3.iter()).map(str::to_owned));
             info.filter_id
         }
         _ => None,
@@ -74,7 +74,7 @@ impl Stream {
     /// The filter with the parameters of the stream.
     ///
     /// # Errors
-    /// The target is no filter, or the stream is none of a filter.
+    /// The target is not a filter, or the stream is none of a filter.
     pub(super) fn filter_coding(&self, trial: &Trial) -> Result<Coding, Ending> {
         let Parameters::Words(words) = &self.parameters else {
             return Err(Ending::skipped("the stream says nothing of cd_values"));

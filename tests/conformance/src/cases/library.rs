@@ -184,7 +184,7 @@ fn open(trial: &mut Trial) -> Result<(), Ending> {
     trial
         .subject()
         .map(|_| ())
-        .map_err(|_| Ending::skipped("the library does not open; library.load tells why"))
+        .map_err(|_| Ending::skipped("the library does not open; library.load says why"))
 }
 
 fn load_time(trial: &mut Trial) -> Result<(), Ending> {
@@ -209,13 +209,13 @@ fn image_of(trial: &Trial) -> Result<Image, Ending> {
 fn quiet(trial: &mut Trial) -> Result<(), Ending> {
     let Some(marks) = Marks::now() else {
         return Err(Ending::skipped(
-            "standard output and error are no files here, so nobody can tell what was written",
+            "standard output and error are not files here, so nobody can tell what was written",
         ));
     };
     open(trial)?;
     let loading = marks.written();
     let calls = good_calls::make(trial)?;
-    // What was written when loading is told once.
+    // What was written when loading is reported once.
     let calling = if loading == Written::default() { marks.written() } else { Written::default() };
     trial.figure("good calls", calls);
     for (written, when) in [(loading, "when loaded"), (calling, "in good calls")] {

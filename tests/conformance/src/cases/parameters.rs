@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "parameters.broken-json",
         level: 2,
         scope: Scope::Json,
-        about: "text that is no JSON object is refused",
+        about: "text that is not a JSON object is refused",
         run: text::broken_json,
     },
     Check {

@@ -17,7 +17,7 @@ use crate::trial::Trial;
 const ID_MAX: i64 = 65_535;
 /// Ids below belong to HDF5 itself (`H5Z_FILTER_RESERVED`).
 const ID_RESERVED: i64 = 256;
-/// Ids above are given to nobody: everyone may use them within a project.
+/// Ids above are not assigned: everyone may use them within a project.
 const ID_FREE: i64 = 32_767;
 
 /// The checks of this group.
@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Why a part of the library cannot be looked at where a broken rule of another check is in the way.
 fn told_elsewhere(id: &str) -> Ending {
-    Ending::skipped(format!("{id} tells what is wrong with the record"))
+    Ending::skipped(format!("{id} says what is wrong with the record"))
 }
 
 fn hdf5(trial: &mut Trial) -> Result<(), Ending> {

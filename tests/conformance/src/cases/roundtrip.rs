@@ -44,7 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "roundtrip.odd",
         level: 2,
         scope: Scope::Coding,
-        about: "chunks come back whose length is no multiple of anything",
+        about: "chunks come back whose length is not a multiple of anything",
         run: odd,
     },
     Check {

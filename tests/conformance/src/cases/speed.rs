@@ -1,4 +1,4 @@
-//! How fast it is: told, never judged.
+//! How fast it is: reported, never judged.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Calls from several threads at a time.
 //!
 //! HDF5 and netcdf-c call filters one after the other; this program calls native codecs on all cores. What goes wrong
-//! in a filter alone is therefore a warning: for programs that run filters themselves.
+//! only in a filter is therefore a warning: for programs that run filters themselves.
 
 use std::panic::resume_unwind;
 use std::sync::Barrier;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ncz_codec::{CodecType, Container, Dialect, Dtype, Kind};
 use ncz_registry::load::probe::{JsonAnswer, WordsAnswer};
-use ncz_registry::load::{CodecHalf, NativeCodec};
+use ncz_registry::load::{NativeCodec, NczarrCodec};
 use serde_json::{Map, Value};
 
 use crate::check::{Check, Scope, Target};
@@ -60,7 +60,7 @@ struct Work {
 }
 
 impl Work {
-    /// Runs the codec alone; nothing if it refuses the chunk.
+    /// Runs the codec by itself; nothing if it refuses the chunk.
     fn new(trial: &mut Trial, coding: Coding, sample: Sample) -> Option<Self> {
         trial.step(format_args!("encoding {} with {} in one thread", sample.name(), coding.name));
         let own_stream = coding.encode(&sample.bytes).ok()?;
@@ -70,7 +70,7 @@ impl Work {
         Some(Self { coding: Coding { concurrent: true, ..coding }, sample, stream, own_stream, chunk })
     }
 
-    /// Runs the codec once, beside other threads; what is other than it was alone.
+    /// Runs the codec once, beside other threads; what differs from a run by itself.
     fn run(&self) -> Result<(), String> {
         let what = || format!("{} with {}", self.sample.name(), self.coding.name);
         let stream = self
@@ -234,7 +234,7 @@ pub(super) fn texts(codec_id: &str) -> Vec<String> {
 type Answers = (WordsAnswer, JsonAnswer);
 
 /// From JSON to words and back.
-fn convert(half: &CodecHalf, text: &str) -> Option<Answers> {
+fn convert(half: &NczarrCodec, text: &str) -> Option<Answers> {
     let words = half.probe_words(text.as_bytes()).ok()?;
     let json = half.probe_json(&words.words).ok()?;
     // How large a block is is the allocator's affair.

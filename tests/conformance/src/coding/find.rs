@@ -4,9 +4,9 @@ mod numbers;
 
 use std::sync::Arc;
 
-use ncz_codec::{BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, ErrorKind, Kind, Number};
+use ncz_codec::{AnyConfig, BoundStage, CodecType, Container, Dialect, Dtype, ErrorKind, Kind, Number};
 use ncz_registry::load::probe::Host;
-use ncz_registry::load::{Hdf5Half, JsonHalf, NativeCodec};
+use ncz_registry::load::{Hdf5Filter, JsonTranslator, NativeCodec};
 use serde_json::{Map, Value};
 
 use super::{Coding, Way};
@@ -66,7 +66,7 @@ impl Trial {
                     vec![elements / COLUMNS / 4, COLUMNS, 4],
                 ];
                 for shape in shapes.into_iter().filter(|shape| shape.iter().all(|&len| len > 0)) {
-                    // What a codec is bound to are type and shape alone.
+                    // A codec is bound only to type and shape.
                     let bare = Sample { dtype, shape, content, bytes: Vec::new() };
                     match self.coding(&bare) {
                         Ok(coding) => {
@@ -118,7 +118,7 @@ impl Trial {
     /// Where working parameters of a filter come from, the surest first.
     fn parameter_sets(
         &self,
-        half: &Hdf5Half,
+        half: &Hdf5Filter,
         sample: &Sample,
         most: usize,
     ) -> Result<Vec<ParameterSet>, Ending> {
@@ -209,7 +209,7 @@ fn stages(
     match (stages.is_empty(), refusal) {
         (true, Some(error)) => Err(not_for(sample, error.to_string())),
         (true, None) => {
-            Err(Ending::skipped("it has no default configuration, and 0 to 9 are no parameters of it"))
+            Err(Ending::skipped("it has no default configuration, and 0 to 9 are not parameters of it"))
         }
         (false, _) => Ok(stages),
     }
@@ -248,7 +248,7 @@ impl<'a> Configs<'a> {
                 configs.into_iter().map(|json| Try::Json(Dialect::Numcodecs, json)).collect();
             return Self { codec, tries: tries.into_iter(), default: None, is_varied: true };
         }
-        if codec.info().names(Dialect::ZarrV3).iter().any(|name| name == "cast_value") {
+        if codec.info().names(Dialect::ZarrV3).contains("cast_value") {
             // It has no default: the type that holds the most numbers, with nothing mapped.
             let tries = vec![Try::Words(vec![Number::DOUBLE.word(), 0, 0, 0, 0])];
             return Self { codec, tries: tries.into_iter(), default: None, is_varied: true };
@@ -287,7 +287,7 @@ impl<'a> Configs<'a> {
 }
 
 impl Iterator for Configs<'_> {
-    type Item = Arc<dyn CodecConfig>;
+    type Item = Arc<dyn AnyConfig>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -303,7 +303,7 @@ impl Iterator for Configs<'_> {
                 Try::Json(dialect, json) => self.codec.parse_json(dialect, &json, &mut Vec::new()),
                 Try::Words(words) => self.codec.parse_params(&words),
             };
-            // What it refuses is no configuration of it.
+            // What it refuses is not a configuration of it.
             let Ok(config) = config else { continue };
             if self.default.is_none() {
                 self.default = config.to_json(Dialect::Numcodecs).ok();
@@ -314,7 +314,7 @@ impl Iterator for Configs<'_> {
 }
 
 /// A configuration in words, such as `{"level":3}`.
-fn name_of(config: &dyn CodecConfig, stage: &BoundStage) -> String {
+fn name_of(config: &dyn AnyConfig, stage: &BoundStage) -> String {
     let json = config.to_json(Dialect::Numcodecs).or_else(|_| config.to_json(Dialect::ZarrV3));
     match json {
         Ok(json) => Value::Object(json).to_string(),

@@ -83,7 +83,7 @@ pub(super) fn blosc2(chunk: Chunk<'_>) -> Sets {
         .collect())
 }
 
-/// Bitshuffle, version 0.4: the size of an element stands before what is given.
+/// Bitshuffle, version 0.4: the size of an element is before what is given.
 pub(super) fn bitshuffle(chunk: Chunk<'_>) -> Sets {
     let choices: [&[u32]; 4] = [&[0, 2], &[], &[0, 3, 7], &[512, 2]];
     let size = chunk.dtype.size as u32;

@@ -61,7 +61,7 @@ pub(super) fn cell(text: &str) -> String {
 }
 
 /// Characters that nobody sees, or that turn the text around them: controls of the second set, marks of direction,
-/// zero widths, tags, and what is no character.
+/// zero widths, tags, and what is not a character.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -17,7 +17,7 @@ pub(super) fn utc(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// Year, month and day so many days after 1970-01-01, in the Gregorian calendar.
+/// Year, month and day this many days after 1970-01-01, in the Gregorian calendar.
 fn date(days: i64) -> (i64, i64, i64) {
     // Years that begin in March have their leap day at the end, and 400 of them are a whole number of days.
     let days = days + 719_468;

@@ -1,6 +1,6 @@
 //! The report for a browser: one page that needs nothing but itself.
 //!
-//! It says with a content security policy that it loads nothing, and runs no script but its own, whose hash stands
+//! It says with a content security policy that it loads nothing, and runs no script but its own, whose hash is
 //! there: text of a plugin that slipped through the escaping could still do nothing.
 
 mod charts;
@@ -105,7 +105,7 @@ fn bugs(page: &mut String, run: &Run) {
     page.push_str("</ul>\n</section>\n");
 }
 
-/// The sign that stands beside a verdict, so that colours are not needed to tell them apart.
+/// The sign that is beside a verdict, so that colours are not needed to tell them apart.
 const fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Passed => "✓",

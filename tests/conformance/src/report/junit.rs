@@ -124,7 +124,7 @@ fn story(result: &CheckResult) -> String {
     text
 }
 
-/// The name of a library without dots: Jenkins takes what stands before the last one for a package.
+/// The name of a library without dots: Jenkins takes what is before the last one for a package.
 fn class(library: &LibraryResult) -> String {
     let name = library.path.file_name().unwrap_or(library.path.as_os_str());
     name.to_string_lossy().replace('.', "_")

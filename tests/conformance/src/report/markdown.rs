@@ -1,4 +1,4 @@
-//! The report for a page of documentation: one table of libraries, in which no path of this machine stands.
+//! The report for a page of documentation: one table of libraries, in which no path of this machine is.
 
 use std::fmt::Write;
 
@@ -92,7 +92,7 @@ fn faces(library: &LibraryResult) -> String {
     faces.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect::<Vec<_>>().join(", ")
 }
 
-/// What did not pass, the worst first; what is said in the same words of several parts stands once.
+/// What did not pass, the worst first; what is said in the same words of several parts is once.
 fn findings(library: &LibraryResult) -> String {
     let mut found: Vec<(Verdict, &str, String, Vec<String>)> = Vec::new();
     for result in &library.results {

@@ -35,7 +35,7 @@ pub fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
     }
 }
 
-/// Somewhere; headers and directories stand at the ends.
+/// Somewhere; headers and directories are at the ends.
 fn place(len: usize, rng: &mut Rng) -> usize {
     match rng.u32(..4) {
         0 => rng.usize(..len.min(40)),

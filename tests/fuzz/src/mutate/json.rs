@@ -1,8 +1,8 @@
 //! Changes to JSON documents: to what they say, and to how it is written.
 
 use fastrand::Rng;
-use ncz::nczarr::json::{parse, to_text_indented, to_text_lenient};
-use serde_json::{Map, Value as Json};
+use ncz::model::json::{Json, Map};
+use ncz::model::json::{parse, to_text_indented, to_text_lenient};
 
 use super::text::NUMBERS;
 use super::{any, text};
@@ -119,7 +119,7 @@ const SPELLINGS: [&str; 10] = [
     "\\/",
 ];
 
-/// Changes a document in one way. What is no JSON is changed as text.
+/// Changes a document in one way. What is not JSON is changed as text.
 pub fn mutate(document: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
     let Ok(parsed) = parse(document) else { return text::mutate(document, other, &WORDS, rng) };
     if rng.u32(..8) == 0 {
@@ -193,7 +193,7 @@ fn change(node: &mut Json, donor: &Json, rng: &mut Rng) {
                 true => Json::Array(vec![inner]),
                 false => Json::Object(Map::from_iter([(any(&WORDS, rng).to_owned(), inner)])),
             };
-            *node = (0..depth).fold(node.take(), |inner, _| wrap(inner, rng));
+            *node = (0..depth).fold(std::mem::take(node), |inner, _| wrap(inner, rng));
         }
         (_, node) => *node = made_up(2, rng),
     }
@@ -203,7 +203,7 @@ fn change(node: &mut Json, donor: &Json, rng: &mut Rng) {
 fn json_node(json: &Json, rng: &mut Rng) -> Json {
     let mut copy = json.clone();
     let mut found = Json::Null;
-    visit(&mut copy, &mut rng.usize(..count(json)), &mut |node| found = node.take());
+    visit(&mut copy, &mut rng.usize(..count(json)), &mut |node| found = std::mem::take(node));
     found
 }
 

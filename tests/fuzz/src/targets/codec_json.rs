@@ -2,11 +2,11 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use ncz::codec::{Container, Dialect, Dtype, Env, Kind};
-use ncz::nczarr::json::{parse, to_text_lenient};
+use ncz::model::json::{Json, json, to_values};
+use ncz::model::json::{parse, to_text_lenient};
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage};
 use ncz::registry::spec::{ChainSpec, stored_codec_json};
-use serde_json::{Value as Json, json};
 
 use super::{Target, explained};
 use crate::fixtures::{datasets, documents};
@@ -27,7 +27,7 @@ impl Codecs {
     }
 
     fn resolve(&self, dialect: Dialect, list: &[Json]) -> Result<Vec<Stage>, String> {
-        let spec = ChainSpec::from_json(dialect, list).map_err(|error| explained(&error))?;
+        let spec = ChainSpec::from_json(dialect, &to_values(list)).map_err(|error| explained(&error))?;
         spec.resolve(&self.registry).map_err(|error| explained(&error))
     }
 }
@@ -35,7 +35,12 @@ impl Codecs {
 /// Each codec as it is written, and each again from there.
 fn written(dialect: Dialect, stages: &[Stage]) -> Result<Vec<Json>, String> {
     let json = |stage: &Stage| stored_codec_json(&stage.info, &*stage.config, dialect);
-    stages.iter().map(json).collect::<Result<_, _>>().map_err(|error| explained(&error))
+    stages
+        .iter()
+        .map(json)
+        .collect::<Result<Vec<_>, _>>()
+        .map(|codecs| codecs.into_iter().map(Json::from).collect())
+        .map_err(|error| explained(&error))
 }
 
 fn envs(container: Container) -> impl Iterator<Item = Env> {

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fastrand::Rng;
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{DataError, Dataset, Elements, Pool, Session, Slab, Variable};
+use ncz::model::{DataError, Elements, Pool, Session, Slab, Variable};
 use ncz::registry::Registry;
 use ncz::store::{Key, MemoryStore, Store, WriteMode};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 use super::{Target, explained};
 use crate::fixtures::{self, datasets};
@@ -31,7 +32,7 @@ struct Opened {
     objects: fixtures::Objects,
 }
 
-/// Behind the key of a chunk of strings: the bytes are those that the codecs encode. Else a damaged chunk would
+/// After the key of a chunk of strings: the bytes are those that the codecs encode. Else a damaged chunk would
 /// seldom get past a codec.
 const DECODED: &str = "decoded";
 
@@ -85,7 +86,7 @@ impl Objects {
         let array = opened.dataset.array(path)?;
         let slab = Slab::whole(array.shape());
         let mut out = vec![before; slab.elements().unwrap() as usize * array.dtype().size()];
-        array.read(&slab, Elements::Stored, &mut out).map(|()| out)
+        array.read_bytes(&slab, Elements::Stored, &mut out).map(|()| out)
     }
 }
 

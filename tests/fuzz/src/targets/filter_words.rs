@@ -32,13 +32,13 @@ impl Words {
         Self { registry, cases }
     }
 
-    /// As a filter function of HDF5 is called, with the words alone.
+    /// As a filter function of HDF5 is called, with only the words.
     fn by_words(&self, sound: &ChunkCase, words: &[u32], stream: &[u8]) -> Result<&'static str, CodecError> {
         let coder = self.registry.by_id(sound.filters[0].id).unwrap().codec().coder(words)?;
         let _ = coder.decoded_len(stream);
         let decoded = [0, 0xAA].map(|before| decode(&coder, stream, sound.raw.len(), before));
         assert_eq!(decoded[0], decoded[1], "what the buffer held before shines through");
-        // Whoever calls takes this much memory, if there is so much.
+        // The caller takes this much memory, if there is so much.
         if let Some(most) = coder.max_encoded_len(sound.raw.len()).filter(|&most| most < 16 << 20) {
             let mut encoded = vec![0; most];
             let length = coder.encode(&mut coder.scratch(), &sound.raw, &mut encoded)?;

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use fastrand::Rng;
-use ncz::nczarr::cdl::{CdlOptions, header};
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions, read, write};
-use ncz::nczarr::{Attribute, Format, Generation, Group, Hierarchy, Variable};
+use ncz::cdl::{CdlOptions, header};
+use ncz::model::{Attribute, Format, Generation, Group, Hierarchy, Variable};
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions, read, write};
 
 use super::{Target, explained};
 use crate::fixtures::{Objects, datasets, document_name, documents};
@@ -44,7 +44,7 @@ impl Metadata {
                 let is_v3 = |key: &str| document_name(key) == "zarr.json";
                 let root = written.into_iter().find(|(key, _)| key == ".zmetadata" || key == "zarr.json");
                 objects.extend(root);
-                // What is inside stands in the root as well, and is not changed here.
+                // What is inside is in the root as well, and is not changed here.
                 objects.retain(|key, _| !is_v3(key) || key == "zarr.json");
             }
         }
@@ -94,7 +94,7 @@ impl Target for Metadata {
     }
 }
 
-/// What holds for every dataset that was read; gives what is told of it.
+/// What holds for every dataset that was read; returns what is said of it.
 fn check(hierarchy: &Hierarchy, options: &ReadOptions) -> String {
     sound(hierarchy);
     let mut text = Vec::new();
@@ -159,7 +159,7 @@ fn sound(hierarchy: &Hierarchy) {
 type Fact = (String, String);
 
 /// Compares all that has a meaning. What could not be read is not written in every format, and with it go the
-/// dimensions that it alone has.
+/// dimensions that only it has.
 fn same(old: &Hierarchy, new: &Hierarchy, documents: &Objects) {
     let whole = old.unreadable().next().is_none();
     let facts = |hierarchy: &Hierarchy| -> Vec<Fact> {

@@ -1,5 +1,5 @@
 use fastrand::Rng;
-use ncz::place::{Location, Place, Storage};
+use ncz::location::{DatasetUrl, Location, Storage};
 
 use super::{Target, explained};
 use crate::{Case, mutate};
@@ -74,7 +74,7 @@ impl Target for Places {
     /// agree with what is made of them.
     fn run(&mut self, case: &Case) -> String {
         let text = String::from_utf8_lossy(&case.bytes);
-        let place = match Place::parse(&text) {
+        let place = match DatasetUrl::parse(&text) {
             Ok(place) => place,
             Err(error) => return explained(&error),
         };
@@ -88,7 +88,7 @@ impl Target for Places {
             elsewhere => {
                 let shown = elsewhere.to_string();
                 let mode = if place.new_storage() == Storage::S3 { "#mode=s3" } else { "" };
-                let again = Place::parse(&format!("{shown}{mode}")).expect("what is shown can be read");
+                let again = DatasetUrl::parse(&format!("{shown}{mode}")).expect("what is shown can be read");
                 assert_eq!(again.location.to_string(), shown, "of {text:?}");
             }
         }

@@ -1,6 +1,6 @@
 /*
  * callers LIBRARY JOBS THREADS OTHER CALLER: loads two libraries made of caller.c and has the second run the jobs.
- * The first stands in the global scope, where a filter that looks for H5allocate_memory by name alone finds it.
+ * The first is in the global scope, where a filter that looks for H5allocate_memory by name alone finds it.
  */
 #include <dlfcn.h>
 #include <stdio.h>

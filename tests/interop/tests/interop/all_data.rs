@@ -5,10 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::nczarr::cdl::{self, CdlOptions};
-use ncz::nczarr::{DataError, Dataset, Elements, Pool, Session, Slab};
-use ncz::place::Place;
+use ncz::cdl::{self, CdlOptions};
+use ncz::location::DatasetUrl;
+use ncz::model::{DataError, Elements, Pool, Session, Slab};
 use ncz::store::Access;
+use ncz::zarr::Dataset;
 use ncz_test_support::{arrays, fixtures, program, run, unpack};
 
 use crate::harness::{builtins, explained, ncz};
@@ -38,10 +39,10 @@ fn datasets(folder: &str) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// A dataset whose every variable can be told.
+/// A dataset whose variables can all be described.
 fn open(path: &Path) -> Dataset {
     let session = Session::new(Arc::new(builtins()), Pool::serial());
-    let dataset = Place::parse(path.to_str().unwrap()).unwrap().open(Access::Read, session);
+    let dataset = DatasetUrl::parse(path.to_str().unwrap()).unwrap().open(Access::Read, session);
     let dataset = dataset.unwrap_or_else(|error| panic!("{}: {}", path.display(), explained(&error)));
     let unreadable: Vec<String> =
         dataset.hierarchy().unreadable().map(|variable| explained(&variable.error())).collect();
@@ -49,7 +50,7 @@ fn open(path: &Path) -> Dataset {
     dataset
 }
 
-/// The elements of a variable; strings of any length one after the other, each behind its length.
+/// The elements of a variable; strings of any length one after the other, each after its length.
 fn values(dataset: &Dataset, path: &str, elements: Elements) -> Result<Vec<u8>, DataError> {
     if dataset.hierarchy().variable(path)?.dtype.is_variable_length() {
         let array = dataset.strings(path)?;
@@ -58,7 +59,7 @@ fn values(dataset: &Dataset, path: &str, elements: Elements) -> Result<Vec<u8>, 
     }
     let array = dataset.array(path)?;
     let mut bytes = vec![0; array.shape().iter().product::<u64>() as usize * array.dtype().size()];
-    array.read(&Slab::whole(array.shape()), elements, &mut bytes)?;
+    array.read_bytes(&Slab::whole(array.shape()), elements, &mut bytes)?;
     Ok(bytes)
 }
 

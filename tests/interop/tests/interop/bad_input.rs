@@ -2,9 +2,8 @@
 //! remedy; an exit code; nothing lost, the target absent or whole.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use ncz_test_support::{Output, Skip, fixtures, unpack};
+use ncz_test_support::{Output, SmallDisk, fixtures, unpack};
 use tempfile::TempDir;
 
 use crate::copy::entries;
@@ -195,7 +194,7 @@ fn metadata_that_are_not_json_or_nested_without_end_are_named() {
 }
 
 #[test]
-fn absurd_shapes_are_told_apart_and_take_no_memory() {
+fn absurd_shapes_are_distinguished_and_take_no_memory() {
     // a huge array of which a few chunks exist is one like any other
     let victim = Victim::new();
     victim.edit("v/.zarray", |text| text.replace("50,", "1152921504606846976,"));
@@ -248,13 +247,12 @@ fn a_file_of_netcdf_or_hdf5_and_a_path_that_is_nothing_are_refused_with_a_way_ro
 
 #[test]
 fn on_a_full_disk_the_target_is_absent_and_nothing_is_left() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(disk) = SmallDisk::mount(folder.path(), "900k") else { return };
+    let Ok(disk) = SmallDisk::mount("900k") else { return };
     let source = fixtures().join("ocean.nczarr").display().to_string();
-    let target = disk.path.join("out").display().to_string();
+    let target = disk.path().join("out").display().to_string();
     let output = ncz(&["copy", &source, &target, "--codec", "none", "-q"]);
     says(&output, FAILED, &[&target, "No space left"]);
-    assert_eq!(entries(&disk.path), [""; 0], "{}", output.text());
+    assert_eq!(entries(disk.path()), [""; 0], "{}", output.text());
     // what was there stays
     ncz_ok(&[
         "copy",
@@ -270,34 +268,5 @@ fn on_a_full_disk_the_target_is_absent_and_nothing_is_left() {
     let output = ncz(&["copy", &source, &target, "--codec", "none", "-q", "--overwrite"]);
     says(&output, FAILED, &[&target, "No space left"]);
     assert_eq!(ncz_ok(&["dump", &target]).stdout_text(), before);
-    assert_eq!(entries(&disk.path), ["out"]);
-}
-
-/// A file system in memory that is soon full; unmounted when dropped.
-struct SmallDisk {
-    path: PathBuf,
-}
-
-impl SmallDisk {
-    fn mount(folder: &Path, size: &str) -> Option<Self> {
-        let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(folder);
-        match command.output() {
-            Ok(output) if output.status.success() => Some(Self { path: folder.to_owned() }),
-            failed => {
-                let why = match failed {
-                    Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
-                    Err(error) => error.to_string(),
-                };
-                drop(Skip::new("a small disk", why, "run the tests as root"));
-                None
-            }
-        }
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg(&self.path).status());
-    }
+    assert_eq!(entries(disk.path()), ["out"]);
 }

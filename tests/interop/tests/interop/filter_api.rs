@@ -4,12 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    BloscFilter, Dataset, FilterError, Filters, Format, Hierarchy, NcType, NewVariable, Phase, Pool,
-    QuantizeMode, Session, SzipFilter,
+use ncz::model::{
+    BloscFilter, FilterError, Filters, Format, Hierarchy, NcType, Phase, Pool, QuantizeMode, Session,
+    SzipFilter, VariableBuilder,
 };
 use ncz::store::MemoryStore;
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{Python, python};
 use serde_json::{Map, Value as Json, json};
 
@@ -520,7 +521,7 @@ fn defined(variable: &str) -> Hierarchy {
     for (name, len, unlimited) in [("x", 10, false), ("y", 100, false), ("t", 0, true)] {
         hierarchy.add_dimension("/", name, len, unlimited).unwrap();
     }
-    let new = NewVariable::new(variable, nc_type).dimensions(dimensions.iter().copied());
+    let new = VariableBuilder::new(variable, nc_type).dimensions(dimensions.iter().copied());
     hierarchy.add_variable("/", new).unwrap();
     hierarchy
 }

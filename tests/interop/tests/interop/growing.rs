@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::{Attribute, Dataset, Elements, Pool, Session, Slab};
+use ncz::model::{Attribute, Elements, Pool, Session, Slab};
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
 use ncz_test_support::{Python, python};
 use serde_json::{Value, json};
 
@@ -46,14 +47,14 @@ fn append(path: &Path, start: u64, end: u64) {
     dataset.finish().unwrap_or_else(|error| panic!("{}", explained(&error)));
 }
 
-/// All programs, and we ourselves, find so many rows.
+/// All programs, and we ourselves, find this many rows.
 fn compare(python: &Python, kind: &str, path: &Path, len: u64, programs: usize, title: &str) {
     let dataset = opened(path);
     for name in ["a", "b"] {
         let array = dataset.array(name).unwrap();
         assert_eq!(array.stored_shape()[0], len, "{kind}");
         let mut out = vec![0; array.shape().iter().product::<u64>() as usize * 4];
-        array.read(&Slab::whole(array.shape()), Elements::Native, &mut out).unwrap();
+        array.read_bytes(&Slab::whole(array.shape()), Elements::Native, &mut out).unwrap();
         let wanted: Vec<u8> = rows(name, 0, len).concat().into_iter().flat_map(i32::to_ne_bytes).collect();
         assert_eq!(out, wanted, "{kind} {name}");
     }

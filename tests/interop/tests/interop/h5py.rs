@@ -87,7 +87,7 @@ fn without_our_library_hdf5_can_do_nothing() {
     }
 }
 
-/// The entries of what the script prints, but for the libraries.
+/// The entries of what the script prints, except for the libraries.
 fn cases(printed: &Value) -> impl Iterator<Item = (&String, &Value)> {
     printed.as_object().unwrap().iter().filter(|(name, _)| !name.is_empty())
 }

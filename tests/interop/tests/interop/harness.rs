@@ -66,7 +66,7 @@ pub(crate) fn builtins() -> Registry {
     Registry::builder().plugin_path(Vec::new()).build()
 }
 
-/// The plugins of these folders alone.
+/// Only the plugins of these folders.
 pub(crate) fn plugins(folders: &[&Path]) -> Registry {
     let folders = folders.iter().map(|folder| (*folder).to_owned()).collect();
     Registry::builder().plugin_path(folders).builtins(false).build()

@@ -46,7 +46,7 @@ fn ours_and_hdf5plugin_read_each_other_and_store_the_same_words() {
     assert_eq!(count(&python, &["append", &ours, THEIRS], None), CASES);
     assert_eq!(count(&python, &["append", &theirs], Some(&plugins)), CASES);
     read(true);
-    // without plugins nobody reads them: it was ours that did
+    // without plugins no program reads them: it was ours that did
     let nothing = tempfile::tempdir().unwrap();
     assert!(!run_script(&python, SCRIPT, &["read", &ours], Some(nothing.path())).status.success());
 }

@@ -29,7 +29,7 @@ fn lz4_and_bitshuffle_of_ours_and_of_hdf5plugin_read_each_other() {
         assert_eq!(count(&python, &["read", file], Some(&plugins)), 504);
         assert_eq!(count(&python, &["read", file, THEIRS], None), 504);
     }
-    // without plugins nobody reads them: it was ours that did
+    // without plugins no program reads them: it was ours that did
     let nothing = tempfile::tempdir().unwrap();
     assert!(!run_script(&python, SCRIPT, &["read", &ours], Some(nothing.path())).status.success());
 }
@@ -56,6 +56,6 @@ fn netcdf_c_writes_nczarr_with_our_lz4_and_lzf_and_ncz_reads_it() {
     let path = folder.path().join("codecs.nczarr").display().to_string();
     assert_eq!(count(&python, &["nczarr", &path], Some(&build_plugins().unwrap())), 3);
     let text = ncz_ok(&["dump", &path]).stdout_text();
-    // 0 to 71, seven times each, but for the last
+    // 0 to 71, seven times each, except for the last
     assert_eq!(text.matches("70, 70, 70, 70, 70, 70, 70, 71, 71, 71").count(), 3, "{text}");
 }

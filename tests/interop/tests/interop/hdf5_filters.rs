@@ -232,7 +232,7 @@ impl<'a> Case<'a> {
         match self.filter {
             // Another library.
             DEFLATE => true,
-            // HDF5 writes NaN and what it takes for infinite so that nobody can read it.
+            // HDF5 writes NaN and what it takes for infinite so that no program can read it.
             SCALEOFFSET => self.dtype.contains('f') && self.is_of(&["special", "large"]),
             _ => self.takes_other_words() || self.is_tiny(),
         }

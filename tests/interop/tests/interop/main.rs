@@ -14,7 +14,7 @@ mod h5py;
 mod hdf5_filters;
 // LZ4, bitshuffle and LZF, by HDF5 and by netcdf-c.
 mod hdf5_codecs;
-// Blosc2, by our plugin, which is not built in, and by hdf5plugin's.
+// Blosc2, by our plugin and by hdf5plugin's.
 mod hdf5_blosc2;
 // netcdf-c with our plugins.
 mod netcdf4;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use ncz::codec::Dialect;
 use ncz::copy::{CopyOptions, copy};
-use ncz::nczarr::{
-    DataError, Dataset, Dtype, Elements, Format, Hierarchy, NcType, NewVariable, Order, Pool, Session,
-    Sharding, Slab,
+use ncz::location::DatasetUrl;
+use ncz::model::{
+    DataError, Dtype, Elements, Format, Hierarchy, NcType, Order, Pool, Session, Sharding, Slab,
+    VariableBuilder,
 };
-use ncz::place::Place;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, Store};
+use ncz::zarr::Dataset;
 use ncz_test_support::{Python, build_plugins, python};
 use serde_json::Value as Json;
 
@@ -134,7 +135,7 @@ fn what_xarray_keeps_by_conventions_is_kept_by_copies_of_every_form() {
                 ..CopyOptions::default()
             };
             let session = Session::new(Arc::new(builtins()), Pool::serial());
-            let source = Place::parse(folder.path().join(form).to_str().unwrap()).unwrap();
+            let source = DatasetUrl::parse(folder.path().join(form).to_str().unwrap()).unwrap();
             let source = source
                 .open(Access::Read, session)
                 .unwrap_or_else(|error| panic!("{form}: {}", explained(&error)));
@@ -169,11 +170,11 @@ const REFUSALS: [Refusal; 27] = [
     // netcdf-c has no such filter, and netCDF4-python cannot ask for some that it has.
     ("netCDF4 file reads", "*", "gzip crc32c", "undefined filter", "codec"),
     ("netCDF4 file writes", "*", "gzip crc32c order-F", "createVariable has no word", "codec"),
-    // Our bytes are no UTF-8, which it wants of strings.
+    // Our bytes are not UTF-8, which it wants of strings.
     ("netCDF4 file reads", "S7", "*", "UnicodeDecodeError", "utf-8"),
     // netcdf-c takes every chunk as one in C order: it reads other values of plain Zarr, so we write no such NCZarr.
     ("netCDF4 zarr file reads", "*", "order-F", "wrong: ", "WRONG"),
-    ("netCDF4 nczarr file reads", "*", "order-F", "netcdf-c takes every chunk as one in C order", "ours"),
+    ("netCDF4 nczarr file reads", "*", "order-F", "netcdf-c reads every chunk in C order", "ours"),
     // netcdf-c shuffles strings by the size of a pointer, whatever it says.
     (
         "netCDF4 nczarr file reads",
@@ -251,7 +252,7 @@ fn is_about(refusal: &Refusal, row: &str, cell: &str) -> bool {
     words.split(' ').all(|word| among(row, word)) && among(dtypes, dtype) && among(codecs, codec)
 }
 
-/// The word for what became of a cell; `None` if nobody expected it.
+/// The word for what became of a cell; `None` if it was not expected.
 fn word(row: &str, cell: &str, text: &str) -> Option<&'static str> {
     let mut known = REFUSALS.iter().filter(|refusal| is_about(refusal, row, cell));
     if text.is_empty() {
@@ -260,7 +261,7 @@ fn word(row: &str, cell: &str, text: &str) -> Option<&'static str> {
     known.find(|(_, _, _, says, _)| text.contains(says)).map(|(.., word)| *word)
 }
 
-/// The cells that nobody expected, and the refusals that refuse nothing.
+/// The unexpected cells, and the refusals that refuse nothing.
 fn faults(table: &Table) -> Vec<String> {
     let cells =
         || table.iter().flat_map(|(row, cells)| cells.iter().map(move |(cell, text)| (row, cell, text)));
@@ -356,8 +357,9 @@ fn read(cells: &Cells, session: &Session, folder: &Path, peer: &str, theirs: &Js
     for (kind, mut row) in rows(theirs) {
         let path = place(folder, "theirs", peer, &kind);
         let values = &theirs[format!("{kind} values")];
-        let open =
-            |path: &Path| Place::parse(path.to_str().unwrap()).unwrap().open(Access::Read, session.clone());
+        let open = |path: &Path| {
+            DatasetUrl::parse(path.to_str().unwrap()).unwrap().open(Access::Read, session.clone())
+        };
         let whole = open(&path);
         for (name, text) in row.iter_mut().filter(|(_, text)| text.is_empty()) {
             let dtype = name.split_once('.').unwrap().0;
@@ -384,7 +386,7 @@ fn compare(dataset: &Dataset, path: &str, wanted: &Json) -> Result<(), String> {
         Json::String(wanted) => {
             let array = dataset.array(path).map_err(explain)?;
             let mut bytes = vec![0; array.shape().iter().product::<u64>() as usize * array.dtype().size()];
-            array.read(&Slab::whole(array.shape()), Elements::Native, &mut bytes).map_err(explain)?;
+            array.read_bytes(&Slab::whole(array.shape()), Elements::Native, &mut bytes).map_err(explain)?;
             (hex(&bytes), wanted.clone())
         }
         wanted => {
@@ -433,7 +435,7 @@ fn write(cells: &Cells, session: &Session, folder: &Path) -> Table {
 }
 
 fn new_store(path: &Path) -> Arc<dyn Store> {
-    Place::parse(path.to_str().unwrap()).unwrap().create_store(false).unwrap()
+    DatasetUrl::parse(path.to_str().unwrap()).unwrap().create_store(false).unwrap()
 }
 
 /// Writes a dataset of cells; what we refuse to write.
@@ -485,14 +487,14 @@ fn define(
 ) -> Result<(), String> {
     let format = hierarchy.format;
     let new = match cell.numpy.as_str() {
-        "vlen-utf8" if format.is_nczarr() => NewVariable::new(name, NcType::String).string_length(400),
-        "vlen-utf8" => NewVariable::of_dtype(name, Dtype::vlen_text(), Some(NcType::String)),
-        "vlen-bytes" => NewVariable::of_dtype(name, Dtype::vlen_bytes(), None),
-        _ if cell.dtype == "char" => NewVariable::new(name, NcType::Char),
+        "vlen-utf8" if format.is_nczarr() => VariableBuilder::new(name, NcType::String).string_length(400),
+        "vlen-utf8" => VariableBuilder::of_dtype(name, Dtype::vlen_text(), Some(NcType::String)),
+        "vlen-bytes" => VariableBuilder::of_dtype(name, Dtype::vlen_bytes(), None),
+        _ if cell.dtype == "char" => VariableBuilder::new(name, NcType::Char),
         numpy => {
             let dtype = Dtype::parse(numpy).unwrap();
             let nc_type = dtype.nc_type(false);
-            NewVariable::of_dtype(name, dtype, nc_type)
+            VariableBuilder::of_dtype(name, dtype, nc_type)
         }
     };
     let mut new = new.dimensions(["y", "x"]).chunks(all.chunk.clone());
@@ -516,7 +518,7 @@ fn fill(dataset: &Dataset, path: &str, values: &Json) -> Result<(), DataError> {
     match values {
         Json::String(values) => {
             let array = dataset.array(path)?;
-            array.write(&slab(array.shape()), Elements::Native, &unhex(values))
+            array.write_bytes(&slab(array.shape()), Elements::Native, &unhex(values)).map(drop)
         }
         values => {
             let strings = dataset.strings(path)?;

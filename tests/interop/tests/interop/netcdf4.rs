@@ -12,7 +12,7 @@ use crate::harness::{mapped_from, run_json, run_script, with_one_damaged};
 use crate::third_party::OPENED;
 
 const SCRIPT: &str = "nczarr.py";
-/// Our plugins, and the name of a variable of the script that needs this one alone.
+/// Our plugins, and the name of a variable of the script that needs only this one.
 const CODECS: [(&str, &str); 7] = [
     ("blosc", "blosc_lz4_le_f4"),
     ("bzip2", "bzip2_le_f4"),
@@ -164,7 +164,7 @@ fn szip_takes_its_scanline_from_the_array_as_netcdf_c_does() {
     assert_eq!(own, ours);
 }
 
-/// Every variable that is wanted was read as it was written.
+/// Every selected variable was read as it was written.
 fn all_the_same(read: &Value, wanted: impl Fn(&str) -> bool) {
     let variables = read.as_object().unwrap().iter().filter(|(name, _)| !name.is_empty() && wanted(name));
     let (same, others): (Vec<_>, Vec<_>) = variables.partition(|(_, verdict)| *verdict == "same");

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::harness::{ncz, run_script};
 
 const SCRIPT: &str = "netcdf_filters.py";
-/// The parameters of netcdf-c's own tests behind the first: one of each type.
+/// The parameters of netcdf-c's own tests after the first: one of each type.
 const GIVEN: [u32; 13] = [
     239,
     23,

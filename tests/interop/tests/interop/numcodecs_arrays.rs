@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Dataset, Elements, Pool, Session, Slab};
+use ncz::model::{Elements, Pool, Session, Slab};
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::python;
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ fn arrays_with_every_codec_of_numcodecs_are_exchanged_with_zarr_python_zarrs_and
         assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
         ncz_ok(&copy);
     }
-    // pcodec behind transpose, which we write as it should be.
+    // pcodec after transpose, which we write as it should be.
     assert_eq!(spoiled, 10);
     let checked = act("check");
     let (counts, faults) = checked.lines().partition::<Vec<_>, _>(|line| line.starts_with('{'));
@@ -73,7 +74,7 @@ fn read(dataset: &Dataset, name: &str) -> Result<Vec<u8>, String> {
     let elements: u64 = array.shape().iter().product();
     let mut bytes = vec![0; elements as usize * array.dtype().size()];
     let slab = Slab::whole(array.shape());
-    array.read(&slab, Elements::Native, &mut bytes).map_err(|error| explained(&error))?;
+    array.read_bytes(&slab, Elements::Native, &mut bytes).map_err(|error| explained(&error))?;
     Ok(bytes)
 }
 

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    ByteOrder, Dataset, Elements, Format, Hierarchy, NcType, NewVariable, Pool, Quantize, QuantizeMode,
-    Quantizer, Session, Slab,
+use ncz::model::{
+    ByteOrder, Elements, Format, Hierarchy, NcType, Pool, Quantize, QuantizeMode, Quantizer, Session, Slab,
+    VariableBuilder,
 };
 use ncz::store::{Access, CreateOptions, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::python;
 
 use crate::harness::{builtins, run_json, run_script};
@@ -57,7 +58,7 @@ fn every_way_to_quantize_gives_the_bits_of_netcdf_c() {
     assert_eq!(compared, 2 * (2 * 6 + 23 + 2 * 15 + 52));
 }
 
-/// What the documentation names as the one difference. If netcdf-c mends it, the words go.
+/// What the documentation names as the one difference. If netcdf-c repairs it, the words go.
 #[test]
 fn infinities_stay_where_netcdf_c_makes_something_else_of_them() {
     let Ok(python) = python() else { return };
@@ -97,8 +98,10 @@ fn slabs_are_quantized_as_netcdf_c_does_and_it_reads_ours() {
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "y", 20, false).unwrap();
     hierarchy.add_dimension("/", "x", 30, false).unwrap();
-    let new =
-        NewVariable::new("v", NcType::Float).dimensions(["y", "x"]).chunks([7, 8]).byte_order(ByteOrder::Big);
+    let new = VariableBuilder::new("v", NcType::Float)
+        .dimensions(["y", "x"])
+        .chunks([7, 8])
+        .byte_order(ByteOrder::Big);
     hierarchy.add_variable("/", new).unwrap();
     let mut filters = session.define_filters(&mut hierarchy, "/v").unwrap();
     filters.quantize(Some((QuantizeMode::BitGroom, 3))).unwrap();
@@ -112,7 +115,7 @@ fn slabs_are_quantized_as_netcdf_c_does_and_it_reads_ours() {
         [Slab::whole(&[20, 30]), Slab::new([3, 5], [7, 15]), Slab::new([1, 2], [7, 7]).with_stride([3, 4])]
     {
         let (now, rest) = given.split_at(slab.elements().unwrap() as usize * 4);
-        array.write(&slab, Elements::Native, now).unwrap();
+        array.write_bytes(&slab, Elements::Native, now).unwrap();
         given = rest;
     }
     assert!(given.is_empty());
@@ -122,7 +125,7 @@ fn slabs_are_quantized_as_netcdf_c_does_and_it_reads_ours() {
         let store = Arc::new(FileStore::open(path, Access::Read).unwrap());
         let dataset = Dataset::open(store, session.clone(), &ReadOptions::default()).unwrap();
         let mut out = vec![0; 600 * 4];
-        dataset.array("/v").unwrap().read(&Slab::whole(&[20, 30]), Elements::Native, &mut out).unwrap();
+        dataset.array("/v").unwrap().read_bytes(&Slab::whole(&[20, 30]), Elements::Native, &mut out).unwrap();
         out
     };
     let ours = values(&path);

@@ -1,5 +1,6 @@
-//! The plugin template, as a stranger uses it: copied out of the tree by the commands of its README, built, tested and
-//! put through the conformance runner there, then loaded by ncz, h5py and netcdf-c. Also what `NCZ_LOG` tells of those.
+//! The plugin template, as a new author uses it: copied out of the tree by the commands of its README, built, tested
+//! and put through the conformance runner there, then loaded by ncz, h5py and netcdf-c. Also what `NCZ_LOG` prints of
+//! those.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ncz::codec::{Container, Dialect, ErrorKind};
-use ncz::registry::{CodecOrigin, Face, HalfOrigin};
+use ncz::registry::{CodecOrigin, Face, TranslatorOrigin};
 use ncz_test_support::{
     Python, build_binary, build_plugins, program, python, run, target_dir, workspace_root,
 };
@@ -77,7 +78,7 @@ fn one_face_alone_is_one_library_and_two_of_them_are_a_codec() {
     let expected = CodecOrigin::Plugin {
         path: folder.path().join("libmy_h5delta8_filter.so"),
         face: Face::Hdf5AndNczarr,
-        codec_half: Some(HalfOrigin::Library(folder.path().join("libmy_nczdelta8.so"))),
+        translator: Some(TranslatorOrigin::Library(folder.path().join("libmy_nczdelta8.so"))),
         isolated: false,
     };
     assert_eq!(*registry.by_name(Dialect::Numcodecs, RUST.name).unwrap().origin(), expected);
@@ -167,7 +168,7 @@ fn exports(library: &Path, expected: &[&str]) {
     assert_eq!(names, expected.iter().copied().collect(), "{library:?}");
 }
 
-/// A folder with this library alone.
+/// A folder with only this library.
 fn alone(library: &Path) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(library, folder.path().join(library.file_name().unwrap())).unwrap();
@@ -185,7 +186,7 @@ fn ncz_runs_it(filter: &Filter, folder: &Path, library: &str) {
     let registry = plugins(&[folder]);
     for entry in [registry.by_id(filter.id), registry.by_name(Dialect::Numcodecs, filter.name)] {
         let path = folder.join(library);
-        let expected = CodecOrigin::Plugin { path, face: Face::Native, codec_half: None, isolated: false };
+        let expected = CodecOrigin::Plugin { path, face: Face::Native, translator: None, isolated: false };
         assert_eq!(*entry.unwrap().origin(), expected);
     }
     let chunk: Vec<u8> = (0..900_u32).flat_map(|n| (n * n * 7 / 3).to_le_bytes()).collect();
@@ -282,7 +283,7 @@ fn block<'a>(text: &'a str, language: &str) -> &'a str {
     text.split(&start).nth(1).and_then(|rest| rest.split("```").next()).unwrap()
 }
 
-/// Runs a line as a stranger types it; `$NCZ` is the tree, and its programs are on the path.
+/// Runs a line as a new author types it; `$NCZ` is the tree, and its programs are on the path.
 fn shell(line: &str, folder: &Path, limit: Duration) {
     let programs = build_binary("ncz-conform").unwrap().parent().unwrap().to_owned();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -319,7 +320,7 @@ impl Copy {
         Self { folder: tempfile::tempdir().unwrap(), target, _lock: lock }
     }
 
-    /// The folder behind the README's second command: nothing is built yet.
+    /// The folder after the README's second command: nothing is built yet.
     fn new() -> Self {
         let copy = Self::empty();
         let readme = std::fs::read_to_string(workspace_root().join("plugin-template/README.md")).unwrap();

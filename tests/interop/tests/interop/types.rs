@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use ncz::nczarr::{Dataset, Format, Hierarchy, NcType, NewVariable, Pool, Session, Slab};
+use ncz::model::{Format, Hierarchy, NcType, Pool, Session, Slab, VariableBuilder};
 use ncz::store::{CreateOptions, FileStore};
+use ncz::zarr::Dataset;
 use ncz_test_support::{Python, fixtures, program, python, run, unpack};
 
 use crate::harness::{builtins, explained, ncz_ok, run_json, run_script};
@@ -46,7 +47,7 @@ fn strings_of_any_length_come_through_our_cdl_and_ncgen() {
     let (Ok(python), Ok(ncgen)) = (python(), program("ncgen")) else { return };
     let folder = tempfile::tempdir().unwrap();
     let dataset = unpack("strings/v2.zip").unwrap();
-    // A byte that is no UTF-8, which netCDF4-python refuses to make a string of.
+    // A byte that is not UTF-8, which netCDF4-python refuses to make a string of.
     std::fs::remove_dir_all(dataset.path().join("s7")).unwrap();
     let text = std::fs::read_to_string(fixtures().join("strings/values.json")).unwrap();
     let mut values: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -97,16 +98,16 @@ fn strings_and_chars_that_we_write_are_read_by_netcdf_c() {
     let path = folder.path().join("d");
     let mut hierarchy = Hierarchy::new(Format::NCZARR);
     hierarchy.add_dimension("/", "x", 3, false).unwrap();
-    let string = NewVariable::new("s", NcType::String).string_length(5).dimensions(["x"]).chunks([2]);
+    let string = VariableBuilder::new("s", NcType::String).string_length(5).dimensions(["x"]).chunks([2]);
     hierarchy.add_variable("/", string).unwrap();
-    hierarchy.add_variable("/", NewVariable::new("c", NcType::Char).dimensions(["x"])).unwrap();
+    hierarchy.add_variable("/", VariableBuilder::new("c", NcType::Char).dimensions(["x"])).unwrap();
     let session = Session::new(std::sync::Arc::new(builtins()), Pool::serial());
     let store = std::sync::Arc::new(FileStore::create(&path, CreateOptions::default()).unwrap());
     let dataset = Dataset::create(store, hierarchy, session, false)
         .unwrap_or_else(|error| panic!("{}", explained(&error)));
     let slab = Slab::whole(&[3]);
     dataset.strings("s").unwrap().write(&slab, &["abcde", "", "äö"]).unwrap();
-    dataset.array("c").unwrap().write(&slab, ncz::nczarr::Elements::Native, b"x\0z").unwrap();
+    dataset.array("c").unwrap().write_bytes(&slab, ncz::model::Elements::Native, b"x\0z").unwrap();
     dataset.finish().unwrap();
     let read = run_json(&python, "odd_types.py", &["strings", path.to_str().unwrap()], None);
     assert_eq!(read, serde_json::json!({"s": ["abcde", "", "äö"], "c": ["x", "", "z"]}));

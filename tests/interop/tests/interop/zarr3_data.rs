@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Dataset, Elements, Pool, Session, Slab};
+use ncz::model::{Elements, Pool, Session, Slab};
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::python;
 use serde_json::Value;
 
@@ -39,7 +40,7 @@ fn zarr_python_tensorstore_and_we_read_what_the_others_wrote() {
                 }
             };
             let mut bytes = vec![0; wanted.len()];
-            match array.read(&Slab::whole(array.shape()), Elements::Native, &mut bytes) {
+            match array.read_bytes(&Slab::whole(array.shape()), Elements::Native, &mut bytes) {
                 Err(error) => faults.push(format!("{name} of {writer}: {}", explained(&error))),
                 Ok(()) if bytes != wanted => faults.push(format!("{name} of {writer}: other values")),
                 Ok(()) => {}
@@ -50,14 +51,16 @@ fn zarr_python_tensorstore_and_we_read_what_the_others_wrote() {
         let data = part(&wanted, array.shape(), &start, &count);
         // Row by row of the first dimension: all but the first changes a shard that is there.
         match count.first() {
-            None => array.write(&Slab::new(start, count), Elements::Native, &data).unwrap(),
+            None => {
+                array.write_bytes(&Slab::new(start, count), Elements::Native, &data).unwrap();
+            }
             Some(&rows) => {
                 let row = data.len() / rows as usize;
                 for (number, data) in data.chunks(row * 3).enumerate() {
                     let (mut start, mut count) = (start.clone(), count.clone());
                     start[0] += number as u64 * 3;
                     count[0] = (data.len() / row) as u64;
-                    array.write(&Slab::new(start, count), Elements::Native, data).unwrap();
+                    array.write_bytes(&Slab::new(start, count), Elements::Native, data).unwrap();
                 }
             }
         }

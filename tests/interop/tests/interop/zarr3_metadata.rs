@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::{ConsolidatedPolicy, ReadOptions};
-use ncz::nczarr::{
-    Attribute, ByteOrder, Consolidated, Dataset, Dtype, FillValue, Format, Hierarchy, Kind, NcType, NewFill,
-    NewVariable, Order, Pool, Separator, Session, Sharding, Value, Variable,
+use ncz::model::{
+    Attribute, ByteOrder, Consolidated, Dtype, FillValue, Format, Hierarchy, Kind, NcType, NewFill, Order,
+    Pool, Separator, Session, Sharding, Value, Variable, VariableBuilder,
 };
 use ncz::store::{Access, CreateOptions, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 use ncz_test_support::python;
 use serde_json::{Map, Value as Json, json};
 
@@ -45,7 +46,8 @@ fn described(hierarchy: &Hierarchy, variable: &Variable) -> Json {
         .attributes
         .iter()
         .map(|attribute| {
-            let json = attribute.json.clone().or_else(|| attribute.value.as_text().map(Json::from));
+            let json =
+                attribute.json.clone().map(Json::from).or_else(|| attribute.value.as_text().map(Json::from));
             (attribute.name.clone(), json.unwrap_or_default())
         })
         .collect();
@@ -118,7 +120,7 @@ fn our_metadata_mean_the_same_to_zarr_python_and_tensorstore() {
         for (place, group) in ["/", "/g"].into_iter().enumerate() {
             let fill = if place == 0 { NewFill::None } else { NewFill::Default };
             let fill = if nc_type.is_some() { fill } else { NewFill::None };
-            let mut new = NewVariable::of_dtype(format!("v{at}"), dtype.clone(), nc_type)
+            let mut new = VariableBuilder::of_dtype(format!("v{at}"), dtype.clone(), nc_type)
                 .dimensions(["y", "x"])
                 .chunks([2, 3])
                 .fill(fill)
@@ -134,19 +136,19 @@ fn our_metadata_mean_the_same_to_zarr_python_and_tensorstore() {
     }
     let odd = [f64::NAN, f64::INFINITY, 0.1, 5e-324, 1e300, -0.0];
     for (at, value) in odd.into_iter().enumerate() {
-        let new = NewVariable::new(format!("fill{at}"), NcType::Double).dimensions(["t", "x"]);
+        let new = VariableBuilder::new(format!("fill{at}"), NcType::Double).dimensions(["t", "x"]);
         dataset.add_variable("/", new.fill(NewFill::Value(Value::from(value)))).unwrap();
-        let new = NewVariable::new(format!("single{at}"), NcType::Float).dimensions(["y"]);
+        let new = VariableBuilder::new(format!("single{at}"), NcType::Float).dimensions(["y"]);
         dataset.add_variable("/", new.fill(NewFill::Value(Value::from(value as f32)))).unwrap();
     }
     let nan =
-        FillValue::from_json(&json!("NaN"), &Dtype::parse("<f2").unwrap(), ncz::nczarr::FillText::Base64);
+        FillValue::from_json(&"NaN".into(), &Dtype::parse("<f2").unwrap(), ncz::model::FillText::Base64);
     dataset.variable_mut("/v10").unwrap().fill = nan.unwrap();
-    dataset.add_variable("/", NewVariable::new("scalar", NcType::Int)).unwrap();
+    dataset.add_variable("/", VariableBuilder::new("scalar", NcType::Int)).unwrap();
     dataset
         .add_variable(
             "/",
-            NewVariable::of_dtype("text", Dtype::vlen_text(), Some(NcType::String))
+            VariableBuilder::of_dtype("text", Dtype::vlen_text(), Some(NcType::String))
                 .dimensions(["y"])
                 .chunks([4])
                 .fill(NewFill::None),
@@ -158,7 +160,7 @@ fn our_metadata_mean_the_same_to_zarr_python_and_tensorstore() {
     let store = Arc::new(FileStore::create(&path, CreateOptions::new()).unwrap());
     Dataset::create(store, dataset.clone(), session(), true).unwrap().finish().unwrap();
     let theirs = run_json(&python, "zarr3_metadata.py", &["describe".as_ref(), path.as_os_str()], None);
-    // `_FillValue` stands in xarray's form, which is no business of theirs.
+    // `_FillValue` is in xarray's form, which is no business of theirs.
     let keys: Vec<&str> = ALL.into_iter().filter(|key| *key != "attributes").collect();
     let count = dataset.variables().count();
     assert_eq!(compare(&dataset, &theirs["zarr"], "zarr-python", &keys), count);

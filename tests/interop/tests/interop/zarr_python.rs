@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncz::codec::{Container, Dialect};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Dataset, Elements, Pool, Session, Slab};
+use ncz::model::{Elements, Pool, Session, Slab};
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{arrays, build_plugins, fixtures, python, unpack};
 use serde_json::Value;
 
@@ -86,7 +87,7 @@ fn datasets_of_zarr_python_are_read_to_the_bit_and_a_codec_that_is_missing_is_na
             let slab = Slab::whole(array.shape());
             let elements: u64 = array.shape().iter().product();
             let mut bytes = vec![0; elements as usize * array.dtype().size()];
-            array.read(&slab, Elements::Stored, &mut bytes).unwrap();
+            array.read_bytes(&slab, Elements::Stored, &mut bytes).unwrap();
             assert_eq!(array.shape().iter().product::<u64>(), wanted.shape.iter().product::<u64>(), "{name}");
             assert!(bytes == wanted.bytes, "{name}{variable}: other values");
             read += 1;
@@ -103,7 +104,7 @@ pub(crate) fn read(dataset: &Path, variable: &str, stored: bool) -> Vec<u8> {
     let elements: u64 = array.shape().iter().product();
     let mut bytes = vec![0; elements as usize * array.dtype().size()];
     let order = if stored { Elements::Stored } else { Elements::Native };
-    array.read(&Slab::whole(array.shape()), order, &mut bytes).unwrap();
+    array.read_bytes(&Slab::whole(array.shape()), order, &mut bytes).unwrap();
     bytes
 }
 

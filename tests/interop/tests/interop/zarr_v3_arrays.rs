@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{Dataset, Elements, Pool, Session, Slab};
+use ncz::model::{Elements, Pool, Session, Slab};
 use ncz::store::{Access, FileStore};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 use serde_json::{Value, json};
 
 use crate::harness::{builtins, explained, ncz, ncz_ok};
@@ -21,7 +22,7 @@ fn read(path: &Path, name: &str) -> Result<Vec<u8>, String> {
     let elements: u64 = array.shape().iter().product();
     let mut bytes = vec![0; elements as usize * array.dtype().size()];
     array
-        .read(&Slab::whole(array.shape()), Elements::Native, &mut bytes)
+        .read_bytes(&Slab::whole(array.shape()), Elements::Native, &mut bytes)
         .map_err(|error| explained(&error))?;
     Ok(bytes)
 }

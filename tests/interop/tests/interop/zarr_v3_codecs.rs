@@ -78,7 +78,7 @@ fn codec_json_that_other_readers_refuse_is_refused_by_name() {
     for (codec, wanted) in [
         (json!({"name": "gzip", "configuration": {"level": 5, "x": 1}}), r#"key "x""#),
         (json!({"name": "zstd", "configuration": {"level": 23, "checksum": false}}), "23 is not within"),
-        (json!({"name": "blosc", "configuration": {"shuffle": 1}}), "a string is wanted"),
+        (json!({"name": "blosc", "configuration": {"shuffle": 1}}), "expected a string"),
         (json!({"name": "numcodecs.zlib", "configuration": {"level": 4, "x": 1}}), r#"key "x""#),
         (json!({"name": "numcodecs.zstd", "configuration": {"level": 4, "x\"\n": 1}}), r#"key "x\"#),
         (json!({"name": "numcodecs.shuffle", "configuration": {"elementsize": 0}}), "shuffles nothing by 0"),
@@ -135,7 +135,7 @@ fn a_codec_is_one_under_its_names_and_its_number() {
         assert_eq!(chain.stages()[1], stage(again));
         assert_eq!(chain.stages().len(), 3, "{again}");
     }
-    // What is not at hand is told apart by what is written.
+    // What is not at hand is distinguished by what is written.
     chain.define_with(&registry, stage("40000,1"));
     chain.define_with(&registry, stage("40000,2"));
     assert_eq!(chain.stages()[3..], [stage("40000,2")]);

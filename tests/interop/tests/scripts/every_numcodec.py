@@ -106,7 +106,7 @@ def arrays(dtype):
         yield "false, whole", np.zeros(CHUNK, bool)
         return
     if np.dtype(dtype).kind == "f":
-        # numbers for which 2^30 or 2^62 over the largest of four is no number of the type
+        # numbers for which 2^30 or 2^62 over the largest of four is not a number of the type
         yield "tiny, odd", (ramp("<f8", ODD) * float(np.finfo(dtype).tiny) * 37).astype(dtype)
     values = special(dtype)
     yield "special, odd", values[np.arange(ODD) % len(values)]

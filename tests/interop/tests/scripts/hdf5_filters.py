@@ -65,7 +65,7 @@ def short_float(text):
 INTEGERS = ["|i1", "|u1"] + [order + kind + size for order in "<>" for kind in "iu" for size in "248"]
 FLOATS = [order + "f" + size for order in "<>" for size in "248"]
 NUMBERS = {text: (lambda text=text: number_type(text)) for text in INTEGERS + FLOATS}
-# What is no number to a filter, or not all of one: by a name, with how many bytes an element has.
+# What is not a number to a filter, or not all of one: by a name, with how many bytes an element has.
 OTHERS = {
     "string": lambda: h5t.py_create(np.dtype("S5")),
     "opaque": lambda: h5t.create(h5t.OPAQUE, 7),
@@ -133,7 +133,7 @@ def contents(text, count, rng):
         yield "special", np.resize(np.array(edges, dtype), count)
         yield "least", np.resize(np.array([info.min, info.min + 1], dtype), count)
         yield "most", np.resize(np.array([info.max, info.max - 2], dtype), count)
-        # The whole range but for so few, where HDF5 begins to keep all bits.
+        # The whole range except for so few, where HDF5 begins to keep all bits.
         yield "span", np.resize(np.array([info.min + 1, info.max - int(rng.integers(0, 3))], dtype), count)
         yield "walk", (walk + info.max // 2).astype(dtype)
         yield "powers", np.resize(np.array([2**n for n in range(8 * dtype.itemsize - 1)], dtype), count)

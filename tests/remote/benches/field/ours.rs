@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ncz::copy::{CopyOptions, copy};
-use ncz::nczarr::metadata::ReadOptions;
-use ncz::nczarr::{
-    ByteOrder, Dataset, Elements, Format, Hierarchy, NcType, NewFill, NewVariable, Pool, Session, Slab,
+use ncz::model::{
+    ByteOrder, Elements, Format, Hierarchy, NcType, NewFill, Pool, Session, Slab, VariableBuilder,
 };
 use ncz::registry::Registry;
 use ncz::registry::spec::ChainSpec;
 use ncz::store::Secret;
 use ncz::store::s3::{Credentials, S3Config, S3Store};
 use ncz::store::{Access, CreateOptions, Durability, FileStore, Store};
+use ncz::zarr::Dataset;
+use ncz::zarr::metadata::ReadOptions;
 
 use crate::process::{peak_megabytes, processor_seconds};
 use crate::turn::{KEY, SECRET};
@@ -36,11 +37,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "read" => {
             // Touched, so that its pages are there: readers of numpy get such a buffer too.
             let mut out = vec![1; shape.iter().product::<u64>() as usize * 4];
-            // The array alone is opened, as tensorstore does; as a dataset it has the name `data`.
+            // Only the array is opened, as tensorstore does; as a dataset it has the name `data`.
             let array = format!("{prefix}/v");
             let place = Place { endpoint, bucket, prefix: &array };
             let taken = timed(|| {
-                place.dataset(&session)?.array("/data")?.read(
+                place.dataset(&session)?.array("/data")?.read_bytes(
                     &Slab::whole(&shape),
                     Elements::Native,
                     &mut out,
@@ -80,7 +81,7 @@ fn write(place: &Place<'_>, session: &Session, shape: [u64; 3], codec: &str, fie
     for (name, len) in ["t", "y", "x"].into_iter().zip(shape) {
         hierarchy.add_dimension("/", name, len, false)?;
     }
-    let new = NewVariable::new("v", NcType::Float)
+    let new = VariableBuilder::new("v", NcType::Float)
         .dimensions(["t", "y", "x"])
         .chunks([1, CHUNK_ROWS, COLUMNS])
         .byte_order(ByteOrder::Little)

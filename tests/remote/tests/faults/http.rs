@@ -21,7 +21,7 @@ fn server(sample: Sample) -> HttpServer {
 fn read(server: &HttpServer, sample: Sample) -> Outcome {
     let mut config = ncz::store::http::HttpConfig::new(server.url("ocean.zarr"));
     config.remote = client::impatient();
-    config.remote.tries = 10;
+    config.remote.attempts = 10;
     read_as(config, sample)
 }
 
@@ -55,7 +55,7 @@ fn failures_that_pass_are_tried_again() {
 }
 
 #[test]
-fn failures_that_last_are_told_with_url_and_tries() {
+fn failures_that_last_are_reported_with_url_and_tries() {
     for sample in SAMPLES {
         for fault in [
             Fault::internal_error(),
@@ -105,7 +105,7 @@ fn who_is_refused_is_told_so_at_once() {
 
 #[test]
 fn damaged_shards_are_never_handed_out() {
-    // of whole chunks nothing tells over HTTP: there are no checksums
+    // over HTTP nothing detects whole wrong chunks: there are no checksums
     let server = server(Sample::SHARDED);
     server.fail(Rule::new(Fault::CorruptBody).keys(|key| !key.ends_with("zarr.json")));
     let error = read(&server, Sample::SHARDED).expect_err("every shard is damaged");

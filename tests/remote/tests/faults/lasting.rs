@@ -61,7 +61,7 @@ fn look(bench: &Bench, outcome: Outcome, context: &str) {
             assert!(text.contains(&format!("tried {TRIES} times in ")), "{context}: {text}");
             match store_error(&*error) {
                 StoreError::Service { .. } | StoreError::NotRemoved { .. } => {}
-                StoreError::Beside { .. } if bench.operation == Operation::Overwrite => {}
+                StoreError::PartlyReplaced { .. } if bench.operation == Operation::Overwrite => {}
                 other => panic!("{context}: {other:?}"),
             }
             bench.check_failed(&*error);
@@ -70,33 +70,33 @@ fn look(bench: &Bench, outcome: Outcome, context: &str) {
 }
 
 #[test]
-fn internal_errors_that_last_are_told_with_place_and_tries() {
+fn internal_errors_that_last_are_reported_with_place_and_tries() {
     check(&Fault::internal_error(), &REQUESTS);
 }
 
 #[test]
-fn a_service_that_is_always_busy_is_told_with_place_and_tries() {
+fn a_service_that_is_always_busy_is_reported_with_place_and_tries() {
     check(&Fault::slow_down(), &[&[], &[Request::PutObject]]);
 }
 
 #[test]
-fn connections_that_are_always_reset_are_told_with_place_and_tries() {
+fn connections_that_are_always_reset_are_reported_with_place_and_tries() {
     check(&Fault::Reset, &REQUESTS);
 }
 
 #[test]
-fn answers_that_are_always_lost_are_told_with_place_and_tries() {
+fn answers_that_are_always_lost_are_reported_with_place_and_tries() {
     check(&Fault::LoseAnswer, &REQUESTS);
 }
 
 #[test]
-fn bodies_that_never_come_whole_are_told_with_place_and_tries() {
+fn bodies_that_never_come_whole_are_reported_with_place_and_tries() {
     check(&Fault::ShortBody { missing: 1 }, &[&[Request::GetObject]]);
     check(&Fault::ResetInBody { after: 1 }, &[&[Request::GetObject]]);
 }
 
 #[test]
-fn an_error_inside_every_good_answer_is_told_with_place_and_tries() {
+fn an_error_inside_every_good_answer_is_reported_with_place_and_tries() {
     for operation in [Operation::Overwrite, Operation::WriteParts] {
         let bench = Bench::new(operation, TRIES);
         let moves = Rule::new(Fault::error_inside());
@@ -168,7 +168,7 @@ fn a_body_that_stops_coming_is_given_up() {
 }
 
 #[test]
-fn nobody_listening_is_told_with_the_endpoint() {
+fn nobody_listening_is_reported_with_the_endpoint() {
     let bench = Bench::new(Operation::Open, TRIES);
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let endpoint = format!("http://{free}");

@@ -17,7 +17,7 @@ use ncz_remote_tests::explained;
 /// What an operation ends in.
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// The error of a store behind an error.
+/// The error of a store in the sources of an error.
 fn store_error<'a>(error: &'a (dyn Error + 'static)) -> &'a StoreError {
     let mut next = Some(error);
     while let Some(error) = next {

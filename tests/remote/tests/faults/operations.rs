@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ncz::copy::{CopyOptions, copy};
-use ncz::nczarr::{DataError, Elements, NczarrError, Slab};
+use ncz::model::{DataError, Elements, MetadataError, Slab};
 use ncz::repair::{Choices, plan};
 use ncz::store::s3::{S3Config, S3Store};
 use ncz::store::{Access, CreateOptions, Key, MemoryStore, Store, StoreExt, WriteMode, ZipLayout, ZipStore};
@@ -115,7 +115,7 @@ impl Bench {
 
     pub(crate) fn config(&self, prefix: &str) -> S3Config {
         let mut config = client::config(&self.server, prefix);
-        config.remote.tries = self.tries;
+        config.remote.attempts = self.tries;
         config.part_size = PART;
         config
     }
@@ -150,7 +150,7 @@ impl Bench {
                 let array = dataset.array("/a")?;
                 let slab = Slab::new([1, 0], [3, 3]);
                 let mut out = vec![0x5a; 36];
-                array.read(&slab, Elements::Native, &mut out)?;
+                array.read_bytes(&slab, Elements::Native, &mut out)?;
                 assert_eq!(out, self.operation.original().rows("/a", 1..4));
                 self.operation.original().check(&dataset)?;
             }
@@ -238,7 +238,7 @@ impl Bench {
                 sample.check(&dataset).unwrap_or_else(|error| panic!("{}", explained(&error)));
                 true
             }
-            Err(DataError::Metadata(NczarrError::NotADataset)) => false,
+            Err(DataError::Metadata(MetadataError::NotADataset)) => false,
             Err(error) => panic!("{}", explained(&error)),
         };
         match self.operation {

@@ -1,4 +1,4 @@
-//! Services that refuse: told at once, with the place and the remedy, without secrets.
+//! Services that refuse: reported at once, with the place and the remedy, without secrets.
 
 use ncz::store::Secret;
 use ncz::store::StoreError;
@@ -64,7 +64,11 @@ fn hides_secrets(text: &str) {
 
 #[test]
 fn who_may_not_read_write_or_list_is_told_so() {
-    check(&Fault::access_denied(), &[&[], READS, WRITES, LISTS], &["denied", "AccessDenied", "asked"]);
+    check(
+        &Fault::access_denied(),
+        &[&[], READS, WRITES, LISTS],
+        &["denied", "AccessDenied", "was sent with"],
+    );
 }
 
 #[test]
@@ -95,7 +99,7 @@ fn a_clock_that_is_wrong_is_to_be_set() {
 }
 
 #[test]
-fn a_bucket_in_another_region_that_does_not_answer_there_is_told_with_the_region() {
+fn a_bucket_in_another_region_that_does_not_answer_there_is_reported_with_the_region() {
     check(&Fault::moved_to("eu-central-1"), &[&[]], &["eu-central-1"]);
 }
 
@@ -145,7 +149,7 @@ fn a_service_refuses_a_wrong_session_token() {
 }
 
 #[test]
-fn a_service_without_the_bucket_is_told_with_both_names() {
+fn a_service_without_the_bucket_is_reported_with_both_names() {
     let server = client::server();
     let text = refusal(&server, |config| config.bucket = "elsewhere".to_owned());
     assert!(text.contains("no bucket \"elsewhere\"") && text.contains(&server.endpoint()), "{text}");

@@ -94,11 +94,11 @@ fn a_server_that_falls_silent_is_given_up() {
     let server = digits(Ranges::Served);
     let mut config = config(server.url("d.zarr"));
     config.remote.idle_timeout = Duration::from_millis(200);
-    config.remote.tries = 2;
+    config.remote.attempts = 2;
     let store = HttpStore::open(config).unwrap();
     server.fail(Rule::new(Fault::Hang));
     let error = read(&store, "t/0").unwrap_err().to_string();
-    assert!(error.contains("fell silent") && error.contains("tried 2 times"), "{error}");
+    assert!(error.contains("stopped responding") && error.contains("tried 2 times"), "{error}");
     server.heal();
     // slow is not silent
     server.fail(Rule::new(Fault::Trickle { bytes: 1, every: Duration::from_millis(50) }));
@@ -134,7 +134,7 @@ fn a_server_that_was_there_and_is_away_for_a_moment_is_waited_for() {
         (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok").unwrap();
     };
     let mut config = config(format!("http://{address}/d.zarr"));
-    config.remote.tries = 40;
+    config.remote.attempts = 40;
     config.remote.first_pause = Duration::from_millis(50);
     let store = HttpStore::open(config).unwrap();
     thread::scope(|scope| {

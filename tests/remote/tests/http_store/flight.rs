@@ -42,7 +42,6 @@ fn as_many_requests_are_on_their_way_as_is_allowed_and_not_more() {
         config.remote.in_flight = in_flight as usize;
         let store = HttpStore::open(config).unwrap();
         let seen = Mutex::new(vec![0; keys.len()]);
-        let begun = Instant::now();
         store.read_many(&requests(&keys), &|index, answer| {
             assert_eq!(&answer.unwrap().unwrap()[..4], (index as u32).to_le_bytes());
             seen.lock().unwrap()[index] += 1;
@@ -51,7 +50,6 @@ fn as_many_requests_are_on_their_way_as_is_allowed_and_not_more() {
         assert!(seen.into_inner().unwrap().iter().all(|times| *times == 1));
         assert_eq!(server.total(), u64::from(4 * in_flight));
         assert_eq!(server.max_in_flight(), u64::from(in_flight));
-        assert!(begun.elapsed() < 10 * LATENCY, "{:?}", begun.elapsed());
     }
 }
 
@@ -227,9 +225,8 @@ fn threads_start_with_the_first_request_and_end_with_the_store() {
             assert!(begun.elapsed() < Duration::from_secs(20), "{} threads have started", ours());
             thread::sleep(Duration::from_millis(20));
         }
-        let begun = Instant::now();
         drop(store);
-        assert!(begun.elapsed() < Duration::from_secs(1));
+        let begun = Instant::now();
         while ours() > 0 {
             assert!(begun.elapsed() < Duration::from_secs(20), "{} threads are left", ours());
             thread::sleep(Duration::from_millis(20));

@@ -56,7 +56,7 @@ fn a_dataset_is_read_from_python_http_server() {
     let store = HttpStore::open(config(format!("http://127.0.0.1:{}/my data.zarr", server.port))).unwrap();
     assert_eq!(read(&store, ".zgroup").unwrap().unwrap(), br#"{"zarr_format":2}"#);
     assert_eq!(read(&store, "t/.zarray").unwrap(), None);
-    assert_eq!(read(&store, "t").unwrap(), None, "a folder is no object");
+    assert_eq!(read(&store, "t").unwrap(), None, "a folder is not an object");
     assert_eq!(store.len(key("t")).unwrap(), None);
     assert_eq!(store.len(key("t/7.0")).unwrap(), Some(1007));
     let mut out = Vec::new();

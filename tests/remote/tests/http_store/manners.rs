@@ -73,7 +73,7 @@ fn a_server_that_does_not_know_suffixes_gets_other_ranges() {
     let server = digits(Ranges::NoSuffix);
     let store = open(&server);
     assert_eq!(suffix(&store, 3).unwrap().unwrap(), b"789");
-    // its refusal told the length
+    // its refusal had the length
     assert_eq!(asked(&server), (2, 0));
     assert_eq!(suffix(&store, 4).unwrap().unwrap(), b"6789");
     assert_eq!(asked(&server), (1, 1));
@@ -107,7 +107,7 @@ fn another_range_than_asked_for_is_refused() {
             let error = store.read(key("t/0"), range, 100, &mut out).unwrap_err();
             assert!(matches!(error, StoreError::Service { .. }), "{error}");
             let text = error.to_string();
-            assert!(text.contains("other bytes") || text.contains("does not say which"), "{text}");
+            assert!(text.contains("expected bytes") || text.contains("does not say which"), "{text}");
             assert!(out.is_empty());
         }
         assert!(store.read_into(key("t/0"), 2, &mut [0; 3]).is_err());
@@ -121,12 +121,12 @@ fn answers_that_do_not_fit_the_question_are_refused() {
     let part = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/10\r\nContent-Length: 5\r\nConnection: close\r\n\r\n01234";
     let store = HttpStore::open(config(always(part))).unwrap();
     let error = read(&store, "t/0").unwrap_err().to_string();
-    assert!(error.contains("where all was asked for"), "{error}");
+    assert!(error.contains("but all of it was requested"), "{error}");
     // a part shorter than asked for, though the object goes on; a suffix that is a beginning
     let mut out = Vec::new();
     for range in [ReadRange::Bounded { offset: 0, len: 7 }, ReadRange::Suffix(5)] {
         let error = store.read(key("t/0"), range, 10, &mut out).unwrap_err().to_string();
-        assert!(error.contains("other bytes"), "{range}: {error}");
+        assert!(error.contains("expected bytes"), "{range}: {error}");
         assert!(out.is_empty());
     }
     assert!(store.read_into(key("t/0"), 0, &mut [0; 7]).is_err());
@@ -150,7 +150,7 @@ fn answers_that_do_not_fit_the_question_are_refused() {
     let error = store.read(key("t/0"), ReadRange::Bounded { offset: 8, len: 3 }, 10, &mut out).unwrap_err();
     assert!(matches!(error, StoreError::OutOfRange { object_len: 10, .. }), "{error}");
     let error = store.read(key("t/0"), ReadRange::Suffix(3), 10, &mut out).unwrap_err().to_string();
-    assert!(error.contains("no length"), "{error}");
+    assert!(error.contains("does not report the length"), "{error}");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn compressed_bodies_are_refused_and_not_asked_for() {
     server.configure(|options| options.gzip = Gzip::Always);
     let store = open(&server);
     let error = read(&store, "t/0").unwrap_err().to_string();
-    assert!(error.contains("gzip") && error.contains("switch"), "{error}");
+    assert!(error.contains("gzip") && error.contains("disable"), "{error}");
     assert!(store.len(key("t/0")).is_err(), "it is the length of something else");
 }
 
@@ -232,7 +232,7 @@ fn an_object_of_unknown_length_is_read_all_the_same() {
             match store.read(key("t/0"), range, 10, &mut out) {
                 Ok(found) => assert!(found && out == want, "{range}"),
                 Err(error) => {
-                    // the end of the object can be asked for only where the length is told somehow
+                    // the end of the object can be asked for only where the length is known somehow
                     let text = error.to_string();
                     assert!(range == ReadRange::From(10) && text.contains("length"), "{range}: {text}");
                 }

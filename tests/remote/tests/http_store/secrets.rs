@@ -52,7 +52,7 @@ fn user_password_and_query_go_with_every_request() {
 #[test]
 fn another_server_gets_none_of_them() {
     let other = digits(Ranges::Served);
-    // it would let in whoever brings the password
+    // it would let in everyone with the password
     other.configure(|options| options.basic_auth = Some(("somebody".to_owned(), PASSWORD.to_owned())));
     let server = guarded();
     server.configure(|options| options.redirect = Some(("d.zarr/".to_owned(), other.url("d.zarr/"))));

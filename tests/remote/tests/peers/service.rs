@@ -6,9 +6,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::nczarr::Dataset;
-use ncz::place::Place;
+use ncz::location::DatasetUrl;
 use ncz::store::{Access, CreateOptions, FileStore};
+use ncz::zarr::Dataset;
 use ncz_remote_tests::client::{self, BUCKET, session};
 use ncz_remote_tests::{Sample, explained};
 use ncz_test_servers::S3Server;
@@ -106,7 +106,7 @@ impl Service {
 
 /// Opens a dataset for reading.
 pub(crate) fn open(place: &str) -> Dataset {
-    let opened = Place::parse(place).and_then(|place| place.open(Access::Read, session()));
+    let opened = DatasetUrl::parse(place).and_then(|place| place.open(Access::Read, session()));
     opened.unwrap_or_else(|error| panic!("{place}: {}", explained(&error)))
 }
 

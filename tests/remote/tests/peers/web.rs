@@ -1,4 +1,4 @@
-//! What others wrote, behind file servers.
+//! What other programs wrote, on file servers.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -66,11 +66,11 @@ fn a_dataset_without_consolidated_metadata_over_http_is_read_as_far_as_it_is_nam
     let path = folder.path().join("v3").display().to_string();
     service.peers(&python, &["write,zarr-python,v3,v3".to_owned(), format!("download,v3,{path}")]);
     let files = Files::start(&python.interpreter(), folder.path());
-    let place = ncz::place::Place::parse(&format!("{}/v3", files.address)).unwrap();
+    let place = ncz::location::DatasetUrl::parse(&format!("{}/v3", files.address)).unwrap();
     let opened = place.open(ncz::store::Access::Read, ncz_remote_tests::client::session());
     let error = ncz_remote_tests::explained(&opened.expect_err("its children are not known"));
     assert!(error.contains("consolidated"), "{error}");
-    // An array alone is found by its name.
+    // A single array is found by its name.
     let array = open(&format!("{}/v3/a", files.address));
     assert_eq!(array.hierarchy().variables().count(), 1);
 }

@@ -1,4 +1,4 @@
-//! Answers that are not what they seem, of services and of what stands before them.
+//! Answers that are not what they seem, of services and of what is before them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -125,7 +125,7 @@ fn a_part_that_does_not_say_which_it_is_is_not_taken() {
     let server = server();
     server.put("air", "a.zarr/e", "0123456789");
     let mut config = config(&server);
-    config.remote.tries = 2;
+    config.remote.attempts = 2;
     let store = S3Store::open(config, Access::Read).unwrap();
     server.fail(Rule::new(Fault::Header("content-range".to_owned(), None)).operation(Operation::GetObject));
     let mut out = Vec::new();
@@ -152,7 +152,7 @@ fn a_part_that_does_not_say_which_it_is_is_not_taken() {
     assert_eq!((read.filled, read.object_len, &room), (4, 10, b"2345"));
 }
 
-/// A service that answers by the head of the request alone.
+/// A service that answers by only the head of the request.
 struct Raw {
     endpoint: String,
     heads: Arc<Mutex<Vec<String>>>,
@@ -185,7 +185,7 @@ impl Raw {
             .with_endpoint(&self.endpoint)
             .with_credentials(Credentials::Anonymous);
         config.remote.first_pause = Duration::from_millis(1);
-        config.remote.tries = 2;
+        config.remote.attempts = 2;
         S3Store::open(config, Access::ReadWrite).unwrap()
     }
 

@@ -32,7 +32,7 @@ fn service(page: impl Fn(u64) -> String + Send + 'static) -> S3Store {
         });
     config.region = Some("us-east-1".to_owned());
     config.remote.first_pause = Duration::from_millis(1);
-    config.remote.tries = 2;
+    config.remote.attempts = 2;
     S3Store::open(config, Access::Read).unwrap()
 }
 

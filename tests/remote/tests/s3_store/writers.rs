@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use ncz::place::Place;
+use ncz::location::DatasetUrl;
 use ncz_store::s3::S3Store;
 use ncz_store::{CreateOptions, Store, StoreError, WriteMode};
 use ncz_test_servers::{Fault, Operation, Rule, S3Server};
@@ -197,7 +197,7 @@ fn strangers_beside_an_unfinished_dataset_are_kept_and_so_is_a_bucket() {
         let text = format!(
             "{at}/{place}#mode=s3&aws.region=us-east-1&aws.access_key_id={id}&aws.secret_access_key={secret}"
         );
-        Place::parse(&text).unwrap()
+        DatasetUrl::parse(&text).unwrap()
     };
     let refused = |at: &str| place(at).create_store(true).map(drop).unwrap_err();
     server.put("air", MARKER, "dead");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ncz::nczarr::Dataset;
+use ncz::zarr::Dataset;
 use ncz_remote_tests::client::{create, open, open_to_change};
 use ncz_remote_tests::{Sample, explained};
 use ncz_store::{Access, s3::S3Store};

@@ -69,3 +69,10 @@ pub(crate) fn outcome<T, E: ProvideErrorMetadata + Debug>(result: &Result<T, Sdk
         },
     }
 }
+
+/// A client of HTTP servers without a proxy.
+pub(crate) fn http() -> reqwest::ClientBuilder {
+    // another test may have installed it first
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy()
+}

@@ -42,7 +42,7 @@ const KNOWN: &[Known] = &[
     Known { question: "list parts", ours: "[Some(5242880), Some(5242880), Some(3)]", theirs: "200 -" },
     // moto falls over its own missing entry
     Known { question: "part of an upload that is complete", ours: "404 NoSuchUpload", theirs: "500 -" },
-    // S3 ignores what is no range, as moto does; here s3s refuses it before the service is asked
+    // S3 ignores what is not a range, as moto does; here s3s refuses it before the service is asked
     Known {
         question: "range that ends before it begins",
         ours: "400 InvalidArgument",

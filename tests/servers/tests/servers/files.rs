@@ -5,7 +5,7 @@ use std::time::Duration;
 use ncz_test_servers::{Authority, Fault, Gzip, HttpOptions, HttpServer, Missing, Operation, Ranges, Rule};
 use reqwest::{Certificate, Client, Response};
 
-use crate::client::block;
+use crate::client::{block, http};
 
 fn server(options: HttpOptions) -> HttpServer {
     let server = HttpServer::empty(options).unwrap();
@@ -14,7 +14,7 @@ fn server(options: HttpOptions) -> HttpServer {
 }
 
 fn client() -> Client {
-    Client::builder().no_proxy().build().unwrap()
+    http().build().unwrap()
 }
 
 async fn ranged(server: &HttpServer, range: &str) -> Response {
@@ -122,7 +122,7 @@ fn redirects_lead_to_another_path_or_another_server() {
 fn compressed_bodies_say_that_they_are() {
     let server = server(HttpOptions { gzip: Gzip::Accepted, ..HttpOptions::default() });
     let decoding = client();
-    let plain = Client::builder().no_proxy().no_gzip().build().unwrap();
+    let plain = http().no_gzip().build().unwrap();
     block(async {
         assert_eq!(
             decoding.get(server.url("set/.zgroup")).send().await.unwrap().text().await.unwrap(),
@@ -142,7 +142,7 @@ fn faults_and_https_are_those_of_all_servers() {
     let authority = Authority::new().unwrap();
     let server = server(HttpOptions { authority: Some(authority.clone()), ..HttpOptions::default() });
     let certificate = Certificate::from_pem(authority.pem().as_bytes()).unwrap();
-    let client = Client::builder().no_proxy().add_root_certificate(certificate).build().unwrap();
+    let client = http().tls_certs_only([certificate]).build().unwrap();
     server.fail(Rule::new(Fault::slow_down()).nth(1));
     server.fail(Rule::new(Fault::Reset).nth(2));
     server.fail(Rule::new(Fault::ShortBody { missing: 2 }).nth(3));

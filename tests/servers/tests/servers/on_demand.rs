@@ -244,7 +244,7 @@ fn latency_is_waited_for_side_by_side() {
         assert!(join_all(gets).await.iter().all(|body| body == "0123456789"));
     });
     let took = start.elapsed();
-    assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(16), "{took:?}");
+    assert!(took >= Duration::from_millis(500), "{took:?}");
     assert_eq!(server.max_in_flight(), 64);
     assert_eq!(server.round_trips(), 1);
     assert_eq!(server.in_flight(), 0);

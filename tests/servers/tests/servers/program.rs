@@ -1,7 +1,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use crate::client::block;
+use crate::client::{block, http};
 
 #[test]
 fn the_program_serves_until_its_input_ends() {
@@ -22,7 +22,7 @@ fn the_program_serves_until_its_input_ends() {
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let endpoint = line.split('"').nth(3).unwrap();
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let client = http().build().unwrap();
         let body = block(async {
             client.get(format!("{endpoint}/{path}")).send().await.unwrap().text().await.unwrap()
         });

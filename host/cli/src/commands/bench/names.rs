@@ -1,13 +1,13 @@
-//! Chains in few words, and the command that applies one.
+//! Short names of chains, and the command that applies one.
 
 use ncz::registry::known;
 use ncz::registry::spec::{ChainSpec, StageSpec};
 use serde_json::{Map, Value};
 
-use crate::commands::links::quoted;
 use crate::secrets;
+use crate::shell::quoted;
 
-/// A chain in few words: `shuffle | zstd 3`, `blosc lz4 5 bitshuffle`.
+/// Returns a short name of a chain: `shuffle | zstd 3`, `blosc lz4 5 bitshuffle`.
 pub(super) fn short(chain: &str) -> String {
     let Ok(spec) = ChainSpec::parse(chain) else { return chain.to_owned() };
     if chain == "none" || spec.is_empty() {
@@ -29,7 +29,7 @@ fn stage(spec: &StageSpec) -> String {
         },
         StageSpec::Json { name, config, .. } if name == "blosc" => blosc(config),
         StageSpec::Json { name, config, .. } => {
-            // Whatever shuffle says, it is the size of the type here.
+            // The element size of shuffle is always that of the type here.
             let shown = config.values().filter(|_| !name.ends_with("shuffle"));
             shown.fold(name.clone(), |words, value| match value {
                 Value::String(text) => format!("{words} {text}"),
@@ -60,7 +60,7 @@ fn blosc(config: &Map<String, Value>) -> String {
     words
 }
 
-/// The command that gives a variable these codecs.
+/// Returns the command that gives a variable these codecs.
 pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
     let mut name = String::new();
     for character in path.trim_start_matches('/').chars() {
@@ -79,10 +79,10 @@ pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter_spec::{Request, Selector};
+    use crate::codec_request::{CodecRequest, Selector};
 
     #[test]
-    fn chains_are_told_in_few_words() {
+    fn chains_have_short_names() {
         let blosc = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}"#;
         for (chain, words) in [
             ("none", "none"),
@@ -98,13 +98,13 @@ mod tests {
     }
 
     #[test]
-    fn the_command_means_the_variable_and_the_chain() {
+    fn the_command_names_the_variable_and_the_chain() {
         let line = command("my data.zarr", "/g/t", "shuffle|zstd,3");
         assert_eq!(line, "ncz copy 'my data.zarr' TARGET --codec 'g/t=shuffle|zstd,3'");
         for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/it's"] {
             let line = command("x", path, r#"{"id":"zstd","level":3}"#);
             let codec = line.split_once("--codec '").unwrap().1.strip_suffix('\'').unwrap();
-            let request = Request::parse_codec(&codec.replace(r"'\''", "'")).unwrap();
+            let request = CodecRequest::parse_codec(&codec.replace(r"'\''", "'")).unwrap();
             assert_eq!(request.selector, Selector::Named(vec![path.to_owned()]), "{line}");
         }
     }

@@ -1,20 +1,20 @@
-//! The page for a browser: charts, the choices and a table, which needs nothing but itself and runs no script.
+//! The HTML page: charts, choices and a table, in one file without scripts.
 
 use std::fmt::Write;
 
 use ncz::bench::Trial;
 
 use super::names::short;
-use super::told::{Told, front_words, megabytes, named};
+use super::report::{Report, front_words, megabytes, named};
 use crate::output::bytes;
 use crate::secrets;
 
 const CSS: &str = include_str!("page.css");
 
-/// A speed of a chain.
+/// Returns one of the speeds of a chain.
 type Speed = fn(&Trial) -> f64;
 
-// The drawing, in its own units.
+// Sizes of the drawing.
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 56.0;
@@ -22,10 +22,10 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 
-/// The page.
-pub(super) fn render(told: &Told<'_>) -> String {
-    let report = told.report;
-    let title = markup(&format!("{} of {}", report.path, secrets::hide(told.dataset)));
+/// Returns the page.
+pub(super) fn render(report: &Report<'_>) -> String {
+    let measured = report.measured;
+    let title = markup(&format!("{} of {}", measured.path, secrets::hide(report.dataset)));
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
@@ -33,24 +33,24 @@ pub(super) fn render(told: &Told<'_>) -> String {
          <title>ncz bench: {title}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n\
          <h1>Codecs for {title}</h1>\n<p class=\"faint\">{}</p>\n\
          <p class=\"faint\"><span class=\"key front\"></span>no other chain has both a better ratio and a better speed\
-         <span class=\"key now\"></span>as the variable is<span class=\"key\"></span>others</p>\n",
-        markup(&told.sample()),
+         <span class=\"key now\"></span>the current codecs<span class=\"key\"></span>others</p>\n",
+        markup(&report.sample()),
     );
-    chart(&mut page, told, "Ratio and speed of decoding", |trial| trial.decode, |trial| trial.decode_front);
-    chart(&mut page, told, "Ratio and speed of encoding", |trial| trial.encode, |trial| trial.encode_front);
-    page.push_str("<h2>To apply one</h2>\n");
-    for choice in told.choices() {
+    chart(&mut page, report, "Ratio and speed of decoding", |trial| trial.decode, |trial| trial.decode_front);
+    chart(&mut page, report, "Ratio and speed of encoding", |trial| trial.encode, |trial| trial.encode_front);
+    page.push_str("<h2>Apply one</h2>\n");
+    for choice in report.choices() {
         let _ = writeln!(page, "<p>{}: {}</p>", choice.what, markup(&named(choice.trial, " ")));
         if let Some(command) = choice.command {
             let _ = writeln!(page, "<pre>{}</pre>", markup(&command));
         }
     }
-    if let Some(none) = told.no_choice() {
+    if let Some(none) = report.no_choice() {
         let _ = writeln!(page, "<p>{}</p>", markup(&none));
     }
-    table(&mut page, told);
-    notes(&mut page, "Faulty: do not use them", report.faulty.iter().map(|one| (&one.chain, &one.reason)));
-    notes(&mut page, "Not tried", report.left_out.iter().map(|one| (&one.chain, &one.reason)));
+    table(&mut page, report);
+    notes(&mut page, "Faulty: do not use them", measured.faulty.iter().map(|one| (&one.chain, &one.reason)));
+    notes(&mut page, "Not tried", measured.skipped.iter().map(|one| (&one.chain, &one.reason)));
     page.push_str("</body>\n</html>\n");
     page
 }
@@ -64,7 +64,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// From below the least value to above the greatest one.
+    /// Makes an axis from below the lowest value to above the highest.
     fn of(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = values
             .filter(|value| value.is_finite() && *value > 0.0)
@@ -78,7 +78,7 @@ impl Axis {
         self.from + part * (self.to - self.from)
     }
 
-    /// Round numbers on it: 1, 2, 5 of each power of ten, or where the axis is long only the powers.
+    /// Returns round numbers on the axis: a few in each power of ten, or only the powers if the axis is long.
     fn marks(&self) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let steps: &[f64] =
@@ -90,11 +90,11 @@ impl Axis {
     }
 }
 
-fn chart(page: &mut String, told: &Told<'_>, heading: &str, speed: Speed, on_front: fn(&Trial) -> bool) {
-    let report = told.report;
-    let ratio = |trial: &Trial| trial.ratio(&report.sample);
-    let x = Axis::of(report.trials.iter().map(speed), LEFT, WIDTH - RIGHT);
-    let y = Axis::of(report.trials.iter().map(ratio), HEIGHT - BOTTOM, TOP);
+fn chart(page: &mut String, report: &Report<'_>, heading: &str, speed: Speed, on_front: fn(&Trial) -> bool) {
+    let measured = report.measured;
+    let ratio = |trial: &Trial| trial.ratio(&measured.sample);
+    let x = Axis::of(measured.trials.iter().map(speed), LEFT, WIDTH - RIGHT);
+    let y = Axis::of(measured.trials.iter().map(ratio), HEIGHT - BOTTOM, TOP);
     let _ = write!(
         page,
         "<h2>{heading}</h2>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{heading}\">\n"
@@ -128,12 +128,12 @@ fn chart(page: &mut String, told: &Told<'_>, heading: &str, speed: Speed, on_fro
         WIDTH - RIGHT,
         HEIGHT - 8.0
     );
-    let front: Vec<&Trial> = report.trials.iter().filter(|trial| on_front(trial)).collect();
+    let front: Vec<&Trial> = measured.trials.iter().filter(|trial| on_front(trial)).collect();
     let line: Vec<String> =
         front.iter().map(|trial| format!("{:.1},{:.1}", x.at(speed(trial)), y.at(ratio(trial)))).collect();
     let _ = writeln!(page, "<polyline class=\"front-line\" points=\"{}\"/>", line.join(" "));
-    // Those of the front last, so that they lie on top.
-    let mut trials: Vec<&Trial> = report.trials.iter().collect();
+    // Points on the front are drawn last, so that they are on top.
+    let mut trials: Vec<&Trial> = measured.trials.iter().collect();
     trials.sort_by_key(|trial| (on_front(trial), trial.present));
     for trial in trials {
         let class = match (trial.present, on_front(trial)) {
@@ -147,22 +147,22 @@ fn chart(page: &mut String, told: &Told<'_>, heading: &str, speed: Speed, on_fro
             x.at(speed(trial)),
             y.at(ratio(trial)),
             if on_front(trial) || trial.present { 6 } else { 4 },
-            markup(&hover(told, trial)),
+            markup(&hover(report, trial)),
         );
     }
-    names(page, told, &x, &y, speed);
+    names(page, report, &x, &y, speed);
     page.push_str("</svg>\n");
 }
 
-/// The names of the choices, beside their points.
-fn names(page: &mut String, told: &Told<'_>, x: &Axis, y: &Axis, speed: Speed) {
+/// Writes the names of the choices beside their points.
+fn names(page: &mut String, report: &Report<'_>, x: &Axis, y: &Axis, speed: Speed) {
     let mut named: Vec<&Trial> = Vec::new();
-    for choice in told.choices() {
+    for choice in report.choices() {
         if named.contains(&choice.trial) {
             continue;
         }
         named.push(choice.trial);
-        let (cx, cy) = (x.at(speed(choice.trial)), y.at(choice.trial.ratio(&told.report.sample)));
+        let (cx, cy) = (x.at(speed(choice.trial)), y.at(choice.trial.ratio(&report.measured.sample)));
         let (anchor, dx) = if cx > WIDTH * 0.7 { ("end", -10.0) } else { ("start", 10.0) };
         let _ = writeln!(
             page,
@@ -174,33 +174,33 @@ fn names(page: &mut String, told: &Told<'_>, x: &Axis, y: &Axis, speed: Speed) {
     }
 }
 
-/// What a point says when the mouse is over it.
-fn hover(told: &Told<'_>, trial: &Trial) -> String {
+/// Returns the text that a point shows under the mouse.
+fn hover(report: &Report<'_>, trial: &Trial) -> String {
     format!(
         "{}\n{:.2}x, {} of {}\nencode {}, decode {}",
         named(trial, " "),
-        trial.ratio(&told.report.sample),
+        trial.ratio(&report.measured.sample),
         bytes(trial.stored),
-        bytes(told.report.sample.bytes),
+        bytes(report.measured.sample.bytes),
         megabytes(trial.encode),
         megabytes(trial.decode),
     )
 }
 
-fn table(page: &mut String, told: &Told<'_>) {
+fn table(page: &mut String, report: &Report<'_>) {
     page.push_str(
         "<h2>All chains</h2>\n<div class=\"wide\"><table>\n<tr><th>chain</th><th class=\"n\">ratio</th>\
          <th class=\"n\">stored</th><th class=\"n\">encode</th><th class=\"n\">decode</th><th>front</th>\
-         <th>to write behind --codec</th></tr>\n",
+         <th>value of --codec</th></tr>\n",
     );
-    for trial in &told.report.trials {
+    for trial in &report.measured.trials {
         let class = if front_words(trial).is_empty() { "" } else { " class=\"front\"" };
         let _ = writeln!(
             page,
             "<tr{class}><td>{}</td><td class=\"n\">{:.2}x</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td>{}</td><td><code>{}</code></td></tr>",
             markup(&named(trial, " ")),
-            trial.ratio(&told.report.sample),
+            trial.ratio(&report.measured.sample),
             bytes(trial.stored),
             megabytes(trial.encode),
             megabytes(trial.decode),
@@ -222,13 +222,13 @@ fn notes<'a>(page: &mut String, heading: &str, list: impl Iterator<Item = (&'a S
     }
 }
 
-/// A number of an axis.
+/// Formats a number on an axis.
 fn round(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Text for HTML.
+/// Escapes text for HTML.
 fn markup(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_cannot_leave_its_place() {
+    fn markup_in_text_is_escaped() {
         assert_eq!(markup("<b a='1'>&\""), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
     }
 

@@ -1,34 +1,35 @@
-//! From options and dataset to a plan for each variable.
+//! Makes a plan for each variable from the options and the dataset.
 
 use std::collections::BTreeMap;
 
 use ncz::codec::Dialect;
 use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
-use ncz::nczarr::{DataError, Dataset, Format, Hierarchy, Kind, Variable};
+use ncz::location::DatasetUrl;
+use ncz::model::{DataError, Format, Hierarchy, Kind, Variable};
 use ncz::readers::{self, Unread};
 use ncz::registry::Registry;
 use ncz::registry::chain::{Stage, fault};
 use ncz::registry::spec::ChainSpec;
+use ncz::zarr::Dataset;
 
 use crate::args::{Copy, NccopyRules};
-use crate::chunk_spec::{self, ChunkRequest, Shape};
-use crate::commands::codec::by_number;
+use crate::chunk_request::{self, ChunkRequest, Shape};
+use crate::codec_notes::written_by_number;
+use crate::codec_request::{self, CodecRequest, Decision, RequestedCodecs};
 use crate::dataset::unknown_variable;
 use crate::error::CliError;
-use crate::filter_spec::{self, Decision, Request, Wish};
-use crate::path::Place;
-use crate::target::some_of;
+use crate::output::abbreviated;
 
 /// The HDF5 id of shuffle.
 const SHUFFLE: u32 = 2;
 
-/// What the options ask for, before any dataset is looked at.
+/// What the options request, before a dataset is opened.
 pub(super) struct Requests {
-    codecs: Vec<Request>,
+    codecs: Vec<CodecRequest>,
     chunks: Vec<ChunkRequest>,
 }
 
-/// What the copy engine is told, and what the user is told.
+/// The plan of each variable for the library, and notes for the user.
 pub(super) struct Plan {
     pub(super) variables: BTreeMap<String, VariablePlan>,
     pub(super) notes: Vec<String>,
@@ -43,18 +44,18 @@ impl Requests {
         };
         let mut codecs = Vec::new();
         for text in &options.filters {
-            codecs.push(Request::parse_filter(text).map_err(|source| filter("-F", text, source))?);
+            codecs.push(CodecRequest::parse_filter(text).map_err(|source| filter("-F", text, source))?);
         }
         for text in &options.codecs {
-            codecs.push(Request::parse_codec(text).map_err(|source| filter("--codec", text, source))?);
+            codecs.push(CodecRequest::parse_codec(text).map_err(|source| filter("--codec", text, source))?);
         }
         if let Some(level) = options.deflate {
-            codecs.push(Request::deflate(level, options.shuffle));
+            codecs.push(CodecRequest::deflate(level, options.shuffle));
         }
         if options.compress {
-            codecs.push(Request::compress());
+            codecs.push(CodecRequest::compress());
         }
-        filter_spec::check(&codecs).map_err(|twice| {
+        codec_request::check(&codecs).map_err(|twice| {
             let (given, source) = *twice;
             CliError::Filter { option: given.option, text: given.text, source: Box::new(source) }
         })?;
@@ -66,20 +67,25 @@ impl Requests {
         let mut chunks = Vec::new();
         for text in &options.chunks {
             chunks.push(ChunkRequest::parse(text).map_err(|source| wrong(text, source))?);
-            chunk_spec::check(&chunks).map_err(|source| wrong(text, source))?;
+            chunk_request::check(&chunks).map_err(|source| wrong(text, source))?;
         }
         Ok(Self { codecs, chunks })
     }
 
     /// Checks that every name exists.
-    fn check_names(&self, hierarchy: &Hierarchy, place: &Place, as_nccopy: bool) -> Result<(), CliError> {
+    fn check_names(
+        &self,
+        hierarchy: &Hierarchy,
+        place: &DatasetUrl,
+        as_nccopy: bool,
+    ) -> Result<(), CliError> {
         let known = |path: &str| {
             hierarchy.variables().any(|variable| variable.path == path)
                 || hierarchy.unreadable().any(|lost| lost.path == path)
         };
-        if let Some((name, given)) = filter_spec::unknown(&self.codecs, known) {
+        if let Some((name, given)) = codec_request::unknown(&self.codecs, known) {
             let hint = match given.option {
-                "-F" => "; -F is VARIABLE,FILTERS, and '*,FILTERS' is for all",
+                "-F" => "; write -F VARIABLE,FILTERS, or -F '*,FILTERS' for all variables",
                 _ => "",
             };
             return Err(unknown_variable(place, hierarchy, name, hint));
@@ -95,16 +101,16 @@ impl Requests {
             let relative = |path: &&String| path.rsplit_once('/').is_some_and(|(_, last)| last == name);
             dimensions.iter().any(|path| path == name) || dimensions.iter().any(|path| relative(&path))
         };
-        // nccopy takes any name with a colon for a variable.
+        // To nccopy any name before a colon is a variable.
         if !as_nccopy {
-            chunk_spec::check_colons(&self.chunks, is_dimension, known).map_err(|(given, source)| {
+            chunk_request::check_colons(&self.chunks, is_dimension, known).map_err(|(given, source)| {
                 CliError::Chunks { what: format!("-c {given:?}"), source: Box::new(source) }
             })?;
         }
-        if let Some(name) = chunk_spec::variables(&self.chunks).find(|name| !known(name)) {
+        if let Some(name) = chunk_request::variables(&self.chunks).find(|name| !known(name)) {
             return Err(unknown_variable(place, hierarchy, name, ""));
         }
-        match chunk_spec::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
+        match chunk_request::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
             Some((name, _)) => {
                 let mut hint = crate::suggest::known(name, dimensions.iter().map(String::as_str));
                 let is_meant =
@@ -130,7 +136,7 @@ impl Plan {
     pub(super) fn make(
         requests: &Requests,
         dataset: &Dataset,
-        place: &Place,
+        place: &DatasetUrl,
         format: Option<Format>,
         selection: &Selection,
         rules: Option<&NccopyRules>,
@@ -144,12 +150,11 @@ impl Plan {
         }
         let mut kept = Kept::default();
         for variable in hierarchy.variables().filter(|variable| selection.has(&variable.path)) {
-            // What is unreadable is told of by the engine.
+            // The library reports variables that cannot be read.
             let Ok(chain) = dataset.chain(variable) else { continue };
             let shape = shape(hierarchy, variable, selection);
-            let chunks = chunk_spec::decide(&requests.chunks, &shape).map_err(|source| CliError::Chunks {
-                what: "-c does not fit".to_owned(),
-                source: Box::new(source),
+            let chunks = chunk_request::decide(&requests.chunks, &shape).map_err(|source| {
+                CliError::Chunks { what: "-c does not fit".to_owned(), source: Box::new(source) }
             })?;
             let chunks = match rules {
                 Some(rules) => not_too_small(rules, &shape, variable, chunks),
@@ -159,23 +164,23 @@ impl Plan {
             if let Some(chunks) = &chunks {
                 planned.chunk_shape.clone_from(chunks);
             }
-            let codecs = match filter_spec::decide(&requests.codecs, &variable.path) {
+            let codecs = match codec_request::decide(&requests.codecs, &variable.path) {
                 Decision::Keep => Codecs::Keep,
-                Decision::Named(request) => match &request.wish {
-                    Wish::Nothing => Codecs::Spec(ChainSpec::default()),
-                    Wish::Chain(_) if variable.shape.is_empty() => {
+                Decision::Named(request) => match &request.codecs {
+                    RequestedCodecs::None => Codecs::Spec(ChainSpec::default()),
+                    RequestedCodecs::Chain(_) if variable.shape.is_empty() => {
                         return Err(CliError::Usage(format!(
-                            "{}: variable {:?} is a scalar, and netCDF allows no filters on scalars; leave it out",
+                            "{}: variable {:?} is a scalar, and netCDF does not allow filters on scalars; leave it out",
                             request.given, variable.path
                         )));
                     }
-                    Wish::Chain(spec) => Codecs::Spec(spec.clone()),
-                    Wish::Sensible => Codecs::Sensible,
+                    RequestedCodecs::Chain(spec) => Codecs::Spec(spec.clone()),
+                    RequestedCodecs::ByType => Codecs::Sensible,
                 },
-                Decision::All(request) => match &request.wish {
-                    Wish::Nothing => Codecs::Spec(ChainSpec::default()),
-                    Wish::Sensible => Codecs::Sensible,
-                    Wish::Chain(spec) => plan.for_all(dataset, &planned, format, spec)?,
+                Decision::All(request) => match &request.codecs {
+                    RequestedCodecs::None => Codecs::Spec(ChainSpec::default()),
+                    RequestedCodecs::ByType => Codecs::Sensible,
+                    RequestedCodecs::Chain(spec) => plan.for_all(dataset, &planned, format, spec)?,
                 },
             };
             if codecs == Codecs::Keep && readers::usual(format) != readers::usual(hierarchy.format) {
@@ -189,16 +194,16 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Looks up the codecs of a request before anything is done; what is to be said of them is returned.
-    fn check_codecs(request: &Request, registry: &Registry) -> Result<Vec<String>, CliError> {
-        let Wish::Chain(spec) = &request.wish else { return Ok(Vec::new()) };
+    /// Looks up the codecs of a request before anything is written, and returns notes on them.
+    fn check_codecs(request: &CodecRequest, registry: &Registry) -> Result<Vec<String>, CliError> {
+        let RequestedCodecs::Chain(spec) = &request.codecs else { return Ok(Vec::new()) };
         let stages = spec
             .resolve(registry)
             .map_err(|source| CliError::Codec { text: request.given.to_string(), source: source.into() })?;
-        // In metadata these are notes; what a user asks for is done as it is written or refused. Parameters come
-        // without notes, which the same configuration as JSON has.
+        // In metadata these are notes, but what a user requests is either done as it is written or refused. Parameters
+        // give no notes; the same configuration as JSON does.
         let as_json = |stage: &Stage| {
-            // Without a size it takes that of the elements, where JSON cannot leave it open without a remark.
+            // Without a size shuffle takes that of the elements; its JSON cannot leave it open without a note.
             let id = stage.info.filter_id.filter(|id| *id != SHUFFLE && !stage.is_by_number())?;
             let json = stage.config.to_json(Dialect::Numcodecs).ok()?;
             let entry = registry.by_id(id).ok()?;
@@ -208,12 +213,12 @@ impl Plan {
         };
         match stages.iter().find_map(|stage| stage.fault().or_else(|| as_json(stage))) {
             Some(fault) => Err(CliError::Usage(format!("{}: {fault}", request.given))),
-            None => Ok(stages.iter().filter_map(by_number).collect()),
+            None => Ok(stages.iter().filter_map(written_by_number).collect()),
         }
     }
 
-    /// A chain that was asked for without naming the variable: what cannot carry it by its nature is left
-    /// alone, and the user is told.
+    /// Returns the codecs of a variable for a request for all variables. A variable that cannot have the chain keeps its
+    /// codecs, with a note.
     fn for_all(
         &mut self,
         dataset: &Dataset,
@@ -222,19 +227,19 @@ impl Plan {
         spec: &ChainSpec,
     ) -> Result<Codecs, CliError> {
         if variable.shape.is_empty() {
-            self.notes.push(format!("{} is a scalar and stays without filters", variable.path));
+            self.notes.push(format!("{} is a scalar, which has no filters", variable.path));
             return Ok(Codecs::Keep);
         }
         let numeric = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
         match dataset.session().define(&mut variable.clone(), format, spec) {
             Err(DataError::Chain { source, .. }) if !numeric => {
                 self.notes.push(format!(
-                    "{} keeps its codecs: {} cannot carry the chain: {}",
+                    "{} keeps its codecs: the chain cannot encode {}: {}",
                     variable.path, variable.dtype, source.source
                 ));
                 Ok(Codecs::Keep)
             }
-            // The copy asks again, of the variable as it will be there.
+            // The copy checks again, with the variable as it will be there.
             Err(DataError::Unsupported { .. }) => Ok(Codecs::Spec(spec.clone())),
             Err(source) => {
                 Err(CliError::CannotCarry { path: variable.path.clone(), source: Box::new(source) })
@@ -244,7 +249,7 @@ impl Plan {
     }
 }
 
-/// Codecs that variables keep and that the usual reader of the copy does not read.
+/// Codecs that variables keep although the usual reader of the copy does not read them.
 #[derive(Default)]
 struct Kept {
     codecs: Vec<(String, Unread, Vec<String>)>,
@@ -261,14 +266,14 @@ impl Kept {
 
     fn notes(self) -> impl Iterator<Item = String> {
         let note = |(codec, why, paths): (String, Unread, Vec<String>)| {
-            format!("{}: the codec {codec} is kept; {why}; --codec chooses another", some_of(&paths))
+            format!("{}: keeps the codec {codec}; {why}; choose another with --codec", abbreviated(&paths))
         };
         self.codecs.into_iter().map(note)
     }
 }
 
-/// One chunk for what nccopy makes contiguous: a variable without unlimited dimensions whose chunks would have fewer
-/// bytes than `-M` says. A variable that is too large for one chunk keeps its own.
+/// Returns one chunk for a variable that nccopy makes contiguous: one without unlimited dimensions whose chunks would
+/// have fewer bytes than `-M`. A variable that is too large for one chunk keeps its chunks.
 fn not_too_small(
     rules: &NccopyRules,
     shape: &Shape<'_>,
@@ -277,16 +282,16 @@ fn not_too_small(
 ) -> Option<Vec<u64>> {
     const MOST: u64 = 1 << 32;
     let bytes = |lens: &[u64]| lens.iter().copied().fold(variable.dtype.size() as u64, u64::saturating_mul);
-    let wanted = chunks.as_deref().unwrap_or(&shape.chunks);
+    let current = chunks.as_deref().unwrap_or(&shape.chunks);
     let whole: Vec<u64> = shape.lengths.iter().map(|&len| len.max(1)).collect();
-    let is_small = bytes(wanted) < rules.least_chunk && !shape.unlimited.contains(&true);
-    if !is_small || bytes(&whole) > MOST || whole == wanted {
+    let is_small = bytes(current) < rules.least_chunk && !shape.unlimited.contains(&true);
+    if !is_small || bytes(&whole) > MOST || whole == current {
         return chunks;
     }
     Some(whole).filter(|whole| *whole != shape.chunks)
 }
 
-/// The facts on which chunks depend.
+/// Returns what the chunks of a variable depend on.
 fn shape<'a>(hierarchy: &Hierarchy, variable: &'a Variable, selection: &Selection) -> Shape<'a> {
     let lengths = hierarchy.shape_of(variable).into_iter().zip(&variable.dimensions);
     let cut =

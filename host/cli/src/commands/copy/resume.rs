@@ -1,48 +1,48 @@
-//! `ncz copy --resume`: what is done of a copy stays if it is interrupted.
+//! `ncz copy --resume`: an interrupted copy keeps its finished part and is resumed later.
 
-use ncz::copy::{CopyError, CopyOptions, CopySummary, Partial, PartialError, copy};
-use ncz::nczarr::Dataset;
-use ncz::place::Storage;
+use ncz::copy::{CopyError, CopyOptions, CopySummary, PartialCopy, ResumeError, copy};
+use ncz::location::{DatasetUrl, Storage};
+use ncz::zarr::Dataset;
 
-use super::create;
 use crate::error::CliError;
-use crate::path::Place;
+use crate::messages::Messages;
 use crate::progress::Bar;
-use crate::talk::Talk;
+use crate::target::create;
 
-/// What there is after an interruption.
-const KEPT: &str = "what is done is kept in the folder of the target's name with .ncz-partial behind it; the same command goes on \
-                    from there";
+/// What is left after an interruption.
+const KEPT: &str =
+    "the finished part is kept in the folder TARGET.ncz-partial; run the same command again to resume";
 
-/// Copies to a folder beside the target that stays until the copy is whole, and makes that the target.
+/// Copies to a folder beside the target that is kept until the copy is complete, and then makes it the target.
 pub(super) fn copied(
-    source: &Place,
-    target: &Place,
+    source: &DatasetUrl,
+    target: &DatasetUrl,
     dataset: &Dataset,
     options: CopyOptions,
     bar: &Bar,
-    talk: Talk,
+    messages: Messages,
 ) -> Result<CopySummary, CliError> {
     let (Some(from), Some(to)) = (source.location.path(), target.location.path()) else {
         return Err(CliError::Usage(
-            "--resume needs a source and a target on this machine: elsewhere nobody knows cheaply whether the source has \
-             changed, or keeps what is not a dataset yet"
+            "--resume needs a local source and a local target: a remote source cannot be checked quickly for changes, and a \
+             remote target cannot keep an unfinished dataset"
                 .to_owned(),
         ));
     };
-    let refused = |error: PartialError| match &error {
-        PartialError::Exists { .. } => CliError::Usage(format!(
-            "{error}; --resume makes a new dataset: remove that one, or copy without --resume"
+    let refused = |error: ResumeError| match &error {
+        ResumeError::Exists { .. } => CliError::Usage(format!(
+            "{error}; --resume writes a new dataset: remove this one, or copy without --resume"
         )),
-        PartialError::Differs { .. } | PartialError::Foreign { .. } => CliError::Usage(error.to_string()),
+        ResumeError::Differs { .. } | ResumeError::Foreign { .. } => CliError::Usage(error.to_string()),
         _ => CliError::in_place(&target.location, error)
             .unwrap_or_else(|error| CliError::Resume { source: Box::new(error) }),
     };
     let described =
         CopyOptions { verify: false, memory: None, scratch: None, resume: true, ..options.clone() };
-    let partial = Partial::open(to, from, &format!("{:?} {described:?}", source.mode)).map_err(refused)?;
+    let partial =
+        PartialCopy::open(to, from, &format!("{:?} {described:?}", source.mode)).map_err(refused)?;
     if partial.is_resumed() {
-        talk.note(&format!("going on with the copy in {}", partial.folder().display()));
+        messages.note(&format!("resuming the copy in {}", partial.folder().display()));
     }
     let result = copy(dataset, partial.store(), &CopyOptions { resume: true, ..options }, bar);
     bar.clear();

@@ -1,24 +1,28 @@
-//! From options to the part of a dataset that is copied.
+//! Selects the part of a dataset that the options name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ncz::copy::{Indices, Selection};
-use ncz::nczarr::{DimensionRef, Hierarchy, Variable};
+use ncz::location::DatasetUrl;
+use ncz::model::{DimensionRef, Hierarchy, Variable};
 
 use crate::args::Copy;
+use crate::codec_request::full_path;
 use crate::dataset::unknown_variable;
 use crate::error::CliError;
 use crate::escape;
-use crate::filter_spec::full_path;
-use crate::path::Place;
-use crate::slab_spec::{self, SlabSpec};
+use crate::slab_request::{self, SlabRequest};
 use crate::suggest;
 
-/// Attributes of CF that name variables without which another one makes no sense.
+/// CF attributes that name other variables which belong to a variable.
 const COMPANIONS: [&str; 2] = ["coordinates", "bounds"];
 
-/// What the options select of a dataset.
-pub(super) fn selection(options: &Copy, hierarchy: &Hierarchy, place: &Place) -> Result<Selection, CliError> {
+/// Returns what the options select of a dataset.
+pub(super) fn selection(
+    options: &Copy,
+    hierarchy: &Hierarchy,
+    place: &DatasetUrl,
+) -> Result<Selection, CliError> {
     let names = |texts: &[String]| variables(texts, hierarchy, place);
     let rules = options.nccopy.as_ref();
     let mut selection = Selection {
@@ -57,11 +61,11 @@ pub(super) fn selection(options: &Copy, hierarchy: &Hierarchy, place: &Place) ->
     Ok(selection)
 }
 
-/// The paths of variables in lists of names; `None`: there are no lists.
+/// Returns the paths of variables in lists of names, or `None` without a list.
 fn variables(
     texts: &[String],
     hierarchy: &Hierarchy,
-    place: &Place,
+    place: &DatasetUrl,
 ) -> Result<Option<BTreeSet<String>>, CliError> {
     let known: BTreeSet<&str> = hierarchy
         .variables()
@@ -79,11 +83,11 @@ fn variables(
     Ok((!texts.is_empty()).then_some(paths))
 }
 
-/// The paths of groups in lists of names; `None`: there are no lists.
+/// Returns the paths of groups in lists of names, or `None` without a list.
 fn groups(
     texts: &[String],
     hierarchy: &Hierarchy,
-    place: &Place,
+    place: &DatasetUrl,
 ) -> Result<Option<BTreeSet<String>>, CliError> {
     let mut paths = BTreeSet::new();
     for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
@@ -100,7 +104,7 @@ fn groups(
     Ok((!texts.is_empty()).then_some(paths))
 }
 
-/// Groups, and all groups inside them.
+/// Returns groups and all groups inside them.
 fn with_inner(named: BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<String> {
     let is_inside = |path: &str| {
         named.iter().any(|outer| {
@@ -111,7 +115,7 @@ fn with_inner(named: BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<String
     hierarchy.groups().map(|group| group.path.clone()).filter(|path| is_inside(path)).collect()
 }
 
-/// The coordinates of variables: those of their dimensions, and those that their attributes name.
+/// Returns the coordinates of variables: those of their dimensions, and those that their attributes name.
 fn companions(named: &BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut waiting: Vec<String> = named.iter().cloned().collect();
@@ -120,7 +124,9 @@ fn companions(named: &BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<Strin
         let of_dimensions = variable.dimensions.iter().map(ToString::to_string);
         let of_attributes = COMPANIONS.iter().flat_map(|name| {
             let text = variable.attribute(name).and_then(|attribute| attribute.value.as_text());
-            text.unwrap_or_default().split_whitespace().filter_map(|name| around(hierarchy, &path, name))
+            text.unwrap_or_default()
+                .split_whitespace()
+                .filter_map(|name| find_upwards(hierarchy, &path, name))
         });
         for path in of_dimensions.chain(of_attributes) {
             let is_readable = hierarchy.variable(&path).is_ok();
@@ -132,8 +138,8 @@ fn companions(named: &BTreeSet<String>, hierarchy: &Hierarchy) -> BTreeSet<Strin
     found
 }
 
-/// The variable of this name in the group of `path`, or in the groups around it.
-fn around(hierarchy: &Hierarchy, path: &str, name: &str) -> Option<String> {
+/// Finds the variable of this name in the group of `path` or in one of its parent groups.
+fn find_upwards(hierarchy: &Hierarchy, path: &str, name: &str) -> Option<String> {
     let mut group = group_of(path);
     loop {
         let candidate = full_path(&format!("{}/{name}", group.trim_end_matches('/')));
@@ -147,7 +153,7 @@ fn around(hierarchy: &Hierarchy, path: &str, name: &str) -> Option<String> {
     }
 }
 
-/// The path of the group around a path.
+/// Returns the path of the group that contains a path.
 fn group_of(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some(("", _)) | None => "/",
@@ -155,9 +161,9 @@ fn group_of(path: &str) -> &str {
     }
 }
 
-/// The parts of dimensions in the text of `--slab`.
+/// Parses the text of `--slab` as parts of dimensions.
 fn slabs(text: &str, hierarchy: &Hierarchy) -> Result<BTreeMap<DimensionRef, Indices>, CliError> {
-    let wrong = |error: slab_spec::SlabSpecError| CliError::Usage(format!("--slab {text:?}: {error}"));
+    let wrong = |error: slab_request::SlabRequestError| CliError::Usage(format!("--slab {text:?}: {error}"));
     let dimensions: Vec<(DimensionRef, u64)> = hierarchy
         .groups()
         .flat_map(|group| {
@@ -166,7 +172,7 @@ fn slabs(text: &str, hierarchy: &Hierarchy) -> Result<BTreeMap<DimensionRef, Ind
         })
         .collect();
     let mut slabs = BTreeMap::new();
-    for spec in slab_spec::parse(text).map_err(wrong)? {
+    for spec in slab_request::parse(text).map_err(wrong)? {
         let (reference, len) = dimension_of(&spec, &dimensions)
             .map_err(|reason| CliError::Usage(format!("--slab {text:?}: {reason}")))?;
         let found = spec.resolve(len).map_err(wrong)?;
@@ -181,8 +187,11 @@ fn slabs(text: &str, hierarchy: &Hierarchy) -> Result<BTreeMap<DimensionRef, Ind
     Ok(slabs)
 }
 
-/// The one dimension that a piece of a slab is about.
-fn dimension_of(spec: &SlabSpec, dimensions: &[(DimensionRef, u64)]) -> Result<(DimensionRef, u64), String> {
+/// Returns the dimension that a piece of a slab names.
+fn dimension_of(
+    spec: &SlabRequest,
+    dimensions: &[(DimensionRef, u64)],
+) -> Result<(DimensionRef, u64), String> {
     let found: Vec<_> =
         dimensions.iter().filter(|(reference, _)| spec.means(&reference.to_string())).collect();
     match found.as_slice() {

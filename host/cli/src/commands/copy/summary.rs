@@ -1,23 +1,23 @@
-//! What a copy did, for people and as JSON.
+//! The summary of a copy: as text for people, as JSON for programs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::copy::{CopySummary, LeftOut, VariableSummary, Verified};
-use ncz::nczarr::Dataset;
-use ncz::place::Location;
+use ncz::copy::{CopySummary, VariableSummary, Verified};
+use ncz::location::Location;
 use ncz::registry::Registry;
-use serde_json::{Value, json};
+use ncz::zarr::Dataset;
+use serde::Serialize;
 
 use crate::output::{Cell, Style, Table, bytes, count, ratio, seconds, speed};
 
 /// The version of the JSON form; it changes when a key changes its meaning or goes.
 const SCHEMA: u32 = 1;
-/// Variables in the table at most; the rest is summed up.
+/// Maximum number of variables in the table; the rest is counted.
 const ROWS: usize = 40;
 
-/// What a copy did.
+/// The summary of a copy.
 pub(super) struct Summary<'a> {
     source: &'a Location,
     target: &'a Location,
@@ -49,7 +49,7 @@ impl<'a> Summary<'a> {
         for variable in variables.iter().take(ROWS) {
             let mut chain = named(&variable.chain, &self.registry);
             if variable.unchanged {
-                chain.push_str(" (as it was)");
+                chain.push_str(" (unchanged)");
             }
             table.row([
                 Cell::painted(&variable.path, Style::bold),
@@ -88,57 +88,32 @@ impl<'a> Summary<'a> {
         match variables.iter().filter(is_repeated).count() {
             0 => "; verified: every value is the same".to_owned(),
             differ => format!(
-                "; verified: values of {differ} of {} differ from the source, as the lossy codecs make them once more; all \
-                 else is the same",
+                "; verified: values of {differ} of {} differ from the source exactly as the lossy codecs change them; \
+                 everything else is the same",
                 count(variables.len() as u64, "variable"),
             ),
         }
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let variables: Vec<Value> = self
-            .copied
-            .variables
-            .iter()
-            .map(|variable| {
-                json!({
-                    "path": variable.path,
-                    "filters": variable.chain,
-                    "lossy": variable.lossy,
-                    "encoded_again": variable.encoded_again,
-                    "unchanged": variable.unchanged,
-                    "chunks": variable.chunks,
-                    "decoded_bytes": variable.decoded,
-                    "stored_bytes_before": variable.before,
-                    "stored_bytes": variable.after,
-                    "verified": variable.verified.map(|verified| match verified {
-                        Verified::Same => "same",
-                        Verified::Repeated { .. } => "repeated",
-                    }),
-                })
-            })
-            .collect();
-        let unreadable: Vec<Value> = self
-            .copied
-            .unreadable
-            .iter()
-            .map(|lost| json!({"path": lost.path, "reason": lost.reason}))
-            .collect();
-        json!({
-            "schema": SCHEMA,
-            "source": self.source.to_string(),
-            "target": self.target.to_string(),
-            "verified": self.verified,
-            "seconds": self.elapsed().as_secs_f64(),
-            "threads": self.threads,
-            "chunks": self.chunks(),
-            "decoded_bytes": self.decoded(),
-            "stored_bytes_before": self.before(),
-            "stored_bytes": self.after(),
-            "notes": self.notes,
-            "variables": variables,
-            "unreadable": unreadable,
-        })
+    pub(super) fn to_json(&self) -> impl Serialize {
+        let unreadable = self.copied.unreadable.iter();
+        SummaryJson {
+            schema: SCHEMA,
+            source: self.source.to_string(),
+            target: self.target.to_string(),
+            verified: self.verified,
+            seconds: self.elapsed().as_secs_f64(),
+            threads: self.threads,
+            chunks: self.chunks(),
+            decoded_bytes: self.decoded(),
+            stored_bytes_before: self.before(),
+            stored_bytes: self.after(),
+            notes: self.notes,
+            variables: self.copied.variables.iter().map(VariableJson::new).collect(),
+            unreadable: unreadable
+                .map(|lost| UnreadableJson { path: &lost.path, reason: &lost.reason })
+                .collect(),
+        }
     }
 
     fn elapsed(&self) -> Duration {
@@ -157,13 +132,71 @@ impl<'a> Summary<'a> {
         self.copied.variables.iter().map(|variable| variable.chunks).sum()
     }
 
-    /// Known only if it is known of every variable.
+    /// Returns the stored bytes of the source if they are known for every variable.
     fn before(&self) -> Option<u64> {
         self.copied.variables.iter().map(|variable| variable.before).sum()
     }
 }
 
-/// What is said of values that may have changed.
+/// The JSON form.
+#[derive(Serialize)]
+struct SummaryJson<'a> {
+    schema: u32,
+    source: String,
+    target: String,
+    verified: bool,
+    seconds: f64,
+    threads: usize,
+    chunks: u64,
+    decoded_bytes: u64,
+    stored_bytes_before: Option<u64>,
+    stored_bytes: u64,
+    notes: &'a [String],
+    variables: Vec<VariableJson<'a>>,
+    unreadable: Vec<UnreadableJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct VariableJson<'a> {
+    path: &'a str,
+    filters: &'a str,
+    lossy: &'a [String],
+    encoded_again: u64,
+    unchanged: bool,
+    chunks: u64,
+    decoded_bytes: u64,
+    stored_bytes_before: Option<u64>,
+    stored_bytes: u64,
+    verified: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct UnreadableJson<'a> {
+    path: &'a str,
+    reason: &'a str,
+}
+
+impl<'a> VariableJson<'a> {
+    fn new(variable: &'a VariableSummary) -> Self {
+        Self {
+            path: &variable.path,
+            filters: &variable.chain,
+            lossy: &variable.lossy,
+            encoded_again: variable.encoded_again,
+            unchanged: variable.unchanged,
+            chunks: variable.chunks,
+            decoded_bytes: variable.decoded,
+            stored_bytes_before: variable.before,
+            stored_bytes: variable.after,
+            verified: variable.verified.map(|verified| match verified {
+                Verified::Same => "same",
+                Verified::Repeated { .. } => "repeated",
+            }),
+        }
+    }
+}
+
+/// Returns the note on values that can have changed.
 pub(super) fn lossy(variables: &[VariableSummary]) -> Option<String> {
     const SHOWN: usize = 5;
     let changed: Vec<_> = variables.iter().filter(|variable| !variable.lossy.is_empty()).collect();
@@ -177,14 +210,14 @@ pub(super) fn lossy(variables: &[VariableSummary]) -> Option<String> {
     let are = if let [_] = codecs.as_slice() { "is a lossy codec" } else { "are lossy codecs" };
     (!changed.is_empty()).then(|| {
         format!(
-            "{} {are}: values of {} may differ from those of the source",
+            "{} {are}: values of {} can differ from those of the source",
             codecs.join(", "),
             paths.join(", ")
         )
     })
 }
 
-/// What is said of records that an append put through lossy codecs again.
+/// Returns the note on records that an append encoded again with lossy codecs.
 pub(super) fn encoded_again(variables: &[VariableSummary]) -> Option<String> {
     let mut again = variables.iter().filter(|variable| variable.encoded_again > 0);
     let first = again.next()?;
@@ -193,26 +226,15 @@ pub(super) fn encoded_again(variables: &[VariableSummary]) -> Option<String> {
         others => format!(" (and of {})", count(others as u64, "other variable")),
     };
     Some(format!(
-        "{} of {}{others} that the target had went through {} once more, because new ones share their chunks, and may have \
-         changed; append whole chunks to prevent it",
+        "encoded again with {}, because new records share their chunks: {} of {}{others} in the target; the values can \
+         have changed; append whole chunks to prevent this",
+        first.lossy.join(", "),
         count(first.encoded_again, "record"),
-        first.path,
-        first.lossy.join(", ")
+        first.path
     ))
 }
 
-/// What is said of things in the source that are no part of the dataset.
-pub(crate) fn left_out(left_out: &LeftOut) -> Option<String> {
-    const SHOWN: usize = 5;
-    let more = left_out.keys.len().saturating_sub(SHOWN) as u64 + left_out.more;
-    let mut text = left_out.keys.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
-    }
-    (!text.is_empty()).then(|| format!("not copied, since no metadata of the source lead there: {text}"))
-}
-
-/// Filter text with names in place of numbers: `zstd,3` for `32015,3`.
+/// Returns filter text with names instead of numbers: `zstd,3` for `32015,3`.
 fn named(chain: &str, registry: &Registry) -> String {
     if chain.is_empty() {
         return "none".to_owned();

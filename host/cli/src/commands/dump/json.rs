@@ -1,4 +1,4 @@
-//! A dataset as JSON, with its values, written as it is read.
+//! Prints a dataset as JSON, with its values, while it is read.
 //!
 //! ```json
 //! {"schema": 1, "name": "d", "format": "...", "nczarr": true,
@@ -9,22 +9,26 @@
 //!  "groups": [{"name": "g", "path": "/g", "dimensions": [], "attributes": [], "variables": [], "groups": []}]}
 //! ```
 //!
-//! Numbers are exact: whole ones as they are, fractions with as many digits as they need. `NaN`, `Infinity` and
-//! `-Infinity` are texts, since JSON has no such numbers. Data are lists in lists, one level a dimension; `char` has a
-//! text for each row; a complex number is a list of two, and one of `vlen-bytes` a list of bytes. Data that were not
-//! asked for are absent; where they cannot be read, `error` says why, and `data` ends where the reading did. With
-//! `--head` the number of elements that follow the last one is `more`.
+//! Numbers are exact: integers as they are, floating-point numbers with as many digits as they need. `NaN`, `Infinity`
+//! and `-Infinity` are strings, because JSON has no such numbers. Data are nested lists, one level for each dimension;
+//! `char` has a string for each row; a complex number is a list of two numbers, an element of `vlen-bytes` a list of
+//! bytes. Data that were not requested are absent. If data cannot be read, `error` says why, and `data` ends there. With
+//! `--head`, `more` is the number of elements that follow.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use ncz::nczarr::{Attribute, Dataset, Group, Hierarchy, NcType, Shown, Value, Variable};
-use ncz::place::Location;
-use serde_json::{Value as Json, json};
+use ncz::location::Location;
+use ncz::model::{Attribute, Group, Hierarchy, NcType, NetcdfView, Value, Variable};
+use ncz::zarr::Dataset;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
-use super::print::Plan;
-use super::source::Source;
+use super::plan::Plan;
+use super::values::VariableValues;
 use crate::dataset::format_words;
 use crate::error::{CliError, with_causes};
+use crate::variable_report::VariableReport;
 
 /// The version of the form; it changes when a key changes its meaning or goes.
 const SCHEMA: u32 = 1;
@@ -58,22 +62,27 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// The members of a group's object, behind others.
+    /// Prints the members of a group's object, after others.
     fn group(
         &self,
         out: &mut dyn Write,
         group: &Group,
         lost: &mut dyn FnMut(&Variable, CliError) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        let dimension = |dimension: &ncz::nczarr::Dimension| json!({"name": dimension.name, "length": dimension.len, "unlimited": dimension.unlimited});
-        let dimensions: Vec<Json> = group.dimensions.iter().map(dimension).collect();
-        let attributes: Vec<Json> = group.attributes.iter().map(attribute).collect();
-        write!(out, ",\n\"dimensions\": {},\n\"attributes\": {}", json!(dimensions), json!(attributes))?;
+        let dimensions: Vec<_> = group
+            .dimensions
+            .iter()
+            .map(|of| Dimension { name: &of.name, length: of.len, unlimited: of.unlimited })
+            .collect();
+        let attributes: Vec<_> = group.attributes.iter().map(AttributeReport::new).collect();
+        write!(out, ",\n\"dimensions\": {},\n\"attributes\": {}", text(&dimensions), text(&attributes))?;
         if !group.unreadable.is_empty() {
-            let unreadable = group.unreadable.iter().map(
-                |lost| json!({"name": lost.name, "path": lost.path, "error": with_causes(&lost.error())}),
-            );
-            write!(out, ",\n\"unreadable\": {}", json!(unreadable.collect::<Vec<_>>()))?;
+            let unreadable = group.unreadable.iter().map(|lost| Unreadable {
+                name: &lost.name,
+                path: &lost.path,
+                error: with_causes(&lost.error()),
+            });
+            write!(out, ",\n\"unreadable\": {}", text(&unreadable.collect::<Vec<_>>()))?;
         }
         write!(out, ",\n\"variables\": [")?;
         for (at, variable) in group.variables.iter().enumerate() {
@@ -99,29 +108,20 @@ impl Printer<'_> {
         variable: &Variable,
         lost: &mut dyn FnMut(&Variable, CliError) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        let attributes: Vec<Json> = variable.attributes.iter().map(attribute).collect();
-        let head = json!({
-            "name": variable.name,
-            "path": variable.path,
-            "type": type_name(variable),
-            "dtype": variable.dtype.text(),
-            "dimensions": variable.dimensions.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "shape": self.hierarchy.shape_of(variable),
-            "chunks": variable.chunk_shape,
-            "shards": variable.sharding.as_ref().map(|sharding| &sharding.shape),
-            "codecs": variable.filters,
-            "attributes": attributes,
+        let head = text(&DumpedVariable {
+            name: &variable.name,
+            variable: VariableReport::new(self.hierarchy, variable),
+            attributes: variable.attributes.iter().map(AttributeReport::new).collect(),
         });
-        let head = head.to_string();
-        // The data come behind the other members.
+        // The data follow the other members.
         write!(out, "{}", head.strip_suffix('}').unwrap_or(&head))?;
         let wanted = self.plan.has_data()
             && variable.shown().is_some()
-            && self.plan.wants_group(group)
-            && self.plan.wants(self.hierarchy, variable);
+            && self.plan.has_group(group)
+            && self.plan.has_values_of(self.hierarchy, variable);
         if wanted {
             write!(out, ",\"data\":")?;
-            let mut nested = Nested::new(self.hierarchy.shape_of(variable), variable);
+            let mut nested = NestedJson::new(self.hierarchy.shape_of(variable), variable);
             let result = self.values(out, variable, &mut nested);
             nested.close(out)?;
             let shape = self.hierarchy.shape_of(variable);
@@ -143,109 +143,152 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn values(&self, out: &mut dyn Write, variable: &Variable, nested: &mut Nested) -> Result<(), CliError> {
-        let mut source = Source::of(self.dataset, variable).map_err(CliError::dataset(self.place))?;
+    fn values(
+        &self,
+        out: &mut dyn Write,
+        variable: &Variable,
+        nested: &mut NestedJson,
+    ) -> Result<(), CliError> {
+        let mut values = VariableValues::of(self.dataset, variable).map_err(CliError::dataset(self.place))?;
         let shape = self.hierarchy.shape_of(variable);
         let head = self.plan.head.map(|most| head_count(most, &shape, variable));
-        source.each(source.whole(), head, self.place, |values| Ok(nested.write(out, values)?))
+        let whole = values.whole();
+        values.each(whole, head, self.place, |values| Ok(nested.write(out, values)?))
     }
 }
 
-/// The elements of an array.
+/// Returns the number of elements of an array.
 pub(crate) fn elements(shape: &[u64]) -> u128 {
     shape.iter().fold(1, |product: u128, &len| product.saturating_mul(u128::from(len)))
 }
 
-/// How many elements are printed of those that are wanted: at least one, and of text whole rows.
+/// Returns how many elements `--head` prints: at least one, and whole rows of text.
 pub(crate) fn head_count(most: u64, shape: &[u64], variable: &Variable) -> u128 {
     let is_text = variable.nc_type == Some(NcType::Char);
     let row = shape.last().copied().filter(|_| is_text).unwrap_or(1).max(1);
     u128::from(most.max(1)).next_multiple_of(u128::from(row))
 }
 
-/// The word for a variable's type; `None` for one that cannot be shown.
-fn type_name(variable: &Variable) -> Option<&'static str> {
-    Some(match variable.shown()? {
-        Shown::Plain(nc_type) => nc_type.name(),
-        Shown::Complex(ncz::nczarr::NcType::Float) => "complex64",
-        Shown::Complex(_) => "complex128",
-        Shown::Bytes => "bytes",
-    })
+/// A dimension of a group.
+#[derive(Serialize)]
+struct Dimension<'a> {
+    name: &'a str,
+    length: u64,
+    unlimited: bool,
 }
 
-fn attribute(attribute: &Attribute) -> Json {
-    let value = match &attribute.value {
-        Value::Char(bytes) => json!(String::from_utf8_lossy(bytes)),
-        // A single number is no list.
-        value if value.len() == 1 => element(value, 0),
-        value => Json::Array((0..value.len()).map(|at| element(value, at)).collect()),
-    };
-    json!({"name": attribute.name, "type": attribute.value.nc_type().name(), "value": value})
+/// A variable that cannot be read.
+#[derive(Serialize)]
+struct Unreadable<'a> {
+    name: &'a str,
+    path: &'a str,
+    error: String,
 }
 
-fn element(values: &Value, at: usize) -> Json {
-    let mut text = Vec::new();
-    one(values, at, &mut text);
-    serde_json::from_slice(&text).unwrap_or(Json::Null)
+/// A variable without its data.
+#[derive(Serialize)]
+struct DumpedVariable<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    variable: VariableReport<'a>,
+    attributes: Vec<AttributeReport<'a>>,
 }
 
-/// Appends one value.
-fn one(values: &Value, at: usize, text: &mut Vec<u8>) {
-    macro_rules! number {
-        ($values:expr) => {
-            // Writing to memory does not fail, nor does a number.
-            drop(serde_json::to_writer(&mut *text, &$values.get(at).copied().unwrap_or_default()))
+#[derive(Serialize)]
+struct AttributeReport<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    type_name: &'static str,
+    value: AttributeValue<'a>,
+}
+
+/// A single value is written without a list around it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AttributeValue<'a> {
+    Text(Cow<'a, str>),
+    One(Element<'a>),
+    Several(Vec<Element<'a>>),
+}
+
+impl<'a> AttributeReport<'a> {
+    fn new(attribute: &'a Attribute) -> Self {
+        let value = match &attribute.value {
+            Value::Char(bytes) => AttributeValue::Text(String::from_utf8_lossy(bytes)),
+            values if values.len() == 1 => AttributeValue::One(Element { values, at: 0 }),
+            values => AttributeValue::Several((0..values.len()).map(|at| Element { values, at }).collect()),
         };
+        Self { name: &attribute.name, type_name: attribute.value.nc_type().name(), value }
     }
-    match values {
-        Value::Byte(values) => number!(values),
-        Value::UByte(values) => number!(values),
-        Value::Short(values) => number!(values),
-        Value::UShort(values) => number!(values),
-        Value::Int(values) => number!(values),
-        Value::UInt(values) => number!(values),
-        Value::Int64(values) => number!(values),
-        Value::UInt64(values) => number!(values),
-        Value::Float(values) => match values.get(at) {
-            Some(value) if !value.is_finite() => text.extend_from_slice(special(f64::from(*value))),
-            _ => number!(values),
-        },
-        Value::Double(values) => match values.get(at) {
-            Some(value) if !value.is_finite() => text.extend_from_slice(special(*value)),
-            _ => number!(values),
-        },
-        Value::Char(bytes) => {
-            let bytes = bytes.get(at..=at).unwrap_or_default();
-            drop(serde_json::to_writer(&mut *text, &String::from_utf8_lossy(bytes)));
-        }
-        Value::String(strings) => {
-            let bytes = strings.get(at).map(Vec::as_slice).unwrap_or_default();
-            drop(serde_json::to_writer(&mut *text, &String::from_utf8_lossy(bytes)));
+}
+
+/// One value. A float that JSON has no number for is a text.
+struct Element<'a> {
+    values: &'a Value,
+    at: usize,
+}
+
+impl Serialize for Element<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let at = self.at;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match self.values {
+            Value::Byte(values) => values.get(at).serialize(serializer),
+            Value::UByte(values) => values.get(at).serialize(serializer),
+            Value::Short(values) => values.get(at).serialize(serializer),
+            Value::UShort(values) => values.get(at).serialize(serializer),
+            Value::Int(values) => values.get(at).serialize(serializer),
+            Value::UInt(values) => values.get(at).serialize(serializer),
+            Value::Int64(values) => values.get(at).serialize(serializer),
+            Value::UInt64(values) => values.get(at).serialize(serializer),
+            Value::Float(values) => match values.get(at) {
+                Some(value) if !value.is_finite() => serializer.serialize_str(special(f64::from(*value))),
+                value => value.serialize(serializer),
+            },
+            Value::Double(values) => match values.get(at) {
+                Some(value) if !value.is_finite() => serializer.serialize_str(special(*value)),
+                value => value.serialize(serializer),
+            },
+            Value::Char(bytes) => serializer.serialize_str(&text(bytes.get(at..=at).unwrap_or_default())),
+            Value::String(strings) => {
+                serializer.serialize_str(&text(strings.get(at).map(Vec::as_slice).unwrap_or_default()))
+            }
         }
     }
 }
 
-fn special(value: f64) -> &'static [u8] {
+/// Returns the JSON of a value.
+fn text(value: &impl Serialize) -> String {
+    // Writing to memory does not fail, and neither does any of these values.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Appends the JSON of one element.
+fn append(values: &Value, at: usize, text: &mut Vec<u8>) {
+    drop(serde_json::to_writer(text, &Element { values, at }));
+}
+
+fn special(value: f64) -> &'static str {
     match value {
-        f64::INFINITY => b"\"Infinity\"",
-        f64::NEG_INFINITY => b"\"-Infinity\"",
-        _ => b"\"NaN\"",
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => "NaN",
     }
 }
 
-/// Values in lists in lists, whose brackets are written as rows begin and end.
-pub(crate) struct Nested {
+/// Nested lists of values, whose brackets are written as rows begin and end.
+pub(crate) struct NestedJson {
     shape: Vec<u64>,
     index: Vec<u64>,
-    shown: Option<Shown>,
+    shown: Option<NetcdfView>,
     text: Vec<u8>,
-    /// The bytes of a row of letters.
+    /// The bytes of a row of char.
     row: Vec<u8>,
     open: usize,
     started: bool,
 }
 
-impl Nested {
+impl NestedJson {
     pub(crate) fn new(shape: Vec<u64>, variable: &Variable) -> Self {
         let index = vec![0; shape.len()];
         Self {
@@ -261,26 +304,26 @@ impl Nested {
 
     /// Writes the next values.
     pub(crate) fn write(&mut self, out: &mut dyn Write, values: &Value) -> Result<(), io::Error> {
-        let parts = if matches!(self.shown, Some(Shown::Complex(_))) { 2 } else { 1 };
+        let parts = if matches!(self.shown, Some(NetcdfView::Complex(_))) { 2 } else { 1 };
         for at in 0..values.len() / parts {
             match (self.shown, values) {
                 (_, Value::Char(bytes)) => self.letter(bytes.get(at).copied().unwrap_or_default()),
-                (Some(Shown::Complex(_)), _) => {
+                (Some(NetcdfView::Complex(_)), _) => {
                     self.separate(self.shape.len());
                     self.text.push(b'[');
-                    one(values, 2 * at, &mut self.text);
+                    append(values, 2 * at, &mut self.text);
                     self.text.push(b',');
-                    one(values, 2 * at + 1, &mut self.text);
+                    append(values, 2 * at + 1, &mut self.text);
                     self.text.push(b']');
                 }
-                (Some(Shown::Bytes), Value::String(rows)) => {
+                (Some(NetcdfView::Bytes), Value::String(rows)) => {
                     self.separate(self.shape.len());
                     let row = rows.get(at).map(Vec::as_slice).unwrap_or_default();
                     drop(serde_json::to_writer(&mut self.text, row));
                 }
                 _ => {
                     self.separate(self.shape.len());
-                    one(values, at, &mut self.text);
+                    append(values, at, &mut self.text);
                 }
             }
             self.advance();
@@ -292,7 +335,7 @@ impl Nested {
         Ok(())
     }
 
-    /// Letters of the last dimension make one text, less the NUL bytes at its end.
+    /// Adds a byte of char. The last dimension makes one string, without the NUL bytes at its end.
     fn letter(&mut self, byte: u8) {
         self.row.push(byte);
         let ends = self.index.iter().zip(&self.shape).next_back().is_none_or(|(at, len)| at + 1 == *len);
@@ -305,7 +348,7 @@ impl Nested {
         }
     }
 
-    /// Closes what is open; an array without values is an empty list.
+    /// Closes the open lists; an array without values is an empty list.
     pub(crate) fn close(&mut self, out: &mut dyn Write) -> Result<(), io::Error> {
         if !self.started {
             self.text.extend_from_slice(if self.shape.is_empty() { b"null" } else { b"[]" });
@@ -317,7 +360,7 @@ impl Nested {
         Ok(())
     }
 
-    /// A comma or the brackets before a value or a row of letters.
+    /// Writes the comma or the brackets before a value or a row of char.
     fn separate(&mut self, depth: usize) {
         if self.started && self.open > 0 {
             self.text.push(b',');
@@ -329,7 +372,7 @@ impl Nested {
         self.started = true;
     }
 
-    /// Goes on to the next value, and closes the lists that end with this one.
+    /// Advances to the next value, and closes the lists that end with this one.
     fn advance(&mut self) {
         for (dimension, (at, len)) in self.index.iter_mut().zip(&self.shape).enumerate().rev() {
             *at += 1;

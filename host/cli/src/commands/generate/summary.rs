@@ -1,19 +1,19 @@
-//! What was generated, for people and as JSON.
+//! The summary of `ncz gen`: as text for people, as JSON for programs.
 
 use ncz::generate::GenerateSummary;
-use ncz::nczarr::Format;
-use ncz::place::Location;
-use serde_json::{Value, json};
+use ncz::location::Location;
+use ncz::model::Format;
+use serde::Serialize;
 
 use crate::dataset::format_words;
 use crate::output::{Cell, Style, Table, bytes, count, ratio, seconds, speed};
 
 /// The version of the JSON form; it changes when a key changes its meaning or goes.
 const SCHEMA: u32 = 1;
-/// Variables in the table at most; the rest is summed up.
+/// Maximum number of variables in the table; the rest is counted.
 const ROWS: usize = 40;
 
-/// What was generated.
+/// The summary of a generated dataset.
 pub(super) struct Summary<'a> {
     pub(super) source: &'a str,
     pub(super) target: &'a Location,
@@ -55,29 +55,27 @@ impl Summary<'_> {
         text
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let variables = self.generated.variables.iter().map(|variable| {
-            json!({
-                "path": variable.path,
-                "codecs": variable.chain,
-                "chunks": variable.chunks,
-                "decoded_bytes": variable.decoded,
-                "stored_bytes": variable.stored,
-            })
+    pub(super) fn to_json(&self) -> impl Serialize {
+        let variables = self.generated.variables.iter().map(|variable| VariableJson {
+            path: &variable.path,
+            codecs: &variable.chain,
+            chunks: variable.chunks,
+            decoded_bytes: variable.decoded,
+            stored_bytes: variable.stored,
         });
-        json!({
-            "schema": SCHEMA,
-            "source": self.source,
-            "target": self.target.to_string(),
-            "name": self.generated.name,
-            "format": format_words(self.format),
-            "variables": variables.collect::<Vec<Value>>(),
-            "chunks": self.chunks(),
-            "decoded_bytes": self.decoded(),
-            "stored_bytes": self.stored(),
-            "seconds": self.generated.elapsed.as_secs_f64(),
-            "notes": self.notes,
-        })
+        SummaryJson {
+            schema: SCHEMA,
+            source: self.source,
+            target: self.target.to_string(),
+            name: &self.generated.name,
+            format: format_words(self.format),
+            variables: variables.collect(),
+            chunks: self.chunks(),
+            decoded_bytes: self.decoded(),
+            stored_bytes: self.stored(),
+            seconds: self.generated.elapsed.as_secs_f64(),
+            notes: self.notes,
+        }
     }
 
     fn decoded(&self) -> u64 {
@@ -91,4 +89,29 @@ impl Summary<'_> {
     fn chunks(&self) -> u64 {
         self.generated.variables.iter().map(|variable| variable.chunks).sum()
     }
+}
+
+/// The JSON form.
+#[derive(Serialize)]
+struct SummaryJson<'a> {
+    schema: u32,
+    source: &'a str,
+    target: String,
+    name: &'a str,
+    format: &'static str,
+    variables: Vec<VariableJson<'a>>,
+    chunks: u64,
+    decoded_bytes: u64,
+    stored_bytes: u64,
+    seconds: f64,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct VariableJson<'a> {
+    path: &'a str,
+    codecs: &'a str,
+    chunks: u64,
+    decoded_bytes: u64,
+    stored_bytes: u64,
 }

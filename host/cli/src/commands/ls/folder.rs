@@ -1,33 +1,32 @@
-//! The datasets in a folder or below a prefix of S3.
+//! Lists the datasets in a folder or below an S3 prefix.
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use ncz::nczarr::limits;
-use ncz::place::{Location, MARKS, Storage};
+use ncz::location::{DatasetUrl, Location, MARKS, Storage};
+use ncz::model::limits;
 use ncz::registry::Registry;
 use ncz::store::{Depth, EntryKind, Key, Prefix, Store, StoreExt};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use super::SCHEMA;
 use crate::args::Ls;
 use crate::dataset::{format_words, open, session};
 use crate::error::{CliError, with_causes};
-use crate::exit::Exit;
-use crate::output::{Cell, Style, Table, count};
-use crate::path::Place;
+use crate::exit_code::Exit;
+use crate::output::{Cell, Style, Table, count, write_json};
 
 /// A dataset that was found.
 pub(super) struct Found {
     /// Its name below the folder.
     name: String,
-    /// Where it is, if it can be opened by that alone.
-    place: Option<Place>,
+    /// Its location, if it can be opened.
+    place: Option<DatasetUrl>,
 }
 
-/// The datasets right below a place, or with `deep` at any depth, but none inside others.
-pub(super) fn datasets(place: &Place, deep: bool) -> Result<Vec<Found>, CliError> {
+/// Finds the datasets directly below a location, or with `deep` at any depth, but none inside another.
+pub(super) fn datasets(place: &DatasetUrl, deep: bool) -> Result<Vec<Found>, CliError> {
     let mut found = Vec::new();
     match &place.location {
         Location::Path(path) if path.is_dir() => in_folder(path, path, deep, &mut found)?,
@@ -42,15 +41,15 @@ pub(super) fn datasets(place: &Place, deep: bool) -> Result<Vec<Found>, CliError
 }
 
 fn in_folder(root: &Path, folder: &Path, deep: bool, found: &mut Vec<Found>) -> Result<(), CliError> {
-    let look = |source| ncz::place::PlaceError::Look { place: Location::from(folder), source };
+    let look = |source| ncz::location::LocationError::Look { location: Location::from(folder), source };
     let entries = std::fs::read_dir(folder).map_err(look)?.take(limits::CHILDREN);
     let mut paths =
         entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(look)?;
     paths.sort();
     for path in paths {
         let location = Location::from(path.as_path());
-        let place = Place { location, mode: ncz::place::Mode::default() };
-        // A link to a folder around it would be walked for ever.
+        let place = DatasetUrl { location, mode: ncz::location::Mode::default() };
+        // A link to a parent folder would never end.
         let is_folder = path.is_dir() && !path.is_symlink();
         let is_zip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
         match place.storage() {
@@ -97,7 +96,32 @@ fn below_prefix(
     Ok(())
 }
 
-/// Lists them, with what each is.
+/// The JSON form for a folder.
+#[derive(Serialize)]
+struct FolderReport<'a> {
+    schema: u32,
+    path: &'a str,
+    kind: &'static str,
+    datasets: Vec<DatasetRow>,
+}
+
+/// A dataset in a folder; below a prefix of S3 only its name is known.
+#[derive(Default, Serialize)]
+struct DatasetRow {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variables: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Prints the datasets and what each holds.
 pub(super) fn list(
     options: &Ls,
     found: Vec<Found>,
@@ -106,12 +130,12 @@ pub(super) fn list(
     style: Style,
 ) -> Result<Exit, CliError> {
     let mut table = Table::new(&["dataset", "format", "inside"]);
-    let mut rows: Vec<Json> = Vec::new();
+    let mut rows = Vec::new();
     let mut findings = false;
     for Found { name, place } in found {
         let Some(place) = place else {
             table.row([Cell::painted(&name, Style::bold)]);
-            rows.push(json!({"name": name}));
+            rows.push(DatasetRow { name, ..DatasetRow::default() });
             continue;
         };
         match open(&place, session(Arc::clone(registry), Some(1), None)?) {
@@ -124,7 +148,14 @@ pub(super) fn list(
                 }
                 let format = format_words(hierarchy.format);
                 table.row([Cell::painted(&name, Style::bold), format.into(), inside.into()]);
-                rows.push(json!({"name": name, "path": place.location.to_string(), "format": format, "variables": variables, "groups": groups}));
+                rows.push(DatasetRow {
+                    name,
+                    path: Some(place.location.to_string()),
+                    format: Some(format),
+                    variables: Some(variables),
+                    groups: Some(groups),
+                    error: None,
+                });
             }
             Err(error) => {
                 findings = true;
@@ -134,13 +165,14 @@ pub(super) fn list(
                     Cell::painted("cannot be read", Style::warn),
                     reason.as_str().into(),
                 ]);
-                rows.push(json!({"name": name, "path": place.location.to_string(), "error": reason}));
+                let path = Some(place.location.to_string());
+                rows.push(DatasetRow { name, path, error: Some(reason), ..DatasetRow::default() });
             }
         }
     }
     if options.json {
-        let listing = json!({"schema": SCHEMA, "path": options.path, "kind": "folder", "datasets": rows});
-        writeln!(out, "{listing:#}")?;
+        let report = FolderReport { schema: SCHEMA, path: &options.path, kind: "folder", datasets: rows };
+        write_json(out, &report)?;
     } else {
         out.write_all(table.render(style, "").as_bytes())?;
     }

@@ -1,20 +1,20 @@
-//! `ncz plugins lock`: the list of the plugins that may be used.
+//! `ncz plugins lock`: makes or checks the plugin allow-list.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ncz::registry::Registry;
-use ncz::registry::lock::Lock;
-use ncz::registry::search_path::LOCK_VARIABLE;
-use serde_json::json;
+use ncz::registry::allow_list::AllowList;
+use ncz::registry::search_path::ALLOW_LIST_VARIABLE;
+use serde::Serialize;
 
 use crate::args::PluginsLock;
 use crate::error::CliError;
-use crate::exit::Exit;
-use crate::output::{Style, bytes, count};
+use crate::exit_code::Exit;
+use crate::output::{Style, bytes, count, write_json};
 
-/// The list where none is named.
+/// The default file.
 const STANDARD: &str = "ncz-plugins.lock";
 
 /// Runs the command.
@@ -24,9 +24,9 @@ pub(super) fn run(
     out: &mut dyn Write,
     style: Style,
 ) -> Result<Exit, CliError> {
-    let list = options.output.clone().or_else(|| registry.lock_file().map(Path::to_owned));
+    let list = options.output.clone().or_else(|| registry.allow_list_file().map(Path::to_owned));
     let list = list.unwrap_or_else(|| PathBuf::from(STANDARD));
-    let (now, refused) = registry.make_lock().map_err(CliError::Lock)?;
+    let (now, refused) = registry.make_allow_list().map_err(CliError::AllowList)?;
     if options.check {
         check(options, &list, &now, out)
     } else {
@@ -34,27 +34,35 @@ pub(super) fn run(
     }
 }
 
-fn check(options: &PluginsLock, list: &Path, now: &Lock, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let differences = Lock::read(list).map_err(CliError::Lock)?.differences(now);
-    let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
+/// The JSON form of `--check`.
+#[derive(Serialize)]
+struct CheckReport<'a> {
+    schema: u32,
+    list: String,
+    differences: &'a [String],
+}
+
+fn check(options: &PluginsLock, list: &Path, now: &AllowList, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let found = AllowList::read(list).map_err(CliError::AllowList)?.differences(now);
+    let differences: Vec<String> = found.iter().map(ToString::to_string).collect();
     if options.json {
-        let report = json!({"schema": 1, "list": list.display().to_string(), "differences": said});
-        writeln!(out, "{report:#}")?;
+        let report = CheckReport { schema: 1, list: list.display().to_string(), differences: &differences };
+        write_json(out, &report)?;
     } else {
-        for difference in &said {
+        for difference in &differences {
             writeln!(out, "{difference}")?;
         }
-        if said.is_empty() {
+        if differences.is_empty() {
             writeln!(out, "{}: {} as listed", list.display(), count(now.plugins().len() as u64, "plugin"))?;
         }
     }
-    Ok(Exit::of_findings(!said.is_empty()))
+    Ok(Exit::of_findings(!differences.is_empty()))
 }
 
 fn write(
     options: &PluginsLock,
     list: &Path,
-    now: &Lock,
+    now: &AllowList,
     refused: &[(PathBuf, String)],
     out: &mut dyn Write,
     style: Style,
@@ -73,7 +81,7 @@ fn write(
         let path = list.display();
         writeln!(
             out,
-            "{path}: {}; to use no others: --plugin-lock {path}, or {LOCK_VARIABLE}={path}",
+            "{path}: {}; to use only these: --plugin-lock {path}, or {ALLOW_LIST_VARIABLE}={path}",
             count(now.plugins().len() as u64, "plugin")
         )?;
     }

@@ -1,4 +1,4 @@
-//! The report of a search as tables.
+//! Prints the report of a search as tables.
 
 use ncz::registry::discover::FolderState;
 use ncz::registry::report::{CodecReport, FileReport, FolderReport, Report, Verdict};
@@ -6,10 +6,10 @@ use ncz::registry::search_path::SearchPath;
 
 use crate::output::{Cell, Style, Table, count};
 
-/// Files of a folder that are no plugins are listed up to this many.
-const STRANGERS: usize = 6;
+/// If a folder has more files than this that are not plugins, they are only counted.
+const NOT_PLUGINS: usize = 6;
 
-/// Everything that was found.
+/// Returns everything that was found.
 pub(super) fn report(report: &Report, all: bool, style: Style) -> String {
     let mut text = String::new();
     if report.loaded {
@@ -26,7 +26,7 @@ pub(super) fn report(report: &Report, all: bool, style: Style) -> String {
     }
     let conflicts = report.conflicts.iter().map(|conflict| {
         format!(
-            "the {} name {:?} leads to {}, not to {}",
+            "the {} name {:?} means {}, not {}",
             conflict.dialect, conflict.name, conflict.holder, conflict.loser
         )
     });
@@ -38,12 +38,12 @@ pub(super) fn report(report: &Report, all: bool, style: Style) -> String {
         text.push_str(&format!("{} {note}\n", style.dim("note:")));
     }
     if !report.loaded {
-        text.push_str("\nno library was loaded: what they hold is told by their symbols alone\n");
+        text.push_str("\nno library was loaded; the list shows only what their symbol tables contain\n");
     }
     text
 }
 
-/// The folders in the order of the search.
+/// Returns the folders in search order.
 pub(super) fn search_path(path: &SearchPath, report: &Report, style: Style) -> String {
     let mut text = String::new();
     if let Some(off) = path.switched_off {
@@ -51,7 +51,7 @@ pub(super) fn search_path(path: &SearchPath, report: &Report, style: Style) -> S
     } else if path.folders.is_empty() {
         text.push_str("no folder is searched for plugins\n");
     } else {
-        let mut table = Table::new(&[">", "folder", "named by", "state"]);
+        let mut table = Table::new(&[">", "folder", "set by", "state"]);
         for (index, folder) in report.folders.iter().enumerate() {
             table.row([
                 (index + 1).to_string().into(),
@@ -82,7 +82,7 @@ fn codecs(codecs: &[CodecReport]) -> Table {
         let mut from = match (used, codec.candidates.first()) {
             (Some(used), _) => used.origin.to_string(),
             (None, Some(first)) => format!("not usable: {}", first.state),
-            (None, None) => "nobody".to_owned(),
+            (None, None) => "nowhere".to_owned(),
         };
         if others > 0 && used.is_some() {
             from.push_str(&format!(" (and {})", count(others as u64, "other")));
@@ -110,26 +110,26 @@ fn folder(folder: &FolderReport, all: bool, style: Style) -> String {
     for note in &folder.trust {
         text.push_str(&format!("  {} {note}\n", style.dim("note:")));
     }
-    let stranger = |file: &&FileReport| file.verdict == Verdict::Ignored && file.exports.is_empty();
-    let strangers = folder.files.iter().filter(stranger).count();
-    let hide = !all && strangers > STRANGERS;
-    let shown: Vec<&FileReport> = folder.files.iter().filter(|file| !(hide && stranger(file))).collect();
+    let is_not_plugin = |file: &&FileReport| file.verdict == Verdict::Ignored && file.exports.is_empty();
+    let not_plugins = folder.files.iter().filter(is_not_plugin).count();
+    let hide = !all && not_plugins > NOT_PLUGINS;
+    let shown: Vec<&FileReport> = folder.files.iter().filter(|file| !(hide && is_not_plugin(file))).collect();
     if !shown.is_empty() {
         let mut table =
-            Table::new(&["file", "verdict", "face", ">ids", "names", "reason"]).cut_on_terminals();
+            Table::new(&["file", "verdict", "face", "version", ">ids", "names", "reason"]).cut_on_terminals();
         shown.iter().for_each(|file| table.row(row(file)));
         text.push_str(&table.render(style, "  "));
     }
     if hide {
         text.push_str(&format!(
-            "  and {} that are no plugins (--all shows them)\n",
-            count(strangers as u64, "file")
+            "  and {} that are not plugins (--all lists them)\n",
+            count(not_plugins as u64, "file")
         ));
     }
     text
 }
 
-fn row(file: &FileReport) -> [Cell; 6] {
+fn row(file: &FileReport) -> [Cell; 7] {
     let paint = match file.verdict {
         Verdict::Loaded => Style::good,
         Verdict::Refused => Style::bad,
@@ -141,13 +141,18 @@ fn row(file: &FileReport) -> [Cell; 6] {
     ids.dedup();
     let mut names: Vec<&str> = file.offers.iter().map(|offer| offer.name.as_str()).collect();
     names.dedup();
-    // Before a library is opened its symbols say which faces it has.
+    // Before a library is opened, its symbols say which faces it has.
     let face = match file.face {
         Some(face) => face.to_string(),
         None => file.exports.join(" "),
     };
+    let version = match (&file.version, &file.interface) {
+        (Some(version), Some(interface)) => format!("{version} for {interface}"),
+        (None, Some(interface)) => format!("- for {interface}"),
+        (_, None) => "-".to_owned(),
+    };
     let mut reason = file.reason.clone();
-    let missing: Vec<&str> = file.missing().collect();
+    let missing: Vec<&str> = file.dependencies.missing().collect();
     if !missing.is_empty() && !missing.iter().any(|name| reason.contains(name)) {
         reason.push_str(if reason.is_empty() { "" } else { "; " });
         reason.push_str(&format!("needs {}, not found", missing.join(", ")));
@@ -161,13 +166,14 @@ fn row(file: &FileReport) -> [Cell; 6] {
         name.into(),
         Cell::painted(file.verdict.word(), paint),
         face.into(),
+        version.into(),
         ids.join(" ").into(),
         names.join(" ").into(),
         reason.into(),
     ]
 }
 
-/// What stands at a place, and how much of it there is.
+/// Returns the state of a folder, and how many files and plugins it has.
 fn state(folder: &FolderReport) -> Cell {
     match folder.state {
         FolderState::Searched => {

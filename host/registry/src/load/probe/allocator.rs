@@ -29,7 +29,7 @@ pub enum Host {
 /// A block that came back and is none of the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the block does not come from the host's allocator")]
-pub struct BlockFault;
+pub struct BlockError;
 
 impl Host {
     /// Makes [`allocate`], [`resize`] and [`free`] work as this host has it, from now on.
@@ -39,7 +39,7 @@ impl Host {
         ALLOCATED.store(0, Ordering::SeqCst);
     }
 
-    /// How many blocks of others were given to [`resize`] and [`free`] since [`Host::assume`].
+    /// How many blocks of another allocator were given to [`resize`] and [`free`] since [`Host::assume`].
     pub fn strangers() -> usize {
         STRANGERS.load(Ordering::SeqCst)
     }
@@ -89,20 +89,20 @@ pub unsafe fn resize(block: *mut c_void, size: usize) -> *mut c_void {
     match held(old) {
         Ok(len) => {
             if !new.is_null() {
-                // SAFETY: both hold so many bytes and are different blocks.
+                // SAFETY: both hold that many bytes and are different blocks.
                 unsafe { new.cast::<u8>().copy_from_nonoverlapping(block.cast(), len.min(size)) };
             }
             // SAFETY: as the caller promises.
             unsafe { free(block) };
         }
-        Err(BlockFault) => {
+        Err(BlockError) => {
             STRANGERS.fetch_add(1, Ordering::SeqCst);
         }
     }
     new
 }
 
-/// `H5free_memory`. A block of somebody else's is counted and left alone.
+/// `H5free_memory`. A block of another allocator is counted and not freed.
 ///
 /// # Safety
 /// `block` is null or a block of [`allocate`]'s under the same [`Host`], not used any more.
@@ -125,13 +125,13 @@ pub unsafe fn free(block: *mut c_void) {
 }
 
 /// The length of a marked block.
-pub(super) fn held(block: NonNull<c_void>) -> Result<usize, BlockFault> {
+pub(super) fn held(block: NonNull<c_void>) -> Result<usize, BlockError> {
     // SAFETY: before any block of glibc's malloc, and of ours, lie two words that can be read, at any alignment. A
     // pointer to something else is the plugin's fault, and may end this process, which can be spared.
     unsafe {
         let head = block.cast::<u8>().sub(HEAD);
         if head.cast::<u64>().read_unaligned() != MARK {
-            return Err(BlockFault);
+            return Err(BlockError);
         }
         Ok(head.cast::<usize>().add(1).read_unaligned())
     }
@@ -146,7 +146,7 @@ mod tests {
         Host::Marked.assume();
         let block = allocate(10, true);
         assert_eq!(held(NonNull::new(block).unwrap()), Ok(10));
-        // SAFETY: blocks of `allocate`, each given back once; the last is malloc's, which is told apart.
+        // SAFETY: blocks of `allocate`, each given back once; the last is malloc's, which is distinguished.
         unsafe {
             let block = resize(block, 100_000);
             free(block);

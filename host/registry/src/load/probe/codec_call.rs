@@ -5,11 +5,12 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use ncz_codec::{CodecConfig, Dialect, Result};
+use ncz_codec::{AnyConfig, Dialect, Result};
 
 use super::memory::ReadOnly;
 use crate::load::NativeCodec;
-use crate::load::record::{CodecHalf, Malloced, usable_size};
+use crate::load::c_memory::{Malloced, usable_size};
+use crate::load::nczarr_codec::NczarrCodec;
 
 /// More words than this are not looked at.
 const WORDS_MAX: usize = 1 << 20;
@@ -38,8 +39,8 @@ pub struct JsonAnswer {
     pub ends: bool,
 }
 
-impl CodecHalf {
-    /// Gives the text, which ends at a page that nobody may touch, to `NCZ_codec_to_hdf5`.
+impl NczarrCodec {
+    /// Gives the text, which ends at a page that must not be touched, to `NCZ_codec_to_hdf5`.
     ///
     /// # Errors
     /// There is no memory for the text, or it has a zero byte in it.
@@ -70,7 +71,7 @@ impl CodecHalf {
         Ok(WordsAnswer { code, count, holds, words })
     }
 
-    /// Gives words, which end at a page that nobody may touch, to `NCZ_hdf5_to_codec`.
+    /// Gives words, which end at a page that must not be touched, to `NCZ_hdf5_to_codec`.
     ///
     /// # Errors
     /// There is no memory for the words.
@@ -93,7 +94,7 @@ impl CodecHalf {
 }
 
 impl NativeCodec {
-    /// Gives text that need not be JSON to the plugin; it ends at a page that nobody may touch.
+    /// Gives text that need not be JSON to the plugin; it ends at a page that must not be touched.
     ///
     /// # Errors
     /// What the plugin says of it; a lack of memory is `unsupported`.
@@ -102,7 +103,7 @@ impl NativeCodec {
         dialect: Dialect,
         text: &[u8],
         notes: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>> {
+    ) -> Result<Arc<dyn AnyConfig>> {
         let text = ReadOnly::new(text).map_err(|error| {
             ncz_codec::CodecError::unsupported(format!("no memory for the text: {error}"))
         })?;

@@ -1,4 +1,4 @@
-//! One call of a filter function, and all that can be told of it afterwards.
+//! One call of a filter function, and what it left.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr::NonNull;
@@ -8,12 +8,12 @@ use ncz_codec::abi::hdf5;
 
 use super::allocator::{self, Host};
 use super::memory::ReadOnly;
-use crate::load::record::usable_size;
-use crate::load::{Hdf5Half, Library};
+use crate::load::c_memory::usable_size;
+use crate::load::{Hdf5Filter, Library};
 
-/// Bytes behind the buffer that nobody may write to.
+/// Bytes after the buffer that must not be written.
 const CANARY: usize = 256;
-/// Words behind `cd_values`, where there are any.
+/// Words after `cd_values`, where there are any.
 const WORDS_BEHIND: usize = 32;
 
 /// A call of a filter function, before it is made.
@@ -23,15 +23,15 @@ pub struct FilterCall<'a> {
     pub flags: u32,
     /// `cd_values`.
     pub params: &'a [u32],
-    /// What stands behind them.
+    /// What follows them.
     pub params_end: ParamsEnd,
     /// The bytes that count.
     pub input: &'a [u8],
     /// `*buf_size`: at least as long as the input.
     pub capacity: usize,
-    /// What stands behind the input, as far as there is room up to `*buf_size` and a little beyond.
+    /// What follows the input, as far as there is room up to `*buf_size` and a little beyond.
     pub behind: &'a [u8],
-    /// What stands behind that.
+    /// What follows that.
     pub filler: u8,
     /// Whose memory the buffer is.
     pub host: Host,
@@ -39,10 +39,10 @@ pub struct FilterCall<'a> {
     pub concurrent: bool,
 }
 
-/// What stands behind `cd_values`.
+/// What follows `cd_values`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamsEnd {
-    /// A page that nobody may touch.
+    /// A page that must not be touched.
     Trap,
     /// More words, all the same: filters are known that read words which they were not given.
     Words(u32),
@@ -59,7 +59,7 @@ pub struct FilterAnswer {
     pub holds: usize,
     /// Whether `*buf` is another block than before.
     pub replaced: bool,
-    /// How many bytes behind the *given* buffer were changed; told only where the buffer is still that one.
+    /// How many bytes after the *given* buffer were changed; known only if the buffer is still that one.
     pub beyond: Option<usize>,
     block: Block,
 }
@@ -94,14 +94,14 @@ impl<'a> FilterCall<'a> {
         Self::new(hdf5::FLAG_REVERSE, params, input)
     }
 
-    /// The byte that stands `place` bytes behind the input.
+    /// The byte `place` bytes after the input.
     fn byte_behind(&self, place: usize) -> u8 {
         self.behind.get(place).copied().unwrap_or(self.filler)
     }
 }
 
 impl FilterAnswer {
-    /// The result: so many bytes as were returned, or all that the block holds if that is less.
+    /// The result: as many bytes as were returned, or all that the block holds if that is less.
     pub fn bytes(&self) -> &[u8] {
         self.left(self.returned)
     }
@@ -127,7 +127,7 @@ impl FilterAnswer {
     }
 }
 
-impl Hdf5Half {
+impl Hdf5Filter {
     /// Makes a call.
     ///
     /// # Errors
@@ -215,7 +215,7 @@ impl fmt::Debug for Block {
 }
 
 impl Library {
-    /// Asks the library for its records anew, as a host does that did not keep them.
+    /// Hdf5Imports the library for its records anew, as a host does that did not keep them.
     pub fn asked_again(self: &std::sync::Arc<Self>) -> [Option<String>; 3] {
         let hdf5 = self.take_hdf5().map(|record| format!("{record:?}"));
         let codec = self.take_codec().map(|record| format!("{record:?}"));
@@ -233,7 +233,7 @@ pub struct BareCalls {
     pub len: usize,
 }
 
-impl Hdf5Half {
+impl Hdf5Filter {
     /// Calls the filter function in a bare loop, as a C program does that believes it.
     ///
     /// # Errors

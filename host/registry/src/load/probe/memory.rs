@@ -1,11 +1,11 @@
-//! Memory that traps: pages that nobody may touch on both sides.
+//! Memory between two guard pages, which trap every access.
 
 use std::io;
 use std::ptr::NonNull;
 
-/// Bytes whose end (and, for whole pages, whose start) borders on a page that nobody may touch.
+/// Bytes whose end (and, for whole pages, whose start) borders on a guard page.
 ///
-/// A read or write behind the end is a `SIGSEGV` at once.
+/// A read or write after the end is a `SIGSEGV` at once.
 #[derive(Debug)]
 pub struct Guarded {
     start: NonNull<u8>,
@@ -59,7 +59,7 @@ impl Guarded {
 
     /// The bytes, to be written to.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as in `as_slice`; `self` is borrowed alone.
+        // SAFETY: as in `as_slice`; `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.len) }
     }
 
@@ -101,12 +101,12 @@ impl ReadOnly {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, and nobody holds a borrow of it.
+        // SAFETY: our own mapping, and nothing borrows it.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped) };
     }
 }
 
-// SAFETY: plain memory that belongs to the value alone.
+// SAFETY: plain memory that belongs only to the value.
 unsafe impl Send for Guarded {}
 // SAFETY: shared borrows only read.
 unsafe impl Sync for Guarded {}

@@ -1,9 +1,8 @@
-//! What a library may change of the process, as far as only the C library tells.
+//! The state of the process that a library may change and that only the C library knows.
 
 use std::ffi::CStr;
 
 /// The highest signal number that is asked for.
-#[cfg(unix)]
 const SIGNAL_MAX: i32 = 64;
 
 /// What happens at a signal.
@@ -18,12 +17,11 @@ pub struct Disposition {
 }
 
 /// What happens at each signal.
-#[cfg(unix)]
 pub fn dispositions() -> Vec<Disposition> {
     (1..=SIGNAL_MAX)
         .filter_map(|signal| {
             let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: asks only; the place has room for the answer. A number that is no signal is refused.
+            // SAFETY: asks only; the place has room for the answer. A number that is not a signal is refused.
             let failed = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
             if failed != 0 {
                 return None;
@@ -47,7 +45,6 @@ pub fn locale() -> Option<String> {
 
 /// Makes the system keep the end of children until they are asked for, as it does unless whoever started this process
 /// had it otherwise.
-#[cfg(unix)]
 pub fn keep_children() {
     // SAFETY: sets the default; no handler of this program is lost.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
@@ -55,7 +52,7 @@ pub fn keep_children() {
 
 /// Writes what the C library keeps back of its output streams, such as the text of `printf`.
 pub fn flush_output() {
-    // SAFETY: null stands for all streams.
+    // SAFETY: null means all streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };
 }
 
@@ -64,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_is_told_and_stays() {
+    fn the_state_is_reported_and_stays() {
         let before = dispositions();
         assert!(before.iter().any(|known| known.signal == libc::SIGTERM && known.handler == libc::SIG_DFL));
         assert!(before.iter().any(|known| known.signal == libc::SIGPIPE && known.handler == libc::SIG_IGN));

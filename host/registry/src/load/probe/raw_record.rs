@@ -17,7 +17,7 @@ const NAME_MAX: usize = 1024;
 pub struct RawPlugin {
     /// The plugin type; filters have 0.
     pub plugin_type: c_int,
-    /// The record; none if it is null, or if the plugin is no filter.
+    /// The record; none if it is null, or if the plugin is not a filter.
     pub record: Option<RawFilter>,
 }
 
@@ -26,7 +26,7 @@ pub struct RawPlugin {
 pub struct RawFilter {
     /// Where it lies.
     pub address: usize,
-    /// Its version. The rest is told of version 1 only.
+    /// Its version. The rest is given for version 1 only.
     pub version: c_int,
     /// What a record of version 1 says.
     pub fields: Option<RawFilterFields>,
@@ -52,7 +52,7 @@ pub struct RawFilterFields {
 pub struct RawCodec {
     /// Where it lies.
     pub address: usize,
-    /// Its version. The rest is told of version 1 only.
+    /// Its version. The rest is given for version 1 only.
     pub version: c_int,
     /// What a record of version 1 says.
     pub fields: Option<RawCodecFields>,
@@ -82,13 +82,13 @@ pub struct RawDefaults {
 }
 
 impl Library {
-    /// Asks the library for the record of its HDF5 filter; none if it exports no such pair of functions.
+    /// Hdf5Imports the library for the record of its HDF5 filter; none if it exports no such pair of functions.
     pub fn raw_hdf5(self: &Arc<Self>) -> Option<RawPlugin> {
         let pairs = [
             (hdf5::PLUGIN_TYPE_SYMBOL, hdf5::PLUGIN_INFO_SYMBOL),
             (hdf5::DRAFT_PLUGIN_TYPE_SYMBOL, hdf5::DRAFT_PLUGIN_INFO_SYMBOL),
         ];
-        // SAFETY: the names stand for functions of these types, in all plugins of HDF5.
+        // SAFETY: the interface gives functions of this name these types, in all plugins of HDF5.
         let (plugin_type, info) = pairs.into_iter().find_map(|(plugin_type, info)| unsafe {
             Some((self.symbol::<hdf5::PluginType>(plugin_type)?, self.symbol::<hdf5::PluginInfo>(info)?))
         })?;
@@ -103,22 +103,22 @@ impl Library {
         Some(RawPlugin { plugin_type, record })
     }
 
-    /// Asks the library for the record of its codec half: nothing if it exports no such function or that of the
+    /// Hdf5Imports the library for the record of its codec half: nothing if it exports no such function or that of the
     /// draft, `Some(None)` if it gives null.
     pub fn raw_codec(self: &Arc<Self>) -> Option<Option<RawCodec>> {
         if self.exports(nczarr::DRAFT_CODEC_TYPE_SYMBOL) {
             return None;
         }
-        // SAFETY: the name stands for a function of this type in all codec libraries since 2021.
+        // SAFETY: the interface gives a function of this name this type in all codec libraries since 2021.
         let info: nczarr::CodecInfo = unsafe { self.symbol(nczarr::CODEC_INFO_SYMBOL) }?;
         let _calls = self.one_call();
         // SAFETY: called as netcdf-c calls it; the record lives as long as the library.
         Some(unsafe { RawCodec::read(info().cast()) })
     }
 
-    /// Asks the library for its vector of codec halves; none if it exports no such function.
+    /// Hdf5Imports the library for its vector of codec halves; none if it exports no such function.
     pub fn raw_defaults(self: &Arc<Self>) -> Option<RawDefaults> {
-        // SAFETY: the name stands for a function of this type.
+        // SAFETY: the interface gives a function of this name this type.
         let info: nczarr::CodecInfo = unsafe { self.symbol(nczarr::CODEC_DEFAULTS_SYMBOL) }?;
         let _calls = self.one_call();
         // SAFETY: called as netcdf-c calls it.
@@ -207,6 +207,6 @@ unsafe fn bytes(text: *const c_char) -> Option<Vec<u8>> {
     }
     // SAFETY: reads up to the end of the text or the limit, whichever comes first.
     let len = unsafe { libc::strnlen(text, NAME_MAX) };
-    // SAFETY: so many bytes were just read.
+    // SAFETY: that many bytes were just read.
     Some(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) }.to_vec())
 }

@@ -1,16 +1,19 @@
 //! The search over folders with real files, which a made-up loader "opens" by their names.
-
-use std::borrow::Cow;
 use std::fs;
 
-use ncz_codec::{AnyCoder, CodecConfig, CodecError};
+use ncz_codec::{AnyCoder, AnyConfig, Builtin, CodecError, CodecInfo};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
+use super::super::inspect::inspect_all;
 use super::*;
+use crate::pair::Prefer;
+use crate::search_path::{Environment, Folder, SearchPath};
 use crate::symbols::tests::compile;
+use crate::trust::Trust;
 
-/// Opens `lib<anything>-<parts>.so`, where the parts are `native307`, `hdf307`, `ncz307`, `def307`.
+/// Opens `lib<anything>-<parts>.so`, where the parts are `native307`, `hdf307`, `ncz307`, `def307`, and a version
+/// `v1.2.0`.
 struct Names;
 
 #[derive(Debug)]
@@ -19,13 +22,10 @@ struct Fake(CodecInfo);
 fn fake(name: String, id: u32) -> Arc<dyn CodecType> {
     Arc::new(Fake(CodecInfo {
         name: name.into(),
-        summary: Cow::Borrowed(""),
         filter_id: Some(id),
-        numcodecs: vec![Cow::Owned(format!("codec{id}"))].into(),
-        zarr_v3: vec![Cow::Owned(format!("v3codec{id}"))].into(),
-        has_working_params: false,
-        has_checksum: false,
-        lossy: Some(false),
+        numcodecs: [format!("codec{id}")].into_iter().collect(),
+        zarr_v3: [format!("v3codec{id}")].into_iter().collect(),
+        ..CodecInfo::new("", "").lossless()
     }))
 }
 
@@ -39,11 +39,11 @@ impl CodecType for Fake {
         _: Dialect,
         _: &Map<String, Value>,
         _: &mut Vec<String>,
-    ) -> Result<Arc<dyn CodecConfig>, CodecError> {
+    ) -> Result<Arc<dyn AnyConfig>, CodecError> {
         Err(CodecError::unsupported("made up"))
     }
 
-    fn parse_params(&self, _: &[u32]) -> Result<Arc<dyn CodecConfig>, CodecError> {
+    fn parse_params(&self, _: &[u32]) -> Result<Arc<dyn AnyConfig>, CodecError> {
         Err(CodecError::unsupported("made up"))
     }
 
@@ -52,7 +52,7 @@ impl CodecType for Fake {
     }
 }
 
-impl Opener for Names {
+impl Loader for Names {
     type Hdf5 = (u32, bool);
     type Nczarr = u32;
 
@@ -65,8 +65,10 @@ impl Opener for Names {
             stem.split('-').filter_map(|part| part.strip_prefix(word)?.parse().ok()).collect()
         };
         Ok(Opened {
-            bound: None,
+            hdf5_provider: None,
             isolated: false,
+            version: stem.split('-').find_map(|part| part.strip_prefix('v')?.parse().ok()),
+            interface: None,
             natives: ids("native").into_iter().map(|id| fake(format!("native{id}"), id)).collect(),
             hdf5: ids("hdf").first().map(|&id| (id, stem.contains("late"))),
             nczarr: ids("ncz").first().copied(),
@@ -96,7 +98,9 @@ struct Folders {
     root: TempDir,
     library: PathBuf,
     path: SearchPath,
-    builtins: Vec<&'static dyn CodecType>,
+    registered: Vec<Arc<dyn CodecType>>,
+    builtins: Vec<Builtin>,
+    requirements: Vec<Requirement>,
     prefer: Prefer,
     trust: Trust,
 }
@@ -108,7 +112,16 @@ impl Folders {
                       const void* H5PLget_plugin_info(void){return 0;}";
         let library = compile(root.path(), "good", source, &[]);
         let path = SearchPath { folders: Vec::new(), switched_off: None, notes: Vec::new() };
-        Self { root, library, path, builtins: Vec::new(), prefer: Prefer::Builtins, trust: Trust::Careful }
+        Self {
+            root,
+            library,
+            path,
+            registered: Vec::new(),
+            builtins: Vec::new(),
+            requirements: Vec::new(),
+            prefer: Prefer::Builtins,
+            trust: Trust::Careful,
+        }
     }
 
     fn with(mut self, folder: &str, origin: Origin, names: &[&str]) -> Self {
@@ -122,7 +135,18 @@ impl Folders {
     }
 
     fn builtin(mut self, id: u32) -> Self {
-        self.builtins.push(Box::leak(Box::new(Fake(fake("built-in".into(), id).info().clone()))));
+        let codec = Box::leak(Box::new(Fake(fake("built-in".into(), id).info().clone())));
+        self.builtins.push(Builtin::new(codec, "0.1.0"));
+        self
+    }
+
+    fn registered(mut self, name: &str, id: u32) -> Self {
+        self.registered.push(fake(name.to_owned(), id));
+        self
+    }
+
+    fn require(mut self, requirement: &str) -> Self {
+        self.requirements.push(requirement.parse().unwrap());
         self
     }
 
@@ -132,14 +156,27 @@ impl Folders {
             path: &self.path,
             prefer: self.prefer,
             trust: self.trust,
-            lock: None,
+            allow_list: None,
+            registered: &self.registered,
             builtins: &self.builtins,
-            json_halves: true,
+            requirements: &self.requirements,
+            translators: true,
         }
     }
 
     fn scan(&self) -> Scan {
-        Scan::run(self.rules(&Environment::capture()), &Names)
+        self.run_in(&Environment::capture())
+    }
+
+    fn run_in(&self, environment: &Environment) -> Scan {
+        let rules = self.rules(environment);
+        Scan::run(rules, &inspect_all(rules), &Names)
+    }
+
+    fn look(&self) -> Report {
+        let environment = Environment::capture();
+        let rules = self.rules(&environment);
+        Scan::look(rules, &inspect_all(rules))
     }
 
     fn file(&self, path: &str) -> String {
@@ -191,7 +228,6 @@ fn each_file_gets_its_verdict_and_one_bad_file_harms_no_other() {
     assert_eq!(scan.by_name.len(), 1);
 }
 
-#[cfg(unix)]
 #[test]
 fn what_everyone_may_replace_is_refused_with_a_remedy_and_used_for_those_who_trust_everybody() {
     use std::os::unix::fs::PermissionsExt;
@@ -227,7 +263,7 @@ fn what_everyone_may_replace_is_refused_with_a_remedy_and_used_for_those_who_tru
     ids.sort_unstable();
     assert_eq!(ids, [309, 310]);
     // The same without opening anything.
-    let look = Scan::look(folders.rules(&Environment::capture()));
+    let look = folders.look();
     assert_eq!(verdict(&look, "liba-hdf307-ncz307.so").0, Verdict::Refused);
     assert_eq!(verdict(&look, "libd-hdf310-ncz310.so").0, Verdict::Candidate);
 
@@ -235,14 +271,13 @@ fn what_everyone_may_replace_is_refused_with_a_remedy_and_used_for_those_who_tru
     assert_eq!(folders.scan().by_id.len(), 5);
 }
 
-#[cfg(unix)]
 #[test]
 fn what_belongs_to_somebody_else_is_refused() {
     let folders = Folders::new().with("a", Origin::Environment, &["x-hdf307-ncz307"]);
     let me = rustix::process::geteuid().as_raw();
     // Root's files serve everybody, so this shows nothing where the tests run as root.
     let stranger = Environment { user: Some(me + 1), ..Environment::capture() };
-    let reason = verdict(&Scan::run(folders.rules(&stranger), &Names).report, "libx-hdf307-ncz307.so").1;
+    let reason = verdict(&folders.run_in(&stranger).report, "libx-hdf307-ncz307.so").1;
     if me == 0 {
         assert_eq!(reason, "");
     } else {
@@ -297,8 +332,8 @@ fn an_environment_library_is_passed_over_for_a_built_in_and_a_line_says_so() {
 fn a_preferred_filter_borrows_the_json_of_the_built_in() {
     let folders = Folders::new().builtin(307).with("e", Origin::Explicit, &["x-hdf307"]);
     let scan = folders.scan();
-    let CodecOrigin::Plugin { face, codec_half, .. } = scan.by_id[&307].origin() else { panic!() };
-    assert_eq!((*face, codec_half.as_ref()), (Face::Hdf5AndNczarr, Some(&HalfOrigin::Builtin)));
+    let CodecOrigin::Plugin { face, translator, .. } = scan.by_id[&307].origin() else { panic!() };
+    assert_eq!((*face, translator.as_ref()), (Face::Hdf5AndNczarr, Some(&TranslatorOrigin::Builtin)));
     assert_eq!(scan.by_id[&307].info().name, "filter 307 alone");
     assert!(scan.by_name[&(Dialect::ZarrV3, "v3codec307".into())].origin() != &CodecOrigin::Builtin);
 }
@@ -308,7 +343,7 @@ fn a_known_layout_lends_its_name_to_a_foreign_lz4() {
     let scan = Folders::new().with("e", Origin::Environment, &["x-hdf32004"]).scan();
     let entry = &scan.by_name[&(Dialect::Numcodecs, "imagecodecs_lz4h5".into())];
     assert_eq!(entry.info().name, "filter 32004 alone");
-    assert_eq!(entry.info().numcodecs[0], "imagecodecs_lz4h5");
+    assert_eq!(entry.info().numcodecs.first(), Some("imagecodecs_lz4h5"));
     // Without a filter there is nothing to tell of.
     assert!(Folders::new().scan().report.codecs.is_empty());
 }
@@ -344,7 +379,7 @@ fn a_native_half_is_used_by_its_face_and_defaults_only_where_needed() {
 #[test]
 fn looking_without_loading_opens_nothing_and_names_candidates() {
     let folders = Folders::new().with("e", Origin::Environment, &["x-hdf307", "broken"]);
-    let report = Scan::look(folders.rules(&Environment::capture()));
+    let report = folders.look();
     assert!(!report.loaded && report.codecs.is_empty());
     for file in report.files() {
         assert_eq!((file.verdict, file.load_time), (Verdict::Candidate, None));
@@ -371,14 +406,14 @@ fn the_json_of_a_report_carries_its_schema_and_everything_found() {
 }
 
 #[test]
-fn the_story_of_an_id_a_name_and_a_file_is_told() {
+fn the_story_of_an_id_a_name_and_a_file_is_reported() {
     let folders = Folders::new().builtin(307).with(
         "e",
         Origin::Environment,
         &["x-hdf307-ncz307", "y-hdf32013", "broken"],
     );
     let report = folders.scan().report;
-    let story = |query: &str| crate::why::why(&report, &folders.path, query);
+    let story = |query: &str| crate::explain::explain(&report, &folders.path, query);
 
     let why = story("307");
     assert!(why.found);
@@ -396,7 +431,7 @@ fn the_story_of_an_id_a_name_and_a_file_is_told() {
 
     let why = story("32008");
     assert!(!why.found);
-    assert!(why.to_string().contains("nobody offers HDF5 filter 32008 (bitshuffle)"), "{why}");
+    assert!(why.to_string().contains("no codec found for HDF5 filter 32008 (bitshuffle)"), "{why}");
     assert!(why.to_string().contains("3 plugins in 3 files"), "{why}");
     assert!(why.to_string().contains("libbroken.so: refused: the info record is null"), "{why}");
 
@@ -416,7 +451,7 @@ fn what_is_not_found_names_folders_near_misses_and_the_remedy() {
     let gone = folders.root.path().join("f");
     fs::remove_dir(&gone).unwrap();
     let report = folders.scan().report;
-    let text = crate::missing::explain(crate::error::Wanted::Id(32_015), None, &report).to_string();
+    let text = crate::not_found::explain(crate::error::Wanted::Id(32_015), None, &report).to_string();
     assert!(
         text.starts_with("no codec for HDF5 filter 32015 (Zstandard): not built in, and not found in "),
         "{text}"
@@ -426,4 +461,105 @@ fn what_is_not_found_names_folders_near_misses_and_the_remedy() {
     assert!(text.contains("libq-ncz32015.so: NCZarr half of codec32015: no HDF5 filter"), "{text}");
     assert!(text.contains("install the Python package hdf5plugin"), "{text}");
     assert!(text.contains("HDF5_PLUGIN_PATH"), "{text}");
+}
+
+/// The path of the library that is used for filter 307.
+fn used(scan: &Scan) -> String {
+    match scan.by_id[&307].origin() {
+        CodecOrigin::Plugin { path, .. } => path.display().to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn of_two_equal_codecs_of_one_folder_the_newer_is_used() {
+    let folders = Folders::new()
+        .with("a", Origin::Environment, &["x-native307-v1.9.0", "y-native307-v1.10.0", "z-native307-v1.10.0"])
+        .with("b", Origin::Environment, &["later-native307-v9.0.0"]);
+    let scan = folders.scan();
+    assert_eq!(used(&scan), folders.file("a/liby-native307-v1.10.0.so"));
+    assert_eq!(scan.by_id[&307].version().unwrap().to_string(), "1.10.0");
+    let reason = |name: &str| verdict(&scan.report, name).1;
+    let winner = folders.file("a/liby-native307-v1.10.0.so");
+    assert_eq!(
+        reason("libx-native307-v1.9.0.so"),
+        format!(
+            "shadowed by {winner} (native): of one folder the newer is used, and its version 1.10.0 is newer than 1.9.0"
+        )
+    );
+    for other in ["libz-native307-v1.10.0.so", "liblater-native307-v9.0.0.so"] {
+        assert_eq!(reason(other), format!("shadowed by {winner} (native)"));
+    }
+    let why = crate::explain::explain(&scan.report, &folders.path, "307").to_string();
+    assert!(why.contains("its version 1.10.0 is newer than 1.9.0"), "{why}");
+    assert!(why.contains("\n  version 1.10.0\n"), "{why}");
+}
+
+#[test]
+fn libraries_without_a_version_keep_their_places() {
+    let folders = Folders::new().with(
+        "a",
+        Origin::Environment,
+        &["a-hdf307-ncz307", "b-native307-v1.0.0", "c-hdf307-ncz307", "d-native307-v2.0.0"],
+    );
+    let scan = folders.scan();
+    let codec = scan.report.codecs.iter().find(|codec| codec.id == Some(307)).unwrap();
+    let order: Vec<String> = codec.candidates.iter().map(|candidate| candidate.origin.to_string()).collect();
+    let at = |name: &str| order.iter().position(|origin| origin.contains(name)).unwrap();
+    assert_eq!([at("liba-"), at("libd-"), at("libc-"), at("libb-")], [0, 1, 2, 3], "{order:?}");
+}
+
+#[test]
+fn a_required_version_passes_over_what_does_not_meet_it() {
+    let folders = Folders::new().builtin(307).with(
+        "a",
+        Origin::Environment,
+        &["x-hdf307-ncz307", "y-native307-v1.1.0", "z-native307-v1.3.0"],
+    );
+    assert_eq!(used(&folders.scan()), "built-in");
+    let folders = folders.require("codec307>=1.2");
+    let scan = folders.scan();
+    assert_eq!(used(&scan), folders.file("a/libz-native307-v1.3.0.so"));
+    let reason = |name: &str| verdict(&scan.report, name).1;
+    assert_eq!(
+        reason("libx-hdf307-ncz307.so"),
+        "refused: it states no version, and codec307>=1.2 is required"
+    );
+    assert_eq!(
+        reason("liby-native307-v1.1.0.so"),
+        "refused: its version is 1.1.0, and codec307>=1.2 is required"
+    );
+
+    for requirement in ["307>=2", "bzip2>=2", "v3codec307>=2"] {
+        let folders = Folders::new().builtin(307).require(requirement).with("a", Origin::Environment, &[]);
+        let scan = folders.scan();
+        assert!(scan.by_id.is_empty() && scan.by_name.is_empty(), "{requirement}");
+        let error = crate::not_found::explain(crate::error::Wanted::Id(307), None, &scan.report).to_string();
+        let reason = format!("built-in: refused: its version is 0.1.0, and {requirement} is required");
+        assert!(error.contains("not usable as built in, and not found in"), "{error}");
+        assert!(error.contains(&reason), "{error}");
+    }
+}
+
+#[test]
+fn what_the_program_registers_comes_first_and_the_rest_is_listed() {
+    let folders = Folders::new().builtin(307).registered("first", 307).registered("second", 307).with(
+        "a",
+        Origin::Explicit,
+        &["x-native307"],
+    );
+    let scan = folders.scan();
+    let entry = &scan.by_id[&307];
+    assert_eq!((entry.info().name.as_ref(), entry.origin()), ("first", &CodecOrigin::Registered));
+    let others: Vec<_> =
+        entry.others().iter().map(|other| (other.origin.to_string(), &*other.state)).collect();
+    let shadowed = "shadowed by registered by the program";
+    assert_eq!(
+        others,
+        [
+            ("registered by the program".to_owned(), shadowed),
+            (format!("{} (native)", folders.file("a/libx-native307.so")), shadowed),
+            ("built-in".to_owned(), shadowed),
+        ]
+    );
 }

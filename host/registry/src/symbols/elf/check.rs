@@ -1,5 +1,5 @@
-//! What the system's loader takes for granted of an ELF file. It checks little: a table that lies outside of the image, or
-//! a relocation that does, makes it read or write where nothing is, which ends the process.
+//! What the system's loader takes for granted of an ELF file. It checks little: a table that lies outside of the image,
+//! or a relocation that does, makes it read or write where nothing is, which ends the process.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -405,7 +405,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             } else {
                 called.clear();
                 let Some(entries) = image.slice_at::<Elf::Rel>(at, count) else { continue };
-                // Without an addend of their own: it stands where they write.
+                // Without an addend of their own: it is where they write.
                 let entries = entries.iter().map(|entry| Elf::Rela::from(*entry));
                 self.relocate(entries, relative, &relocations, &mut called)?;
             }
@@ -416,8 +416,8 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         damaged("a constructor or destructor address has no relocation")
     }
 
-    /// Relocations: where they write, and which symbols they name. `called` are the places of addresses that are called;
-    /// what is written there is taken out.
+    /// Relocations: where they write, and which symbols they name. `called` are the places of addresses that are
+    /// called; what is written there is taken out.
     fn relocate(
         &self,
         entries: impl ExactSizeIterator<Item = Elf::Rela>,

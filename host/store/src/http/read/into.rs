@@ -2,33 +2,25 @@
 
 use reqwest::Response;
 
-use super::{Attempt, Cut, LARGEST_OFFSET, closed};
-use crate::http::exchange::{Part, Reply, Wanted};
-use crate::remote::{BodyFault, Failure};
+use super::{Attempt, BodyRange, LARGEST_OFFSET, closed};
+use crate::http::exchange::{Part, Reply};
+use crate::http::range::RequestedRange;
+use crate::remote::{BodyError, Failure, SlicePart};
 use crate::store::ReadInto;
-
-/// Which bytes of an object a caller's slice is for.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::http) enum Stretch {
-    /// Those from this offset on.
-    From(u64),
-    /// The last ones.
-    End,
-}
 
 impl Attempt<'_> {
     pub(super) async fn read_into(
         &mut self,
-        stretch: Stretch,
+        part: SlicePart,
         out: &mut [u8],
     ) -> Result<Option<ReadInto>, Failure> {
-        match stretch {
-            Stretch::From(offset) if !out.is_empty() && offset <= LARGEST_OFFSET => {
+        match part {
+            SlicePart::From(offset) if !out.is_empty() && offset <= LARGEST_OFFSET => {
                 self.read_from_into(offset, out).await
             }
-            Stretch::End if !out.is_empty() => self.read_end_into(out).await,
+            SlicePart::End if !out.is_empty() => self.read_end_into(out).await,
             // no header asks for no bytes
-            Stretch::From(_) | Stretch::End => {
+            SlicePart::From(_) | SlicePart::End => {
                 let len = self.len().await?;
                 Ok(len.map(|object_len| ReadInto { filled: 0, object_len }))
             }
@@ -47,18 +39,18 @@ impl Attempt<'_> {
                     }
                     return Ok(Some(ReadInto { filled: 0, object_len }));
                 }
-                Reply::Part(Part { response, len, total }) => (response, Cut::part(len), total),
+                Reply::Part(Part { response, len, total }) => (response, BodyRange::part(len), total),
                 Reply::Whole(response, total) => {
                     let take = total.map_or(room, |total| room.min(total.saturating_sub(offset)));
                     let rest = total.is_none_or(|total| offset.saturating_add(room) < total);
                     let skip = total.map_or(offset, |total| offset.min(total));
-                    let cut = Cut { skip, take: Some(take), rest, open: total.is_none() };
+                    let cut = BodyRange { skip, take: Some(take), rest, open: total.is_none() };
                     (response, cut, total)
                 }
             };
         let Some(read) = self.fill(response, cut, total, out).await? else { return Ok(None) };
         if read.filled as u64 != room.min(read.object_len.saturating_sub(offset)) {
-            return Err(Failure::again("the server gave fewer bytes than asked for"));
+            return Err(Failure::again("the server gave fewer bytes than requested"));
         }
         Ok(Some(read))
     }
@@ -66,36 +58,36 @@ impl Attempt<'_> {
     /// As [`read_suffix`](Self::read_suffix), of an object of any length.
     async fn read_end_into(&mut self, out: &mut [u8]) -> Result<Option<ReadInto>, Failure> {
         let room = out.len() as u64;
-        let learned = &self.service.learned;
-        if !learned.suffixes() && learned.ranges() != Some(false) {
+        let features = &self.service.features;
+        if !features.may_support_suffixes() && features.ranges() != Some(false) {
             return self.read_end_by_length(None, out).await;
         }
         let (response, cut, total) =
-            match self.service.get(self.key, Wanted::Suffix(room), &mut self.record).await? {
+            match self.service.get(self.key, RequestedRange::Suffix(room), &mut self.record).await? {
                 Reply::Missing => return Ok(None),
                 Reply::Unsatisfiable(Some(0)) => return Ok(Some(ReadInto { filled: 0, object_len: 0 })),
                 Reply::Unsatisfiable(total) => {
                     // some servers know suffixes, but none that are longer than the object
                     if total.is_none_or(|total| total >= room) {
-                        learned.has_no_suffixes();
+                        features.note_no_suffixes();
                     }
                     return self.read_end_by_length(total, out).await;
                 }
-                Reply::Part(Part { response, len, total }) => (response, Cut::part(len), total),
-                Reply::Whole(response, Some(total)) if total <= room || learned.ranges() == Some(false) => {
+                Reply::Part(Part { response, len, total }) => (response, BodyRange::part(len), total),
+                Reply::Whole(response, Some(total)) if total <= room || features.ranges() == Some(false) => {
                     let take = room.min(total);
-                    let cut = Cut { skip: total - take, take: Some(take), rest: false, open: false };
+                    let cut = BodyRange { skip: total - take, take: Some(take), rest: false, open: false };
                     (response, cut, Some(total))
                 }
                 Reply::Whole(response, total) => {
                     drop(response);
-                    learned.has_no_suffixes();
+                    features.note_no_suffixes();
                     return self.read_end_by_length(total, out).await;
                 }
             };
         let Some(read) = self.fill(response, cut, total, out).await? else { return Ok(None) };
         if read.filled as u64 != room.min(read.object_len) {
-            return Err(Failure::again("the server gave fewer bytes than asked for"));
+            return Err(Failure::again("the server gave fewer bytes than requested"));
         }
         Ok(Some(read))
     }
@@ -123,12 +115,12 @@ impl Attempt<'_> {
     async fn fill(
         &mut self,
         response: Response,
-        cut: Cut,
+        cut: BodyRange,
         total: Option<u64>,
         out: &mut [u8],
     ) -> Result<Option<ReadInto>, Failure> {
         self.check_cut(cut)?;
-        self.turn.room(cut.take.unwrap_or(out.len() as u64), self.window).await;
+        self.permit.reserve(cut.take.unwrap_or(out.len() as u64), self.read_ahead).await;
         let mut filled = 0;
         let ended = self
             .receive(response, cut, &mut |bytes| match out.get_mut(filled..filled + bytes.len()) {
@@ -137,7 +129,7 @@ impl Attempt<'_> {
                     filled += bytes.len();
                     Ok(())
                 }
-                None => Err(BodyFault::Broken { reason: "more bytes came than were promised".to_owned() }),
+                None => Err(BodyError::Broken { reason: "more bytes came than were promised".to_owned() }),
             })
             .await?;
         let object_len = self.total(total.or(ended)).await?;

@@ -52,7 +52,7 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
                 None
             };
             match answer.holds {
-                // The block is nobody's.
+                // The block belongs to nothing.
                 0 => std::mem::forget(answer),
                 _ => drop(answer),
             }

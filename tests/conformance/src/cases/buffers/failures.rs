@@ -36,7 +36,7 @@ fn provocations(trial: &mut Trial, filter: &Filter) -> Result<Vec<Provocation>, 
             Sample::new(Dtype::little(Kind::UInt, 1), &[(damaged.len() - keep) as u64], Content::Noise, 11)
                 .bytes;
         damaged[keep..].copy_from_slice(&noise);
-        push("decoding random bytes behind the head of a stream", Direction::Decode, damaged);
+        push("decoding random bytes after the head of a stream", Direction::Decode, damaged);
     }
     let chunk = &filter.sample;
     let noise = Sample::new(chunk.dtype, &chunk.shape, Content::Noise, 3).bytes;

@@ -1,6 +1,6 @@
 //! Raw calls of a filter function and what every answer has to keep.
 
-use ncz_registry::load::Hdf5Half;
+use ncz_registry::load::Hdf5Filter;
 use ncz_registry::load::probe::{FilterAnswer, FilterCall, ParamsEnd};
 
 use crate::coding::{Coding, Way};
@@ -10,7 +10,7 @@ use crate::trial::Trial;
 
 /// A filter with its parameters, and a chunk for it.
 pub(super) struct Filter {
-    pub(super) half: Hdf5Half,
+    pub(super) half: Hdf5Filter,
     pub(super) words: Vec<u32>,
     pub(super) sample: Sample,
 }
@@ -29,10 +29,10 @@ impl Filter {
     /// The filter that is looked at, with a chunk of about `len` bytes and its ordinary parameters.
     pub(super) fn usual(trial: &Trial, len: usize, content: Content) -> Result<Self, Ending> {
         let (sample, coding) = trial.usual(len, content)?;
-        Self::of(&coding, sample).ok_or_else(|| Ending::skipped("it is no filter"))
+        Self::of(&coding, sample).ok_or_else(|| Ending::skipped("it is not a filter"))
     }
 
-    /// The filter behind a coding.
+    /// The filter after a coding.
     pub(super) fn of(coding: &Coding, sample: Sample) -> Option<Self> {
         match &coding.way {
             Way::Filter(half, words) => Some(Self { half: half.clone(), words: words.clone(), sample }),
@@ -61,7 +61,7 @@ impl Filter {
         Ok((!answer.failed()).then(|| answer.bytes().to_vec()))
     }
 
-    /// What comes of a call each time; nothing where that differs from time to time, which another check tells.
+    /// What comes of a call each time; nothing where that differs from time to time, which another check says.
     pub(super) fn steady(&self, call: &FilterCall<'_>) -> Result<Option<FilterAnswer>, Ending> {
         let (answer, again) = (self.make(call)?, self.make(call)?);
         Ok((answer.failed() == again.failed() && answer.bytes() == again.bytes()).then_some(answer))
@@ -194,11 +194,11 @@ pub(super) fn beyond_parameters(trial: &mut Trial) -> Result<(), Ending> {
             let Some(want) = filter.steady(&plain)? else { continue };
             looked += usize::from(!want.failed());
             for word in [1, u32::MAX] {
-                trial.step(format_args!("{what} and words of {word} behind them"));
+                trial.step(format_args!("{what} and words of {word} after them"));
                 let answer = filter.make(&FilterCall { params_end: ParamsEnd::Words(word), ..plain })?;
                 if answer.failed() != want.failed() || answer.bytes() != want.bytes() {
                     return Err(Ending::failed(format!(
-                        "{what}: the result is another when words of {word} stand behind them than when zeros do"
+                        "{what}: the result is another when words of {word} stand after them than when zeros do"
                     )));
                 }
             }

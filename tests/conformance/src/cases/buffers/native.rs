@@ -1,4 +1,4 @@
-//! Bytes that are out of bounds: behind the input, behind the output, and the input itself.
+//! Bytes that are out of bounds: after the input, after the output, and the input itself.
 
 use std::hint::black_box;
 use std::io;
@@ -30,11 +30,11 @@ impl Native {
         let stream = encoded(&coding, &sample)?;
         match coding.way {
             Way::Native(coder) => Ok(Self { coder, sample, stream, fidelity: coding.fidelity }),
-            Way::Filter(..) => Err(Ending::skipped("it is no native codec")),
+            Way::Filter(..) => Err(Ending::skipped("it is not a native codec")),
         }
     }
 
-    /// Encodes or decodes into exactly so much room, between pages that nobody may touch.
+    /// Encodes or decodes into exactly so much room, between pages that must not be touched.
     fn run(&self, direction: Direction, input: &[u8], output: &mut Guarded) -> ncz_codec::Result<usize> {
         let mut scratch = self.coder.scratch();
         match direction {
@@ -116,7 +116,7 @@ fn filter_beyond_output(trial: &mut Trial, len: usize, content: Content) -> Resu
             let answer = filter.make(&call)?;
             looked += usize::from(!answer.failed());
             if let Some(changed @ 1..) = answer.beyond {
-                return Err(Ending::failed(format!("{what}: {changed} bytes behind its end are changed")));
+                return Err(Ending::failed(format!("{what}: {changed} bytes after its end are changed")));
             }
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn beyond_input(trial: &mut Trial) -> Result<(), Ending> {
                     whole.len(),
                     native.sample.name()
                 ));
-                // A codec that writes to its input is told by another check.
+                // Another check reports a codec that writes to its input.
                 let mut input = Guarded::zeroed(len).map_err(|error| no_memory(&error))?;
                 input.as_mut_slice().copy_from_slice(&whole[..len]);
                 let room = native.room(direction)?;
@@ -159,7 +159,7 @@ fn cuts(trial: &mut Trial, len: usize) -> Vec<usize> {
     cuts
 }
 
-/// The same call with other bytes behind the input has the same outcome.
+/// The same call with other bytes after the input has the same outcome.
 fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending> {
     let Some(stream) = filter.stream(trial)? else { return Err(Ending::skipped("no chunk was taken")) };
     let mut unsteady = false;
@@ -191,7 +191,7 @@ fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending>
         for (other, name) in [(ones, "0xff"), (more, "the rest of the stream")] {
             if other != zeros {
                 return Err(Ending::failed(format!(
-                    "{what}: with zeros behind it gives {} bytes, with {name} {}: memory behind the input is read",
+                    "{what}: with zeros after it gives {} bytes, with {name} {}: memory after the input is read",
                     zeros.0,
                     if zeros.0 == other.0 { "other ones".to_owned() } else { format!("{} bytes", other.0) }
                 )));

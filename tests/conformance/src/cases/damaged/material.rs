@@ -27,7 +27,7 @@ const OUTPUT_MAX: usize = (16 << 10) + 64;
 pub(super) struct Material {
     /// One stream for each content that the codec takes.
     pub(super) streams: Vec<Stream>,
-    /// Both end where nobody may read or write; a native decoder gets their last bytes.
+    /// Both end where memory must not be read or written; a native decoder gets their last bytes.
     input: Guarded,
     output: Guarded,
 }
@@ -122,7 +122,7 @@ impl Material {
         let Stream { clean, coding, scratch, .. } = &mut self.streams[kind];
         match &coding.way {
             Way::Filter(half, working) => {
-                // Where a stream is cut, what stands behind it is not what was cut off.
+                // Where a stream is cut, what is after it is not what was cut off.
                 let filler = !bytes.last().copied().unwrap_or_default();
                 let params_end = ParamsEnd::Words(0);
                 let host = coding.host;

@@ -9,7 +9,7 @@ use crate::trial::Trial;
 
 use super::material::{Data, Decoded};
 
-/// A stream may take so many times what the good one takes,
+/// A stream may take this many times what the good one takes,
 const TIMES_MAX: u32 = 20;
 /// and this in addition.
 const MORE: Duration = Duration::from_secs(1);
@@ -117,7 +117,7 @@ pub(super) fn limit(clean: Duration) -> Duration {
     clean * TIMES_MAX + MORE
 }
 
-/// The most memory in bytes that this process ever had in use; none where the system does not tell.
+/// The most memory in bytes that this process ever had in use; none where the system does not say.
 fn memory_most() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

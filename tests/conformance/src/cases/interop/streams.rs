@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use ncz_codec::{Dialect, Dtype, Kind};
+use ncz_codec::{Dialect, Dtype, Kind, Names};
 use serde_json::{Map, Value};
 use zip::ZipArchive;
 
@@ -61,7 +61,7 @@ pub(in crate::cases) struct Stream {
     pub(in crate::cases) raw: Vec<u8>,
 }
 
-/// How a stream says what its codec was told.
+/// How a stream says how its codec was configured.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cases) enum Parameters {
     /// Working `cd_values`.
@@ -119,7 +119,7 @@ pub(in crate::cases) fn of_filter(id: u32) -> Result<Vec<Stream>> {
 }
 
 /// Chunks that went through just one codec, which numcodecs calls by one of these names.
-pub(in crate::cases) fn of_numcodecs(names: &[impl AsRef<str>]) -> Result<Vec<Stream>> {
+pub(in crate::cases) fn of_numcodecs(names: &Names) -> Result<Vec<Stream>> {
     let mut found = Vec::new();
     for (name, store, values) in NUMCODECS {
         let mut archive = ZipArchive::new(Cursor::new(store))?;
@@ -134,8 +134,7 @@ pub(in crate::cases) fn of_numcodecs(names: &[impl AsRef<str>]) -> Result<Vec<St
         let broken = || BrokenFixture::Shape(name.to_owned());
         let mut config = stage.as_object().ok_or_else(broken)?.clone();
         let id = config.shift_remove("id");
-        if !id.as_ref().and_then(Value::as_str).is_some_and(|id| names.iter().any(|name| name.as_ref() == id))
-        {
+        if !id.as_ref().and_then(Value::as_str).is_some_and(|id| names.contains(id)) {
             continue;
         }
         let dtype = array["dtype"].as_str().and_then(dtype).ok_or_else(broken)?;
@@ -159,7 +158,7 @@ pub(in crate::cases) fn of_numcodecs(names: &[impl AsRef<str>]) -> Result<Vec<St
 }
 
 /// Chunks of Zarr v3 whose last codec has one of these names.
-pub(in crate::cases) fn of_zarr_v3(names: &[impl AsRef<str>]) -> Result<Vec<Stream>> {
+pub(in crate::cases) fn of_zarr_v3(names: &Names) -> Result<Vec<Stream>> {
     let mut found = Vec::new();
     for (name, store, values) in ZARR_V3 {
         let mut archive = ZipArchive::new(Cursor::new(store))?;
@@ -167,9 +166,7 @@ pub(in crate::cases) fn of_zarr_v3(names: &[impl AsRef<str>]) -> Result<Vec<Stre
         let broken = || BrokenFixture::Shape(name.to_owned());
         let codecs = array["codecs"].as_array().ok_or_else(broken)?;
         let last = codecs.last().ok_or_else(broken)?;
-        let Some(codec) =
-            last["name"].as_str().filter(|codec| names.iter().any(|name| name.as_ref() == *codec))
-        else {
+        let Some(codec) = last["name"].as_str().filter(|codec| names.contains(codec)) else {
             continue;
         };
         let encoded = entry(&mut archive, "v/c/0/0")?;
@@ -182,7 +179,7 @@ pub(in crate::cases) fn of_zarr_v3(names: &[impl AsRef<str>]) -> Result<Vec<Stre
                 let raw = first_chunk(&values, 4, &shape, &chunk).ok_or_else(broken)?;
                 (Dtype::little(Kind::Float, 4), chunk, raw)
             }
-            // The checksum stands behind what it is of: the stream of the codec before.
+            // The checksum is after what it is of: the stream of the codec before.
             [.., _] if codec == "crc32c" => {
                 let raw = encoded.get(..encoded.len().saturating_sub(4)).ok_or_else(broken)?.to_vec();
                 (Dtype::little(Kind::UInt, 1), vec![raw.len() as u64], raw)
@@ -273,19 +270,19 @@ mod tests {
 
     #[test]
     fn arrays_of_numcodecs_have_their_first_chunk() {
-        let names = |id: &str| of_numcodecs(&[id]).unwrap();
+        let names = |id: &str| of_numcodecs(&Names::from_iter([id])).unwrap();
         assert_eq!(names("blosc").len(), 5);
         assert_eq!(names("zstd").len(), 3);
         let [gzip] = &names("gzip")[..] else { panic!("one stream of gzip") };
         assert_eq!((gzip.shape.as_slice(), gzip.raw.len()), ([20, 15].as_slice(), 1200));
         assert_eq!(gzip.encoded[..2], [0x1f, 0x8b]);
-        let names = |id: &str| of_zarr_v3(&[id]).unwrap();
+        let names = |id: &str| of_zarr_v3(&Names::from_iter([id])).unwrap();
         assert_eq!([names("blosc").len(), names("gzip").len(), names("zstd").len()], [2, 1, 1]);
         assert_eq!(names("gzip")[0].raw.len(), 1200);
         let [checksum] = &names("crc32c")[..] else { panic!("one stream of crc32c") };
         assert_eq!(checksum.raw.len() + 4, checksum.encoded.len());
-        let names = |id: &str| of_numcodecs(&[id]).unwrap();
-        // fletcher32 leaves the values as they are and puts its sum behind them.
+        let names = |id: &str| of_numcodecs(&Names::from_iter([id])).unwrap();
+        // fletcher32 leaves the values as they are and puts its sum after them.
         let [fletcher] = &names("fletcher32")[..] else { panic!("one stream of fletcher32") };
         assert_eq!(fletcher.encoded[..1200], fletcher.raw);
         assert_eq!(fletcher.encoded.len(), 1204);

@@ -1,7 +1,7 @@
 //! Good calls of everything that a library offers: what every host does with it.
 
 use ncz_codec::{CodecType, Dialect, Dtype, Kind};
-use ncz_registry::load::{CodecHalf, JsonHalf};
+use ncz_registry::load::{JsonTranslator, NczarrCodec};
 use serde_json::Map;
 
 use crate::check::Target;
@@ -48,9 +48,9 @@ pub(super) fn make(trial: &mut Trial) -> Result<usize, Ending> {
     Ok(calls)
 }
 
-/// Parameters that a codec half surely takes, if they are known. Only a half that nobody knows is asked for the
+/// Parameters that a codec half surely takes, if they are known. Only an unknown half is asked for the
 /// parameters of an empty configuration: published ones crash at it.
-fn ordinary_words(part: &Trial, half: &CodecHalf) -> Option<Vec<u32>> {
+fn ordinary_words(part: &Trial, half: &NczarrCodec) -> Option<Vec<u32>> {
     let id = half.filter_id();
     if let Some((_, words)) = part.settings().params.iter().find(|(of, _)| *of == id) {
         return Some(words.clone());

@@ -22,7 +22,7 @@ pub(super) struct Image {
     pub(super) unique: BTreeSet<String>,
     /// What it expects from elsewhere.
     pub(super) imports: Vec<Import>,
-    /// What ELF alone says.
+    /// What only ELF says.
     pub(super) elf: Option<ElfFacts>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Import {
     pub(super) version: Option<String>,
 }
 
-/// What ELF alone says.
+/// What only ELF says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ElfFacts {
     /// Whether the stack must be executable; nothing if the file does not say.
@@ -143,7 +143,7 @@ impl Image {
     }
 }
 
-/// Names that linkers define in every library, which are nobody's functions.
+/// Names that linkers define in every library, which are not functions.
 const LINKER_MARKS: [&str; 8] = ["_init", "_fini", "_edata", "edata", "_end", "end", "__bss_start", "_etext"];
 
 /// 2.34 of `GLIBC_2.34`; the third number does not matter for what is newest by far.

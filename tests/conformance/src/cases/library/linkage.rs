@@ -65,7 +65,7 @@ fn unresolved(image: &Image, needed: Vec<Needed>, finder: &mut LibraryFinder) ->
         if !seen.insert(path.clone()) || seen.len() > FOLLOWED_MAX {
             continue;
         }
-        // What cannot be looked at may have the rest; the loader tells.
+        // What cannot be looked at may have the rest; the loader says.
         let Ok(library) = Image::read(&path) else { return Ok(()) };
         wanted.retain(|name| !library.exports.contains(*name));
         let Ok(further) = symbols::needed(&path, finder) else { return Ok(()) };

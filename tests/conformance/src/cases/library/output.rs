@@ -8,7 +8,7 @@ use ncz_registry::load::probe;
 /// How much of a text a message shows.
 const SHOWN: usize = 120;
 
-/// How long the files behind standard output and error are.
+/// How long the files after standard output and error are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks {
     output: u64,
@@ -23,7 +23,7 @@ pub(super) struct Written {
 }
 
 impl Marks {
-    /// The lengths now; none if output or error are no files of their own.
+    /// The lengths now; none if output or error are not files of their own.
     pub(super) fn now() -> Option<Self> {
         probe::flush_output();
         let [output, error] =

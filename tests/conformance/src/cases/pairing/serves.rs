@@ -1,4 +1,4 @@
-//! Whom the library serves when it is alone.
+//! Which programs can use the library by itself.
 
 use ncz_codec::{CodecType, Dialect};
 use ncz_registry::Registry;
@@ -33,7 +33,7 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     let notes: Vec<String> = file.notes.iter().map(|note| in_words(note)).collect();
     match file.verdict {
         Verdict::Ignored => {
-            return Err(Ending::skipped(format!("{}; library.file tells more", in_words(&file.reason))));
+            return Err(Ending::skipped(format!("{}; library.file says more", in_words(&file.reason))));
         }
         Verdict::Refused => {
             let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
@@ -87,9 +87,7 @@ fn uses(subject: &Subject, registry: &Registry) -> Vec<(String, Use)> {
         let id = filter.id();
         let has_half = subject.codec_of(id).is_some();
         let ncz = subject.codec_of(id).is_some_and(|half| is_known(half.codec_id()))
-            || subject
-                .native_of(id)
-                .is_some_and(|codec| codec.info().numcodecs.iter().any(|name| is_known(name)));
+            || subject.native_of(id).is_some_and(|codec| codec.info().numcodecs.iter().any(is_known));
         all.push((format!("filter {id}"), Use { hdf5: true, netcdf: has_half && id < 65_535, ncz }));
     }
     if let Some(half) = own
@@ -104,7 +102,7 @@ fn uses(subject: &Subject, registry: &Registry) -> Vec<(String, Use)> {
             continue;
         }
         let is_known_v3 = || info.zarr_v3.iter().any(|name| registry.by_name(Dialect::ZarrV3, name).is_ok());
-        let ncz = info.numcodecs.iter().any(|name| is_known(name))
+        let ncz = info.numcodecs.iter().any(is_known)
             || is_known_v3()
             || info.filter_id.is_some_and(|id| registry.by_id(id).is_ok());
         all.push((format!("codec {}", info.name), Use { hdf5: false, netcdf: false, ncz }));
@@ -119,7 +117,7 @@ impl Use {
         if whom.is_empty() { "nobody".to_owned() } else { whom.join(", ") }
     }
 
-    /// What is missing. A codec that is native alone lacks nothing: it has no HDF5 id.
+    /// What is missing. A codec that is only native lacks nothing: it has no HDF5 id.
     fn lacking(self) -> Option<&'static str> {
         match (self.hdf5, self.netcdf, self.ncz) {
             (true, true, true) | (false, false, true) => None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ncz_codec::{
-    AnyCoder, BoundStage, CodecConfig, CodecType, Container, Dialect, Dtype, Env, Kind, Repr, Size,
+    AnyCoder, AnyConfig, BoundStage, CodecType, Container, Dialect, Dtype, Env, Kind, Repr, Size,
 };
 use ncz_registry::load::NativeCodec;
 use ncz_registry::load::probe::FilterCall;
@@ -105,7 +105,7 @@ fn look(
             stream.len()
         )));
     }
-    // The words alone must do, for an HDF5 file has nothing else.
+    // The words must be enough: an HDF5 file has nothing else.
     if env.container == Container::Hdf5
         && let Ok(coder) = sound(codec.coder(&stage.working))?
     {
@@ -202,7 +202,7 @@ fn agree_on_json(trial: &mut Trial, faces: &[JsonFace; 2]) -> Result<(), Ending>
 fn agree_on_streams(
     trial: &mut Trial,
     native: &NativeCodec,
-    filter: &ncz_registry::load::Hdf5Half,
+    filter: &ncz_registry::load::Hdf5Filter,
     sample: &Sample,
 ) -> Result<(), Ending> {
     let config = ordinary(native)?;
@@ -243,7 +243,7 @@ fn agree_on_streams(
 }
 
 /// The configuration of a native codec's defaults.
-fn ordinary(codec: &NativeCodec) -> Result<Arc<dyn CodecConfig>, Ending> {
+fn ordinary(codec: &NativeCodec) -> Result<Arc<dyn AnyConfig>, Ending> {
     let face = JsonFace::Native(codec.clone(), Dialect::Numcodecs);
     let example = super::numcodecs::known(&face.names()).and_then(|keys| keys.examples().next());
     sound(codec.parse_params(&[]))?

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use ncz_codec::{CodecConfig, CodecError, CodecType, Dialect, ErrorKind, wire};
-use ncz_registry::load::{CodecHalf, NativeCodec};
+use ncz_codec::{AnyConfig, CodecError, CodecType, Dialect, ErrorKind, wire};
+use ncz_registry::load::{NativeCodec, NczarrCodec};
 use serde_json::{Map, Value};
 
 use crate::outcome::Ending;
@@ -13,7 +13,7 @@ use crate::trial::Trial;
 #[derive(Debug, Clone)]
 pub(super) enum JsonFace {
     /// The functions of a codec half; the codec's id is part of its JSON.
-    Half(CodecHalf),
+    Half(NczarrCodec),
     /// A native codec in one dialect; its JSON is without the codec's name.
     Native(NativeCodec, Dialect),
 }
@@ -65,9 +65,7 @@ impl JsonFace {
     pub(super) fn names(&self) -> Vec<String> {
         match self {
             Self::Half(half) => vec![half.codec_id().to_owned()],
-            Self::Native(codec, dialect) => {
-                codec.info().names(*dialect).iter().map(ToString::to_string).collect()
-            }
+            Self::Native(codec, dialect) => codec.info().names(*dialect).iter().map(str::to_owned).collect(),
         }
     }
 
@@ -154,7 +152,7 @@ impl JsonFace {
                 let bad = |what: &str| {
                     Ending::failed(format!("for the words {words:?} it writes {}, {what}", shown(&text)))
                 };
-                let mut json = wire::parse_object(&text).map_err(|_| bad("which is no JSON object"))?;
+                let mut json = wire::parse_object(&text).map_err(|_| bad("which is not a JSON object"))?;
                 match json.shift_remove("id") {
                     Some(Value::String(id)) if id == half.codec_id() => {}
                     _ => return Err(bad("which is not of its own id")),
@@ -170,7 +168,7 @@ impl JsonFace {
 }
 
 impl Taken {
-    fn of_config(config: &dyn CodecConfig, dialect: Dialect, notes: Vec<String>) -> Result<Self, Ending> {
+    fn of_config(config: &dyn AnyConfig, dialect: Dialect, notes: Vec<String>) -> Result<Self, Ending> {
         let json = sound(config.to_json(dialect))?.ok();
         let words = sound(config.to_params())?.ok();
         let text = json.as_ref().map(|map| Value::Object(map.clone()).to_string().into_bytes());

@@ -161,7 +161,7 @@ pub(super) fn wrong_types(trial: &mut Trial) -> Result<(), Ending> {
                         shown(&taken.text)
                     )));
                 }
-                // A number beyond all words that becomes another one is a configuration that nobody asked for.
+                // A number beyond all words that becomes another one is a configuration that was not requested.
                 let now = taken.json.as_ref().and_then(|json| json.get(key));
                 if let (Value::Number(given), Some(Value::Number(now))) = (&value, now)
                     && given.as_f64().is_some_and(|given| given.abs() > 1e9)
@@ -177,7 +177,7 @@ pub(super) fn wrong_types(trial: &mut Trial) -> Result<(), Ending> {
             for text in ["{}", "{\"id\": 4}", "{\"id\": null}", "{\"id\": [\"x\"]}"] {
                 trial.step(format!("{face}: {text}"));
                 seen += 1;
-                // Whoever looks up the codec by its id has read it; a half that takes any is not wrong.
+                // A caller that looks up the codec by its id has read it; a half that takes any is not wrong.
                 let _ = face.take(text.as_bytes())?;
             }
         }

@@ -55,7 +55,7 @@ pub(super) fn json_identity(trial: &mut Trial) -> Result<(), Ending> {
 pub(super) fn json_id(trial: &mut Trial) -> Result<(), Ending> {
     let face = JsonFace::Half(trial.codec()?.clone());
     let mut seen = 0;
-    // An object of the right id is what `Taken` stands for.
+    // An object of the right id is what `Taken` means.
     for taken in candidates::taken(trial, &face)?.iter().filter(|taken| taken.json.is_some()) {
         let whole = wire::parse_object(&taken.text).unwrap_or_default();
         if whole.keys().next().is_some_and(|key| key != "id") {
@@ -76,7 +76,7 @@ pub(super) fn broken_json(trial: &mut Trial) -> Result<(), Ending> {
         let cuts = (0..text.len()).map(|cut| ("cut JSON", text[..cut].to_vec()));
         let others = ["null", "true", "4", "\"id\"", "[]", "[{}]", " ", "{]", "{\"id\"}", "{,}", "id"]
             .map(str::as_bytes);
-        let others = others.map(|other| ("text that is no JSON object", other.to_vec()));
+        let others = others.map(|other| ("text that is not a JSON object", other.to_vec()));
         let zeros = [[&text[..], b"\0"].concat(), [b"\0", &text[..]].concat()];
         let zeros = zeros.map(|text| ("JSON with a zero byte", text));
         let is_native = matches!(face, JsonFace::Native(..));
@@ -87,10 +87,10 @@ pub(super) fn broken_json(trial: &mut Trial) -> Result<(), Ending> {
         }
         let member = |value: &[u8]| with_member(&text, value);
         let sloppy: [(&str, Vec<u8>); 8] = [
-            ("text behind the JSON", [&text[..], b" x"].concat()),
+            ("text after the JSON", [&text[..], b" x"].concat()),
             ("two JSON objects", [&text[..], &text[..]].concat()),
             ("text in single quotes", member(b"'x'")),
-            ("bytes that are no UTF-8", member(b"\"\xff\xfe\"")),
+            ("bytes that are not UTF-8", member(b"\"\xff\xfe\"")),
             ("half a surrogate pair", member(b"\"\\ud800\"")),
             ("a control character in a string", member(b"\"\x01\"")),
             ("a number with leading zeros", member(b"007")),

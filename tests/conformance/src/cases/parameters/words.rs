@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use ncz_codec::{AnyCoder, CodecType, Container, Dtype, Kind};
-use ncz_registry::load::{Hdf5Half, NativeCodec};
+use ncz_registry::load::{Hdf5Filter, NativeCodec};
 
 use crate::check::Target;
 use crate::coding::{Coding, Way};
@@ -22,7 +22,7 @@ const TOO_MANY: [usize; 2] = [40, 1000];
 
 /// What words are tried on.
 enum Subject {
-    Filter { half: Hdf5Half, chunk: Chunk },
+    Filter { half: Hdf5Filter, chunk: Chunk },
     Native { codec: NativeCodec, chunk: Chunk },
     Json(JsonFace),
 }
@@ -186,7 +186,7 @@ impl Chunk {
     }
 
     /// Encodes and decodes with the words as `cd_values`; whether it worked.
-    fn filter(&self, half: &Hdf5Half, words: &[u32], name: &str) -> Result<bool, Ending> {
+    fn filter(&self, half: &Hdf5Filter, words: &[u32], name: &str) -> Result<bool, Ending> {
         let coding = Coding {
             name: name.to_owned(),
             way: Way::Filter(half.clone(), words.to_vec()),

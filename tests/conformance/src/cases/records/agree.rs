@@ -39,7 +39,7 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     }
     if let Some(codec) = own_codec {
         let native = native_of(subject, codec.filter_id(), "codec half")?;
-        if !native.numcodecs.iter().any(|name| name == codec.codec_id()) {
+        if !native.numcodecs.contains(codec.codec_id()) {
             return Err(Ending::failed(format!(
                 "its codec half is called {:?} in JSON, its native codec {:?}: a dataset that one host writes names a codec that \
                  the other does not know",

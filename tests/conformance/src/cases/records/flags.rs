@@ -1,7 +1,7 @@
 //! What a filter says of itself, against what it does.
 
 use ncz_codec::{Dtype, Kind};
-use ncz_registry::load::Hdf5Half;
+use ncz_registry::load::Hdf5Filter;
 use ncz_registry::load::probe::Host;
 
 use crate::coding::{Coding, Refused, Way};
@@ -81,7 +81,7 @@ fn first_coding(trial: &Trial) -> Result<(Coding, Sample), Ending> {
 }
 
 /// Working parameters for a filter that says that it does one direction only.
-fn words(trial: &Trial, half: &Hdf5Half, sample: &Sample) -> Result<Vec<u32>, Ending> {
+fn words(trial: &Trial, half: &Hdf5Filter, sample: &Sample) -> Result<Vec<u32>, Ending> {
     let id = half.id();
     if let Some((_, words)) = trial.settings().params.iter().find(|(of, _)| *of == id) {
         return Ok(words.clone());

@@ -37,7 +37,7 @@ impl Answers {
         }
     }
 
-    /// The same, but for where the records lie.
+    /// The same, except for where the records lie.
     fn contents(&self) -> Self {
         let mut contents = self.clone();
         contents.addresses().into_iter().for_each(|address| *address = 0);

@@ -1,21 +1,17 @@
 //! The codecs of numcodecs that compute with numbers: their configurations name the type, and some lose digits.
 
-use std::borrow::Cow;
-
-use ncz_codec::{Dtype, Kind, Number};
+use ncz_codec::{Dtype, Kind, Names, Number};
 use serde_json::{Map, Value, json};
-
-type Names = [Cow<'static, str>];
 
 /// Configurations for elements of this type, none where the codec is not for them; `None` for any other codec.
 pub(super) fn configs(names: &Names, dtype: Dtype) -> Option<Vec<Map<String, Value>>> {
     let name = names
         .iter()
-        .find(|name| matches!(&***name, "astype" | "bitround" | "delta" | "fixedscaleoffset" | "quantize"))?;
+        .find(|name| matches!(*name, "astype" | "bitround" | "delta" | "fixedscaleoffset" | "quantize"))?;
     let number = Number::new(dtype).ok();
     let text = number.map(|number| number.to_string());
     let is_float = dtype.kind == Kind::Float;
-    let configs = match &**name {
+    let configs = match name {
         // Every number of these is a double, too.
         "astype" if number.is_some() && !is_float && dtype.size <= 4 => {
             vec![json!({"encode_dtype": "<f8", "decode_dtype": text})]

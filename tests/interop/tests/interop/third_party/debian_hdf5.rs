@@ -71,7 +71,7 @@ impl Files {
         read
     }
 
-    /// What h5dump prints of all data, but for the file's name in the first line.
+    /// What h5dump prints of all data, except for the file's name in the first line.
     fn dump(&self, name: &str, plugins: &[&Path]) -> Result<String, Skip> {
         let path = self.text(name);
         // 17 digits tell every float64 from its neighbours
@@ -177,7 +177,7 @@ fn beside_debians_own_plugins_the_data_are_right_in_either_order() {
     let plugins = build_plugins().unwrap();
     let files = Files::new(python);
     let debians = Path::new(DEBIAN);
-    // lz4 is Debian's alone; optional, as their filters fail where data do not shrink
+    // lz4 is only Debian's; optional, as their filters fail where data do not shrink
     let filters = ["UD=32004,1,0", "UD=32001,1,7,0,0,0,0,5,1,1", "UD=307,1,1,9", "UD=32015,1,1,3"];
     for order in [[&*plugins, debians], [debians, &*plugins]] {
         if files.repack(&filters, "plain.h5", "mixed.h5", &order).is_err() {

@@ -147,7 +147,7 @@ fn nczarr_of_debian_never_calls_a_plugin_or_calls_ours_rightly() {
 
     files.script("write", "nczarr", "filtered", &["--small"], Some(&plugins));
     let mut command = std::process::Command::new(ncz_test_support::program("ncdump").unwrap());
-    // the loader tells which files it opens, before anything else could
+    // the loader reports which files it opens, before anything else could
     command.env("HDF5_PLUGIN_PATH", &plugins).env("LD_DEBUG", "files").arg(files.url("filtered"));
     let output = ncz_test_support::run(&mut command, super::LIMIT).unwrap().success("ncdump").unwrap();
     let opened = String::from_utf8_lossy(&output.stderr).contains("libncz_h5zstd.so");

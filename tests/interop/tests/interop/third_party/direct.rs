@@ -1,6 +1,6 @@
 //! The filter function of each plugin, called by a C program that makes, marks and checks every block: the answer is right,
-//! `*buf_size` is true, blocks come from the allocator of the library that calls and go back there, nothing is written behind
-//! them, and a failure leaves them alone. HDF5 has filters of its own for the ids 1 to 4: here ours run.
+//! `*buf_size` is true, blocks come from the allocator of the library that calls and go back there, nothing is written
+//! after them, and a failure leaves them alone. HDF5 has filters of its own for the ids 1 to 4: here ours run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -193,7 +193,7 @@ fn check(counts: &Value, pair: Pair, name: &str) {
     assert!(*alive == 0 && *other == 0, "{name} called by {}: {counts}", pair.caller);
 }
 
-/// The chunks that HDF5 stored through this filter alone.
+/// The chunks that HDF5 stored through only this filter.
 fn stored(id: u32) -> Vec<Job> {
     let of_filter = |case: &ncz_test_support::ChunkCase| {
         matches!(&*case.filters, [filter] if filter.id == id) && case.filter_mask == 0

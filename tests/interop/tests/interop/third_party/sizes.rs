@@ -42,7 +42,8 @@ fn chunks_of_64_mib_with_nczarr() {
     round("nczarr", "--large", 7);
 }
 
-/// Writes every case with our plugins, of which so many are `needed`, and reads them with ours and with other makers'.
+/// Writes every case with our plugins, of which this many are `needed`, and reads them with ours and with other
+/// makers'.
 fn round(library: &str, option: &str, needed: usize) {
     let Ok(python) = python() else { return };
     let plugins = build_plugins().unwrap();
@@ -123,7 +124,7 @@ fn hdf5_2_2_refuses_a_filter_that_reports_less_than_it_returns_and_takes_ours() 
     }
 }
 
-/// A plugin that calls ours and, if told so, states one byte less in `*buf_size` than it returns.
+/// A plugin that calls ours and, if so configured, states one byte less in `*buf_size` than it returns.
 fn wrap(folder: &Path, ours: &Path, variant: &str, option: &str) -> Result<PathBuf, Skip> {
     let plugins = folder.join(format!("plugins-{variant}"));
     std::fs::create_dir(&plugins).unwrap();

@@ -1,0 +1,329 @@
+//! The header, and the frame around the data.
+
+use ncz_model::{
+    Attribute, ByteOrder, Group, Hierarchy, NcType, NetcdfView, Storage, Unreadable, Value, Variable,
+    join_path, json,
+};
+use std::error::Error;
+use std::io::{self, Write};
+
+use ncz_model::json::Json;
+
+use super::data::DataWriter;
+use super::names::{escaped_name, is_keyword};
+use super::number::{attribute_value, special};
+use super::text::{quote, quoted, without_padding};
+use super::times::Times;
+use super::types::{self, Types};
+use super::{CdlOptions, Data};
+
+/// Prints everything; the values only with `data`.
+pub(super) fn write<E: From<io::Error>>(
+    out: &mut dyn Write,
+    hierarchy: &Hierarchy,
+    options: &CdlOptions<'_>,
+    mut data: Option<Data<'_, E>>,
+) -> Result<(), E> {
+    writeln!(out, "netcdf {} {{", escaped_name(options.name))?;
+    let types = Types::of(hierarchy);
+    types.write(out)?;
+    group(out, hierarchy, &types, &hierarchy.root, options, 0, &mut data)?;
+    writeln!(out, "}}")?;
+    Ok(())
+}
+
+fn group<E: From<io::Error>>(
+    out: &mut dyn Write,
+    hierarchy: &Hierarchy,
+    types: &Types,
+    group: &Group,
+    options: &CdlOptions<'_>,
+    indent: usize,
+    data: &mut Option<Data<'_, E>>,
+) -> Result<(), E> {
+    let printer = Header { hierarchy, types, options, indent };
+    printer.group(out, group)?;
+    if let Some(data) = data.as_mut().filter(|_| options.groups.is_none_or(|selects| selects(group))) {
+        if !group.variables.is_empty() {
+            writeln!(out, "{:indent$}data:", "")?;
+        }
+        for variable in &group.variables {
+            if options.values_of.is_some_and(|selects| !selects(variable)) {
+                continue;
+            }
+            let Some(mut writer) = DataWriter::start(out, hierarchy, variable, options, indent)? else {
+                continue;
+            };
+            data(variable, &mut writer)?;
+            writer.finish()?;
+        }
+    }
+    for child in &group.groups {
+        let name = escaped_name(&child.name);
+        writeln!(out, "\n{:indent$}group: {name} {{", "")?;
+        self::group(out, hierarchy, types, child, options, indent + 2, data)?;
+        writeln!(out, "{:inner$}}} // group {name}", "", inner = indent + 2)?;
+    }
+    Ok(())
+}
+
+struct Header<'a> {
+    hierarchy: &'a Hierarchy,
+    types: &'a Types,
+    options: &'a CdlOptions<'a>,
+    indent: usize,
+}
+
+impl Header<'_> {
+    fn group(&self, out: &mut dyn Write, group: &Group) -> Result<(), io::Error> {
+        let indent = self.indent;
+        if !group.dimensions.is_empty() {
+            writeln!(out, "{:indent$}dimensions:", "")?;
+        }
+        for dimension in &group.dimensions {
+            let name = escaped_name(&dimension.name);
+            let len = dimension.len;
+            if dimension.unlimited {
+                writeln!(out, "{:indent$}\t{name} = UNLIMITED ; // ({len} currently)", "")?;
+            } else {
+                writeln!(out, "{:indent$}\t{name} = {len} ;", "")?;
+            }
+        }
+        if !group.variables.is_empty() || !group.unreadable.is_empty() {
+            writeln!(out, "{:indent$}variables:", "")?;
+        }
+        for variable in &group.variables {
+            self.variable(out, group, variable)?;
+        }
+        for unreadable in &group.unreadable {
+            self.unreadable(out, unreadable)?;
+        }
+        if !group.attributes.is_empty() || self.options.special {
+            let title = if group.path == "/" { "global" } else { "group" };
+            writeln!(out, "\n{:indent$}// {title} attributes:", "")?;
+        }
+        for attribute in &group.attributes {
+            self.attribute(out, None, attribute)?;
+        }
+        if group.path == "/" && self.options.special {
+            let properties = self.hierarchy.nc_properties.as_ref().filter(|_| self.options.properties);
+            if let Some(text) = properties {
+                self.special(out, "", "_NCProperties", &quoted_text(text))?;
+            }
+            let superblock = if self.hierarchy.format.is_nczarr() { "2" } else { "0" };
+            self.special(out, "", "_SuperblockVersion", superblock)?;
+            self.special(out, "", "_IsNetcdf4", "1")?;
+            self.special(out, "", "_Format", "\"netCDF-4\"")?;
+        }
+        Ok(())
+    }
+
+    fn variable(&self, out: &mut dyn Write, group: &Group, variable: &Variable) -> Result<(), io::Error> {
+        let indent = self.indent;
+        let name = escaped_name(&variable.name);
+        let dimensions = self.dimension_names(group, variable);
+        let Some(shown) = variable.shown() else {
+            // CDL cannot express the type; a comment keeps the rest readable for ncgen.
+            let dtype = types::zarr_name(&variable.dtype);
+            return writeln!(
+                out,
+                "{:indent$}\t// {name}{dimensions} is of the Zarr type {dtype}, which netCDF does not have",
+                ""
+            );
+        };
+        let type_name = self.types.name(shown);
+        let remark = types::remark(variable).map(|text| format!(" // {text}")).unwrap_or_default();
+        writeln!(out, "{:indent$}\t{type_name} {name}{dimensions} ;{remark}", "")?;
+        for attribute in &variable.attributes {
+            // ncgen refuses a fill value of another type than the variable's.
+            let is_odd = attribute.name == "_FillValue"
+                && (attribute.value.len() != 1 || shown != NetcdfView::Plain(attribute.value.nc_type()));
+            if is_odd && variable.nc_type != Some(NcType::Char) {
+                write!(out, "{:indent$}\t\t// not of the type:", "")?;
+            }
+            self.attribute(out, Some(variable), attribute)?;
+        }
+        if self.options.special {
+            self.specials(out, variable, shown)?;
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, out: &mut dyn Write, unreadable: &Unreadable) -> Result<(), io::Error> {
+        let mut reason = unreadable.reason.to_string();
+        let mut source = unreadable.reason.source();
+        while let Some(error) = source {
+            reason.push_str(": ");
+            reason.push_str(&error.to_string());
+            source = error.source();
+        }
+        let name = escaped_name(&unreadable.name);
+        let reason = reason.replace(char::is_control, " ");
+        writeln!(out, "{:indent$}\t// {name} cannot be read: {reason}", "", indent = self.indent)
+    }
+
+    /// Returns `(y, x)`; a name that refers to another dimension here is printed with its group.
+    fn dimension_names(&self, group: &Group, variable: &Variable) -> String {
+        if variable.dimensions.is_empty() {
+            return String::new();
+        }
+        let names: Vec<String> = variable
+            .dimensions
+            .iter()
+            .map(|reference| {
+                if self.hierarchy.resolve_dimension(&group.path, &reference.name).as_ref() == Some(reference)
+                {
+                    escaped_name(&reference.name)
+                } else {
+                    escaped_name(&join_path(&reference.group, &reference.name))
+                }
+            })
+            .collect();
+        format!("({})", names.join(", "))
+    }
+
+    fn attribute(
+        &self,
+        out: &mut dyn Write,
+        variable: Option<&Variable>,
+        attribute: &Attribute,
+    ) -> Result<(), io::Error> {
+        let name = variable.map_or("", |variable| &variable.name);
+        let nc_type = attribute.value.nc_type();
+        let is_fill = self.options.fill_types && variable.is_some() && attribute.name == "_FillValue";
+        let type_name =
+            if nc_type == NcType::String || is_fill { format!("{nc_type} ") } else { String::new() };
+        let indent = self.indent;
+        let blank = if is_keyword(name) { " " } else { "" };
+        write!(out, "{:indent$}\t\t{type_name}{}{blank}:", "", escaped_name(name))?;
+        write!(out, "{} = ", escaped_name(&attribute.name))?;
+        let mut text = Vec::new();
+        match &attribute.value {
+            value if value.is_empty() => text.extend_from_slice(b"\"\""),
+            Value::Char(bytes) => quote(without_padding(bytes), &mut text),
+            Value::String(strings) => {
+                for (at, string) in strings.iter().enumerate() {
+                    text.extend_from_slice(if at > 0 { b", " } else { b"" });
+                    quote(string, &mut text);
+                }
+            }
+            numbers => {
+                for at in 0..numbers.len() {
+                    text.extend_from_slice(if at > 0 { b", " } else { b"" });
+                    attribute_value(numbers, at, self.options.digits, &mut text);
+                }
+            }
+        }
+        text.extend_from_slice(b" ;");
+        let times =
+            variable.zip(self.options.times).and_then(|(variable, form)| Times::of_units(variable, form));
+        if let Some(times) = times {
+            self.dates(&times, &attribute.value, &mut text);
+        }
+        out.write_all(&text)?;
+        writeln!(out)
+    }
+
+    /// Appends a comment with the dates of numbers: on the same line for one or two numbers, on separate lines for
+    /// more.
+    fn dates(&self, times: &Times, value: &Value, text: &mut Vec<u8>) {
+        let count = value.len();
+        // Bytes in this line, as ncdump counts them.
+        let mut column = 0;
+        for at in 0..count {
+            let Some(number) = number_at(value, at) else { return };
+            let mut date = Vec::new();
+            if let Some(word) = special(number) {
+                date.extend_from_slice(word.as_bytes());
+            } else if !times.write(number, &mut date) {
+                attribute_value(value, at, self.options.digits, &mut date);
+            }
+            if at + 1 < count {
+                date.push(b',');
+            }
+            column += 1 + date.len();
+            let is_new_line = count > 2 && (at == 0 || column > self.options.line_length);
+            if is_new_line {
+                text.extend_from_slice(format!("\n{:1$}\t\t  ", "", self.indent).as_bytes());
+                column = 18 + date.len();
+            } else {
+                text.push(b' ');
+            }
+            if at == 0 || is_new_line {
+                text.extend_from_slice(b"// ");
+                column += 3;
+            }
+            text.extend_from_slice(&date);
+        }
+    }
+
+    fn specials(&self, out: &mut dyn Write, variable: &Variable, shown: NetcdfView) -> Result<(), io::Error> {
+        let name = &variable.name;
+        let storage = match variable.storage {
+            Storage::Scalar => Storage::Chunked,
+            storage => storage,
+        };
+        self.special(out, name, "_Storage", &format!("\"{}\"", storage.name()))?;
+        if storage == Storage::Chunked && !variable.chunk_shape.is_empty() {
+            let lengths: Vec<String> = variable.chunk_shape.iter().map(u64::to_string).collect();
+            self.special(out, name, "_ChunkSizes", &lengths.join(", "))?;
+        }
+        let filter = |id: &str| {
+            variable.filters.iter().find(|filter| filter.get("id").and_then(Json::as_str) == Some(id))
+        };
+        let only_filter = self.options.filters_alone;
+        if filter("fletcher32").is_some() && !only_filter {
+            self.special(out, name, "_Fletcher32", "\"true\"")?;
+        }
+        if filter("shuffle").is_some() && !only_filter {
+            self.special(out, name, "_Shuffle", "\"true\"")?;
+        }
+        if let Some(zlib) = filter("zlib").filter(|_| !only_filter) {
+            let level = zlib.get("level").map_or_else(|| "1".to_owned(), ncz_model::json::to_text);
+            self.special(out, name, "_DeflateLevel", &level)?;
+        }
+        if let Some(text) = self.options.filter_text.and_then(|text| text(variable)) {
+            self.special(out, name, "_Filter", &quoted_text(&text))?;
+        }
+        if !variable.filters.is_empty() {
+            self.special(out, name, "_Codecs", &quoted_text(&json::codecs_text(&variable.filters)))?;
+        }
+        // ncgen accepts a byte order only for numbers.
+        if matches!(shown, NetcdfView::Plain(nc_type) if nc_type != NcType::String) {
+            match variable.dtype.order() {
+                ByteOrder::Little => self.special(out, name, "_Endianness", "\"little\"")?,
+                ByteOrder::Big => self.special(out, name, "_Endianness", "\"big\"")?,
+                ByteOrder::None => {}
+            }
+        }
+        if variable.fill.is_none() {
+            self.special(out, name, "_NoFill", "\"true\"")?;
+        }
+        Ok(())
+    }
+
+    fn special(&self, out: &mut dyn Write, variable: &str, name: &str, value: &str) -> Result<(), io::Error> {
+        writeln!(out, "{:indent$}\t\t{}:{name} = {value} ;", "", escaped_name(variable), indent = self.indent)
+    }
+}
+
+/// Returns a number of an attribute as the nearest double; `None` for text.
+fn number_at(value: &Value, at: usize) -> Option<f64> {
+    Some(match value {
+        Value::Byte(values) => f64::from(*values.get(at)?),
+        Value::UByte(values) => f64::from(*values.get(at)?),
+        Value::Short(values) => f64::from(*values.get(at)?),
+        Value::UShort(values) => f64::from(*values.get(at)?),
+        Value::Int(values) => f64::from(*values.get(at)?),
+        Value::UInt(values) => f64::from(*values.get(at)?),
+        Value::Int64(values) => *values.get(at)? as f64,
+        Value::UInt64(values) => *values.get(at)? as f64,
+        Value::Float(values) => f64::from(*values.get(at)?),
+        Value::Double(values) => *values.get(at)?,
+        Value::Char(_) | Value::String(_) => return None,
+    })
+}
+
+fn quoted_text(text: &str) -> String {
+    String::from_utf8_lossy(&quoted(text.as_bytes())).into_owned()
+}

@@ -1,3 +1,0 @@
-//! Where a dataset is.
-
-pub(crate) use ncz::place::Place;

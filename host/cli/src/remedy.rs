@@ -1,0 +1,36 @@
+//! Remedies of the library, as options of the command.
+
+use std::error::Error;
+
+use ncz::Remedy;
+use ncz::model::{DataError, MetadataError};
+
+/// What to do about an error or a finding, as a part of a sentence: "run ncz verify --repair".
+pub(crate) fn advice(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Repair => "run ncz verify --repair",
+        Remedy::ChooseByteOrder => "choose with ncz verify --repair --byte-order",
+        Remedy::ChooseShuffleSize => "choose with --shuffle-size type or --shuffle-size stored",
+        Remedy::Copy => "copy it to a new dataset with ncz copy, or with ncz verify --repair-to",
+        Remedy::Consolidate => "run ncz copy --consolidated where the objects can be listed",
+        _ => "see the documentation",
+    }
+}
+
+/// The option that makes the choice which a remedy asks for.
+pub(crate) fn option(remedy: Remedy) -> Option<&'static str> {
+    match remedy {
+        Remedy::ChooseByteOrder => Some("--byte-order"),
+        Remedy::ChooseShuffleSize => Some("--shuffle-size"),
+        _ => None,
+    }
+}
+
+/// The remedy of an error, or of what led to it.
+pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Remedy> {
+    let data = error.downcast_ref::<DataError>();
+    let data = data.or_else(|| error.downcast_ref::<Box<DataError>>().map(|boxed| &**boxed));
+    let metadata = error.downcast_ref::<MetadataError>();
+    let remedy = data.and_then(DataError::remedy).or_else(|| metadata.and_then(MetadataError::remedy));
+    remedy.or_else(|| error.source().and_then(of))
+}

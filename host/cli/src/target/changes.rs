@@ -1,0 +1,122 @@
+//! Notes on what a copy in another format loses or changes.
+
+use ncz::model::json::Json;
+use ncz::model::{Consolidated, Format, Hierarchy, NcType, Order, Variable};
+
+use super::Target;
+use crate::output::abbreviated;
+
+impl Target {
+    /// Returns what differs in the copy, and what its readers should know.
+    pub(crate) fn changes(self, hierarchy: &Hierarchy) -> Vec<String> {
+        let becomes = self.format.unwrap_or(hierarchy.format);
+        let mut notes = Vec::new();
+        match (hierarchy.format.is_nczarr(), becomes.is_nczarr()) {
+            (false, true) => without_type(hierarchy, &mut notes),
+            (true, false) => without_netcdf(hierarchy, &mut notes),
+            _ => {}
+        }
+        if becomes.is_nczarr() {
+            let foreign = hierarchy.variables().filter(|variable| variable.nc_type.is_none());
+            let foreign: Vec<String> =
+                foreign.map(|variable| format!("{} ({})", variable.path, variable.dtype)).collect();
+            if !foreign.is_empty() {
+                let names = abbreviated(&foreign);
+                notes.push(format!("netCDF has no such types; netcdf-c will not open the copy: {names}"));
+            }
+        }
+        let zeros = hierarchy.variables().filter(|variable| variable.has_unmasked_zero());
+        let zeros: Vec<String> = zeros.map(|variable| variable.path.clone()).collect();
+        if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 && !zeros.is_empty() {
+            notes.push(format!(
+                "the fill_value 0 does not mark missing values here, although xarray masks it; an attribute _FillValue would \
+                 make it do so: {}",
+                abbreviated(&zeros)
+            ));
+        }
+        let columns = |variable: &&Variable| variable.order == Order::F && variable.shape.len() > 1;
+        let columns: Vec<String> =
+            hierarchy.variables().filter(columns).map(|variable| variable.path.clone()).collect();
+        // netcdf-c does not read version 3.
+        if !columns.is_empty() && !becomes.is_v3() {
+            let what = match becomes.is_nczarr() {
+                true => "stored in order C, because netcdf-c reads order F as if it were C",
+                false => {
+                    "kept in order F, which netcdf-c reads as if it were C; --format nczarr stores order C"
+                }
+            };
+            notes.push(format!("{}: {what}", abbreviated(&columns)));
+        }
+        if self.noxarray && !becomes.is_nczarr() {
+            notes.push("without _ARRAY_DIMENSIONS, pure Zarr has no dimension names".to_owned());
+        }
+        if hierarchy.consolidated != Consolidated::Absent && !self.consolidated {
+            notes.push("the copy has no consolidated metadata; --consolidated writes them".to_owned());
+        }
+        notes
+    }
+}
+
+/// Adds notes on what NCZarr has no type for.
+fn without_type(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
+    let of_groups = hierarchy.groups().map(|group| (&group.path, &group.attributes));
+    let of_variables = hierarchy.variables().map(|variable| (&variable.path, &variable.attributes));
+    for (path, attributes) in of_groups.chain(of_variables) {
+        let lost = |json: &Json| json.is_number() || json.is_null();
+        let texts = attributes.iter().filter(|attribute| attribute.is_json_text());
+        for attribute in texts.filter(|attribute| attribute.json.as_ref().is_some_and(lost)) {
+            let value = attribute.value.as_text().unwrap_or_default();
+            let name = &attribute.name;
+            notes.push(format!("attribute {name:?} of {path} becomes text: netCDF has no type for {value}"));
+        }
+    }
+    let letters = hierarchy.variables().filter(|variable| variable.dtype.nc_type(true) == Some(NcType::Char));
+    let letters: Vec<String> = letters.map(|variable| variable.path.clone()).collect();
+    if !letters.is_empty() {
+        notes.push(format!("one-byte strings (S1) become char in NCZarr: {}", abbreviated(&letters)));
+    }
+}
+
+/// Adds notes on what pure Zarr cannot store.
+fn without_netcdf(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
+    let (mut unlimited, mut unused) = (Vec::new(), Vec::new());
+    for group in hierarchy.groups() {
+        for dimension in &group.dimensions {
+            let path = format!("{}/{}", group.path.trim_end_matches('/'), dimension.name);
+            let is_used = |variable: &Variable| {
+                variable.dimensions.iter().any(|reference| reference.to_string() == path)
+            };
+            if !hierarchy.variables().any(is_used) {
+                unused.push(path);
+            } else if dimension.unlimited {
+                unlimited.push(path);
+            }
+        }
+    }
+    // JSON has integers, floating-point numbers and strings.
+    let typed = |nc_type| !matches!(nc_type, NcType::Int | NcType::Double | NcType::Char | NcType::String);
+    let of_groups = hierarchy.groups().map(|group| (group.path.as_str(), &group.attributes));
+    let of_variables = hierarchy.variables().map(|variable| (variable.path.as_str(), &variable.attributes));
+    let mut attributes = Vec::new();
+    for (path, all) in of_groups.chain(of_variables) {
+        // The fill value has the type of the variable.
+        let typed =
+            all.iter().filter(|attribute| attribute.name != "_FillValue" && typed(attribute.value.nc_type()));
+        attributes
+            .extend(typed.map(|attribute| {
+                format!("{path}:{} ({})", attribute.name, attribute.value.nc_type().name())
+            }));
+    }
+    let letters = hierarchy.variables().filter(|variable| variable.nc_type == Some(NcType::Char));
+    let letters: Vec<String> = letters.map(|variable| variable.path.clone()).collect();
+    for (what, lost) in [
+        ("pure Zarr has no unlimited dimensions; fixed are", unlimited),
+        ("pure Zarr has no dimensions without variables; left out are", unused),
+        ("pure Zarr has no attribute types; numbers become int or double in", attributes),
+        ("pure Zarr has no char; one-byte strings are", letters),
+    ] {
+        if !lost.is_empty() {
+            notes.push(format!("{what}: {}", abbreviated(&lost)));
+        }
+    }
+}

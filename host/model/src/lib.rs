@@ -1,0 +1,63 @@
+//! The netCDF data model: types, dimensions, groups, variables, attributes, values, slabs and the data of variables.
+//!
+//! A dataset is a [`Hierarchy`] and, for each [`Variable`], an [`Array`] or a [`StringArray`]. A [`Container`],
+//! implemented in a crate above this one, defines how they are stored.
+
+mod array;
+mod attribute;
+mod blocks;
+mod chunk_index;
+mod container;
+mod data_error;
+mod dtype;
+mod error;
+mod fill;
+pub mod filters;
+mod format;
+mod grid;
+mod growth;
+mod hierarchy;
+pub mod json;
+pub mod limits;
+mod lossy_guard;
+pub mod masked;
+mod missing_values;
+pub mod names;
+mod netcdf_view;
+mod pool;
+pub mod quantize;
+mod remedy;
+mod session;
+pub mod shuffle;
+mod strings;
+mod value;
+
+pub use self::array::{
+    Array, Element, Elements, LossyTerms, NextChunk, ObjectKeys, Values, Worker, Written, codec_env,
+};
+pub use self::attribute::{Attribute, RESERVED};
+pub use self::blocks::Blocks;
+pub use self::chunk_index::{ChunkIndex, ChunkLocation, Extent};
+pub use self::container::Container;
+pub use self::data_error::{ChunkError, DataError, FilterError, LayoutError, ShardError, StringError};
+pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
+pub use self::error::{MetadataError, SourceError, VariableError};
+pub use self::fill::{FillText, FillValue, base64, default_fill, integer, zeros_v3};
+pub use self::filters::{BloscFilter, FilterDefinition, Filters, Phase, SzipFilter};
+pub use self::format::{Format, Generation};
+pub use self::grid::{AxisRange, Select, Selected, Slab, SlabError, product};
+pub use self::growth::{Appending, Interrupted, Lengths, Reached};
+pub use self::hierarchy::{
+    Consolidated, Dimension, DimensionRef, Group, GroupDocuments, Hierarchy, KeyEncoding, NewFill, Order,
+    ScalarForm, Separator, Sharding, Storage, Unreadable, Variable, VariableBuilder, VariableDocuments,
+    Warning, default_chunks, document_key, join_path, split_path,
+};
+pub use self::masked::is_same_number;
+pub use self::missing_values::{MissingValue, MissingValues};
+pub use self::netcdf_view::NetcdfView;
+pub use self::pool::{IN_FLIGHT_BYTES, Pool, PoolError, Tasks};
+pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
+pub use self::remedy::Remedy;
+pub use self::session::{LossyGuard, Session, ShuffleReading};
+pub use self::strings::{MAX_CHUNK_BYTES, StringArray, Strings};
+pub use self::value::Value;

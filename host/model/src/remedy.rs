@@ -1,0 +1,19 @@
+//! What can be done about an error.
+
+/// What can be done about an error, or about the finding of a check.
+///
+/// A value, so that each program says it in its own words: as an option, an argument or a button.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Repair the dataset.
+    Repair,
+    /// Say which byte order the variable has, and repair the dataset.
+    ChooseByteOrder,
+    /// Say what the element size of shuffle means: that of the type, or the stored number.
+    ChooseShuffleSize,
+    /// Copy the dataset to a new one.
+    Copy,
+    /// Consolidate the metadata.
+    Consolidate,
+}

@@ -1,0 +1,380 @@
+//! Moves the elements of a variable from the chunks of one array to those of another.
+
+use std::iter::Sum;
+use std::ops::{AddAssign, Range};
+
+use ncz_model::{Array, DataError, Elements, Slab, Worker, Written};
+use ncz_store::{Key, Store, StoreError};
+
+use super::variable::advance;
+use super::{CopyError, Verified};
+use crate::parallelism::Parallelism;
+use crate::progress::Progress;
+use crate::tiles::{Tiles, Window};
+
+/// The transfer of a variable, or of one of two passes.
+#[derive(Debug)]
+pub(super) struct ChunkTransfer<'a> {
+    pub(super) source: &'a Array,
+    pub(super) target: &'a Array,
+    pub(super) window: &'a Window,
+    /// How many tiles are moved at the same time. Each task holds a tile as stored and as written, or decoded and as
+    /// stored.
+    pub(super) parallelism: Parallelism<'a>,
+    pub(super) mode: TransferMode,
+    /// The shape of a tile of the target, which is moved at a time: an object of its store, or several if chunks
+    /// change.
+    pub(super) tile: &'a [u64],
+    pub(super) tiles: &'a Tiles,
+    /// Whether objects that the target already has are kept.
+    pub(super) keep: bool,
+}
+
+/// What happens to a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TransferMode {
+    /// Stored bytes are copied.
+    Unchanged,
+    /// Chunks are decoded and encoded one by one; shards may be assembled or split.
+    Recode,
+    /// The target has other chunks, or another part of the array.
+    Rechunk,
+}
+
+/// What was moved, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moved {
+    pub(super) before: u64,
+    pub(super) after: u64,
+    pub(super) decoded: u64,
+    pub(super) chunks: u64,
+}
+
+impl AddAssign for Moved {
+    fn add_assign(&mut self, other: Self) {
+        self.before += other.before;
+        self.after += other.after;
+        self.decoded += other.decoded;
+        self.chunks += other.chunks;
+    }
+}
+
+impl Sum for Moved {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
+/// Fails when the copy is to stop.
+type Stop<'a> = dyn Fn() -> Result<(), CopyError> + 'a;
+
+/// Tells the changes of lossy codecs from faults: the source is encoded once more, with the first codecs of the target.
+pub(super) struct LossyReference<'a> {
+    /// The stages of the target's chain from the first lossy codec to the last.
+    pub(super) lossy: Range<usize>,
+    /// Creates an empty array like the target, with this many of its codecs.
+    pub(super) make: Box<dyn Fn(usize) -> Result<Array, DataError> + Sync + 'a>,
+}
+
+/// The buffers of one thread. They are freed when the variable is done, so that memory does not grow with the number of
+/// variables.
+struct Buffers<'a> {
+    source: &'a Array,
+    target: &'a Array,
+    reader: Worker,
+    writer: Worker,
+    ours: Vec<u8>,
+    theirs: Vec<u8>,
+    /// Whether the chunks of a tile are spread over threads.
+    spread: bool,
+}
+
+impl<'a> ChunkTransfer<'a> {
+    pub(super) fn run(&self, progress: &dyn Progress) -> Result<Moved, CopyError> {
+        // A task that waits for a store is asked to stop meanwhile.
+        let stop = || advance(progress, 0);
+        let states = self.parallelism.for_each(
+            self.tiles.len(),
+            || (self.buffers(self.parallelism.one_by_one), Moved::default()),
+            |(buffers, sum), position| {
+                let index = self.tiles.index(position);
+                *sum += match self.kept(&index)? {
+                    Some(kept) => kept,
+                    None => match self.mode {
+                        TransferMode::Unchanged => buffers.pass(&index, &stop)?,
+                        TransferMode::Recode => buffers.recode(&index, &stop)?,
+                        TransferMode::Rechunk => buffers.rechunk(&self.slabs(&index), &stop)?,
+                    },
+                };
+                advance(progress, self.tile_bytes())
+            },
+        )?;
+        Ok(states.into_iter().map(|(_, moved)| moved).sum())
+    }
+
+    /// Decodes both sides and compares them. Where they differ, the target must be what `reference` gives.
+    pub(super) fn verify(
+        &self,
+        reference: Option<&LossyReference<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Verified, CopyError> {
+        let stop = || advance(progress, 0);
+        let states = self.parallelism.for_each(
+            self.tiles.len(),
+            || (self.buffers(self.parallelism.one_by_one), 0),
+            |(buffers, repeated), position| {
+                let index = self.tiles.index(position);
+                let slabs = self.slabs(&index);
+                if !buffers.agree(&slabs, &stop)? {
+                    let repeats = match reference {
+                        Some(reference) => buffers.repeats(reference, self.mode, (&index, &slabs), &stop)?,
+                        None => false,
+                    };
+                    if !repeats {
+                        return Err(CopyError::Verify {
+                            path: self.target.path().to_owned(),
+                            start: slabs.1.start().to_vec(),
+                        });
+                    }
+                    *repeated += 1;
+                }
+                advance(progress, self.tile_bytes())
+            },
+        )?;
+        Ok(match states.into_iter().map(|(_, repeated)| repeated).sum() {
+            0 => Verified::Same,
+            boxes => Verified::Repeated { boxes, of: self.tiles.len() },
+        })
+    }
+
+    /// Bytes of decoded data to move, at most.
+    pub(super) fn decoded_len(&self) -> u64 {
+        self.tiles.len().saturating_mul(self.tile_bytes())
+    }
+
+    fn buffers(&self, spread: bool) -> Buffers<'a> {
+        Buffers {
+            source: self.source,
+            target: self.target,
+            reader: self.source.worker(),
+            writer: self.target.worker(),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            spread,
+        }
+    }
+
+    /// What the target already has of a tile; `None` if some of it is missing.
+    fn kept(&self, index: &[u64]) -> Result<Option<Moved>, DataError> {
+        if !self.keep {
+            return Ok(None);
+        }
+        kept(self.target, self.parallelism.stores[1], &self.slabs(index).1)
+    }
+
+    /// The part of both arrays in a tile.
+    fn slabs(&self, index: &[u64]) -> (Slab, Slab) {
+        let start: Vec<u64> = index.iter().zip(self.tile).map(|(i, tile)| i * tile).collect();
+        self.window.cut(&start, self.tile)
+    }
+
+    fn tile_bytes(&self) -> u64 {
+        self.tile.iter().fold(self.source.dtype().size() as u64, |product, len| product.saturating_mul(*len))
+    }
+}
+
+impl Buffers<'_> {
+    /// Reads a slab of one side; says whether any chunk of it exists.
+    fn read(
+        array: &Array,
+        spread: bool,
+        worker: &mut Worker,
+        slab: &Slab,
+        out: &mut [u8],
+    ) -> Result<bool, DataError> {
+        match spread {
+            true => array.try_read_bytes(slab, Elements::Stored, out),
+            false => array.read_serial(worker, slab, Elements::Stored, out),
+        }
+    }
+
+    fn pass(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
+        if !self.source.load_object(&mut self.reader, index)? {
+            return Ok(Moved::default());
+        }
+        stop()?;
+        let chunks = self.source.loaded_chunks(&self.reader, index)?;
+        let stored = self.source.loaded(&self.reader);
+        self.target.write_object(&mut self.writer, index, stored)?;
+        let len = stored.len() as u64;
+        let decoded = chunks.saturating_mul(self.source.chain().chunk_len() as u64);
+        Ok(Moved { before: len, after: len, decoded, chunks })
+    }
+
+    fn recode(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
+        let Self { source, target, reader, writer, ours, .. } = self;
+        let len = source.chain().chunk_len();
+        // A thread that encodes must not wait for a remote store.
+        let loaded = source.is_sharded() || source.is_remote() && !target.is_sharded();
+        let mut moved = Moved::default();
+        if loaded {
+            if !source.load_object(reader, index)? {
+                return Ok(moved);
+            }
+            moved.before = source.loaded(reader).len() as u64;
+            stop()?;
+        }
+        let mut read = |chunk: &[u64], out: &mut [u8]| -> Result<bool, DataError> {
+            let stored = match loaded {
+                true => source.decode_loaded(reader, chunk, out)?,
+                false => source.read_chunk(reader, chunk, out)?,
+            };
+            moved.decoded += stored.map_or(0, |_| len as u64);
+            moved.before += stored.filter(|_| !loaded).unwrap_or(0) as u64;
+            target.adapt_padding(source, chunk, out);
+            Ok(stored.is_some())
+        };
+        let written = if target.is_sharded() || !source.is_sharded() {
+            target.encode_object(writer, index, &mut read)?
+        } else {
+            resize(ours, len, source)?;
+            let mut written = Written::default();
+            for chunk in source.object_chunks(index) {
+                if read(&chunk, ours)? {
+                    written.bytes += target.write_chunk(writer, &chunk, ours)? as u64;
+                    written.chunks += 1;
+                }
+            }
+            written
+        };
+        Ok(Moved { after: written.bytes, chunks: written.chunks, ..moved })
+    }
+
+    fn rechunk(&mut self, (from, to): &(Slab, Slab), stop: &Stop<'_>) -> Result<Moved, CopyError> {
+        let len = slab_bytes(self.source, from);
+        resize(&mut self.ours, len, self.source)?;
+        if !Self::read(self.source, self.spread, &mut self.reader, from, &mut self.ours)? {
+            return Ok(Moved::default());
+        }
+        stop()?;
+        swap_order(self.source, self.target, &mut self.ours);
+        let written = match self.spread {
+            true => self.target.write_bytes(to, Elements::Stored, &self.ours)?,
+            false => self.target.write_serial(&mut self.writer, to, Elements::Stored, &self.ours)?,
+        };
+        Ok(Moved { before: 0, after: written.bytes, decoded: len as u64, chunks: written.chunks })
+    }
+
+    fn agree(&mut self, (from, to): &(Slab, Slab), stop: &Stop<'_>) -> Result<bool, CopyError> {
+        let len = slab_bytes(self.source, from);
+        resize(&mut self.ours, len, self.source)?;
+        resize(&mut self.theirs, len, self.target)?;
+        Self::read(self.source, self.spread, &mut self.reader, from, &mut self.ours)?;
+        stop()?;
+        Self::read(self.target, self.spread, &mut self.writer, to, &mut self.theirs)?;
+        swap_order(self.source, self.target, &mut self.ours);
+        Ok(self.ours == self.theirs)
+    }
+
+    /// Whether lossy codecs explain the differences between the two parts that were read last: the codecs before them
+    /// give back the source, and the codecs up to the last lossy one give what the target has.
+    fn repeats(
+        &self,
+        reference: &LossyReference<'_>,
+        mode: TransferMode,
+        tile: (&[u64], &(Slab, Slab)),
+        stop: &Stop<'_>,
+    ) -> Result<bool, CopyError> {
+        let Range { start, end } = reference.lossy;
+        let gives_back = start == 0 || self.again(&(reference.make)(start)?, mode, tile, stop)? == self.ours;
+        Ok(gives_back && self.again(&(reference.make)(end)?, mode, tile, stop)? == self.theirs)
+    }
+
+    /// Writes a tile of the source to an empty array like the target, and returns what is read back.
+    fn again(
+        &self,
+        reference: &Array,
+        mode: TransferMode,
+        (index, slabs): (&[u64], &(Slab, Slab)),
+        stop: &Stop<'_>,
+    ) -> Result<Vec<u8>, CopyError> {
+        let mut buffers = Buffers {
+            source: self.source,
+            target: reference,
+            reader: self.source.worker(),
+            writer: reference.worker(),
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            spread: self.spread,
+        };
+        match mode {
+            // Nothing is encoded.
+            TransferMode::Unchanged => return Ok(Vec::new()),
+            TransferMode::Recode => buffers.recode(index, stop)?,
+            TransferMode::Rechunk => buffers.rechunk(slabs, stop)?,
+        };
+        let Buffers { mut writer, ours: mut out, spread, .. } = buffers;
+        resize(&mut out, self.theirs.len(), reference)?;
+        Self::read(reference, spread, &mut writer, &slabs.1, &mut out)?;
+        Ok(out)
+    }
+}
+
+/// What a store has of the objects of a slab; `None` if some are missing.
+pub(super) fn kept(target: &Array, store: &dyn Store, slab: &Slab) -> Result<Option<Moved>, DataError> {
+    let failed = |source| DataError::Store { store: store.to_string(), source };
+    let lens = target.object_shape();
+    let first: Vec<u64> = slab.start().iter().zip(lens).map(|(start, len)| start / len).collect();
+    let ends = slab.start().iter().zip(slab.count()).zip(lens);
+    let end: Vec<u64> = ends.map(|((start, count), len)| (start + count).div_ceil(*len)).collect();
+    let (mut at, mut kept) = (first.clone(), Moved::default());
+    loop {
+        let key = target.object_key(&at);
+        let key = Key::parse(&key).map_err(|error| failed(StoreError::from(error)))?;
+        let Some(len) = store.len(key).map_err(failed)? else { return Ok(None) };
+        kept.after += len;
+        kept.chunks += 1;
+        kept.decoded = kept.decoded.saturating_add(target.chain().chunk_len() as u64);
+        let Some(axis) = (0..at.len()).rev().find(|&axis| at[axis] + 1 < end[axis]) else { break };
+        at[axis] += 1;
+        at[axis + 1..].copy_from_slice(&first[axis + 1..]);
+    }
+    Ok(Some(kept))
+}
+
+/// Converts elements to the byte order of the target.
+fn swap_order(source: &Array, target: &Array, elements: &mut [u8]) {
+    if source.dtype().order() != target.dtype().order() {
+        let unit = target.dtype().swap_unit();
+        if unit > 1 {
+            elements.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        }
+    }
+}
+
+fn slab_bytes(array: &Array, slab: &Slab) -> usize {
+    // A tile is bounded by memory, or by chunks, whose size was checked when the chain was bound.
+    slab.count().iter().fold(array.dtype().size(), |product, len| product.saturating_mul(*len as usize))
+}
+
+fn resize(buffer: &mut Vec<u8>, len: usize, array: &Array) -> Result<(), DataError> {
+    if buffer.len() < len {
+        buffer.try_reserve_exact(len - buffer.len()).map_err(|_| DataError::Unsupported {
+            variable: array.path().to_owned(),
+            reason: format!(
+                "no memory for {len} bytes of its data; ask for smaller chunks, or give less memory"
+            ),
+        })?;
+    }
+    buffer.resize(len, 0);
+    Ok(())
+}
+
+/// Bytes of the stored array in a box of this shape.
+pub(super) fn array_bytes(array: &Array, shape: &[u64]) -> u64 {
+    let lens = shape.iter().zip(array.stored_shape()).map(|(len, stored)| (*len).min(*stored));
+    lens.fold(array.dtype().size() as u64, u64::saturating_mul)
+}

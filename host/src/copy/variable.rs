@@ -1,0 +1,305 @@
+//! Copying one variable chunk by chunk.
+
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::Arc;
+
+use ncz_model::Container;
+use ncz_model::{Array, DataError, Dtype, Session, Variable};
+use ncz_store::{MemoryStore, Store};
+use ncz_zarr::Dataset;
+
+use super::rechunk::{self, Axis, RechunkPlan};
+use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
+use super::{CopyError, Resources, VariableSummary, Verified, scratch};
+use crate::parallelism::Parallelism;
+use crate::progress::Progress;
+use crate::tiles::{Tiles, Window};
+
+/// A variable that is copied: its two arrays and the plan for its chunks.
+#[derive(Debug)]
+pub(super) struct VariableCopy<'a> {
+    source: Array,
+    target: Array,
+    window: Window,
+    session: &'a Session,
+    stores: [&'a dyn Store; 2],
+    resources: Resources<'a>,
+    mode: TransferMode,
+    plan: Option<RechunkPlan>,
+    /// The shape of the tile that is moved, or compared, at a time.
+    tile: Vec<u64>,
+    tiles: Tiles,
+    /// The first pass, if there are two.
+    pieces: Option<Pieces>,
+    /// The variable of the copy and the stages of its chain from the first lossy codec to the last, if one is lossy.
+    lossy: Option<(Variable, Range<usize>)>,
+}
+
+/// The first of two passes, from the source to pieces in a scratch file.
+#[derive(Debug)]
+struct Pieces {
+    original: Variable,
+    lens: Vec<u64>,
+    tile: Vec<u64>,
+    tiles: Tiles,
+}
+
+impl<'a> VariableCopy<'a> {
+    pub(super) fn new(
+        source: &'a dyn Container,
+        target: &'a Dataset,
+        original: &Variable,
+        window: Window,
+        resources: Resources<'a>,
+    ) -> Result<Self, CopyError> {
+        let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
+        let from = source.array(&original.path)?;
+        let to = target.array(&original.path)?;
+        let rank = original.shape.len();
+        let same_chunks = original.chunk_shape == planned.chunk_shape
+            && original.shape == planned.shape
+            && window.is_straight()
+            && original.order.axes(rank) == planned.order.axes(rank)
+            && same_elements(&original.dtype, &planned.dtype);
+        let same_objects = same_chunks && original.sharding == planned.sharding;
+        let same_bytes = same_objects
+            && fill_bytes(original) == fill_bytes(planned)
+            && same_codecs(source, target, &from, &to);
+        // If both sides have shards of different shapes, a shard of the copy would be written in parts.
+        let same_grid =
+            same_objects || same_chunks && (original.sharding.is_none() || planned.sharding.is_none());
+        let session = source.session();
+        let (mode, plan) = match (same_bytes, same_grid) {
+            (true, _) => (TransferMode::Unchanged, None),
+            (_, true) => (TransferMode::Recode, None),
+            _ => (TransferMode::Rechunk, Some(plan(original, planned, &window, resources.memory, session))),
+        };
+        let tile = match &plan {
+            Some(RechunkPlan::PerThread { tile, .. } | RechunkPlan::Shared { tile }) => tile,
+            Some(RechunkPlan::TwoPass { write, .. }) => write,
+            None if mode == TransferMode::Unchanged || planned.sharding.is_some() => planned.object_shape(),
+            None => original.object_shape(),
+        };
+        let tile = tile.to_vec();
+        let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
+        let tiles =
+            |tile: &[u64]| Tiles::of_window(&from, &window, tile)?.existing(&from, stores[0], &window, tile);
+        let pieces = match &plan {
+            Some(RechunkPlan::TwoPass { read, piece, .. }) => Some(Pieces {
+                original: original.clone(),
+                lens: piece.clone(),
+                tile: read.clone(),
+                tiles: tiles(read)?,
+            }),
+            _ => None,
+        };
+        let tiles = tiles(&tile)?;
+        let lossy = to.chain().lossy_stages().filter(|_| mode != TransferMode::Unchanged);
+        let lossy = lossy.map(|stages| (planned.clone(), stages));
+        Ok(Self {
+            source: from,
+            target: to,
+            window,
+            session,
+            stores,
+            resources,
+            mode,
+            plan,
+            tile,
+            tiles,
+            pieces,
+            lossy,
+        })
+    }
+
+    /// An upper bound of the bytes of decoded data to move.
+    pub(super) fn decoded_len(&self) -> u64 {
+        let first = self.pieces.as_ref().map_or(0, |pieces| self.first(pieces, &self.target).decoded_len());
+        self.transfer(&self.source, &self.window, 1).decoded_len().saturating_add(first)
+    }
+
+    pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
+        // Both sides decoded; a lossy chain is decoded several more times.
+        let copies = if self.lossy.is_some() { 6 } else { 2 };
+        let moved = match &self.pieces {
+            None => self.transfer(&self.source, &self.window, copies).run(progress)?,
+            Some(pieces) => {
+                let shape = self.window.end();
+                let temporary = std::env::temp_dir();
+                let folder: &Path = self.resources.scratch.unwrap_or(&temporary);
+                let between = scratch::pieces(self.session, &pieces.original, &shape, &pieces.lens, folder)?;
+                self.first(pieces, &between).run(progress)?;
+                let window = Window::whole(&shape);
+                self.transfer(&between, &window, copies).run(progress)?
+            }
+        };
+        Ok(VariableSummary {
+            path: self.source.path().to_owned(),
+            chain: self.target.chain().to_string(),
+            lossy: match self.mode {
+                TransferMode::Unchanged => Vec::new(),
+                TransferMode::Recode | TransferMode::Rechunk => {
+                    self.target.chain().lossy().map(|info| info.name.to_string()).collect()
+                }
+            },
+            encoded_again: 0,
+            unchanged: self.mode == TransferMode::Unchanged,
+            decoded: moved.decoded,
+            before: (self.mode != TransferMode::Rechunk && !self.resources.keep).then_some(moved.before),
+            after: moved.after,
+            chunks: moved.chunks,
+            verified: None,
+        })
+    }
+
+    /// Decodes both sides and compares them. If a codec is lossy, the source is encoded once more, and the changes must
+    /// be identical.
+    ///
+    /// A chunk that also has other elements, such as those of earlier records, cannot be encoded once more: if a codec
+    /// is lossy, there must be none.
+    pub(super) fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
+        // Both sides decoded, and a chunk as stored; twice that if a codec is lossy.
+        let copies = if self.lossy.is_some() { 5 } else { 3 };
+        let transfer = self.transfer(&self.source, &self.window, copies);
+        let reference = self.lossy.as_ref().map(|(variable, stages)| LossyReference {
+            lossy: stages.clone(),
+            make: Box::new(|stages| self.reference(variable, stages)),
+        });
+        ChunkTransfer { parallelism: self.parallelism_of(copies, true), keep: false, ..transfer }
+            .verify(reference.as_ref(), progress)
+    }
+
+    /// An empty array in memory, like the target, with the first codecs of its chain.
+    fn reference(&self, variable: &Variable, stages: usize) -> Result<Array, DataError> {
+        let store = Arc::new(MemoryStore::new("data that were encoded once more"));
+        let (chain, pool) = (self.target.chain().first_stages(stages), self.session.pool.clone());
+        let reference = Array::new(store, variable, self.target.stored_shape().to_vec(), chain, pool)?;
+        Ok(reference.with_terms_of(&self.target))
+    }
+
+    /// The transfer from the source to pieces.
+    fn first<'s>(&'s self, pieces: &'s Pieces, between: &'s Array) -> ChunkTransfer<'s> {
+        let parallelism = Parallelism {
+            pool: &self.session.pool,
+            stores: [self.stores[0]; 2],
+            bytes: array_bytes(&self.source, &pieces.tile),
+            one_by_one: true,
+            limit: u64::MAX,
+        };
+        ChunkTransfer {
+            source: &self.source,
+            target: between,
+            window: &self.window,
+            parallelism,
+            mode: TransferMode::Rechunk,
+            tile: &pieces.tile,
+            tiles: &pieces.tiles,
+            keep: false,
+        }
+    }
+
+    /// The transfer to the copy. Each task holds this many `copies` of a tile.
+    fn transfer<'s>(&'s self, source: &'s Array, window: &'s Window, copies: u64) -> ChunkTransfer<'s> {
+        let parallelism = match &self.plan {
+            None => self.parallelism_of(if self.mode == TransferMode::Unchanged { 1 } else { copies }, false),
+            Some(RechunkPlan::PerThread { limit, .. }) => {
+                let parallelism = self.parallelism_of(copies, true);
+                Parallelism { limit: if parallelism.one_by_one { u64::MAX } else { *limit }, ..parallelism }
+            }
+            Some(RechunkPlan::Shared { .. } | RechunkPlan::TwoPass { .. }) => {
+                Parallelism { one_by_one: true, ..self.parallelism_of(copies, true) }
+            }
+        };
+        ChunkTransfer {
+            source,
+            target: &self.target,
+            window,
+            parallelism,
+            mode: self.mode,
+            tile: &self.tile,
+            tiles: &self.tiles,
+            keep: self.resources.keep,
+        }
+    }
+
+    /// How many tiles are moved at the same time, if each task holds this many `copies`. With `spread`, tiles are moved
+    /// one by one if few of them fit into memory while the chunks of one tile keep more requests waiting.
+    fn parallelism_of(&self, copies: u64, spread: bool) -> Parallelism<'_> {
+        let bytes = array_bytes(&self.target, &self.tile).saturating_mul(copies);
+        let (pool, stores) = (&self.session.pool, self.stores);
+        let most = |(array, store): (&Array, &dyn Store)| match array.is_remote() {
+            true => pool.workers(&[store], self.objects(array), array_bytes(array, array.object_shape())),
+            false => 0,
+        };
+        let waiting = [&self.source, &self.target].into_iter().zip(stores).map(most).max().unwrap_or(0);
+        let one_by_one = spread && waiting > pool.workers(&stores, self.tiles.len(), bytes);
+        let limit = (self.resources.memory / bytes.max(1)).max(1);
+        Parallelism { pool, stores, bytes, one_by_one, limit }
+    }
+
+    /// The number of objects of an array in a tile.
+    fn objects(&self, array: &Array) -> u64 {
+        let lens = self.tile.iter().zip(array.stored_shape()).zip(array.object_shape());
+        lens.fold(1, |all, ((tile, len), object)| {
+            all.saturating_mul((*tile).min(*len).div_ceil((*object).max(1)))
+        })
+    }
+}
+
+/// Chooses how the chunks of the source become those of the copy.
+fn plan(
+    original: &Variable,
+    planned: &Variable,
+    window: &Window,
+    memory: u64,
+    session: &Session,
+) -> RechunkPlan {
+    let element = original.dtype.size() as u64;
+    let axes = axes(original, planned, window);
+    let bytes = |lens: &[u64]| lens.iter().copied().fold(2 * element, u64::saturating_mul);
+    let chunks = bytes(&original.chunk_shape).saturating_add(bytes(planned.object_shape()));
+    rechunk::choose(&axes, element, memory, session.pool.threads(), chunks, window.is_at_start())
+}
+
+/// The dimensions of the data that are moved, in indices of the copy.
+pub(super) fn axes(original: &Variable, planned: &Variable, window: &Window) -> Vec<Axis> {
+    let lens = original.chunk_shape.iter().zip(planned.object_shape()).enumerate();
+    lens.map(|(d, (other, unit))| {
+        let indices = window.indices(d);
+        Axis {
+            len: indices.count.max(1),
+            unit: *unit,
+            other: (other / indices.step).clamp(1, indices.count.max(1)),
+        }
+    })
+    .collect()
+}
+
+/// Whether both chains encode a chunk to the same bytes. Across Zarr versions they are compared by their numcodecs
+/// names.
+fn same_codecs(source: &dyn Container, target: &Dataset, from: &Array, to: &Array) -> bool {
+    let dialect = match (source.hierarchy().format.dialect(), target.hierarchy().format.dialect()) {
+        (one, other) if one == other => one,
+        _ => ncz_codec::Dialect::Numcodecs,
+    };
+    let json = |array: &Array| array.chain().stored_json(dialect).ok();
+    from.chain().working() == to.chain().working() && json(from).is_some() && json(from) == json(to)
+}
+
+/// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`.
+fn same_elements(one: &Dtype, other: &Dtype) -> bool {
+    let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
+    one == other || (one.size() == 1 && facts(one) == facts(other))
+}
+
+fn fill_bytes(variable: &Variable) -> Option<&[u8]> {
+    variable.fill.as_ref().map(ncz_model::FillValue::bytes)
+}
+
+pub(super) fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), CopyError> {
+    match progress.advance(bytes) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(CopyError::Stopped),
+    }
+}

@@ -1,0 +1,196 @@
+//! What is at a path: a directory, a zip file, or something that is often taken for a dataset.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::{LocationError, MARKS};
+
+/// What stores a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// A directory, one file an object.
+    Directory,
+    /// A zip file, one entry an object.
+    Zip,
+    /// A bucket of S3, or of a service with its protocol.
+    S3,
+    /// An HTTP server, for reading.
+    Http,
+}
+
+impl Storage {
+    /// The word of netCDF's mode; it has none for HTTP.
+    #[must_use]
+    pub fn mode_word(self) -> &'static str {
+        match self {
+            Self::Directory => "file",
+            Self::Zip => "zip",
+            Self::S3 => "s3",
+            Self::Http => "http",
+        }
+    }
+}
+
+impl fmt::Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::Zip => "a zip file",
+            Self::S3 => "in S3",
+            Self::Http => "on an HTTP server",
+        })
+    }
+}
+
+/// What stores the dataset at a path. The error says what is there instead.
+pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
+    let refuse = |reason: String| Err(LocationError::NotADataset { location: path.into(), reason });
+    let look = |source| LocationError::Look { location: path.into(), source };
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let fragment = path.to_string_lossy().contains('#');
+            let hint = if fragment {
+                format!(", and the text after #: mode= with {}", super::mode::KNOWN)
+            } else {
+                String::new()
+            };
+            return refuse(format!("does not exist; check the path{hint}"));
+        }
+        Err(source) => return Err(look(source)),
+    };
+    if metadata.is_file() {
+        return match FileKind::of(path).map_err(look)? {
+            FileKind::Zip => Ok(Storage::Zip),
+            other => refuse(other.refusal(path)),
+        };
+    }
+    if !metadata.is_dir() {
+        return refuse("is neither a directory nor a file; give the directory of a dataset".to_owned());
+    }
+    let has_mark = |folder: &Path| MARKS.iter().any(|name| folder.join(name).exists());
+    if has_mark(path) {
+        return Ok(Storage::Directory);
+    }
+    let inside = datasets_inside(path, &has_mark)?;
+    match inside.as_slice() {
+        [] => refuse(format!("is a directory, but not a Zarr dataset: it has none of {}", MARKS.join(", "))),
+        names => {
+            refuse(format!("is a directory, but not a dataset; there are some inside: {}", names.join(", ")))
+        }
+    }
+}
+
+/// Names of datasets right below a directory, a few of them.
+fn datasets_inside(path: &Path, has_mark: &dyn Fn(&Path) -> bool) -> Result<Vec<String>, LocationError> {
+    let look = |source| LocationError::Look { location: path.into(), source };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(look)?.take(1000) {
+        let entry = entry.map_err(look)?.path();
+        if has_mark(&entry) {
+            names.push(entry.display().to_string());
+        }
+    }
+    names.sort();
+    names.truncate(5);
+    Ok(names)
+}
+
+/// The type of a file, found by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileKind {
+    Hdf5,
+    Netcdf3,
+    Zip,
+    Other,
+}
+
+/// The directory of an archive without entries, or after other bytes, is searched in this many last bytes.
+const ZIP_END: u64 = 22 + 65535;
+
+impl FileKind {
+    fn of(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let mut head = [0; 8];
+        let mut found = Vec::new();
+        // An HDF5 file may begin after a user block of 512 bytes times a power of two.
+        for offset in [0, 512, 1024, 2048, 4096] {
+            file.seek(SeekFrom::Start(offset))?;
+            let len = read_up_to(&mut file, &mut head)?;
+            if offset == 0 {
+                found = head[..len].to_vec();
+            }
+            if head[..len] == *b"\x89HDF\r\n\x1a\n" {
+                return Ok(Self::Hdf5);
+            }
+        }
+        match found.as_slice() {
+            [b'C', b'D', b'F', 1 | 2 | 5, ..] => return Ok(Self::Netcdf3),
+            [b'P', b'K', 3 | 5, 4 | 6, ..] => return Ok(Self::Zip),
+            _ => {}
+        }
+        // Other bytes may precede an archive.
+        let len = file.metadata()?.len();
+        file.seek(SeekFrom::Start(len.saturating_sub(ZIP_END)))?;
+        let mut end = Vec::new();
+        file.take(ZIP_END).read_to_end(&mut end)?;
+        Ok(if end.windows(4).any(|bytes| bytes == b"PK\x05\x06") { Self::Zip } else { Self::Other })
+    }
+
+    fn refusal(self, path: &Path) -> String {
+        let stem = path.file_stem().map_or_else(|| "out".into(), |stem| stem.to_string_lossy());
+        let remedy = format!(
+            "convert it to a directory first, with\n  nccopy {} 'file://{stem}.nczarr#mode=nczarr,file'\nor in Python with \
+             xarray.open_dataset({:?}).to_zarr(\"{stem}.zarr\")",
+            path.display(),
+            path.display().to_string(),
+        );
+        match self {
+            Self::Hdf5 => format!("is a netCDF-4 or HDF5 file, which ncz does not read; {remedy}"),
+            Self::Netcdf3 => format!("is a netCDF-3 file, which ncz does not read; {remedy}"),
+            Self::Zip | Self::Other => {
+                "is a file, but not a zip file; a Zarr dataset is a directory or a zip file with zarr.json, .zgroup or \
+                 .zarray in it"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match file.read(&mut buffer[len..])? {
+            0 => break,
+            more => len += more,
+        }
+    }
+    Ok(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_distinguished_by_their_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let after_a_user_block = [&[0; 512][..], b"\x89HDF\r\n\x1a\n"].concat();
+        let after_a_script = [&b"#!/bin/sh\n"[..], b"PK\x03\x04...", b"PK\x05\x06", &[0; 18]].concat();
+        for (content, want) in [
+            (&b"\x89HDF\r\n\x1a\n"[..], FileKind::Hdf5),
+            (&after_a_user_block, FileKind::Hdf5),
+            (b"CDF\x02rest", FileKind::Netcdf3),
+            (b"PK\x03\x04rest", FileKind::Zip),
+            (&after_a_script, FileKind::Zip),
+            (b"PK", FileKind::Other),
+            (b"", FileKind::Other),
+        ] {
+            let path = folder.path().join("file");
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(FileKind::of(&path).unwrap(), want);
+        }
+    }
+}

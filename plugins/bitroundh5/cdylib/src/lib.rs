@@ -1,3 +1,0 @@
-//! The bitroundh5 codec as a plugin for HDF5 and ncz.
-ncz_codec::export!(hdf5: ncz_bitroundh5::BitRoundH5);
-ncz_codec::export!(native: ncz_bitroundh5::BitRoundH5);

@@ -1,2 +1,0 @@
-//! The scale_offset codec as a plugin for ncz.
-ncz_codec::export!(native: ncz_scale_offset::ScaleOffset);

@@ -1,3 +1,0 @@
-//! The scaleoffset codec as a plugin for HDF5 and ncz.
-ncz_codec::export!(hdf5: ncz_scaleoffset::ScaleOffset);
-ncz_codec::export!(native: ncz_scaleoffset::ScaleOffset);
