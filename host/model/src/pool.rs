@@ -2,6 +2,7 @@
 
 mod io_threads;
 
+use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,6 +90,32 @@ pub struct PoolError {
     source: rayon::ThreadPoolBuildError,
 }
 
+/// The most calls of [`Pool::run`] that one thread waits in, each within the one before.
+const MOST_WAITS: usize = 4;
+
+thread_local! {
+    static WAITS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts one call that waits on this thread, until it is dropped.
+struct Wait;
+
+impl Wait {
+    fn begin() -> Option<Self> {
+        let waits = WAITS.get();
+        (waits < MOST_WAITS).then(|| {
+            WAITS.set(waits + 1);
+            Self
+        })
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        WAITS.set(WAITS.get() - 1);
+    }
+}
+
 impl Pool {
     /// A pool without threads: the caller's thread does all the work on local stores. On remote stores codecs run on
     /// one thread at a time, while I/O threads wait.
@@ -135,10 +162,14 @@ impl Pool {
     }
 
     /// Runs `work` on all threads, but on at most `most`, and waits for them.
+    ///
+    /// A thread of a pool that waits here runs other tasks of its pool meanwhile, and these may wait here too. Its
+    /// stack is limited, so after a few such calls within each other `work` runs only on the thread that calls.
     pub fn run(&self, most: u64, work: &(dyn Fn() + Sync)) {
         let workers = usize::try_from(most).unwrap_or(usize::MAX).min(self.threads());
-        match &self.0 {
-            Some(threads) if workers > 1 => threads.pool.in_place_scope(|scope| {
+        let waits = if workers > 1 { Wait::begin() } else { None };
+        match (&self.0, waits) {
+            (Some(threads), Some(_waits)) => threads.pool.in_place_scope(|scope| {
                 for _ in 0..workers {
                     scope.spawn(|_| work());
                 }

@@ -129,3 +129,19 @@ fn no_tasks_are_done_at_once() {
     let states = Pool::with_threads(2).unwrap().for_each(&Tasks::new(0), || (), |(), _| Err(()));
     assert!(states.is_ok());
 }
+
+#[test]
+fn a_waiting_thread_runs_few_tasks_within_each_other() {
+    thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
+    let threads = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    let pool = Pool::shared(Arc::clone(&threads));
+    let deepest = AtomicUsize::new(0);
+    let task = || {
+        DEPTH.set(DEPTH.get() + 1);
+        deepest.fetch_max(DEPTH.get(), Ordering::SeqCst);
+        pool.run(2, &|| std::thread::sleep(Duration::from_micros(50)));
+        DEPTH.set(DEPTH.get() - 1);
+    };
+    threads.scope(|scope| (0..500).for_each(|_| scope.spawn(|_| task())));
+    assert!(deepest.into_inner() <= MOST_WAITS + 1);
+}
