@@ -18,6 +18,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz-model" => set(&["ncz-codec", "ncz-registry", "ncz-store"]),
         "ncz-zarr" => set(&["ncz-codec", "ncz-model", "ncz-registry", "ncz-store"]),
         "ncz-cdl" => set(&["ncz-model"]),
+        "ncz-netcdf" => set(&["ncz-codec", "ncz-model", "ncz-registry", "ncz-store"]),
         "ncz" => {
             &set(&["ncz-cdl", "ncz-codec", "ncz-model", "ncz-registry", "ncz-store", "ncz-zarr"]) | plugins
         }

@@ -1,0 +1,1 @@
+//! netCDF files: netCDF-4/HDF5 and the classic formats CDF-1, CDF-2 and CDF-5.
