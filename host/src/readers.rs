@@ -4,7 +4,8 @@ use ncz_model::Format;
 use ncz_registry::chain::FilterChain;
 pub use ncz_registry::known::{Reader, Unread};
 
-/// The program that most people read datasets of this format with: netcdf-c for NCZarr, zarr-python for Zarr.
+/// The program that most people read datasets of this format with: netcdf-c for NCZarr and netCDF files, zarr-python
+/// for Zarr.
 ///
 /// The draft of NCZarr over Zarr version 3 counts as Zarr: no release of netcdf-c reads it.
 ///
@@ -18,7 +19,7 @@ pub use ncz_registry::known::{Reader, Unread};
 #[must_use]
 pub fn usual(format: Format) -> Reader {
     match format {
-        Format::Nczarr(_) => Reader::NetcdfC,
+        Format::Nczarr(_) | Format::Netcdf(_) => Reader::NetcdfC,
         other => Reader::ZarrPython(other.dialect()),
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn format_words(format: Format) -> &'static str {
         Format::Nczarr(Generation::Objects) => "NCZarr 1, keys in separate objects (netcdf-c 4.8.0)",
         Format::Zarr3 => "Zarr version 3",
         Format::Nczarr3 => "NCZarr 3, the draft over Zarr version 3 (experimental)",
+        Format::Netcdf(kind) => kind.name(),
     }
 }
 

@@ -180,6 +180,15 @@ pub enum MetadataError {
         written_by: &'static str,
     },
 
+    /// The hierarchy is that of a netCDF file.
+    #[error(
+        "the hierarchy has the format of a {kind} file, expected one of Zarr; set the format of the new dataset"
+    )]
+    NotZarr {
+        /// The kind of file.
+        kind: &'static str,
+    },
+
     /// Text output failed.
     #[error("cannot write the text")]
     Output(#[from] std::io::Error),
@@ -291,6 +300,7 @@ impl MetadataError {
             Self::Exists { .. } => -42,
             Self::Definition { .. } => -36,
             Self::OldGeneration { .. } => -37,
+            Self::NotZarr { .. } => -36,
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct FillValue {
 /// The encoding of text in the `fill_value` of byte strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FillText {
-    /// Plain text, as NCZarr writes it.
+    /// Plain text, as NCZarr writes it, and as netCDF files hold it.
     Plain,
     /// Base64, as the Zarr v2 specification requires. Text that is not Base64 is read as plain text.
     Base64,
@@ -35,7 +35,7 @@ impl FillText {
     /// The encoding in metadata of this format.
     #[must_use]
     pub fn of(format: Format) -> Self {
-        if format.is_nczarr() { Self::Plain } else { Self::Base64 }
+        if format.has_netcdf_model() { Self::Plain } else { Self::Base64 }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The formats of datasets.
+//! The formats of datasets, and the kinds of netCDF files.
 
 use ncz_codec::{Container, Dialect};
 
@@ -14,6 +14,8 @@ pub enum Format {
     /// NCZarr over Zarr version 3, by the draft in netcdf-c's documents. Experimental: no release of netcdf-c reads or
     /// writes it.
     Nczarr3,
+    /// A netCDF or HDF5 file. Its filters are in the JSON of [`generic`](ncz_registry::spec::generic): by number.
+    Netcdf(NetcdfKind),
 }
 
 impl Format {
@@ -24,6 +26,18 @@ impl Format {
     #[must_use]
     pub fn is_nczarr(self) -> bool {
         matches!(self, Self::Nczarr(_) | Self::Nczarr3)
+    }
+
+    /// Whether the dataset is a netCDF or HDF5 file.
+    #[must_use]
+    pub fn is_netcdf(self) -> bool {
+        matches!(self, Self::Netcdf(_))
+    }
+
+    /// Whether the dataset has netCDF's dimensions and attributes, and not only what Zarr has: NCZarr and netCDF files.
+    #[must_use]
+    pub fn has_netcdf_model(self) -> bool {
+        self.is_nczarr() || self.is_netcdf()
     }
 
     /// Whether the metadata are those of Zarr version 3.
@@ -45,7 +59,52 @@ impl Format {
             Self::Zarr2 => Container::ZarrV2,
             Self::Nczarr(_) => Container::NczarrV2,
             Self::Zarr3 | Self::Nczarr3 => Container::ZarrV3,
+            Self::Netcdf(_) => Container::Hdf5,
         }
+    }
+
+    /// The kind of netCDF file whose data model the dataset has; NCZarr and Zarr have that of netCDF-4.
+    #[must_use]
+    pub fn kind(self) -> NetcdfKind {
+        match self {
+            Self::Netcdf(kind) => kind,
+            _ => NetcdfKind::Netcdf4,
+        }
+    }
+}
+
+/// The kinds of netCDF files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NetcdfKind {
+    /// CDF-1.
+    Classic,
+    /// CDF-2.
+    Offset64,
+    /// CDF-5.
+    Cdf5,
+    /// HDF5, with or without netCDF's attributes.
+    Netcdf4,
+    /// HDF5, with the classic data model (`_nc3_strict`).
+    Netcdf4Classic,
+}
+
+impl NetcdfKind {
+    /// The name that `ncdump -k` prints.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Offset64 => "64-bit offset",
+            Self::Cdf5 => "cdf5",
+            Self::Netcdf4 => "netCDF-4",
+            Self::Netcdf4Classic => "netCDF-4 classic model",
+        }
+    }
+
+    /// Whether the file is HDF5.
+    #[must_use]
+    pub fn is_hdf5(self) -> bool {
+        matches!(self, Self::Netcdf4 | Self::Netcdf4Classic)
     }
 }
 

@@ -48,6 +48,15 @@ pub enum Consolidated {
     Only,
 }
 
+/// What netCDF reports of an HDF5 file in its special attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hdf5Properties {
+    /// The version of the superblock (`_SuperblockVersion`).
+    pub superblock: u8,
+    /// Whether the file has the marks of netCDF-4 (`_IsNetcdf4`).
+    pub is_netcdf4: bool,
+}
+
 /// A whole dataset: its groups, and the warnings of reading it.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
@@ -57,6 +66,8 @@ pub struct Hierarchy {
     pub root: Group,
     /// The `_NCProperties` of the root: the software that made the dataset.
     pub nc_properties: Option<String>,
+    /// What netCDF reports of an HDF5 file; `None` for other formats.
+    pub hdf5: Option<Hdf5Properties>,
     /// The state of consolidated metadata.
     pub consolidated: Consolidated,
     /// Whether the store holds a single array at its root, presented as a group with one variable.
@@ -76,6 +87,7 @@ impl Hierarchy {
             format,
             root: Group::new_root(),
             nc_properties: None,
+            hdf5: None,
             consolidated: Consolidated::Absent,
             root_array: false,
             xarray: true,

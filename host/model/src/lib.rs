@@ -44,13 +44,13 @@ pub use self::dtype::{ByteOrder, Dtype, DtypeError, Kind, NcType};
 pub use self::error::{MetadataError, SourceError, VariableError};
 pub use self::fill::{FillText, FillValue, base64, default_fill, integer, zeros_v3};
 pub use self::filters::{BloscFilter, FilterDefinition, Filters, Phase, SzipFilter};
-pub use self::format::{Format, Generation};
+pub use self::format::{Format, Generation, NetcdfKind};
 pub use self::grid::{AxisRange, Select, Selected, Slab, SlabError, product};
 pub use self::growth::{Appending, Interrupted, Lengths, Reached};
 pub use self::hierarchy::{
-    Consolidated, Dimension, DimensionRef, Group, GroupDocuments, Hierarchy, KeyEncoding, NewFill, Order,
-    ScalarForm, Separator, Sharding, Storage, Unreadable, Variable, VariableBuilder, VariableDocuments,
-    Warning, default_chunks, document_key, join_path, split_path,
+    Consolidated, Dimension, DimensionRef, Group, GroupDocuments, Hdf5Properties, Hierarchy, KeyEncoding,
+    NewFill, Order, ScalarForm, Separator, Sharding, Storage, Unreadable, Variable, VariableBuilder,
+    VariableDocuments, Warning, default_chunks, document_key, join_path, split_path,
 };
 pub use self::masked::is_same_number;
 pub use self::missing_values::{MissingValue, MissingValues};

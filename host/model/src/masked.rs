@@ -55,7 +55,7 @@ impl Variable {
             Format::Zarr3 => None,
             Format::Zarr2 => self.fill_number().filter(|_| self.has_default_fill()),
             // Also if nothing is filled, except for bytes. The metadata may hold it with fewer digits.
-            Format::Nczarr(_) | Format::Nczarr3 => {
+            Format::Nczarr(_) | Format::Nczarr3 | Format::Netcdf(_) => {
                 let is_masked = self.has_default_fill() || self.fill.is_none() && self.dtype.size() > 1;
                 let is_number = self.is_number() && self.nc_type.is_some();
                 (is_masked && is_number).then(|| default_fill(nc_type))

@@ -93,7 +93,7 @@ impl MissingValues {
         };
         let number = Number::new(component).ok()?;
         let fill = variable.fill.as_ref().map(|fill| fill.bytes().to_vec());
-        let fill = fill.filter(|fill| match format.is_nczarr() {
+        let fill = fill.filter(|fill| match format.has_netcdf_model() {
             true => dtype.size > 1,
             false => fill.iter().any(|&byte| byte != 0),
         });

@@ -19,6 +19,20 @@ pub const NAME: &str = "ncz.hdf5_filter";
 /// The most parameters, as HDF5 has a 16-bit count of them.
 const PARAMS_MAX: usize = u16::MAX as usize;
 
+/// The JSON of a filter for metadata in numcodecs' dialect.
+#[must_use]
+pub fn codec_json(id: u32, params: &[u32]) -> Value {
+    json!({"id": NAME, "filter": id, "cd_values": params})
+}
+
+/// Reads what [`codec_json`] returns: the filter's number and its parameters; `None` if it is another codec.
+#[must_use]
+pub fn of_codec_json(codec: &Value) -> Option<(u32, Vec<u32>)> {
+    let mut config = codec.as_object()?.clone();
+    let is_generic = config.shift_remove("id").as_ref().and_then(Value::as_str) == Some(NAME);
+    is_generic.then(|| read(&config).ok())?
+}
+
 /// A codec that is written by number; all else is the codec's own.
 #[derive(Debug)]
 pub(crate) struct Generic {
@@ -72,7 +86,7 @@ pub(crate) fn read(config: &Map<String, Value>) -> Result<(u32, Vec<u32>)> {
 
 /// The JSON that a user can write for a filter.
 pub(crate) fn example(id: u32) -> String {
-    json!({"id": NAME, "filter": id, "cd_values": []}).to_string()
+    codec_json(id, &[]).to_string()
 }
 
 impl AnyConfig for Generic {
@@ -128,6 +142,11 @@ mod tests {
             let error = parsed(wrong.clone()).unwrap_err().to_string();
             assert!(error.contains(names), "{wrong}: {error}");
         }
+        assert_eq!(
+            of_codec_json(&codec_json(32_028, &[940_177_214, 0])),
+            Some((32_028, vec![940_177_214, 0]))
+        );
+        assert_eq!(of_codec_json(&json!({"id": "zlib", "level": 3})), None);
         let many = json!({"filter": 1, "cd_values": vec![0; PARAMS_MAX + 1]});
         assert!(parsed(many).unwrap_err().to_string().contains("65536 are more"));
     }

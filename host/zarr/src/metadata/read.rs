@@ -67,8 +67,16 @@ pub fn read(source: &dyn Documents, options: &ReadOptions) -> Result<Hierarchy, 
         None => Format::Zarr2,
     };
     let warnings = reader.loader.warnings;
-    let mut hierarchy =
-        Hierarchy { format, root, nc_properties, consolidated, root_array, xarray: true, warnings };
+    let mut hierarchy = Hierarchy {
+        format,
+        root,
+        nc_properties,
+        hdf5: None,
+        consolidated,
+        root_array,
+        xarray: true,
+        warnings,
+    };
     hierarchy.xarray = names_for_xarray(&hierarchy);
     if format == Format::Zarr2 {
         masked::mark(&mut hierarchy);

@@ -306,6 +306,7 @@ fn writes_nczarr(hierarchy: &Hierarchy) -> Result<bool, MetadataError> {
         Format::Nczarr(Generation::LowerCase) => {
             Err(MetadataError::OldGeneration { written_by: "4.9.1 and 4.9.2" })
         }
+        Format::Netcdf(kind) => Err(MetadataError::NotZarr { kind: kind.name() }),
     }
 }
 

@@ -61,7 +61,16 @@ pub(in super::super) fn read(
     }
     let format = if draft { Format::Nczarr3 } else { Format::Zarr3 };
     let warnings = reader.loader.warnings;
-    Ok(Hierarchy { format, root, nc_properties, consolidated, root_array, xarray: true, warnings })
+    Ok(Hierarchy {
+        format,
+        root,
+        nc_properties,
+        hdf5: None,
+        consolidated,
+        root_array,
+        xarray: true,
+        warnings,
+    })
 }
 
 /// The kind of a node.
