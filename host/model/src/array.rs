@@ -345,6 +345,23 @@ impl Array {
             .any(|((i, len), stored)| i.saturating_mul(*len) >= *stored)
     }
 
+    /// The bytes of a chunk's elements within the stored array, if they are its first bytes: only the slowest dimension
+    /// of which a chunk has more than one index is cut.
+    fn stored_prefix(&self, index: &[u64]) -> Option<u64> {
+        let mut before = 1_u64;
+        let mut bytes = self.dtype.size() as u64;
+        for (axis, (&number, &len)) in index.iter().zip(&self.chunk_shape).enumerate() {
+            let first = number.checked_mul(len)?;
+            let stored = len.min(self.stored_shape.get(axis)?.checked_sub(first)?);
+            if stored != len && before != 1 {
+                return None;
+            }
+            before = before.checked_mul(len)?;
+            bytes = bytes.checked_mul(stored)?;
+        }
+        self.is_c_order().then_some(bytes)
+    }
+
     fn slab_error(&self, source: SlabError) -> DataError {
         DataError::Slab { variable: self.path.clone(), source }
     }

@@ -46,7 +46,8 @@ pub enum Extent {
     Inline(Arc<[u8]>),
     /// The whole object, if it exists. Whether it exists is known only when it is read.
     Object,
-    /// This range.
+    /// This range. Where the array ends within a chunk that has no codecs, and only its slowest dimension is cut, the range
+    /// may end there too; the rest of the chunk is then unspecified.
     Range(Range<u64>),
 }
 

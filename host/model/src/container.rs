@@ -81,6 +81,8 @@ pub trait Container: fmt::Debug + Send + Sync {
         let variable = self.hierarchy().variable(path)?;
         let shape = self.hierarchy().shape_of(variable);
         let chain = self.chain(variable)?;
-        StringArray::new(Arc::clone(self.store()), variable, shape, chain, self.session().pool.clone())
+        let strings =
+            StringArray::new(Arc::clone(self.store()), variable, shape, chain, self.session().pool.clone())?;
+        Ok(strings.with_chunks(self.chunks(variable)?))
     }
 }

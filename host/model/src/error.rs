@@ -262,6 +262,12 @@ pub enum VariableError {
         /// The reference as written.
         name: String,
     },
+    /// Its description in a netCDF or HDF5 file is damaged, or not supported.
+    #[error("{reason}")]
+    InFile {
+        /// What is wrong, and where.
+        reason: String,
+    },
     /// The number of dimension names differs from the rank of the array.
     #[error("{key:?} names {names} dimensions, but the array has {rank}")]
     Rank {

@@ -59,5 +59,5 @@ pub use self::pool::{IN_FLIGHT_BYTES, Pool, PoolError, Tasks};
 pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
 pub use self::remedy::Remedy;
 pub use self::session::{LossyGuard, Session, ShuffleReading};
-pub use self::strings::{MAX_CHUNK_BYTES, StringArray, Strings};
+pub use self::strings::{MAX_CHUNK_BYTES, StringArray, StringChunks, Strings};
 pub use self::value::Value;

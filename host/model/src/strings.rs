@@ -6,6 +6,7 @@ mod fixed;
 mod layout;
 
 pub use self::array::StringArray;
+pub use self::chunks::StringChunks;
 pub use self::layout::MAX_CHUNK_BYTES;
 
 use std::collections::TryReserveError;

@@ -3,6 +3,8 @@
 use ncz_registry::chain::{ChainError, Operation};
 use ncz_store::{KeyError, StoreError};
 
+use crate::error::SourceError;
+
 /// Why a chunk cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -113,6 +115,9 @@ pub enum ChunkError {
     /// The chunk is a part of an object, so it cannot be replaced separately.
     #[error("the chunk is a part of a file, which this program reads only; copy the dataset to change it")]
     NotAnObject,
+    /// The index that locates the chunk, or what the chunk refers to, cannot be read.
+    #[error("the chunk cannot be located")]
+    Index(#[source] SourceError),
     /// The memory for the chunk cannot be allocated.
     #[error("no memory for a chunk of {len} bytes")]
     Memory {

@@ -6,10 +6,11 @@ use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
 use super::Strings;
-use super::chunks::{Chunks, Threads};
+use super::chunks::{Chunks, StringChunks, Threads};
 use super::fixed::{self, Undecodable};
 use crate::array::{Array, Elements, Written};
 use crate::blocks::Blocks;
+use crate::chunk_index::ChunkIndex;
 use crate::data_error::{DataError, StringError};
 use crate::dtype::{Dtype, Kind, NcType};
 use crate::grid::{Slab, SlabError};
@@ -86,6 +87,27 @@ impl StringArray {
     #[must_use]
     pub fn cutting(mut self) -> Self {
         self.cuts = true;
+        self
+    }
+
+    /// Takes the strings of chunks from `supply`, which decodes them: the codecs of the array are bound to none. Has no
+    /// effect on strings of a fixed length.
+    #[must_use]
+    pub fn supplied(mut self, supply: Arc<dyn StringChunks>) -> Self {
+        self.kind = match self.kind {
+            StringKind::AnyLength(chunks) => StringKind::AnyLength(Box::new(chunks.supplied(supply))),
+            fixed => fixed,
+        };
+        self
+    }
+
+    /// Takes the chunks of strings of a fixed length from `chunks`. Has no effect on strings of any length.
+    #[must_use]
+    pub fn with_chunks(mut self, chunks: Arc<dyn ChunkIndex>) -> Self {
+        self.kind = match self.kind {
+            StringKind::Fixed(array) => StringKind::Fixed(Box::new(array.with_chunks(chunks))),
+            any_length => any_length,
+        };
         self
     }
 

@@ -1,5 +1,6 @@
 //! Chunks of strings of any length: their storage, and the parts that a slab takes.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,9 +16,21 @@ use crate::grid::{Cover, Segment, Slab};
 use crate::hierarchy::Variable;
 use crate::pool::{self, Pool, Tasks};
 
+/// Reads the strings of chunks that do not hold the strings themselves: those of an HDF5 file hold addresses in heaps.
+pub trait StringChunks: fmt::Debug + Send + Sync {
+    /// Reads the strings of the chunk with these coordinates, in its stored order, with its padding at the array's end.
+    /// Returns `None` if there is no such chunk.
+    ///
+    /// # Errors
+    /// The chunk, or what it refers to, cannot be read.
+    fn read(&self, index: &[u64]) -> Result<Option<Strings>, ChunkError>;
+}
+
 /// The chunks of a variable whose strings are of any length.
 #[derive(Debug)]
 pub(super) struct Chunks {
+    /// Where the strings of a chunk come from; `None` if the chunk itself holds them.
+    supply: Option<Arc<dyn StringChunks>>,
     store: Arc<dyn Store>,
     path: String,
     keys: ObjectKeys,
@@ -102,6 +115,7 @@ impl Chunks {
             step *= variable.chunk_shape[dimension];
         }
         Ok(Self {
+            supply: None,
             store,
             path: variable.path.clone(),
             keys: ObjectKeys::new(variable),
@@ -115,6 +129,13 @@ impl Chunks {
             pool,
             idle: Mutex::default(),
         })
+    }
+
+    /// Takes the strings of chunks from `supply`. They may hold any bytes.
+    pub(super) fn supplied(mut self, supply: Arc<dyn StringChunks>) -> Self {
+        self.supply = Some(supply);
+        self.is_text = false;
+        self
     }
 
     pub(super) fn chain(&self) -> &FilterChain {
@@ -206,7 +227,7 @@ impl Chunks {
     /// Returns the stored bytes of a chunk; `None` if there is no such chunk.
     pub(super) fn read_stored(&self, index: &[u64]) -> Result<Option<Vec<u8>>, DataError> {
         let mut buffers = self.buffers(index);
-        self.load(&buffers.key).map_err(|error| self.chunk_error(&mut buffers, error))
+        self.load(&buffers.key, index).map_err(|error| self.chunk_error(&mut buffers, error))
     }
 
     /// Writes the stored bytes of a chunk unchanged.
@@ -345,7 +366,7 @@ impl Chunks {
             return Ok(None);
         }
         self.keys.write(&mut buffers.key, &buffers.index);
-        self.load(&buffers.key)
+        self.load(&buffers.key, &buffers.index)
     }
 
     /// Decodes and checks its chunk; returns `false` if there is no such chunk.
@@ -356,7 +377,16 @@ impl Chunks {
         Ok(true)
     }
 
-    fn load(&self, key: &str) -> Result<Option<Vec<u8>>, ChunkError> {
+    fn load(&self, key: &str, index: &[u64]) -> Result<Option<Vec<u8>>, ChunkError> {
+        if let Some(supply) = &self.supply {
+            let Some(strings) = supply.read(index)? else { return Ok(None) };
+            let len =
+                layout::chunk_len(strings.iter()).ok_or(ChunkError::LongStrings { most: MAX_CHUNK_BYTES })?;
+            let mut chunk = Vec::new();
+            chunk.try_reserve_exact(len).map_err(|_| ChunkError::Memory { len })?;
+            layout::write(&mut chunk, strings.len(), strings.iter());
+            return Ok(Some(chunk));
+        }
         let most = self.chain.max_stored_len() as u64;
         match self.store.read_vec(Key::parse(key)?, most) {
             Err(StoreError::TooLarge { len: got, limit: most, .. }) => {
@@ -367,6 +397,9 @@ impl Chunks {
     }
 
     fn save(&self, key: &str, stored: &[u8]) -> Result<(), ChunkError> {
+        if self.supply.is_some() {
+            return Err(ChunkError::NotAnObject);
+        }
         self.store.write(Key::parse(key)?, stored, WriteMode::Replace)?;
         Ok(())
     }
