@@ -1,4 +1,4 @@
-//! A whole plugin in one file, for tests: the run-length codec as a shared library.
+//! A complete plugin in one file, for tests: the run-length codec as a shared library.
 
 #[path = "../tests/faces/rle.rs"]
 mod rle;

@@ -5,22 +5,23 @@
  *
  *     const ncz_plugin *ncz_codec_plugin(void);
  *
- * which returns a table that lives as long as the library. (Plugins in Rust that use `ncz_codec::export!` have it
- * already.) A library may also export the entry points of an HDF5 filter plugin (`H5PLget_plugin_type`,
+ * which returns a table that lives as long as the library. (`ncz_codec::export!` generates it for plugins in
+ * Rust.) A library may also export the entry points of an HDF5 filter plugin (`H5PLget_plugin_type`,
  * `H5PLget_plugin_info`) and of an NCZarr codec (`NCZ_get_codec_info`); ncz prefers the native table. A library
  * without an HDF5 filter must not export those names at all.
  *
  * Rules
- * - No function pointer of the table is null, except `version`. Tables grow at their end only: `size` is `sizeof(ncz_plugin)` as the
- *   plugin was compiled. Hosts refuse a table whose major version is not theirs.
+ * - No function pointer of the table is null, except `version`. Tables grow at their end only: `size` is
+ *   `sizeof(ncz_plugin)` when the plugin was compiled. Hosts refuse a table with another major version.
  * - Handles (`ncz_config`, `ncz_coder`, `ncz_scratch`) belong to the plugin. The host frees each exactly once, and a
  *   scratch before the coder that made it. Configurations and coders may be used from any thread, by several at a
  *   time; a scratch by one thread at a time, and only with the coder that made it.
- * - `encode` and `decode` should allocate nothing: what they need to write to lives in the scratch.
+ * - `encode` and `decode` should not allocate memory; their working memory is in the scratch.
  * - Functions return 0 or one of the NCZ_ERROR_ numbers, and then describe the error in `*error`. On failure they
- *   give out no handle. The host tolerates any bytes in an output buffer after a failure.
+ *   return no handle. The host tolerates any bytes in an output buffer after a failure.
  * - Pointers to bytes may be null where the length is 0. Input and output never overlap.
- * - Text is UTF-8 by pointer and length, without an end mark. What is not trusted: JSON and streams come from files.
+ * - Text is UTF-8 by pointer and length, without a terminating zero. JSON and streams come from files and are not
+ *   trusted.
  * - No exception, longjmp or panic leaves a function.
  */
 #ifndef NCZ_CODEC_H
@@ -62,7 +63,7 @@ enum {
     NCZ_ERROR_CONFIG = 7,       /* a key or parameter is wrong; the first `key_len` bytes of the text name it */
     NCZ_ERROR_UNSUPPORTED = 8,  /* this input, this container, this call, or no memory */
     NCZ_ERROR_PLUGIN = 9,       /* a library's own error code, in `first` as a signed number */
-    NCZ_ERROR_PANICKED = 10,    /* a bug of the codec that was caught */
+    NCZ_ERROR_PANICKED = 10,    /* a bug in the codec that was caught */
     NCZ_ERROR_VALUES = 11       /* such chunks are taken, but not these values, which would come back as others */
 };
 
@@ -93,18 +94,18 @@ typedef struct ncz_plugin {
     uint32_t api_version; /* NCZ_API_VERSION */
     uint32_t codec_count; /* codecs are numbered from 0 */
 
-    /* Writes what a codec is called:
+    /* Writes the names and properties of a codec:
      * {"name": "zstd", "summary": "one line", "filter_id": 32015, "numcodecs": ["zstd"], "zarr_v3": ["zstd"],
      *  "has_working_params": false, "has_checksum": false, "lossy": false}
-     * `filter_id` is 1 to 65534, or null. In the lists of names the first is written, all are read.
-     * `has_working_params`: `bind` gives other parameter words than those that users give. */
+     * `filter_id` is 1 to 65534, or null. In the lists of names, the first is written and all are read.
+     * `has_working_params`: `bind` returns other parameter words than those that users give. */
     int32_t (*describe)(uint32_t codec, const ncz_sink *out, ncz_error *error);
 
-    /* Makes a configuration of a JSON object without the codec's name. Remarks that are not errors go to `notes`, one
+    /* Makes a configuration from a JSON object without the codec's name. Remarks that are not errors go to `notes`, one
      * line each, ended by a line feed. */
     int32_t (*config_from_json)(uint32_t codec, uint32_t dialect, const char *json, size_t json_len,
                                 const ncz_sink *notes, ncz_config **config, ncz_error *error);
-    /* Makes a configuration of parameter words, as a user gives them or as HDF5 has stored them. */
+    /* Makes a configuration from parameter words, as a user gives them or as HDF5 has stored them. */
     int32_t (*config_from_params)(uint32_t codec, const uint32_t *params, size_t count, ncz_config **config,
                                   ncz_error *error);
     /* Writes a configuration as a JSON object without the codec's name. */
@@ -113,7 +114,7 @@ typedef struct ncz_plugin {
     int32_t (*config_to_params)(const ncz_config *config, const ncz_sink *out, ncz_error *error);
     void (*config_free)(ncz_config *config);
 
-    /* Binds a configuration to what enters the codec.
+    /* Binds a configuration to the codec's input.
      *
      * Request:  {"input": REPR, "env": {"dtype": DTYPE, "array_shape": [..], "chunk_shape": [..],
      *                                   "container": "hdf5" | "zarr_v2" | "nczarr_v2" | "zarr_v3"}}
@@ -124,11 +125,11 @@ typedef struct ncz_plugin {
      * DTYPE:    {"kind": "bool" | "int" | "uint" | "float" | "complex" | "opaque", "size": bytes,
      *            "order": "little" | "big"}
      *
-     * `stored` is the configuration that metadata get, e.g. with an element size that was left open. Unknown keys are
+     * `stored` is the configuration to write to metadata, e.g. with the element size filled in. Unknown keys are
      * ignored on both sides. */
     int32_t (*bind)(const ncz_config *config, const char *request, size_t request_len, const ncz_sink *response,
                     ncz_config **stored, ncz_coder **coder, ncz_error *error);
-    /* Makes a coder of working parameter words alone, as an HDF5 file has them. */
+    /* Makes a coder from working parameter words only, as an HDF5 file has them. */
     int32_t (*coder_from_params)(uint32_t codec, const uint32_t *params, size_t count, ncz_coder **coder,
                                  ncz_error *error);
     void (*coder_free)(ncz_coder *coder);
@@ -136,7 +137,7 @@ typedef struct ncz_plugin {
     int32_t (*scratch_new)(const ncz_coder *coder, ncz_scratch **scratch, ncz_error *error);
     void (*scratch_free)(ncz_scratch *scratch);
 
-    /* The most bytes that `encode` makes of `len` bytes, or NCZ_NO_LENGTH if that overflows. */
+    /* The largest number of bytes that `encode` can write for `len` bytes, or NCZ_NO_LENGTH if that overflows. */
     size_t (*max_encoded_len)(const ncz_coder *coder, size_t len);
     /* Encodes; `output_capacity` is at least `max_encoded_len(input_len)`. Data that do not shrink are not an error. */
     int32_t (*encode)(const ncz_coder *coder, ncz_scratch *scratch, const uint8_t *input, size_t input_len,
@@ -148,8 +149,9 @@ typedef struct ncz_plugin {
     int32_t (*decoded_len)(const ncz_coder *coder, const uint8_t *input, size_t input_len, size_t *len,
                            ncz_error *error);
 
-    /* Since 1.1. The version of the plugin: a semantic version such as "1.2.0" that lives as long as the library. Of two
-     * equal codecs in one folder ncz uses the newer. A null pointer, as function or as result: none is stated. */
+    /* Since 1.1. The version of the plugin: a semantic version such as "1.2.0" that lives as long as the library. If a
+     * folder has two plugins with the same codec, ncz uses the newer. A null pointer, as function or as
+     * result, states no version. */
     const char *(*version)(void);
 } ncz_plugin;
 

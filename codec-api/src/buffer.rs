@@ -1,4 +1,4 @@
-//! Memory of C's allocators, which a caller of a filter may free or replace.
+//! Memory from C allocators, which the caller of a filter may free or replace.
 #![expect(unsafe_code, reason = "owns memory of C's allocators")]
 
 use std::ffi::{c_int, c_void};
@@ -8,7 +8,7 @@ use std::slice;
 
 use crate::error::{CodecError, Result};
 
-/// A family of functions that allocate and free memory which belongs together.
+/// A matching set of functions that allocate, resize and free memory.
 #[derive(Clone, Copy)]
 pub struct Allocator {
     allocate: unsafe extern "C" fn(usize, c_int) -> *mut c_void,
@@ -34,7 +34,7 @@ impl Allocator {
     /// The three functions of a libhdf5: `H5allocate_memory`, `H5resize_memory`, `H5free_memory`.
     ///
     /// # Safety
-    /// The functions are what these names stand for, of one library that is never unloaded.
+    /// The functions are the ones with these names, all from one library that is never unloaded.
     pub const unsafe fn hdf5(
         allocate: unsafe extern "C" fn(usize, c_int) -> *mut c_void,
         resize: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void,
@@ -43,20 +43,20 @@ impl Allocator {
         Self { allocate, resize, free }
     }
 
-    /// Frees a block of this allocator; a null pointer is none.
+    /// Frees a block of this allocator; a null pointer is ignored.
     ///
     /// # Safety
-    /// `block` is null or came from this allocator, and nobody uses it any more.
+    /// `block` is null or came from this allocator, and is not used any more.
     pub unsafe fn free(self, block: *mut c_void) {
         if !block.is_null() {
-            // SAFETY: the caller promises it.
+            // SAFETY: the caller guarantees it.
             unsafe { (self.free)(block) }
         }
     }
 }
 
 impl CBuffer {
-    /// A block of `len` zero bytes.
+    /// Allocates a block of `len` zero bytes.
     ///
     /// # Errors
     /// No memory.
@@ -64,22 +64,22 @@ impl CBuffer {
         Self::allocate(len, true, allocator)
     }
 
-    /// A block with a copy of `bytes`.
+    /// Allocates a block with a copy of `bytes`.
     ///
     /// # Errors
     /// No memory.
     pub fn copy_of(bytes: &[u8], allocator: Allocator) -> Result<Self> {
-        // A block is never of 0 bytes: then one byte needs a value too.
+        // A block has at least 1 byte, which needs a value too.
         let block = Self::allocate(bytes.len(), bytes.is_empty(), allocator)?;
         // SAFETY: the block holds at least `bytes.len()` bytes and is fresh, so it does not overlap.
         unsafe { block.start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(block)
     }
 
-    /// Takes over a block that C code made.
+    /// Takes ownership of a block that C code allocated.
     ///
     /// # Safety
-    /// `start` came from `allocator`, nobody else frees it, and its first `capacity` bytes exist and are
+    /// `start` came from `allocator`, nothing else frees it, and its first `capacity` bytes exist and are
     /// initialised. `capacity` is at least 1 and at most `isize::MAX`.
     pub unsafe fn from_raw(start: NonNull<u8>, capacity: usize, allocator: Allocator) -> Self {
         Self { start, capacity, allocator }
@@ -102,14 +102,14 @@ impl CBuffer {
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.capacity) }
     }
 
-    /// Gives the memory after `len` back; the block keeps at least `len` bytes.
+    /// Releases the memory after `len`; the block keeps at least `len` bytes.
     pub fn shrink_to(&mut self, len: usize) {
         let len = len.max(1);
         if len >= self.capacity {
             return;
         }
-        // SAFETY: the block came from this allocator and `len` is not 0. If that fails the old block stays as
-        // it is.
+        // SAFETY: the block came from this allocator and `len` is not 0. On failure the old block is
+        // unchanged.
         let smaller = unsafe { (self.allocator.resize)(self.start.as_ptr().cast(), len) };
         if let Some(start) = NonNull::new(smaller.cast()) {
             self.start = start;
@@ -117,7 +117,7 @@ impl CBuffer {
         }
     }
 
-    /// Hands the block over: its start and size. Whoever takes it frees it with the same allocator.
+    /// Releases ownership of the block and returns its start and size. The receiver frees it with the same allocator.
     pub fn into_raw(self) -> (NonNull<u8>, usize) {
         let raw = (self.start, self.capacity);
         std::mem::forget(self);
@@ -128,7 +128,7 @@ impl CBuffer {
         let capacity = len.max(1);
         let no_memory = || CodecError::unsupported(format!("no memory for {len} bytes"));
         if capacity > isize::MAX as usize {
-            // No slice is longer; not every allocator refuses it.
+            // No slice can be longer, but not every allocator refuses such a length.
             return Err(no_memory());
         }
         // SAFETY: a size of at least 1; the result is checked.

@@ -1,4 +1,4 @@
-//! The codec, once: a typed configuration that can be bound to an input and then run.
+//! The codec traits: a typed configuration that can be bound to an input and then run.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::error::{CodecError, Result};
 use crate::info::CodecInfo;
 use crate::repr::{Env, Repr, Size};
 
-/// How a codec is spelled in JSON. The same name can mean another schema in another dialect.
+/// The JSON dialect of a configuration. One name can have different schemas in different dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
     /// numcodecs, as in Zarr v2 and NCZarr: `{"id": "zstd", "level": 3}`.
@@ -27,7 +27,7 @@ pub enum Dialect {
 ///
 /// #[derive(Debug, Clone, PartialEq, CodecConfig)]
 /// struct Example {
-///     /// 5 if the key is missing, 9 if the word is.
+///     /// The default is 5 for the JSON key and 9 for the word.
 ///     #[codec(range = 1..=9, default(json = 5, params = 9))]
 ///     level: u32,
 ///     /// Not written if it is the default.
@@ -76,14 +76,14 @@ pub enum Dialect {
 /// ```
 pub trait CodecConfig: Sized {
     /// Reads the configuration from JSON, without the key that names the codec; pushes remarks that
-    /// are not errors (an ignored key, a value taken as another) to `notes`.
+    /// are not errors (an ignored key, a value interpreted as another) to `notes`.
     ///
     /// # Errors
-    /// A key of the wrong type or out of range, or a dialect that does not know the codec.
+    /// A key of the wrong type or out of range, or a dialect in which the codec is not defined.
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self>;
 
-    /// The configuration as JSON, without the key that names the codec: the least set of keys that
-    /// the dialect defines, in its customary order.
+    /// Returns the configuration as JSON, without the key that names the codec: the smallest set of
+    /// keys that the dialect defines, in its usual order.
     ///
     /// # Errors
     /// The dialect cannot express this configuration.
@@ -95,7 +95,7 @@ pub trait CodecConfig: Sized {
     /// Too few or too many words, or one out of range.
     fn from_params(params: &[u32]) -> Result<Self>;
 
-    /// The configuration as parameter words, as a user gives them.
+    /// Returns the configuration as parameter words, as a user gives them.
     ///
     /// # Errors
     /// The words cannot express this configuration.
@@ -105,22 +105,22 @@ pub trait CodecConfig: Sized {
 /// A codec. The implementing struct is its typed configuration.
 ///
 /// There are three parameter sets: as *given* (this struct), as *stored* in metadata and as *run*
-/// (the working words that an HDF5 filter function gets). [`bind`](Self::bind) leads from the first
-/// to the other two.
+/// (the working words that an HDF5 filter function gets). [`bind`](Self::bind) derives the other two
+/// from the first.
 pub trait Codec: CodecConfig + Clone + fmt::Debug + Send + Sync + 'static {
-    /// What the codec is called.
+    /// The names and properties of the codec.
     const INFO: CodecInfo;
 
-    /// Encodes and decodes once the configuration is bound.
+    /// Encodes and decodes with a bound configuration.
     type Coder: Coder;
 
-    /// Binds the configuration to what enters the stage.
+    /// Binds the configuration to the input of the stage.
     ///
-    /// The default is that of a codec from bytes to bytes whose parameter words say all of its configuration: it
-    /// stores the configuration as it is and runs with those words.
+    /// The default implementation is for a bytes-to-bytes codec whose parameter words express its whole configuration:
+    /// it stores the configuration unchanged and runs with those words.
     ///
     /// # Errors
-    /// The codec cannot take this input, or needs facts that `env` does not hold.
+    /// The codec cannot take this input, or needs facts that `env` does not have.
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let _ = env;
         let working = self.to_params()?;
@@ -128,16 +128,15 @@ pub trait Codec: CodecConfig + Clone + fmt::Debug + Send + Sync + 'static {
         Bound::bytes(self.clone(), working, coder, input)
     }
 
-    /// A coder from the working words alone, as an HDF5 filter function gets them.
+    /// Makes a coder from the working words only, as an HDF5 filter function gets them.
     ///
     /// # Errors
-    /// Words that no `bind` produces.
+    /// The words are not ones that `bind` produces.
     fn coder(working: &[u32]) -> Result<Self::Coder>;
 
-    /// Whether decoding may give other values back than were encoded, of this configuration, which is one that
-    /// [`bind`](Self::bind) stored, and this input: what [`INFO`](CodecInfo::lossy) says of all of them, if the codec
-    /// does
-    /// not know better. `Some(false)` is a promise for every bit.
+    /// Returns whether decoding can return other values than were encoded, for this configuration, as stored by
+    /// [`bind`](Self::bind), and this input. The default is [`INFO`](CodecInfo::lossy), which holds for all of them.
+    /// `Some(false)` guarantees every bit.
     fn is_lossy(&self, input: &Repr) -> Option<bool> {
         let _ = input;
         Self::INFO.lossy
@@ -147,18 +146,18 @@ pub trait Codec: CodecConfig + Clone + fmt::Debug + Send + Sync + 'static {
 /// A configuration bound to its input.
 #[derive(Debug, Clone)]
 pub struct Bound<C: Codec> {
-    /// What metadata get.
+    /// The configuration for the metadata.
     pub stored: C,
-    /// What an HDF5 filter function gets.
+    /// The parameter words for an HDF5 filter function.
     pub working: Vec<u32>,
-    /// What leaves the stage when encoding, with an upper bound of its size where there is one.
+    /// The output of the stage when encoding, with an upper bound of its size if there is one.
     pub output: Repr,
     /// Runs the codec.
     pub coder: C::Coder,
 }
 
 impl<C: Codec> Bound<C> {
-    /// A codec from bytes to bytes that is bound to `input`: how long its output is follows from the coder.
+    /// Binds a bytes-to-bytes codec to `input`; the length of the output follows from the coder.
     ///
     /// # Errors
     /// `input` is longer than the coder can encode.
@@ -171,7 +170,7 @@ impl<C: Codec> Bound<C> {
             Size::Exact(len) if C::Coder::HAS_FIXED_LEN => Size::Exact(most(len)?),
             Size::AtMost(len) if C::Coder::HAS_FIXED_LEN => Size::AtMost(most(len)?),
             Size::Exact(len) => Size::AtMost(most(len)?),
-            // The input may be shorter: one that is too long is refused when it is encoded.
+            // The input may be shorter than its bound; one that is too long is refused when it is encoded.
             Size::AtMost(len) => coder.max_encoded_len(len).map_or(Size::Unknown, Size::AtMost),
             Size::Unknown => Size::Unknown,
         };
@@ -179,18 +178,18 @@ impl<C: Codec> Bound<C> {
     }
 }
 
-/// Runs a bound codec. Shared between threads; what a call needs to write to is in the scratch.
+/// Runs a bound codec. Shared between threads; the working memory of a call is in the scratch.
 pub trait Coder: fmt::Debug + Send + Sync + 'static {
-    /// Contexts and tables that one thread reuses from call to call, so that a call allocates nothing.
+    /// Contexts and tables that one thread reuses between calls, so that a call does not allocate.
     type Scratch: Send + 'static;
 
     /// Whether every encoding of `len` bytes has exactly [`max_encoded_len(len)`](Self::max_encoded_len) bytes.
     const HAS_FIXED_LEN: bool = false;
-
-    /// A fresh scratch for one thread.
+    /// Makes a new scratch for one thread.
     fn scratch(&self) -> Self::Scratch;
 
-    /// The most bytes that [`encode`](Self::encode) makes of `len` bytes, or `None` if that overflows.
+    /// Returns the largest number of bytes that [`encode`](Self::encode) can write for `len` bytes, or `None` on
+    /// overflow.
     fn max_encoded_len(&self, len: usize) -> Option<usize>;
 
     /// Encodes `input` into `output` and returns the length. Any input has a valid encoding:
@@ -198,30 +197,30 @@ pub trait Coder: fmt::Debug + Send + Sync + 'static {
     /// [`max_encoded_len`](Self::max_encoded_len) bytes.
     ///
     /// # Errors
-    /// The input is not of the bound representation, or the library fails. A codec that would give back other values
-    /// than
-    /// its configuration promises refuses them with [`Values`](crate::ErrorKind::Values).
+    /// The input does not have the bound representation, or the library fails. A codec that would not preserve the
+    /// values as its configuration promises refuses them with [`Values`](crate::ErrorKind::Values).
     fn encode(&self, scratch: &mut Self::Scratch, input: &[u8], output: &mut [u8]) -> Result<usize>;
 
-    /// Decodes the whole of `input` into `output` and returns the length. Never writes or claims more
-    /// than `output.len()`; a stream that would gives [`OutputFull`](crate::ErrorKind::OutputFull).
+    /// Decodes the whole of `input` into `output` and returns the length. It never writes or reports
+    /// more than `output.len()` bytes; a stream with more is an [`OutputFull`](crate::ErrorKind::OutputFull) error.
     ///
     /// # Errors
     /// The stream is truncated, followed by other bytes, damaged or too long.
     fn decode(&self, scratch: &mut Self::Scratch, input: &[u8], output: &mut [u8]) -> Result<usize>;
 
-    /// The decoded length that the stream itself states, if it does. Untrusted: check it against a
-    /// limit before taking memory.
+    /// Returns the decoded length that the stream itself states, if any. It is not trusted: check
+    /// it against a limit before allocating memory.
     ///
     /// # Errors
-    /// The part that states it is truncated or damaged.
+    /// The part of the stream that states the length is truncated or damaged.
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         let _ = input;
         Ok(None)
     }
 }
 
-/// Copies `input` to the start of `output`: how a codec decodes whose encoding only changed values. Returns the length.
+/// Copies `input` to the start of `output` and returns the length: the decoder of a codec whose encoder only changes
+/// values.
 ///
 /// # Errors
 /// `output` is shorter.

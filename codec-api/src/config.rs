@@ -1,4 +1,4 @@
-//! Reading the configuration of a codec, key by key and word by word.
+//! Readers for the configuration of a codec: JSON keys and parameter words.
 
 mod value;
 
@@ -11,17 +11,17 @@ use crate::error::{CodecError, Result};
 
 pub use self::value::{ConfigEnum, ConfigValue, Limits};
 
-/// What a note on an unknown key begins and ends with.
+/// The start and the end of a note on an unknown key.
 const UNKNOWN_KEY: (&str, &str) = ("unknown key \"", "\" is ignored");
 
-/// The key, if `note` is that of [`ConfigReader::finish`] on an unknown one.
+/// Returns the key if `note` is a note of [`ConfigReader::finish`] on an unknown key.
 pub fn unknown_key(note: &str) -> Option<&str> {
     note.strip_prefix(UNKNOWN_KEY.0)?.strip_suffix(UNKNOWN_KEY.1)
 }
 
 /// Reads the keys of one JSON configuration and remembers which were read.
 ///
-/// Missing keys take the default that the caller names. Keys that nobody asked for are a note in
+/// Missing keys take the default that the caller passes. Keys that the caller did not read are a note in
 /// the numcodecs dialect and an error in Zarr v3 (whose readers refuse them).
 #[derive(Debug)]
 pub struct ConfigReader<'a> {
@@ -36,20 +36,20 @@ impl<'a> ConfigReader<'a> {
         Self { dialect, map, seen: Vec::new() }
     }
 
-    /// The dialect of the configuration.
+    /// Returns the dialect of the configuration.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The raw value of `key`; JSON `null` counts as missing.
+    /// Returns the raw value of `key`; JSON `null` counts as missing.
     pub fn raw(&mut self, key: &'static str) -> Option<&'a Value> {
         self.seen.push(key);
         self.map.get(key).filter(|value| !value.is_null())
     }
 
-    /// The integer at `key`, or `default` where it is missing.
+    /// Returns the integer at `key`, or `default` if it is missing.
     ///
-    /// In the numcodecs dialect a string of digits counts too: netcdf-c before 4.10 wrote those.
+    /// In the numcodecs dialect a string of digits is accepted too: netcdf-c before 4.10 wrote those.
     ///
     /// # Errors
     /// Not an integer, or not within `range`.
@@ -74,7 +74,7 @@ impl<'a> ConfigReader<'a> {
         Err(CodecError::config(key, format!("{number} is not within {} to {}", range.start(), range.end())))
     }
 
-    /// The truth value at `key`, or `default` where it is missing.
+    /// Returns the boolean at `key`, or `default` if it is missing.
     ///
     /// # Errors
     /// Neither `true` nor `false`.
@@ -86,7 +86,7 @@ impl<'a> ConfigReader<'a> {
         }
     }
 
-    /// The text at `key`, or `default` where it is missing.
+    /// Returns the string at `key`, or `default` if it is missing.
     ///
     /// # Errors
     /// Not a string.
@@ -98,7 +98,7 @@ impl<'a> ConfigReader<'a> {
         }
     }
 
-    /// Ends the reading: unknown keys become notes (numcodecs dialect) or an error (Zarr v3).
+    /// Finishes reading: unknown keys become notes (numcodecs dialect) or an error (Zarr v3).
     ///
     /// # Errors
     /// An unknown key in the Zarr v3 dialect.
@@ -111,7 +111,7 @@ impl<'a> ConfigReader<'a> {
                 Dialect::ZarrV3 => {
                     return Err(CodecError::config(
                         key.clone(),
-                        "Zarr v3 knows no such key of this codec; other readers refuse it too",
+                        "Zarr v3 defines no such key for this codec; other readers refuse it too",
                     ));
                 }
             }
@@ -120,17 +120,17 @@ impl<'a> ConfigReader<'a> {
     }
 }
 
-/// What a configuration was read from, for the messages of checks on all of its fields.
+/// The source of a configuration, for the messages of checks over several fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// JSON.
     Json,
-    /// Parameter words; the keys of the fields that they are, in order.
+    /// Parameter words, with the keys of their fields in order.
     Params(&'static [&'static str]),
 }
 
 impl Source {
-    /// The name of the field with this key in messages: the key, or the word.
+    /// Returns how messages name the field with this key: the key or the word.
     pub fn key(self, key: &'static str) -> Cow<'static, str> {
         let word = match self {
             Self::Json => None,
@@ -140,7 +140,7 @@ impl Source {
     }
 }
 
-/// The integer that a JSON number means: `4`, `-5`, also `4.0`.
+/// Returns the integer value of a JSON number: `4`, `-5`, also `4.0`.
 fn integer_of(number: &serde_json::Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;

@@ -1,4 +1,4 @@
-//! Codecs after object-safe traits, so that a host holds built-in, native and foreign ones alike.
+//! Object-safe codec traits, so that a host can hold built-in, native and foreign codecs in the same way.
 
 use std::any::Any;
 use std::fmt;
@@ -12,9 +12,9 @@ use crate::error::{CodecError, Result};
 use crate::info::CodecInfo;
 use crate::repr::{Env, Repr};
 
-/// A kind of codec: makes configurations. [`Codec`] with its type erased.
+/// [`Codec`] with its type erased: makes configurations and coders.
 pub trait CodecType: fmt::Debug + Send + Sync {
-    /// What the codec is called.
+    /// Returns the names and properties of the codec.
     fn info(&self) -> &CodecInfo;
 
     /// See [`CodecConfig::from_json`].
@@ -65,11 +65,11 @@ pub trait AnyConfig: fmt::Debug + Send + Sync {
 /// [`Bound`] with its type erased.
 #[derive(Debug, Clone)]
 pub struct BoundStage {
-    /// What metadata get.
+    /// The configuration for the metadata.
     pub stored: Arc<dyn AnyConfig>,
-    /// What an HDF5 filter function gets.
+    /// The parameter words for an HDF5 filter function.
     pub working: Vec<u32>,
-    /// What leaves the stage when encoding.
+    /// The output of the stage when encoding.
     pub output: Repr,
     /// See [`Codec::is_lossy`].
     pub lossy: Option<bool>,
@@ -107,11 +107,11 @@ pub trait AnyCoder: fmt::Debug + Send + Sync {
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>>;
 }
 
-/// The erased form of the codec `C`.
+/// Returns the type-erased form of the codec `C`.
 pub struct Erased<C>(PhantomData<fn() -> C>);
 
 impl<C> Erased<C> {
-    /// The erased form of `C`; there is nothing in it but the type.
+    /// The type-erased form of `C`; it contains only the type.
     pub const fn new() -> Self {
         Self(PhantomData)
     }
@@ -124,12 +124,12 @@ impl<C> Default for Erased<C> {
 }
 
 impl Scratch {
-    /// Wraps what a coder needs to write to.
+    /// Wraps the working memory of a coder.
     pub fn new<T: Any + Send>(scratch: T) -> Self {
         Self(Box::new(scratch))
     }
 
-    /// The content, as the coder that made it knows it.
+    /// Returns the content in the type of the coder that made it.
     ///
     /// # Errors
     /// The scratch was made by another kind of coder.

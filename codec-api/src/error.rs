@@ -1,4 +1,4 @@
-//! What can go wrong in a codec.
+//! The errors of codecs.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ pub type Result<T, E = CodecError> = std::result::Result<T, E>;
 
 /// An error of a codec: its [`ErrorKind`] and a short text that names the cause.
 ///
-/// The stage, the chunk and the variable are added by whoever runs the codec.
+/// The caller of the codec adds the stage, the chunk and the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecError {
     kind: ErrorKind,
@@ -22,7 +22,7 @@ pub enum ErrorKind {
     Truncated,
     /// Bytes follow the end of the stream.
     Trailing {
-        /// How many bytes.
+        /// The number of extra bytes.
         extra: u64,
     },
     /// A length is not the one that was expected, in bytes.
@@ -36,9 +36,9 @@ pub enum ErrorKind {
     Checksum,
     /// The stream is damaged in another way.
     Corrupt,
-    /// The output does not fit the buffer; `need` is the length that would, if the stream says it.
+    /// The output does not fit the buffer; `need` is the required length, if the stream states it.
     OutputFull {
-        /// Bytes needed, when known.
+        /// The required bytes, if known.
         need: Option<u64>,
     },
     /// A key of a JSON configuration, or a parameter word (`cd_values[2]`), is missing or out of range.
@@ -48,15 +48,15 @@ pub enum ErrorKind {
     },
     /// The codec cannot do this with this input or in this container.
     Unsupported,
-    /// The codec takes chunks of this type, but not these values: it would give back others than its configuration
+    /// The codec accepts chunks of this type, but not these values: it would not preserve them as its configuration
     /// promises.
     Values,
     /// A plugin reported failure with this code.
     Plugin {
-        /// The code as the plugin gave it.
+        /// The code that the plugin returned.
         code: i64,
     },
-    /// The codec's own code panicked: a bug of the codec.
+    /// The codec's own code panicked, which is a bug in the codec.
     Panicked,
 }
 
@@ -91,7 +91,7 @@ impl CodecError {
         Self::new(ErrorKind::OutputFull { need: need.map(|n| n as u64) }, "")
     }
 
-    /// The configuration's `key` is wrong, `detail` says how.
+    /// The configuration's `key` is wrong; `detail` says why.
     pub fn config(key: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Config { key: key.into() }, detail)
     }
@@ -101,7 +101,7 @@ impl CodecError {
         Self::new(ErrorKind::Unsupported, detail)
     }
 
-    /// The codec takes such chunks, but not these values.
+    /// The codec accepts such chunks, but not these values.
     pub fn values(detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Values, detail)
     }
@@ -122,7 +122,7 @@ impl fmt::Display for CodecError {
         match &self.kind {
             ErrorKind::Truncated => f.write_str("the stream is truncated")?,
             ErrorKind::Trailing { extra } => write!(f, "{extra} bytes follow the end of the stream")?,
-            ErrorKind::Size { want, got } => write!(f, "{got} bytes where {want} were expected")?,
+            ErrorKind::Size { want, got } => write!(f, "expected {want} bytes, got {got}")?,
             ErrorKind::Checksum => f.write_str("the checksum does not match")?,
             ErrorKind::Corrupt => f.write_str("the stream is damaged")?,
             ErrorKind::OutputFull { need: Some(need) } => {
@@ -133,7 +133,7 @@ impl fmt::Display for CodecError {
             ErrorKind::Unsupported => f.write_str("not supported")?,
             ErrorKind::Values => f.write_str("these values cannot be encoded")?,
             ErrorKind::Plugin { code } => write!(f, "the plugin reported failure (code {code})")?,
-            ErrorKind::Panicked => f.write_str("the codec panicked, which is a bug of the codec")?,
+            ErrorKind::Panicked => f.write_str("the codec panicked, which is a bug in the codec")?,
         }
         if !self.detail.is_empty() {
             write!(f, ": {}", self.detail)?;

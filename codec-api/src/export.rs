@@ -1,9 +1,9 @@
-//! The faces that a codec shows to C: the generic functions after [`export!`](crate::export!).
+//! The C faces of a codec: the generic functions that [`export!`](crate::export!) uses.
 //!
-//! Every call passes one guard: a panic becomes an error, an error becomes what the caller takes as
-//! failure (0 from a filter, a negative number from `set_local`, a netcdf error number from a codec
+//! Every call goes through one guard: a panic becomes an error, and an error becomes the caller's
+//! failure value (0 from a filter, a negative number from `set_local`, a netcdf error number from a codec
 //! function, a status with details in the native table). With `NCZ_LOG=error` in the environment each
-//! failure is a line on stderr, with `NCZ_LOG=trace` each call; `NCZ_LOG_FILE` names a file instead.
+//! failure is logged to stderr, with `NCZ_LOG=trace` each call; `NCZ_LOG_FILE` names a file to use instead of stderr.
 #![expect(unsafe_code, reason = "the boundary to C")]
 
 pub mod hdf5_face;

@@ -1,4 +1,4 @@
-//! What a codec is called and what it can do.
+//! The names and properties of a codec.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::error::{CodecError, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodecInfo {
-    /// The name for people, also the HDF5 filter name, e.g. `"zstd"`.
+    /// The human-readable name, also the HDF5 filter name, e.g. `"zstd"`.
     pub name: Cow<'static, str>,
     /// One line that says what it does.
     pub summary: Cow<'static, str>,
@@ -36,14 +36,14 @@ pub struct CodecInfo {
     /// Whether working parameters differ from the stored ones, so that HDF5 needs a `set_local`
     /// and netcdf-c an `NCZ_modify_parameters`.
     pub has_working_params: bool,
-    /// Whether the stream carries a checksum over its content, so that damage is always seen.
+    /// Whether the stream carries a checksum over its content, so that damage is always detected.
     pub has_checksum: bool,
-    /// Whether decoding may give other values back than were encoded, with some configuration or input; `None` if
-    /// that is not known.
+    /// Whether decoding can return other values than were encoded, with some configuration or input; `None` if
+    /// unknown.
     pub lossy: Option<bool>,
 }
 
-/// The names of a codec in one dialect: the one to write first, then others that are accepted.
+/// The names of a codec in one dialect: first the one to write, then others that are accepted.
 #[derive(Clone)]
 pub struct Names(List);
 
@@ -54,8 +54,8 @@ enum List {
 }
 
 impl CodecInfo {
-    /// A codec without ids and names, without working parameters and checksum, of which it is not known whether it
-    /// is lossy.
+    /// Makes the info of a codec without ids and names, without working parameters and checksum, and not known to
+    /// be lossy or lossless.
     pub const fn new(name: &'static str, summary: &'static str) -> Self {
         Self {
             name: Cow::Borrowed(name),
@@ -76,22 +76,22 @@ impl CodecInfo {
         self
     }
 
-    /// Sets the numcodecs ids, the one to write first.
+    /// Sets the numcodecs ids; the first is the one to write.
     #[must_use]
     pub const fn numcodecs(mut self, ids: &'static [&'static str]) -> Self {
-        // Nothing is leaked unless ids were read at run time, and a constant cannot drop them.
+        // Only ids that were read at run time are leaked; a constant cannot drop them.
         forget(replace(&mut self.numcodecs, Names::new(ids)));
         self
     }
 
-    /// Sets the Zarr v3 names, the one to write first.
+    /// Sets the Zarr v3 names; the first is the one to write.
     #[must_use]
     pub const fn zarr_v3(mut self, names: &'static [&'static str]) -> Self {
         forget(replace(&mut self.zarr_v3, Names::new(names)));
         self
     }
 
-    /// The working parameters differ from the stored ones: HDF5 and netcdf-c ask for them before they encode.
+    /// The working parameters differ from the stored ones: HDF5 and netcdf-c request them before they encode.
     #[must_use]
     pub const fn working_params(mut self) -> Self {
         self.has_working_params = true;
@@ -105,14 +105,14 @@ impl CodecInfo {
         self
     }
 
-    /// Decoding gives back every bit that was encoded, whatever the configuration and the input are.
+    /// Declares that decoding returns every bit that was encoded, for every configuration and input.
     #[must_use]
     pub const fn lossless(mut self) -> Self {
         self.lossy = Some(false);
         self
     }
 
-    /// Decoding may give back other values than were encoded.
+    /// Declares that decoding can return other values than were encoded.
     #[must_use]
     pub const fn lossy(mut self) -> Self {
         self.lossy = Some(true);
@@ -130,7 +130,7 @@ impl CodecInfo {
     /// Refuses a dialect in which the codec has no name.
     ///
     /// # Errors
-    /// It has none in `dialect`.
+    /// The codec has no name in `dialect`.
     pub fn require_name(&self, dialect: Dialect) -> Result<()> {
         if self.names(dialect).is_empty() {
             return Err(CodecError::unsupported(format!("{} has no name in {dialect}", self.name)));
@@ -140,17 +140,17 @@ impl CodecInfo {
 }
 
 impl Names {
-    /// Names that are known when the program is compiled.
+    /// Makes names that are known at compile time.
     pub const fn new(names: &'static [&'static str]) -> Self {
         Self(List::Static(names))
     }
 
-    /// The name to write, if there is one.
+    /// Returns the name to write, if there is one.
     pub fn first(&self) -> Option<&str> {
         self.iter().next()
     }
 
-    /// All names, the one to write first.
+    /// Returns all names; the first is the one to write.
     pub fn iter(&self) -> impl Iterator<Item = &str> + Clone {
         let (fixed, owned) = match &self.0 {
             List::Static(names) => (*names, &[][..]),
@@ -172,7 +172,7 @@ impl Names {
         self.iter().any(|known| known == name)
     }
 
-    /// The names that are literals; `None` if they were read at run time.
+    /// Returns the names that are literals; `None` if they were read at run time.
     pub(crate) const fn literals(&self) -> Option<&'static [&'static str]> {
         match &self.0 {
             List::Static(names) => Some(*names),

@@ -1,10 +1,9 @@
 //! Numbers in chunks, for codecs that compute with them: types as numpy names them, either byte order, and casts as
 //! numpy does them.
 //!
-//! Codecs work through a chunk in pieces of [`PIECE`] elements, as `i64` or `f64`: every integer type fits the one
-//! (`u64`
-//! by its bits), every floating-point type the other. Arithmetic in `f64` and then [`Number::rounded`] gives the bits
-//! that the narrower type gives by itself, for `+`, `-`, `*` and `/`.
+//! Codecs work through a chunk in pieces of [`PIECE`] elements, as `i64` or `f64`: every integer type fits in `i64`
+//! (`u64` by its bits), every floating-point type in `f64`. For `+`, `-`, `*` and `/`, arithmetic in `f64` followed by
+//! [`Number::rounded`] gives the same bits as arithmetic in the narrower type.
 
 mod half;
 mod name;
@@ -19,7 +18,7 @@ pub use v3::check_types;
 use crate::error::{CodecError, Result};
 use crate::repr::{ByteOrder, Dtype, Kind, Repr, Size};
 
-/// The elements of one piece; the pieces of two types lie in the first cache together.
+/// The number of elements of one piece; pieces of two types fit in the L1 cache together.
 pub const PIECE: usize = 512;
 
 /// A type of numbers: integers of 1, 2, 4 or 8 bytes, floating-point numbers of 2, 4 or 8.
@@ -27,18 +26,18 @@ pub const PIECE: usize = 512;
 pub struct Number(Dtype);
 
 impl Number {
-    /// Doubles, in which numpy computes where an integer meets a floating-point number.
+    /// Doubles, in which numpy computes when it combines an integer and a floating-point number.
     pub const DOUBLE: Self = Self(Dtype::little(Kind::Float, 8));
 
-    /// The numbers that are of this type.
+    /// Returns the number type of these elements.
     ///
     /// # Errors
-    /// The elements are no such numbers.
+    /// The elements are not numbers that this module supports.
     pub fn new(dtype: Dtype) -> Result<Self> {
         match (dtype.kind, dtype.size) {
             (Kind::Int | Kind::UInt, 1 | 2 | 4 | 8) | (Kind::Float, 2 | 4 | 8) => Ok(Self(dtype)),
             _ => Err(CodecError::unsupported(format!(
-                "elements of {} bytes that are not integers and no floating-point numbers of at most 8 bytes",
+                "elements of {} bytes that are neither integers nor floating-point numbers of at most 8 bytes",
                 dtype.size
             ))),
         }
@@ -49,28 +48,28 @@ impl Number {
         Self::new(Dtype::little(Kind::Float, size)).ok()
     }
 
-    /// The type as elements of an array have it.
+    /// Returns the type as the element type of an array.
     pub fn dtype(self) -> Dtype {
         self.0
     }
 
-    /// The bytes of one number.
+    /// Returns the size of one number in bytes.
     pub fn size(self) -> usize {
         self.0.size
     }
 
-    /// Whether they are floating-point numbers, which are read and written as `f64`; others are as `i64`.
+    /// Tests whether the numbers are floating-point, which are read and written as `f64`; others as `i64`.
     pub fn is_float(self) -> bool {
         self.0.kind == Kind::Float
     }
 
-    /// Whether there are no negative ones.
+    /// Tests whether the type is unsigned.
     #[inline]
     pub fn is_unsigned(self) -> bool {
         self.0.kind == Kind::UInt
     }
 
-    /// The type that holds the numbers of both, as numpy has it (`numpy.promote_types`), little-endian.
+    /// Returns the type that holds the numbers of both, as `numpy.promote_types` does, little-endian.
     #[must_use]
     pub fn promoted(self, other: Self) -> Self {
         let (a, b) = (self.0, other.0);
@@ -91,14 +90,13 @@ impl Number {
         Self(Dtype::little(kind, size))
     }
 
-    /// Whether each number of `other`, which must be integers, is one of this type. (Floating-point numbers are none,
-    /// for a
-    /// NaN may lose bits on the way to another type.)
+    /// Tests whether this type can hold each number of `other`, which must be an integer type. (Floating-point types
+    /// are excluded, because a NaN can lose bits in a conversion.)
     pub fn holds_integers_of(self, other: Self) -> bool {
         let bits = 8 * other.size();
         match (self.0.kind, other.0.kind) {
             (_, Kind::Float) => false,
-            // The least of signed integers is a power of two.
+            // The least value of a signed integer type is a power of two.
             (Kind::Float, kind) => {
                 let digits = match self.size() {
                     2 => 11,
@@ -113,26 +111,26 @@ impl Number {
         }
     }
 
-    /// The lowest bits of `value`, as an integer of this type: what wraps around.
+    /// Returns the lowest bits of `value` as an integer of this type, which wraps around.
     #[inline]
     pub fn wrapped(self, value: i64) -> i64 {
-        // Shifts by what is the same for all numbers of a loop are done for several at a time.
+        // A shift by the same amount for all numbers of a loop is vectorized.
         let above = 64 - 8 * self.0.size as u32;
         if self.is_unsigned() { ((value as u64) << above >> above) as i64 } else { value << above >> above }
     }
 
-    /// The integer as a mathematical value, which that of `u64` is not as an `i64`.
+    /// Returns the mathematical value of an integer; for `u64` it differs from that of its `i64` bits.
     pub fn value(self, bits: i64) -> i128 {
         if self.is_unsigned() { i128::from(bits as u64) } else { i128::from(bits) }
     }
 
-    /// The bits of an integer of this type, or `None` if it has no such value.
+    /// Returns the bits of an integer of this type, or `None` if the type does not have that value.
     pub fn integer(self, value: i128) -> Option<i64> {
         let bits = self.wrapped(value as i64);
         (self.value(bits) == value).then_some(bits)
     }
 
-    /// The nearest value of this floating-point type, the even one of two.
+    /// Returns the nearest value of this floating-point type; ties go to even.
     pub fn rounded(self, value: f64) -> f64 {
         match self.0.size {
             2 => half::to_f64(half::from_f64(value)),
@@ -141,7 +139,7 @@ impl Number {
         }
     }
 
-    /// The next larger number of this floating-point type; `value` is one of its numbers.
+    /// Returns the next larger number of this floating-point type; `value` must be one of its numbers.
     pub fn next_up(self, value: f64) -> f64 {
         match self.0.size {
             2 => half::to_f64(half::next_up(half::from_f64(value))),
@@ -150,12 +148,12 @@ impl Number {
         }
     }
 
-    /// The next smaller number of this floating-point type; `value` is one of its numbers.
+    /// Returns the next smaller number of this floating-point type; `value` must be one of its numbers.
     pub fn next_down(self, value: f64) -> f64 {
         -self.next_up(-value)
     }
 
-    /// An integer of this type as a floating-point number of type `to`, rounded once.
+    /// Converts an integer of this type to the floating-point type `to`, rounded once.
     pub fn integer_as_float(self, bits: i64, to: Self) -> f64 {
         // Integers that f2 can hold at all are exact in f4.
         match (self.is_unsigned(), to.0.size) {
@@ -166,20 +164,20 @@ impl Number {
         }
     }
 
-    /// A floating-point number as an integer of this type, without its fraction; `None` for NaN and for what is out of
-    /// range, where C leaves it open what comes.
+    /// Converts a floating-point number to an integer of this type, without its fraction; `None` for NaN and for values
+    /// out of range, which are undefined in C.
     pub fn float_as_integer(self, value: f64) -> Option<i64> {
         let mut bits = [0];
         self.floats_as_integers(&[value], &mut bits).is_none().then_some(bits[0])
     }
 
-    /// Each of `values` as [`float_as_integer`](Self::float_as_integer) gives it; the place of the first for which
-    /// there
-    /// is not an integer, with which the others are of no use.
+    /// Converts each of `values` as [`float_as_integer`](Self::float_as_integer) does. An error is the index of the
+    /// first value that has no integer; the other results are then not valid.
     pub fn floats_as_integers(self, values: &[f64], integers: &mut [i64]) -> Option<usize> {
         let bits = 8 * self.0.size as i32 - i32::from(!self.is_unsigned());
         let end = 2_f64.powi(bits);
-        // Fractions are dropped, so that what is a little less than the least number is that number.
+        // Fractions are dropped, so a value between the least number and that number minus one becomes the least
+        // number.
         let start = if self.is_unsigned() { -1.0 } else { (-end - 1.0).min((-end).next_down()) };
         let within = |value: f64| (value > start) & (value < end);
         if !values.iter().fold(true, |all, &value| all & within(value)) {
@@ -196,23 +194,23 @@ impl Number {
         None
     }
 
-    /// The place of the first of `values` that is finite and would be infinite in this floating-point type.
+    /// Returns the index of the first of `values` that is finite and would be infinite in this floating-point type.
     pub fn first_too_large(self, values: &[f64]) -> Option<usize> {
-        // Half a step above the largest number, from which on numbers are rounded up.
+        // Half a step above the largest number: from here on, numbers are rounded to infinity.
         let limit = match self.0.size {
             2 => 65_520.0,
             4 => f64::from(f32::MAX) + 2_f64.powi(103),
             _ => return None,
         };
         let too_large = |value: f64| (value.abs() >= limit) & (value.abs() < f64::INFINITY);
-        // Without a way out of the loop several are looked at together.
+        // A loop without an early exit is vectorized.
         if !values.iter().fold(false, |any, &value| any | too_large(value)) {
             return None;
         }
         values.iter().position(|&value| too_large(value))
     }
 
-    /// Integers of this type as floating-point numbers of type `to`, each rounded once.
+    /// Converts integers of this type to floating-point numbers of type `to`, each rounded once.
     pub fn integers_as_floats(self, integers: &[i64], to: Self, floats: &mut [f64]) {
         let pairs = floats.iter_mut().zip(integers);
         match (self.0.size, self.is_unsigned(), to.0.size) {
@@ -248,7 +246,7 @@ impl Number {
         }
     }
 
-    /// Writes integers of this type, of which the lowest bits count.
+    /// Writes integers of this type; only the lowest bits are used.
     pub fn write_integers(self, values: &[i64], bytes: &mut [u8]) {
         use ByteOrder::{Big, Little};
         match (self.0.size, self.0.order) {
@@ -293,7 +291,7 @@ impl Number {
         }
     }
 
-    /// What `input`, taken as numbers of this type, becomes when each turns into one of type `to`.
+    /// Returns the representation of `input`, read as numbers of this type, after each is converted to type `to`.
     ///
     /// # Errors
     /// The input is known not to be integers, or the output would not fit in memory.
@@ -318,7 +316,7 @@ impl Number {
         })
     }
 
-    /// How many of these numbers `len` bytes are.
+    /// Returns how many numbers `len` bytes are.
     ///
     /// # Errors
     /// Bytes are left over.
@@ -330,28 +328,28 @@ impl Number {
     }
 }
 
-/// A number within `i32` without its fraction. A cast minds the others too, and is done for one number at a time.
+/// Truncates a number within the range of `i32`. A cast also handles other numbers and is not vectorized.
 #[inline]
 fn truncated(value: f64) -> i32 {
-    // From one and a half times 2^52 on there are integers only, with those of integers as lowest bits.
+    // From 1.5 * 2^52 on, doubles are integers only, and their lowest bits are those of the integer.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let nearest = (value + WHOLE) - WHOLE;
     let beyond = if nearest.abs() > value.abs() { 1_f64.copysign(value) } else { 0.0 };
     (nearest - beyond + WHOLE).to_bits() as i32
 }
 
-/// The nearest integer, the even one of two, as [`f64::round_ties_even`] has it: that is a call for each number on
-/// processors whose instructions for it the program may not count on, and this is not.
+/// Returns the nearest integer, ties to even, like [`f64::round_ties_even`], but without a function call per number
+/// on processors whose rounding instruction the program cannot assume.
 #[inline]
 pub fn round_ties_even(value: f64) -> f64 {
-    // From here on there are no fractions.
+    // From here on, numbers have no fractions.
     const WHOLE: f64 = (1_u64 << 52) as f64;
     let whole = WHOLE.copysign(value);
     let rounded = ((value + whole) - whole).copysign(value);
     if value.abs() < WHOLE { rounded } else { value }
 }
 
-/// The same of narrower numbers.
+/// The same for narrower numbers.
 #[inline]
 pub fn round_ties_even_f32(value: f32) -> f32 {
     const WHOLE: f32 = (1_u32 << 23) as f32;

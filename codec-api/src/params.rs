@@ -1,9 +1,9 @@
-//! Parameter words: what HDF5 and netcdf-c call `cd_values`.
+//! Parameter words, which HDF5 and netcdf-c call `cd_values`.
 //!
 //! A filter's parameters are unsigned 32-bit words. Wider values take two words, **low word first**
 //! on every machine (netCDF filter documentation, "Filter Specification Syntax": the little-endian
-//! layout; a big-endian machine swaps before it stores). HDF5 converts each word between machines by
-//! itself, so putting the low half into the first word is all there is to it.
+//! layout; a big-endian machine swaps before it stores). HDF5 itself converts each word between
+//! machines, so it is enough to put the low word first.
 
 use crate::error::{CodecError, Result};
 
@@ -37,7 +37,7 @@ pub const fn words_f64(words: [u32; 2]) -> f64 {
     f64::from_bits(words_u64(words))
 }
 
-/// The word at `index`, or `default` where the list is shorter.
+/// Returns the word at `index`, or `default` if the list is shorter.
 pub fn word_or(words: &[u32], index: usize, default: u32) -> u32 {
     words.get(index).copied().unwrap_or(default)
 }
@@ -51,10 +51,7 @@ pub fn check_count(codec: &str, words: &[u32], least: usize, most: usize) -> Res
         return Ok(());
     }
     let expected = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-    Err(CodecError::config(
-        "cd_values",
-        format!("{codec} takes {expected} parameters, {} were given", words.len()),
-    ))
+    Err(CodecError::config("cd_values", format!("{codec} takes {expected} parameters, got {}", words.len())))
 }
 
 #[cfg(test)]
@@ -63,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// What a machine does, as the documents describe it: the value's bytes in memory order are
+    /// What a machine does according to the netCDF documentation: the value's bytes in memory order are
     /// "fixed" (big-endian only: reverse all eight, then each half), then taken as two words in the
     /// machine's own order.
     fn machine_words(value: u64, big_endian: bool) -> [u32; 2] {

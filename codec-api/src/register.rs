@@ -1,4 +1,4 @@
-//! Codecs that are linked into the program: the built-ins.
+//! The built-ins: codecs that are linked into the program.
 
 use crate::codec::Codec;
 use crate::erased::{CodecType, Erased};
@@ -15,12 +15,12 @@ pub struct Builtin {
 inventory::collect!(Builtin);
 
 impl Builtin {
-    /// The entry for `C`, whose package has this version; used by the macro.
+    /// Makes the entry for `C`, whose package has this version; used by the macro.
     pub const fn of<C: Codec>(version: &'static str) -> Self {
         Self::new(const { &Erased::<C>::new() }, version)
     }
 
-    /// The entry for a codec in its erased form.
+    /// Makes the entry for a type-erased codec.
     pub const fn new(codec: &'static dyn CodecType, version: &'static str) -> Self {
         Self { codec, version }
     }
@@ -36,7 +36,7 @@ impl Builtin {
     }
 }
 
-/// The codecs linked into this image, sorted by name.
+/// Returns the codecs linked into this image, sorted by name.
 pub fn builtins() -> Vec<Builtin> {
     let mut list: Vec<_> = inventory::iter::<Builtin>.into_iter().copied().collect();
     list.sort_by(|a, b| a.codec.info().name.cmp(&b.codec.info().name));

@@ -1,4 +1,4 @@
-//! What enters and leaves a stage of a chain.
+//! The input and output of a stage of a chain.
 
 use crate::error::{CodecError, Result};
 
@@ -16,14 +16,14 @@ pub enum Kind {
     Float,
     /// Pairs of floating-point numbers.
     Complex,
-    /// Fixed-length byte strings and everything without arithmetic.
+    /// Fixed-length byte strings and everything else that is not a number.
     Opaque,
 }
 
 /// The order of the bytes within an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
-    /// Least significant byte first; also what elements without an order (one byte, opaque) carry.
+    /// Least significant byte first; also used for elements without a byte order (one byte, opaque).
     Little,
     /// Most significant byte first.
     Big,
@@ -32,7 +32,7 @@ pub enum ByteOrder {
 /// The type of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dtype {
-    /// What the elements are.
+    ///    /// The kind of the elements.
     pub kind: Kind,
     /// The size of one element in bytes; at least 1.
     pub size: usize,
@@ -40,7 +40,7 @@ pub struct Dtype {
     pub order: ByteOrder,
 }
 
-/// What is known of a length in bytes.
+/// What is known about a length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// Exactly this many.
@@ -51,7 +51,7 @@ pub enum Size {
     Unknown,
 }
 
-/// What enters or leaves a stage: an array chunk as flat bytes in C order, or plain bytes.
+/// The input or output of a stage: an array chunk as flat bytes in C order, or plain bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repr {
     /// A chunk of an array.
@@ -60,17 +60,17 @@ pub enum Repr {
         dtype: Dtype,
         /// Its lengths, slowest first; empty for a scalar.
         shape: Vec<u64>,
-        /// One element's bytes for "no value here", if there is one.
+        /// The bytes of the fill value, if there is one.
         fill: Option<Vec<u8>>,
     },
     /// Bytes without structure.
     Bytes {
-        /// How many.
+        ///        /// The length.
         size: Size,
     },
 }
 
-/// Which container the chunks live in; parameters and sizes can depend on it.
+/// The container of the chunks; parameters and sizes can depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Container {
@@ -84,7 +84,7 @@ pub enum Container {
     ZarrV3,
 }
 
-/// Where a chain runs: facts about the variable that hold for all its stages.
+/// The environment of a chain: facts about the variable that hold for all stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Env {
     /// The type of the variable's elements, whatever earlier stages made of them.
@@ -98,19 +98,19 @@ pub struct Env {
 }
 
 impl Dtype {
-    /// A little-endian type of `size` bytes.
+    /// Makes a little-endian type of `size` bytes.
     pub const fn little(kind: Kind, size: usize) -> Self {
         Self { kind, size, order: ByteOrder::Little }
     }
 
-    /// A big-endian type of `size` bytes.
+    /// Makes a big-endian type of `size` bytes.
     pub const fn big(kind: Kind, size: usize) -> Self {
         Self { kind, size, order: ByteOrder::Big }
     }
 }
 
 impl Size {
-    /// The largest possible length, if it is bounded.
+    /// Returns the largest possible length, if it is bounded.
     pub fn bound(self) -> Option<usize> {
         match self {
             Self::Exact(n) | Self::AtMost(n) => Some(n),
@@ -120,7 +120,7 @@ impl Size {
 }
 
 impl Repr {
-    /// The size in bytes.
+    ///    /// Returns the size in bytes.
     ///
     /// # Errors
     /// An array whose size overflows the address space, or whose elements have no bytes.
@@ -131,8 +131,8 @@ impl Repr {
         }
     }
 
-    /// The size of the elements that enter the stage: the array's own, or the variable's where the
-    /// input is plain bytes (HDF5 and netcdf-c use the variable's there). It is at least 1.
+    /// Returns the element size of the stage's input: the array's own, or the variable's if the
+    /// input is plain bytes (as in HDF5 and netcdf-c). It is at least 1.
     ///
     /// # Errors
     /// Elements without bytes, such as those of `|V0`.
@@ -146,13 +146,13 @@ impl Repr {
 }
 
 impl Env {
-    /// What enters the first stage of a chain here: a whole chunk.
+    /// Returns the input of the first stage of a chain: a whole chunk.
     pub fn chunk(&self) -> Repr {
         Repr::Array { dtype: self.dtype, shape: self.chunk_shape.clone(), fill: None }
     }
 }
 
-/// The bytes of an array of `shape` with elements of `element_size` bytes.
+/// Returns the size in bytes of an array of `shape` with elements of `element_size` bytes.
 ///
 /// # Errors
 /// The product overflows the address space, or elements have no bytes.

@@ -1,4 +1,4 @@
-//! The texts of the native face: what a plugin and a host say to each other in JSON.
+//! The JSON texts that a plugin and a host exchange through the native face.
 //!
 //! Numbers are JSON integers, bytes are hexadecimal text. Unknown keys are ignored, so that either side
 //! may be newer.
@@ -41,7 +41,7 @@ pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>> {
 /// Reads a JSON array of parameter words.
 ///
 /// # Errors
-/// As [`parse_object`], or an element that is not a 32-bit word.
+/// As for [`parse_object`], or an element is not a 32-bit word.
 pub fn parse_words(text: &[u8]) -> Result<Vec<u32>> {
     words(&parse(text)?)
 }
@@ -124,7 +124,7 @@ pub fn dialect_number(dialect: Dialect) -> u32 {
 /// The dialect of a number.
 ///
 /// # Errors
-/// No dialect has it.
+/// The number does not belong to a dialect.
 pub fn dialect_of(number: u32) -> Result<Dialect> {
     match number {
         dialect::NUMCODECS => Ok(Dialect::Numcodecs),
@@ -164,7 +164,7 @@ pub fn error_of(number: i32, first: u64, second: u64, key: &str, detail: &str) -
         status::PLUGIN => ErrorKind::Plugin { code: first as i64 },
         status::PANICKED => ErrorKind::Panicked,
         status::VALUES => ErrorKind::Values,
-        // A newer plugin's kind.
+        // A kind from a newer plugin.
         other => ErrorKind::Plugin { code: other.into() },
     };
     CodecError::new(kind, detail)
@@ -331,7 +331,7 @@ fn length(value: &Value) -> Option<usize> {
 }
 
 fn unusable(key: &str, value: &Value) -> CodecError {
-    CodecError::unsupported(format!("{key} is {value} in a text of the native interface"))
+    CodecError::unsupported(format!("{key} is {value} in a JSON text of the native interface"))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -392,7 +392,7 @@ mod tests {
             prop_assert_eq!(request_from_json(text.as_bytes()).unwrap(), (input.clone(), env));
             let text = response_to_json(&working, &input, lossy).to_string();
             prop_assert_eq!(response_from_json(text.as_bytes()).unwrap(), (working.clone(), input.clone(), lossy));
-            // What a plugin from before says nothing of is not known.
+            // A property that an older plugin does not report is unknown.
             let text = text.replace("\"lossy\"", "\"other\"");
             prop_assert_eq!(response_from_json(text.as_bytes()).unwrap(), (working, input, None));
         }

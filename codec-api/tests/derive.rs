@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use Dialect::{Numcodecs, ZarrV3};
 
-/// Every kind of field.
+/// A configuration with every kind of field.
 #[derive(Debug, Clone, PartialEq, CodecConfig)]
 #[codec(check = Self::check, max_words = 6)]
 struct Everything {
@@ -38,11 +38,11 @@ enum Order {
     Backwards = 2,
 }
 
-/// No fields, and a name in one dialect only.
+/// A configuration without fields, with a name in one dialect only.
 #[derive(Debug, Clone, PartialEq, CodecConfig)]
 struct Nothing;
 
-/// Hooks, defaults that are left out, and a reason for having no JSON.
+/// A configuration with hooks, omitted defaults, and a message for a missing JSON name.
 #[derive(Debug, Clone, PartialEq, CodecConfig)]
 #[codec(omit_default_words, unnamed = "ask for it by its number")]
 struct Hooks {
@@ -165,7 +165,7 @@ fn words_come_in_the_order_of_the_fields() {
     let short = Everything { level: 3, order: Order::AsIs, bits: None, dtype: None, ..config };
     assert_eq!(Everything::from_params(&[8]), Ok(short.clone()));
     assert_eq!(short.to_params().unwrap(), [8, 3, 0, u32::MAX]);
-    // A word beyond the fields is ignored up to the limit.
+    // Words beyond the fields are ignored, up to the limit.
     assert!(Everything::from_params(&[8, 3, 0, u32::MAX, words[4], 99]).is_ok());
 }
 
@@ -185,7 +185,7 @@ fn wrong_input_is_named() {
         assert_eq!(read::<Everything>(Numcodecs, config), Err(expected.to_owned()));
     }
     for (words, expected) in [
-        (&[][..], r#""cd_values": everything takes 1 to 6 parameters, 0 were given"#),
+        (&[][..], r#""cd_values": everything takes 1 to 6 parameters, got 0"#),
         (&[0], r#""cd_values[0]": block-size 0 is not within 1 to 64"#),
         (&[1, 10], r#""cd_values[1]": effort 10 is not within 0 to 9"#),
         (&[1, 3, 1], r#""cd_values[2]": order 1 is none of 0 (as_is), 2 (reverse)"#),
@@ -201,7 +201,7 @@ fn wrong_input_is_named() {
 fn what_a_dialect_lacks_is_refused() {
     assert_eq!(all().to_json(ZarrV3).map_err(text), Err(r#""strict": Zarr v3 has no such key"#.to_owned()));
     let unread = read::<Everything>(ZarrV3, json!({"block-size": 1, "strict": true}));
-    assert!(unread.unwrap_err().contains("Zarr v3 knows no such key of this codec"));
+    assert!(unread.unwrap_err().contains("Zarr v3 defines no such key for this codec"));
     let typeless = Everything { dtype: None, ..all() };
     assert_eq!(typeless.to_json(Numcodecs).map_err(text), Err(r#""dtype": it is not known yet"#.to_owned()));
     let error = read::<Nothing>(ZarrV3, json!({})).unwrap_err();

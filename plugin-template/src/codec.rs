@@ -1,9 +1,9 @@
 use ncz_codec::{CodecError, Coder, Result};
 
-/// A stream begins with the length of the data, in 8 bytes, so that a cut or extended one is seen.
+/// A stream begins with the length of the data, in 8 bytes, so that a truncated or extended stream is detected.
 const HEAD: usize = 8;
 
-/// Takes differences of bytes, and sums them up again.
+/// Encodes to differences of bytes, and decodes by summing them.
 #[derive(Debug, Clone, Copy)]
 pub struct Delta8Coder {
     distance: usize,
@@ -16,10 +16,10 @@ impl Delta8Coder {
 }
 
 impl Coder for Delta8Coder {
-    /// What a thread reuses from call to call, such as a library's context: nothing here.
+    /// The working memory that a thread reuses between calls, such as a library's context: nothing here.
     type Scratch = ();
 
-    /// Every encoding is as long as `max_encoded_len` says.
+    /// Every encoding has exactly the length that `max_encoded_len` returns.
     const HAS_FIXED_LEN: bool = true;
 
     fn scratch(&self) {}
@@ -53,7 +53,8 @@ impl Coder for Delta8Coder {
     }
 }
 
-/// What follows the head, if it is as long as the head says. Streams come from files: nothing in them is trusted.
+/// Returns the data after the header, if it has the length that the header states. Streams come from files: nothing in
+/// them is trusted.
 fn body(stream: &[u8]) -> Result<&[u8]> {
     let cut = || CodecError::truncated(format!("{} bytes", stream.len()));
     let (head, body) = stream.split_first_chunk::<HEAD>().ok_or_else(cut)?;
@@ -64,7 +65,7 @@ fn body(stream: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// The first `len` bytes of `output`: never more than it has.
+/// Returns the first `len` bytes of `output`; an error if it is shorter.
 fn first(output: &mut [u8], len: usize) -> Result<&mut [u8]> {
     output.get_mut(..len).ok_or_else(|| CodecError::output_full(Some(len)))
 }

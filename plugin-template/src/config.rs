@@ -5,13 +5,13 @@ use crate::codec::Delta8Coder;
 /// Configuration of the my-delta8 codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct Delta8 {
-    /// How many bytes before it the byte is that is subtracted: 1 to 255, such as the size of an element.
+    /// The distance in bytes to the byte that is subtracted: 1 to 255, such as the size of an element.
     #[codec(range = 1..=255, default = 1)]
     distance: u8,
 }
 
 impl Delta8 {
-    /// The configuration for a distance in bytes.
+    /// Makes the configuration for a distance in bytes.
     ///
     /// # Errors
     /// The distance is 0.

@@ -1,7 +1,7 @@
 //! The my-delta8 codec: each byte as the difference to the one `distance` bytes before it.
 //!
 //! # Names
-//! HDF5 filter 32801 (32768 to 65534 are for tests; ask The HDF Group for one of your own), numcodecs id `my-delta8`,
+//! HDF5 filter 32801 (32768 to 65534 are for tests; The HDF Group registers ids), numcodecs id `my-delta8`,
 //! Zarr v3 name `example.my-delta8`.
 //!
 //! # Parameters
@@ -25,7 +25,7 @@
 //! bytes is refused. There is no checksum: a flipped bit decodes to other data.
 //!
 //! # Compatible implementations
-//! `c/my_cdelta8.c`, the same in C under names of its own.
+//! `c/my_cdelta8.c`, the same in C under other names.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
@@ -44,7 +44,7 @@ fn wrong_input_is_named() {
     for (words, key, detail) in [
         (&[0][..], "cd_values[0]", "distance 0 is not within 1 to 255"),
         (&[256], "cd_values[0]", "distance 256 is not within 1 to 255"),
-        (&[1, 1], "cd_values", "my-delta8 takes 0 to 1 parameters, 2 were given"),
+        (&[1, 1], "cd_values", "my-delta8 takes 0 to 1 parameters, got 2"),
     ] {
         assert_eq!(Delta8::from_params(words), Err(CodecError::config(key, detail)));
         assert!(Delta8::coder(words).is_err());

@@ -1,4 +1,4 @@
-//! A stream written out by hand, and what holds for every stream.
+//! A hand-written stream, and properties of every stream.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 

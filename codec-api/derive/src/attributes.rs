@@ -1,4 +1,4 @@
-//! What is in `#[codec(..)]`.
+//! The contents of `#[codec(..)]`.
 
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parse;
@@ -30,7 +30,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) write_word: Option<Path>,
 }
 
-/// A value for each form of a configuration.
+/// One value for each form of a configuration.
 #[derive(Clone)]
 pub(crate) struct Per<T> {
     pub(crate) numcodecs: Option<T>,

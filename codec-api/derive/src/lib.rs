@@ -1,30 +1,29 @@
 //! Derive macros for the configuration of a codec. Use them through `ncz_codec`, which re-exports them.
 //!
 //! `#[derive(CodecConfig)]` implements `ncz_codec::CodecConfig` for a struct with named fields, or without fields,
-//! which
-//! also implements `ncz_codec::Codec`. Each field is a key in JSON and, in the order of the fields, a parameter word.
-//! Its type is `bool`, `u8`, `u32`, `i32`, `ncz_codec::Number`, an enumeration with `#[derive(ConfigEnum)]`, or an
-//! `Option` of one of these. Unknown keys are a note in the numcodecs dialect and an error in Zarr v3.
+//! which also implements `ncz_codec::Codec`. Each field is a key in JSON and, in the order of the fields, a parameter
+//! word. Its type is `bool`, `u8`, `u32`, `i32`, `ncz_codec::Number`, an enumeration with `#[derive(ConfigEnum)]`, or
+//! an `Option` of one of these. Unknown keys are a note in the numcodecs dialect and an error in Zarr v3.
 //!
 //! # Attributes of a field, in `#[codec(..)]`
 //! | attribute | meaning |
 //! | --- | --- |
 //! | `key = "pixels-per-block"` | the key in JSON; without it, the name of the field |
-//! | `range = 0..=9` | the values of a number that are accepted; without it, all of its type |
-//! | `default = 3`, `default` | the value if the key or the word is missing; `default` alone is that of the type. It may name a field before this one. Without it, the key and the word are required, except for an `Option`, which is `None` |
+//! | `range = 0..=9` | the accepted values of a number; without it, all values of the type |
+//! | `default = 3`, `default` | the value if the key or the word is missing; bare `default` uses the type's default. The expression may use an earlier field. Without it, the key and the word are required, except for an `Option`, which is `None` |
 //! | `missing = "it is missing: .."` | the message if a required key is missing |
 //! | `omit_default` | the key is not written if it has its default |
 //! | `only(numcodecs, "..")` | the key exists in this dialect only; the message is for a value that another cannot express |
 //! | `no_word = ".."` | the field has no parameter word; the message is for a value other than the default |
 //! | `none = u32::MAX` | the word for `None`; without it, the words end before a `None` |
-//! | `label = "block size"` | how messages name the word; without it, the key |
+//! | `label = "block size"` | the name of the word in messages; without it, the key |
 //! | `read = function` | reads the key: `fn(&mut ConfigReader<'_>, &mut Vec<String>) -> Result<T>`, with the notes |
-//! | `write = function` | gives the value in JSON: `fn(&T, Dialect) -> Result<serde_json::Value>` |
-//! | `write_word = function` | gives the word: `fn(&T) -> Result<u32>` |
+//! | `write = function` | returns the value as JSON: `fn(&T, Dialect) -> Result<serde_json::Value>` |
+//! | `write_word = function` | returns the word: `fn(&T) -> Result<u32>` |
 //!
-//! `range`, `default` and `missing` take one value for all, or `numcodecs = ..`, `zarr_v3 = ..`, `json = ..` (both) and
-//! `params = ..` (words) in parentheses; `omit_default` takes dialects in parentheses. `missing` makes an `Option`
-//! required in these dialects.
+//! `range`, `default` and `missing` take one value for all forms, or `numcodecs = ..`, `zarr_v3 = ..`, `json = ..`
+//! (both) and `params = ..` (words) in parentheses; `omit_default` takes dialects in parentheses. `missing` makes an
+//! `Option` required in these dialects.
 //!
 //! # Attributes of the struct
 //! | attribute | meaning |

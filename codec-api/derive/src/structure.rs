@@ -12,11 +12,11 @@ const DIALECTS: [Dialect; 2] = [Dialect::Numcodecs, Dialect::ZarrV3];
 struct Field {
     ident: Ident,
     outer: Type,
-    /// Its type; of an `Option` what is in it.
+    /// Its type; for an `Option`, the inner type.
     value: Type,
     is_option: bool,
     key: String,
-    /// Its place among the words.
+    /// Its index in the words.
     word: Option<usize>,
     given: FieldAttributes,
 }
@@ -255,7 +255,7 @@ impl Field {
         }
     }
 
-    /// Whether the field has this value.
+    /// Tests whether the field has this value.
     fn is(&self, value: &Expr) -> TokenStream {
         let Self { ident, outer, .. } = self;
         quote!({ let default: #outer = #value; #ident == default })
@@ -338,7 +338,7 @@ impl Field {
         }
     }
 
-    /// Takes the word away if it is the last one and has its default.
+    /// Removes the word if it is the last one and has its default.
     fn omit_word(&self) -> Option<TokenStream> {
         let at = self.word?;
         let is_default = self.is(self.given.default.params.as_ref()?);
@@ -350,7 +350,7 @@ impl Field {
     }
 }
 
-/// One of two texts by the dialect.
+/// Selects one of two texts by the dialect.
 fn by_dialect([numcodecs, zarr_v3]: &[TokenStream; 2]) -> TokenStream {
     if numcodecs.to_string() == zarr_v3.to_string() {
         return numcodecs.clone();

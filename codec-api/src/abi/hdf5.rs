@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-/// The name of the function that says which kind of plugin a library is.
+/// The name of the function that returns the plugin type of a library.
 pub const PLUGIN_TYPE_SYMBOL: &CStr = c"H5PLget_plugin_type";
-/// The name of the function that gives the filter's record.
+/// The name of the function that returns the filter's record.
 pub const PLUGIN_INFO_SYMBOL: &CStr = c"H5PLget_plugin_info";
 /// [`PLUGIN_TYPE_SYMBOL`] in the draft of the interface.
 pub const DRAFT_PLUGIN_TYPE_SYMBOL: &CStr = c"H5Z_plugin_type";
@@ -31,7 +31,7 @@ pub type CanApply = unsafe extern "C" fn(Hid, Hid, Hid) -> c_int;
 /// `herr_t (*set_local)(hid_t dcpl_id, hid_t type_id, hid_t space_id)`
 pub type SetLocal = unsafe extern "C" fn(Hid, Hid, Hid) -> c_int;
 /// `size_t (*filter)(unsigned flags, size_t cd_nelmts, const unsigned cd_values[], size_t nbytes,
-/// size_t *buf_size, void **buf)`: the bytes that are valid in `*buf` afterwards, 0 for failure.
+/// size_t *buf_size, void **buf)`: returns the number of valid bytes in `*buf`, 0 for failure.
 pub type Filter =
     unsafe extern "C" fn(c_uint, usize, *const c_uint, usize, *mut usize, *mut *mut c_void) -> usize;
 /// `H5PL_type_t H5PLget_plugin_type(void)`
@@ -51,7 +51,7 @@ pub struct Class2 {
     pub encoder_present: c_uint,
     /// 1 if the filter decodes.
     pub decoder_present: c_uint,
-    /// A name for people.
+    /// A human-readable name.
     pub name: *const c_char,
     /// Whether the filter can run on a type and a space; may be null.
     pub can_apply: Option<CanApply>,
@@ -61,7 +61,7 @@ pub struct Class2 {
     pub filter: Option<Filter>,
 }
 
-/// `H5T_class_t`, as far as a filter distinguishes them.
+/// The values of `H5T_class_t` that a filter distinguishes.
 pub mod class {
     use std::ffi::c_int;
 

@@ -1,15 +1,15 @@
-//! The native interface between ncz and its plugins; `include/ncz_codec.h` says the same in C.
+//! The native interface between ncz and its plugins; `include/ncz_codec.h` is the same in C.
 //!
 //! One table of functions serves any number of codecs. Configurations, coders and scratches are opaque
-//! handles of the plugin; texts go by pointer and length, JSON where they have structure (see
+//! handles of the plugin; texts are passed by pointer and length; structured texts are JSON (see
 //! [`wire`](crate::wire)). Functions return 0 or a number of [`status`], with details in [`ErrorOut`].
 //!
-//! A table grows at its end only. `size` is its size as the plugin knows it, so that a host never
-//! reads past it; the major number of `api_version` changes when something else does.
+//! A table grows at its end only. `size` is its size when the plugin was compiled, so that a host
+//! never reads past it. Any other change raises the major number of `api_version`.
 
 use std::ffi::{CStr, c_char, c_void};
 
-/// The name of the function that gives the table: `const ncz_plugin *ncz_codec_plugin(void)`.
+/// The name of the function that returns the table: `const ncz_plugin *ncz_codec_plugin(void)`.
 pub const PLUGIN_SYMBOL: &CStr = c"ncz_codec_plugin";
 
 /// The major number of this interface; tables with another one are refused.
@@ -22,7 +22,7 @@ pub const API_VERSION: u32 = ((API_MAJOR as u32) << 16) | API_MINOR as u32;
 /// "Not known" where a length is expected.
 pub const NO_LENGTH: usize = usize::MAX;
 
-/// What functions return: 0 or the kind of the error, as [`ErrorKind`](crate::ErrorKind) has them.
+/// The return values of functions: 0 or the kind of the error, as in [`ErrorKind`](crate::ErrorKind).
 pub mod status {
     /// Done.
     pub const OK: i32 = 0;
@@ -40,7 +40,7 @@ pub mod status {
     pub const OUTPUT_FULL: i32 = 6;
     /// `Config`; the first `key_len` bytes of the text are the key.
     pub const CONFIG: i32 = 7;
-    /// `Unsupported`; also a call that is wrong in itself (a null pointer, no such codec).
+    /// `Unsupported`; also an invalid call (a null pointer, an unknown codec number).
     pub const UNSUPPORTED: i32 = 8;
     /// `Plugin`; `first` is the code as a signed number.
     pub const PLUGIN: i32 = 9;
@@ -50,7 +50,7 @@ pub mod status {
     pub const VALUES: i32 = 11;
 }
 
-/// Numbers of the dialects of JSON.
+/// The numbers of the JSON dialects.
 pub mod dialect {
     /// `Dialect::Numcodecs`
     pub const NUMCODECS: u32 = 2;
@@ -73,9 +73,9 @@ pub struct Sink {
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorOut {
-    /// A number as [`status`] says.
+    /// A number whose meaning depends on [`status`].
     pub first: u64,
-    /// A number as [`status`] says.
+    /// A number whose meaning depends on [`status`].
     pub second: u64,
     /// The caller's buffer for UTF-8 text; may be null with a capacity of 0.
     pub text: *mut c_char,
@@ -103,13 +103,13 @@ handles! {
     Config;
     /// A codec ready to run; may be used from any thread, and from several at a time.
     Coder;
-    /// What one thread needs to run a coder; may go from thread to thread, used by one at a time.
+    /// The working memory of one call to a coder; may move between threads, used by one at a time.
     Scratch;
 }
 
-/// `describe`: writes what codec number `codec` is called, as JSON.
+/// `describe`: writes the names and properties of codec number `codec` as JSON.
 pub type Describe = unsafe extern "C" fn(codec: u32, out: *const Sink, error: *mut ErrorOut) -> i32;
-/// `config_from_json`: a configuration from JSON without the codec's name; `notes` gets one line each.
+/// `config_from_json`: a configuration from JSON without the codec's name; `notes` gets one line per remark.
 pub type ConfigFromJson = unsafe extern "C" fn(
     codec: u32,
     dialect: u32,
@@ -160,7 +160,7 @@ pub type ScratchNew =
     unsafe extern "C" fn(coder: *const Coder, scratch: *mut *mut Scratch, error: *mut ErrorOut) -> i32;
 /// `scratch_free`
 pub type ScratchFree = unsafe extern "C" fn(scratch: *mut Scratch);
-/// `max_encoded_len`: the most bytes that `len` bytes become, or [`NO_LENGTH`].
+/// `max_encoded_len`: the largest encoded length of `len` bytes, or [`NO_LENGTH`].
 pub type MaxEncodedLen = unsafe extern "C" fn(coder: *const Coder, len: usize) -> usize;
 /// `encode` and `decode`: from `input` to `output`; `written` gets the length.
 pub type Transcode = unsafe extern "C" fn(
@@ -182,12 +182,13 @@ pub type DecodedLen = unsafe extern "C" fn(
     error: *mut ErrorOut,
 ) -> i32;
 /// `version`: the version of the plugin, a semantic one such as `1.2.0` that ends with a zero byte and lives as long as
-/// the library; null or empty if the plugin states none.
+/// the library; null or empty if the plugin states no version.
 pub type Version = unsafe extern "C" fn() -> *const c_char;
 /// [`PLUGIN_SYMBOL`]
 pub type PluginEntry = unsafe extern "C" fn() -> *const Plugin;
 
-/// The table. No function pointer but the last may be null. A table of version 1.0 ends before [`version`](Self::version).
+/// The table. No function pointer except the last may be null. A table of version 1.0 ends before
+/// [`version`](Self::version).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Plugin {
@@ -195,7 +196,7 @@ pub struct Plugin {
     pub size: usize,
     /// [`API_VERSION`].
     pub api_version: u32,
-    /// How many codecs there are; they are numbered from 0.
+    /// The number of codecs, which are numbered from 0.
     pub codec_count: u32,
     /// See [`Describe`].
     pub describe: Option<Describe>,
@@ -227,7 +228,7 @@ pub struct Plugin {
     pub decode: Option<Transcode>,
     /// See [`DecodedLen`].
     pub decoded_len: Option<DecodedLen>,
-    /// See [`Version`]; since 1.1. The only function that may be missing.
+    /// See [`Version`]; since 1.1. The only optional function.
     pub version: Option<Version>,
 }
 

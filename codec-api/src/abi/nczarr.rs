@@ -1,12 +1,13 @@
-//! The NCZarr codec interface (`netcdf_filter_build.h` of netcdf-c 4.9 and later) and what a codec asks libnetcdf.
+//! The NCZarr codec interface (`netcdf_filter_build.h` of netcdf-c 4.9 and later) and the libnetcdf constants that a
+//! codec needs.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-/// The name of the function that gives a codec's record.
+/// The name of the function that returns a codec's record.
 pub const CODEC_INFO_SYMBOL: &CStr = c"NCZ_get_codec_info";
-/// The name of the function that gives a null-terminated vector of records.
+/// The name of the function that returns a null-terminated vector of records.
 pub const CODEC_DEFAULTS_SYMBOL: &CStr = c"NCZ_codec_info_defaults";
-/// A function that only the draft of 2021 has; its record has another layout.
+/// A function of the 2021 draft only; its record has another layout.
 pub const DRAFT_CODEC_TYPE_SYMBOL: &CStr = c"NCZ_codec_type";
 
 /// The version of [`Codec`] (`NCZ_CODEC_CLASS_VER`).
@@ -60,7 +61,7 @@ pub mod error {
     pub const ENOMEM: c_int = -61;
     /// `NC_EFILTER`: the filter failed.
     pub const EFILTER: c_int = -132;
-    /// `NC_EPLUGIN`: the plugin is not what it should be.
+    /// `NC_EPLUGIN`: the plugin is not valid.
     pub const EPLUGIN: c_int = -142;
 }
 

@@ -1,4 +1,4 @@
-//! The types of the fields of a configuration, for `#[derive(CodecConfig)]`.
+//! The field types of a configuration, for `#[derive(CodecConfig)]`.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use super::ConfigReader;
 use crate::error::{CodecError, Result};
 use crate::number::Number;
 
-/// The type of a field: a value in JSON and a parameter word.
+/// A field type: a value in JSON and a parameter word.
 pub trait ConfigValue: Sized {
     /// Reads the value of `key`; `None` if it is missing.
     ///
@@ -19,29 +19,28 @@ pub trait ConfigValue: Sized {
         key: &'static str,
         range: Option<RangeInclusive<i64>>,
     ) -> Result<Option<Self>>;
-
-    /// The value in JSON.
+    /// Returns the value as JSON.
     fn to_json(&self) -> Value;
 
-    /// Reads the word at `index`, which is there.
+    /// Reads the word at `index`, which must exist.
     ///
     /// # Errors
     /// A word that is not within the limits.
     fn from_word(words: &[u32], index: usize, limits: Limits) -> Result<Self>;
 
-    /// The value as a parameter word; `key` names it in messages.
+    /// Returns the value as a parameter word; `key` names it in messages.
     ///
     /// # Errors
     /// A value that is not within the limits.
     fn to_word(&self, key: &str, limits: Limits) -> Result<u32>;
 }
 
-/// What a parameter word may be.
+/// The limits of a parameter word.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// What messages call it.
+    /// Its name in messages.
     pub label: &'static str,
-    /// The least and the greatest value; `None` for all of the type.
+    /// The least and the greatest value; `None` for all values of the type.
     pub range: Option<RangeInclusive<i64>>,
 }
 

@@ -1,35 +1,34 @@
-//! Which library calls us, and functions of it.
+//! Finds the calling library and its functions.
 //!
-//! A process can hold several libhdf5 and libnetcdf (h5py and netCDF4-python bring their own); handles
-//! of one mean nothing to another. A plugin links none of them. It looks at the stack instead: the
-//! first return address outside its own image lies in the library that called, and only functions of
-//! that very library are used.
+//! A process can hold several libhdf5 and libnetcdf (h5py and netCDF4-python bring their own); handles of one are not
+//! valid in another. A plugin links none of them. It looks at the stack instead: the first return address outside its
+//! own image is in the calling library, and only functions of that library are used.
 
 use std::ffi::{CStr, c_void};
 use std::sync::{Mutex, PoisonError};
 
 use crate::buffer::Allocator;
 
-/// A loaded library or program. It stays loaded: one that called us once is kept for good, so that
-/// what is remembered of it stays true.
+/// A loaded library or program. A caller is kept loaded until the process ends, so that cached
+/// addresses stay valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Image {
     base: usize,
     handle: usize,
 }
 
-/// The image of the first stack frame outside our own.
+/// Returns the image of the first stack frame outside our own.
 pub(super) fn calling_image() -> Option<Image> {
     calling(|known| known.image)
 }
 
-/// The allocator of whoever calls: libhdf5's own if it is libhdf5, else the C library's (netcdf-c takes
-/// chunks from there even if it is linked to libhdf5).
+/// Returns the allocator of the caller: libhdf5's own if it is libhdf5, else the C library's (netcdf-c
+/// allocates chunks with that even if it is linked to libhdf5).
 pub(super) fn calling_allocator() -> Allocator {
     calling(|known| known.allocator).unwrap_or(Allocator::LIBC)
 }
 
-/// The file name of the library or program that calls, for messages; opens nothing.
+/// Returns the file name of the calling library or program, for messages. Does not open the library.
 pub(super) fn calling_name() -> Option<String> {
     let own = base_of(calling_image as *mut c_void)?;
     let mut name = None;
@@ -47,7 +46,7 @@ pub(super) fn calling_name() -> Option<String> {
 }
 
 impl Image {
-    /// The address of the function `name` if this very image defines it.
+    /// Returns the address of the function `name` if this image itself defines it.
     pub(super) fn function(self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the handle came from dlopen and is never closed.
         let address = unsafe { libc::dlsym(self.handle as *mut c_void, name.as_ptr()) };
@@ -76,49 +75,49 @@ impl Image {
     }
 }
 
-/// An address of code and where it lies: in our own image (`None`) or another.
+/// A code address and the image that holds it: our own (`None`) or another.
 #[derive(Clone, Copy)]
 struct Known {
     address: usize,
-    place: Option<Place>,
+    caller: Option<Caller>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct Caller {
     image: Image,
     allocator: Allocator,
 }
 
-/// Addresses seen before, so that a filter call costs no look-up in symbol tables. The addresses are
-/// return addresses of few call sites; the images stay loaded, so entries stay true.
+/// Addresses seen before, so that a filter call does not search symbol tables. The addresses are the
+/// return addresses of few call sites; the images stay loaded, so entries stay valid.
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// More addresses than this are looked up each time.
 const KNOWN_MAX: usize = 256;
 
 /// Walks the stack to the first frame outside the own image.
-fn calling<R>(pick: impl Fn(Place) -> R) -> Option<R> {
+fn calling<R>(pick: impl Fn(Caller) -> R) -> Option<R> {
     let own = base_of(calling_image as *mut c_void)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = None;
     backtrace::trace(|frame| {
         let address = frame.ip() as usize;
-        let place = match known.iter().find(|known| known.address == address) {
-            Some(known) => known.place,
+        let caller = match known.iter().find(|known| known.address == address) {
+            Some(known) => known.caller,
             None => match look_up(address, own) {
-                // An address in no image: code made at run time. Nothing is known of who that is.
+                // The address is in no image: code generated at run time, whose origin is unknown.
                 None => return false,
-                Some(place) => {
+                Some(caller) => {
                     if known.len() < KNOWN_MAX {
-                        known.push(Known { address, place });
+                        known.push(Known { address, caller });
                     }
-                    place
+                    caller
                 }
             },
         };
-        match place {
+        match caller {
             None => true,
-            Some(place) => {
-                found = Some(pick(place));
+            Some(caller) => {
+                found = Some(pick(caller));
                 false
             }
         }
@@ -126,24 +125,24 @@ fn calling<R>(pick: impl Fn(Place) -> R) -> Option<R> {
     found
 }
 
-/// Where `address` lies: `Some(None)` in our own image, `None` in no image.
-fn look_up(address: usize, own: usize) -> Option<Option<Place>> {
+/// Finds the image that holds `address`: `Some(None)` is our own image, `None` no image.
+fn look_up(address: usize, own: usize) -> Option<Option<Caller>> {
     let base = base_of(address as *mut c_void)?;
     if base == own {
         return Some(None);
     }
     let image = open(address, base)?;
-    Some(Some(Place { image, allocator: image.allocator() }))
+    Some(Some(Caller { image, allocator: image.allocator() }))
 }
 
-/// A handle on the image at `base` that holds `address`.
+/// Opens a handle on the image at `base` that holds `address`.
 fn open(address: usize, base: usize) -> Option<Image> {
     let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
     let info = information(address as *mut c_void)?;
     // SAFETY: dladdr's name is a C string of the loader; NOLOAD runs no code.
     let mut handle = unsafe { libc::dlopen(info.dli_fname, flags) };
     if handle.is_null() {
-        // The program itself is not found by its name.
+        // The program itself cannot be found by its name.
         // SAFETY: a null name means the program, which is loaded.
         handle = unsafe { libc::dlopen(std::ptr::null(), flags) };
     }
@@ -173,7 +172,7 @@ mod tests {
         assert!(image.function(c"H5open").is_none());
         assert_eq!(calling_image(), Some(image));
         assert!(calling_name().unwrap().contains("libc"), "{:?}", calling_name());
-        // A symbol of the image is found, one of its dependencies is not.
+        // Finds a symbol of the image, but not one of its dependencies.
         assert!(image.function(c"malloc").is_some());
         assert!(image.function(c"_dl_catch_exception_of_nobody").is_none());
     }

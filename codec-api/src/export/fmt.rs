@@ -1,27 +1,27 @@
-//! Parameters, texts and types in short, for the lines of [`log`](super::log).
+//! Short forms of parameters, texts and types for the lines of [`log`](super::log).
 
 use std::fmt;
 
 use crate::repr::{ByteOrder, Dtype, Kind, Repr, Size};
 
-/// More words are counted, not printed.
+/// The most words to print; further words are only counted.
 const WORDS_MAX: usize = 32;
-/// A text is cut after so many bytes.
+/// The length in bytes at which a text is cut.
 const TEXT_MAX: usize = 1000;
 
 /// Parameter words: `[4, 0]`.
 pub(super) struct Words<'a>(pub(super) &'a [u32]);
 
-/// A text that may be anything: its beginning and, if that is not all, its length.
+/// A text with any content: its beginning and, if it is cut, its length.
 pub(super) struct Json<'a>(pub(super) &'a [u8]);
 
 /// An element type as numpy writes it: `<i4`.
 pub(super) struct Type<'a>(pub(super) &'a Dtype);
 
-/// What enters or leaves a stage: `<i4[10, 50]`, `2000 bytes`. A fill value is the user's and not shown.
+/// The input or output of a stage: `<i4[10, 50]`, `2000 bytes`. Fill values are user data and are not shown.
 pub(super) struct Stage<'a>(pub(super) &'a Repr);
 
-/// `text` in one line, or as much of it as fits into `most` bytes.
+/// Returns `text` in one line, or as much of it as fits into `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> String {
     let mut line = String::new();
     for char in text.chars() {

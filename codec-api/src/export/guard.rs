@@ -1,4 +1,4 @@
-//! The one guard around every call from C: no panic leaves it, every failure can be traced.
+//! The one guard around every call from C: no panic leaves it, and every failure can be traced.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -6,23 +6,23 @@ use std::panic::{self, AssertUnwindSafe};
 use super::log::Trace;
 use crate::error::{CodecError, ErrorKind, Result};
 
-/// Runs `body` for the call `call` of `codec`; a panic becomes [`ErrorKind::Panicked`]. What the body
-/// tells whether the [`Trace`] is printed if the user wants it.
+/// Runs `body` for the call `call` of `codec`; a panic becomes [`ErrorKind::Panicked`]. The [`Trace`]
+/// collects what the body reports, and is printed if the user asked for it.
 pub(super) fn guard<T>(
     codec: &'static str,
     call: &str,
     body: impl FnOnce(&mut Trace) -> Result<T>,
 ) -> Result<T> {
     let mut trace = Trace::begin(codec);
-    // Unwind safety: what a body can leave half done is per-call state, or state that the faces throw
-    // away after a panic.
+    // Unwind safety: a panic can leave incomplete only per-call state, or state that the faces discard
+    // after a panic.
     let result = panic::catch_unwind(AssertUnwindSafe(|| body(&mut trace)))
         .unwrap_or_else(|payload| Err(panicked(payload)));
     trace.end(call, result.as_ref().err());
     result
 }
 
-/// The error for a panic's payload.
+/// Makes the error for a panic's payload.
 fn panicked(payload: Box<dyn Any + Send>) -> CodecError {
     let text = match payload.downcast::<&'static str>() {
         Ok(text) => (*text).to_owned(),

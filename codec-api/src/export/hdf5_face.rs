@@ -18,13 +18,13 @@ use crate::error::{CodecError, ErrorKind, Result};
 use crate::info::CodecInfo;
 use crate::repr::{Container, Env, Repr};
 
-/// No chunk decodes to more bytes than this.
+/// The largest number of bytes that a chunk may decode to.
 const DECODED_MAX: usize = 4 << 30;
-/// The coders that a thread keeps ready.
+/// The number of coders that a thread keeps ready.
 const READY_MAX: usize = 4;
 /// A larger output buffer is not kept from call to call.
 const SPARE_MAX: usize = 64 << 20;
-/// A filter has never more parameters than this.
+/// The largest number of parameters of a filter.
 const PARAMS_MAX: usize = 1 << 16;
 
 /// What `H5PLget_plugin_type` returns.
@@ -65,7 +65,7 @@ impl<C: Codec> Face<C> {
 
 /// The filter function of `C` (HDF5 user guide, "Data pipeline filters"; `H5Z_func_t`).
 ///
-/// On failure `*buf` and `*buf_size` are what they were.
+/// On failure `*buf` and `*buf_size` are unchanged.
 ///
 /// # Safety
 /// As HDF5 calls it: `cd_values` holds `cd_nelmts` words, `*buf` is a block of the caller's allocator
@@ -86,11 +86,11 @@ pub unsafe extern "C" fn filter<C: Codec>(
         }
         let words = match cd_nelmts {
             0 => &[],
-            // SAFETY: not null, and the caller promises that many words.
+            // SAFETY: not null, and the caller guarantees that many words.
             _ => unsafe { slice::from_raw_parts(cd_values, cd_nelmts) },
         };
         trace.given(format_args!("flags=0x{flags:x} cd_values={} nbytes={nbytes}", Words(words)));
-        // SAFETY: the caller promises what `ChunkBuffer` asks for.
+        // SAFETY: the caller guarantees what `ChunkBuffer` requires.
         let mut chunk = unsafe { ChunkBuffer::new(nbytes, buf_size, buf) }?;
         trace.given(format_args!(" buf_size={}", *chunk.block_size));
         let block = *chunk.block;
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn filter<C: Codec>(
         trace.answer(format_args!("{len} bytes, buf_size={}{place}", *chunk.block_size));
         Ok(len)
     })
-    // 0 is failure; an error code in this place would pass as a length.
+    // 0 is failure; an error code would be taken for a length.
     .unwrap_or(0)
 }
 
@@ -112,13 +112,13 @@ pub unsafe extern "C" fn filter<C: Codec>(
 pub unsafe extern "C" fn set_local<C: Codec>(dcpl: Hid, datatype: Hid, _space: Hid) -> c_int {
     let result = guard(&Face::<C>::INFO.name, "set_local", |trace| {
         let id = Face::<C>::RECORD.id;
-        // SAFETY: called from libhdf5 with its own identifiers, says our caller.
+        // SAFETY: our caller guarantees that libhdf5 calls with its own identifiers.
         let library = unsafe { Library::calling() }?;
         let (flags, given) = library.filter(dcpl, id)?;
         trace.given(format_args!("flags=0x{flags:x} cd_values={}", Words(&given)));
         let (dtype, elements) = library.dtype(datatype)?;
         let mut shape = library.chunk(dcpl)?;
-        // An array datatype is more of the same elements.
+        // An array datatype adds a dimension of elements.
         shape.extend(elements);
         let fill = library.fill(dcpl, datatype, dtype)?;
         trace.given(format_args!(" dtype={} chunk={shape:?}", Type(&dtype)));
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn set_local<C: Codec>(dcpl: Hid, datatype: Hid, _space: H
     if result.is_ok() { 0 } else { -1 }
 }
 
-/// The caller's buffer: what `buf`, `buf_size` and `nbytes` of a filter call stand for.
+/// The caller's buffer: `buf`, `buf_size` and `nbytes` of a filter call.
 struct ChunkBuffer<'a> {
     block: &'a mut *mut c_void,
     block_size: &'a mut usize,
@@ -157,11 +157,11 @@ impl<'a> ChunkBuffer<'a> {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: `new` was promised a block with this many valid bytes.
+        // SAFETY: the caller of `new` guarantees a block with this many valid bytes.
         unsafe { slice::from_raw_parts(self.block.cast::<u8>(), self.len) }
     }
 
-    /// How many bytes the block can take. A filter before us may have stated less than it filled.
+    /// Returns how many bytes the block can take. An earlier filter may have stated a smaller size than it filled.
     fn capacity(&self) -> usize {
         (*self.block_size).max(self.len)
     }
@@ -173,18 +173,18 @@ impl<'a> ChunkBuffer<'a> {
             let allocator = caller::calling_allocator();
             return self.replace(CBuffer::copy_of(result, allocator)?, len, allocator);
         }
-        // SAFETY: the block has that capacity; `result` lies in memory of our own.
+        // SAFETY: the block has that capacity; `result` is in our own memory.
         unsafe { self.block.cast::<u8>().copy_from_nonoverlapping(result.as_ptr(), len) };
         *self.block_size = self.capacity();
         Ok(len)
     }
 
-    /// Replaces the block by `new`, of which `len` bytes are valid. Both blocks are of `allocator`.
+    /// Replaces the block by `new`, of which `len` bytes are valid. Both blocks come from `allocator`.
     fn replace(&mut self, new: CBuffer, len: usize, allocator: Allocator) -> Result<usize> {
         let (start, capacity) = new.into_raw();
         let old = std::mem::replace(self.block, start.as_ptr().cast());
         *self.block_size = capacity;
-        // SAFETY: the old block is the caller's, of the caller's allocator, and out of use.
+        // SAFETY: the old block is the caller's, from the caller's allocator, and no longer used.
         unsafe { allocator.free(old) };
         Ok(len)
     }
@@ -195,7 +195,7 @@ struct Ready<C: Codec> {
     words: Vec<u32>,
     coder: C::Coder,
     scratch: <C::Coder as Coder>::Scratch,
-    /// What the last chunk decoded to: a good first guess for the next.
+    /// The decoded length of the last chunk, a good first guess for the next.
     last_decoded: usize,
 }
 
@@ -225,7 +225,7 @@ impl<C: Codec> Ready<C> {
         let mut capacity = match stated {
             Some(len) if len > DECODED_MAX => {
                 return Err(CodecError::unsupported(format!(
-                    "a chunk that claims to decode to {len} bytes, more than the limit of {DECODED_MAX}"
+                    "the chunk states a decoded length of {len} bytes, more than the limit of {DECODED_MAX}"
                 )));
             }
             Some(len) => len,
@@ -256,12 +256,12 @@ impl<C: Codec> Ready<C> {
     }
 }
 
-/// What a thread keeps from call to call.
+/// The state that a thread keeps between calls.
 #[derive(Default)]
 struct Kept {
-    /// `Ready<C>` of the last sets of words, newest last.
+    /// `Ready<C>` for the last sets of words, newest last.
     ready: Vec<Box<dyn Any>>,
-    /// A buffer for output that is copied to the caller's.
+    /// A buffer for output that is then copied to the caller's.
     spare: Vec<u8>,
 }
 
@@ -269,14 +269,14 @@ thread_local! {
     static KEPT: RefCell<Kept> = RefCell::default();
 }
 
-/// Runs `body` with a codec for `words`; what it needs is taken out of the thread's store meanwhile, so
-/// that a panic leaves nothing half done there.
+/// Runs `body` with a codec for `words`; meanwhile the state is taken out of the thread's store, so that
+/// a panic leaves nothing incomplete there.
 fn with_ready<C: Codec, R>(
     words: &[u32],
     body: impl FnOnce(&mut Ready<C>, &mut Vec<u8>) -> Result<R>,
 ) -> Result<R> {
     let is_wanted = |entry: &Box<dyn Any>| entry.downcast_ref::<Ready<C>>().is_some_and(|r| r.words == words);
-    // The store is gone while a thread ends; HDF5 may still write chunks then.
+    // The store no longer exists while a thread ends, but HDF5 may still write chunks then.
     let (entry, mut spare) = KEPT
         .try_with(|kept| {
             let kept = &mut *kept.borrow_mut();
@@ -306,7 +306,7 @@ fn with_ready<C: Codec, R>(
     result
 }
 
-/// The first `len` bytes of `spare`, grown if need be.
+/// Returns the first `len` bytes of `spare`, which grows if necessary.
 fn room(spare: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if spare.len() < len {
         spare
@@ -317,17 +317,17 @@ fn room(spare: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     Ok(&mut spare[..len])
 }
 
-/// The part of `output` that a coder says it has written.
+/// Returns the part of `output` that a coder reports as written.
 fn written(output: &[u8], len: usize) -> Result<&[u8]> {
     output
         .get(..len)
-        .ok_or_else(|| CodecError::size(output.len(), len, "the codec claims more than it was given"))
+        .ok_or_else(|| CodecError::size(output.len(), len, "the codec reports more than its buffer holds"))
 }
 
-/// A result's length, which cannot be 0: HDF5 takes that as failure.
+/// Returns a result's length, which cannot be 0: HDF5 interprets that as failure.
 fn whole(len: usize) -> Result<usize> {
     if len == 0 {
-        return Err(CodecError::unsupported("a chunk of 0 bytes, which HDF5 has no way to say"));
+        return Err(CodecError::unsupported("a chunk of 0 bytes, which HDF5 cannot express"));
     }
     Ok(len)
 }

@@ -9,7 +9,7 @@ use crate::repr::{ByteOrder, Dtype, Kind};
 
 /// HDF5's greatest rank (`H5S_MAX_RANK`).
 const RANK_MAX: usize = 32;
-/// No filter in a property list has more parameters.
+/// The largest number of parameters of a filter in a property list.
 const PARAMS_MAX: usize = 1 << 16;
 
 type GetFilterById2 = unsafe extern "C" fn(
@@ -54,7 +54,7 @@ impl Library {
     /// Finds the calling libhdf5.
     ///
     /// # Safety
-    /// The identifiers that its methods get belong to the library that called.
+    /// The identifiers passed to its methods belong to the calling library.
     pub(super) unsafe fn calling() -> Result<Self> {
         let image = caller::calling_image()
             .ok_or_else(|| CodecError::unsupported("the library that called set_local cannot be found"))?;
@@ -97,7 +97,7 @@ impl Library {
         let mut words = vec![0; 64];
         loop {
             let (mut flags, mut count) = (0, words.len());
-            // SAFETY: `words` holds `count` words; no name and no configuration is asked for.
+            // SAFETY: `words` holds `count` words; no name and no configuration is requested.
             let status = unsafe {
                 (self.get_filter_by_id2)(
                     dcpl,
@@ -123,7 +123,7 @@ impl Library {
 
     /// Replaces the parameters of filter `id`.
     pub(super) fn modify_filter(&self, dcpl: Hid, id: c_int, flags: c_uint, words: &[c_uint]) -> Result<()> {
-        // SAFETY: `words` is what pointer and count say.
+        // SAFETY: pointer and count are those of `words`.
         let status = unsafe { (self.modify_filter)(dcpl, id, flags, words.len(), words.as_ptr()) };
         if status < 0 { Err(failed("H5Pmodify_filter")) } else { Ok(()) }
     }
@@ -131,21 +131,21 @@ impl Library {
     /// The lengths of a chunk.
     pub(super) fn chunk(&self, dcpl: Hid) -> Result<Vec<u64>> {
         let mut lengths = [0; RANK_MAX];
-        // SAFETY: there is room for as many lengths as we say.
+        // SAFETY: the buffer has room for the stated number of lengths.
         let rank = unsafe { (self.get_chunk)(dcpl, RANK_MAX as c_int, lengths.as_mut_ptr()) };
         let rank = usize::try_from(rank).map_err(|_| failed("H5Pget_chunk"))?;
         lengths.get(..rank).map(<[u64]>::to_vec).ok_or_else(|| failed("H5Pget_chunk"))
     }
 
-    /// The bytes of the fill value that a user has set, of the type that [`dtype`](Self::dtype) says; none for arrays
-    /// that have several.
+    /// Returns the bytes of the fill value that a user has set, in the type that [`dtype`](Self::dtype) returns; none
+    /// for array types, whose fill value is several elements.
     pub(super) fn fill(&self, dcpl: Hid, datatype: Hid, dtype: Dtype) -> Result<Option<Vec<u8>>> {
-        // What is not a number may hold pointers.
+        // Types other than numbers can hold pointers.
         if dtype.kind == Kind::Opaque {
             return Ok(None);
         }
         let mut status = 0;
-        // SAFETY: one place to write to.
+        // SAFETY: the output pointer is valid.
         if unsafe { (self.fill_value_defined)(dcpl, &raw mut status) } < 0 {
             return Err(failed("H5Pfill_value_defined"));
         }
@@ -153,7 +153,7 @@ impl Library {
             return Ok(None);
         }
         let mut fill = vec![0; self.size(datatype)?];
-        // SAFETY: room for one value of the type, which holds numbers only.
+        // SAFETY: the buffer has room for one value of the type, which holds numbers only.
         if unsafe { (self.get_fill_value)(dcpl, datatype, fill.as_mut_ptr().cast()) } < 0 {
             return Err(failed("H5Pget_fill_value"));
         }
@@ -164,7 +164,7 @@ impl Library {
 
     /// The element type of `datatype`, and how many elements it holds if it is an array type.
     ///
-    /// One level of arrays is looked through, as the registered filters do.
+    /// One level of arrays is unwrapped, as the registered filters do.
     pub(super) fn dtype(&self, datatype: Hid) -> Result<(Dtype, Option<u64>)> {
         if self.class(datatype)? != class::ARRAY {
             return Ok((self.element(datatype)?, None));
@@ -181,7 +181,7 @@ impl Library {
         Ok((element, Some((whole / element.size) as u64)))
     }
 
-    /// The type as a filter sees it; whatever is not an ordinary number is opaque.
+    /// Returns the type as a filter sees it; everything except ordinary numbers is opaque.
     fn element(&self, datatype: Hid) -> Result<Dtype> {
         let size = self.size(datatype)?;
         let class = self.class(datatype)?;
@@ -206,7 +206,7 @@ impl Library {
         match unsafe { (self.get_order)(datatype) } {
             abi::ORDER_LE => Ok(Dtype { kind, size, order: ByteOrder::Little }),
             abi::ORDER_BE => Ok(Dtype { kind, size, order: ByteOrder::Big }),
-            // The orders of a VAX and none at all.
+            // The VAX order and no order.
             _ => Ok(Dtype::little(Kind::Opaque, size)),
         }
     }
@@ -240,17 +240,17 @@ impl Library {
         }
     }
 
-    /// Whether all bits of an element are used.
+    /// Tests whether all bits of an element are used.
     fn is_full(&self, datatype: Hid, size: usize) -> bool {
         // SAFETY: a type of the calling library.
         size.checked_mul(8) == Some(unsafe { (self.get_precision)(datatype) })
     }
 
-    /// Whether a floating-point type is one of IEEE 754's: the exponent's width distinguishes them.
+    /// Tests whether a floating-point type is one of IEEE 754: the width of the exponent distinguishes them.
     fn is_ieee(&self, datatype: Hid, size: usize) -> bool {
         let mut fields = [0_usize; 5];
         let [sign, exponent, exponent_size, mantissa, mantissa_size] = &mut fields;
-        // SAFETY: five places to write to.
+        // SAFETY: all five output pointers are valid.
         let status =
             unsafe { (self.get_fields)(datatype, sign, exponent, exponent_size, mantissa, mantissa_size) };
         status >= 0
@@ -259,7 +259,7 @@ impl Library {
     }
 }
 
-/// A type that is closed at the end.
+/// A datatype identifier that is closed on drop.
 struct OpenType<'a> {
     library: &'a Library,
     id: Hid,
@@ -267,7 +267,7 @@ struct OpenType<'a> {
 
 impl Drop for OpenType<'_> {
     fn drop(&mut self) {
-        // SAFETY: the library gave us this identifier to close. A failure leaks it, no more.
+        // SAFETY: the library returned this identifier for us to close. A failure only leaks it.
         let _ = unsafe { (self.library.close)(self.id) };
     }
 }
@@ -275,7 +275,7 @@ impl Drop for OpenType<'_> {
 /// Identifiers are 64 bits wide since HDF5 1.10.
 fn check_version(version: GetLibVersion) -> Result<()> {
     let (mut major, mut minor, mut release) = (0, 0, 0);
-    // SAFETY: three places to write to.
+    // SAFETY: all three output pointers are valid.
     let status = unsafe { version(&raw mut major, &raw mut minor, &raw mut release) };
     if status < 0 || (major, minor) < (1, 10) {
         return Err(CodecError::unsupported(format!("HDF5 {major}.{minor}.{release}, older than 1.10")));

@@ -1,12 +1,12 @@
-//! `NCZ_LOG`: a line for each call, for people who debug a plugin inside a program that hides its errors.
+//! `NCZ_LOG`: a line for each call, to debug a plugin inside a program that hides its errors.
 //!
-//! A line says what the codec was asked, what it answered, how long that took and which library called:
+//! A line reports the request, the result, the time and the calling library:
 //!
 //! ```text
 //! ncz: shuffle: encode flags=0x0 cd_values=[4] nbytes=2000 buf_size=2000 -> 2000 bytes, buf_size=2000 (8 us, called by /usr/lib/libhdf5.so.310)
 //! ```
 //!
-//! Lengths, parameters and JSON are printed, bytes of chunks never.
+//! Lengths, parameters and JSON are printed, but never the bytes of chunks.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
@@ -23,29 +23,29 @@ use crate::error::CodecError;
 const VARIABLE: &str = "NCZ_LOG";
 /// The environment variable that names a file to append to, in place of stderr.
 const FILE_VARIABLE: &str = "NCZ_LOG_FILE";
-/// What a call was asked, and what it answered, is cut after so many bytes: a line stays below the 4096
-/// bytes that a pipe takes in one piece, so that lines of several threads, plugins and processes do not mix.
+/// The length in bytes at which a request or a result is cut. It keeps a line below the 4096 bytes that
+/// a pipe takes in one piece, so that lines of several threads, plugins and processes do not mix.
 const PART_MAX: usize = 1500;
 
 /// Which calls are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Off,
-    /// Those that fail.
+    /// Only failing calls.
     Error,
-    /// All.
+    /// All calls.
     Trace,
 }
 
-/// Where lines go.
+/// The destination of the lines.
 #[derive(Debug)]
 struct Log {
     level: Level,
-    /// None: stderr.
+    /// `None` for stderr.
     file: Option<File>,
 }
 
-/// What is told of one call. Costs a look at one word while nothing is printed.
+/// The log record of one call. Costs one comparison while nothing is printed.
 #[derive(Debug)]
 pub(super) struct Trace {
     codec: &'static str,
@@ -60,19 +60,19 @@ struct Text {
 }
 
 impl Trace {
-    /// A call of `codec` begins.
+    /// Starts the record of a call of `codec`.
     pub(super) fn begin(codec: &'static str) -> Self {
         let is_on = log().level != Level::Off;
         let text = || Text { start: Instant::now(), given: String::new(), answer: String::new() };
         Self { codec, text: is_on.then(text) }
     }
 
-    /// The codec, where it is known only now.
+    /// Sets the codec, if it becomes known only during the call.
     pub(super) fn of(&mut self, codec: &'static str) {
         self.codec = codec;
     }
 
-    /// What the call was asked. Appends.
+    /// Appends to the request.
     pub(super) fn given(&mut self, given: fmt::Arguments<'_>) {
         if let Some(text) = &mut self.text {
             // Writing to a string does not fail.
@@ -80,14 +80,14 @@ impl Trace {
         }
     }
 
-    /// What the call answers if it succeeds. Appends.
+    /// Appends to the result of a successful call.
     pub(super) fn answer(&mut self, answer: fmt::Arguments<'_>) {
         if let Some(text) = &mut self.text {
             let _ = text.answer.write_fmt(answer);
         }
     }
 
-    /// The call ends, with `error` if it failed.
+    /// Ends the call, with `error` if it failed.
     pub(super) fn end(self, call: &str, error: Option<&CodecError>) {
         let Some(text) = self.text else { return };
         let log = log();
@@ -108,7 +108,7 @@ impl Trace {
 }
 
 impl Log {
-    /// As the environment has it.
+    /// Reads the level from the environment.
     fn of(level: Option<&OsStr>, file: Option<&OsStr>) -> Self {
         let named = level.map(OsStr::to_string_lossy).unwrap_or_default();
         let level = Level::named(&named);
@@ -116,19 +116,19 @@ impl Log {
         if let Some(path) = file.filter(|path| !path.is_empty() && log.level != Level::Off) {
             match OpenOptions::new().append(true).create(true).open(path) {
                 Ok(file) => log.file = Some(file),
-                Err(error) => {
-                    log.line(&format!("ncz: {FILE_VARIABLE}={path:?} is not used, but stderr: {error}"))
-                }
+                Err(error) => log.line(&format!(
+                    "ncz: {FILE_VARIABLE}={path:?} cannot be used, lines go to stderr: {error}"
+                )),
             }
         }
         if level.is_none() {
             let choices = "error (or 1), trace (or 2) or off (or 0)";
-            log.line(&format!("ncz: {VARIABLE}={named:?} is taken as error; it can be {choices}"));
+            log.line(&format!("ncz: {VARIABLE}={named:?} is interpreted as error; it can be {choices}"));
         }
         log
     }
 
-    /// Writes a line, in one piece. A closed stderr or a full disk is not a reason to fail.
+    /// Writes a line in one piece. A closed stderr or a full disk is not an error.
     fn line(&self, text: &str) {
         let line = format!("{text}\n");
         let _ = match &self.file {
@@ -152,18 +152,18 @@ impl Level {
     }
 }
 
-/// What the environment said at the first call.
+/// The settings, as the environment had them at the first call.
 fn log() -> &'static Log {
     static LOG: OnceLock<Log> = OnceLock::new();
     LOG.get_or_init(|| {
         let variable = std::env::var_os(VARIABLE);
-        // A program with more rights than its user writes to no file of the user's choice.
+        // A program with more privileges than its user must not write to a file that the user chooses.
         let file = std::env::var_os(FILE_VARIABLE).filter(|_| !is_privileged());
         Log::of(variable.as_deref(), file.as_deref())
     })
 }
 
-/// Whether the program runs with other rights than those of whoever started it.
+/// Tests whether the program runs with other privileges than the user who started it.
 fn is_privileged() -> bool {
     // SAFETY: these four always succeed and touch no memory.
     unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
@@ -192,7 +192,7 @@ mod tests {
         let printed = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         assert_eq!(log.level, Level::Error);
-        let expected = "ncz: NCZ_LOG=\"loud\\n\" is taken as error; it can be error (or 1), trace (or 2) or off (or 0)\n";
+        let expected = "ncz: NCZ_LOG=\"loud\\n\" is interpreted as error; it can be error (or 1), trace (or 2) or off (or 0)\n";
         assert_eq!(printed, expected);
         assert!(Log::of(Some(OsStr::new("2")), Some(OsStr::new("/no/such/folder/log"))).file.is_none());
         let off = Log::of(None, Some(path_that_is_not_made().as_os_str()));

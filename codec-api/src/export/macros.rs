@@ -1,18 +1,18 @@
 //! The macro that makes a library a plugin.
 
-/// Makes the crate, a `cdylib`, a plugin for a codec: entry symbols appear, of the faces that are asked
-/// for and no others.
+/// Makes the crate, a `cdylib`, a plugin for a codec: defines the entry symbols of the requested faces
+/// only.
 ///
 /// | form | for | symbols |
 /// | --- | --- | --- |
 /// | `export!(Zstd)` | HDF5, netcdf-c and ncz | all below |
-/// | `export!(hdf5: Zstd)` | HDF5: a filter without a numcodecs id, or whose codec half another library has | `H5PLget_plugin_type`, `H5PLget_plugin_info`, `H5Z_plugin_type`, `H5Z_get_plugin_info` |
-/// | `export!(nczarr: Zstd)` | netcdf-c: the codec half of a filter that another library has | `NCZ_get_codec_info` |
-/// | `export!(native: Lz4, Delta)` | ncz alone: codecs without an HDF5 id, any number of them | `ncz_codec_plugin`, `abi_stable`'s root module |
+/// | `export!(hdf5: Zstd)` | HDF5: a filter without a numcodecs id, or whose NCZarr codec is in another library | `H5PLget_plugin_type`, `H5PLget_plugin_info`, `H5Z_plugin_type`, `H5Z_get_plugin_info` |
+/// | `export!(nczarr: Zstd)` | netcdf-c: the NCZarr codec of a filter that is in another library | `NCZ_get_codec_info` |
+/// | `export!(native: Lz4, Delta)` | ncz only: codecs without an HDF5 id, any number of them | `ncz_codec_plugin`, `abi_stable`'s root module |
 ///
-/// The first three need an HDF5 filter id, the first and the third a numcodecs id; they do not compile
-/// without. The codec half alone runs no chunk: its codec's `encode` and `decode` are never called. The native face
-/// states the version of the package that the macro stands in.
+/// The first three need an HDF5 filter id, the first and the third a numcodecs id; without them they do not compile.
+/// With `nczarr:`, the codec's `encode` and `decode` are never called. The native face states the version of the
+/// package that calls the macro.
 ///
 /// ```ignore
 /// //! The zstd codec as a plugin for HDF5, netcdf-c and ncz.

@@ -1,14 +1,14 @@
-//! Names and numbers of a codec as constants for C.
+//! The names and numbers of a codec as constants for C.
 #![expect(clippy::panic, clippy::ptr_arg, reason = "run by the compiler: a panic is an error of the build")]
 
 use std::borrow::Cow;
 
 use crate::info::CodecInfo;
 
-/// The room for a name with its end.
+/// The size of a name with its terminating zero.
 pub(super) const LEN: usize = 64;
 
-/// The text of a name that is a constant.
+/// Returns the text of a name that is a constant.
 pub(super) const fn text<'a>(name: &'a Cow<'static, str>) -> &'a str {
     match name {
         Cow::Borrowed(text) => text,
@@ -40,7 +40,7 @@ pub(super) const fn filter_id(info: &CodecInfo) -> u32 {
     }
 }
 
-/// The numcodecs id that is written.
+/// Returns the numcodecs id to write.
 pub(super) const fn numcodecs_id(info: &CodecInfo) -> &str {
     match info.numcodecs.literals() {
         Some([id, ..]) => id,
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_codec_without_an_id_that_others_can_use_gets_no_face_for_them() {
         let info = |id, ids| CodecInfo { filter_id: id, ..CodecInfo::new("a", "").numcodecs(ids) };
-        // An entry that gives no record crashes netcdf-c, so that there must be none.
+        // An entry symbol that returns no record crashes netcdf-c, so it must not exist.
         for id in [None, Some(0), Some(65_535), Some(70_000)] {
             assert!(catch_unwind(|| filter_id(&info(id, &["a"]))).is_err(), "{id:?}");
         }

@@ -18,7 +18,7 @@ use crate::wire;
 pub trait CodecList: 'static {
     /// The codecs.
     const CODECS: &'static [&'static dyn CodecType];
-    /// The version of the plugin, a semantic one; empty if it states none.
+    /// The version of the plugin, a semantic version; empty if it states none.
     const VERSION: &'static CStr = c"";
 }
 
@@ -60,7 +60,8 @@ impl<L: CodecList> Face<L> {
     };
 }
 
-/// The version of a package with a zero byte at its end as a C string; empty if it holds another one.
+/// Returns the version of a package, which ends with a zero byte, as a C string; empty if it contains another zero
+/// byte.
 pub const fn version(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(version) => version,
@@ -72,10 +73,10 @@ extern "C" fn stated_version<L: CodecList>() -> *const c_char {
     L::VERSION.as_ptr()
 }
 
-/// The codec of a call that names none.
+/// The codec name for calls that name none.
 const NOBODY: &str = "plugin";
 
-// What the opaque handles point to. Each is a box, made here and freed here.
+// The values that the opaque handles point to. Each is a box, allocated and freed here.
 type ConfigBox = Held<Arc<dyn AnyConfig>>;
 type CoderBox = Held<Arc<dyn AnyCoder>>;
 type ScratchBox = Held<Torn>;
@@ -88,7 +89,7 @@ struct Held<T> {
 
 struct Torn {
     scratch: Scratch,
-    /// Set while a coder writes to the scratch; a panic leaves it set, and the next call starts afresh.
+    /// Set while a coder writes to the scratch; a panic leaves it set, and the next call makes a new scratch.
     is_torn: bool,
 }
 
@@ -185,7 +186,7 @@ unsafe extern "C" fn config_to_params(config: *const Config, out: *const Sink, e
 }
 
 unsafe extern "C" fn config_free(config: *mut Config) {
-    // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
+    // SAFETY: the table's contract: null, or a handle of ours that is not used any more.
     unsafe { drop_box::<Arc<dyn AnyConfig>, _>(config, "config_free") }
 }
 
@@ -205,7 +206,7 @@ unsafe extern "C" fn bind(
             let codec = config.codec;
             trace.of(codec);
             if stored.is_null() || coder.is_null() {
-                return Err(no_place());
+                return Err(null_output());
             }
             let (input, env) = wire::request_from_json(bytes(request.cast(), request_len)?)?;
             trace.given(format_args!(
@@ -247,7 +248,7 @@ unsafe extern "C" fn coder_from_params<L: CodecList>(
 }
 
 unsafe extern "C" fn coder_free(coder: *mut Coder) {
-    // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
+    // SAFETY: the table's contract: null, or a handle of ours that is not used any more.
     unsafe { drop_box::<Arc<dyn AnyCoder>, _>(coder, "coder_free") }
 }
 
@@ -269,7 +270,7 @@ unsafe extern "C" fn scratch_new(
 }
 
 unsafe extern "C" fn scratch_free(scratch: *mut RawScratch) {
-    // SAFETY: the table's contract: null, or a handle of ours that nobody uses any more.
+    // SAFETY: the table's contract: null, or a handle of ours that is not used any more.
     unsafe { drop_box::<Torn, _>(scratch, "scratch_free") }
 }
 
@@ -298,8 +299,8 @@ unsafe extern "C" fn encode(
     written: *mut usize,
     error: *mut ErrorOut,
 ) -> i32 {
-    // SAFETY: the table's contract: handles of ours, the scratch for this call alone; input and output
-    // are apart and as long as said.
+    // SAFETY: the table's contract: handles of ours, the scratch for this call only; input and output
+    // do not overlap and have the stated lengths.
     unsafe {
         answer(error, "encode", |trace| {
             trace.given(format_args!("input={input_len} output={output_capacity}"));
@@ -339,7 +340,7 @@ unsafe extern "C" fn decoded_len(
     // SAFETY: the table's contract: a handle of ours, and pointers that are null or valid during the call.
     unsafe {
         answer(error, "decoded_len", |trace| {
-            let len = len.as_mut().ok_or_else(no_place)?;
+            let len = len.as_mut().ok_or_else(null_output)?;
             let coder = handle::<CoderBox, _>(coder)?;
             trace.of(coder.codec);
             trace.given(format_args!("input={input_len}"));
@@ -366,7 +367,7 @@ unsafe fn run(
     trace.of(coder.codec);
     let coder = coder.value.as_ref();
     let scratch = &mut scratch.ok_or_else(|| CodecError::unsupported("called without a scratch"))?.value;
-    let written = written.ok_or_else(no_place)?;
+    let written = written.ok_or_else(null_output)?;
     if scratch.is_torn {
         scratch.scratch = coder.scratch();
     }
@@ -423,25 +424,25 @@ unsafe fn answer(error: *mut ErrorOut, call: &str, body: impl FnOnce(&mut Trace)
 unsafe fn write(sink: *const Sink, text: &str) -> Result<()> {
     // SAFETY: the caller promises it.
     let Some(&Sink { context, write: Some(write) }) = (unsafe { sink.as_ref() }) else {
-        return Err(no_place());
+        return Err(null_output());
     };
     // SAFETY: the caller promises it.
     unsafe { write(context, text.as_ptr().cast(), text.len()) };
     Ok(())
 }
 
-/// Hands `value` out after an opaque handle.
+/// Stores `value` in a box and returns it as an opaque handle.
 ///
 /// # Safety
-/// `place` is null or can be written to.
-unsafe fn give<T, H>(place: *mut *mut H, value: T) -> Result<()> {
+/// `handle` is null or valid for writes.
+unsafe fn give<T, H>(handle: *mut *mut H, value: T) -> Result<()> {
     // SAFETY: the caller promises it.
-    let place = unsafe { place.as_mut() }.ok_or_else(no_place)?;
-    *place = Box::into_raw(Box::new(value)).cast();
+    let handle = unsafe { handle.as_mut() }.ok_or_else(null_output)?;
+    *handle = Box::into_raw(Box::new(value)).cast();
     Ok(())
 }
 
-/// What is after a handle.
+/// Returns the value of a handle.
 ///
 /// # Safety
 /// The handle is null or was made by [`give`] of a `T` and is not freed during `'a`.
@@ -451,7 +452,7 @@ unsafe fn handle<'a, T, H>(handle: *const H) -> Result<&'a T> {
 }
 
 /// # Safety
-/// The handle is null or was made by [`give`] of a [`Held`] `T`, and nobody uses it any more.
+/// The handle is null or was made by [`give`] of a [`Held`] `T`, and is not used any more.
 unsafe fn drop_box<T, H>(handle: *mut H, call: &str) {
     let _ = guard(NOBODY, call, |trace| {
         if !handle.is_null() {
@@ -479,7 +480,7 @@ unsafe fn bytes<'a>(start: *const u8, len: usize) -> Result<&'a [u8]> {
 }
 
 /// # Safety
-/// As [`bytes`], and nobody else uses them during `'a`.
+/// As for [`bytes`], and nothing else uses them during `'a`.
 unsafe fn bytes_mut<'a>(start: *mut u8, len: usize) -> Result<&'a mut [u8]> {
     match len {
         0 => Ok(&mut []),
@@ -504,6 +505,6 @@ unsafe fn words<'a>(start: *const u32, len: usize) -> Result<&'a [u32]> {
     }
 }
 
-fn no_place() -> CodecError {
-    CodecError::unsupported("called without a place for the result")
+fn null_output() -> CodecError {
+    CodecError::unsupported("called with a null pointer for the result")
 }

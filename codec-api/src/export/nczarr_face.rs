@@ -18,7 +18,7 @@ use crate::error::{CodecError, ErrorKind, Result};
 use crate::info::CodecInfo;
 use crate::wire;
 
-/// A filter has never more parameters than this.
+/// The largest number of parameters of a filter.
 const PARAMS_MAX: usize = 1 << 16;
 
 /// What `NCZ_get_codec_info` returns: the record of `C`, which lives as long as the library.
@@ -52,15 +52,15 @@ impl<C: Codec> Face<C> {
 /// `NCZ_codec_to_hdf5` of `C`: JSON to visible parameters, in a vector from malloc (null if there are none).
 ///
 /// # Safety
-/// As netcdf-c calls it: a C string and two places to write to.
+/// As netcdf-c calls it: a C string and two pointers that are valid for writes.
 pub unsafe extern "C" fn codec_to_hdf5<C: Codec>(
     json: *const c_char,
     count: *mut usize,
     params: *mut *mut c_uint,
 ) -> c_int {
     answer(&Face::<C>::INFO.name, "NCZ_codec_to_hdf5", |trace| {
-        // SAFETY: the caller promises places that are null or can be written to.
-        let (count, params) = unsafe { places(count, params) }?;
+        // SAFETY: the caller passes pointers that are null or valid for writes.
+        let (count, params) = unsafe { outputs(count, params) }?;
         if json.is_null() {
             return Err(CodecError::unsupported("called without JSON"));
         }
@@ -78,16 +78,16 @@ pub unsafe extern "C" fn codec_to_hdf5<C: Codec>(
 /// `NCZ_hdf5_to_codec` of `C`: visible parameters to JSON, in a string from malloc.
 ///
 /// # Safety
-/// As netcdf-c calls it: `params` holds `count` words, and a place to write to.
+/// As netcdf-c calls it: `params` holds `count` words, and the output pointer is valid for writes.
 pub unsafe extern "C" fn hdf5_to_codec<C: Codec>(
     count: usize,
     params: *const c_uint,
     json: *mut *mut c_char,
 ) -> c_int {
     answer(&Face::<C>::INFO.name, "NCZ_hdf5_to_codec", |trace| {
-        // SAFETY: the caller promises words and a place.
+        // SAFETY: the caller passes that many words and an output pointer that is null or valid.
         let (words, json) = unsafe { (words(params, count)?, json.as_mut()) };
-        let json = json.ok_or_else(|| CodecError::unsupported("called without a place for JSON"))?;
+        let json = json.ok_or_else(|| CodecError::unsupported("called without a pointer for JSON"))?;
         trace.given(format_args!("{}", Words(words)));
         let mut text = print::<C>(&C::from_params(words)?)?;
         trace.answer(format_args!("{}", Json(&text)));
@@ -100,12 +100,12 @@ pub unsafe extern "C" fn hdf5_to_codec<C: Codec>(
 
 /// `NCZ_modify_parameters` of `C`: visible parameters and the variable to working parameters.
 ///
-/// The visible ones are replaced where the stored configuration holds more than what was given: netcdf-c
-/// makes its JSON from them, and shuffle without its element size is misread by others.
+/// The visible parameters are replaced if the stored configuration has more than the given one: netcdf-c
+/// makes its JSON from them, and other readers misread shuffle without its element size.
 ///
 /// # Safety
-/// As netcdf-c calls it: the identifiers are its own, both vectors are null or from malloc with as many
-/// words as their counts say.
+/// As netcdf-c calls it: the identifiers are its own, both vectors are null or from malloc with the number
+/// of words in their counts.
 pub unsafe extern "C" fn modify_parameters<C: Codec>(
     ncid: c_int,
     varid: c_int,
@@ -115,20 +115,20 @@ pub unsafe extern "C" fn modify_parameters<C: Codec>(
     working: *mut *mut c_uint,
 ) -> c_int {
     answer(&Face::<C>::INFO.name, "NCZ_modify_parameters", |trace| {
-        // SAFETY: the caller promises places that are null or can be written to.
-        let (visible_count, visible) = unsafe { places(visible_count, visible) }?;
+        // SAFETY: the caller passes pointers that are null or valid for writes.
+        let (visible_count, visible) = unsafe { outputs(visible_count, visible) }?;
         // SAFETY: as above.
-        let (working_count, working) = unsafe { places(working_count, working) }?;
-        // SAFETY: the caller promises as many words.
+        let (working_count, working) = unsafe { outputs(working_count, working) }?;
+        // SAFETY: the caller guarantees that many words.
         let given = unsafe { words(*visible, *visible_count) }?;
         trace.given(format_args!("ncid={ncid} varid={varid} visible={}", Words(given)));
-        // SAFETY: called from libnetcdf with its own identifiers, says our caller.
+        // SAFETY: our caller guarantees that libnetcdf calls with its own identifiers.
         let env = unsafe { Library::calling() }?.env(ncid, varid)?;
         trace.given(format_args!(" chunk={} array={:?}", Stage(&env.chunk()), env.array_shape));
         let bound = C::from_params(given)?.bind(&env.chunk(), &env)?;
         let stored = bound.stored.to_params()?;
         trace.answer(format_args!("visible={} working={}", Words(&stored), Words(&bound.working)));
-        // All memory first, so that a failure changes nothing.
+        // All memory is allocated first, so that a failure changes nothing.
         let new_visible = if stored == given { None } else { Some(malloc_words(&stored)?) };
         let new_working = malloc_words(&bound.working)?;
         if let Some((start, len)) = new_visible {
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn modify_parameters<C: Codec>(
     })
 }
 
-/// The configuration in a JSON text that has the codec's name in it.
+/// Reads the configuration from a JSON text that includes the codec's name.
 fn parse<C: Codec>(text: &[u8]) -> Result<C> {
     let mut map = wire::parse_object(text)?;
     let id = match map.shift_remove("id") {
@@ -153,11 +153,11 @@ fn parse<C: Codec>(text: &[u8]) -> Result<C> {
     if !Face::<C>::INFO.numcodecs.contains(&id) {
         return Err(CodecError::config("id", format!("{id:?} is another codec")));
     }
-    // netcdf-c has no place for remarks.
+    // netcdf-c has no way to report remarks.
     C::from_json(Dialect::Numcodecs, &map, &mut Vec::new())
 }
 
-/// The configuration as netcdf-c writes it: the name first, blanks after colons and between members.
+/// Returns the configuration as netcdf-c writes it: the name first, blanks after colons and between members.
 fn print<C: Codec>(config: &C) -> Result<Vec<u8>> {
     let id = Value::from(names::numcodecs_id(Face::<C>::INFO));
     let mut text = format!("{{\"id\": {id}");
@@ -175,8 +175,8 @@ fn answer(codec: &'static str, call: &str, body: impl FnOnce(&mut Trace) -> Resu
         Err(error) => match error.kind() {
             ErrorKind::Config { .. } => error::EINVAL,
             ErrorKind::Panicked => error::EPLUGIN,
-            // What libnetcdf itself answered goes back to it. Some libraries fail with 0, which would pass for
-            // success here.
+            // An error number of libnetcdf itself is returned to it. Some libraries fail with 0, which would
+            // mean success here.
             ErrorKind::Plugin { code } if *code != 0 => c_int::try_from(*code).unwrap_or(error::EFILTER),
             _ => error::EFILTER,
         },
@@ -185,14 +185,14 @@ fn answer(codec: &'static str, call: &str, body: impl FnOnce(&mut Trace) -> Resu
 
 /// # Safety
 /// Both are null or can be written to for `'a`.
-unsafe fn places<'a>(
+unsafe fn outputs<'a>(
     count: *mut usize,
     vector: *mut *mut c_uint,
 ) -> Result<(&'a mut usize, &'a mut *mut c_uint)> {
     // SAFETY: the caller promises it.
     match unsafe { (count.as_mut(), vector.as_mut()) } {
         (Some(count), Some(vector)) => Ok((count, vector)),
-        _ => Err(CodecError::unsupported("called without a place for parameters")),
+        _ => Err(CodecError::unsupported("called without a pointer for parameters")),
     }
 }
 

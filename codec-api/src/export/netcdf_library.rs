@@ -30,7 +30,7 @@ impl Library {
     /// Finds the calling libnetcdf.
     ///
     /// # Safety
-    /// The identifiers that its methods get belong to the library that called.
+    /// The identifiers passed to its methods belong to the calling library.
     pub(super) unsafe fn calling() -> Result<Self> {
         let image = caller::calling_image().ok_or_else(|| {
             CodecError::unsupported("the library that called NCZ_modify_parameters cannot be found")
@@ -56,11 +56,11 @@ impl Library {
         }
     }
 
-    /// What a filter can know of a variable.
+    /// Returns what a filter can know about a variable.
     pub(super) fn env(&self, ncid: c_int, varid: c_int) -> Result<Env> {
         let (mut xtype, mut rank) = (0, 0);
         let null = std::ptr::null_mut();
-        // SAFETY: netCDF takes null for what is not asked for.
+        // SAFETY: netCDF accepts null for outputs that are not needed.
         let status = unsafe {
             (self.inq_var)(
                 ncid,
@@ -80,7 +80,7 @@ impl Library {
         let dtype = self.dtype(ncid, varid, xtype)?;
         let array_shape = self.array_shape(ncid, varid, rank)?;
         let chunk_shape = self.chunk_shape(ncid, varid, &array_shape)?;
-        // libnetcdf runs no filter when it writes strings: filtered ones were written by numcodecs.
+        // libnetcdf applies no filter when it writes strings, so filtered strings come from numcodecs.
         let container = if xtype == nc_type::STRING { Container::ZarrV2 } else { Container::NczarrV2 };
         Ok(Env { dtype, array_shape, chunk_shape, container })
     }
@@ -90,22 +90,22 @@ impl Library {
             nc_type::BYTE | nc_type::SHORT | nc_type::INT | nc_type::INT64 => Kind::Int,
             nc_type::UBYTE | nc_type::USHORT | nc_type::UINT | nc_type::UINT64 => Kind::UInt,
             nc_type::FLOAT | nc_type::DOUBLE => Kind::Float,
-            // The length of fixed-length strings is nothing that libnetcdf says. 1, "do nothing" to
-            // shuffle, is right for those that it wrote itself.
+            // libnetcdf does not report the length of fixed-length strings. 1, which makes shuffle
+            // do nothing, is right for those that it wrote itself.
             nc_type::CHAR | nc_type::STRING => return Ok(Dtype::little(Kind::Opaque, 1)),
             other => return Err(CodecError::unsupported(format!("netCDF type number {other}"))),
         };
         let mut size = 0;
-        // SAFETY: null for the name that is not asked for.
+        // SAFETY: null for the name, which is not needed.
         check("nc_inq_type", unsafe { (self.inq_type)(ncid, xtype, std::ptr::null_mut(), &raw mut size) })?;
         let mut endian = 0;
-        // SAFETY: one place to write to.
+        // SAFETY: the output pointer is valid.
         check("nc_inq_var_endian", unsafe { (self.inq_var_endian)(ncid, varid, &raw mut endian) })?;
         let order = match endian {
             _ if size == 1 => ByteOrder::Little,
             abi::ENDIAN_LITTLE => ByteOrder::Little,
             abi::ENDIAN_BIG => ByteOrder::Big,
-            // The machine's own.
+            // The native byte order.
             _ if cfg!(target_endian = "big") => ByteOrder::Big,
             _ => ByteOrder::Little,
         };
@@ -117,7 +117,7 @@ impl Library {
 
     fn array_shape(&self, ncid: c_int, varid: c_int, rank: usize) -> Result<Vec<u64>> {
         let mut dimensions = vec![0; rank];
-        // SAFETY: the variable has `rank` dimensions, as it said.
+        // SAFETY: the buffer has room for the variable's `rank` dimensions.
         let status = unsafe {
             (self.inq_var)(
                 ncid,
@@ -132,18 +132,18 @@ impl Library {
         check("nc_inq_var", status)?;
         let lengths = dimensions.into_iter().map(|dimension| {
             let mut len = 0;
-            // SAFETY: one place to write to.
+            // SAFETY: the output pointer is valid.
             check("nc_inq_dimlen", unsafe { (self.inq_dimlen)(ncid, dimension, &raw mut len) })?;
             Ok(len as u64)
         });
         lengths.collect()
     }
 
-    /// The lengths of a chunk; a variable that is not chunked is one.
+    /// Returns the lengths of a chunk; a variable that is not chunked is one chunk.
     fn chunk_shape(&self, ncid: c_int, varid: c_int, array_shape: &[u64]) -> Result<Vec<u64>> {
         let mut storage = 0;
         let mut lengths = vec![0_usize; array_shape.len().max(1)];
-        // SAFETY: one place, and one for each dimension.
+        // SAFETY: one output pointer, and a buffer with one length per dimension.
         let status = unsafe { (self.inq_var_chunking)(ncid, varid, &raw mut storage, lengths.as_mut_ptr()) };
         check("nc_inq_var_chunking", status)?;
         if storage != abi::STORAGE_CHUNKED || array_shape.is_empty() {

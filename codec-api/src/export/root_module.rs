@@ -1,7 +1,7 @@
 //! The native face for Rust hosts: an `abi_stable` root module that carries the table's address.
 //!
-//! What it adds to the plain symbol is the check, before anything is called, that both sides were built
-//! with compatible versions of this crate and of `abi_stable`, and agree on the layout of the module.
+//! In addition to the plain symbol, it checks before any call that both sides were built with compatible
+//! versions of this crate and of `abi_stable`, and agree on the layout of the module.
 #![allow(
     non_local_definitions,
     non_camel_case_types,
@@ -21,13 +21,13 @@ use crate::abi::native::Plugin;
 /// The name of the symbol; abi_stable fixes it.
 pub const SYMBOL: &str = "_1as_0lib_1header_0root_bmodule_bloader";
 
-/// The root module: one function that gives the table.
+/// The root module: one function that returns the table.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginModuleRef)))]
 #[sabi(missing_field(panic))]
 pub struct PluginModule {
-    /// The address of a [`Plugin`], the same that the plain symbol gives.
+    /// The address of a [`Plugin`], the same that the plain symbol returns.
     #[sabi(last_prefix_field)]
     pub table: extern "C" fn() -> usize,
 }
@@ -40,18 +40,18 @@ impl RootModule for PluginModuleRef {
     const VERSION_STRINGS: VersionStrings = abi_stable::package_version_strings!();
 }
 
-/// What a library exports under [`SYMBOL`].
+/// The header that a library exports under [`SYMBOL`].
 pub const fn header<L: CodecList>() -> LibHeader {
     extern "C" fn make<L: CodecList>() -> abi_stable::library::RootModuleResult {
         abi_stable::library::__call_root_module_loader(module::<L>)
     }
-    // SAFETY: the function gives a module of this very type.
+    // SAFETY: the function returns a module of exactly this type.
     unsafe {
         LibHeader::from_constructor::<PluginModuleRef>(make::<L>, abi_stable::library::CheckTypeLayout::Yes)
     }
 }
 
-/// The table of the plugin whose header this is.
+/// Returns the plugin's table from its header.
 ///
 /// # Errors
 /// The plugin was built with an incompatible version of this crate, or with another layout.

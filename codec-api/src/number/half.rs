@@ -1,6 +1,6 @@
 //! IEEE half precision, as numpy converts it.
 
-/// The value of a half, which every `f64` can hold; NaN keeps its payload.
+/// Returns the value of a half-precision number, which `f64` holds exactly; NaN keeps its payload.
 pub(super) fn to_f64(half: u16) -> f64 {
     let sign = u64::from(half & 0x8000) << 48;
     let exponent = u64::from(half >> 10 & 0x1f);
@@ -15,7 +15,7 @@ pub(super) fn to_f64(half: u16) -> f64 {
     }
 }
 
-/// The nearest half, the even one of two; infinity for what is too large.
+/// Returns the nearest half-precision number, ties to even; infinity for values that are too large.
 pub(super) fn from_f64(value: f64) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 48) as u16 & 0x8000;
@@ -29,7 +29,7 @@ pub(super) fn from_f64(value: f64) -> u16 {
     if exponent > 15 {
         return sign | 0x7c00;
     }
-    // Subnormal halves count in steps of 2^-24.
+    // Subnormal numbers count in steps of 2^-24.
     let (base, significand, shift) = if exponent >= -14 {
         (((exponent + 15) as u16) << 10, mantissa, 42)
     } else {
@@ -38,11 +38,11 @@ pub(super) fn from_f64(value: f64) -> u16 {
     let (kept, rest) = ((significand >> shift) as u16, significand & ((1 << shift) - 1));
     let middle = 1_u64 << (shift - 1);
     let up = rest > middle || rest == middle && kept & 1 == 1;
-    // A carry goes into the exponent, and from the largest half to infinity.
+    // A carry goes into the exponent, and from the largest number to infinity.
     sign | (base + kept + u16::from(up))
 }
 
-/// The next larger half; infinity and NaN have none, and stay.
+/// Returns the next larger half-precision number; infinity and NaN are returned unchanged.
 pub(super) fn next_up(half: u16) -> u16 {
     match half {
         0x8000 => 0x0001,

@@ -1,4 +1,4 @@
-//! The names of number types: numpy's texts, and parameter words.
+//! The names of number types: numpy's type strings, and parameter words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::config::ConfigReader;
 use crate::error::{CodecError, Result};
 use crate::repr::{ByteOrder, Dtype, Kind};
 
-/// The names that zarr-python writes where a user gave them.
+/// The names that zarr-python writes if a user gave them.
 const NAMES: [(&str, &str); 11] = [
     ("int8", "i1"),
     ("int16", "i2"),
@@ -28,13 +28,13 @@ const NAMES: [(&str, &str); 11] = [
 impl FromStr for Number {
     type Err = String;
 
-    /// Reads numpy's text of a type: `<f4`, `>i2`, `|u1`. Names without a byte order (`float32`, `f4`) are
-    /// little-endian, as they are to numpy on ordinary machines.
+    /// Reads numpy's type string: `<f4`, `>i2`, `|u1`. Names without a byte order (`float32`, `f4`) are
+    /// little-endian, as in numpy on little-endian machines.
     fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "{text:?} is not a type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before \
-                 them for the order of their bytes"
+                "{text:?} is not a number type; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before \
+                 them for the byte order"
             )
         };
         let (order, bare) = match text.as_bytes().first() {
@@ -44,7 +44,7 @@ impl FromStr for Number {
         let (_, known) = NAMES.iter().find(|(_, short)| *short == bare).ok_or_else(unknown)?;
         let size = usize::from(known.as_bytes()[1] - b'0');
         if order == Some(b'|') && size > 1 {
-            return Err(format!("{text:?} does not say the order of its bytes"));
+            return Err(format!("{text:?} does not state its byte order"));
         }
         let kind = match known.as_bytes()[0] {
             b'i' => Kind::Int,
@@ -57,7 +57,7 @@ impl FromStr for Number {
 }
 
 impl fmt::Display for Number {
-    /// numpy's text of the type: `<f4`.
+    /// Returns numpy's type string: `<f4`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = match (self.0.size, self.0.order) {
             (1, _) => '|',
@@ -74,52 +74,47 @@ impl fmt::Display for Number {
 }
 
 impl Number {
-    /// The little-endian type that Zarr v3 calls `name`, if it is one of numbers.
+    /// Returns the little-endian type that Zarr v3 calls `name`, if it is a number type.
     pub fn from_v3(name: &str) -> Option<Self> {
         let (_, short) = NAMES.iter().find(|(long, _)| *long == name)?;
         short.parse().ok()
     }
 
-    /// The name of the type in Zarr v3, which does not say the byte order: `float32`.
+    /// Returns the name of the type in Zarr v3, which does not include the byte order: `float32`.
     pub fn v3(self) -> &'static str {
         let text = self.to_string();
         NAMES.iter().find(|(_, short)| *short == &text[1..]).map_or("", |(long, _)| long)
     }
 
-    /// The type as a parameter word: the letters of its text, the first in the lowest byte.
+    /// Returns the type as a parameter word: the letters of its type string, the first in the lowest byte.
     pub fn word(self) -> u32 {
         self.to_string().bytes().rev().fold(0, |word, letter| word << 8 | u32::from(letter))
     }
 
-    /// Reads what [`word`](Self::word) gives; `index` is the place among the words.
+    /// Reads the result of [`word`](Self::word); `index` is the index of the word.
     ///
     /// # Errors
-    /// No letters of a type.
+    /// The word does not hold the letters of a type.
     pub fn from_word(words: &[u32], index: usize) -> Result<Self> {
         let wrong = |detail| CodecError::config(format!("cd_values[{index}]"), detail);
-        let word = words.get(index).ok_or_else(|| wrong("expected a type of numbers".to_owned()))?;
+        let word = words.get(index).ok_or_else(|| wrong("expected a number type".to_owned()))?;
         let letters = word.to_le_bytes();
         let text = letters[..3].iter().map(|&letter| char::from(letter)).collect::<String>();
         let number: Self = text.parse().map_err(wrong)?;
-        if number.word() == *word {
-            Ok(number)
-        } else {
-            Err(wrong(format!("{word} is not a type of numbers")))
-        }
+        if number.word() == *word { Ok(number) } else { Err(wrong(format!("{word} is not a number type"))) }
     }
 
-    /// Reads the type at `key` of a configuration; `None` where it is missing.
+    /// Reads the type at `key` of a configuration; `None` if it is missing.
     ///
     /// # Errors
-    /// No text of a type of numbers.
+    /// The value is not the type string of a number type.
     pub fn from_config(reader: &mut ConfigReader<'_>, key: &'static str) -> Result<Option<Self>> {
         match reader.raw(key) {
             None => Ok(None),
             Some(Value::String(text)) => text.parse().map(Some).map_err(|text| CodecError::config(key, text)),
-            Some(other) => Err(CodecError::config(
-                key,
-                format!("expected a type of numbers such as \"<f4\", got {other}"),
-            )),
+            Some(other) => {
+                Err(CodecError::config(key, format!("expected a number type such as \"<f4\", got {other}")))
+            }
         }
     }
 }
@@ -156,7 +151,7 @@ mod tests {
         ] {
             assert!(text.parse::<Number>().is_err(), "{text:?}");
         }
-        assert_eq!("|i4".parse::<Number>().unwrap_err(), r#""|i4" does not say the order of its bytes"#);
+        assert_eq!("|i4".parse::<Number>().unwrap_err(), r#""|i4" does not state its byte order"#);
         for word in [0, 0x34_66, 0x34_663c + (1 << 24), u32::MAX] {
             assert!(Number::from_word(&[word], 0).is_err(), "{word}");
         }

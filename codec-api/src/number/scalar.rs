@@ -1,4 +1,4 @@
-//! Single numbers in a configuration, spelled as Zarr v3 spells fill values (core specification, "Fill value").
+//! Single numbers in a configuration, written like fill values in Zarr v3 (core specification, "Fill value").
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::Number;
 use crate::error::{CodecError, Result};
 use crate::params;
 
-/// A number as a configuration has it, before it is known of which type it is.
+/// A number in a configuration, before its type is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scalar {
     /// Written without a fraction; within `i64` and `u64`.
@@ -24,11 +24,11 @@ pub enum Scalar {
     },
 }
 
-/// What the words say is in the other two.
+/// The discriminant in the first of three words; the value is in the other two.
 const SIGNED: u32 = 0;
 const UNSIGNED: u32 = 1;
 const FLOAT: u32 = 2;
-/// And the bytes of the number.
+/// The size of the number in bytes.
 const BITS: u32 = 16;
 
 impl Scalar {
@@ -63,7 +63,7 @@ impl Scalar {
         }
         Some(Self::Float(match text {
             "NaN" => f64::NAN,
-            // The plus is in an example of the specification of cast_value.
+            // "+Infinity" is in an example of the cast_value specification.
             "Infinity" | "+Infinity" => f64::INFINITY,
             "-Infinity" => f64::NEG_INFINITY,
             _ => return None,
@@ -76,7 +76,7 @@ impl Scalar {
             Self::Integer(integer) => match (i64::try_from(integer), u64::try_from(integer)) {
                 (Ok(integer), _) => json!(integer),
                 (_, Ok(integer)) => json!(integer),
-                // There are no others.
+                // There are no other sizes.
                 _ => Value::Null,
             },
             Self::Float(float) if float.is_nan() => json!("NaN"),
@@ -87,7 +87,7 @@ impl Scalar {
         }
     }
 
-    /// As three parameter words.
+    /// Returns the number as three parameter words.
     pub fn words(self) -> [u32; 3] {
         let with = |kind, [low, high]: [u32; 2]| [kind, low, high];
         match self {
@@ -100,7 +100,7 @@ impl Scalar {
         }
     }
 
-    /// Reads what [`words`](Self::words) gives, or `None` where these are no such words.
+    /// Reads the result of [`words`](Self::words); `None` if the words are not valid.
     pub fn from_words([kind, low, high]: [u32; 3]) -> Option<Self> {
         let words = [low, high];
         let bits = params::words_u64(words);
@@ -116,7 +116,7 @@ impl Scalar {
         })
     }
 
-    /// The bits of the number as an integer of this type, if the type has it.
+    /// Returns the bits of the number as an integer of this type, if the type has that value.
     pub fn as_integer(self, number: Number) -> Option<i64> {
         match self {
             Self::Integer(integer) => number.integer(integer),
@@ -125,9 +125,8 @@ impl Scalar {
         }
     }
 
-    /// The nearest number of this floating-point type; `None` where a finite number is too large for it, and for the
-    /// bits
-    /// of another type.
+    /// Returns the nearest number of this floating-point type; `None` if a finite number is too large for it, and for
+    /// the bits of another type.
     pub fn as_float(self, number: Number) -> Option<f64> {
         let float = match self {
             Self::Integer(integer) => integer as f64,

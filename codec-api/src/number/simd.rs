@@ -1,5 +1,5 @@
-//! Loops over numbers as they lie in memory, which do several at a time: without a way out, and without wider numbers
-//! in between.
+//! Loops over numbers in memory that the compiler can vectorize: without an early exit and without wider intermediate
+//! numbers.
 
 use std::ops::BitOr;
 
@@ -10,8 +10,8 @@ use crate::repr::ByteOrder;
 pub const PIECE_BYTES: usize = 8 * PIECE;
 
 impl Number {
-    /// The numbers of a piece with the bytes of each in little-endian order: `bytes` themselves, or what `room` then
-    /// holds.
+    /// Returns the numbers of a piece in little-endian order: `bytes` themselves, or a swapped copy in
+    /// `room`.
     pub fn little<'a>(self, bytes: &'a [u8], room: &'a mut [u8; PIECE_BYTES]) -> &'a [u8] {
         if self.0.order == ByteOrder::Little || self.0.size == 1 {
             return bytes;
@@ -22,7 +22,7 @@ impl Number {
         room
     }
 
-    /// Puts the bytes of little-endian numbers into the order of this type.
+    /// Converts little-endian numbers to the byte order of this type.
     pub fn order(self, bytes: &mut [u8]) {
         fn each<const N: usize>(bytes: &mut [u8], swapped: impl Fn([u8; N]) -> [u8; N]) {
             for bytes in bytes.as_chunks_mut::<N>().0 {
@@ -37,9 +37,8 @@ impl Number {
         }
     }
 
-    /// Writes the lowest bytes of little-endian integers of this type as integers of the narrower type `to`. Says
-    /// whether the integers are the same again when they are read back; else the caller looks for the first that is
-    /// not.
+    /// Writes the lowest bytes of little-endian integers of this type as integers of the narrower type `to`. Returns
+    /// whether all integers keep their values; if not, the caller looks for the first that does not.
     pub fn narrow(self, bytes: &[u8], to: Self, room: &mut [u8]) -> bool {
         fn each<const N: usize, const M: usize, T: Copy + Default + BitOr<Output = T> + Into<u64>>(
             bytes: &[u8],
@@ -57,7 +56,7 @@ impl Number {
             all.into()
         }
         let bits = 8 * to.0.size;
-        // Counted from the least number of the type, what it has are the numbers without a bit above its own.
+        // Offset by the least number of the type, its numbers are those without a bit above its width.
         let least = if to.is_unsigned() { 0_u64 } else { 1 << (bits - 1) };
         let (in_2, in_4) = (|v: u16| v.wrapping_add(least as u16), |v: u32| v.wrapping_add(least as u32));
         let in_8 = |v: u64| v.wrapping_add(least);

@@ -1,20 +1,19 @@
-//! Types of numbers in the configurations of Zarr v3, where the metadata tell them too.
+//! Checks number types in Zarr v3 configurations, in which the metadata state the type too.
 
 use super::Number;
 use crate::error::{CodecError, Result};
 use crate::repr::{ByteOrder, Container, Env, Repr};
 
-/// Refuses types of which readers of Zarr v3 would make other numbers; `data` is that as which a codec takes elements
-/// and
-/// `stored` that which leaves, each with its key in the configuration. Other containers have numcodecs' rules.
+/// Refuses types that other readers of Zarr v3 would decode to other numbers. `data` is the type in which the codec
+/// reads elements and `stored` the type that it writes, each with its key in the configuration. In other containers
+/// numcodecs' rules apply.
 ///
-/// Elements have the type that the metadata say, and a codec is told it again by its configuration. Where the two
-/// differ,
-/// zarr-python takes the bytes as one and the numbers as the other. The order of bytes is for the codec `bytes` alone:
-/// zarr-python drops what a codec says of it, and takes it from `bytes` when it reads.
+/// The metadata state the type of the elements, and the codec's configuration repeats it. If the two differ,
+/// zarr-python reads the bytes as one type and interprets the numbers as the other. Only the codec `bytes` defines the
+/// byte order: zarr-python ignores the byte order in other codecs.
 ///
 /// # Errors
-/// Elements enter that are not numbers, are big-endian, or of another type than `data`; or `stored` is big-endian.
+/// The input elements are not numbers, are big-endian, or have another type than `data`; or `stored` is big-endian.
 pub fn check_types(input: &Repr, env: &Env, data: (&str, Number), stored: (&str, Number)) -> Result<()> {
     if env.container != Container::ZarrV3 {
         return Ok(());
@@ -23,14 +22,14 @@ pub fn check_types(input: &Repr, env: &Env, data: (&str, Number), stored: (&str,
         let enters = Number::new(*dtype)?;
         if enters.is_big() {
             return Err(CodecError::unsupported(format!(
-                "elements of type {enters} enter a codec with a type of its own, which takes little-endian ones alone in \
+                "elements of type {enters} enter a codec with a dtype key, which takes only little-endian elements in \
                  Zarr v3; make the array little-endian"
             )));
         }
         let (key, data) = data;
         if data.to_string() != enters.to_string() {
             let text = format!(
-                "elements of type {enters} enter, of which readers of Zarr v3 would make other numbers as {data}; give \
+                "the elements have type {enters}, and readers of Zarr v3 would decode them to other numbers as {data}; give \
                  \"{enters}\""
             );
             return Err(CodecError::config(key, text));
@@ -40,8 +39,8 @@ pub fn check_types(input: &Repr, env: &Env, data: (&str, Number), stored: (&str,
     if stored.is_big() {
         let little = format!("<{}", &stored.to_string()[1..]);
         let text = format!(
-            "other readers of Zarr v3 take {stored} for {little}, because the codec \"bytes\" alone says the order of \
-             bytes; give \"{little}\""
+            "other readers of Zarr v3 read {stored} as {little}, because only the codec \"bytes\" states the byte \
+             order; give \"{little}\""
         );
         return Err(CodecError::config(key, text));
     }
@@ -79,20 +78,20 @@ mod tests {
                 little,
                 ">f8",
                 "<i4",
-                r#"configuration key "dtype" is not usable: elements of type <f8 enter, of which readers of Zarr v3 would make other numbers as >f8; give "<f8""#,
+                r#"configuration key "dtype" is not usable: the elements have type <f8, and readers of Zarr v3 would decode them to other numbers as >f8; give "<f8""#,
             ),
             (
                 little,
                 "<f8",
                 ">i4",
-                r#"configuration key "astype" is not usable: other readers of Zarr v3 take >i4 for <i4, because the codec "bytes" alone says the order of bytes; give "<i4""#,
+                r#"configuration key "astype" is not usable: other readers of Zarr v3 read >i4 as <i4, because only the codec "bytes" states the byte order; give "<i4""#,
             ),
             (
                 big,
                 ">f8",
                 "<i4",
-                "not supported: elements of type >f8 enter a codec with a type of its own, which takes little-endian ones \
-                 alone in Zarr v3; make the array little-endian",
+                "not supported: elements of type >f8 enter a codec with a dtype key, which takes only little-endian \
+                 elements in Zarr v3; make the array little-endian",
             ),
         ] {
             assert_eq!(check(entering, data, stored, Container::ZarrV3), Err(refusal.to_owned()));

@@ -69,7 +69,8 @@ fn a_shrunk_chunk_stays_in_its_block_and_a_grown_one_gets_another() {
     let block = chunk.block;
     let len = chunk.run(0, &[0], input.len());
     assert_eq!((len, chunk.block, chunk.size), (80, block, input.len()));
-    // Decoding into the same, still roomy block; the stream does not state its length, so a new one it is.
+    // Decoding into the same block, which is large enough; the stream does not state its length, so the result is in a
+    // new block.
     assert_eq!(chunk.run(FLAG_REVERSE, &[0], len), input.len());
     assert_eq!(chunk.bytes(input.len()), input);
 

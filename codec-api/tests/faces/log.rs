@@ -1,4 +1,4 @@
-//! What `NCZ_LOG` prints: the environment is read once a process, so that a child makes the calls.
+//! What `NCZ_LOG` prints: the environment is read once per process, so a child process makes the calls.
 
 use std::ffi::CStr;
 use std::process::{Command, Output};
@@ -9,13 +9,13 @@ use ncz_codec::export::{hdf5_face, nczarr_face};
 
 use crate::rle::{Mode, Rle};
 
-/// What the environment of the child holds, so that it knows that it is one.
+/// The environment variable that marks the child process.
 const CHILD: &str = "NCZ_LOG_CHILD";
 const CALLER: &str = "log::a_trace_has_a_whole_line_for_each_call";
 const THREADS: usize = 4;
 const CALLS: usize = 200;
 
-/// The calls whose lines the tests read, made in a child process. It runs [`CALLER`] again.
+/// The calls whose lines the tests read, made in a child process that runs [`CALLER`] again.
 fn calls_of_the_child() {
     assert_eq!(filter(0, &[1], &[7; 1000]), 16);
     assert_eq!(filter(FLAG_REVERSE, &[0], &[9, 7]), 9);
@@ -37,7 +37,7 @@ fn a_trace_has_a_whole_line_for_each_call() {
         return calls_of_the_child();
     }
     let path = std::env::temp_dir().join(format!("ncz-trace-{}", std::process::id()));
-    // stderr has a lock in each plugin, a file has none
+    // stderr has a lock in each plugin, a file does not
     let stderr = child(&[("NCZ_LOG", "trace")]).stderr;
     child(&[("NCZ_LOG", "2"), ("NCZ_LOG_FILE", path.to_str().unwrap())]);
     let file = std::fs::read(&path).unwrap();
@@ -57,7 +57,7 @@ fn check(lines: &[String]) {
         "H5PLget_plugin_info -> filter 40100",
         "decode flags=0x100 cd_values=[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
          0, 0, 0, 0, 0, ... 40 words] nbytes=2 buf_size=2 -> failed: configuration key \"cd_values\" is not usable: rle \
-         takes 0 to 2 parameters, 40 were given",
+         takes 0 to 2 parameters, got 40",
         "H5PLget_plugin_info -> filter 40100",
         "encode flags=0x0 cd_values=[2] nbytes=20 buf_size=20 -> failed: the codec panicked, which is a bug of the \
          codec: the test wants it",
@@ -69,9 +69,9 @@ fn check(lines: &[String]) {
         "set_local -> failed: not supported: the library that called set_local has no H5get_libversion",
     ];
     for (line, expected) in lines.iter().zip(expected) {
-        let told = line.strip_prefix("ncz: rle: ").unwrap_or(line);
-        assert!(told.starts_with(expected), "{told}\n{expected}");
-        // the test program is statically linked with the codec, so that its caller is the C library
+        let text = line.strip_prefix("ncz: rle: ").unwrap_or(line);
+        assert!(text.starts_with(expected), "{text}\n{expected}");
+        // the codec is statically linked into the test program, so its caller is the C library
         let end = line.rsplit_once(" (").unwrap().1;
         assert!(end.contains(" us, called by /") && end.ends_with(')'), "{line}");
     }
@@ -101,10 +101,13 @@ fn failures_alone_can_be_printed_into_a_file_and_nothing_is_the_default() {
     assert!(!path.exists());
     let unknown = lines(&child(&[("NCZ_LOG", "yes")]).stderr);
     assert_eq!(unknown.len(), 5, "{unknown:#?}");
-    assert!(unknown[0].starts_with("ncz: NCZ_LOG=\"yes\" is taken as error; it can be"), "{unknown:#?}");
+    assert!(
+        unknown[0].starts_with("ncz: NCZ_LOG=\"yes\" is interpreted as error; it can be"),
+        "{unknown:#?}"
+    );
 }
 
-/// The calls of [`calls_of_the_child`] in a process of their own.
+/// Runs [`calls_of_the_child`] in a child process.
 fn child(variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([CALLER, "--exact", "--nocapture"]).env(CHILD, "1");
@@ -114,7 +117,7 @@ fn child(variables: &[(&str, &str)]) -> Output {
     output
 }
 
-/// Ours among the lines: a panic prints some of its own.
+/// Returns our lines; a panic prints some of its own.
 fn lines(printed: &[u8]) -> Vec<String> {
     let text = String::from_utf8(printed.to_vec()).unwrap();
     text.lines().filter(|line| line.contains("ncz: ")).map(str::to_owned).collect()
@@ -124,7 +127,7 @@ fn record() -> *const Class2 {
     hdf5_face::plugin_info::<Rle>().cast()
 }
 
-/// What the filter returns for `bytes` in a block of malloc's.
+/// Returns the result of the filter for `bytes` in a block from malloc.
 fn filter(flags: u32, words: &[u32], bytes: &[u8]) -> usize {
     unsafe {
         let mut size = bytes.len();

@@ -22,9 +22,9 @@ pub(crate) enum Mode {
     Stated = 1,
     /// Panics.
     Panics = 2,
-    /// Claims to have written more than there is room for.
+    /// Reports more bytes written than the buffer holds.
     Claims = 3,
-    /// Panics with something whose destructor panics.
+    /// Panics with a payload whose destructor panics.
     PanicsTwice = 4,
 }
 

@@ -194,7 +194,7 @@ fn parse_numcodecs_in_v3(
 ) -> Result<Arc<dyn AnyConfig>, CodecError> {
     let parsed = entry.codec().parse_json(Dialect::Numcodecs, config, notes)?;
     if let Some(key) = notes.iter().find_map(|note| unknown_key(note)) {
-        let text = "numcodecs knows no such key of this codec; other readers of Zarr v3 refuse it";
+        let text = "numcodecs defines no such key for this codec; other readers of Zarr v3 refuse it";
         return Err(CodecError::config(key, text));
     }
     if !known::is_in_zarr_python(name) {

@@ -1,2 +1,2 @@
-//! The codec half of my-delta8 for netcdf-c, for a filter that another library has.
+//! The NCZarr codec of my-delta8 for netcdf-c, for a filter that is in another library.
 ncz_codec::export!(nczarr: my_delta8::Delta8);

@@ -40,7 +40,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(Dialect::ZarrV3, json!({"place": "end"})),
-        r#"configuration key "place" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "place" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
     assert_eq!(
         Adler32::from_params(&[2]).unwrap_err().to_string(),
@@ -48,7 +48,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         Adler32::coder(&[0, 0]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: adler32 takes 0 to 1 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: adler32 takes 0 to 1 parameters, got 2"#
     );
 }
 

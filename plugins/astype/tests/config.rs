@@ -57,11 +57,11 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"encode_dtype": "|b1", "decode_dtype": "<f8"})),
-        r#"configuration key "encode_dtype" is not usable: "|b1" is not a type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the order of their bytes"#
+        r#"configuration key "encode_dtype" is not usable: "|b1" is not a number type; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the byte order"#
     );
     assert_eq!(
         AsType::from_params(&[]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: astype takes 1 to 2 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: astype takes 1 to 2 parameters, got 0"#
     );
 }
 

@@ -50,7 +50,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         BitRound::from_params(&[]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: bitround takes 1 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: bitround takes 1 parameters, got 0"#
     );
     assert!(BitRound::coder(&[3]).is_err() && BitRound::coder(&[3, 9]).is_err());
 }

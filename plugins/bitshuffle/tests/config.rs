@@ -104,7 +104,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(&[0; 7]),
-        r#"configuration key "cd_values" is not usable: bitshuffle takes 0 to 6 parameters, 7 were given"#
+        r#"configuration key "cd_values" is not usable: bitshuffle takes 0 to 6 parameters, got 7"#
     );
     let message = |words: &[u32]| Bitshuffle::coder(words).unwrap_err().to_string();
     for words in [&[][..], &[0, 4], &[0, 4, 0]] {

@@ -149,7 +149,7 @@ fn wrong_input_is_named() {
     let words = |words: &[u32]| Blosc::from_params(words).unwrap_err().to_string();
     assert_eq!(
         words(&[0; 8]),
-        r#"configuration key "cd_values" is not usable: blosc takes 0 to 7 parameters, 8 were given"#
+        r#"configuration key "cd_values" is not usable: blosc takes 0 to 7 parameters, got 8"#
     );
     assert_eq!(
         words(&[0, 0, 0, 0, 5, 3, 1]),

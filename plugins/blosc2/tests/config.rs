@@ -80,7 +80,7 @@ fn wrong_input_is_named() {
     let refusal = |words: &[u32]| Blosc2::from_params(words).unwrap_err().to_string();
     assert_eq!(
         refusal(&[0; 25]),
-        r#"configuration key "cd_values" is not usable: blosc2 takes 0 to 24 parameters, 25 were given"#
+        r#"configuration key "cd_values" is not usable: blosc2 takes 0 to 24 parameters, got 25"#
     );
     assert_eq!(
         refusal(&[0, 1 << 31]),

@@ -42,7 +42,7 @@ fn wrong_input_is_named() {
     let message = |words| Bzip2::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[1, 2]),
-        r#"configuration key "cd_values" is not usable: bzip2 takes 0 to 1 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: bzip2 takes 0 to 1 parameters, got 2"#
     );
     assert_eq!(
         message(&[0]),

@@ -93,7 +93,7 @@ impl CodecConfig for CastValue {
     fn from_params(words: &[u32]) -> Result<Self> {
         let wrong = |at: usize, detail: &str| CodecError::config(format!("cd_values[{at}]"), detail);
         let [_, rounding, range, encode, decode, pairs @ ..] = words else {
-            let text = format!("cast_value takes at least {HEAD} parameters, {} were given", words.len());
+            let text = format!("cast_value takes at least {HEAD} parameters, got {}", words.len());
             return Err(CodecError::config("cd_values", text));
         };
         let rounding =
@@ -238,9 +238,8 @@ fn data_type(value: Option<&Value>) -> Result<Number> {
         Value::Object(object) if plain(object) => object.get("name").and_then(Value::as_str),
         other => other.as_str(),
     };
-    name.and_then(Number::from_v3).ok_or_else(|| {
-        wrong(format!("{value} is not a type of numbers that is read here; these are {KNOWN}"))
-    })
+    name.and_then(Number::from_v3)
+        .ok_or_else(|| wrong(format!("{value} is not a supported number type; these are {KNOWN}")))
 }
 
 fn pairs(key: &str, value: Option<&Value>) -> Result<Option<Vec<[Scalar; 2]>>> {

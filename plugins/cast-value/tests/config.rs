@@ -57,10 +57,13 @@ fn the_working_words_make_the_same_coder() {
 fn wrong_configurations_are_named_with_what_is_wanted() {
     for (config, wanted) in [
         (json!({}), r#"key "data_type" is not usable: it is missing; types read here are int8"#),
-        (json!({"data_type": "int4"}), r#""int4" is not a type of numbers that is read here"#),
+        (json!({"data_type": "int4"}), r#""int4" is not a supported number type"#),
         (json!({"data_type": "<f4"}), r#""<f4" is not a type"#),
         (json!({"data_type": "bool"}), r#""bool" is not a type"#),
-        (json!({"data_type": {"name": "uint8", "configuration": {"a": 1}}}), "is not a type of numbers"),
+        (
+            json!({"data_type": {"name": "uint8", "configuration": {"a": 1}}}),
+            "is not a supported number type",
+        ),
         (
             json!({"data_type": "uint8", "rounding": "up"}),
             r#"key "rounding" is not usable: "up" is none of nearest-even"#,
@@ -94,7 +97,7 @@ fn wrong_configurations_are_named_with_what_is_wanted() {
         ),
         (
             json!({"data_type": "uint8", "astype": "uint8"}),
-            r#"key "astype" is not usable: Zarr v3 knows no such key"#,
+            r#"key "astype" is not usable: Zarr v3 defines no such key"#,
         ),
     ] {
         let error = parse(&config).unwrap_err();

@@ -34,7 +34,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(Dialect::ZarrV3, json!({"location": "end"})),
-        r#"configuration key "location" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "location" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
     assert_eq!(
         START.to_json(Dialect::ZarrV3).unwrap_err().to_string(),

@@ -44,7 +44,7 @@ fn wrong_input_is_named() {
     let message = |words| Deflate::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[]),
-        r#"configuration key "cd_values" is not usable: deflate takes 1 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: deflate takes 1 parameters, got 0"#
     );
     assert_eq!(
         message(&[10]),

@@ -50,19 +50,19 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"dtype": "|b1"})),
-        r#"configuration key "dtype" is not usable: "|b1" is not a type of numbers; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the order of their bytes"#
+        r#"configuration key "dtype" is not usable: "|b1" is not a number type; these are i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 and f8, with < or > before them for the byte order"#
     );
     assert_eq!(
         message(json!({"dtype": "<i4", "astype": "|i2"})),
-        r#"configuration key "astype" is not usable: "|i2" does not say the order of its bytes"#
+        r#"configuration key "astype" is not usable: "|i2" does not state its byte order"#
     );
     assert_eq!(
         message(json!({"dtype": 4})),
-        r#"configuration key "dtype" is not usable: expected a type of numbers such as "<f4", got 4"#
+        r#"configuration key "dtype" is not usable: expected a number type such as "<f4", got 4"#
     );
     assert_eq!(
         Delta::from_params(&[]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: delta takes 1 to 2 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: delta takes 1 to 2 parameters, got 0"#
     );
     assert_eq!(
         Delta::coder(&[0x34_693c, 7]).unwrap_err().to_string().split(':').next().unwrap(),

@@ -20,7 +20,7 @@ fn there_is_nothing_to_configure() {
 fn wrong_input_is_named() {
     assert_eq!(
         Fletcher32::from_params(&[1]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: fletcher32 takes 0 parameters, 1 were given"#
+        r#"configuration key "cd_values" is not usable: fletcher32 takes 0 parameters, got 1"#
     );
     let config = json!({"seed": 1});
     let mut notes = Vec::new();
@@ -29,7 +29,7 @@ fn wrong_input_is_named() {
     assert_eq!(notes, [r#"unknown key "seed" is ignored"#]);
     assert_eq!(
         Fletcher32::from_json(Dialect::ZarrV3, config, &mut notes).unwrap_err().to_string(),
-        r#"configuration key "seed" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "seed" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
 }
 

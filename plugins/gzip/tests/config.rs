@@ -57,7 +57,7 @@ fn wrong_input_is_named() {
     let message = |words| Gzip::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[]),
-        r#"configuration key "cd_values" is not usable: gzip takes 1 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: gzip takes 1 parameters, got 0"#
     );
     assert_eq!(
         message(&[10]),

@@ -48,9 +48,9 @@ fn other_input_is_refused_with_what_would_do() {
     let float = Dtype::little(Kind::Float, 4);
     assert_eq!(
         message(&[], float),
-        r#"configuration key "cd_values" is not usable: bitroundh5 takes 1 to 5 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: bitroundh5 takes 1 to 5 parameters, got 0"#
     );
-    assert!(message(&[7; 6], float).contains("6 were given"));
+    assert!(message(&[7; 6], float).contains("got 6"));
     assert_eq!(
         message(&[0], float),
         r#"configuration key "cd_values[0]" is not usable: at least 1 bit of the mantissa is kept"#

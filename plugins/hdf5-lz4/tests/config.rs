@@ -48,7 +48,7 @@ fn wrong_input_is_named() {
     let message = |words: &[u32]| Lz4H5::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[1, 2]),
-        r#"configuration key "cd_values" is not usable: lz4h5 takes 0 to 1 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: lz4h5 takes 0 to 1 parameters, got 2"#
     );
     assert_eq!(
         message(&[0x7e00_0001]),

@@ -94,7 +94,7 @@ impl Codec for ScaleOffset {
             Ok(words) => Params::parse(&words).map(ScaleOffsetCoder::new),
             Err(_) => Err(CodecError::config(
                 "cd_values",
-                format!("scaleoffset works with {WORKING} parameters, {} were given", working.len()),
+                format!("scaleoffset works with {WORKING} parameters, got {}", working.len()),
             )),
         }
     }

@@ -77,7 +77,7 @@ fn wrong_input_is_named() {
     let message = |words: &[u32]| ScaleOffset::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[]),
-        r#"configuration key "cd_values" is not usable: scaleoffset takes 2 parameters, 0 were given"#
+        r#"configuration key "cd_values" is not usable: scaleoffset takes 2 parameters, got 0"#
     );
     assert_eq!(
         message(&[1, 2]),
@@ -111,7 +111,7 @@ fn wrong_input_is_named() {
     }
     assert_eq!(
         ScaleOffset::coder(&[2, 0]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: scaleoffset works with 20 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: scaleoffset works with 20 parameters, got 2"#
     );
     let right = padded(&[2, 0, 10, 0, 4, 1, 1, 1]);
     for (place, word) in [(0, 0), (3, 1), (3, 2), (4, 3), (5, 2), (6, 2), (7, 2), (1, 33)] {

@@ -41,11 +41,11 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(Dialect::ZarrV3, json!({"level": 1})),
-        r#"configuration key "level" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "level" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
     assert_eq!(
         Lz4::from_params(&[1, 2]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: lz4 takes 0 to 1 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: lz4 takes 0 to 1 parameters, got 2"#
     );
 }
 

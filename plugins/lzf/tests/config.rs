@@ -36,7 +36,7 @@ fn wrong_input_is_named() {
     }
     assert_eq!(
         Lzf::from_params(&[4, 261, 1, 1]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: lzf takes 0 to 3 parameters, 4 were given"#
+        r#"configuration key "cd_values" is not usable: lzf takes 0 to 3 parameters, got 4"#
     );
     assert_eq!(
         Lzf.to_json(Dialect::ZarrV3).unwrap_err().to_string(),

@@ -75,13 +75,13 @@ impl Codec for Nbit {
         let [count, keeps_all, elements, element @ ..] = working else {
             return Err(CodecError::config(
                 "cd_values",
-                format!("nbit works with at least {HEAD} parameters, {} were given", working.len()),
+                format!("nbit works with at least {HEAD} parameters, got {}", working.len()),
             ));
         };
         if *count as usize != working.len() {
             return Err(CodecError::config(
                 "cd_values[0]",
-                format!("it says that there are {count} parameters, {} were given", working.len()),
+                format!("it says that there are {count} parameters, got {}", working.len()),
             ));
         }
         match keeps_all {

@@ -47,11 +47,11 @@ fn wrong_words_are_named() {
     let message = |words: &[u32]| Nbit::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[1]),
-        r#"configuration key "cd_values" is not usable: nbit works with at least 3 parameters, 1 were given"#
+        r#"configuration key "cd_values" is not usable: nbit works with at least 3 parameters, got 1"#
     );
     assert_eq!(
         message(&[9, 0, 10, 1, 4, 0, 17, 3]),
-        r#"configuration key "cd_values[0]" is not usable: it says that there are 9 parameters, 8 were given"#
+        r#"configuration key "cd_values[0]" is not usable: it says that there are 9 parameters, got 8"#
     );
     for (element, what) in [
         (&[][..], "the words of the element are cut"),

@@ -24,14 +24,14 @@ fn there_is_nothing_to_configure() {
 fn wrong_input_is_named() {
     assert_eq!(
         PackBits::coder(&[1]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: packbits takes 0 parameters, 1 were given"#
+        r#"configuration key "cd_values" is not usable: packbits takes 0 parameters, got 1"#
     );
     let config = json!({"padding_encoding": "first_byte"});
     assert_eq!(
         PackBits::from_json(Dialect::ZarrV3, config.as_object().unwrap(), &mut Vec::new())
             .unwrap_err()
             .to_string(),
-        r#"configuration key "padding_encoding" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "padding_encoding" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
     let flags = env(Dtype::little(Kind::Bool, 1));
     let bytes = Repr::Bytes { size: Size::Exact(65) };

@@ -104,7 +104,7 @@ fn wrong_configurations_and_inputs_are_named() {
             r#"key "last_bit" is not usable: 4 is less than the first bit, 5"#,
         ),
         (json!({"first_bit": -1}), r#"key "first_bit" is not usable: -1 is not within 0 to 63"#),
-        (json!({"start_bit": 1}), r#"key "start_bit" is not usable: Zarr v3 knows no such key"#),
+        (json!({"start_bit": 1}), r#"key "start_bit" is not usable: Zarr v3 defines no such key"#),
     ] {
         let error = parse(&config).unwrap_err();
         assert!(error.contains(wanted), "{config}: {error}");

@@ -80,7 +80,7 @@ fn wrong_input_is_named() {
     let message = |words: &[u32]| Pcodec::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[0; 6]),
-        r#"configuration key "cd_values" is not usable: pcodec takes 0 to 5 parameters, 6 were given"#
+        r#"configuration key "cd_values" is not usable: pcodec takes 0 to 5 parameters, got 6"#
     );
     assert_eq!(message(&[13]), r#"configuration key "cd_values[0]" is not usable: 13 is not within 0 to 12"#);
     assert_eq!(message(&[8, 2]), r#"configuration key "cd_values[1]" is not usable: 2 is not within 0 to 1"#);

@@ -97,7 +97,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         Shuffle::from_params(&[4, 4]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: shuffle takes 0 to 1 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: shuffle takes 0 to 1 parameters, got 2"#
     );
     assert_eq!(
         Shuffle::coder(&[]).unwrap_err().to_string(),

@@ -17,7 +17,7 @@ impl SzipCoder {
             let count = working.len();
             return Err(CodecError::config(
                 "cd_values",
-                format!("szip works with 4 parameters, {count} were given"),
+                format!("szip works with 4 parameters, got {count}"),
             ));
         };
         let params = SzParams::new(mask, block, bits, scanline)

@@ -89,7 +89,7 @@ fn wrong_input_is_named() {
     let message = |words: &[u32]| Szip::from_params(words).unwrap_err().to_string();
     assert_eq!(
         message(&[32]),
-        r#"configuration key "cd_values" is not usable: szip takes 2 parameters, 1 were given"#
+        r#"configuration key "cd_values" is not usable: szip takes 2 parameters, got 1"#
     );
     assert_eq!(
         message(&[32, 34]),
@@ -97,7 +97,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         Szip::coder(&[32, 8]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: szip works with 4 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: szip works with 4 parameters, got 2"#
     );
     assert_eq!(
         Szip::coder(&[32, 8, 40, 48]).unwrap_err().to_string(),

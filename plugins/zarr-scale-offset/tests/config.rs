@@ -58,7 +58,7 @@ fn wrong_configurations_are_named_with_what_is_wanted() {
     for (config, wanted) in [
         (json!({"offset": "5"}), r#"key "offset" is not usable: "5" is not a number"#),
         (json!({"scale": [1]}), r#"key "scale" is not usable: expected a number, got [1]"#),
-        (json!({"astype": "uint8"}), r#"key "astype" is not usable: Zarr v3 knows no such key"#),
+        (json!({"astype": "uint8"}), r#"key "astype" is not usable: Zarr v3 defines no such key"#),
     ] {
         let error = parse(&config).unwrap_err();
         assert!(error.contains(wanted), "{config}: {error}");

@@ -146,7 +146,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(json!({"mode": "reversible", "rate": 8})),
-        r#"configuration key "rate" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "rate" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
     assert_eq!(
         zfpy(json!({"mode": 5})).unwrap_err().to_string(),
@@ -159,7 +159,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         message(&[1, 0]),
-        r#"configuration key "cd_values" is not usable: zfp takes 4 to 6 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: zfp takes 4 to 6 parameters, got 2"#
     );
     assert_eq!(
         message(&[5, 0, 1]),

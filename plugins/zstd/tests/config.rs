@@ -65,11 +65,11 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         refusal(Dialect::ZarrV3, json!({"level": 3, "window": 1})),
-        r#"configuration key "window" is not usable: Zarr v3 knows no such key of this codec; other readers refuse it too"#
+        r#"configuration key "window" is not usable: Zarr v3 defines no such key for this codec; other readers refuse it too"#
     );
     assert_eq!(
         Zstd::from_params(&[1, 2]).unwrap_err().to_string(),
-        r#"configuration key "cd_values" is not usable: zstd takes 0 to 1 parameters, 2 were given"#
+        r#"configuration key "cd_values" is not usable: zstd takes 0 to 1 parameters, got 2"#
     );
     assert_eq!(
         Zstd { level: 3, checksum: true }.to_params().unwrap_err().to_string(),
