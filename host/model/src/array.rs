@@ -5,6 +5,7 @@ mod object;
 mod object_keys;
 mod padding;
 mod region;
+mod runs;
 mod shard;
 mod transfer;
 mod typed;
@@ -25,7 +26,7 @@ pub use padding::LossyTerms;
 use shard::Shards;
 use worker::CodecBuffers;
 
-use crate::chunk_index::ChunkIndex;
+use crate::chunk_index::{ChunkIndex, Extent};
 use crate::data_error::{ChunkError, DataError};
 use crate::dtype::{ByteOrder, Dtype, Kind};
 use crate::format::Format;
@@ -359,7 +360,7 @@ impl Array {
             before = before.checked_mul(len)?;
             bytes = bytes.checked_mul(stored)?;
         }
-        self.is_c_order().then_some(bytes)
+        (self.is_c_order() && self.shards.is_none()).then_some(bytes)
     }
 
     fn slab_error(&self, source: SlabError) -> DataError {
@@ -367,6 +368,10 @@ impl Array {
     }
 
     fn chunk_error(&self, worker: &Worker, source: ChunkError) -> DataError {
+        let source = match (&worker.location.extent, source) {
+            (_, source @ ChunkError::InShard { .. }) | (Extent::Object, source) => source,
+            (_, source) => shard::of_chunk(&worker.index, source),
+        };
         self.object_error(worker.key(), source)
     }
 

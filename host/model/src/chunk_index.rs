@@ -23,6 +23,11 @@ pub trait ChunkIndex: fmt::Debug + Send + Sync {
 
     /// The prefix of the keys of all objects, without a trailing slash; empty at the root of a store.
     fn prefix(&self) -> &str;
+
+    /// Whether chunks are ranges of the same objects, so that several can be read in one request.
+    fn has_neighbours(&self) -> bool {
+        false
+    }
 }
 
 /// The location of the stored bytes of a chunk.
@@ -47,7 +52,7 @@ pub enum Extent {
     /// The whole object, if it exists. Whether it exists is known only when it is read.
     Object,
     /// This range. Where the array ends within a chunk that has no codecs, and only its slowest dimension is cut, the range
-    /// may end there too; the rest of the chunk is then unspecified.
+    /// may end there too; the rest of the chunk is then fill.
     Range(Range<u64>),
 }
 

@@ -1,5 +1,6 @@
 //! netCDF files: netCDF-4/HDF5 and the classic formats CDF-1, CDF-2 and CDF-5.
 
+pub mod classic;
 mod source;
 
 pub use self::source::{ReadError, Source};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::region::{self, Region};
 use super::worker::Encoded;
-use super::{Array, Elements, Worker, Written};
+use super::{Array, Elements, Worker, Written, runs};
 use crate::data_error::{ChunkError, DataError};
 use crate::grid::{Cover, Slab};
 use crate::pool::{self, Tasks};
@@ -20,6 +20,9 @@ pub(super) fn read(
 ) -> Result<bool, DataError> {
     let cover = slab.cover(&array.chunk_shape);
     let Some(chunks) = chunk_count(array, &cover)? else { return Ok(false) };
+    if runs::joins(array, chunks) {
+        return runs::read(array, slab, &cover, chunks, elements, out);
+    }
     let any = AtomicBool::new(false);
     let note = |found: bool| {
         if found {
@@ -62,6 +65,9 @@ pub(super) fn read_serial(
 ) -> Result<bool, DataError> {
     let cover = slab.cover(&array.chunk_shape);
     let Some(chunks) = chunk_count(array, &cover)? else { return Ok(false) };
+    if runs::joins(array, chunks) {
+        return runs::read_serial(array, worker, slab, &cover, chunks, elements, out);
+    }
     let mut any = false;
     for number in 0..chunks {
         cover.part(number, &mut worker.index, &mut worker.segments);
@@ -218,7 +224,7 @@ fn read_part(
     put: impl FnOnce(&mut Worker, bool),
 ) -> Result<bool, ChunkError> {
     worker.find(array)?;
-    let found = !array.is_beyond(&worker.index, &array.chunk_shape) && worker.fetch(array)?;
+    let found = !array.is_beyond(&worker.index, &array.chunk_shape) && worker.fetch_part(array)?;
     array.compute(worker, |worker| {
         if found {
             worker.unpack(array)?;
@@ -246,9 +252,34 @@ pub(super) fn scatter(
 
 /// Copies the worker's part to its target region; elements that are not stored become fill.
 fn copy_part(array: &Array, worker: &mut Worker, elements: Elements, found: bool, out: &mut [u8]) {
+    let chunk = std::mem::take(&mut worker.buffers.chunk);
+    copy_from(array, worker, elements, found.then_some((&chunk, 0)), out);
+    worker.buffers.chunk = chunk;
+}
+
+/// Copies as [`scatter`] does, from these bytes of the chunk, which begin at this byte of it.
+pub(super) fn scatter_from(
+    array: &Array,
+    worker: &mut Worker,
+    slab: &Slab,
+    elements: Elements,
+    from: (&[u8], usize),
+    out: &mut [u8],
+) {
+    worker.target.in_slab(&worker.segments, slab.count(), array.dtype.size());
+    copy_from(array, worker, elements, Some(from), out);
+}
+
+fn copy_from(
+    array: &Array,
+    worker: &mut Worker,
+    elements: Elements,
+    from: Option<(&[u8], usize)>,
+    out: &mut [u8],
+) {
     let element = array.dtype.size();
-    let mut all = found;
-    if found {
+    let mut all = from.is_some();
+    if from.is_some() {
         worker.source.in_chunk(&worker.segments, &array.chunk_shape, element, &array.axes);
         // Where netCDF shows more elements than the array has, the chunk's padding is not data.
         all = (0..worker.segments.len()).all(|d| stored_len(array, worker, d) == worker.segments[d].len);
@@ -256,25 +287,19 @@ fn copy_part(array: &Array, worker: &mut Worker, elements: Elements, found: bool
     if !all {
         region::fill_region(&worker.segments, array.fill(elements), out, &worker.target);
     }
-    if found {
+    if let Some((chunk, skipped)) = from {
         for d in 0..worker.segments.len() {
             worker.segments[d].len = stored_len(array, worker, d);
         }
         if worker.segments.iter().all(|segment| segment.len > 0) {
-            region::copy(
-                &worker.segments,
-                element,
-                &worker.buffers.chunk,
-                &worker.source,
-                out,
-                &worker.target,
-            );
+            worker.source.offset -= skipped;
+            region::copy(&worker.segments, element, chunk, &worker.source, out, &worker.target);
         }
     }
 }
 
 /// The number of a segment's elements that lie within the stored array.
-fn stored_len(array: &Array, worker: &Worker, dimension: usize) -> u64 {
+pub(super) fn stored_len(array: &Array, worker: &Worker, dimension: usize) -> u64 {
     let segment = worker.segments[dimension];
     let first = worker.index[dimension] * array.chunk_shape[dimension] + segment.in_chunk;
     match array.stored_shape[dimension].checked_sub(first) {

@@ -6,8 +6,9 @@ use ncz_registry::chain::ChainScratch;
 use ncz_store::{Key, ReadRange, StoreError, WriteMode};
 
 use super::Array;
-use super::region::Region;
+use super::region::{self, Region};
 use super::shard::{self, ShardBuffers};
+use super::transfer;
 use crate::chunk_index::{ChunkLocation, Extent};
 use crate::data_error::ChunkError;
 use crate::grid::Segment;
@@ -115,24 +116,34 @@ impl Worker {
             Extent::Range(range) => {
                 let want = range.end.saturating_sub(range.start);
                 room(want, out)?;
-                let read = array.store.read_into(self.parsed_key()?, range.start, out)?;
-                match read.map_or(0, |read| read.filled as u64) {
-                    got if got == want => {}
-                    got => return Err(ChunkError::Length { want, got }),
-                }
+                self.read_range_into(array, range.start, out)?;
                 // The last part of a block that no grid divides: a chunk has room for more rows than there are.
                 if array.chain.is_empty() && Some(want) == array.stored_prefix(&self.index) {
                     shard::resize(out, array.chain.chunk_len())?;
+                    region::fill(out.get_mut(want as usize..).unwrap_or_default(), &array.fill);
                 }
                 Ok(true)
             }
         }
     }
 
+    /// Fills `out` from the object at the worker's location. Returns the length of the object.
+    fn read_range_into(&self, array: &Array, start: u64, out: &mut [u8]) -> Result<u64, ChunkError> {
+        let read = array.store.read_into(self.parsed_key()?, start, out)?;
+        match read.map_or((0, 0), |read| (read.filled, read.object_len)) {
+            (got, object_len) if got == out.len() => Ok(object_len),
+            (got, _) => Err(ChunkError::Length { want: out.len() as u64, got: got as u64 }),
+        }
+    }
+
     /// Reads and decodes the chunk into `out`; returns `false` if there is no such chunk.
     pub(super) fn decode(&mut self, array: &Array, out: &mut [u8]) -> Result<bool, ChunkError> {
-        if array.chain.is_empty() && self.location.extent == Extent::Object {
-            return read_raw(array, &self.location.key, out);
+        match &self.location.extent {
+            Extent::Object if array.chain.is_empty() => return read_raw(array, &self.location.key, out),
+            Extent::Range(range) if array.chain.is_empty() && is_len(range, out.len()) => {
+                return self.read_range_into(array, range.start, out).map(|_| true);
+            }
+            _ => {}
         }
         if !self.load(array)? {
             return Ok(false);
@@ -159,6 +170,39 @@ impl Worker {
             Err(ChunkError::TooLong { got, .. }) => Err(ChunkError::Length { want, got }),
             other => other,
         }
+    }
+
+    /// As [`fetch`](Self::fetch), but bytes outside the worker's segments may be missing in a chunk without codecs.
+    pub(super) fn fetch_part(&mut self, array: &Array) -> Result<bool, ChunkError> {
+        let Extent::Range(range) = &self.location.extent else { return self.fetch(array) };
+        let Some(part) = self.part_of_range(array, range) else { return self.fetch(array) };
+        let (range, start) = (range.clone(), range.start + part.start as u64);
+        let mut stored = std::mem::take(&mut self.stored);
+        let len = array.chain.chunk_len();
+        let read = shard::resize(&mut stored, len).and_then(|()| {
+            let object_len = self.read_range_into(array, start, stored.get_mut(part).unwrap_or_default())?;
+            has_all(&range, object_len)
+        });
+        self.stored = stored;
+        read.map(|()| true)
+    }
+
+    /// The bytes of a chunk without codecs that the worker's segments take; `None` if all of them are needed, or the
+    /// range of the chunk does not have them.
+    pub(super) fn part_of_range(&self, array: &Array, range: &Range<u64>) -> Option<Range<usize>> {
+        if !array.chain.is_empty() {
+            return None;
+        }
+        let mut part = Range { start: 0, end: array.dtype.size() };
+        let mut step = array.dtype.size();
+        for &dimension in array.axes.iter().rev() {
+            let segment = self.segments.get(dimension)?;
+            let len = transfer::stored_len(array, self, dimension).checked_sub(1)?;
+            part.start += segment.in_chunk as usize * step;
+            part.end += (segment.in_chunk + len * segment.stride) as usize * step;
+            step *= *array.chunk_shape.get(dimension)? as usize;
+        }
+        (part.end as u64 <= range.end.saturating_sub(range.start)).then_some(part)
     }
 
     /// Decodes the fetched bytes into the worker's own chunk.
@@ -242,6 +286,19 @@ fn object_key(location: &ChunkLocation) -> Result<Key<'_>, ChunkError> {
         Extent::Object => Ok(Key::parse(&location.key)?),
         _ => Err(ChunkError::NotAnObject),
     }
+}
+
+/// Checks that an object has all bytes of a range, also where only some of them are read.
+pub(super) fn has_all(range: &Range<u64>, object_len: u64) -> Result<(), ChunkError> {
+    if range.end <= object_len {
+        return Ok(());
+    }
+    let want = range.end.saturating_sub(range.start);
+    Err(ChunkError::Length { want, got: object_len.saturating_sub(range.start).min(want) })
+}
+
+fn is_len(range: &Range<u64>, len: usize) -> bool {
+    range.end.checked_sub(range.start) == Some(len as u64)
 }
 
 /// Reads a chunk that has no codecs; returns `false` if there is no such chunk.

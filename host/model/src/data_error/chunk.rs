@@ -101,8 +101,8 @@ pub enum ChunkError {
         /// The largest length of a chunk of strings.
         most: usize,
     },
-    /// One chunk of a shard.
-    #[error("chunk {index:?}, one of those in the shard")]
+    /// One chunk of an object that holds several: a shard, or a file.
+    #[error("chunk {index:?}, one of those in this object")]
     InShard {
         /// Its coordinates among the chunks of the array.
         index: Vec<u64>,
