@@ -59,7 +59,7 @@ fn check(lines: &[String]) {
          0, 0, 0, 0, 0, ... 40 words] nbytes=2 buf_size=2 -> failed: configuration key \"cd_values\" is not usable: rle \
          takes 0 to 2 parameters, got 40",
         "H5PLget_plugin_info -> filter 40100",
-        "encode flags=0x0 cd_values=[2] nbytes=20 buf_size=20 -> failed: the codec panicked, which is a bug of the \
+        "encode flags=0x0 cd_values=[2] nbytes=20 buf_size=20 -> failed: the codec panicked, which is a bug in the \
          codec: the test wants it",
         "NCZ_get_codec_info -> codec for filter 40100",
         "NCZ_codec_to_hdf5 {\"id\": \"rle\", \"mode\": 1, \"secret\\n\": \"\\u{7}\"} -> failed: not supported: not JSON: ",

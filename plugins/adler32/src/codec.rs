@@ -1,14 +1,14 @@
 use ncz_checksum::{Checksum, ChecksumCoder, Location, copy_in_pieces};
 use ncz_codec::{Codec, CodecConfig, CodecInfo, Result};
 
-/// What is copied and then summed while it is in the cache.
+/// The number of bytes that are copied and then summed while they are in the cache.
 const PIECE: usize = 16 << 10;
 
 /// Configuration of the adler32 codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, CodecConfig)]
 #[codec(omit_default_words)]
 pub struct Adler32 {
-    /// Where the checksum is.
+    /// The location of the checksum.
     #[codec(default, omit_default)]
     pub location: Location,
 }

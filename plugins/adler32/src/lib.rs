@@ -1,11 +1,11 @@
 //! The adler32 codec: a checksum before the data, to see damage.
 //!
 //! # Names
-//! numcodecs id `adler32`; in Zarr v3 `numcodecs.adler32`, a name in use but not registered. There is no HDF5 filter of
-//! it.
+//! numcodecs id `adler32`; in Zarr v3 `numcodecs.adler32`, a name in use but not registered. It has no HDF5
+//! filter.
 //!
 //! # Parameters
-//! Where the checksum lies: before the data, or after them. As words: none or 0, or 1.
+//! The location of the checksum: before or after the data. As words: none or 0, or 1.
 //!
 //! # Example
 //! ```
@@ -21,7 +21,7 @@
 //!
 //! # Compatible implementations
 //! The bytes of numcodecs and zarr-python: the Adler-32 (RFC 1950) in four bytes, least significant byte first, and the
-//! data. Adler-32 says little of short data: use crc32c where there is a choice.
+//! data. Adler-32 is weak for short data: use crc32c if you can choose.
 
 #![forbid(unsafe_code)]
 

@@ -8,13 +8,13 @@ pub struct AsTypeCoder {
     stored: Number,
 }
 
-/// The way from one type to another.
+/// The conversion between two types.
 #[derive(Clone, Copy)]
 struct Cast {
     from: Number,
     to: Number,
-    /// Whether to look for numbers of which others would be read. One that the other type has no number for at all is
-    /// found anyway.
+    /// Whether to check for numbers that would be read back as others. Numbers without any counterpart in the other
+    /// type are always detected.
     is_checked: bool,
 }
 
@@ -32,10 +32,10 @@ struct Pieces {
 }
 
 impl Cast {
-    /// Casts all numbers of `input`, or gives the place and the text of the first that is lost.
+    /// Casts all numbers of `input`; an error has the index and the text of the first number that is lost.
     fn all(self, input: &[u8], output: &mut [u8]) -> Result<(), (usize, String)> {
         let Self { from, to, .. } = self;
-        // Nothing but the order of the bytes changes, also of a NaN; integers wrap around and back.
+        // Only the byte order changes, also for NaN; integers wrap around and back.
         let keeps_bits = (from.is_float(), from.size()) == (to.is_float(), to.size());
         let mut pieces = Pieces { integers: [0; PIECE], floats: [0.0; PIECE], swapped: [0; PIECE_BYTES] };
         let rooms = output.chunks_mut(PIECE * to.size());

@@ -10,7 +10,7 @@ pub struct AsType {
     /// The type that is stored.
     #[codec(missing = MISSING)]
     pub encode_dtype: Number,
-    /// The type as which the data are taken; `None` for that of the elements which enter the stage.
+    /// The type of the decoded data; `None` for the type of the stage's input elements.
     // zarr-python fills in the type of the elements in Zarr v3.
     #[codec(missing(numcodecs = MISSING))]
     pub decode_dtype: Option<Number>,
@@ -46,7 +46,8 @@ impl Codec for AsType {
         Ok(AsTypeCoder::new(decode_dtype.ok_or_else(untyped)?, encode_dtype))
     }
 
-    /// Integers that would come back as others are refused, and floating-point numbers of one size keep their bits.
+    /// Integers that would be decoded to others are refused, and floating-point numbers of the same size keep their
+    /// bits.
     fn is_lossy(&self, _input: &Repr) -> Option<bool> {
         let stored = self.encode_dtype;
         let is_exact = |data: Number| !data.is_float() || stored.is_float() && stored.size() == data.size();
@@ -55,5 +56,5 @@ impl Codec for AsType {
 }
 
 fn untyped() -> CodecError {
-    CodecError::config("decode_dtype", "the type of the numbers is not known; give it")
+    CodecError::config("decode_dtype", "the number type is unknown; give it")
 }

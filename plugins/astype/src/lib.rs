@@ -2,11 +2,11 @@
 //!
 //! # Names
 //! numcodecs id `astype`; in Zarr v3 `numcodecs.astype`, a name in use but not registered (its successor there is
-//! `cast_value`). There is no HDF5 filter of it.
+//! `cast_value`). It has no HDF5 filter.
 //!
 //! # Parameters
-//! The type that is stored, and the type as which the data are taken, which in Zarr v3 is that of the elements unless
-//! given. As words: the letters of each type's text, the first in the lowest byte; `<i4` is 0x34693c.
+//! The type that is stored, and the type of the decoded data, which in Zarr v3 defaults to that of the
+//! elements. As words: the letters of each type's text, the first in the lowest byte; `<i4` is 0x34693c.
 //!
 //! # Example JSON
 //! ```
@@ -26,12 +26,10 @@
 //!
 //! # Compatible implementations
 //! The bytes of numcodecs and zarr-python, which cast as numpy does: integers wrap around, floating-point numbers are
-//! rounded to the nearest, the even one of two, and lose their fraction where integers are stored. numcodecs casts
-//! anything; what would be read as quite another number is refused here: an integer that does not come back, NaN and
-//! what
-//! is too large as an integer, a finite number that would become infinite. A stream of numbers that the type of the
-//! data
-//! cannot hold, for which numpy gives what the machine gives, is an error.
+//! rounded to nearest, ties to even, and lose their fraction if integers are stored. numcodecs casts anything; this
+//! codec refuses numbers that would be read back as others: an integer that does not survive the cast, NaN and too
+//! large numbers as integers, a finite number that would become infinite. A stream of numbers that the type of the data
+//! cannot hold is an error; in numpy the result depends on the machine.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -42,7 +42,7 @@ fn the_type_of_the_data_is_that_of_the_elements_where_zarr_v3_does_not_say() {
     let error = codec.bind(&bytes, &doubles).unwrap_err().to_string();
     assert_eq!(
         error,
-        r#"configuration key "decode_dtype" is not usable: the type of the numbers is not known; give it"#
+        r#"configuration key "decode_dtype" is not usable: the number type is unknown; give it"#
     );
     assert!(codec.to_json(Dialect::Numcodecs).is_err());
     assert!(AsType::coder(&codec.to_params().unwrap()).is_err());

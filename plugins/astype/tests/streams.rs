@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -49,7 +49,7 @@ fn numbers_are_cast_as_numcodecs_casts_them_or_refused_where_it_gives_back_other
             Err(error) => {
                 assert_eq!(*error.kind(), ErrorKind::Values, "{}: {error}", case.name);
                 refused += 1;
-                // What the machine makes of numbers out of range may come back by chance.
+                // The machine's result for numbers out of range can be decoded correctly by chance.
                 let by_chance = from.is_float() != to.is_float();
                 assert!(raw != decoded || by_chance, "{}: {error}", case.name);
             }
@@ -81,7 +81,7 @@ fn what_would_be_read_as_another_number_is_named() {
         "these values cannot be encoded: element 0, 9007199254740993, cannot be kept as <f8, and another number would be read"
     );
     assert_eq!(message("<i2", "<f4", &[0; 7]), "not supported: 7 bytes are not whole numbers of type <f4");
-    // What wraps around and back is kept, and so are infinities and NaN.
+    // Numbers that wrap around and back are kept, and so are infinities and NaN.
     assert_eq!(round_trip(&coder("|i1", "|u1"), &[200, 3]), [200, 3]);
     round_trip(&coder("<f4", ">f8"), &[f64::INFINITY.to_be_bytes(), f64::NAN.to_be_bytes()].concat());
     // A fraction is lost.

@@ -8,11 +8,12 @@ macro_rules! round {
         const MAGNITUDE: $bits = <$bits>::MAX >> 1;
         // All bits of the exponent, none of the mantissa.
         let infinity = MAGNITUDE >> $mantissa << $mantissa;
-        // What is added so that cutting bits off rounds to the nearest, the even one of two.
+        // The addend that makes truncation round to nearest, ties to even.
         let half = (1 << ($dropped - 1)) - 1;
         let round = |value: $bits| {
             let rounded = value.wrapping_add((value >> $dropped & 1) + half) >> $dropped << $dropped;
-            // What leaves its class, a NaN without its payload or a finite number beyond the largest, is kept.
+            // A number that would change its class is kept: a NaN that would lose its payload, or a finite number that
+            // would overflow.
             let (was, is) = (value & MAGNITUDE, rounded & MAGNITUDE);
             let is_kept = ((was > infinity) ^ (is > infinity)) | ((was < infinity) ^ (is < infinity));
             if is_kept { value } else { rounded }
@@ -47,7 +48,7 @@ impl BitRoundCoder {
         }
     }
 
-    /// Rounds the floating-point numbers of `input`, as their bits; `None` where all bits are kept.
+    /// Rounds the floating-point numbers of `input`, as their bits; `None` if all bits are kept.
     fn round_floats(&self, input: &[u8], output: &mut [u8]) -> Option<()> {
         let mantissa = Self::mantissa(self.number);
         let dropped = mantissa.checked_sub(self.keepbits).filter(|&dropped| dropped > 0)?;

@@ -11,7 +11,7 @@ const MOST: i64 = u32::MAX as i64;
 /// Configuration of the bitround codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct BitRound {
-    /// How many bits of the mantissa are kept; of integers (Zarr v3) from the highest bit that is set.
+    /// The number of mantissa bits to keep; for integers (Zarr v3) counted from the highest set bit.
     #[codec(range(numcodecs = 0..=MOST, zarr_v3 = 1..=MOST), write = write_keepbits)]
     #[codec(missing = "it is missing: the bits of the mantissa to keep")]
     pub keepbits: u32,
@@ -41,7 +41,7 @@ impl Codec for BitRound {
             let most = BitRoundCoder::mantissa(number);
             if self.keepbits > most {
                 let text = format!(
-                    "a number of type {number} has {most} bits to keep, {} were wanted, which numcodecs refuses",
+                    "a number of type {number} has {most} bits to keep, got {}, which numcodecs refuses",
                     self.keepbits
                 );
                 return Err(CodecError::config("keepbits", text));
@@ -82,7 +82,7 @@ fn write_keepbits(keepbits: &u32, dialect: Dialect) -> Result<Value> {
     Ok((*keepbits).into())
 }
 
-/// The numbers that elements are made of.
+/// The number type of the elements.
 fn component(dtype: Dtype) -> Result<Number> {
     let one = match dtype.kind {
         Kind::Complex => Dtype { kind: Kind::Float, size: dtype.size / 2, order: dtype.order },

@@ -2,7 +2,7 @@
 //!
 //! # Names
 //! numcodecs id `bitround`, Zarr v3 name `bitround` (`numcodecs.bitround` is read too). HDF5's filter 32032, BitRound,
-//! rounds in the same way but spares a fill value; it is another codec.
+//! rounds in the same way but preserves a fill value; it is another codec.
 //!
 //! # Parameters
 //! The bits of the mantissa to keep: at most 10, 23 or 52, as the type has them. As words: the same; it runs with the
@@ -25,9 +25,8 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bits of numcodecs, zarr-python and zarrs: to the nearest, the even one of two. Two kinds of values are kept as
-//! they
-//! are, where those lose them: a NaN whose payload is dropped (numcodecs makes an infinity or minus zero of it), and a
+//! The bits of numcodecs, zarr-python and zarrs: to nearest, ties to even. Two kinds of values are kept unchanged that
+//! those programs lose: a NaN whose payload is dropped (numcodecs makes an infinity or minus zero of it), and a
 //! finite number that would round to infinity (such fill values are common). Zarr v3 also rounds integers and complex
 //! numbers: integers from the highest bit that is set, negative ones by their magnitude; decoding is the same for all.
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -70,7 +70,7 @@ fn what_numcodecs_refuses_is_refused_outside_of_zarr_v3() {
     let message = |keepbits, dtype| bind(keepbits, dtype, Container::ZarrV2).unwrap_err().to_string();
     assert_eq!(
         message(24, FLOAT),
-        r#"configuration key "keepbits" is not usable: a number of type <f4 has 23 bits to keep, 24 were wanted, which numcodecs refuses"#
+        r#"configuration key "keepbits" is not usable: a number of type <f4 has 23 bits to keep, got 24, which numcodecs refuses"#
     );
     for dtype in [Dtype::little(Kind::Int, 4), Dtype::little(Kind::Complex, 8)] {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -32,13 +32,13 @@ fn float(bytes: &[u8]) -> f64 {
 }
 
 #[test]
-fn numbers_are_rounded_as_numcodecs_does_but_for_those_that_it_loses() {
+fn numbers_are_rounded_as_in_numcodecs_except_for_those_that_it_loses() {
     let (mut same, mut refused, mut kept) = (0, 0, 0);
     for case in stored::cases::<BitRound>("bitround") {
         let raw = case.raw.as_ref().unwrap();
         let env = case.env(raw.len());
         let bound = case.codec.bind(&env.chunk(), &env);
-        // They have no big-endian numbers, which are the same bits in another order.
+        // The fixtures have no big-endian numbers, which are the same bits in another order.
         let big = case.dtype.order == ByteOrder::Big;
         let Some(theirs) = &case.encoded else {
             assert!(bound.is_err() || big, "{}", case.name);
@@ -107,7 +107,7 @@ proptest! {
         let value = f32::from_bits(bits);
         let rounded = encode(&coder(keepbits, "<f4"), &value.to_le_bytes());
         let rounded = u32::from_le_bytes(rounded.try_into().unwrap());
-        // The other order gives the same bits.
+        // The other byte order has the same bits.
         let big = encode(&coder(keepbits, ">f4"), &value.to_be_bytes());
         prop_assert_eq!(big, rounded.to_be_bytes());
         // Rounding again changes nothing.

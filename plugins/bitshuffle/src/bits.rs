@@ -4,14 +4,14 @@
 //! bit of the first byte first; a row has a bit for each element, the first in the least significant bit of its first
 //! byte.
 //!
-//! Between the two is the block by planes: the first bytes of all elements, then the second bytes, and so on. A
-//! plane is sorted by itself, 64 bytes at a time where it has so many: eight squares of 8 x 8 bits are turned, then
-//! one of 8 x 8 bytes, so that whole words are read and written. [`ffi`] does this with vectors of the machine, where
-//! it has them; for most sizes the planes do not leave the registers then.
+//! Between the two is the block by planes: the first bytes of all elements, then the second bytes, and so on. Each
+//! plane is sorted separately, 64 bytes at a time if it has that many: eight squares of 8 x 8 bits are transposed, then
+//! one of 8 x 8 bytes, so that whole words are read and written. [`ffi`] does this with vector instructions, if the
+//! machine has them; for most sizes the planes then stay in registers.
 
 use crate::ffi;
 
-/// The largest element whose planes are made by code of its own.
+/// The largest element size with specialized code for its planes.
 const EIGHT: usize = 8;
 
 /// Sorts the bits of `block`, which has elements of `size` bytes, into `rows`; `planes` is room to work in. All three

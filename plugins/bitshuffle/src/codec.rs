@@ -13,12 +13,12 @@ const HEADER: usize = 12;
 const BLOCK_HEADER: usize = 4;
 /// Blocks are of a multiple of this many elements.
 const MULTIPLE: usize = 8;
-/// The bytes of a block where no length is given, and the least elements then. This must never change: a stream
+/// The default size of a block in bytes, and the least number of elements for it. This must never change: a stream
 /// without a compressor does not state it.
 const BLOCK_BYTES: usize = 8192;
 const BLOCK_ELEMENTS: usize = 128;
 
-/// What is done with the sorted bits.
+/// The compression of the sorted bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
     /// Nothing.
@@ -42,7 +42,7 @@ pub struct BitshuffleCoder {
     compression: Compression,
 }
 
-/// What one thread works in, made when it is first needed.
+/// The working memory of one thread, allocated at first use.
 #[derive(Default)]
 pub struct BitshuffleScratch {
     planes: Vec<u8>,
@@ -81,7 +81,7 @@ impl BitshuffleCoder {
     fn sorted(&self, len: usize) -> Result<usize> {
         if !len.is_multiple_of(self.size) {
             return Err(CodecError::unsupported(format!(
-                "{len} bytes are not a multiple of the element size {}, which bitshuffle wants",
+                "{len} bytes are not a multiple of the element size {}, as bitshuffle requires",
                 self.size
             )));
         }
@@ -264,7 +264,7 @@ impl fmt::Debug for BitshuffleScratch {
     }
 }
 
-/// What a block is stored as, and what follows it.
+/// The stored form of a block, and the rest of the stream.
 fn split_block(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = rest.split_first_chunk::<BLOCK_HEADER>()?;
     rest.split_at_checked(u32::from_be_bytes(*length) as usize)

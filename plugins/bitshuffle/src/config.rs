@@ -11,10 +11,10 @@ const VERSION: [u32; 2] = [0, 4];
 /// The words that are before those of a user, and all there can be.
 const RESERVED: usize = 3;
 const WORDS: usize = 6;
-/// What the words call LZ4 and Zstandard.
+/// The numbers of LZ4 and Zstandard in the words.
 const LZ4: u32 = 2;
 const ZSTD: u32 = 3;
-/// The level of Zstandard where none is given.
+/// The default level of Zstandard.
 const LEVEL: i32 = 3;
 
 /// Configuration of the bitshuffle codec.
@@ -22,11 +22,11 @@ const LEVEL: i32 = 3;
 pub struct Bitshuffle {
     /// The elements of a block, a multiple of 8; 0 for as many as have 8192 bytes, at least 128.
     pub blocksize: u32,
-    /// What is done with the sorted bits.
+    /// The compression of the sorted bits.
     pub compression: Compression,
     /// The size of an element in bytes; `None` for that of the elements which enter the stage.
     pub itemsize: Option<u32>,
-    /// How many parameter words were given, up to three. HDF5 stores as many, if more are not needed.
+    /// The number of parameter words that were given, up to three. HDF5 stores that many, unless more are needed.
     pub words: usize,
 }
 
@@ -54,11 +54,11 @@ impl CodecConfig for Bitshuffle {
                 "no JSON is known for bitshuffle with a compressor; blosc has both, or put the compressor after it",
             ));
         }
-        // The numcodecs form of imagecodecs 2026.3 takes elements of one byte for what zarr-python gives it to decode,
-        // whatever the size is here: nothing is written that would be read wrongly without a word.
+        // The numcodecs form of imagecodecs 2026.3 decodes with an element size of 1 in zarr-python, whatever the
+        // configured size: ncz does not write data that would be silently misread.
         let itemsize = self.itemsize.ok_or_else(|| {
             CodecError::unsupported(
-                "imagecodecs_bitshuffle is read wrongly by zarr-python, so it is only written where it was asked for",
+                "zarr-python misreads imagecodecs_bitshuffle, so it is only written on request",
             )
         })?;
         Ok(Map::from_iter([
@@ -112,8 +112,8 @@ impl Codec for Bitshuffle {
                 return Err(CodecError::config(
                     "itemsize",
                     format!(
-                        "it says {stored}, the elements have {entering} bytes: zarr-python with imagecodecs goes by the \
-                         elements when it writes; say itemsize {entering} if that was the writer"
+                        "it is {stored}, but the elements have {entering} bytes: zarr-python with imagecodecs writes with \
+                         the size of the elements; give itemsize {entering} if that was the writer"
                     ),
                 ));
             }
@@ -150,7 +150,7 @@ impl Codec for Bitshuffle {
     }
 }
 
-/// What the words of a user say is done with the bits.
+/// Returns the compression that the user's words select.
 fn compression(given: &[u32]) -> Result<Compression> {
     match params::word_or(given, 1, 0) {
         0 => Ok(Compression::None),

@@ -2,16 +2,17 @@
 //!
 //! 128 elements at a time, whose bits make 16 bytes of each row. The address of a byte among them has four bits for the
 //! square of 8 elements, three for the element in it, and those for the byte in the element. Interleaving the first
-//! half of some vectors with the second half turns their address bits by one place: the byte in the element comes to
-//! the top, so that a vector has two squares of a plane; the bits of the squares are turned; the square goes to the
-//! bottom. All stays in registers and on the stack.
+//! half of some vectors with the second half rotates their address bits by one: the byte in the element moves to the
+//! top, so that a vector has two squares of a plane; the bits of the squares are transposed; the square moves to the
+//! bottom. Everything stays in registers and on the stack.
 
 #![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "vector instructions"))]
 
-/// Sorts the bits of `block` into `rows` as [`crate::bits`] does, and says so; false where there is no code for `size`.
+/// Sorts the bits of `block` into `rows` as [`crate::bits`] does and returns true; returns false if there is no code
+/// for `size`.
 pub(crate) fn sort(size: usize, block: &[u8], rows: &mut [u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the functions need SSE2, which belongs to x86-64.
+    // SAFETY: the functions need SSE2, which is part of x86-64.
     unsafe {
         match size {
             1 => x86_64::sort::<1>(block, rows),
@@ -33,7 +34,7 @@ pub(crate) fn sort(size: usize, block: &[u8], rows: &mut [u8]) -> bool {
 /// The inverse of [`sort`].
 pub(crate) fn unsort(size: usize, rows: &[u8], block: &mut [u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the functions need SSE2, which belongs to x86-64.
+    // SAFETY: the functions need SSE2, which is part of x86-64.
     unsafe {
         match size {
             1 => x86_64::unsort::<1>(rows, block),
@@ -59,7 +60,7 @@ mod x86_64 {
         _mm_srli_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpacklo_epi8, _mm_xor_si128,
     };
 
-    /// What a vector holds.
+    /// The element types of a vector.
     type Bytes = [u8; 16];
     /// Vectors of a plane of a tile.
     const VECTORS: usize = 8;

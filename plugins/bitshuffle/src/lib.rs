@@ -5,12 +5,12 @@
 //! imagecodecs; numcodecs itself has no such codec). No name in Zarr v3, and none for bitshuffle with a compressor.
 //!
 //! # Parameters
-//! Up to three words: the elements of a block, a multiple of 8 (0, the default: as many as have 8192 bytes, at least
-//! 128); the compressor, 0 none, 2 LZ4, 3 Zstandard; the level of Zstandard, negative ones in two's complement (3
-//! where none is given). At work, three words are before them: 0 and 4, a version, and the size of an element. In
-//! JSON `itemsize` is the size of an element (1 where it is missing, as in imagecodecs) and `blocksize` the first word.
-//! This JSON is written only where it was asked for: with imagecodecs 2026.3 zarr-python writes by the size of the
-//! elements and reads by a size of 1, whatever it says. A size that is not that of the elements is refused.
+//! Up to three words: the elements of a block, a multiple of 8 (0, the default: as many as fit in 8192 bytes, at least
+//! 128); the compressor, 0 none, 2 LZ4, 3 Zstandard; the level of Zstandard, negative ones in two's complement (default
+//! 3). The working words have three words before them: 0 and 4, a version, and the size of an element. In JSON
+//! `itemsize` is the size of an element (default 1, as in imagecodecs) and `blocksize` the first word. This JSON is
+//! written only on request: with imagecodecs 2026.3, zarr-python encodes with the size of the elements and decodes with
+//! a size of 1, whatever `itemsize` is. A size that is not that of the elements is refused.
 //!
 //! # Example JSON
 //! ```
@@ -26,10 +26,10 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is that of the bitshuffle library, byte by byte. Without a compressor it is as long as the data. With one
+//! The stream is exactly that of the bitshuffle library. Without a compressor it is as long as the data. With one
 //! it is a header of 12 bytes (the length of the data in 8 bytes, that of a block in 4, most significant byte first),
 //! then for each block its stored length in 4 bytes and an LZ4 block or a Zstandard frame. Elements after the last
-//! eight are copied. It has no checksum: truncation is always seen where there is a compressor, other damage not
+//! eight are copied. It has no checksum: truncation is always detected if there is a compressor, other damage not
 //! always.
 
 mod bits;

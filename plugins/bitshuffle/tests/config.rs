@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -35,7 +35,7 @@ fn json_that_others_read_wrongly_is_written_only_where_it_was_asked_for() {
     for bits in [given, given.bind(&env.chunk(), &env).unwrap().stored] {
         assert_eq!(
             bits.to_json(Dialect::Numcodecs).unwrap_err().to_string(),
-            "not supported: imagecodecs_bitshuffle is read wrongly by zarr-python, so it is only written where it was asked for"
+            "not supported: zarr-python misreads imagecodecs_bitshuffle, so it is only written on request"
         );
     }
     let asked = parse(json!({"itemsize": 4})).unwrap();
@@ -53,7 +53,7 @@ fn a_size_that_is_not_that_of_the_elements_has_two_readings() {
         let env = env(container);
         assert_eq!(
             bits.bind(&env.chunk(), &env).unwrap_err().to_string(),
-            r#"configuration key "itemsize" is not usable: it says 1, the elements have 4 bytes: zarr-python with imagecodecs goes by the elements when it writes; say itemsize 4 if that was the writer"#
+            r#"configuration key "itemsize" is not usable: it is 1, but the elements have 4 bytes: zarr-python with imagecodecs writes with the size of the elements; give itemsize 4 if that was the writer"#
         );
     }
     // HDF5's filter sets it.
@@ -70,7 +70,7 @@ fn words_are_those_of_the_hdf5_filter() {
     assert_eq!(words(&[0, 2]), bits(2, 0, Compression::Lz4));
     assert_eq!(words(&[0, 3]), bits(2, 0, Compression::Zstd { level: 3 }));
     assert_eq!(words(&[8, 3, 4_294_967_291]), bits(3, 8, Compression::Zstd { level: -5 }));
-    // As HDF5 stores them.
+    // The words that HDF5 stores.
     assert_eq!(words(&[0, 4, 4]), bits(0, 0, Compression::None));
     assert_eq!(words(&[0, 4, 4, 0, 2]), bits(2, 0, Compression::Lz4));
     assert_eq!(words(&[0, 3, 8, 16, 3, 9]), bits(3, 16, Compression::Zstd { level: 9 }));

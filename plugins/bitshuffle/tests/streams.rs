@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -56,7 +56,7 @@ fn decoding_goes_by_the_block_that_the_stream_states() {
 }
 
 #[test]
-fn no_data_are_nothing_or_a_header_alone() {
+fn empty_data_encode_to_nothing_or_a_header_only() {
     assert!(round_trip(&coder(4, 0, 0), &[]).is_empty());
     assert_eq!(round_trip(&coder(4, 0, LZ4), &[]), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0]);
 }
@@ -68,7 +68,7 @@ fn a_part_of_an_element_is_refused() {
         let error = bits.encode(&mut bits.scratch(), &[1; 33], &mut [0; 99]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not supported: 33 bytes are not a multiple of the element size 4, which bitshuffle wants"
+            "not supported: 33 bytes are not a multiple of the element size 4, as bitshuffle requires"
         );
     }
     assert!(decode(&coder(4, 0, 0), &[0; 33], 99).is_err());

@@ -11,7 +11,7 @@ use crate::snappy;
 /// Encodes and decodes Blosc 1 frames.
 #[derive(Debug, Clone)]
 pub struct BloscCoder {
-    /// How to encode, or why that cannot be; decoding needs nothing but the frame.
+    /// The encoder, or the reason why encoding is not possible; decoding needs only the frame.
     encoding: Result<(Compressor, Settings)>,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Debug for BloscScratch {
     }
 }
 
-/// The name by which c-blosc knows the compressor; it is built without snappy.
+/// Returns c-blosc's name of the compressor; c-blosc is built without snappy.
 fn c_name(compressor: Compressor) -> Option<&'static CStr> {
     match compressor {
         Compressor::BloscLz => Some(c"blosclz"),

@@ -10,7 +10,7 @@ use crate::header::Header;
 
 /// The HDF5 filter's revision, its first working word.
 const FILTER_REVISION: u32 = 2;
-/// Larger elements are taken as single bytes, which c-blosc and its HDF5 filter do too.
+/// Larger elements are treated as single bytes, as in c-blosc and its HDF5 filter.
 const MAX_TYPESIZE: usize = 255;
 /// The words that HDF5 always gets, and all there can be.
 const RESERVED: usize = 4;
@@ -23,13 +23,13 @@ pub struct Blosc {
     pub cname: Compressor,
     /// The compression level: 0 (copy) to 9.
     pub clevel: u32,
-    /// How bytes are put in order before they are compressed.
+    /// The shuffle that is applied before compression.
     pub shuffle: Shuffle,
     /// The size of a block in bytes; 0 lets the library choose.
     pub blocksize: u32,
     /// The size of an element in bytes as Zarr v3 stores it; `None` for that of the elements which enter the stage.
     pub typesize: Option<u32>,
-    /// How many parameter words were given, up to seven. HDF5 stores as many, though at least four.
+    /// The number of parameter words that were given, up to seven. HDF5 stores that many, but at least four.
     pub words: usize,
 }
 
@@ -50,7 +50,7 @@ pub enum Compressor {
     Zstd = 5,
 }
 
-/// How bytes are put in order before they are compressed.
+/// The shuffle that is applied before compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shuffle {
     /// By bits for elements of one byte, by bytes for others.
@@ -119,7 +119,7 @@ impl CodecConfig for Blosc {
                     (_, None) => {
                         return Err(CodecError::config(
                             "typesize",
-                            "Zarr v3 wants the size of an element here; a variable's is filled in when it is known",
+                            "Zarr v3 requires the size of an element here; it is filled in when the variable is known",
                         ));
                     }
                 };
@@ -135,7 +135,7 @@ impl CodecConfig for Blosc {
 
     fn from_params(words: &[u32]) -> Result<Self> {
         params::check_count("blosc", words, 0, WORDS)?;
-        // Words that HDF5 stored hold the size of a chunk where a user's hold that of a block.
+        // In words that HDF5 stored, the user's block size is replaced by the size of a chunk.
         let stored = words.iter().take(3).any(|&word| word != 0);
         let blocksize = if stored { 0 } else { params::word_or(words, 3, 0) };
         if blocksize > i32::MAX as u32 {
@@ -233,7 +233,7 @@ impl Codec for Blosc {
     }
 
     fn coder(working: &[u32]) -> Result<BloscCoder> {
-        // Frames say how to decode them, so whatever words a file holds must not be in the way of that.
+        // Frames describe how to decode them, so the words in a file must not prevent that.
         Ok(BloscCoder::new(encoding(working)))
     }
 }
@@ -348,7 +348,7 @@ fn typesize(element: usize) -> usize {
     if (1..=MAX_TYPESIZE).contains(&element) { element } else { 1 }
 }
 
-/// How to encode by working words.
+/// Makes the encoder from working words.
 fn encoding(working: &[u32]) -> Result<(Compressor, Settings)> {
     if !(RESERVED..=WORDS).contains(&working.len()) || working[2] == 0 {
         return Err(CodecError::config(

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 
 use ncz_codec::{CodecError, Result};
 
-/// What an encoder is told.
+/// The settings of an encoder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) level: u32,
@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     pub(crate) blocksize: usize,
 }
 
-/// What is done to a block before it is compressed. The numbers are c-blosc's.
+/// The shuffle of a block before compression. The numbers are c-blosc's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filter {
     None = 0,
@@ -23,10 +23,10 @@ pub(crate) enum Filter {
     Bit = 2,
 }
 
-/// Refuses blocks for which there is no memory: the library takes twice a block's size and writes to it without a look
-/// at what it got. (Memory that another thread takes in between is out of reach here.)
+/// Refuses blocks for which memory cannot be allocated: the library allocates twice the block size and writes to it
+/// without a null check. (Memory that another thread allocates in between cannot be accounted for.)
 pub(crate) fn check_memory(blocksize: usize, typesize: usize) -> Result<()> {
-    /// Smaller blocks come out of what an allocator has at hand.
+    /// Smaller blocks come from memory that an allocator already has.
     const LARGE: usize = 8 << 20;
     if blocksize < LARGE {
         return Ok(());
@@ -34,7 +34,7 @@ pub(crate) fn check_memory(blocksize: usize, typesize: usize) -> Result<()> {
     let most = blocksize.saturating_mul(2).saturating_add(4 * typesize);
     let mut room = Vec::<u8>::new();
     let reserved = room.try_reserve_exact(most);
-    // Memory that nobody uses is memory that the compiler need not ask for.
+    // The compiler may remove an allocation that is not used.
     std::hint::black_box(room.as_ptr());
     reserved.map_err(|_| CodecError::unsupported(format!("no memory for blocks of {blocksize} bytes")))
 }

@@ -62,7 +62,7 @@ impl Header {
         Ok(header)
     }
 
-    /// The header as it is before `encoded` bytes in all.
+    /// Returns the header of a frame of `encoded` bytes in total.
     pub(crate) fn to_bytes(self, encoded: usize) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[..4].copy_from_slice(&[Self::VERSION, self.format, self.flags, self.typesize]);
@@ -95,7 +95,7 @@ impl Header {
         Self { flags: self.flags | Self::COPY, ..self }
     }
 
-    /// Whether the content follows as it is.
+    /// Whether the content is stored uncompressed.
     pub(crate) fn is_copy(&self) -> bool {
         self.flags & Self::COPY != 0
     }
@@ -105,7 +105,7 @@ impl Header {
         self.flags >> 5
     }
 
-    /// What was done to a block of `len` bytes before it was compressed.
+    /// Returns the shuffle of a block of `len` bytes before compression.
     pub(crate) fn filter(&self, len: usize) -> Filter {
         let typesize = usize::from(self.typesize);
         if self.flags & Self::BYTE_SHUFFLE != 0 && typesize > 1 {

@@ -32,8 +32,8 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The frames of c-blosc 1, as of the HDF5 filter and of numcodecs. Data that do not shrink become a frame that holds
-//! a copy. The frame states its lengths but has no checksum: truncation is always seen, other damage not always.
+//! The frames of c-blosc 1, as in the HDF5 filter and in numcodecs. Data that do not shrink become a frame that holds
+//! a copy. The frame states its lengths but has no checksum: truncation is always detected, other damage not always.
 
 mod codec;
 mod config;

@@ -9,7 +9,7 @@ use crate::header::Header;
 
 /// The number of snappy's format in the header.
 pub(crate) const FORMAT: u8 = 2;
-/// The block size where none is asked for: half of a usual second cache.
+/// The default block size: half of a typical L2 cache.
 const BLOCK: usize = 256 << 10;
 /// The least block size, as in c-blosc.
 const LEAST_BLOCK: usize = 128;
@@ -97,7 +97,7 @@ fn pack(buffers: &mut Buffers, header: &Header, input: &[u8], output: &mut [u8])
         let length = encoder
             .compress(&buffers.block, &mut buffers.packed)
             .map_err(|error| CodecError::unsupported(error.to_string()))?;
-        // A stream as long as its content is taken for the content itself.
+        // A stream as long as its content is interpreted as the content itself.
         let stream = if length < from.len() { &buffers.packed[..length] } else { &buffers.block[..] };
         let end = at + 4 + stream.len();
         if end > most {

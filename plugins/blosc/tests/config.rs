@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -45,7 +45,7 @@ fn hdf5_gets_the_words_that_its_own_plugin_stores() {
 }
 
 #[test]
-fn missing_values_take_the_default_of_whoever_wrote_them() {
+fn missing_values_take_the_default_of_the_writer() {
     let json = Blosc { cname: Compressor::Lz4, clevel: 5, shuffle: Shuffle::Byte, ..Blosc::default() };
     assert_eq!(parse(Dialect::Numcodecs, json!({})), (Ok(json), vec![]));
     let words = Blosc { cname: Compressor::BloscLz, words: 0, ..json };
@@ -67,7 +67,7 @@ fn nczarr_gets_seven_words_and_the_true_element_size() {
     assert_eq!(bound.working, [2, 2, 8, 24576, 3, 1, 5]);
     assert_eq!(bound.stored.to_params(), Ok(vec![0, 0, 0, 4096, 3, 1, 5]));
     assert_eq!(bound.output.size(), Ok(Size::AtMost(24576 + 16)));
-    // What enters the stage counts, not the variable.
+    // The input of the stage is used, not the variable.
     let delta = Repr::Array { dtype: Dtype::little(Kind::Int, 2), shape: vec![64, 48], fill: None };
     assert_eq!(blosc.bind(&delta, &env).unwrap().working, [2, 2, 2, 6144, 3, 1, 5]);
     let delta = Repr::Array { dtype: Dtype::little(Kind::Int, 1), shape: vec![64, 48], fill: None };
@@ -110,7 +110,7 @@ fn zarr_v3_has_a_schema_of_its_own() {
     );
     assert_eq!(
         Blosc::default().to_json(Dialect::ZarrV3).unwrap_err().to_string(),
-        r#"configuration key "typesize" is not usable: Zarr v3 wants the size of an element here; a variable's is filled in when it is known"#
+        r#"configuration key "typesize" is not usable: Zarr v3 requires the size of an element here; it is filled in when the variable is known"#
     );
 }
 

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -23,7 +23,7 @@ fn coder(typesize: u32, blocksize: u32, level: u32, shuffle: u32, compressor: u3
     blosc.bind(&Repr::Bytes { size: Size::Unknown }, &env).unwrap().coder
 }
 
-/// What the frames under `tests/fixtures/codecs/blosc` hold.
+/// The content of the frames under `tests/fixtures/codecs/blosc`.
 fn values(count: u64) -> Vec<u8> {
     (0..count).flat_map(|n| (((n * n) >> 6) % 5003).to_le_bytes()[..4].to_vec()).collect()
 }
@@ -82,7 +82,7 @@ fn frames_of_numcodecs_and_hdf5plugin_decode_for_ever() {
 }
 
 #[test]
-fn snappy_is_not_worse_than_that_of_others() {
+fn snappy_is_not_worse_than_other_implementations() {
     let theirs = ncz_test_support::fixtures().join("codecs/blosc/hdf5plugin-snappy-byte");
     let theirs = std::fs::metadata(theirs).unwrap().len() as usize;
     let ours = round_trip(&coder(4, 0, 5, 1, 3), &values(20_000)).len();
@@ -166,7 +166,8 @@ proptest! {
     }
 }
 
-/// A small frame of one block of 650 MB, in a process that has no memory for it: the library does not look.
+/// A small frame of one block of 650 MB, in a process without enough memory for it: the library does not check
+/// allocations.
 #[cfg(target_os = "linux")]
 #[test]
 fn large_blocks_without_memory_for_them_are_an_error() {

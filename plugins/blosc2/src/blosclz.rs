@@ -1,13 +1,13 @@
 //! BloscLZ, the compressor that Blosc brings itself (blosclz.c, format version 1).
 //!
-//! A stream is a list of literals (a count and as many bytes) and matches (a length, and how far back the same bytes
-//! stand). It begins and ends with literals.
+//! A stream is a list of literals (a count and as many bytes) and matches (a length, and the distance back to the same
+//! bytes). It begins and ends with literals.
 //!
-//! The encoder is our own: c-blosc's gives data up that C-Blosc2's compresses sevenfold.
+//! The encoder is our own: c-blosc's gives up on data that C-Blosc2's compresses sevenfold.
 
 /// Distances from this on are stored in two further bytes.
 const FAR: usize = 8191;
-/// The kinds of a control byte are told by its upper three bits; the lower five are a count or part of a distance.
+/// The upper three bits of a control byte are its kind; the lower five are a count or part of a distance.
 const LOW: u8 = 31;
 /// In the first control byte, which is one of literals: the mark of the format.
 const MARK: u8 = 1 << 5;
@@ -18,7 +18,7 @@ const DISTANCE_MAX: usize = 65535 + FAR - 1;
 /// The least length of a match, and of one that is far away: a shorter one gains nothing.
 const LENGTH_LEAST: usize = 4;
 const FAR_LENGTH_LEAST: usize = 7;
-/// The bytes at the end that are not part of a match, and those where none begins.
+/// The number of bytes at the end that are not part of a match, and of those where no match begins.
 const END: usize = 5;
 const NO_START: usize = 12;
 
@@ -30,7 +30,7 @@ pub(crate) fn compress(level: u8, table: &mut Vec<u32>, input: &[u8], output: &m
         2 => 13,
         _ => 14,
     };
-    // After this many literals in a row every second place is looked at, after twice as many every third.
+    // After this many literals in a row only every second position is searched, after twice as many every third.
     let patience = 4 + u32::from(level);
     table.clear();
     table.resize(1 << bits, 0);
@@ -50,7 +50,7 @@ pub(crate) fn compress(level: u8, table: &mut Vec<u32>, input: &[u8], output: &m
             at += 1 + ((at - done) >> patience);
             continue;
         }
-        // What is before may be the same as well; the first byte is a literal.
+        // The bytes before may match too; the first byte is a literal.
         let before = input[done.max(1)..at].iter().rev().zip(input[..from].iter().rev());
         let more = before.take_while(|(one, other)| one == other).count();
         output.literals(&input[done..at - more])?;
@@ -70,7 +70,7 @@ fn word(input: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(input[at..].first_chunk().copied().unwrap_or_default())
 }
 
-/// How many bytes two slices have in common; the second is not longer than the first.
+/// Returns the length of the common prefix of two slices; the second is not longer than the first.
 fn common(one: &[u8], other: &[u8]) -> usize {
     let mut length = 0;
     for (one, other) in one.as_chunks::<8>().0.iter().zip(other.as_chunks::<8>().0) {
@@ -172,7 +172,7 @@ pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<()> {
     }
 }
 
-/// Copies the `length` bytes that stand `distance` before `at` to `at`; they may overlap.
+/// Copies the `length` bytes at `distance` before `at` to `at`; they may overlap.
 fn repeat(output: &mut [u8], at: usize, distance: usize, length: usize) -> Option<()> {
     let start = at.checked_sub(distance)?;
     let end = at.checked_add(length).filter(|&end| end <= output.len())?;
@@ -191,7 +191,7 @@ fn repeat(output: &mut [u8], at: usize, distance: usize, length: usize) -> Optio
         output[at..end].fill(byte);
         return Some(());
     }
-    // What was copied is as good a source as what it was copied from, so pieces grow.
+    // The copy can itself be the source of the next copy, so pieces grow.
     let mut to = at;
     while to < end {
         let piece = (to - start).min(end - to);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_comes_back_and_little_room_is_no_fault() {
+    fn every_length_is_restored_and_a_small_buffer_is_not_an_error() {
         for length in 1..200 {
             let input: Vec<u8> = (0..length).map(|n| (n / 9 % 5) as u8).collect();
             let stream = encoded(5, &input);

@@ -17,7 +17,7 @@ const STREAM_HEADER: usize = 4;
 /// In the byte after a negative length: the stream is one byte again and again.
 const RUN: u8 = 1;
 
-/// What one thread works in, made when it is first needed.
+/// The working memory of one thread, allocated at first use.
 #[derive(Default)]
 pub(crate) struct Buffers {
     /// A block before and after a filter.
@@ -26,7 +26,7 @@ pub(crate) struct Buffers {
     spare: Vec<u8>,
     /// The first block of a chunk, from which the delta filter counts.
     first: Vec<u8>,
-    /// Where BloscLZ saw which bytes.
+    /// The hash table of BloscLZ: positions of byte sequences.
     table: Vec<u32>,
     zstd: Option<CCtx<'static>>,
     unzstd: Option<DCtx<'static>>,
@@ -41,7 +41,7 @@ pub(crate) struct Chunk<'a> {
     bytes: &'a [u8],
 }
 
-/// How a chunk is encoded.
+/// The encoder settings of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// 0 (copy) to 9.
@@ -216,7 +216,7 @@ impl Buffers {
         let level = settings.level;
         let length = match settings.compressor {
             compressor::BLOSCLZ => {
-                // What shrinks a little only is stored, which decodes many times faster.
+                // A block that shrinks only a little is stored, which decodes many times faster.
                 let worth = match level {
                     9.. => stream.len(),
                     7.. => stream.len() / 10 * 9,
@@ -236,7 +236,7 @@ impl Buffers {
                     Some(context) => context,
                     none => none.insert(CCtx::try_create().ok_or_else(no_memory)?),
                 };
-                // What does not fit is an error of the library, too.
+                // A result that does not fit is also an error in the library.
                 context.compress(output, stream, zstd_level(level)).ok()
             }
         };
@@ -244,7 +244,7 @@ impl Buffers {
     }
 }
 
-/// What a chunk is made of.
+/// The parts of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// Bytes, one after the other.
@@ -254,7 +254,7 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The bytes of a block; they may be put together in `spare`.
+    /// Returns the bytes of a block, which may be assembled in `spare`.
     fn block<'s>(&self, number: usize, blocksize: usize, spare: &'s mut Vec<u8>) -> &'s [u8]
     where
         'a: 's,
@@ -302,7 +302,7 @@ pub(crate) fn encode(
         meta: [0; FILTERS],
         compressor: settings.compressor,
     };
-    // The blocks before and after the filter; the contexts stay where they are.
+    // The blocks before and after the filter; the contexts are not moved.
     let mut block = std::mem::take(&mut buffers.to);
     let mut filtered = std::mem::take(&mut buffers.from);
     if !header.is_copy {
@@ -323,7 +323,7 @@ pub(crate) fn encode(
     Ok(header.encoded)
 }
 
-/// Writes the blocks and returns where they end; `None` if a copy is not longer. The end is 0 if all is zero.
+/// Writes the blocks and returns their end; `None` if a plain copy is not longer. The end is 0 if all bytes are zero.
 fn pack(
     buffers: &mut Buffers,
     settings: &Settings,
@@ -371,7 +371,7 @@ fn pack(
     Ok(Some(if all_zero { 0 } else { at }))
 }
 
-/// Writes one stream to `at` and returns where it ends; `None` if there is no room.
+/// Writes one stream to `at` and returns its end; `None` if it does not fit.
 fn write_stream(
     buffers: &mut Buffers,
     settings: &Settings,
@@ -430,7 +430,7 @@ pub(crate) fn is_split(settings: &Settings, blocksize: usize) -> bool {
     fast && settings.filter == filter::BYTE_SHUFFLE
         && settings.typesize <= STREAMS_MAX
         && blocksize / typesize >= LEAST
-        // What C-Blosc2 takes for granted.
+        // An assumption of C-Blosc2.
         && blocksize.is_multiple_of(typesize)
 }
 
@@ -456,7 +456,7 @@ fn shuffle(
         shuffles::shuffle(direction, typesize, from, to);
         return Ok(());
     }
-    // C-Blosc2 shuffles the groups of eight elements and copies the rest, where c-blosc copies all.
+    // C-Blosc2 shuffles the groups of eight elements and copies the rest; c-blosc copies everything.
     let group = 8 * usize::from(typesize);
     let (from, rest) = from.split_at(from.len() / group * group);
     let (to, last) = to.split_at_mut(from.len());

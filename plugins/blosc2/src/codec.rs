@@ -10,19 +10,19 @@ use crate::header::Header;
 /// Encodes and decodes Blosc2 frames.
 #[derive(Debug, Clone)]
 pub struct Blosc2Coder {
-    /// How to encode, or why that cannot be.
+    /// The encoder, or the reason why encoding is not possible.
     encoding: Result<Encoding>,
-    /// The lengths of a chunk of the array, where parameters state them.
+    /// The lengths of a chunk of the array, if the parameters state them.
     shape: Option<Vec<usize>>,
 }
 
-/// How data are encoded.
+/// The settings of the encoder.
 #[derive(Debug, Clone)]
 pub(crate) struct Encoding {
     pub(crate) settings: Settings,
     /// The size of a block in bytes; 0 for what C-Blosc2 takes.
     pub(crate) blocksize: usize,
-    /// How a whole chunk is cut into blocks; other lengths are cut as bytes.
+    /// The division of a whole chunk into blocks; other lengths are divided as bytes.
     pub(crate) grid: Option<Grid>,
 }
 
@@ -167,8 +167,8 @@ fn fill_nans(item: usize, block: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// The size of the blocks that C-Blosc2 cuts `len` bytes into, where `wanted` is 0 or a size that a user asks for
-/// (c-blosc2, stune.c): what fits the processor's caches.
+/// Returns the block size that C-Blosc2 chooses for `len` bytes, to fit the processor's caches; `wanted` is 0 or
+/// the user's block size (c-blosc2, stune.c).
 pub(crate) fn block_len(settings: &Settings, wanted: usize, len: usize) -> usize {
     const KIB: usize = 1 << 10;
     let typesize = usize::from(settings.typesize);

@@ -11,7 +11,7 @@ use crate::header::{Header, filter};
 
 /// The HDF5 filter's revision, its first working word.
 const FILTER_REVISION: u32 = 1;
-/// Larger elements are taken as single bytes.
+/// Larger elements are treated as single bytes.
 const MAX_TYPESIZE: usize = 255;
 /// The words that HDF5 always gets, and those that a user gives.
 const RESERVED: usize = 4;
@@ -24,12 +24,12 @@ pub struct Blosc2 {
     pub cname: Compressor,
     /// The compression level: 0 (copy) to 9.
     pub clevel: u8,
-    /// How bytes are put in order before they are compressed.
+    /// The shuffle that is applied before compression.
     pub filter: Filter,
     /// The size of a block in bytes; 0 lets the codec choose.
     pub blocksize: u32,
-    /// How many parameter words were given, up to seven. HDF5 stores as many for chunks of one dimension, if they
-    /// are six or more.
+    /// The number of parameter words that were given, up to seven. HDF5 stores that many for chunks of one dimension,
+    /// if there are six or more.
     pub words: usize,
 }
 
@@ -48,7 +48,7 @@ pub enum Compressor {
     Zstd = 5,
 }
 
-/// How bytes are put in order before they are compressed. The numbers are those of the parameter words.
+/// The shuffle that is applied before compression. The numbers are those of the parameter words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// Not at all.
@@ -77,7 +77,7 @@ impl CodecConfig for Blosc2 {
     }
 
     fn from_params(words: &[u32]) -> Result<Self> {
-        // What follows was stored: the number of dimensions and as many lengths, which belong to that dataset.
+        // The following words were stored: the number of dimensions and their lengths, which are those of that dataset.
         params::check_count("blosc2", words, 0, WORDS + 1 + RANK_MAX)?;
         let blocksize = params::word_or(words, 1, 0);
         if blocksize > i32::MAX as u32 {
@@ -124,7 +124,7 @@ impl Codec for Blosc2 {
     fn bind(&self, input: &Repr, env: &Env) -> Result<Bound<Self>> {
         let mut working = self.to_params()?;
         let item = input.element_size(env)?;
-        // HDF5 looks at the variable only, whatever other filters made of its chunks before.
+        // HDF5 uses only the type of the variable, even if earlier filters changed its chunks.
         let (shape, size) = match input {
             Repr::Array { shape, dtype, .. } if env.container != Container::Hdf5 => {
                 (shape, repr::byte_len(shape, dtype.size)?)
@@ -160,8 +160,8 @@ impl Codec for Blosc2 {
     }
 
     fn coder(working: &[u32]) -> Result<Blosc2Coder> {
-        // Frames say how to decode them, so whatever words a file holds must not be in the way of that, but the
-        // shape of an array must be the chunk's.
+        // Frames describe how to decode them, so the words in a file must not prevent that, but the shape of an
+        // array must be the chunk's.
         let shape = match working.get(WORDS..) {
             Some([rank, shape @ ..]) if *rank >= 2 && *rank as usize == shape.len() => {
                 Some(shape.iter().map(|&len| len as usize).collect())
@@ -194,7 +194,7 @@ impl Filter {
             3 => Ok(Self::Delta),
             4 => Err(CodecError::config(
                 "cd_values[5]",
-                "filter 4 of blosc2 (TRUNC_PREC) leaves no digit of a number, since HDF5 has no word for how many; use bitround",
+                "filter 4 of blosc2 (TRUNC_PREC) cannot be used: HDF5 has no parameter word for the number of digits to keep; use bitround",
             )),
             other => Err(CodecError::config(
                 "cd_values[5]",
@@ -204,7 +204,7 @@ impl Filter {
     }
 }
 
-/// How to encode by working words.
+/// Makes the encoder from working words.
 fn encoding(working: &[u32], shape: Option<&[usize]>) -> Result<Encoding> {
     let item = params::word_or(working, 2, 0) as usize;
     if working.len() < RESERVED || item == 0 {
@@ -239,7 +239,7 @@ fn encoding(working: &[u32], shape: Option<&[usize]>) -> Result<Encoding> {
     });
     let grid = shape.and_then(|shape| {
         let len = repr::byte_len(&shape.iter().map(|&len| len as u64).collect::<Vec<_>>(), item).ok()?;
-        // The block that is aimed at is one of shuffled bytes, whatever the filter is.
+        // The block size is chosen for shuffled bytes, with any filter.
         let aim = match blocksize {
             0 => block_len(&Settings { filter: filter::BYTE_SHUFFLE, ..settings }, 0, len),
             wanted => wanted.min(Header::MAX_BLOCK),

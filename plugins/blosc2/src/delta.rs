@@ -1,7 +1,7 @@
 //! Blosc2's delta filter: the difference (exclusive or) to the chunk's first block, and in that one to the element
 //! before (delta.c).
 
-/// Undoes it in place. `first` is the decoded first block; `None` if `block` is that.
+/// Decodes in place. `first` is the decoded first block; `None` if `block` is the first.
 pub(crate) fn decode(typesize: u8, first: Option<&[u8]>, block: &mut [u8]) {
     let width = width(typesize);
     let end = block.len() / width * width;
@@ -15,7 +15,7 @@ pub(crate) fn decode(typesize: u8, first: Option<&[u8]>, block: &mut [u8]) {
     }
 }
 
-/// Does it: `from` is the block, `first` the first one where `from` is not.
+/// Encodes `from`; `first` is the first block if `from` is another one.
 pub(crate) fn encode(typesize: u8, first: Option<&[u8]>, from: &[u8], to: &mut [u8]) {
     let width = width(typesize);
     let end = from.len() / width * width;

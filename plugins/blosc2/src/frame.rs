@@ -1,4 +1,4 @@
-//! Frames: a header, chunks, an index of where these lie, and a trailer (c-blosc2, README_CFRAME_FORMAT.rst).
+//! Frames: a header, chunks, an index of their positions, and a trailer (c-blosc2, README_CFRAME_FORMAT.rst).
 
 use ncz_codec::{CodecError, Result};
 
@@ -31,20 +31,20 @@ const LAYERS_MAX: u16 = 16;
 pub(crate) struct Frame<'a> {
     /// The chunks, one after the other.
     chunks: &'a [u8],
-    /// The chunk that says where the others lie; empty where there is none.
+    /// The chunk with the offsets of the others; empty if there is none.
     index: &'a [u8],
     /// The number of chunks, and the decoded length of each.
     count: usize,
     pub(crate) chunk_len: usize,
     /// The bytes of an element.
     pub(crate) type_size: usize,
-    /// The array that the frame holds; none where it holds bytes.
+    /// The array that the frame holds; `None` if it holds bytes.
     pub(crate) grid: Option<Grid>,
     /// The decoded length.
     pub(crate) decoded: usize,
 }
 
-/// Where a chunk of a frame is.
+/// The location of a chunk in a frame.
 pub(crate) enum Place<'a> {
     Stored(Chunk<'a>),
     Zeros,
@@ -53,7 +53,7 @@ pub(crate) enum Place<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads what `input`, all of it, says of itself.
+    /// Reads the header, the index and the trailer of the frame `input`.
     pub(crate) fn parse(input: &'a [u8]) -> Result<Self> {
         let mut fields = Fields { bytes: input, at: 0 };
         fields.marker(0x9e)?;
@@ -152,7 +152,7 @@ impl<'a> Frame<'a> {
     }
 
     fn place(&self, offset: u64) -> Result<Place<'a>> {
-        // The highest byte of an offset says what means a chunk that is not stored.
+        // The highest byte of an offset is the special value of a chunk that is not stored.
         match (offset >> 56) as u8 {
             ZEROS => return Ok(Place::Zeros),
             NANS => return Ok(Place::NaNs),
@@ -208,7 +208,7 @@ fn grid(layer: &[u8], chunk_len: usize) -> Result<Grid> {
     if chunk_len == 0 || !chunk_len.is_multiple_of(elements) {
         return Err(damaged());
     }
-    // The frame's own element is 1 byte where the array's has more than 255.
+    // The frame's element size is 1 if the array's is more than 255.
     grid.item = chunk_len / elements;
     Ok(grid)
 }
@@ -289,7 +289,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What a frame's header says of the one chunk that it holds.
+/// The frame header's description of its single chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     pub(crate) level: u8,
@@ -299,7 +299,7 @@ pub(crate) struct Facts {
     pub(crate) blocksize: usize,
 }
 
-/// The bytes that a frame has beside its chunk.
+/// The number of bytes of a frame in addition to its chunk.
 pub(crate) fn around(grid: Option<&Grid>) -> usize {
     header_len(grid) + INDEX + TRAILER
 }
@@ -326,7 +326,7 @@ pub(crate) fn finish(
     header.extend((header_size as u32).to_be_bytes());
     header.push(0xcf);
     header.extend((frame_len as u64).to_be_bytes());
-    // Version 2 with offsets of 64 bits, chunks within, codec and level, how C-Blosc2 splits when left alone.
+    // Version 2 with offsets of 64 bits, chunks within, codec and level, the default splitting of C-Blosc2.
     header.extend([0xa4, 0x12, 0, facts.level << 4 | facts.compressor, 3]);
     for length in [decoded, stored] {
         header.push(0xd3);
@@ -336,7 +336,7 @@ pub(crate) fn finish(
         header.push(0xd2);
         header.extend((length as u32).to_be_bytes());
     }
-    // Threads: none said to encode, 1 to decode; no metalayers in the trailer; six filters.
+    // Threads: none given to encode, 1 to decode; no metalayers in the trailer; six filters.
     header.extend([0xd1, 0, 0, 0xd1, 0, 1, 0xc2, 0xd8, 6]);
     let mut pipeline = [0; 16];
     (pipeline[5], pipeline[6]) = (facts.filter, facts.compressor);
@@ -388,7 +388,7 @@ fn index(is_zero: bool) -> [u8; INDEX] {
     index
 }
 
-/// The metalayer that describes an array of one chunk, with elements of no particular type.
+/// Makes the metalayer that describes an array of one chunk, with untyped elements.
 fn layer(grid: &Grid) -> Vec<u8> {
     let rank = grid.shape.len() as u8;
     let mut layer = vec![0x97, 0, rank, 0x90 + rank];

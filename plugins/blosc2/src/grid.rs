@@ -1,5 +1,5 @@
-//! Arrays in blocks of several dimensions (c-blosc2, README_B2ND_METALAYER.rst): where in an array the rows of a block
-//! lie.
+//! Arrays in blocks of several dimensions (c-blosc2, README_B2ND_METALAYER.rst): the position of a block's rows in an
+//! array.
 
 /// The most dimensions (`B2ND_MAX_DIM` since C-Blosc2 2.17; 8 before).
 pub(crate) const RANK_MAX: usize = 16;
@@ -66,7 +66,7 @@ impl Grid {
         })
     }
 
-    /// Copies from the array what belongs to a block, and sets the rest of the block to zero.
+    /// Copies the part of the array that is in a block, and sets the rest of the block to zero.
     pub(crate) fn gather(&self, chunk: usize, block: usize, array: &[u8], to: &mut [u8]) {
         to.fill(0);
         self.rows(chunk, block, |in_array, in_block, len| {
@@ -74,19 +74,19 @@ impl Grid {
         });
     }
 
-    /// Copies a block to where it belongs in the array.
+    /// Copies a block to its position in the array.
     pub(crate) fn scatter(&self, chunk: usize, block: usize, from: &[u8], array: &mut [u8]) {
         self.rows(chunk, block, |in_array, in_block, len| {
             array[in_array..in_array + len].copy_from_slice(&from[in_block..in_block + len]);
         });
     }
 
-    /// Calls `row` for each run of bytes that a block shares with the array: where it begins in the array, where in the
-    /// block, how long it is.
+    /// Calls `row` for each run of bytes that a block shares with the array: its start in the array, its start in the
+    /// block, and its length.
     fn rows(&self, chunk: usize, block: usize, mut row: impl FnMut(usize, usize, usize)) {
         let rank = self.shape.len();
         assert!(rank <= RANK_MAX);
-        // How many elements of the block the array has along each dimension, and what one step is in bytes.
+        // The number of the block's elements that are within the array along each dimension, and one step in bytes.
         let (mut count, mut array_step, mut block_step) = ([1; RANK_MAX], [0; RANK_MAX], [0; RANK_MAX]);
         let (mut chunk, mut block) = (chunk, block);
         let (mut in_array, mut in_block) = (0, 0);
@@ -121,7 +121,7 @@ impl Grid {
         let mut at = [0; RANK_MAX];
         loop {
             row(in_array, in_block, len);
-            // As an odometer: the innermost that is not at its end goes on, those within go back.
+            // Like an odometer: the innermost index that is not at its end is incremented, those inside it are reset.
             let mut d = inner;
             loop {
                 if d == 0 {

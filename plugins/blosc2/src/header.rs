@@ -3,7 +3,7 @@ use ncz_codec::{CodecError, Result};
 /// The most filters of a chunk.
 pub(crate) const FILTERS: usize = 6;
 
-/// What the filters of a chunk are numbered.
+/// The numbers of the filters of a chunk.
 pub(crate) mod filter {
     pub(crate) const NONE: u8 = 0;
     pub(crate) const BYTE_SHUFFLE: u8 = 1;
@@ -13,7 +13,7 @@ pub(crate) mod filter {
     pub(crate) const TRUNCATION: u8 = 4;
 }
 
-/// What the compressed formats of a chunk are numbered.
+/// The numbers of the compressed formats of a chunk.
 pub(crate) mod format {
     pub(crate) const BLOSCLZ: u8 = 0;
     pub(crate) const LZ4: u8 = 1;
@@ -23,7 +23,7 @@ pub(crate) mod format {
     pub(crate) const BY_NUMBER: u8 = 6;
 }
 
-/// What a chunk is instead of blocks.
+/// A special chunk without blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Special {
     Zeros,
@@ -45,11 +45,11 @@ pub(crate) struct Header {
     pub(crate) format: u8,
     /// Whether whole blocks are split into a stream for each byte of an element.
     pub(crate) is_split: bool,
-    /// Whether the content follows as it is.
+    /// Whether the content is stored uncompressed.
     pub(crate) is_copy: bool,
     pub(crate) special: Option<Special>,
     pub(crate) filters: [u8; FILTERS],
-    /// What each filter is told: a shuffle by bytes takes it for the size of an element, if it is not 0.
+    /// The parameter of each filter: a byte shuffle uses it as the element size, if it is not 0.
     pub(crate) meta: [u8; FILTERS],
     /// The number of the compressor, as parameters have it.
     pub(crate) compressor: u8,
@@ -70,13 +70,13 @@ impl Header {
     const WHOLE_BLOCKS: u8 = 0x10;
     const DICTIONARY: u8 = 0x01;
     const BIG_ENDIAN: u8 = 0x02;
-    /// Has no meaning yet.
+    /// Reserved.
     const RESERVED: u8 = 0x04;
-    /// The content lies in a file, or is what was measured of a compressor.
+    /// The content is in a file, or is the measurements of a compressor.
     const NO_DATA: u8 = 0x88;
     const FORMAT_SHIFT: u8 = 5;
 
-    /// The header of the chunk that `bytes` begins with; the chunk lies within `bytes`.
+    /// Reads the header of the chunk at the start of `bytes`; the chunk is within `bytes`.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         let Some((header, _)) = bytes.split_first_chunk::<{ Self::LEN }>() else {
             return Err(CodecError::truncated(format!("{} bytes cannot hold a blosc2 chunk", bytes.len())));
@@ -204,7 +204,7 @@ impl Header {
         all.filter(|&(number, _)| number != filter::NONE && number != filter::TRUNCATION).map(sized)
     }
 
-    /// The header as it is written, of a chunk that is not special.
+    /// Returns the header to write for a chunk that is not special.
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
         let mut flags = Self::EXTENDED;
         if self.is_copy {

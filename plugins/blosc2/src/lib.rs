@@ -2,14 +2,12 @@
 //!
 //! # Names
 //! HDF5 filter 32026. No JSON: neither numcodecs nor Zarr v3 has a name for these frames, and the `imagecodecs_blosc2`
-//! of
-//! the Python package imagecodecs is a single chunk without a frame.
+//! of the Python package imagecodecs is a single chunk without a frame.
 //!
 //! # Parameters
 //! As given, up to seven words: three reserved ones (0), the size of a block among them, then the level, the filter and
 //! the compressor. At work, the first is the filter's revision (1), the third the size of an element, the fourth that
-//! of
-//! a chunk in bytes; with 2 to 16 dimensions their number and the lengths of a chunk follow.
+//! of a chunk in bytes; with 2 to 16 dimensions their number and the lengths of a chunk follow.
 //!
 //! | word | values | when missing |
 //! | --- | --- | --- |
@@ -37,9 +35,9 @@
 //!
 //! # Compatible implementations
 //! The frames of C-Blosc2, as the HDF5 filter writes and reads them: one chunk, and for 2 to 16 dimensions the
-//! description of an array (b2nd). The frames are read and written here; the blocks within are compressed by the
-//! libraries that other codecs use. What needs a plugin of C-Blosc2's own is refused by name. A frame states all its
-//! lengths but has no checksum: truncation is always seen, other damage not always.
+//! description of an array (b2nd). This crate reads and writes the frames; the libraries that other codecs use
+//! compress the blocks in them. Chunks that need a plugin of C-Blosc2 are refused by name. A frame states all its
+//! lengths but has no checksum: truncation is always detected, other damage not always.
 
 mod blosclz;
 mod chunk;

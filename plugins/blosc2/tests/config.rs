@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -92,7 +92,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         refusal(&[0, 0, 0, 0, 5, 4]),
-        r#"configuration key "cd_values[5]" is not usable: filter 4 of blosc2 (TRUNC_PREC) leaves no digit of a number, since HDF5 has no word for how many; use bitround"#
+        r#"configuration key "cd_values[5]" is not usable: filter 4 of blosc2 (TRUNC_PREC) cannot be used: HDF5 has no parameter word for the number of digits to keep; use bitround"#
     );
     for number in [3, 6, 32, 36, 40] {
         let text = format!(

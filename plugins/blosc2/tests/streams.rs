@@ -90,8 +90,8 @@ fn frames_of_hdf5plugin_decode_to_the_byte_and_ours_come_back() {
     }
 }
 
-/// What differs is the compressors' own work, so what they do not touch must be equal: it shows that frames, chunks and
-/// the order of blocks are those of C-Blosc2.
+/// Only the compressors' output differs, so all other bytes must be equal: this shows that frames, chunks and the order
+/// of blocks are those of C-Blosc2.
 #[test]
 fn frames_without_compression_are_those_of_hdf5plugin_to_the_byte() {
     let mut equal = 0;
@@ -139,7 +139,7 @@ fn damage_of_every_byte_of_stored_frames_is_survived() {
     }
 }
 
-/// Frames that were changed by hand: filters with numbers of their own, other versions of the header, chunks of one
+/// Frames that were changed by hand: filters with undefined numbers, other versions of the header, chunks of one
 /// value.
 #[test]
 fn changed_frames_decode_as_hdf5plugin_does_and_are_refused_as_it_does() {
@@ -196,20 +196,20 @@ fn arrays_that_are_mostly_filling_are_refused_before_any_work() {
             "not supported: a blosc2 array of {array} bytes whose chunks and blocks are filled up to {filled}; take lengths that divide those of the array"
         )
     };
-    // Of some hundred bytes, a frame would ask for minutes.
+    // A frame of some hundred bytes would take minutes.
     assert_eq!(refusal(13), text(1 << 26, 1 << 39));
     assert_eq!(refusal(10), text(1 << 20, 1 << 30));
     for rank in [2, 4, 7] {
         let len = 1 << (2 * rank);
         assert_eq!(decode(&reader, &array_of_zeros(&vec![4; rank], 3, 2), len), Ok(vec![0; len]));
     }
-    // As C-Blosc2 fills up the many dimensions of one chunk, and as little arrays are filled up.
+    // The padding of C-Blosc2 for chunks of many dimensions, and for small arrays.
     let len = 3_usize.pow(12);
     assert!(decode(&reader, &array_of_zeros(&[3; 12], 3, 2), len) == Ok(vec![0; len]));
 }
 
 #[test]
-fn flags_of_other_machines_and_of_nobody_are_refused() {
+fn flags_of_other_machines_and_undefined_flags_are_refused() {
     let lz4 = coder(4, &[600], &[0, 0, 0, 0, 5, 1, 1]);
     let frame = encode(&lz4, &sample(600));
     let refusal = |at: usize, byte: u8| {
@@ -244,7 +244,7 @@ fn no_data_are_a_frame_without_chunks() {
 
 #[test]
 fn data_of_another_length_than_a_chunk_are_bytes() {
-    // As where a checksum comes before.
+    // The input after a checksum filter.
     let coder = coder(4, &[30, 20], &[]);
     for len in [1, 31, 32, 100, 2399, 2404, 5000] {
         round_trip(&coder, &sample(2000)[..len]);
@@ -273,13 +273,14 @@ fn an_array_of_another_shape_is_refused() {
         error.to_string(),
         "the stream is damaged: the blosc2 frame holds an array of shape [30, 20], the chunk's is [20, 30]"
     );
-    // Words that say nothing of the shape do not hinder.
+    // Words without the shape are accepted.
     for words in [&[][..], &[1, 0, 4, 2400], &[1, 0, 4, 2400, 77, 77, 77]] {
         assert_eq!(decode(&Blosc2::coder(words).unwrap(), &frame, 2400), Ok(sample(600)));
     }
 }
 
-/// Where the chunk of a frame of bytes begins, and in it the flags, the compressor's number and the first filter.
+/// The offset of the chunk in a frame of bytes, and in the chunk those of the flags, the compressor's number and the
+/// first filter.
 const CHUNK: usize = 97;
 const FLAGS: usize = CHUNK + 2;
 const COMPRESSOR: usize = CHUNK + 22;
@@ -416,7 +417,7 @@ fn arrays_of_many_chunks_are_read_and_bytes_in_many_refused() {
     header[at + 14..at + 22].copy_from_slice(&5_u64.to_be_bytes());
     let blocks = header[at + 33..].to_vec();
     assert_eq!(blocks[..11], [0x92, 0xd2, 0, 0, 0, 2, 0xd2, 0, 0, 0, 2]);
-    // A chunk of 2 x 4 with what lies beyond the edges: the bytes of its blocks in order.
+    // A chunk of 2 x 4 with its padding: the bytes of its blocks in order.
     let chunk = |bytes: [u8; 8]| {
         let mut chunk = vec![5, 1, 7, 1];
         for word in [8_u32, 4, 40] {

@@ -3,7 +3,7 @@ use ncz_codec::{CodecError, Coder, Result};
 
 /// Encodes and decodes bzip2 streams.
 ///
-/// The library has no way to use its tables again, so each call makes its own, up to 8 MB.
+/// The library cannot reuse its tables, so each call allocates them, up to 8 MB.
 #[derive(Debug, Clone, Copy)]
 pub struct Bzip2Coder {
     level: u32,
@@ -11,7 +11,7 @@ pub struct Bzip2Coder {
 
 /// The library counts what it is handed in 32 bits.
 const PIECE: usize = 1 << 30;
-/// How hard the sorting tries before it changes the method; 0 is the library's default.
+/// The work factor of the sort before it falls back to another method; 0 is the library's default.
 const WORK_FACTOR: u32 = 0;
 
 impl Bzip2Coder {
@@ -79,8 +79,8 @@ fn decode_stream(input: &[u8], output: &mut [u8]) -> Result<(usize, usize)> {
     let mut stream = Decompress::new(false);
     let (mut read, mut written) = (0, 0);
     loop {
-        // With no room at all the library does not look for the end of the stream, so it gets a byte that it must
-        // not use.
+        // With an empty output buffer the library does not look for the end of the stream, so it gets a byte that
+        // it must not use.
         let mut spare = [0];
         let full = written == output.len();
         let room = if full { &mut spare[..] } else { &mut output[written..] };

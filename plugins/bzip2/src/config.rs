@@ -2,7 +2,7 @@ use ncz_codec::{Codec, CodecConfig, CodecInfo, Result, params};
 
 use crate::codec::Bzip2Coder;
 
-/// What the HDF5 filter takes when no word is given.
+/// The HDF5 filter's default if no word is given.
 const HDF5_DEFAULT: u32 = 9;
 
 /// Configuration of the bzip2 codec.

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! # Compatible implementations
-//! One bzip2 stream, the same bytes as of the HDF5 filter and of numcodecs. Streams that follow each other are read
-//! as one, as by numcodecs. Each block carries a checksum, so damage is always seen.
+//! One bzip2 stream, the same bytes as the HDF5 filter and numcodecs write. Concatenated streams are read as one, as
+//! in numcodecs. Each block carries a checksum, so damage is always detected.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -11,7 +11,7 @@ fn parse(config: Value) -> Result<Bzip2> {
 }
 
 #[test]
-fn missing_levels_take_the_default_of_whoever_wrote_them() {
+fn missing_levels_take_the_default_of_the_writer() {
     assert_eq!(parse(json!({})), Ok(Bzip2 { level: 1 }));
     assert_eq!(Bzip2::from_params(&[]), Ok(Bzip2 { level: 9 }));
 }

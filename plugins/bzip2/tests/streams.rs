@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -53,7 +53,7 @@ fn failures_are_distinguished() {
     for bit in 0..stream.len() * 8 {
         let mut damaged = stream.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        // A larger or smaller block size in the header does no harm, nor do the bits that fill the last byte.
+        // A larger or smaller block size in the header is harmless, and so are the padding bits of the last byte.
         if let Ok(same) = decode(&bzip2, &damaged, data.len()) {
             assert_eq!(same, data, "bit {bit}");
         }

@@ -2,11 +2,11 @@ use std::fmt;
 
 use ncz_codec::Number;
 
-/// What happens to a number that lies between two of the type that it is cast to. The numbers are those of the
+/// How a number between two numbers of the target type is rounded. The numbers are those of the
 /// parameter words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Rounding {
-    /// The nearer of the two; the even one where both are as near.
+    /// The nearer of the two; ties to even.
     #[default]
     NearestEven = 0,
     /// The one nearer to zero.
@@ -15,22 +15,21 @@ pub enum Rounding {
     TowardsPositive = 2,
     /// The smaller.
     TowardsNegative = 3,
-    /// The nearer of the two; the one further from zero where both are as near.
+    /// The nearer of the two; ties away from zero.
     NearestAway = 4,
 }
 
-/// What happens to a number, once rounded, beyond the largest or the smallest of the type that it is cast to. The
-/// numbers
-/// are those of the parameter words, where 0 is an error.
+/// How a rounded number outside the range of the target type is handled. The numbers are those of the parameter words,
+/// where 0 is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
-    /// It becomes the largest or the smallest; an infinity where the type has them.
+    /// It becomes the largest or the smallest; an infinity if the type has them.
     Clamp = 1,
     /// It becomes the integer with the same lowest bits.
     Wrap = 2,
 }
 
-/// From one type of numbers to another.
+/// The conversion between two number types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cast {
     pub(crate) from: Number,
@@ -64,7 +63,7 @@ impl Cast {
         }
     }
 
-    /// Each of `bits` in its place; the place of the first that has no counterpart.
+    /// Converts each of `bits` in place; an error is the index of the first that has no counterpart.
     pub(crate) fn integers_to_integers(&self, bits: &mut [i64]) -> Option<(usize, Fault)> {
         // Most chunks have nothing to clamp or wrap.
         if self.from.size() < 8 || !self.from.is_unsigned() {
@@ -220,11 +219,11 @@ impl Cast {
                 }
             }
         };
-        // What is rounded to zero keeps its sign.
+        // A number that is rounded to zero keeps its sign.
         if rounded.is_finite() { Ok(rounded.copysign(value)) } else { self.beyond(value < 0.0) }
     }
 
-    /// The power of two after the largest number of a floating-point type: no way of rounding leads back from there.
+    /// The power of two after the largest number of a floating-point type: no rounding mode returns from there.
     fn limit(&self) -> f64 {
         match self.to.size() {
             2 => 65_536.0,
@@ -233,7 +232,7 @@ impl Cast {
         }
     }
 
-    /// What is as near to that power of two as to the largest number, and so is not rounded to the number.
+    /// The midpoint between that power of two and the largest number, which does not round to the number.
     fn halfway(&self) -> f64 {
         match self.to.size() {
             2 => 65_520.0,
@@ -242,7 +241,7 @@ impl Cast {
         }
     }
 
-    /// What a number becomes that is too large for a floating-point type.
+    /// Returns the result for a number that is too large for a floating-point type.
     fn beyond(&self, negative: bool) -> Result<f64, Fault> {
         match self.out_of_range {
             Some(OutOfRange::Clamp) => Ok(if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
@@ -288,7 +287,7 @@ fn lowest_bits(value: f64) -> i64 {
 }
 
 impl Held {
-    /// The same for the same numbers of a type: so are the zeros, and NaN whatever its bits.
+    /// A key that is the same for equal numbers of a type: also for the two zeros, and for every NaN.
     #[inline]
     pub(crate) fn key(self) -> i64 {
         match self {
@@ -326,7 +325,7 @@ impl Held {
     pub(crate) fn shown(self, number: Number) -> String {
         match self {
             Self::Integer(bits) => number.value(bits).to_string(),
-            // The shortest text of a narrow number is that of its own type.
+            // The shortest text of a narrow number is that in its own type.
             Self::Float(value) if number.size() <= 4 => (value as f32).to_string(),
             Self::Float(value) => value.to_string(),
         }

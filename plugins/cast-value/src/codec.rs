@@ -12,14 +12,14 @@ pub struct CastValueCoder {
     pub(crate) is_tried: bool,
 }
 
-/// One of the two ways.
+/// One of the two directions.
 #[derive(Debug, Clone)]
 pub(crate) struct Direction {
     pub(crate) cast: Cast,
     pub(crate) map: ScalarMap,
 }
 
-/// Which numbers become which, before anything else, by their keys in order.
+/// The replacements that apply first, ordered by their keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ScalarMap(Vec<(i64, Held)>);
 
@@ -28,14 +28,15 @@ pub(crate) struct ScalarMap(Vec<(i64, Held)>);
 pub struct CastValueScratch {
     integers: [i64; PIECE],
     floats: [f64; PIECE],
-    /// Numbers that the map has: the place in the piece, and that in the map.
+    /// Numbers that the map has: the index in the piece, and the index in the map.
     mapped: Vec<(usize, usize)>,
 }
 
 impl CastValueCoder {
     pub(crate) fn new(encode: Direction, decode: Direction) -> Self {
         let Cast { from, to, .. } = encode.cast;
-        // The largest integers become floating-point numbers after the end of their type, and a map can lead anywhere.
+        // The largest integers become floating-point numbers beyond the range of their type, and a map can produce any
+        // number.
         let is_rounded = !from.is_float() && to.is_float() && !to.holds_integers_of(from);
         let is_tried = is_rounded || !encode.map.0.is_empty();
         Self { encode, decode, is_tried }
@@ -89,7 +90,7 @@ impl ScalarMap {
         Self(pairs)
     }
 
-    /// The place of the pair of a number.
+    /// Returns the index of the pair of a number.
     fn place(&self, value: Held) -> Option<usize> {
         let key = value.key();
         self.0.binary_search_by_key(&key, |(key, _)| *key).ok()
@@ -108,12 +109,13 @@ impl Direction {
     fn reason(&self, fault: Fault) -> String {
         let to = self.cast.to.v3();
         match fault {
-            Fault::NotFinite => format!("{fault}, and {to} has no such number"),
-            Fault::OutOfRange => format!("{fault} of {to}, and out_of_range does not say what becomes of it"),
+            Fault::NotFinite => format!("{fault}, and {to} cannot hold it"),
+            Fault::OutOfRange => format!("{fault} of {to}, and out_of_range is not set"),
         }
     }
 
-    /// Casts whole numbers of `input`, as many as fit in `output`; or gives the place of the first that cannot be.
+    /// Casts whole numbers of `input`, as many as fit in `output`; an error is the index of the first that cannot be
+    /// cast.
     fn run(&self, piece: &mut CastValueScratch, input: &[u8], output: &mut [u8]) -> Option<(usize, Fault)> {
         let Cast { from, to, .. } = self.cast;
         let CastValueScratch { integers, floats, mapped } = piece;
@@ -151,7 +153,7 @@ impl Direction {
         None
     }
 
-    /// Notes which numbers the map has, and puts zeros in their places.
+    /// Records which numbers the map has, and replaces them by zeros.
     fn take_out<T: Copy + Default>(
         &self,
         values: &mut [T],
@@ -169,7 +171,7 @@ impl Direction {
         }
     }
 
-    /// Casts all of `input`; the error is that of `fault` for the number and its place.
+    /// Casts all of `input`; `fault` makes the error from the number and its index.
     fn all(
         &self,
         piece: &mut CastValueScratch,

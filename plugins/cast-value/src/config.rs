@@ -27,13 +27,13 @@ const PAIRS_MAX: usize = 1024;
 pub struct CastValue {
     /// The type that is stored; its byte order counts in the working words only.
     pub data_type: Number,
-    /// What happens to numbers between two of the other type.
+    /// The rounding of numbers between two of the other type.
     pub rounding: Rounding,
-    /// What happens to numbers beyond the range of the other type; `None`: an error.
+    /// The handling of numbers outside the range of the other type; `None`: an error.
     pub out_of_range: Option<OutOfRange>,
-    /// Which numbers become which when encoding; `None` where the key is missing.
+    /// The replacements when encoding; `None` if the key is missing.
     pub encode: Option<Vec<[Scalar; 2]>>,
-    /// Which numbers become which when decoding.
+    /// The replacements when decoding.
     pub decode: Option<Vec<[Scalar; 2]>>,
 }
 
@@ -143,7 +143,7 @@ impl Codec for CastValue {
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let Repr::Array { dtype, fill, .. } = input else {
             return Err(CodecError::unsupported(
-                "cast_value takes numbers, not bytes; let it be the first codec, or after codecs that give numbers",
+                "cast_value takes numbers, not bytes; put it first, or after codecs that return numbers",
             ));
         };
         let from = Number::new(*dtype)?;
@@ -185,7 +185,7 @@ impl CastValue {
     fn checked(self, key: &str) -> Result<Self> {
         if self.out_of_range == Some(OutOfRange::Wrap) && self.data_type.is_float() {
             let text =
-                format!("{} does not wrap around; take clamp, which gives infinity", self.data_type.v3());
+                format!("{} does not wrap around; use clamp, which gives infinity", self.data_type.v3());
             return Err(CodecError::config(key, text));
         }
         Ok(self)
@@ -223,7 +223,7 @@ fn held(key: &str, at: usize, side: usize, scalar: Scalar, number: Number) -> Re
     })
 }
 
-/// The type of numbers that is stored: its name, or an object with it.
+/// Reads the stored number type: its name, or an object with the name.
 fn data_type(value: Option<&Value>) -> Result<Number> {
     const KNOWN: &str =
         "int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32 and float64";
@@ -264,7 +264,7 @@ fn pairs(key: &str, value: Option<&Value>) -> Result<Option<Vec<[Scalar; 2]>>> {
     list.iter().enumerate().map(pair).collect::<Result<_>>().map(Some)
 }
 
-/// What is called `text`.
+/// Returns the value named `text`.
 fn named<T: Copy>(key: &str, text: &str, names: &[(&'static str, T)]) -> Result<T> {
     names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();

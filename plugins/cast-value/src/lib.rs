@@ -4,11 +4,10 @@
 //! In Zarr v3 `cast_value` (zarr-extensions). It has no numcodecs id and no HDF5 filter.
 //!
 //! # Parameters
-//! The type that is stored, how to round, what to do with what is out of its range (an error unless given), and which
-//! numbers become which others, whatever the rest says, when encoding and when decoding. As words: the letters of the
-//! type's text, the first in the lowest byte; the way of rounding (0 nearest-even, 1 towards-zero, 2 towards-positive,
-//! 3 towards-negative, 4 nearest-away); out of range (0 error, 1 clamp, 2 wrap); the count of pairs for encoding and
-//! that
+//! The type that is stored, how to round, the handling of numbers out of its range (an error by default), and
+//! replacements of single numbers, which take precedence, when encoding and when decoding. As words: the letters of the
+//! type's text, the first in the lowest byte; the rounding mode (0 nearest-even, 1 towards-zero, 2 towards-positive, 3
+//! towards-negative, 4 nearest-away); out of range (0 error, 1 clamp, 2 wrap); the count of pairs for encoding and that
 //! for decoding; three words for each number of a pair, which are its kind (0 signed, 1 unsigned, 2 double, 16 and its
 //! bytes for bits) and 64 bits, low word first.
 //!
@@ -38,11 +37,9 @@
 //!
 //! # Compatible implementations
 //! The values of zarr-python 3.4 with cast-value-rs, for integers of 1 to 8 bytes and floating-point numbers of 2 to 8.
-//! The fill value is cast as elements are, and one that cannot be is refused. zarr-python encodes some integers that it
-//! cannot
-//! decode, which are refused here, and of two pairs of a number in `scalar_map` takes the last. NaN keeps what it can
-//! of its bits, which
-//! zarr-python does not. The stream is that of the numbers: it has no checksum.
+//! The fill value is cast like elements, and refused if it cannot be cast. zarr-python encodes some integers that it
+//! cannot decode, which this codec refuses; of two pairs for the same number in `scalar_map` it uses the last. NaN
+//! keeps as many of its bits as fit, unlike in zarr-python. The stream is the numbers only, without a checksum.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -54,7 +54,7 @@ fn the_working_words_make_the_same_coder() {
 }
 
 #[test]
-fn wrong_configurations_are_named_with_what_is_wanted() {
+fn wrong_configurations_are_refused_with_the_expected_form() {
     for (config, wanted) in [
         (json!({}), r#"key "data_type" is not usable: it is missing; types read here are int8"#),
         (json!({"data_type": "int4"}), r#""int4" is not a supported number type"#),
@@ -73,7 +73,7 @@ fn wrong_configurations_are_named_with_what_is_wanted() {
             r#"key "out_of_range" is not usable: "none" is none of clamp, wrap"#,
         ),
         (json!({"data_type": "uint8", "out_of_range": ""}), r#"key "out_of_range""#),
-        (json!({"data_type": "float32", "out_of_range": "wrap"}), "float32 does not wrap around; take clamp"),
+        (json!({"data_type": "float32", "out_of_range": "wrap"}), "float32 does not wrap around; use clamp"),
         (
             json!({"data_type": "uint8", "scalar_map": []}),
             r#"key "scalar_map" is not usable: expected an object"#,

@@ -1,4 +1,4 @@
-//! What zarr-python casts, and what holds for every stream.
+//! The casts of zarr-python, and what holds for every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -33,7 +33,7 @@ fn every_number_becomes_what_zarr_python_makes_of_it() {
         let (from, to) = (Number::new(case.dtype).unwrap(), case.codec.data_type);
         let one = env(case.dtype, 1);
         let bound = case.codec.bind(&one.chunk(), &one).unwrap();
-        // zarr-python encodes some numbers that nobody decodes.
+        // zarr-python encodes some numbers that no program can decode.
         let reads = |stored: &[u8]| decode(&bound.coder, stored, from.size()).is_ok();
         for (number, wanted) in &case.encoded {
             let found = encode(&bound.coder, number).ok();
@@ -47,7 +47,7 @@ fn every_number_becomes_what_zarr_python_makes_of_it() {
             let is = found.as_deref().zip(wanted.as_deref()).is_some_and(|(a, b)| same(from, a, b));
             assert!(is || found.is_none() && wanted.is_none(), "{} {number:x?}: {found:x?}", case.name);
         }
-        // All together, in both orders of bytes, are what each is alone.
+        // All together, in both byte orders, equal the single results.
         let good: Vec<_> =
             case.encoded.iter().filter(|(_, wanted)| wanted.as_deref().is_some_and(reads)).collect();
         for order in [ByteOrder::Little, ByteOrder::Big] {
@@ -93,14 +93,14 @@ fn long_chunks_are_cast_by_pieces_and_the_element_that_is_refused_is_named() {
         assert_eq!(
             encode(&coder, &raw).unwrap_err().to_string(),
             format!(
-                "these values cannot be encoded: element {at} is 256, which is out of the range of uint8, and out_of_range does not say \
-                 what becomes of it; set out_of_range, or map it in scalar_map.encode"
+                "these values cannot be encoded: element {at} is 256, which is out of the range of uint8, and out_of_range is not \
+                 set; set out_of_range, or map it in scalar_map.encode"
             )
         );
     }
     assert_eq!(
         encode(&coder, &f64::INFINITY.to_le_bytes()).unwrap_err().to_string(),
-        "these values cannot be encoded: element 0 is inf, which is not finite, and uint8 has no such number; set out_of_range, or map it in \
+        "these values cannot be encoded: element 0 is inf, which is not finite, and uint8 cannot hold it; set out_of_range, or map it in \
          scalar_map.encode"
     );
 }
@@ -128,7 +128,7 @@ fn integers_that_could_not_be_read_again_are_refused() {
         let clamped = codec(&config).bind(&env(dtype, 600).chunk(), &env(dtype, 600)).unwrap().coder;
         assert_eq!(decode(&clamped, &encode(&clamped, &data).unwrap(), data.len()).unwrap(), data, "{name}");
     }
-    // What a map leads to is tried, too.
+    // The results of a map are checked, too.
     let mapped = json!({"data_type": "int16", "scalar_map": {"encode": [[5, 300]]}});
     let coder = coder(&mapped, Dtype::little(Kind::Int, 1));
     assert!(encode(&coder, &[1, 2, 3]).is_ok());
@@ -156,7 +156,7 @@ fn the_fill_value_is_cast_too_or_refused() {
     assert_eq!(bound(json!({"data_type": "uint8", "out_of_range": "clamp"}), 300.0), Ok(output(255)));
     assert_eq!(
         bound(json!({"data_type": "uint8"}), f32::NAN).unwrap_err().to_string(),
-        "not supported: the fill value NaN is not finite, and uint8 has no such number; choose another fill value, or map \
+        "not supported: the fill value NaN is not finite, and uint8 cannot hold it; choose another fill value, or map \
          it in scalar_map"
     );
     let input = Repr::Array { dtype, shape: vec![5], fill: Some(vec![0; 3]) };

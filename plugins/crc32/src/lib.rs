@@ -1,10 +1,10 @@
 //! The crc32 codec: a checksum before the data, to see damage.
 //!
 //! # Names
-//! numcodecs id `crc32`; in Zarr v3 `numcodecs.crc32`, a name in use but not registered. There is no HDF5 filter of it.
+//! numcodecs id `crc32`; in Zarr v3 `numcodecs.crc32`, a name in use but not registered. It has no HDF5 filter.
 //!
 //! # Parameters
-//! Where the checksum lies: before the data, or after them. As words: none or 0, or 1.
+//! The location of the checksum: before or after the data. As words: none or 0, or 1.
 //!
 //! # Example
 //! ```

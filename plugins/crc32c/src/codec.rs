@@ -1,20 +1,20 @@
 use ncz_checksum::{Checksum, ChecksumCoder, copy_in_pieces};
 use ncz_codec::{Codec, CodecConfig, CodecInfo, ConfigEnum, Result};
 
-/// What is copied and then summed while it is in the cache.
+/// The number of bytes that are copied and then summed while they are in the cache.
 const PIECE: usize = 16 << 10;
 
 /// Configuration of the crc32c codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, CodecConfig)]
 #[codec(omit_default_words)]
 pub struct Crc32c {
-    /// Where the checksum is.
+    /// The location of the checksum.
     #[codec(default, omit_default)]
     #[codec(only(numcodecs, "Zarr v3 has the checksum after the data only"))]
     pub location: Location,
 }
 
-/// Where the checksum is. The numbers are those of the parameter word.
+/// The location of the checksum. The numbers are those of the parameter word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ConfigEnum)]
 pub enum Location {
     /// After the data.

@@ -1,10 +1,10 @@
 //! The crc32c codec: a checksum after the data, to see damage.
 //!
 //! # Names
-//! numcodecs id `crc32c`, Zarr v3 name `crc32c`. There is no HDF5 filter of it.
+//! numcodecs id `crc32c`, Zarr v3 name `crc32c`. It has no HDF5 filter.
 //!
 //! # Parameters
-//! Where the checksum lies: after the data, or (numcodecs only) before them. As words: none or 0, or 1.
+//! The location of the checksum: after the data, or (numcodecs only) before them. As words: none or 0, or 1.
 //!
 //! # Example
 //! ```

@@ -1,4 +1,4 @@
-//! Compares the libraries that could stand after the deflate codec, on one chunk of a smooth float field.
+//! Compares candidate libraries for the deflate codec, on one chunk of a smooth float field.
 //!
 //! `cargo run --release -p ncz-deflate --example candidates`
 
@@ -89,7 +89,7 @@ fn median(mut work: impl FnMut()) -> Duration {
     times[ROUNDS / 2]
 }
 
-/// Temperatures as a model gives them: waves of several lengths and a little noise, rounded to 0.01.
+/// Temperatures like those of a model: waves of several lengths and a little noise, rounded to 0.01.
 fn field() -> Vec<u8> {
     let mut noise = 1_u32;
     let mut bytes = Vec::with_capacity(ROWS * COLUMNS * 4);

@@ -48,7 +48,7 @@ impl Coder for DeflateCoder {
     }
 }
 
-/// Says what is wrong with `input`, of which libdeflate says little.
+/// Finds the error in `input`, about which libdeflate reports little.
 fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> CodecError {
     let Some((&[first, second], body)) = input.split_first_chunk::<HEADER>() else {
         return CodecError::truncated("a zlib stream has at least 8 bytes");

@@ -29,7 +29,7 @@ impl Codec for Deflate {
     type Coder = DeflateCoder;
 
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
-        // netcdf-c refuses a dataset whose metadata say -1.
+        // netcdf-c refuses a dataset with -1 in its metadata.
         let level = plain_level(self.level)?;
         Bound::bytes(Self { level }, vec![level as u32], DeflateCoder::new(level), input)
     }

@@ -21,9 +21,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! One zlib stream (RFC 1950), as of the HDF5 filter and of numcodecs, which read ours and we theirs. The bytes
+//! One zlib stream (RFC 1950), as in the HDF5 filter and numcodecs; each reads the streams of the others. The bytes
 //! differ from zlib's: libdeflate packs a little better at the same level and works faster. The stream ends with a
-//! checksum, so damage is always seen.
+//! checksum, so damage is always detected.
 
 mod codec;
 mod config;

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -17,7 +17,7 @@ fn coder(level: u32) -> DeflateCoder {
     Deflate::coder(&[level]).unwrap()
 }
 
-/// What another implementation reads.
+/// Decodes with another implementation.
 fn inflate(stream: &[u8]) -> Vec<u8> {
     let mut decoder = flate2::read::ZlibDecoder::new(stream);
     let mut data = Vec::new();
@@ -26,7 +26,7 @@ fn inflate(stream: &[u8]) -> Vec<u8> {
     data
 }
 
-/// What another implementation writes.
+/// Encodes with another implementation.
 fn zlib(data: &[u8], level: u32) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
     encoder.write_all(data).unwrap();
@@ -66,7 +66,7 @@ fn failures_are_distinguished() {
         kind(&[&stream[..], &stream[..]].concat()),
         ErrorKind::Trailing { extra: stream.len() as u64 }
     );
-    // The last bytes are the right checksum, but they are not where the stream ends.
+    // The last bytes are the right checksum, but not at the end of the stream.
     let doubled = [&stream[..], &stream[stream.len() - 4..]].concat();
     assert_eq!(kind(&doubled), ErrorKind::Trailing { extra: 4 });
     let mut damaged = stream.clone();

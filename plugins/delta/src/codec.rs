@@ -24,7 +24,7 @@ impl DeltaCoder {
 
     /// Differences of integers. They wrap around, as the sums do.
     fn encode_integers(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
-        // The sign makes no difference to differences.
+        // The sign does not matter for differences.
         match self.dtype.size() {
             1 => self.encode_as(input, output, (u8::from_le_bytes, u8::to_le_bytes), u8::wrapping_sub),
             2 => self.encode_as(input, output, (u16::from_le_bytes, u16::to_le_bytes), u16::wrapping_sub),
@@ -52,7 +52,7 @@ impl DeltaCoder {
             let differences = &mut differences[..input.len()];
             let little = self.dtype.little(input, &mut swapped);
             run_piece(little, differences, &mut before, &bytes, step);
-            // What decoders add is the lowest bits of a step, in the type of the differences.
+            // Decoders add the lowest bits of a step, in the type of the differences.
             if !self.sum.is_float()
                 && self.astype.size() < N
                 && self.dtype.narrow(differences, self.astype, output)
@@ -234,8 +234,10 @@ impl DeltaCoder {
             }
             if let Some(at) = self.dtype.floats_as_integers(values, integers) {
                 let place = start + at;
-                let text =
-                    format!("the sum at element {place} is {:?}, which no {} is", values[at], self.dtype);
+                let text = format!(
+                    "the sum at element {place} is {:?}, which is not a number of type {}",
+                    values[at], self.dtype
+                );
                 return Err(CodecError::corrupt(text));
             }
             self.dtype.write_integers(integers, output);
@@ -252,7 +254,7 @@ impl DeltaCoder {
     }
 }
 
-/// What is read as `from` and written as `to`, in pieces: the elements before the piece, its bytes, its room.
+/// Reads numbers as `from` and writes them as `to`, in pieces: the elements before the piece, its bytes, its output.
 fn pieces<'a>(
     from: Number,
     to: Number,
@@ -263,9 +265,8 @@ fn pieces<'a>(
     pieces.enumerate().map(|(index, (input, output))| (index * PIECE, input, output))
 }
 
-/// Goes through numbers of one type except for the order of its bytes: `step` makes of what is left behind and a number
-/// what
-/// it leaves itself, what is written, and whether that is good. Says whether all is.
+/// Processes numbers of one type in either byte order: from the state and a number, `step` returns the next state, the
+/// output, and whether it is valid. Returns whether all were valid.
 fn run<const N: usize, T: Copy, S: Copy>(
     [from, to]: [Number; 2],
     input: &[u8],

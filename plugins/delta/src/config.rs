@@ -5,7 +5,7 @@ use crate::codec::DeltaCoder;
 /// Configuration of the delta codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct Delta {
-    /// The type as which the data are taken.
+    /// The type of the decoded data.
     #[codec(missing = "it is missing; an example is {\"dtype\": \"<i4\", \"astype\": \"<i2\"}")]
     pub dtype: Number,
     /// The type of the differences.
@@ -36,7 +36,7 @@ impl Codec for Delta {
         Ok(DeltaCoder::new(dtype, astype))
     }
 
-    /// Integers come back, or are refused.
+    /// Integers are restored exactly, or refused.
     fn is_lossy(&self, _input: &Repr) -> Option<bool> {
         Some(self.dtype.is_float())
     }

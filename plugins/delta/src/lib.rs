@@ -1,10 +1,10 @@
 //! The delta codec: the difference of each number from the one before, for data that change slowly.
 //!
 //! # Names
-//! numcodecs id `delta`; in Zarr v3 `numcodecs.delta`, a name in use but not registered. There is no HDF5 filter of it.
+//! numcodecs id `delta`; in Zarr v3 `numcodecs.delta`, a name in use but not registered. It has no HDF5 filter.
 //!
 //! # Parameters
-//! The type as which the data are taken, and the type of the differences, which is the same unless given. As words: the
+//! The type of the data, and the type of the differences, which defaults to the same. As words: the
 //! letters of each type's text, the first in the lowest byte; `<i4` is 0x34693c.
 //!
 //! # Example JSON
@@ -24,11 +24,10 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of numcodecs and zarr-python: integers wrap around, floating-point numbers are rounded (so that such data
-//! come back changed), sums are made in the type that numpy promotes both types to. A difference that wraps around or
-//! overflows its type is refused; numcodecs stores what the machine makes of it. A sum that is not a number of the
-//! type,
-//! for which numpy gives what the machine gives, is an error. The stream has no checksum and no length.
+//! The bytes of numcodecs and zarr-python: integers wrap around, floating-point numbers are rounded (so such data
+//! change), and sums are computed in the type to which numpy promotes both types. A difference that wraps around or
+//! overflows its type is refused; numcodecs stores a result that depends on the machine. A sum that is not a number of
+//! the type is an error; in numpy the result depends on the machine. The stream has no checksum and no length.
 //!
 //! Floating-point numbers lose precision after a large fill value, and all that follows NaN or an infinity is NaN: use
 //! integers or another codec for such data.

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -77,7 +77,7 @@ fn what_leaves_the_stage_is_of_the_type_of_the_differences() {
     let array = |dtype, shape| Repr::Array { dtype, shape, fill: None };
     let shorts = Dtype::little(Kind::Int, 2);
     assert_eq!(bind(delta("<f8", "<i2"), &doubles.chunk(), &doubles), Ok(array(shorts, vec![64, 48])));
-    // Chunks are taken as numbers of the codec's type, as numpy views them.
+    // Chunks are read as numbers of the codec's type, like a numpy view.
     assert_eq!(bind(delta("<i4", "<i2"), &doubles.chunk(), &doubles), Ok(array(shorts, vec![6144])));
     let bytes = |size| Repr::Bytes { size };
     let of = |size| bind(delta("<i4", "<i2"), &bytes(size), &doubles);

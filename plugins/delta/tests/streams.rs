@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -18,7 +18,7 @@ fn coder(dtype: &str, astype: &str) -> DeltaCoder {
     Delta::coder(&[number(dtype), number(astype)]).unwrap()
 }
 
-/// What `data` are encoded to, or why not.
+/// Returns the encoding of `data`, or the error.
 fn try_encode(coder: &DeltaCoder, data: &[u8]) -> ncz_codec::Result<Vec<u8>> {
     let mut stream = vec![0; coder.max_encoded_len(data.len()).unwrap()];
     coder.encode(&mut (), data, &mut stream).map(|len| stream[..len].to_vec())
@@ -37,7 +37,8 @@ fn streams_of_numcodecs_are_made_again_and_decode_to_the_same_numbers() {
                 // numcodecs fails on nothing.
                 (Ok(ours), None) => assert!(raw.is_empty() && ours.is_empty(), "{}", case.name),
                 (Err(error), _) => {
-                    // They lose something, or get it back by what the machine makes of a number out of range.
+                    // numcodecs loses these numbers, or restores them only by the machine's result for numbers out of
+                    // range.
                     let Delta { dtype, astype } = case.codec;
                     let undefined = !dtype.is_float() && dtype.promoted(astype).is_float();
                     assert!(case.decoded.as_ref() != Some(raw) || undefined, "{}: {error}", case.name);
@@ -203,7 +204,7 @@ proptest! {
         steps in proptest::collection::vec(-100..100_i32, 0..3000),
         number in proptest::sample::select(&["<f4", ">f4", "<f8"][..]),
     ) {
-        // Steps of a half are exact.
+        // Steps of 0.5 are exact.
         let mut sum = 0;
         let data: Vec<u8> = steps.iter().flat_map(|step| {
             sum += step;

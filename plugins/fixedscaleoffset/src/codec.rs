@@ -17,7 +17,7 @@ pub struct FixedScaleOffsetCoder {
     readable: [f64; 2],
 }
 
-/// How numpy encodes, by the types of the data and of the factors.
+/// The arithmetic of numpy's encoder, by the types of the data and of the factors.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     /// All in integers of the type of the data.
@@ -36,7 +36,7 @@ struct Floats {
     scale: f64,
 }
 
-/// How numpy decodes: in the stored type, or in doubles if that is one of integers.
+/// The arithmetic of numpy's decoder: in the stored type, or in doubles if that is an integer type.
 #[derive(Debug, Clone, Copy)]
 struct Back(Floats);
 
@@ -74,9 +74,8 @@ impl FixedScaleOffsetCoder {
                 dtype.float_as_integer(value).is_some()
             }
         };
-        // What is between two numbers is read as what is between theirs. NaN, with which nothing is between, if no end
-        // is
-        // found.
+        // A number between two numbers is decoded to one between their decoded numbers. NaN, which is never between, if
+        // a limit is not found.
         let readable = Self::ends(astype).map(|end| {
             let mut nearer = std::iter::successors(Some(end), |end| Some(end / 2.0)).take(2048);
             nearer.find(is_readable).unwrap_or(f64::NAN)
@@ -96,11 +95,12 @@ impl FixedScaleOffsetCoder {
         }
     }
 
-    /// What numpy makes of integers in integers, as what is stored; or the place of the first that would be lost.
+    /// Returns numpy's integer arithmetic on integers, as the stored numbers; an error is the index of the first that
+    /// would be lost.
     fn encode_whole(&self, offset: i64, scale: i64, integers: &mut [i64]) -> Option<usize> {
         integers.iter_mut().position(|bits| {
             let true_product = (self.dtype.value(*bits) - i128::from(offset)) * i128::from(scale);
-            // It may wrap around and come back when it is stored.
+            // It can wrap around and back when it is stored.
             *bits = self.dtype.wrapped(true_product as i64);
             if self.astype.is_float() {
                 return self.dtype.value(*bits) != true_product;
@@ -110,14 +110,14 @@ impl FixedScaleOffsetCoder {
         })
     }
 
-    /// The same where no product is wider than `i64`; else, or if a number would be lost, says that it has not been
-    /// done.
+    /// The same if no product is wider than `i64`; returns false, without a result, if one is or if a number would
+    /// be lost.
     fn encode_narrow(&self, offset: i64, scale: i64, integers: &mut [i64]) -> bool {
         let is_narrow = self.dtype.size() <= 4 && scale.unsigned_abs() <= 1 << 31;
         if !is_narrow || self.astype.is_float() || self.astype.size() == 8 {
             return false;
         }
-        // What both types have: counted from the least of them, the numbers without a bit above these.
+        // The range that both types have: offset by the least number, the numbers without a bit above its width.
         let value_bits = |number: Number| 8 * number.size() - usize::from(!number.is_unsigned());
         let mut held = value_bits(self.dtype).min(value_bits(self.astype));
         let mut least = 0;
@@ -133,7 +133,7 @@ impl FixedScaleOffsetCoder {
         all as u64 >> held == 0
     }
 
-    /// Writes floating-point numbers in the stored type, or gives the place of the first that it cannot hold.
+    /// Writes floating-point numbers in the stored type; an error is the index of the first that it cannot hold.
     fn store(&self, floats: &[f64], integers: &mut [i64], room: &mut [u8]) -> Option<usize> {
         if self.astype.is_float() {
             self.astype.write_floats(floats, room);
@@ -144,7 +144,7 @@ impl FixedScaleOffsetCoder {
         lost
     }
 
-    /// Encodes a piece, or gives the place of the first number that would be lost.
+    /// Encodes a piece; an error is the index of the first number that would be lost.
     fn encode_piece(&self, way: Way, input: &[u8], room: &mut [u8]) -> Option<usize> {
         let (mut floats, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let floats = &mut floats[..input.len() / self.dtype.size()];
@@ -195,7 +195,7 @@ impl FixedScaleOffsetCoder {
         }
     }
 
-    /// The error for the number at place `at` of `piece`, which begins with number `start`.
+    /// Makes the error for the number at index `at` of `piece`, which begins with number `start`.
     fn lost(&self, start: usize, at: usize, piece: &[u8]) -> CodecError {
         let bytes = &piece[at * self.dtype.size()..][..self.dtype.size()];
         let value = if self.dtype.is_float() {
@@ -220,7 +220,7 @@ impl FixedScaleOffsetCoder {
         self.back.0.decode_all(values);
     }
 
-    /// What is stored, in the type in which decoders compute.
+    /// The stored numbers, in the type in which decoders compute.
     fn read_stored(&self, input: &[u8], values: &mut [f64], integers: &mut [i64]) {
         let Back(floats) = self.back;
         if self.astype.is_float() {
@@ -231,7 +231,8 @@ impl FixedScaleOffsetCoder {
         }
     }
 
-    /// The place of the first number of `piece` for which `stored` is read as none: out of range, or infinity.
+    /// Returns the index of the first number of `piece` whose `stored` value cannot be decoded: out of range, or
+    /// infinity.
     fn unreadable(&self, piece: &[u8], stored: &[u8]) -> Option<usize> {
         let (mut values, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let values = &mut values[..piece.len() / self.dtype.size()];
@@ -278,7 +279,7 @@ impl Floats {
         let number = if number.is_float() { number } else { Number::DOUBLE };
         let held = |key, factor: Factor| {
             let float = number.rounded(factor.float());
-            // An offset that vanishes does no harm.
+            // An offset that vanishes is harmless.
             if float.is_finite() && (key == "offset" || float != 0.0) {
                 return Ok(float);
             }
@@ -298,7 +299,7 @@ impl Floats {
         self.number.rounded(quotient + self.offset)
     }
 
-    /// Encodes all; says whether a finite number became another.
+    /// Encodes all numbers; returns whether a finite number became another.
     fn encode_all(&self, values: &mut [f64]) -> bool {
         let Self { offset, scale, .. } = *self;
         // One loop for each type, in which the choice is made.
@@ -418,7 +419,7 @@ mod tests {
                 prop_assert_eq!(lost, None);
                 prop_assert_eq!(narrow, wide);
             } else if dtype.is_unsigned() == astype.is_unsigned() && scale.unsigned_abs() <= 1 << 31 {
-                // Where one type is signed, what wraps around may come back.
+                // If one type is signed, a number that wraps around can wrap back.
                 prop_assert!(lost.is_some());
             }
         }

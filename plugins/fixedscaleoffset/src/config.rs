@@ -7,18 +7,18 @@ use serde_json::{Map, Value, json};
 use crate::codec::FixedScaleOffsetCoder;
 use crate::factor::Factor;
 
-/// Which of the numbers among the words are doubles.
+/// The flags for which factors in the words are doubles.
 const OFFSET_IS_FLOAT: u32 = 1;
 const SCALE_IS_FLOAT: u32 = 2;
 
 /// Configuration of the fixedscaleoffset codec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FixedScaleOffset {
-    /// What is subtracted.
+    /// The number that is subtracted.
     pub offset: Factor,
     /// By what the difference is multiplied.
     pub scale: Factor,
-    /// The type as which the data are taken; `None` for that of the elements which enter the stage.
+    /// The type of the decoded data; `None` for the type of the stage's input elements.
     pub dtype: Option<Number>,
     /// The type that is stored; `None` for the same.
     pub astype: Option<Number>,
@@ -135,5 +135,5 @@ impl FixedScaleOffset {
 }
 
 fn untyped() -> CodecError {
-    CodecError::config("dtype", "the type of the numbers is not known; give it")
+    CodecError::config("dtype", "the number type is unknown; give it")
 }

@@ -14,7 +14,7 @@ pub enum Factor {
 }
 
 impl Factor {
-    /// Reads the number at `key`; `None` where it is missing.
+    /// Reads the number at `key`; `None` if it is missing.
     pub(crate) fn from_config(reader: &mut ConfigReader<'_>, key: &'static str) -> Result<Option<Self>> {
         let Some(value) = reader.raw(key) else { return Ok(None) };
         let Value::Number(number) = value else {
@@ -38,7 +38,7 @@ impl Factor {
         }
     }
 
-    /// As two words, low word first, whatever it is.
+    /// Returns the factor as two words, low word first, for integers and doubles.
     pub(crate) fn words(self) -> [u32; 2] {
         match self {
             Self::Integer(integer) => params::i64_words(integer),
@@ -46,7 +46,7 @@ impl Factor {
         }
     }
 
-    /// Reads what [`words`](Self::words) gives.
+    /// Reads the result of [`words`](Self::words).
     pub(crate) fn from_words(words: [u32; 2], is_float: bool) -> Self {
         if is_float { Self::Float(params::words_f64(words)) } else { Self::Integer(params::words_i64(words)) }
     }

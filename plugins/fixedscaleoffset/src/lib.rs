@@ -2,16 +2,14 @@
 //!
 //! # Names
 //! numcodecs id `fixedscaleoffset`; in Zarr v3 `numcodecs.fixedscaleoffset`, a name in use but not registered (its
-//! successors there are `scale_offset` and `cast_value`). There is no HDF5 filter of it: scaleoffset (6) is another
+//! successors there are `scale_offset` and `cast_value`). It has no HDF5 filter: scaleoffset (6) is another
 //! format.
 //!
 //! # Parameters
-//! The offset, the scale, the type as which the data are taken and the type that is stored, which is the same unless
-//! given. In Zarr v3 the type of the data may be missing, as in zarr-python. Whether a factor is an integer or not
-//! makes
-//! a difference for data that are integers. As words: 1 if the offset is a double, plus 2 if the scale is one; the
-//! offset
-//! and the scale, 64 bits each, low word first; the letters of each type's text, the first in the lowest byte.
+//! The offset, the scale, the type of the data and the stored type, which defaults to the same. In Zarr v3 the type of
+//! the data may be missing, as in zarr-python. For integer data it matters whether a factor is an integer. As words: 1
+//! if the offset is a double, plus 2 if the scale is one; the offset and the scale, 64 bits each, low word first; the
+//! letters of each type's text, the first in the lowest byte.
 //!
 //! # Example JSON
 //! ```
@@ -30,13 +28,12 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of numcodecs with numpy 2: computed in the type of the data if that is one of floating-point numbers, in
-//! integers as long as only integers meet, else in doubles; rounded to the nearest, the even one of two; decoded in the
-//! stored type, or in doubles if that is one of integers, and cut to an integer if the data are integers. A number that
-//! wraps around or overflows is refused: the stored type cannot hold it (NaN in integers, too), or it is decoded to a
-//! number that the type of the data cannot hold. A stream of such numbers, for which numpy gives what the machine
-//! gives,
-//! is an error.
+//! The bytes of numcodecs with numpy 2: computed in the type of the data if that is a floating-point type, in integers
+//! as long as all operands are integers, else in doubles; rounded to nearest, ties to even; decoded in the stored type,
+//! or in doubles if that is an integer type, and truncated to an integer if the data are integers. A number that wraps
+//! around or overflows is refused: the stored type cannot hold it (NaN in integers, too), or it is decoded to a number
+//! that the type of the data cannot hold. A stream of such numbers is an error; in numpy the result depends on the
+//! machine.
 
 #![forbid(unsafe_code)]
 

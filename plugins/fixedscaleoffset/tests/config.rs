@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -32,7 +32,7 @@ fn json_and_words_give_back_what_was_read() {
     for codec in [typed("<f8", "<i2"), typed(">f4", ">f4"), whole] {
         assert_eq!(FixedScaleOffset::from_params(&codec.to_params().unwrap()), Ok(codec));
         for dialect in [Dialect::Numcodecs, Dialect::ZarrV3] {
-            // As text, where 10 and 10.0 must stay apart.
+            // As text, in which 10 and 10.0 must differ.
             let text = Value::Object(codec.to_json(dialect).unwrap()).to_string();
             assert_eq!(parse(dialect, &text), Ok(codec), "{text}");
         }
@@ -54,7 +54,7 @@ fn in_zarr_v3_a_missing_type_is_that_of_the_elements() {
     let bytes = Repr::Bytes { size: Size::Exact(8) };
     assert_eq!(
         UNTYPED.bind(&bytes, &floats).unwrap_err().to_string(),
-        r#"configuration key "dtype" is not usable: the type of the numbers is not known; give it"#
+        r#"configuration key "dtype" is not usable: the number type is unknown; give it"#
     );
     let letters = env(Dtype::little(Kind::Opaque, 3));
     assert!(UNTYPED.bind(&letters.chunk(), &letters).is_err());
@@ -100,7 +100,7 @@ fn factors_that_the_types_cannot_hold_are_refused() {
         let floats = Env { container: Container::ZarrV2, ..env(Dtype::little(Kind::Float, 8)) };
         codec.bind(&floats.chunk(), &floats).unwrap_err().to_string()
     };
-    // What is stored can be read nevertheless.
+    // Stored data can be read nevertheless.
     let encodes = |offset, scale, dtype: &str, astype: &str| {
         let codec = FixedScaleOffset { offset, scale, ..typed(dtype, astype) };
         let env = Env { container: Container::ZarrV2, ..env(Dtype::little(Kind::Float, 8)) };

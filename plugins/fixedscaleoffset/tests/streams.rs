@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -70,7 +70,7 @@ fn streams_of_numcodecs_are_made_again_and_decode_to_the_same_numbers() {
                 }
                 (Ok(_), None) => panic!("{} is refused there", case.name),
                 (Err(error), _) => {
-                    // They give another number, by more than rounding.
+                    // numcodecs returns another number, by more than rounding.
                     let unit = 1.0 / float(case.codec.scale).abs();
                     let back = case.decoded.as_ref().map(|bytes| numbers(dtype, bytes));
                     let far = |(a, b): (&f64, &f64)| (a - b).abs() > unit + a.abs() * 1e-2 || b.is_nan();

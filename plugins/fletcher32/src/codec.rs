@@ -43,7 +43,7 @@ impl Checksum for Fletcher {
     }
 }
 
-/// The checksum as HDF5 before 1.6.3 stored it on little-endian machines: the two bytes of each half swapped.
+/// The checksum as HDF5 before 1.6.3 stored it on little-endian machines: the two bytes of each 16-bit half swapped.
 fn swap_halves(sum: u32) -> u32 {
     ((sum & 0x00ff_00ff) << 8) | ((sum >> 8) & 0x00ff_00ff)
 }

@@ -20,7 +20,7 @@
 //!
 //! # Compatible implementations
 //! The bytes of HDF5 and of numcodecs: the data, then the Fletcher-32 sum of their 16-bit words, most significant
-//! byte first, in four bytes, least significant byte first. Sums with the bytes of each half swapped, which HDF5
+//! byte first, in four bytes, least significant byte first. Sums with the bytes of each 16-bit half swapped, which HDF5
 //! before 1.6.3 wrote, are accepted too, as HDF5 does.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -41,7 +41,7 @@ fn sums_of_old_hdf5_are_accepted() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_are_distinguished() {
     let kind = |bytes: &[u8], capacity| decode(&coder(), bytes, capacity).unwrap_err().kind().clone();
     for length in 0..4 {
         assert_eq!(kind(&[0, 0, 0][..length], 10), ErrorKind::Truncated);
@@ -58,7 +58,7 @@ proptest! {
         round_trip(&coder(), &data);
     }
 
-    // All bytes zero sum to zero in any number, so data with a first byte of their own.
+    // Any number of zero bytes sums to zero, so the data start with another byte.
     #[test]
     fn truncation_and_damage_are_seen(
         mut data in proptest::collection::vec(1..=254_u8, 5..2000),

@@ -37,7 +37,7 @@ impl Coder for GzipCoder {
     fn decode(&self, tables: &mut Tables, input: &[u8], output: &mut [u8]) -> Result<usize> {
         let decompressor = decompressor(tables)?;
         if input.is_empty() {
-            return Err(CodecError::truncated("there is no gzip member"));
+            return Err(CodecError::truncated("the input has no gzip member"));
         }
         let mut rest = input;
         let mut written = 0;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::codec::GzipCoder;
 
-/// What zarr-python takes a missing level for, in Zarr v3.
+/// The level that zarr-python assumes if it is missing, in Zarr v3.
 const V3_DEFAULT: i64 = 5;
 
 /// Configuration of the gzip codec.
@@ -51,7 +51,7 @@ fn read_level(reader: &mut ConfigReader<'_>, notes: &mut Vec<String>) -> Result<
     Ok(reader.integer("level", V3_DEFAULT, 0..=9)? as i32)
 }
 
-/// The level in JSON. Zarr v3 does not know -1.
+/// Returns the level as JSON. Zarr v3 does not define -1.
 fn write_level(level: &i32, dialect: Dialect) -> Result<Value> {
     Ok(match dialect {
         Dialect::Numcodecs => (*level).into(),

@@ -1,7 +1,7 @@
 //! The gzip codec: compression in the gzip format.
 //!
 //! # Names
-//! numcodecs id `gzip`, Zarr v3 name `gzip`. There is no HDF5 filter of it: "gzip" in HDF5 is deflate.
+//! numcodecs id `gzip`, Zarr v3 name `gzip`. It has no HDF5 filter: "gzip" in HDF5 is deflate.
 //!
 //! # Parameters
 //! One word, the level: 0 (stored only) to 9 (smallest). In JSON a missing level means 1 to numcodecs and 5 to
@@ -23,9 +23,9 @@
 //!
 //! # Compatible implementations
 //! One gzip member (RFC 1952) without a name or a time, so that the same data give the same bytes; numcodecs,
-//! zarr-python and tensorstore read it. Members that follow each other are read as one stream, as numcodecs does, and
-//! every field of a header is understood. Zeros after the last member, which numcodecs passes over, are refused. Each
-//! member ends with a checksum and its length, so damage is always seen.
+//! zarr-python and tensorstore read it. Concatenated members are read as one stream, as in numcodecs, and every header
+//! field is supported. Zeros after the last member, which numcodecs skips, are refused. Each
+//! member ends with a checksum and its length, so damage is always detected.
 
 mod codec;
 mod config;

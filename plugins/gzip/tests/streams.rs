@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -18,21 +18,21 @@ fn coder(level: u32) -> GzipCoder {
     Gzip::coder(&[level]).unwrap()
 }
 
-/// What another implementation reads.
+/// Decodes with another implementation.
 fn gunzip(stream: &[u8]) -> Vec<u8> {
     let mut data = Vec::new();
     flate2::read::MultiGzDecoder::new(stream).read_to_end(&mut data).unwrap();
     data
 }
 
-/// What another implementation writes.
+/// Encodes with another implementation.
 fn gzip(data: &[u8], level: u32) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::new(level));
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
 }
 
-/// A member whose header has every field; with a checksum of the header if asked for.
+/// A member whose header has every field; with a checksum of the header if requested.
 fn full_header(data: &[u8], checksum: bool) -> Vec<u8> {
     let builder = GzBuilder::new().filename("a name").comment("a comment").extra(&b"ab\x02\0cd"[..]).mtime(7);
     let mut encoder = builder.write(Vec::new(), Compression::new(6));
@@ -117,7 +117,7 @@ fn every_field_of_a_header_is_understood() {
     let mut damaged = full_header(data, true);
     damaged[4] ^= 1; // the time
     assert_eq!(*decode(&coder(1), &damaged, data.len()).unwrap_err().kind(), ErrorKind::Checksum);
-    // A field that says it is longer than the stream.
+    // A field whose stated length is longer than the stream.
     let mut longer = full_header(data, false);
     longer[10..12].fill(0xff);
     assert_eq!(*decode(&coder(1), &longer, data.len()).unwrap_err().kind(), ErrorKind::Truncated);

@@ -8,12 +8,12 @@ pub struct BitRoundH5Coder {
     numbers: Numbers,
 }
 
-/// What the bytes of a chunk are to be taken for.
+/// The element type of a chunk.
 #[derive(Debug, Clone, Copy)]
 enum Numbers {
     Single(Single),
     Double(Double),
-    /// The words do not say what a number is.
+    /// The words do not state the size of a number.
     Unknown {
         words: usize,
         size: u32,
@@ -27,16 +27,16 @@ macro_rules! width {
         struct $name {
             /// Sign, exponent and the bits of the mantissa that are kept.
             kept: $bits,
-            /// Half of the last bit that is kept; 0 where all are.
+            /// Half of the last bit that is kept; 0 if all are kept.
             half: $bits,
-            /// NaN, which no number equals, where there is none.
+            /// NaN, which no number equals, if there is no fill value.
             fill: $real,
         }
 
         impl $name {
             fn new(keepbits: u32, fill: Option<$bits>) -> Self {
                 let fill = fill.map_or($real::NAN, $real::from_bits);
-                // HDF5's filter rounds nothing where no bit is kept, or all are.
+                // HDF5's filter rounds nothing if no bit is kept, or all are.
                 match $mantissa - i64::from(keepbits) {
                     dropped @ 1..$mantissa => {
                         Self { kept: $bits::MAX << dropped, half: 1 << (dropped - 1), fill }

@@ -5,25 +5,26 @@ use ncz_codec::{
 
 use crate::codec::BitRoundH5Coder;
 
-/// What HDF5 stores: the bits, the size of a number, whether there is a fill value, and its bits in two words.
+/// The words that HDF5 stores: the bits, the size of a number, whether there is a fill value, and its bits in two
+/// words.
 pub(crate) const WORKING: usize = 5;
 
 /// Configuration of the bitroundh5 codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
-// What follows the first word is of the variable that it was stored with.
+// The words after the first describe the variable that they were stored with.
 #[codec(check = Self::check, max_words = WORKING)]
 #[codec(
-    unnamed = "bitroundh5 has no JSON of its own; bitround of numcodecs rounds differently and spares no fill value"
+    unnamed = "bitroundh5 has no JSON form; bitround of numcodecs rounds differently and does not preserve a fill value"
 )]
 pub struct BitRoundH5 {
-    /// How many bits of the mantissa are kept, at least 1; with all that the type has nothing is rounded.
+    /// The number of mantissa bits to keep, at least 1; if it is all bits of the type, nothing is rounded.
     pub keepbits: u32,
 }
 
 impl Codec for BitRoundH5 {
     const INFO: CodecInfo = CodecInfo::new(
         "bitroundh5",
-        "rounds numbers to some bits but spares the fill value, as HDF5's BitRound",
+        "rounds numbers to some bits but preserves the fill value, as HDF5's BitRound",
     )
     .filter_id(32032)
     .working_params()
@@ -79,7 +80,7 @@ fn check(dtype: Dtype) -> Result<()> {
     }
     if order == ByteOrder::Big {
         return Err(CodecError::unsupported(
-            "big-endian numbers would be spoiled by programs that know HDF5's BitRound; make the variable little-endian",
+            "programs with HDF5's BitRound filter would corrupt big-endian numbers; make the variable little-endian",
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -57,7 +57,7 @@ fn other_input_is_refused_with_what_would_do() {
     );
     assert_eq!(
         message(&[7], Dtype::big(Kind::Float, 8)),
-        "not supported: big-endian numbers would be spoiled by programs that know HDF5's BitRound; make the variable little-endian"
+        "not supported: programs with HDF5's BitRound filter would corrupt big-endian numbers; make the variable little-endian"
     );
     for dtype in [
         Dtype::little(Kind::Float, 2),
@@ -88,7 +88,7 @@ fn it_has_no_json_and_is_not_the_bitround_of_numcodecs() {
         let error = BitRoundH5 { keepbits: 7 }.to_json(dialect).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not supported: bitroundh5 has no JSON of its own; bitround of numcodecs rounds differently and spares no fill value"
+            "not supported: bitroundh5 has no JSON form; bitround of numcodecs rounds differently and does not preserve a fill value"
         );
         let read = BitRoundH5::from_json(dialect, config.as_object().unwrap(), &mut Vec::new());
         assert_eq!(read.unwrap_err(), error);

@@ -65,7 +65,7 @@ fn numbers_are_rounded_to_the_bits_of_the_hdf5_filter() {
             out += 1;
             continue;
         }
-        // What they leave behind a flag of 0 means nothing.
+        // Words after a flag of 0 have no meaning.
         let mut stored = words(&case["stored"]);
         if stored[2] == 0 {
             stored[3..].fill(0);
@@ -139,7 +139,7 @@ proptest! {
 
     #[test]
     fn doubles_are_rounded_as_single_numbers_are(value in any::<f32>(), keepbits in 1..23_u32) {
-        // Not where the one has fewer bits than the other, or no larger numbers.
+        // Except if one has fewer bits than the other, or no larger numbers.
         prop_assume!(value.is_normal() && value.abs() < 1e38);
         let single = encode(&coder([keepbits, 4, 0, 0, 0]), &value.to_le_bytes());
         let double = encode(&coder([keepbits, 8, 0, 0, 0]), &f64::from(value).to_le_bytes());

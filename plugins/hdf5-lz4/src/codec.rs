@@ -18,7 +18,7 @@ impl Lz4H5Coder {
         Self { block }
     }
 
-    /// The length of the blocks of `len` bytes: data that are shorter make one that is no longer than they.
+    /// Returns the block length for `len` bytes: shorter data are one block of their own length.
     fn block_of(&self, len: usize) -> usize {
         self.block.min(len).max(1)
     }
@@ -31,7 +31,7 @@ impl Coder for Lz4H5Coder {
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
         let block = self.block_of(len);
-        // What does not shrink is stored, but the compressor wants more room than that to try.
+        // Data that do not shrink are stored, but the compressor needs a larger buffer to try.
         let room = lz4::bound(block)? - block;
         len.div_ceil(block).checked_mul(BLOCK_HEADER)?.checked_add(len)?.checked_add(HEADER + room)
     }
@@ -112,7 +112,7 @@ fn split(input: &[u8]) -> Result<(usize, usize, &[u8])> {
     Ok((length, (block as usize).max(1), rest))
 }
 
-/// What a block is stored as, and what follows it.
+/// The stored form of a block, and the rest of the stream.
 fn split_block(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = rest.split_first_chunk::<BLOCK_HEADER>()?;
     rest.split_at_checked(u32::from_be_bytes(*length) as usize)

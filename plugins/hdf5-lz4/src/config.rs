@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::codec::Lz4H5Coder;
 
-/// The length of a block where none is given.
+/// The default length of a block.
 const BLOCK: usize = 1 << 30;
 
 /// Configuration of the lz4h5 codec.

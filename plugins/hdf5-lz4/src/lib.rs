@@ -22,10 +22,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is that of the HDF5 filter, byte by byte, all numbers with the most significant byte first: the length of
-//! the data in 8 bytes, that of a block in 4; then for each block its stored length in 4 bytes and an LZ4 block, or
-//! the data themselves where they do not shrink. It has no checksum: truncation is always seen, other damage not
-//! always.
+//! The stream is exactly that of the HDF5 filter, all numbers with the most significant byte first: the length of the
+//! data in 8 bytes, that of a block in 4; then for each block its stored length in 4 bytes and an LZ4 block, or the
+//! data themselves if they do not shrink. It has no checksum: truncation is always detected, other damage not always.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -43,7 +43,7 @@ fn every_dtype_and_edge_too() {
 }
 
 #[test]
-fn no_data_are_a_header_alone() {
+fn empty_data_are_a_header_only() {
     for block in [0, 1, 1000] {
         assert_eq!(round_trip(&coder(block), &[]), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
     }

@@ -4,7 +4,7 @@ use ncz_packed_bits::{Reader, Writer};
 use crate::number::Number;
 use crate::params::{Params, Scale, mask};
 
-/// Bytes before the numbers: their width in 4 bytes, the length of the least in 1, the least in 8, and 8 of no use;
+/// Bytes before the numbers: their width in 4 bytes, the length of the least in 1, the least in 8, and 8 unused bytes;
 /// least significant byte first.
 const HEADER: usize = 21;
 /// The length of the least number in bytes.
@@ -16,7 +16,7 @@ pub struct ScaleOffsetCoder {
     params: Params,
 }
 
-/// How the numbers of a chunk are written.
+/// The encoding of the numbers of a chunk.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     /// Bits of a number; all of them for numbers that are written as they are.
@@ -25,7 +25,7 @@ struct Plan {
     least: u64,
 }
 
-/// What a stream begins with, and the numbers.
+/// The header of a stream, and the numbers.
 struct Stream<'a> {
     plan: Plan,
     numbers: &'a [u8],
@@ -36,7 +36,7 @@ impl ScaleOffsetCoder {
         Self { params }
     }
 
-    /// Whether the stream is the data themselves: all bits of integers are asked for.
+    /// Whether the stream is the data themselves, because all bits of integers are requested.
     fn copies(&self) -> bool {
         self.params.scale == Scale::Bits(self.params.width())
     }
@@ -225,7 +225,7 @@ fn pack_floats<F: Number, const N: usize>(
     let least = others().fold(first, |least, number| if number < least { number } else { least });
     let most = others().fold(first, |most, number| if number > most { number } else { most });
     let span = most.above(least, power);
-    // HDF5 writes what it cannot read where a number is none or infinite.
+    // For NaN and infinite numbers HDF5 writes a stream that it cannot read.
     let whole = span.is_too_large() || !span.is_finite() || !numbers().all(F::is_finite);
     let width = ceil_log2((span.rounded() as u64).wrapping_add(1 + u64::from(fill.is_some())));
     if whole || width >= params.width() {
@@ -262,7 +262,8 @@ fn unpack_floats<F: Number, const N: usize>(
     });
 }
 
-/// Reads numbers of the width that the stream states, which are all there, and writes what `element` makes of each.
+/// Reads numbers of the width that the stream states, whose presence is already checked, and writes the result of
+/// `element` for each.
 fn unpack<const N: usize>(
     params: &Params,
     stream: &Stream<'_>,

@@ -10,10 +10,10 @@ use crate::params::{GIVEN, Params, Scale, WORKING};
 /// Configuration of the scaleoffset codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ScaleOffset {
-    /// What is kept of a number.
+    /// The precision to keep.
     pub scale: Scale,
-    /// The words that HDF5 stored with a dataset, which also say the type and the fill value; `None` to take these from
-    /// the variable.
+    /// The words that HDF5 stored with a dataset, which also include the type and the fill value; `None` to take these
+    /// from the variable.
     pub stored: Option<[u32; WORKING]>,
 }
 
@@ -57,8 +57,8 @@ impl Codec for ScaleOffset {
             Some(words) => Params::parse(&words)?,
             None => {
                 let (dtype, shape, fill) = match input {
-                    // Only HDF5 stores the words that say the fill value; elsewhere another one could be set later, and
-                    // chunks would decode to it.
+                    // Only HDF5 stores the words with the fill value; in other containers another one could be set
+                    // later, and chunks would decode to it.
                     Repr::Array { dtype, shape, fill } => {
                         (*dtype, shape, fill.as_deref().filter(|_| env.container == Container::Hdf5))
                     }
@@ -105,7 +105,5 @@ impl Codec for ScaleOffset {
 }
 
 fn no_json() -> CodecError {
-    CodecError::unsupported(
-        "scaleoffset has no JSON of its own; fixedscaleoffset of numcodecs is another format",
-    )
+    CodecError::unsupported("scaleoffset has no JSON form; fixedscaleoffset of numcodecs is another format")
 }

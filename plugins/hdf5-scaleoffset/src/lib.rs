@@ -6,8 +6,8 @@
 //! # Parameters
 //! Two words, both required. 2 and a number of bits, for integers: 0 keeps what the chunk needs and loses nothing, a
 //! greater number keeps that many bits. 0 and a number of decimal digits, for floating-point numbers: 2 keeps
-//! hundredths, -1 (in two's complement) tens; further digits are lost. At work there are 20 words, which hold the
-//! elements of a chunk, their type and the fill value too. Those that HDF5 stored are taken as they are.
+//! hundredths, -1 (in two's complement) tens; further digits are lost. There are 20 working words, which also hold
+//! the elements of a chunk, their type and the fill value. Words that HDF5 stored are used unchanged.
 //!
 //! # Example
 //! ```
@@ -28,9 +28,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is that of HDF5's own filter, byte by byte, where HDF5 can read it. With floating-point numbers among
-//! which one is infinite or none at all HDF5 writes what it does not read again; here all bits of such a chunk are
-//! kept, which HDF5 reads. The stream has no checksum: truncation is always seen, other damage not always.
+//! The stream is that of HDF5's own filter, byte by byte, if HDF5 can read it. For floating-point numbers with an
+//! infinity or a NaN HDF5 writes a stream that it cannot read; this codec keeps all bits of such a chunk, which HDF5
+//! reads. The stream has no checksum: truncation is always detected, other damage not always.
 
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ pub(crate) trait Number: Copy + PartialOrd {
     fn power(digits: f64) -> Self;
     /// `self` times `power`, less `least` times `power`.
     fn above(self, least: Self, power: Self) -> Self;
-    /// The nearest integer, away from zero where two are as near.
+    /// Returns the nearest integer, ties away from zero.
     fn rounded(self) -> i64;
     /// Whether it rounds to more than an integer of this size holds.
     fn is_too_large(self) -> bool;

@@ -3,21 +3,22 @@
 
 use ncz_codec::{ByteOrder, CodecError, Dtype, Kind, Result};
 
-/// How many words there are at work.
+/// The number of working words.
 pub(crate) const WORKING: usize = 20;
-/// How many a user gives.
+/// The number of words that a user gives.
 pub(crate) const GIVEN: usize = 2;
-/// Where the fill value begins.
+/// The index of the first word of the fill value.
 const FILL: usize = 8;
 /// Scale types: decimal digits of floating-point numbers, powers of two (which HDF5 never had), bits of integers.
 const DECIMAL: u32 = 0;
 const BINARY: u32 = 1;
 const BITS: u32 = 2;
 
-/// What is kept of a number.
+/// The precision to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
-    /// Floating-point numbers: so many digits after the decimal point; negative ones round to tens, hundreds and so on.
+    /// Floating-point numbers: the number of digits after the decimal point; negative numbers round to tens, hundreds
+    /// and so on.
     Digits(i32),
     /// Integers: this many bits of what is above the least of a chunk; 0 for as many as a chunk needs, which loses
     /// nothing.
@@ -34,7 +35,7 @@ pub(crate) struct Params {
     pub(crate) size: usize,
     pub(crate) signed: bool,
     pub(crate) order: ByteOrder,
-    /// The bits of the fill value, in the least significant places.
+    /// The bits of the fill value, in the least significant bits.
     pub(crate) fill: Option<u64>,
 }
 
@@ -113,7 +114,7 @@ impl Params {
         let [scale_type, factor, count, class, size, sign, order, filled, fill @ ..] = *words;
         let scale = Scale::parse(&[scale_type, factor])?;
         let wrong = |place: usize, what: &str| {
-            CodecError::config(format!("cd_values[{place}]"), format!("{} is no {what}", words[place]))
+            CodecError::config(format!("cd_values[{place}]"), format!("{} is not a {what}", words[place]))
         };
         match (class, scale, size) {
             (0, Scale::Bits(_), 1 | 2 | 4 | 8) | (1, Scale::Digits(_), 4 | 8) => {}

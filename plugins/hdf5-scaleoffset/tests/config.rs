@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -124,7 +124,7 @@ fn wrong_input_is_named() {
         let error = ScaleOffset::from_json(dialect, &Map::new(), &mut Vec::new()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not supported: scaleoffset has no JSON of its own; fixedscaleoffset of numcodecs is another format"
+            "not supported: scaleoffset has no JSON form; fixedscaleoffset of numcodecs is another format"
         );
         assert!(ScaleOffset { scale: Scale::Bits(0), stored: None }.to_json(dialect).is_err());
     }

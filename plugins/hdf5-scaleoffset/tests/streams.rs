@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -19,7 +19,7 @@ fn coder(given: [u32; 2], dtype: Dtype, count: usize) -> ScaleOffsetCoder {
     ScaleOffset::from_params(&given).unwrap().bind(&env.chunk(), &env).unwrap().coder
 }
 
-/// The chunk decodes to what HDF5 makes of it, and what HDF5 was given encodes to the same bytes.
+/// Checks that the chunk decodes to the same values as in HDF5, and that the input of HDF5 encodes to the same bytes.
 fn check(case: &ChunkCase, given: &[u8]) {
     assert_eq!(case.filter_mask, 0);
     let words = &case.filters[0].params;
@@ -39,7 +39,7 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte() {
     let mut seen = 0;
     for case in ncz_test_support::chunks().unwrap() {
         if case.filters.len() == 1 && case.filters[0].id == 6 {
-            // What has lost its digits is written as it was before.
+            // Data that have already lost their digits encode to the same bytes.
             check(&case, &case.raw);
             seen += 1;
         }

@@ -1,11 +1,11 @@
 //! The jenkins_lookup3 codec: a checksum after the data, to see damage.
 //!
 //! # Names
-//! numcodecs id `jenkins_lookup3`; in Zarr v3 `numcodecs.jenkins_lookup3`, a name in use but not registered. There is
-//! no HDF5 filter of it, but HDF5 has the same checksum over its own metadata.
+//! numcodecs id `jenkins_lookup3`; in Zarr v3 `numcodecs.jenkins_lookup3`, a name in use but not registered. It has no
+//! HDF5 filter, but HDF5 uses the same checksum for its own metadata.
 //!
 //! # Parameters
-//! What the hash starts with, 0 unless given; as a word the same. numcodecs also knows a prefix that is hashed before
+//! The initial value of the hash, default 0; as a word the same. numcodecs also has a prefix that is hashed before
 //! the data, but has no JSON for it.
 //!
 //! # Example
@@ -22,8 +22,7 @@
 //!
 //! # Compatible implementations
 //! The bytes of numcodecs and zarr-python: the data, and Bob Jenkins' hash lookup3 of them (`hashlittle`) in four
-//! bytes,
-//! least significant byte first.
+//! bytes, least significant byte first.
 
 #![forbid(unsafe_code)]
 

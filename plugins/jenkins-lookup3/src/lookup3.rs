@@ -1,6 +1,6 @@
 //! The hash lookup3 of Bob Jenkins over bytes, as HDF5 has it (`H5_checksum_lookup3`): the same on every machine.
 
-/// What is mixed at a time.
+/// The number of bytes that are mixed at a time.
 const BLOCK: usize = 12;
 /// The number that lookup3 starts with.
 const START: u32 = 0xdead_beef;
@@ -9,7 +9,7 @@ const START: u32 = 0xdead_beef;
 pub(crate) fn hash(data: &[u8], initval: u32) -> u32 {
     // The length counts modulo 2^32.
     let mut state = [START.wrapping_add(data.len() as u32).wrapping_add(initval); 3];
-    // The last block, also a whole one, has an end of its own.
+    // The last block, even a whole one, is finished differently.
     let whole = data.len().saturating_sub(1) / BLOCK * BLOCK;
     let (blocks, rest) = data.split_at(whole);
     for block in blocks.as_chunks::<BLOCK>().0 {

@@ -29,7 +29,7 @@ impl Coder for Lz4Coder {
         let need = self.max_encoded_len(input.len()).ok_or_else(|| too_long(input.len()))?;
         let full = || CodecError::output_full(Some(need));
         let (header, block) = output.split_first_chunk_mut::<HEADER>().ok_or_else(full)?;
-        // What has a bound is shorter than 2 GiB.
+        // Data with a bound are shorter than 2 GiB.
         *header = (input.len() as u32).to_le_bytes();
         Ok(HEADER + lz4::compress(input, block, self.acceleration).ok_or_else(full)?)
     }
@@ -40,7 +40,7 @@ impl Coder for Lz4Coder {
         match lz4::decompress(block, output) {
             Some(decoded) if decoded == length => Ok(length),
             Some(decoded) => Err(CodecError::truncated(format!(
-                "the LZ4 block holds {decoded} bytes where {length} are stated"
+                "expected {length} bytes in the LZ4 block as stated, got {decoded}"
             ))),
             None => Err(CodecError::corrupt(
                 "the LZ4 block is damaged, ends too early, or holds more than is stated",

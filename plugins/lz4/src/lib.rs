@@ -22,9 +22,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is that of numcodecs, byte by byte: the length of the data in four bytes, least significant byte first,
-//! then one LZ4 block. It has no checksum: truncation is always seen, other damage not always. No data are encoded
-//! too, which numcodecs does not decode.
+//! The stream is exactly that of numcodecs: the length of the data in four bytes, least significant byte first,
+//! then one LZ4 block. It has no checksum: truncation is always detected, other damage not always. Empty data can
+//! be encoded too, which numcodecs cannot decode.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -15,7 +15,7 @@ fn coder(acceleration: u32) -> Lz4Coder {
     Lz4::coder(&[acceleration]).unwrap()
 }
 
-/// What the streams under `tests/fixtures/codecs/lz4` hold.
+/// The content of the streams under `tests/fixtures/codecs/lz4`.
 fn values(count: u64) -> Vec<u8> {
     (0..count).flat_map(|n| (((n * n) >> 6) % 5003).to_le_bytes()[..4].to_vec()).collect()
 }

@@ -10,14 +10,14 @@ pub struct LzfCoder {
     length: Length,
 }
 
-/// What is known of the bytes that a stream decodes to: it does not say so itself.
+/// What is known about the decoded length of a stream, which does not state it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Length {
-    /// So many.
+    /// Exactly this many.
     Exact(usize),
-    /// So many or more.
+    /// This many or more.
     AtLeast(usize),
-    /// Nothing.
+    /// Nothing is known.
     Unknown,
 }
 
@@ -52,7 +52,7 @@ impl Coder for LzfCoder {
                 return Err(CodecError::size(
                     length,
                     input.len(),
-                    "of a chunk for LZF, whose streams do not say it",
+                    "of a chunk for LZF, whose streams do not state it",
                 ));
             }
             // It would not be read again.

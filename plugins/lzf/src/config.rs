@@ -19,7 +19,7 @@ impl CodecConfig for Lzf {
     fn from_json(dialect: Dialect, config: &Map<String, Value>, notes: &mut Vec<String>) -> Result<Self> {
         Self::INFO.require_name(dialect)?;
         let mut reader = ConfigReader::new(dialect, config);
-        // imagecodecs writes the header of the program lzf unless it is told not to.
+        // imagecodecs writes the header of the program lzf by default.
         if reader.flag("header", true)? {
             return Err(CodecError::config(
                 "header",
@@ -72,8 +72,8 @@ impl Codec for Lzf {
     }
 
     fn coder(working: &[u32]) -> Result<LzfCoder> {
-        // HDF5 itself does not compare lengths, and hands on what lies in memory after a chunk that is too short. A
-        // chunk that a filter before has made longer is read, one that it has made shorter is not.
+        // HDF5 itself does not compare lengths, and returns the memory after a chunk that is too short. A chunk that
+        // an earlier filter has made longer is read, one that it has made shorter is refused.
         Ok(LzfCoder::new(match params::word_or(working, 2, 0) {
             0 => Length::Unknown,
             chunk => Length::AtLeast(chunk as usize),

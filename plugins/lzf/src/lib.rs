@@ -7,8 +7,7 @@
 //! # Parameters
 //! None. At work in HDF5 three words: the revision of h5py's filter, the version of liblzf, and the bytes of a chunk,
 //! which are the least that a stream has to decode to. JSON has `header`, which must be `false`: imagecodecs can also
-//! write
-//! streams as the program lzf does, and HDF5 does not.
+//! write streams as the program lzf does, and HDF5 does not.
 //!
 //! # Example JSON
 //! ```
@@ -23,10 +22,10 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is that of liblzf as h5py builds it, byte by byte. Where it would be longer than the data, h5py gives
-//! up and HDF5 stores the chunk as it is; here it is written all the same, and h5py reads it. The stream has neither
-//! a length nor a checksum. It is cut for certain if it ends within a piece, or decodes to less than the chunk has
-//! where that is known; other damage can go unseen.
+//! The stream is exactly that of liblzf as h5py builds it. If it would be longer than the data, h5py gives up and HDF5
+//! stores the chunk unfiltered; this codec writes it anyway, and h5py reads it. The stream has neither a length nor a
+//! checksum. It is refused as truncated if it ends within a token, or decodes to less than the chunk, if the size of
+//! the chunk is known; other damage can go undetected.
 
 #![forbid(unsafe_code)]
 

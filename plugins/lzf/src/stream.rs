@@ -1,9 +1,9 @@
 //! LZF streams: pieces of literal bytes and references to what came before.
 //!
-//! A piece begins with a byte whose upper three bits say what it is: 0, a run of as many literals as the lower five say
-//! and one more; 1 to 6, a reference of 2 bytes more than that; 7, a reference of 9 bytes more than the next byte says.
-//! The lower five bits of a reference are the upper ones of how far back it goes, less one; the lower ones are in a
-//! byte after. Nothing marks the end.
+//! A token begins with a byte whose upper three bits are its kind: 0 is a run of literals, whose count less one is in
+//! the lower five bits; 1 to 6 is a reference of that many bytes plus 2; 7 is a reference of 9 bytes plus the value of
+//! the next byte. The lower five bits of a reference are the upper bits of its distance, less one; the lower bits are
+//! in a following byte. The stream has no end mark.
 
 /// The longest run of literals.
 const RUN_MAX: usize = 32;
@@ -13,15 +13,15 @@ const REACH: usize = 1 << 13;
 const REFERENCE_MAX: usize = 264;
 /// The length of a reference that takes a byte more, less two.
 const LONG: usize = 7;
-/// The bits of a place in the table.
+/// The number of bits of an index of the table.
 const PLACES: u32 = 17;
 
-/// What is wrong with a stream.
+/// The errors of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It ends within a piece.
     Cut,
-    /// A reference goes back after the first byte.
+    /// A reference points before the first byte.
     Reference,
     /// It decodes to more than the output holds.
     OutputFull,
@@ -32,11 +32,11 @@ pub(crate) fn bound(len: usize) -> Option<usize> {
     len.checked_add(len.div_ceil(RUN_MAX))
 }
 
-/// Where each three bytes were last seen.
+/// The last position of each three-byte sequence.
 pub(crate) struct Table {
     /// Positions, with `start` added.
     seen: Vec<u32>,
-    /// What is not more than this is of an earlier chunk, or of none.
+    /// Positions up to this one are from an earlier chunk, or unset.
     start: u32,
 }
 
@@ -60,7 +60,7 @@ impl Table {
     }
 }
 
-/// What a thread keeps between chunks.
+/// The state that a thread keeps between chunks.
 #[derive(Default)]
 pub(crate) struct Memory {
     table: Table,
@@ -71,7 +71,8 @@ impl Memory {
     /// Writes `input` as a stream to `output` and returns its length; `None` if it does not fit, which it does with
     /// [`bound`] bytes, or if `input` has 4 GiB or more.
     ///
-    /// References are looked for where liblzf, as h5py builds it, looks for them, so that the streams are equal.
+    /// References are searched for at the same positions as in liblzf, as h5py builds it, so that the streams are
+    /// equal.
     pub(crate) fn encode(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         let len = u32::try_from(input.len()).ok()?;
         let start = self.table.begin(self.end, len);
@@ -82,7 +83,7 @@ impl Memory {
         while at + 2 < input.len() {
             let place = place(input, at);
             let last = std::mem::replace(&mut seen[place], start + at as u32);
-            // The first byte is never referred to, which makes 0 and `start` say "never seen".
+            // The first byte is never referenced, so 0 and `start` mean "not found".
             let found = last.checked_sub(start).map(|last| last as usize).filter(|&last| {
                 last > 0
                     && at - last <= REACH
@@ -108,17 +109,17 @@ impl Memory {
     }
 }
 
-/// The place in the table of the three bytes at `at`.
+/// Returns the table index of the three bytes at `at`.
 fn place(input: &[u8], at: usize) -> usize {
     let bytes = &input[at..at + 3];
     let hash = u32::from(bytes[0]) << 16 | u32::from(bytes[1]) << 8 | u32::from(bytes[2]);
     ((hash >> (24 - PLACES)).wrapping_sub(hash) & ((1 << PLACES) - 1)) as usize
 }
 
-/// How many bytes at `from` and `at` are equal, which is 3 at least; two more than needed are left at the end.
+/// Returns how many bytes at `from` and `at` are equal, at least 3; two bytes more than needed remain at the end.
 fn matching(input: &[u8], from: usize, at: usize) -> usize {
     let most = (input.len() - at - 2).min(REFERENCE_MAX);
-    // liblzf looks at 16 at a time where there are more.
+    // liblzf compares 16 bytes at a time if there are more.
     let most = if most > 16 { most.max(19) } else { most };
     let pairs = input[from..].iter().zip(&input[at..at + most]);
     pairs.take_while(|(one, other)| one == other).count().max(3)
@@ -185,7 +186,7 @@ fn piece<'a>(stream: &mut &'a [u8]) -> Result<Option<Piece<'a>>, Fault> {
     Ok(Some(piece))
 }
 
-/// How far back a reference goes.
+/// The distance of a reference.
 fn back(head: usize, low: u8) -> usize {
     ((head & 0x1f) << 8 | usize::from(low)) + 1
 }
@@ -194,7 +195,7 @@ fn back(head: usize, low: u8) -> usize {
 pub(crate) fn decoded_len(mut stream: &[u8]) -> Result<usize, Fault> {
     let mut total = 0_usize;
     while let Some(piece) = piece(&mut stream)? {
-        // No piece makes more than a hundred times its own length: only where an address has 32 bits this overflows.
+        // No token decodes to more than a hundred times its own length: this overflows only with 32-bit addresses.
         total = total.saturating_add(match piece {
             Piece::Literals(run) => run.len(),
             Piece::Reference { length, .. } => length,
@@ -215,7 +216,7 @@ pub(crate) fn decode(mut stream: &[u8], output: &mut [u8]) -> Result<usize, Faul
             Piece::Reference { back, length } => {
                 let from = at.checked_sub(back).ok_or(Fault::Reference)?;
                 let both = output.get_mut(from..at + length).ok_or(Fault::OutputFull)?;
-                // What is there twice can be copied at once, and so on: a long reference may reach into itself.
+                // A part that has been copied can be copied again as a whole: a long reference can overlap itself.
                 let mut there = back;
                 while there < both.len() {
                     let next = there.min(both.len() - there);

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -18,7 +18,7 @@ fn there_is_nothing_to_configure() {
     assert_eq!(Lzf::from_json(Dialect::Numcodecs, &config, &mut Vec::new()), Ok(Lzf));
     assert_eq!(Lzf.to_params(), Ok(vec![]));
     assert_eq!(Lzf::from_params(&[]), Ok(Lzf));
-    // As HDF5 stores them.
+    // The words that HDF5 stores.
     assert_eq!(Lzf::from_params(&[4, 261, 12288]), Ok(Lzf));
 }
 

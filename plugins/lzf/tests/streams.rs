@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use properties::{damage_is_survived, decode, encode, every_other_length_is_refused, round_trip};
 
-/// A coder that knows nothing of the chunk.
+/// A coder without information about the chunk.
 fn free() -> LzfCoder {
     Lzf::coder(&[]).unwrap()
 }
@@ -28,7 +28,7 @@ fn bound(len: usize) -> LzfCoder {
     Lzf.bind(&Repr::Bytes { size: Size::Exact(len) }, &env).unwrap().coder
 }
 
-/// The chunk decodes to the byte and our own bytes are those of the filter; says whether HDF5 skipped it.
+/// Checks that the chunk decodes exactly and that our bytes are those of the filter; returns whether HDF5 skipped it.
 fn check(case: &ChunkCase) -> bool {
     let coder = Lzf::coder(&case.filters[0].params).unwrap();
     assert_eq!(case.filters[0].params, [4, 261, case.raw.len() as u32]);
@@ -88,7 +88,7 @@ fn failures_are_distinguished() {
 
 #[test]
 fn within_hdf5_a_chunk_may_be_longer_and_not_shorter() {
-    // The word says 100 bytes; fletcher32 before it makes more.
+    // The word states 100 bytes; fletcher32 before it adds some.
     let lzf = Lzf::coder(&[4, 261, 100]).unwrap();
     for length in [100, 104, 1000] {
         round_trip(&lzf, &vec![9; length]);
@@ -134,7 +134,7 @@ proptest! {
     ) {
         damage_is_survived(&free(), &encode(&free(), &data), data.len(), &flips);
         damage_is_survived(&free(), &garbage, 1000, &[]);
-        // The length that is said is the one that comes.
+        // The stated length is the decoded length.
         if let Ok(Some(length)) = free().decoded_len(&garbage) {
             prop_assert!(length <= 100 * garbage.len());
             prop_assert!(decode(&free(), &garbage, length).is_ok_and(|data| data.len() == length)

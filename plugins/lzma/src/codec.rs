@@ -6,8 +6,8 @@ use crate::filter::{self, DICTIONARY_PRESETS, PRESET};
 
 /// Encodes and decodes lzma streams.
 ///
-/// The library has no way to use its tables again, so each call makes its own: up to 700 MB to encode with preset 9,
-/// about the dictionary to decode.
+/// The library cannot reuse its tables, so each call allocates them: up to 700 MB to encode with preset 9, about the
+/// size of the dictionary to decode.
 #[derive(Debug, Clone)]
 pub struct LzmaCoder {
     lzma: Lzma,
@@ -15,7 +15,7 @@ pub struct LzmaCoder {
 
 /// The first bytes of an xz stream.
 const XZ: [u8; 6] = *b"\xfd7zXZ\0";
-/// What a decoder needs beside its dictionary, with room to spare.
+/// The memory of a decoder in addition to its dictionary, with a margin.
 const TABLES: u64 = 4 << 20;
 
 impl LzmaCoder {
@@ -54,8 +54,8 @@ impl Coder for LzmaCoder {
     fn scratch(&self) {}
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        // LZMA2 stores pieces of 64 KiB as they are where they would grow, LZMA1 has no such way out: its coder learns
-        // from every bit, so that it cannot be wrong much more often than right. The rest is for headers and the index.
+        // LZMA2 stores pieces of 64 KiB uncompressed if they would grow. LZMA1 cannot, but its coder adapts to every
+        // bit, so it cannot be wrong much more often than right. The rest is for headers and the index.
         len.checked_add(len / 4)?.checked_add(2048)
     }
 
@@ -131,7 +131,7 @@ fn failure(error: Error) -> CodecError {
         Error::Format => CodecError::corrupt("this is not a stream of the format in the configuration"),
         Error::Data => CodecError::corrupt("the lzma stream is damaged, or its checksum does not match"),
         Error::MemLimit => CodecError::unsupported(
-            "the lzma stream asks for a dictionary of more than 64 MiB and of more than four times the chunk",
+            "the lzma stream requires a dictionary of more than 64 MiB and of more than four times the chunk",
         ),
         Error::Mem => CodecError::unsupported("liblzma found no memory"),
         Error::Options => CodecError::unsupported("liblzma does not know these filters or options"),

@@ -18,7 +18,7 @@ pub struct Lzma {
     pub format: Format,
     /// The checksum of an xz stream; `None` for CRC-64.
     pub check: Option<Check>,
-    /// How hard to try: 0 to 9, with 2147483648 added for yet more work; `None` for 6.
+    /// The preset: 0 to 9, plus 2147483648 for the extreme variant; `None` for 6.
     pub preset: Option<u32>,
     /// The filters of a raw stream, in the order of encoding.
     pub filters: Option<Vec<Filter>>,
@@ -32,14 +32,14 @@ pub enum Format {
     Xz = 1,
     /// The older form of files `.lzma`.
     Alone = 2,
-    /// What filters give, without a header: they must be known.
+    /// A raw stream of the filters without a header: the filters must be known.
     Raw = 3,
 }
 
 /// A checksum. The numbers are Python's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// None at all.
+    /// No check.
     None = 0,
     /// CRC-32.
     Crc32 = 1,
@@ -154,7 +154,7 @@ impl Lzma {
         }
         let count = self.filters.as_ref().map(Vec::len);
         if count.is_some() && self.preset.is_some() {
-            return Err(CodecError::config("preset", "it is in the filters where there are some"));
+            return Err(CodecError::config("preset", "it is in the filters, if there are any"));
         }
         match (self.format, count) {
             (Format::Raw, None) => {

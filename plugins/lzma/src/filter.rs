@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 
 /// Python's number for LZMA1.
 const LZMA1: u64 = 0x4000_0000_0000_0001;
-/// What may be added to a preset, for more work.
+/// The flag of the extreme variant of a preset.
 pub(crate) const PRESET_EXTREME: u32 = 1 << 31;
 const LZMA_KEYS: [&str; 9] = ["preset", "dict_size", "lc", "lp", "pb", "mode", "nice_len", "mf", "depth"];
 /// The smallest dictionary that the library takes.
 const DICTIONARY_LEAST: u32 = 4096;
 /// The largest dictionary of all presets.
 pub(crate) const DICTIONARY_PRESETS: u32 = 64 << 20;
-/// The preset of those that are not told one.
+/// The default preset.
 pub(crate) const PRESET: u32 = 6;
 
 /// One filter of a chain, with the options that were given.
@@ -24,12 +24,12 @@ pub struct Filter {
     options: [Option<u32>; LZMA_KEYS.len()],
 }
 
-/// What a filter does. The numbers are those of the parameter words, and Python's except for LZMA1.
+/// The kind of a filter. The numbers are those of the parameter words, and Python's except for LZMA1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FilterId {
     /// Compresses, in the older form.
     Lzma1 = 1,
-    /// Subtracts the byte some places before.
+    /// Subtracts the byte at a fixed distance before.
     Delta = 3,
     /// Makes addresses in programs for x86 absolute; the following ones do so for other processors.
     X86 = 4,
@@ -56,7 +56,7 @@ impl Filter {
     /// The filter with this option, such as `("dist", 4)`.
     ///
     /// # Errors
-    /// The filter has no such option, or not with this value.
+    /// The filter does not have that option, or does not accept that value.
     pub fn with(mut self, key: &str, value: u32) -> Result<Self> {
         let at = self.id.keys().iter().position(|known| *known == key).ok_or_else(|| {
             wrong(format!("filter {} has no {key:?}; it has {:?}", self.id.number(), self.id.keys()))
@@ -66,10 +66,10 @@ impl Filter {
             "lc" | "lp" | "pb" => 0..=4,
             "mode" => 1..=2,
             "mf" if match_finder(value).is_none() => {
-                return Err(wrong(format!("there is no match finder {value}")));
+                return Err(wrong(format!("unknown match finder {value}")));
             }
             "preset" if value & !PRESET_EXTREME > 9 => {
-                return Err(wrong(format!("there is no preset {value}")));
+                return Err(wrong(format!("unknown preset {value}")));
             }
             _ => 0..=u32::MAX,
         };
@@ -80,7 +80,7 @@ impl Filter {
         Ok(self)
     }
 
-    /// What the filter does.
+    /// The kind of the filter.
     pub fn id(&self) -> FilterId {
         self.id
     }
@@ -116,7 +116,7 @@ impl Filter {
     pub(crate) fn take(words: &mut &[u32]) -> Result<Self> {
         let [id, given, rest @ ..] = *words else { return Err(cut()) };
         let id = ALL.into_iter().find(|known| *known as u32 == *id);
-        let id = id.ok_or_else(|| CodecError::config("cd_values", "there is no filter of this number"))?;
+        let id = id.ok_or_else(|| CodecError::config("cd_values", "unknown filter number"))?;
         if given >> id.keys().len() != 0 {
             return Err(CodecError::config("cd_values", "a filter has no such options"));
         }
@@ -217,7 +217,8 @@ const ALL: [FilterId; 9] = [
     FilterId::Lzma2,
 ];
 
-/// The library's form of `filters`. A decoder names the bytes that it makes at most: a larger dictionary is of no use.
+/// The library's form of `filters`. A decoder passes the largest length of its output: a larger dictionary is not
+/// needed.
 pub(crate) fn chain(filters: &[Filter], decoded: Option<usize>) -> Result<Filters, Error> {
     let mut chain = Filters::new();
     for filter in filters {

@@ -22,8 +22,8 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The same bytes as of numcodecs, which has liblzma too. xz streams that follow each other are read as one, as by
-//! numcodecs; anything else after a stream is refused, where numcodecs ignores it.
+//! The same bytes as of numcodecs, which uses liblzma too. Concatenated xz streams are read as one, as in numcodecs;
+//! anything else after a stream is refused, whereas numcodecs ignores it.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -82,7 +82,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         refusal(json!({"preset": 1, "filters": [{"id": 33}]})),
-        r#"configuration key "preset" is not usable: it is in the filters where there are some"#
+        r#"configuration key "preset" is not usable: it is in the filters, if there are any"#
     );
     assert_eq!(
         refusal(json!({"format": 3})),
@@ -112,7 +112,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         filters(json!([{"id": 33, "mf": 5}])),
-        r#"configuration key "filters" is not usable: there is no match finder 5"#
+        r#"configuration key "filters" is not usable: unknown match finder 5"#
     );
     assert_eq!(
         filters(json!([{"id": 33, "preset": -1}])),
@@ -131,7 +131,7 @@ fn wrong_input_is_named() {
     }
     assert_eq!(
         words(&[3, u32::MAX, u32::MAX, 2, 0]),
-        r#"configuration key "cd_values" is not usable: there is no filter of this number"#
+        r#"configuration key "cd_values" is not usable: unknown filter number"#
     );
     assert_eq!(
         words(&[3, u32::MAX, u32::MAX, 3, 2, 0]),
@@ -143,7 +143,7 @@ fn wrong_input_is_named() {
 
 #[test]
 fn options_that_the_library_does_not_take_are_an_error_of_the_encoder() {
-    // Delta alone compresses nothing, and literal bits of 5 in all are too many.
+    // Delta by itself does not compress, and 5 literal bits in total are too many.
     for filters in [json!([{"id": 3}]), json!([{"id": 33, "lc": 3, "lp": 2}]), json!([{"id": 33}, {"id": 3}])]
     {
         let lzma = parse(json!({"format": 3, "filters": filters})).unwrap();

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -82,7 +82,7 @@ fn failures_are_distinguished() {
         *decode(&xz, &stream, data.len() - 1).unwrap_err().kind(),
         ErrorKind::OutputFull { need: None }
     );
-    // A checksum of a kind that has no meaning yet (xz file format, section 2.1.1.2).
+    // A checksum of a reserved kind (xz file format, section 2.1.1.2).
     let mut unknown = stream.clone();
     unknown[7] = 2;
     unknown.splice(8..12, crc32(&[0, 2]));
@@ -108,7 +108,7 @@ fn a_dictionary_that_the_chunk_does_not_deserve_is_refused() {
     let error = decode(&alone, &stream, 3).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "not supported: the lzma stream asks for a dictionary of more than 64 MiB and of more than four times the chunk"
+        "not supported: the lzma stream requires a dictionary of more than 64 MiB and of more than four times the chunk"
     );
     assert_eq!(decode(&alone, &stream, 32 << 20).as_deref(), Ok(&b"abc"[..]));
     // xz: one byte in the header of the block, which has a CRC-32 over it.
@@ -119,7 +119,7 @@ fn a_dictionary_that_the_chunk_does_not_deserve_is_refused() {
     let sum = crc32(&stream[12..20]);
     stream[20..24].copy_from_slice(&sum);
     assert_eq!(*decode(&xz, &stream, 3).unwrap_err().kind(), ErrorKind::Unsupported);
-    // raw: the configuration may say what it likes.
+    // raw: the configuration can have any value.
     let raw = coder(json!({"format": 3, "filters": [{"id": 33}]}));
     let absurd = coder(json!({"format": 3, "filters": [{"id": 33, "dict_size": u32::MAX}]}));
     assert_eq!(decode(&absurd, &encode(&raw, b"abcabcabc"), 9).as_deref(), Ok(&b"abcabcabc"[..]));

@@ -77,7 +77,8 @@ impl Coder for NbitCoder {
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
         match self.lengths().ok()? {
-            // Only the chunk itself is ever encoded; other lengths have no encoding, and get an answer all the same.
+            // Only the chunk itself is ever encoded; other lengths have no encoding, but the function must return a
+            // value.
             Some(lengths) => Some(lengths.packed.max(len)),
             None => Some(len),
         }
@@ -107,7 +108,7 @@ impl Coder for NbitCoder {
             output.copy_from_slice(input);
             return Ok(len);
         };
-        // What is not kept is zero, as is what lies between the members of a compound.
+        // Bits that are not kept are zero, and so is the padding between the members of a compound.
         output.fill(0);
         let mut reader = Reader::new(input);
         for part in output.chunks_exact_mut(element.size) {

@@ -14,8 +14,8 @@ const HEAD: usize = 3;
 /// Configuration of the nbit codec. There is nothing to choose: what is kept follows from the type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Nbit {
-    /// The words that HDF5 stored with a dataset, which say what its elements are; `None` to take that from the
-    /// variable, whose numbers have all their bits in use.
+    /// The words that HDF5 stored with a dataset, which describe its elements; `None` to derive them from the
+    /// variable, whose numbers use all their bits.
     pub stored: Option<Vec<u32>>,
 }
 
@@ -81,7 +81,7 @@ impl Codec for Nbit {
         if *count as usize != working.len() {
             return Err(CodecError::config(
                 "cd_values[0]",
-                format!("it says that there are {count} parameters, got {}", working.len()),
+                format!("expected {count} parameters as stated, got {}", working.len()),
             ));
         }
         match keeps_all {
@@ -111,5 +111,5 @@ fn whole(input: &Repr, env: &Env) -> Result<Vec<u32>> {
 }
 
 fn no_json() -> CodecError {
-    CodecError::unsupported("nbit has no JSON of its own; packbits of numcodecs is another format")
+    CodecError::unsupported("nbit has no JSON form; packbits of numcodecs is another format")
 }

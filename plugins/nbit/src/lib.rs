@@ -4,10 +4,10 @@
 //! HDF5 filter 5. No name in numcodecs or Zarr v3; numcodecs' `packbits` is another format.
 //!
 //! # Parameters
-//! None are given. At work the words say what an element is: how many words there are, whether all bits are kept (then
-//! the data are copied), the elements of a chunk, and a tree of numbers (with their precision and offset), bytes,
-//! arrays and compounds. HDF5 makes these words from the type of a dataset, and those that it stored are taken as
-//! they are. Of a type that this program makes itself all bits are in use, and so they are kept.
+//! None are given. The working words describe an element: the number of words, whether all bits are kept (then the data
+//! are copied), the elements of a chunk, and a tree of numbers (with their precision and offset), bytes,
+//! arrays and compounds. HDF5 makes these words from the type of a dataset, and words that it stored are used
+//! unchanged. Types that this program makes itself use all bits, so all are kept.
 //!
 //! # Example
 //! ```
@@ -23,10 +23,8 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is that of HDF5's own filter, byte by byte: the bits of each number, the most significant first, and a
-//! byte more than needed where they end with a byte. The stream has no checksum: truncation is always seen, other
-//! damage
-//! is not.
+//! The stream is exactly that of HDF5's own filter: the bits of each number, the most significant first, and one extra
+//! byte if they end at a byte boundary. The stream has no checksum: truncation is always detected, other damage is not.
 
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@
 use ncz_codec::{ByteOrder, CodecError, Result};
 use ncz_packed_bits::{Reader, Writer};
 
-/// What an element can be, as the words say it.
+/// The kinds of elements that the words describe.
 const ATOMIC: u32 = 1;
 const ARRAY: u32 = 2;
 const COMPOUND: u32 = 3;
@@ -116,8 +116,8 @@ impl Tree {
         }
     }
 
-    /// Whether HDF5, which goes through the words for each element anew, is at the wrong word after this part: after an
-    /// array whose parts have words of their own it goes back to the first of these.
+    /// Whether HDF5, which reads the words again for each element, is at the wrong word after this part: after an array
+    /// whose parts have words, it returns to the first of these.
     fn misleads_hdf5(&self) -> bool {
         match &self.node {
             Node::Number { .. } | Node::Bytes => false,
@@ -182,8 +182,8 @@ impl Tree {
         Some(())
     }
 
-    /// The bytes of a number that hold bits which are kept, the most significant first: where, from which bit on, and
-    /// how many.
+    /// The bytes of a number that hold bits to keep, the most significant first: offset, first bit, and number of
+    /// bits.
     fn places(&self, order: ByteOrder, offset: u32) -> impl Iterator<Item = (usize, u32, u32)> {
         let (first, end) = (u64::from(offset), u64::from(offset) + self.bits);
         let size = self.size;

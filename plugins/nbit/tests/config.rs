@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -51,7 +51,7 @@ fn wrong_words_are_named() {
     );
     assert_eq!(
         message(&[9, 0, 10, 1, 4, 0, 17, 3]),
-        r#"configuration key "cd_values[0]" is not usable: it says that there are 9 parameters, got 8"#
+        r#"configuration key "cd_values[0]" is not usable: expected 9 parameters as stated, got 8"#
     );
     for (element, what) in [
         (&[][..], "the words of the element are cut"),
@@ -81,7 +81,7 @@ fn wrong_words_are_named() {
         let error = Nbit::from_json(dialect, &Map::new(), &mut Vec::new()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "not supported: nbit has no JSON of its own; packbits of numcodecs is another format"
+            "not supported: nbit has no JSON form; packbits of numcodecs is another format"
         );
         assert!(Nbit::default().to_json(dialect).is_err());
     }

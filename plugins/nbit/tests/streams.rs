@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -55,7 +55,7 @@ fn every_dtype_and_edge_decodes_to_the_byte_and_encodes_to_the_same_bytes() {
 
 #[test]
 fn numbers_of_more_than_8_bytes_are_packed_as_those_of_fewer_are() {
-    // 10 bits from bit 3 on, in 12 bytes; the rest must be zero to come back.
+    // 10 bits from bit 3 on, in 12 bytes; the rest must be zero to be restored.
     for (order, at) in [(0, 0), (1, 10)] {
         let mut data = [0; 36];
         for element in data.chunks_mut(12) {
@@ -80,7 +80,7 @@ fn what_is_not_kept_comes_back_as_zero() {
     assert_eq!(decode(&coder, &stream, 4).unwrap(), [0xf0, 0xff, 0xf0, 0xff]);
     let coder = compound(1);
     let decoded = decode(&coder, &encode(&coder, &[0xff; 36]), 36).unwrap();
-    // Between the members of the compound within lies a byte of no use, and after them another.
+    // The inner compound has an unused byte between its members, and another after them.
     assert_eq!((decoded[21], decoded[30], decoded[35]), (0, 0, 0));
     assert_eq!(decoded[4..7], [0xff; 3]);
 }

@@ -2,10 +2,10 @@ use ncz_codec::{CodecError, Coder, Result};
 
 /// Truth values of a packed byte.
 const BITS: usize = 8;
-/// Where a byte of a truth value has no bit.
+/// The bits that are zero in a byte with a boolean.
 const NOT_TRUTH: u64 = u64::from_ne_bytes([0xfe; BITS]);
 /// Moves the lowest bits of eight bytes, the first in memory first, into the highest byte: bit 8 n of the factor to bit
-/// 63 - n of the product. No two of its bits meet, so nothing is carried.
+/// 63 - n of the product. No two of its bits overlap, so there is no carry.
 const GATHER: u64 = 0x8040_2010_0804_0201;
 
 /// Packs truth values into bits, the first into the highest, after a byte that counts the bits that were added.
@@ -73,13 +73,14 @@ impl Coder for PackBitsCoder {
     }
 }
 
-/// The truth values of a stream, which its first byte and its length tell.
+/// Returns the number of booleans in a stream, from its first byte and its length.
 fn count(stream: &[u8]) -> Result<usize> {
-    let (&padding, packed) =
-        stream.split_first().ok_or_else(|| CodecError::truncated("there is no byte to count the padding"))?;
+    let (&padding, packed) = stream
+        .split_first()
+        .ok_or_else(|| CodecError::truncated("the byte with the padding count is missing"))?;
     let padding = usize::from(padding);
     if padding >= BITS {
-        return Err(CodecError::corrupt(format!("{padding} bits of padding, where 7 are the most")));
+        return Err(CodecError::corrupt(format!("expected at most 7 bits of padding, got {padding}")));
     }
     let bits = packed.len().checked_mul(BITS).and_then(|bits| bits.checked_sub(padding));
     bits.ok_or_else(|| CodecError::truncated(format!("{padding} bits of padding in no byte")))
@@ -90,9 +91,8 @@ fn pack(values: [u8; BITS]) -> u8 {
     (u64::from_le_bytes(values).wrapping_mul(GATHER) >> 56) as u8
 }
 
-/// Eight copies of a byte, of which each keeps another bit, the first the highest; what is not 0 reaches the highest
-/// place
-/// when 127 is added, and goes from there to the lowest.
+/// Eight copies of a byte, each with another bit kept, the first with the highest; adding 127 moves any set bit to
+/// the highest position, from where it is shifted to the lowest.
 fn unpack(byte: u8) -> [u8; BITS] {
     const ONES: u64 = u64::from_ne_bytes([1; BITS]);
     let kept = (u64::from(byte) * ONES) & GATHER.swap_bytes();

@@ -2,15 +2,12 @@
 //!
 //! # Names
 //! numcodecs id `packbits`; in Zarr v3 `numcodecs.packbits`, a name in use but not registered. The registered
-//! `packbits`
-//! of Zarr v3 is another codec, [`PackBitsV3`] (`packbits_v3` to people), which stands in place of `bytes`. There is no
-//! HDF5
-//! filter of either.
+//! `packbits` of Zarr v3 is another codec, [`PackBitsV3`] (`packbits_v3` in messages), which replaces `bytes`. Neither
+//! has an HDF5 filter.
 //!
 //! # Parameters
-//! None. Of [`PackBitsV3`]: where the count of the bits that fill the last byte up is written, and the lowest and
-//! highest
-//! bit that are stored. As words: 0 nowhere, 1 in the first byte, 2 in the last; the two bits, 4294967295 for all.
+//! None. For [`PackBitsV3`]: where the count of padding bits in the last byte is written, and the lowest and highest
+//! bit to store. As words: 0 not written, 1 in the first byte, 2 in the last; the two bits, 4294967295 for all.
 //!
 //! # Example
 //! ```
@@ -25,16 +22,15 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of numcodecs and zarr-python: a byte that counts the bits of padding, and the values from the highest bit
-//! of each byte down. numcodecs takes every byte but 0 for true, so that it comes back as 1; here only 0 and 1 are
-//! encoded. The stream has no checksum.
+//! The bytes of numcodecs and zarr-python: a byte with the number of padding bits, and the values from the highest bit
+//! of each byte down. numcodecs treats every byte except 0 as true, which decodes to 1; this codec encodes only 0 and
+//! 1. The stream has no checksum.
 //!
 //! [`PackBitsV3`]: the bytes of zarrs 0.23, values from the lowest bit of each byte up. The specification says that
-//! `"padding_encoding": "first_byte"` is numcodecs' form, but numcodecs begins with the highest bit. Where numbers are
-//! stored whole, zarrs writes no byte for the padding, whatever is configured; we do, and read both. zarrs fills bits
-//! above the highest that is stored up to the end of their byte only, so that it reads negative numbers of more bytes
-//! as
-//! others; here all are filled up, as the specification wants. Numbers of which other bits are set are refused.
+//! `"padding_encoding": "first_byte"` is numcodecs' form, but numcodecs begins with the highest bit. If numbers are
+//! stored whole, zarrs does not write the configured padding byte; this codec does, and reads both. zarrs extends the
+//! sign above the highest stored bit only within that byte, so it misreads negative numbers of more bytes; this codec
+//! extends it to all bits, as the specification requires. Numbers with other bits set are refused.
 
 #![forbid(unsafe_code)]
 

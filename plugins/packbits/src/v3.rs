@@ -18,11 +18,9 @@ const NONE: u32 = u32::MAX;
 /// Configuration of the `packbits` of Zarr v3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, CodecConfig)]
 #[codec(check = Self::check)]
-#[codec(
-    unnamed = "this packbits has no name in numcodecs, the packbits of which is another, for truth values"
-)]
+#[codec(unnamed = "this packbits has no name in numcodecs, whose packbits is another codec, for booleans")]
 pub struct PackBitsV3 {
-    /// Where the number of bits that fill the last byte up is written.
+    /// The location of the count of padding bits in the last byte.
     #[codec(key = "padding_encoding", default)]
     pub padding: Padding,
     /// The lowest bit that is stored, counted from the lowest of a number; `None`: 0.
@@ -33,7 +31,7 @@ pub struct PackBitsV3 {
     pub last_bit: Option<u32>,
 }
 
-/// Where the number of bits that fill the last byte up is written. The numbers are those of the parameter words.
+/// The location of the count of padding bits in the last byte. The numbers are those of the parameter words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ConfigEnum)]
 pub enum Padding {
     /// Nowhere.
@@ -57,7 +55,7 @@ impl Codec for PackBitsV3 {
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let Repr::Array { dtype, .. } = input else {
             return Err(CodecError::unsupported(
-                "packbits takes numbers or truth values, not bytes; let it stand before codecs that give bytes",
+                "packbits takes numbers or booleans, not bytes; put it before codecs that return bytes",
             ));
         };
         let bits = self.bits(dtype)?;
@@ -99,7 +97,7 @@ impl PackBitsV3 {
         }
     }
 
-    /// Which bits of such elements are stored.
+    /// Returns which bits of such elements are stored.
     fn bits(&self, dtype: &Dtype) -> Result<Bits> {
         let (width, components) = match (dtype.kind, dtype.size) {
             (Kind::Bool, 1) => (1, 1),

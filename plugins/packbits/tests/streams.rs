@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -51,7 +51,7 @@ fn failures_are_distinguished() {
 }
 
 #[test]
-fn bytes_that_are_no_truth_values_are_refused_by_their_place() {
+fn bytes_that_are_not_booleans_are_refused_with_their_index() {
     for len in [1, 7, 8, 9, 16, 30] {
         for at in 0..len {
             let mut values = vec![1; len];

@@ -1,4 +1,4 @@
-//! `packbits` of Zarr v3: its configuration, what zarrs stored, and what holds for every stream.
+//! `packbits` of Zarr v3: its configuration, streams that zarrs stored, and what holds for every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -64,7 +64,7 @@ fn chunks_of_zarrs_are_accepted_and_made_again() {
         let mut size = Size::Exact(stored.len());
         if stored == raw && padding != "none" && dtype.kind != Kind::Bool {
             stored.insert(if padding == "first_byte" { 0 } else { raw.len() }, 0);
-            // A codec after gives back either length.
+            // A later codec can return either length.
             size = Size::AtMost(stored.len());
             bare += 1;
         }

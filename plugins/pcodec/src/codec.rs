@@ -12,7 +12,7 @@ use crate::numbers::Numbers;
 #[derive(Debug, Clone, Copy)]
 pub struct PcodecCoder {
     pcodec: Pcodec,
-    /// What is encoded; decoding needs nothing but the stream.
+    /// The input of the encoder; decoding needs only the stream.
     numbers: Option<Numbers>,
 }
 

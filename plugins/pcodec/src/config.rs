@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::codec::PcodecCoder;
 use crate::numbers::Numbers;
 
-/// The only way to make pages that numcodecs knows.
+/// The only paging method that numcodecs has.
 const PAGING: &str = "equal_pages_up_to";
 const LEVEL: u32 = 8;
 const LEVEL_MAX: u32 = 12;
@@ -17,19 +17,19 @@ const PAGE: u32 = 1 << 18;
 const PAGE_MAX: u32 = 1 << 24;
 /// The word for "no order".
 const NONE: u32 = u32::MAX;
-/// The words that a user gives.
+/// The number of words that a user gives.
 const WORDS: usize = 5;
 
 /// Configuration of the pcodec codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pcodec {
-    /// How hard to try, 0 to 12.
+    /// The compression level, 0 to 12.
     pub level: u32,
     /// How numbers are taken apart.
     pub mode: Mode,
     /// Which differences are tried.
     pub delta: Delta,
-    /// How often differences of differences are taken, 0 to 7. With [`Delta::Auto`] it means [`Delta::Consecutive`],
+    /// The order of the differences, 0 to 7. With [`Delta::Auto`] it means [`Delta::Consecutive`],
     /// as in metadata of older versions of numcodecs.
     pub order: Option<u32>,
     /// The most numbers of a page, at least 1.
@@ -46,7 +46,7 @@ pub enum Mode {
     Classic = 1,
 }
 
-/// Which differences are tried. The numbers are those of the parameter words.
+/// The differences to try. The numbers are those of the parameter words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Delta {
     /// Those that the data suggest.
@@ -56,7 +56,7 @@ pub enum Delta {
     None = 1,
     /// From the number before, and differences of these.
     Consecutive = 2,
-    /// From a like number some places before.
+    /// The difference to a similar earlier number.
     Lookback = 3,
 }
 
@@ -140,7 +140,7 @@ impl Codec for Pcodec {
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let Repr::Array { dtype, .. } = input else {
             return Err(CodecError::unsupported(
-                "pcodec takes numbers, not bytes; let it be the first codec, or after codecs that give numbers",
+                "pcodec takes numbers, not bytes; put it first, or after codecs that return numbers",
             ));
         };
         let numbers = numbers_of(dtype)?;
@@ -187,7 +187,7 @@ impl Pcodec {
             (Delta::Auto | Delta::Consecutive, Some(order)) => pco::DeltaSpec::TryConsecutive(order as usize),
             (Delta::Auto | Delta::Consecutive, None) => pco::DeltaSpec::Auto,
             (Delta::None, _) => pco::DeltaSpec::NoOp,
-            // One number has none before it, and pcodec 0.3 does not decode what it makes of it.
+            // A single number has no predecessor, and pcodec 0.3 does not decode its own encoding of it.
             (Delta::Lookback, _) if count == 1 => pco::DeltaSpec::NoOp,
             (Delta::Lookback, _) => pco::DeltaSpec::TryLookback,
         };
@@ -218,7 +218,7 @@ impl Delta {
     ];
 }
 
-/// What is called `text`.
+/// Returns the value named `text`.
 fn named<T: Copy>(key: &str, text: &str, names: &[(&'static str, T)]) -> Result<T> {
     names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
@@ -226,7 +226,7 @@ fn named<T: Copy>(key: &str, text: &str, names: &[(&'static str, T)]) -> Result<
     })
 }
 
-/// What has the number `word`, its place among the names.
+/// Returns the value with the number `word`, its index among the names.
 fn numbered<T: Copy>(key: &str, word: u32, names: &[(&'static str, T)]) -> Result<T> {
     names
         .get(word as usize)

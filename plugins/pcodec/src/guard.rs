@@ -1,4 +1,5 @@
-//! What a chunk of a stream asks for, read before Pco takes memory for it (Pco's format.md, "Chunk metadata").
+//! Reads the memory demands of a chunk of a stream before Pco allocates memory for it (Pco's format.md, "Chunk
+//! metadata").
 
 use ncz_codec::{CodecError, Result};
 
@@ -13,12 +14,12 @@ const VARIANTS: u8 = 3;
 const DICTIONARY: u32 = 4;
 const LOOKBACK: u32 = 2;
 
-/// Refuses a chunk at the start of `input` whose dictionary is not there, or whose window is far longer than its
-/// `count` numbers. What is too short to tell, or not known, is left to Pco.
+/// Refuses a chunk at the start of `input` whose dictionary is missing, or whose window is far longer than its
+/// `count` numbers. Input that is too short or unknown is left to Pco.
 pub(crate) fn check(input: &[u8], major: u8, numbers: Numbers, count: usize) -> Result<()> {
     let Some(metadata) = input.get(PREAMBLE..) else { return Ok(()) };
     let size = numbers.size();
-    // Where the differences begin, in bits.
+    // The offset of the differences in bits.
     let delta = match bits(metadata, 0, 4) {
         Some(0) => 4,
         Some(1 | 2) => 4 + size * 8,
@@ -39,7 +40,7 @@ pub(crate) fn check(input: &[u8], major: u8, numbers: Numbers, count: usize) -> 
     match bits(metadata, delta + 4, 5).map(|log| log + 1) {
         Some(log) if log > WINDOW_LOG && 1_usize.checked_shl(log).is_none_or(|window| window / 2 > count) => {
             Err(CodecError::corrupt(format!(
-                "a chunk of {count} numbers asks for a window of 2^{log} numbers"
+                "a chunk of {count} numbers requires a window of 2^{log} numbers"
             )))
         }
         _ => Ok(()),

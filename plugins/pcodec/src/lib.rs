@@ -25,9 +25,8 @@
 //!
 //! # Compatible implementations
 //! Standalone streams of Pco, as the Python package pcodec makes them for numcodecs: the same bytes as of its version
-//! 1.1, and numcodecs 0.16 with pcodec 0.3 reads them. (A page of one number is not looked back for: pcodec 0.3 does
-//! not
-//! read that, of its own neither.)
+//! 1.1, and numcodecs 0.16 with pcodec 0.3 reads them. (Lookback is not used for a page of one number: pcodec 0.3
+//! cannot read that, not even from itself.)
 
 #![forbid(unsafe_code)]
 

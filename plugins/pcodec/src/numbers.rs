@@ -1,6 +1,6 @@
-//! The types of numbers that numcodecs gives to Pco.
+//! The number types that numcodecs passes to Pco.
 
-/// A type of numbers. The numbers are Pco's own, in streams and in the working words.
+/// A number type. The discriminants are Pco's own, in streams and in the working words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Numbers {
     U32 = 1,

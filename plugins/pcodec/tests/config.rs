@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -40,7 +40,7 @@ fn the_working_words_name_the_type_of_the_numbers() {
         let Ok(Size::AtMost(most)) = bound.output.size() else { panic!("{:?}", bound.output) };
         assert!((24576..24800).contains(&most), "{most}");
     }
-    // What enters the stage counts, not the variable.
+    // The input of the stage is used, not the variable.
     let env = env(Kind::Float, 8, ByteOrder::Little);
     let delta = Repr::Array { dtype: Dtype::little(Kind::Int, 2), shape: vec![64, 48], fill: None };
     assert_eq!(Pcodec::default().bind(&delta, &env).unwrap().working[5], 8);
@@ -121,7 +121,7 @@ fn what_numcodecs_does_not_take_is_refused_by_name() {
     );
     assert_eq!(
         message(&env(Kind::Int, 4, ByteOrder::Little), &Repr::Bytes { size: Size::Exact(400) }),
-        "not supported: pcodec takes numbers, not bytes; let it be the first codec, or after codecs that give numbers"
+        "not supported: pcodec takes numbers, not bytes; put it first, or after codecs that return numbers"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -39,7 +39,7 @@ fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_bytes_of_the_same_vers
         let env = case.env(raw.len());
         let bound = case.codec.bind(&env.chunk(), &env);
         if case.codec.delta == Delta::None && case.encoded.is_none() {
-            // numcodecs asks pcodec 1.1 for this by a name that only 0.3 has.
+            // numcodecs calls this in pcodec 1.1 by a name that only 0.3 has.
             round_trip(&bound.unwrap().coder, raw);
             continue;
         }
@@ -51,7 +51,7 @@ fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_bytes_of_the_same_vers
         let coder = bound.unwrap().coder;
         let decoded = decode(&coder, encoded, raw.len());
         assert!(decoded.as_ref() == Ok(raw), "{}: {decoded:?}", case.name);
-        // numcodecs makes no array of no numbers.
+        // numcodecs does not make an array of 0 numbers.
         assert!(case.decoded.as_ref() == Some(raw) || raw.is_empty(), "{}", case.name);
         if raw.len() < 400 {
             every_other_length_is_refused(&coder, encoded, raw.len());
@@ -90,7 +90,7 @@ fn every_type_has_its_coder_and_the_stream_knows_its_own() {
         let data: Vec<u8> = (0..100 * size).map(|n| (n / size % 7) as u8).collect();
         let stream = round_trip(&bound.coder, &data);
         assert_eq!(decode(&coder(I32), &stream, data.len()), Ok(data.clone()));
-        // Working words alone make the same coder.
+        // The working words by themselves make the same coder.
         assert_eq!(encode(&Pcodec::coder(&bound.working).unwrap(), &data), stream);
         let bare = Pcodec::coder(&[]).unwrap();
         assert_eq!(decode(&bare, &stream, data.len()), Ok(data.clone()));
@@ -127,7 +127,7 @@ fn counts_are_checked_before_memory_is_taken() {
     let dictionary = [HEADER, &[F64 as u8, 9, 0, 0], &dictionary.to_le_bytes(), &[0; 90]].concat();
     let error = decode(&coder(F64), &dictionary, 4000).unwrap_err();
     assert_eq!(error.to_string(), "the stream is truncated: a dictionary of 33554431 numbers is cut");
-    // Differences from a number that is up to 2^24 places before (variant 2, window log less one in five bits), after
+    // Differences from a number up to 2^24 positions before (variant 2, window log less one in five bits), after
     // each of the modes.
     let window = |log: u64| 2 | (log - 1) << 4;
     for (mode, at) in [(0_u128, 4), (1, 4 + 64), (2, 4 + 64), (3, 12)] {
@@ -138,7 +138,7 @@ fn counts_are_checked_before_memory_is_taken() {
         let message = |log| decode(&coder(F64), &chunk(log), 4000).unwrap_err().to_string();
         assert_eq!(
             message(24),
-            "the stream is damaged: a chunk of 10 numbers asks for a window of 2^24 numbers",
+            "the stream is damaged: a chunk of 10 numbers requires a window of 2^24 numbers",
             "{mode}"
         );
         assert!(!message(16).contains("window"), "{mode}: {}", message(16));

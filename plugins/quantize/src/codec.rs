@@ -19,7 +19,7 @@ impl QuantizeCoder {
         let scale = dtype.rounded(bits.exp2());
         if scale == 0.0 || !scale.is_finite() {
             let text = format!(
-                "2^{bits}, by which the numbers are multiplied, is no {dtype}: numcodecs makes NaN of all"
+                "2^{bits}, by which the numbers are multiplied, is not a {dtype}: numcodecs makes all numbers NaN"
             );
             return Err(CodecError::config("digits", text));
         }

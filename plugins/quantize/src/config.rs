@@ -12,10 +12,10 @@ const MISSING: &str = "it is missing; an example is {\"digits\": 3, \"dtype\": \
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 #[codec(check = Self::check)]
 pub struct Quantize {
-    /// How many decimal digits after the point are kept at least.
+    /// The number of decimal digits after the point to keep.
     #[codec(range = DIGITS, missing = MISSING)]
     pub digits: i32,
-    /// The type as which the data are taken; `None` for that of the elements which enter the stage.
+    /// The type of the decoded data; `None` for the type of the stage's input elements.
     // zarr-python fills in the type of the elements in Zarr v3.
     #[codec(missing(numcodecs = MISSING))]
     pub dtype: Option<Number>,
@@ -72,7 +72,7 @@ impl Quantize {
 }
 
 fn untyped() -> CodecError {
-    CodecError::config("dtype", "the type of the numbers is not known; give it")
+    CodecError::config("dtype", "the number type is unknown; give it")
 }
 
 /// Floating-point numbers only, as in numcodecs.

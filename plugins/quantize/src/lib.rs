@@ -2,12 +2,12 @@
 //! compresses better.
 //!
 //! # Names
-//! numcodecs id `quantize`; in Zarr v3 `numcodecs.quantize`, a name in use but not registered. There is no HDF5 filter
-//! of it. The quantize of netCDF (BitGroom, BitRound) is another thing.
+//! numcodecs id `quantize`; in Zarr v3 `numcodecs.quantize`, a name in use but not registered. It has no HDF5 filter.
+//! The quantize of netCDF (BitGroom, BitRound) is different.
 //!
 //! # Parameters
-//! How many digits after the decimal point hold (negative: before it), the type as which the data are taken, and the
-//! type that is stored, which is the same unless given. In Zarr v3 the type of the data may be missing, as in
+//! The number of digits after the decimal point to keep (negative: before it), the type of the data, and the stored
+//! type, which defaults to the same. In Zarr v3 the type of the data may be missing, as in
 //! zarr-python. As words: the digits, and the letters of each type's text, the first in the lowest byte; `<f4` is
 //! 0x34663c.
 //!
@@ -28,12 +28,10 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bits of numcodecs and zarr-python: the number times the least power of two that is not a smaller than 10^digits,
-//! to
-//! the nearest whole number, the even one of two, and divided again, all in the type of the data. A finite number for
-//! which that overflows is kept as it is, where numcodecs makes infinity of it: it has no digits to drop, and fill
-//! values
-//! are such numbers. One that the stored type cannot hold is refused. Decoding changes the type and nothing else.
+//! The bits of numcodecs and zarr-python: the number is multiplied by the least power of two that is at least
+//! 10^digits, rounded to the nearest integer, ties to even, and divided again, all in the type of the data. A finite
+//! number for which that overflows is kept unchanged (numcodecs makes it infinite): it has no digits to drop, and fill
+//! values are such numbers. A number that the stored type cannot hold is refused. Decoding only changes the type.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -49,7 +49,7 @@ fn in_zarr_v3_a_missing_type_is_that_of_the_elements() {
         UNTYPED.bind(&integers.chunk(), &integers).unwrap_err().to_string(),
         "not supported: <i4 is not a floating-point type"
     );
-    let untyped = r#"configuration key "dtype" is not usable: the type of the numbers is not known; give it"#;
+    let untyped = r#"configuration key "dtype" is not usable: the number type is unknown; give it"#;
     let bytes = Repr::Bytes { size: Size::Exact(8) };
     assert_eq!(UNTYPED.bind(&bytes, &floats).unwrap_err().to_string(), untyped);
     assert_eq!(Quantize::coder(&[2]).unwrap_err().to_string(), untyped);
@@ -90,7 +90,7 @@ fn digits_that_the_type_cannot_multiply_by_are_refused() {
     assert_eq!(bind(38), Ok(()));
     assert_eq!(
         bind(39).unwrap_err().to_string(),
-        r#"configuration key "digits" is not usable: 2^130, by which the numbers are multiplied, is no <f4: numcodecs makes NaN of all"#
+        r#"configuration key "digits" is not usable: 2^130, by which the numbers are multiplied, is not a <f4: numcodecs makes all numbers NaN"#
     );
     assert!(bind(-60).is_err());
 }

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -30,7 +30,7 @@ fn try_encode(coder: &QuantizeCoder, data: &[u8]) -> ncz_codec::Result<Vec<u8>> 
 }
 
 #[test]
-fn numbers_are_rounded_as_numcodecs_does_but_for_those_that_it_loses() {
+fn numbers_are_rounded_as_in_numcodecs_except_for_those_that_it_loses() {
     let (mut same, mut refused, mut kept) = (0, 0, 0);
     for case in stored::cases::<Quantize>("quantize") {
         let (raw, theirs) = (case.raw.as_ref().unwrap(), case.encoded.as_ref().unwrap());

@@ -1,14 +1,13 @@
-//! What every byte codec here must keep, as checks that the tests of each codec crate run.
+//! The properties of every byte codec here, as checks that the tests of each codec crate run.
 //!
 //! Included by path (`#[path = "../../shared/tests/properties.rs"] mod properties;`), so that the codec crates need no
-//! other
-//! dependency than the codec API.
+//! other dependency than the codec API.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use ncz_codec::{Coder, ErrorKind};
 
-/// What is after an output buffer, to see whether a codec writes past it.
+/// The bytes after an output buffer, to detect whether a codec writes past it.
 const CANARY: [u8; 64] = [0xa5; 64];
 
 /// Encodes `data`; the length is within the promise and nothing is written past the buffer.
@@ -18,10 +17,10 @@ pub(crate) fn encode<C: Coder>(coder: &C, data: &[u8]) -> Vec<u8> {
     output.extend(CANARY);
     let mut scratch = coder.scratch();
     let length = coder.encode(&mut scratch, data, &mut output[..most]).expect("any data have an encoding");
-    assert!(length <= most, "{length} bytes where at most {most} were promised");
+    assert!(length <= most, "{length} bytes where at most {most} were guaranteed");
     assert_eq!(output[most..], CANARY, "written past the output");
     output.truncate(length);
-    // The scratch leaves nothing behind: the second stream is the first.
+    // The scratch keeps no state: the second stream equals the first.
     let mut again = vec![0; most];
     assert_eq!(coder.encode(&mut scratch, data, &mut again), Ok(length));
     assert!(again[..length] == output[..], "the same data gave other bytes");
@@ -41,13 +40,14 @@ pub(crate) fn decode<C: Coder>(coder: &C, stream: &[u8], capacity: usize) -> ncz
     Ok(output)
 }
 
-/// Data come back from their encoding, into a buffer that fits and into a larger one; a smaller one is refused.
-#[allow(dead_code, reason = "what is rounded does not come back")]
+/// Checks that data are decoded from their encoding, into a buffer that fits and into a larger one, and that a smaller
+/// one is refused.
+#[allow(dead_code, reason = "rounded values are not restored")]
 pub(crate) fn round_trip<C: Coder>(coder: &C, data: &[u8]) -> Vec<u8> {
     let stream = encode(coder, data);
     for room in [0, 100] {
         let decoded = decode(coder, &stream, data.len() + room).expect("what was just encoded");
-        assert!(decoded == data, "{} bytes came back as {} others", data.len(), decoded.len());
+        assert!(decoded == data, "{} bytes were decoded to {} others", data.len(), decoded.len());
     }
     if let Some(stated) = coder.decoded_len(&stream).expect("the length of a good stream") {
         assert_eq!(stated, data.len());
@@ -65,14 +65,14 @@ pub(crate) fn every_other_length_is_refused<C: Coder>(coder: &C, stream: &[u8], 
     let capacity = decoded + 64;
     for cut in 0..stream.len() {
         let result = decode(coder, &stream[..cut], capacity);
-        assert!(result.is_err(), "{cut} of {} bytes were taken for a stream", stream.len());
+        assert!(result.is_err(), "{cut} of {} bytes were accepted as a stream", stream.len());
     }
     for extra in [0, 1, b'B', 0x28, 0x78, 0xff] {
         let longer = [stream, &[extra]].concat();
-        assert!(decode(coder, &longer, capacity).is_err(), "a byte {extra:#x} after the stream was taken");
+        assert!(decode(coder, &longer, capacity).is_err(), "a byte {extra:#x} after the stream was accepted");
     }
     let longer = [stream, &[0; 40]].concat();
-    assert!(decode(coder, &longer, capacity).is_err(), "zeros after the stream were taken");
+    assert!(decode(coder, &longer, capacity).is_err(), "zeros after the stream were accepted");
 }
 
 /// Damage gives an error or other data of the right size, never a crash or bytes past the buffer.

@@ -9,17 +9,17 @@
 use ncz_codec::{ByteOrder, Codec, Container, Dialect, Dtype, Env, Kind};
 use serde_json::Value;
 
-/// One configuration, what was put in, and what numcodecs made of it.
+/// One configuration, its input, and the result of numcodecs.
 pub(crate) struct Case<C> {
     /// For messages.
     pub(crate) name: String,
     pub(crate) codec: C,
     pub(crate) dtype: Dtype,
-    /// What was encoded; none for a stream that was made up.
+    /// The input; `None` for a stream that no program encoded.
     pub(crate) raw: Option<Vec<u8>>,
-    /// None where numcodecs refuses to encode.
+    /// `None` if numcodecs refuses to encode.
     pub(crate) encoded: Option<Vec<u8>>,
-    /// What numcodecs decodes `encoded` to; none where it refuses to.
+    /// The result of numcodecs for decoding `encoded`; `None` if it refuses.
     pub(crate) decoded: Option<Vec<u8>>,
 }
 

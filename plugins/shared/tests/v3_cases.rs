@@ -1,5 +1,5 @@
-//! What zarr-python makes of single numbers (`tests/fixtures/codecs/v3/<codec>.json`), for the tests of the codecs that
-//! only Zarr v3 has.
+//! The results of zarr-python for single numbers (`tests/fixtures/codecs/v3/<codec>.json`), for the tests of the codecs
+//! that only Zarr v3 has.
 //!
 //! Included by path, as `properties.rs` is: `#[path = "../../shared/tests/v3_cases.rs"] mod v3_cases;`.
 
@@ -14,7 +14,7 @@ pub(crate) struct Case<C> {
     pub(crate) name: String,
     pub(crate) codec: C,
     pub(crate) dtype: Dtype,
-    /// Numbers, and what each is encoded to; `None` where zarr-python refuses it.
+    /// Numbers, and the encoding of each; `None` if zarr-python refuses it.
     pub(crate) encoded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Numbers as they are stored, and what each is decoded to.
     pub(crate) decoded: Vec<(Vec<u8>, Option<Vec<u8>>)>,

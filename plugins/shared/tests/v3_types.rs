@@ -1,13 +1,12 @@
-//! Which types the codecs of numcodecs that have a type of their own refuse in Zarr v3, for their tests. (What the
-//! refusals
-//! say is tested where they are made, in `ncz_codec::number`.)
+//! The types that numcodecs' codecs with a dtype key refuse in Zarr v3, for their tests. (The messages are tested
+//! in `ncz_codec::number`.)
 //!
 //! Included by path, as `properties.rs` is: `#[path = "../../shared/tests/v3_types.rs"] mod v3_types;`.
 
 use ncz_codec::{Codec, Container, Dtype, Env, ErrorKind};
 
-/// What of a codec is refused in Zarr v3 where elements of `dtype` enter: a key of its configuration, or the elements.
-/// Zarr v2 must take it: numcodecs views and casts as it is told.
+/// Returns the part of a codec that is refused in Zarr v3 for input elements of `dtype`: a key of its configuration, or
+/// the elements. Zarr v2 must accept it: numcodecs views and casts as configured.
 pub(crate) fn refused(codec: &impl Codec, dtype: Dtype) -> Option<String> {
     let env = |container| Env { dtype, array_shape: vec![100, 48], chunk_shape: vec![64, 48], container };
     let bind = |env: Env| codec.bind(&env.chunk(), &env).map(|_| ());

@@ -77,22 +77,22 @@ impl Codec for Shuffle {
         })?;
         let size = match (self.elementsize, env.container) {
             (None, _) => entering,
-            // HDF5's own filter sets the size of the type, whatever was given.
+            // HDF5's own filter always sets the size of the type.
             (Some(_), Container::Hdf5) => entering,
             // netcdf-c shuffles by the size of the type, numcodecs by what is stored, and either may have written this.
             (Some(stored), Container::NczarrV2) if stored != entering => {
                 return Err(CodecError::config(
                     "elementsize",
                     format!(
-                        "it says {stored}, the elements have {entering} bytes: numcodecs reads this data by {stored}, \
-                         netcdf-c by {entering}; say which wrote it by opening the dataset as plain Zarr ({stored}) \
+                        "it is {stored}, but the elements have {entering} bytes: numcodecs decodes with {stored}, \
+                         netcdf-c with {entering}; choose the writer by opening the dataset as plain Zarr ({stored}) \
                          or with elementsize 0 ({entering})"
                     ),
                 ));
             }
             (Some(stored), _) => stored,
         };
-        // Nothing in Zarr reads a length that is not a multiple of the size.
+        // No Zarr reader accepts a length that is not a multiple of the size.
         let whole_only = env.container != Container::Hdf5;
         Ok(Bound {
             stored: Self { elementsize: Some(size) },

@@ -1,16 +1,16 @@
 //! Byte planes with the vector instructions that every x86-64 machine has (SSE2).
 //!
-//! The address of a byte in a block of 16 elements has four bits for the element, above the bits for the byte in it;
-//! in planes it is the other way round. Interleaving the first half of the vectors with the second half turns all
-//! address bits by one place, so four such turns split elements of any power of two, and as many as an element's
-//! address bits join them. AVX2 was tried: a little faster in the cache, no faster beyond it.
+//! The address of a byte in a block of 16 elements has four bits for the element, above the bits for the byte in it; in
+//! planes they are swapped. Interleaving the first half of the vectors with the second half rotates all address bits by
+//! one, so four such steps split elements of any power of two, and as many steps as an element has address bits join
+//! them. AVX2 was tried: it is a little faster in the cache, and not faster beyond it.
 
 #![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "vector instructions"))]
 
-/// Splits as many of the first elements as fill vectors and returns their count; 0 where there is no code for `size`.
+/// Splits as many of the first elements as fill vectors and returns their count; 0 if there is no code for `size`.
 pub(crate) fn split(size: usize, input: &[u8], output: &mut [u8]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the functions need SSE2, which belongs to x86-64.
+    // SAFETY: the functions need SSE2, which is part of x86-64.
     unsafe {
         match size {
             2 => return x86_64::split::<2>(input, output),
@@ -24,10 +24,10 @@ pub(crate) fn split(size: usize, input: &[u8], output: &mut [u8]) -> usize {
     0
 }
 
-/// Joins as many of the first elements as fill vectors and returns their count; 0 where there is no code for `size`.
+/// Joins as many of the first elements as fill vectors and returns their count; 0 if there is no code for `size`.
 pub(crate) fn join(size: usize, input: &[u8], output: &mut [u8]) -> usize {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the functions need SSE2, which belongs to x86-64.
+    // SAFETY: the functions need SSE2, which is part of x86-64.
     unsafe {
         match size {
             2 => return x86_64::join::<2>(input, output),

@@ -23,9 +23,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The bytes of HDF5 and of numcodecs. Bytes after the last whole element stay as they are, which HDF5 does and
-//! numcodecs refuses; so they are read, but not written to Zarr. The stream has no checksum and no length: damage and
-//! truncation show only in what the chain makes of it.
+//! The bytes of HDF5 and of numcodecs. Bytes after the last whole element are copied, as in HDF5; numcodecs refuses
+//! them, so they are read, but not written to Zarr. The stream has no checksum and no length: only later codecs of the
+//! chain can detect damage and truncation.
 
 mod codec;
 mod config;

@@ -8,7 +8,7 @@ const TILE: usize = 256;
 /// Writes the planes of `input`, whole elements of `size` bytes, to `output` of the same length.
 pub(crate) fn split(size: usize, input: &[u8], output: &mut [u8]) {
     let done = ffi::split(size, input, output);
-    // With the size known, the compiler finds vector instructions for those machines where `ffi` has none.
+    // With a constant size, the compiler vectorizes the loop for machines without code in `ffi`.
     match size {
         2 => split_from(done, 2, input, output),
         4 => split_from(done, 4, input, output),

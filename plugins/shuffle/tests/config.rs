@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -25,7 +25,7 @@ fn env(container: Container) -> Env {
     Env { dtype, array_shape: vec![100, 48], chunk_shape: vec![64, 48], container }
 }
 
-/// What is stored and run for a chunk of doubles.
+/// Returns the stored configuration and the working words for a chunk of doubles.
 fn bind(shuffle: Shuffle, container: Container) -> Result<(Option<u32>, Vec<u32>)> {
     let env = env(container);
     shuffle.bind(&env.chunk(), &env).map(|bound| (bound.stored.elementsize, bound.working))
@@ -57,7 +57,7 @@ fn a_stored_size_is_honoured_where_all_readers_do() {
     assert_eq!(bind(given(8), Container::NczarrV2), Ok((Some(8), vec![8])));
     assert_eq!(
         bind(given(4), Container::NczarrV2).unwrap_err().to_string(),
-        r#"configuration key "elementsize" is not usable: it says 4, the elements have 8 bytes: numcodecs reads this data by 4, netcdf-c by 8; say which wrote it by opening the dataset as plain Zarr (4) or with elementsize 0 (8)"#
+        r#"configuration key "elementsize" is not usable: it is 4, but the elements have 8 bytes: numcodecs decodes with 4, netcdf-c with 8; choose the writer by opening the dataset as plain Zarr (4) or with elementsize 0 (8)"#
     );
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use ncz_szip::{Scratch, SzError, SzParams, option};
 use rust_hdf5::format::szip;
 
-/// Pixels of a chunk. A multiple of 3, which the other coder wants for 20 bits.
+/// Pixels of a chunk. A multiple of 3, which the other coder requires for 20 bits.
 const PIXELS: usize = 3 << 18;
 
 fn main() -> Result<(), SzError> {

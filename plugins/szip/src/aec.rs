@@ -2,8 +2,8 @@
 //!
 //! Samples come in *reference sample intervals* of up to 4096 blocks of `block` samples. With
 //! the predictor on, the first sample of an interval is stored as it is and each other one
-//! as the mapped difference to its predecessor (section 4). Each block is then coded in the
-//! shortest of these ways, named by an id of 3, 4 or 5 bits (section 3):
+//! as the mapped difference to its predecessor (section 4). Each block is then coded with
+//! the shortest of these methods, named by an id of 3, 4 or 5 bits (section 3):
 //!
 //! | id | option | content |
 //! | --- | --- | --- |
@@ -28,7 +28,7 @@ use crate::error::SzError;
 /// The most samples of one block.
 pub(crate) const MAX_BLOCK: usize = 32;
 
-/// What encoder and decoder must agree on.
+/// The parameters that encoder and decoder share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Aec {
     /// Bits of a sample, 1..=31.
@@ -93,8 +93,8 @@ impl Aec {
         }
     }
 
-    /// Refuses a stream that is too short for `output_len` bytes whatever it holds, so that no
-    /// memory is taken for it.
+    /// Refuses a stream that is too short for `output_len` bytes with any content, so that no
+    /// memory is allocated for it.
     pub(crate) fn check_length(
         &self,
         input: &[u8],

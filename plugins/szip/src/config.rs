@@ -22,7 +22,7 @@ pub struct Szip {
 }
 
 impl Default for Szip {
-    /// What netcdf-c's documentation recommends.
+    /// The values that netcdf-c's documentation recommends.
     fn default() -> Self {
         Self { mask: option::NN, pixels_per_block: 32 }
     }
@@ -33,7 +33,7 @@ impl CodecConfig for Szip {
         Self::INFO.require_name(dialect)?;
         let mut reader = ConfigReader::new(dialect, config);
         let mut number = |key| {
-            // There is no numcodecs codec whose defaults could be meant, and netcdf-c wants both.
+            // numcodecs has no such codec whose defaults could apply, and netcdf-c requires both.
             if config.get(key).is_none_or(Value::is_null) {
                 return Err(CodecError::config(key, "it is missing, and szip has no default for it"));
             }

@@ -1,4 +1,4 @@
-//! What the szip coder refuses.
+//! The errors of the szip coder.
 
 /// Why a parameter, an input or a stream was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -66,10 +66,10 @@ pub enum SzError {
         "the stream ends after the last pixel, without the padding of its scanline (cut, or written by libaec before 0.3.4)"
     )]
     Unpadded,
-    /// Bytes are left behind the last sample.
-    #[error("{bytes} bytes are left behind the last sample")]
+    /// Bytes follow the last sample.
+    #[error("{bytes} bytes follow the last sample")]
     Trailing {
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
     /// The stream holds what no encoder writes.

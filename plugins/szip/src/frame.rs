@@ -6,8 +6,8 @@ use crate::error::SzError;
 /// The bytes before the stream.
 pub const FRAME_LEN: usize = 4;
 
-/// No byte of a stream means more decoded bytes: the shortest code takes more than a bit, and says at most that a
-/// segment of 64 blocks of 32 samples of 4 bytes is zero.
+/// The largest number of decoded bytes per byte of a stream: the shortest code is longer than a bit, and means at
+/// most that a segment of 64 blocks of 32 samples of 4 bytes is zero.
 const DECODED_PER_BYTE: usize = 8 * 64 * 32 * 4;
 
 /// The bytes to put before the stream of `len` uncompressed bytes.
@@ -22,9 +22,8 @@ pub fn frame_header(len: usize) -> Result<[u8; FRAME_LEN], SzError> {
 /// Splits the bytes of a chunk into the uncompressed length, at most `limit`, and the stream.
 ///
 /// # Errors
-/// `Truncated` if the header is cut, or the stream is too short for that length by far; `OverLimit`. Both are met
-/// before
-/// memory is taken.
+/// `Truncated` if the header is incomplete, or the stream is far too short for that length; `OverLimit`. Both are
+/// returned before memory is allocated.
 pub fn split_frame(chunk: &[u8], limit: usize) -> Result<(usize, &[u8]), SzError> {
     let (header, stream) = chunk.split_first_chunk().ok_or(SzError::Truncated)?;
     let declared = usize::try_from(u32::from_le_bytes(*header)).unwrap_or(usize::MAX);

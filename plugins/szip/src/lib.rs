@@ -23,9 +23,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is libaec's, byte by byte, after the length of the data in four bytes, as HDF5 and netcdf-c write it;
+//! The stream is exactly libaec's, after the length of the data in four bytes, as HDF5 and netcdf-c write it;
 //! see [`SzParams`], and [`frame_header`] and [`split_frame`] for the frame. It has no checksum: truncation is always
-//! seen, other damage not always.
+//! detected, other damage not always.
 
 #![forbid(unsafe_code)]
 

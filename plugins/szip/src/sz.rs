@@ -2,7 +2,7 @@
 //! `SZ_BufftoBuffDecompress` do around CCSDS 121.0-B-3.
 //!
 //! - Of the options mask only two bits change the stream: NN switches the predictor on, MSB
-//!   says that samples of 9 to 31 bits are big-endian. EC, RAW, ALLOW_K13, CHIP and LSB change
+//!   means that samples of 9 to 31 bits are big-endian. EC, RAW, ALLOW_K13, CHIP and LSB change
 //!   nothing.
 //! - Pixels of 32 and 64 bits are split into planes, first all first bytes, then all second
 //!   ones, and coded as samples of 8 bits. Others are stored in 1, 2 or 4 bytes a pixel.
@@ -18,7 +18,7 @@ use crate::error::SzError;
 pub mod option {
     /// Allow a split at k = 13.
     pub const ALLOW_K13: u32 = 1;
-    /// As the hardware encoder does.
+    /// As in the hardware encoder.
     pub const CHIP: u32 = 2;
     /// Entropy coding: no predictor.
     pub const EC: u32 = 4;
@@ -99,8 +99,8 @@ impl SzParams {
         Ok(Self { mask, pixels_per_block, bits_per_pixel, pixels_per_scanline, accept_unpadded: false })
     }
 
-    /// Accepts, when decoding, streams that end with the block of the last pixel where whole
-    /// blocks of padding should follow.
+    /// Accepts, when decoding, streams that end with the block of the last pixel although
+    /// whole blocks of padding should follow.
     ///
     /// libaec before 0.3.4 (2016) wrote such streams when the scanline is a multiple of the
     /// block and the last scanline is short. They hold all data, but cannot be distinguished from
@@ -133,7 +133,7 @@ impl SzParams {
         usize::try_from(bits.div_ceil(8).max(1)).ok()
     }
 
-    /// Encodes the pixels of `input` and gives the length of the stream, which is the one that
+    /// Encodes the pixels of `input` and returns the length of the stream, which is the one that
     /// libaec writes.
     ///
     /// # Errors
@@ -155,19 +155,19 @@ impl SzParams {
         self.aec().encode(lines, samples, output)
     }
 
-    /// Decodes a stream to exactly the bytes of `output` and gives their number.
+    /// Decodes a stream to exactly the bytes of `output` and returns their number.
     ///
     /// # Errors
-    /// `PartialPixel` if `output` has no length of whole pixels; `Truncated`, `Unpadded`,
+    /// `PartialPixel` if the length of `output` is not whole pixels; `Truncated`, `Unpadded`,
     /// `Trailing` if the stream has another length than one for that many pixels; `Corrupt`.
-    /// After an error the content of `output` means nothing.
+    /// After an error the content of `output` is undefined.
     pub fn decode(&self, scratch: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize, SzError> {
         self.check_pixels(output.len())?;
         if output.is_empty() {
             return match input {
                 [] => Err(SzError::Truncated),
                 [0] => Ok(0),
-                [_] => Err(SzError::Corrupt("a stream of no pixels has bits")),
+                [_] => Err(SzError::Corrupt("a stream of 0 pixels has bits")),
                 [_, rest @ ..] => Err(SzError::Trailing { bytes: rest.len() }),
             };
         }

@@ -10,7 +10,7 @@ use ncz_szip::{Scratch, SzError, SzParams, frame_header, option, split_frame};
 use proptest::prelude::*;
 use rust_hdf5::format::szip as oracle;
 
-/// What no chunk here exceeds.
+/// The largest chunk here.
 const LIMIT: usize = 1 << 20;
 
 #[test]
@@ -20,7 +20,7 @@ fn stored_hdf5_chunks_decode_and_encode_byte_for_byte() {
         let Case { name, params, masked, encoded, raw } = case;
         if masked {
             assert_eq!(encoded, raw, "{name}: a masked chunk is stored raw");
-            // HDF5 gives the encoder as much room as the data have: ours must not fit either.
+            // HDF5's output buffer has the size of the data: our encoder must not fit in it either.
             let stream = encode(&params, &raw).unwrap();
             assert!(stream.len() + 4 >= raw.len(), "{name}");
             assert_eq!(decode(&params, &stream, raw.len()).unwrap(), raw, "{name}");
@@ -161,7 +161,7 @@ proptest! {
         let stream = encode(&params, &raw).unwrap();
         prop_assert!(stream.len() <= params.max_encoded_len(raw.len()).unwrap());
         prop_assert_eq!(&decode(&params, &stream, raw.len()).unwrap(), &raw);
-        // The port wants a multiple of 3 bytes for 17 to 24 bits, without a reason.
+        // The port requires a multiple of 3 bytes for 17 to 24 bits, without a reason.
         if raw.len().is_multiple_of(bits.div_ceil(8) as usize) {
             let theirs = oracle::compress(&raw, bits, block, scanline, mask).unwrap();
             prop_assert_eq!(&stream, &theirs);

@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses, and what a chunk is encoded with.
+//! What the configuration reads, writes and refuses, and the parameters of a chunk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -121,6 +121,6 @@ fn json_and_words_give_back_what_was_read() {
         let json = szip.to_json(Dialect::Numcodecs).unwrap();
         assert_eq!(Szip::from_json(Dialect::Numcodecs, &json, &mut Vec::new()), Ok(szip));
     }
-    // Words that HDF5 stored hold those that a user gives.
+    // Words that HDF5 stored include those that a user gives.
     assert_eq!(Szip::from_params(&[169, 8, 32, 48]), Ok(szip(169, 8)));
 }

@@ -43,7 +43,7 @@ impl ScaleOffsetCoder {
         }
     }
 
-    /// The place of the first number that is not encoded within the type.
+    /// Returns the index of the first number whose encoding is outside the type.
     fn encode_piece(&self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         match self.factors {
             Factors::Integers { offset, scale } => {
@@ -69,8 +69,8 @@ impl ScaleOffsetCoder {
         }
     }
 
-    /// The place of the first number that is not decoded within the type. Integers are computed exactly, and only what
-    /// comes of it must be one of the type.
+    /// Returns the index of the first number whose decoding is outside the type. Integers are computed exactly, and
+    /// only the result must be within the type.
     fn decode_piece(&self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         match self.factors {
             Factors::Integers { offset, scale } => {
@@ -96,7 +96,7 @@ impl ScaleOffsetCoder {
         }
     }
 
-    /// Computes with each number; the place of the first finite one of which something else becomes.
+    /// Computes each number; returns the index of the first finite number whose result is not finite.
     fn each_float(&self, input: &[u8], output: &mut [u8], compute: impl Fn(f64) -> f64) -> Option<usize> {
         let mut values = [0.0; PIECE];
         let values = &mut values[..input.len() / self.number.size()];
@@ -121,7 +121,7 @@ impl ScaleOffsetCoder {
         if self.number.is_float() {
             let mut value = [0.0];
             self.number.read_floats(bytes, &mut value);
-            // The shortest text of a narrow number is that of its own type.
+            // The shortest text of a narrow number is that in its own type.
             return if self.number.size() <= 4 {
                 (value[0] as f32).to_string()
             } else {

@@ -9,9 +9,9 @@ use crate::codec::ScaleOffsetCoder;
 /// Configuration of the scale_offset codec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleOffset {
-    /// What is subtracted; 0 where it is missing.
+    /// The number that is subtracted; default 0.
     pub offset: Option<Scalar>,
-    /// By what the difference is multiplied; 1 where it is missing.
+    /// The factor of the difference; default 1.
     pub scale: Option<Scalar>,
 }
 
@@ -64,7 +64,7 @@ impl Codec for ScaleOffset {
     fn bind(&self, input: &Repr, _env: &Env) -> Result<Bound<Self>> {
         let Repr::Array { dtype, shape, fill } = input else {
             return Err(CodecError::unsupported(
-                "scale_offset takes numbers, not bytes; let it be the first codec, or after codecs that give numbers",
+                "scale_offset takes numbers, not bytes; put it first, or after codecs that return numbers",
             ));
         };
         let number = Number::new(*dtype)?;
@@ -87,7 +87,7 @@ impl Codec for ScaleOffset {
         codec.coder_of(Number::from_word(working, given.len())?)
     }
 
-    /// Integers are refused where they would not come back.
+    /// Integers that decoding would not restore are refused.
     fn is_lossy(&self, input: &Repr) -> Option<bool> {
         let is_integer = |dtype| Number::new(dtype).is_ok_and(|number| !number.is_float());
         Some(!matches!(input, Repr::Array { dtype, .. } if is_integer(*dtype)))
@@ -128,7 +128,7 @@ fn known_in(dialect: Dialect) -> Result<()> {
     match dialect {
         Dialect::ZarrV3 => Ok(()),
         Dialect::Numcodecs => Err(CodecError::unsupported(
-            "scale_offset has no name in numcodecs; fixedscaleoffset there computes in a like way",
+            "scale_offset has no name in numcodecs; fixedscaleoffset there is similar",
         )),
     }
 }

@@ -1,15 +1,13 @@
 //! The scale_offset codec: numbers less an offset, times a scale, in their own type.
 //!
 //! # Names
-//! In Zarr v3 `scale_offset` (zarr-extensions). It has no numcodecs id; there fixedscaleoffset computes in a like way.
-//! It
-//! is not HDF5's scaleoffset (6), which is another format.
+//! In Zarr v3 `scale_offset` (zarr-extensions). It has no numcodecs id; fixedscaleoffset is similar there. It is not
+//! HDF5's scaleoffset (6), which is another format.
 //!
 //! # Parameters
 //! The offset and the scale, as numbers of the type that enters; without them 0 and 1. As words: three for the offset
 //! and three for the scale, which are the kind (0 signed, 1 unsigned, 2 double, 16 and its bytes for bits) and 64 bits,
-//! low
-//! word first; none for 0 and 1.
+//! low word first; none for 0 and 1.
 //!
 //! # Example JSON
 //! ```
@@ -31,12 +29,10 @@
 //!
 //! # Compatible implementations
 //! The values of zarr-python 3.4, for integers of 1 to 8 bytes and floating-point numbers of 2 to 8. As the
-//! specification
-//! wants, what the type does not have is an error at each step: zarr-python makes infinity of what is too large for a
-//! floating-point type, and takes integers of which only the difference is out of range. Elements that
-//! it stored so are read, but not an array whose fill value is such a number: the fill value is computed as elements
-//! are,
-//! and one that cannot be is refused, with the array. The stream has no checksum.
+//! specification requires, a result outside the type is an error at each step; zarr-python makes floating-point results
+//! infinite, and accepts integers of which only the difference is out of range. Elements that it stored in this way are
+//! read, but not an array whose fill value is such a number: the fill value is computed like elements, and if that
+//! fails the array is refused. The stream has no checksum.
 
 #![forbid(unsafe_code)]
 

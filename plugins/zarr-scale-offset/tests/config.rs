@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -54,7 +54,7 @@ fn the_working_words_make_the_same_coder() {
 }
 
 #[test]
-fn wrong_configurations_are_named_with_what_is_wanted() {
+fn wrong_configurations_are_refused_with_the_expected_form() {
     for (config, wanted) in [
         (json!({"offset": "5"}), r#"key "offset" is not usable: "5" is not a number"#),
         (json!({"scale": [1]}), r#"key "scale" is not usable: expected a number, got [1]"#),

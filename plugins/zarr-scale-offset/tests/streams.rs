@@ -1,4 +1,4 @@
-//! What zarr-python computes, and what holds for every stream.
+//! The results of zarr-python, and what holds for every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -60,7 +60,7 @@ fn every_number_becomes_what_zarr_python_makes_of_it() {
         for (from, wanted) in &case.decoded {
             refused += check(from, wanted, decode(&coder, from, number.size()).ok());
         }
-        // All together, in both orders of bytes, are what each is alone.
+        // All together, in both byte orders, equal the single results.
         let good = case.encoded.iter().filter_map(|(from, _)| Some((from, encode(&coder, from).ok()?)));
         let good: Vec<_> = good.collect();
         for order in [ByteOrder::Little, ByteOrder::Big] {

@@ -11,10 +11,10 @@ use crate::number::Number;
 const SIDE: usize = 4;
 /// The most numbers of a block.
 const MOST: usize = 256;
-/// Words that hold any block, also of limits that ask for much more than it needs.
+/// The number of words that hold any block, even with limits far above what it needs.
 const BLOCK_WORDS: usize = 1024;
 
-/// What is refused because zfp would make something else of it.
+/// Values that are refused because zfp would change them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Care {
     /// Numbers must be finite and not too large for the transform.
@@ -26,9 +26,8 @@ pub(crate) struct Care {
 }
 
 impl Care {
-    /// `promoted`: unsigned numbers are converted to signed ones of the same size, not taken for them. `tolerance`:
-    /// what
-    /// was asked for, where the limits do not show it.
+    /// `promoted`: unsigned numbers are converted to signed ones of the same size, not reinterpreted. `tolerance`:
+    /// the requested tolerance, if the limits do not show it.
     pub(crate) fn new(
         field: &Field,
         limits: &ZfpConfig,
@@ -40,7 +39,7 @@ impl Care {
         let tolerance = tolerance.or(limits.accuracy());
         if !is_float && tolerance.is_some() {
             return Err(CodecError::unsupported(
-                "zfp knows no tolerance of integers: it would lose what it likes; take reversible, or a precision",
+                "zfp has no tolerance for integers: the loss would not be bounded; use reversible, or a precision",
             ));
         }
         Ok(Self {
@@ -76,7 +75,7 @@ impl Care {
         let unsigned = field.unsigned && self.unsigned_bits.is_none();
         let short = self.tolerance.filter(|_| {
             let largest = block.iter().map(|number| number.to_f64().abs()).fold(0.0, f64::max);
-            // The bit planes that the tolerance asks for (zfp, "precision" of a block), and those that there are.
+            // The bit planes that the tolerance requires (zfp, "precision" of a block), and those that exist.
             exponent(largest)
                 .saturating_sub(limits.min_exp())
                 .saturating_add(2 * (u32::from(field.rank) as i32 + 1))
@@ -95,7 +94,7 @@ impl Care {
             .map_err(internal)?;
         for (number, decoded) in block.iter().zip(decoded) {
             if unsigned && decoded.is_negative() != number.is_negative() {
-                // It is taken for the signed number of the same bits.
+                // It is reinterpreted as the signed number with the same bits.
                 let bits = field.scalar.precision();
                 let unsigned =
                     number.to_f64() + if number.is_negative() { 2_f64.powi(bits as i32) } else { 0.0 };
@@ -147,7 +146,7 @@ pub(crate) fn encode<T: Number>(
 }
 
 /// Reads the numbers of the field from the stream, which has `bits` bits, to `output`, which has its bytes.
-/// `promoted`: unsigned numbers were converted to signed ones, and those that came back negative are 0.
+/// `promoted`: unsigned numbers were converted to signed ones, and those that became negative are 0.
 pub(crate) fn decode<T: Number>(
     stream: &mut ZfpBitStreamRef<'_>,
     bits: u64,
@@ -174,7 +173,7 @@ pub(crate) fn decode<T: Number>(
     Ok(())
 }
 
-/// Where a block lies: its first number along each dimension, and how many it has of the chunk.
+/// The position of a block: its first number along each dimension, and how many of its numbers are in the chunk.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     origin: [usize; 4],
@@ -182,7 +181,7 @@ struct Place {
 }
 
 impl Place {
-    /// Calls `visit` for each run of numbers: its place in the chunk, that in the block, and the count.
+    /// Calls `visit` for each run of numbers: its index in the chunk, its index in the block, and the count.
     fn rows(&self, field: &Field, mut visit: impl FnMut(usize, usize, usize)) {
         let [nx, ny, nz, _] = field.lengths;
         let [x, y, z, w] = self.origin;
@@ -194,7 +193,7 @@ impl Place {
     }
 }
 
-/// The places of all blocks, in the order of the stream.
+/// Returns the positions of all blocks, in the order of the stream.
 fn places(field: &Field) -> impl Iterator<Item = Place> + use<> {
     let lengths = field.lengths;
     let counts = lengths.map(|length| length.div_ceil(SIDE));
@@ -232,7 +231,7 @@ fn shown(number: f64) -> String {
     if number.abs() < 1e16 { number.to_string() } else { format!("{number:e}") }
 }
 
-/// Blocks have the length that their rank says.
+/// Blocks have the length that follows from their rank.
 fn internal(error: zfp_rs::ZfpBlockError) -> CodecError {
     CodecError::unsupported(error.to_string())
 }

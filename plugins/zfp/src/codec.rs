@@ -12,17 +12,17 @@ use crate::small::Small;
 #[derive(Debug, Clone)]
 pub struct ZfpCoder {
     layout: Layout,
-    /// What is encoded, and with which limits; streams with a header are decoded without it.
+    /// The field to encode, and the limits; streams with a header are decoded without them.
     bound: Option<(Field, ZfpConfig)>,
-    /// What the numbers of the field are in memory, if they are smaller there.
+    /// The type of the numbers in memory, if it is smaller than in the field.
     small: Option<Small>,
     /// The limits of streams with a fixed rate of zarrs, if they are others.
     zarrs: Option<ZfpConfig>,
-    /// The tolerance that was asked for. One of nothing is not to be seen from the limits.
+    /// The requested tolerance. A tolerance of 0 cannot be derived from the limits.
     tolerance: Option<f64>,
 }
 
-/// What is around the blocks.
+/// The container of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Nothing; the stream ends with a byte. H5Z-ZFP's, which keeps the header elsewhere.
@@ -54,19 +54,20 @@ impl ZfpCoder {
         Self { small, ..self }
     }
 
-    /// For streams in which zarrs gave a block the bits of one with three dimensions, whatever the field has.
+    /// Sets the limits for streams of zarrs, which gives a block the number of bits of a three-dimensional one,
+    /// whatever the dimensions of the field.
     pub(crate) fn with_zarrs(self, zarrs: Option<ZfpConfig>) -> Self {
         Self { zarrs, ..self }
     }
 
-    /// For numbers that must not be further off than the mode says.
+    /// Sets that numbers must be within the tolerance of the mode.
     pub(crate) fn with_promise(self, mode: Mode) -> Self {
         let tolerance = if let Mode::Accuracy(tolerance) = mode { Some(tolerance) } else { None };
         Self { tolerance, ..self }
     }
 
-    /// The limits of a stream of this many bytes: its length says who wrote it, where a block has always as many bits.
-    /// The second are those of zarrs, where the length is that of both.
+    /// Returns the limits of a stream of this many bytes: if all blocks have the same number of bits, its length shows
+    /// the writer. The second result is the limits of zarrs, if the length fits both.
     fn limits(&self, field: &Field, limits: ZfpConfig, len: usize) -> (ZfpConfig, Option<ZfpConfig>) {
         let bytes =
             |limits: &ZfpConfig| self.layout.bytes(field.blocks().saturating_mul(limits.max_bits().into()));
@@ -103,7 +104,7 @@ impl ZfpCoder {
         &scratch.words
     }
 
-    /// What is in the stream, the cursor of which is then at the first block.
+    /// Reads the header of the stream; the cursor is then at the first block.
     fn open(&self, stream: &mut ZfpBitStreamRef<'_>, bits: u64) -> Result<(Field, ZfpConfig)> {
         if self.layout != Layout::Headed {
             return self
@@ -129,7 +130,11 @@ impl ZfpCoder {
             .as_ref()
             .ok_or_else(|| CodecError::config("cd_values", "zfp needs its working words to encode"))?;
         if input.len() != field.bytes() {
-            return Err(CodecError::size(field.bytes(), input.len(), "the chunk that zfp was told of"));
+            return Err(CodecError::size(
+                field.bytes(),
+                input.len(),
+                "the chunk that zfp was configured for",
+            ));
         }
         let care = Care::new(field, limits, self.promoted(), self.tolerance)?;
         let most = self.most().ok_or_else(|| CodecError::unsupported("the chunk is too large for zfp"))?;
@@ -236,8 +241,8 @@ impl ZfpCoder {
 /// A stream that is as long for the specification as for zarrs.
 fn undecided(len: usize, limits: &ZfpConfig, zarrs: &ZfpConfig, what: &str) -> CodecError {
     CodecError::unsupported(format!(
-        "the {len} bytes of a zfp stream can have {} bits to a block, as the specification has it, or {}, as zarrs has it, which \
-         {what}; let minbits and maxbits of the mode expert say which",
+        "the {len} bytes of a zfp stream can have {} bits per block, as in the specification, or {}, as in zarrs, which {what}; \
+         set minbits and maxbits of the mode expert to choose",
         limits.max_bits(),
         zarrs.max_bits()
     ))
@@ -251,7 +256,7 @@ impl Coder for ZfpCoder {
     }
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        // Only the field itself is ever encoded; other lengths have no encoding, and get an answer all the same.
+        // Only the field itself is ever encoded; other lengths have no encoding, but the function must return a value.
         match &self.bound {
             Some((field, _)) if self.chunk_len(field) == len => self.most(),
             _ => len.checked_mul(2)?.checked_add(64),
@@ -262,7 +267,7 @@ impl Coder for ZfpCoder {
         let Some(small) = self.small else { return self.encode_field(scratch, input, output) };
         let want = self.bound.as_ref().map_or(0, |(field, _)| self.chunk_len(field));
         if input.len() != want {
-            return Err(CodecError::size(want, input.len(), "the chunk that zfp was told of"));
+            return Err(CodecError::size(want, input.len(), "the chunk that zfp was configured for"));
         }
         let mut wide = std::mem::take(&mut scratch.wide);
         let result = small.widen(input, &mut wide).and_then(|()| self.encode_field(scratch, &wide, output));
@@ -295,7 +300,7 @@ impl Coder for ZfpCoder {
 }
 
 impl ZfpScratch {
-    /// So many words of zero; what blocks have at least can be far more than their numbers.
+    /// Makes this many words of zero; the minimum length of blocks can be far more than their numbers.
     fn clear_for(&mut self, words: usize) -> Result<()> {
         self.words.clear();
         self.words
@@ -306,7 +311,7 @@ impl ZfpScratch {
     }
 }
 
-/// Gives `numbers` this length.
+/// Resizes `numbers` to this length.
 fn fitted(numbers: &mut Vec<u8>, len: usize) -> Result<()> {
     numbers.clear();
     numbers

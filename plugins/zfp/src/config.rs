@@ -10,12 +10,12 @@ use crate::field::Field;
 use crate::mode::Mode;
 use crate::small::Small;
 
-/// The first working word, which says who made them: zfp 1.0.1 in 16 bits, its codec version 5 in 4, H5Z-ZFP 1.1.1 in
-/// 12.
+/// The first working word, which identifies the writer: zfp 1.0.1 in 16 bits, its codec version 5 in 4, H5Z-ZFP 1.1.1
+/// in 12.
 const VERSIONS: u32 = 0x1010_5111;
-/// Less is the number of a mode; in working words of Zarr v3 the bits that zarrs gives a block, or 0.
+/// Smaller values are the number of a mode; in working words of Zarr v3, the bits that zarrs gives a block, or 0.
 const VERSIONS_LEAST: u32 = 0x1_0000;
-/// From which bit of the second working word on it is said that numbers are small.
+/// The first bit of the second working word that marks small numbers.
 const SMALL: u32 = 8;
 /// The words of the longest header.
 const HEADER_MAX: usize = 9;
@@ -23,7 +23,7 @@ const HEADER_MAX: usize = 9;
 /// Configuration of the zfp codec.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Zfp {
-    /// What bounds the loss, or the length.
+    /// The bound of the loss or of the length.
     pub mode: Mode,
 }
 
@@ -139,7 +139,7 @@ impl Codec for Zfp {
             let bits = std::mem::take(first);
             zarrs = ZfpConfig::expert(bits, bits, ZFP_MAX_PREC, ZFP_MIN_EXP).ok().filter(|_| bits > 0);
             small = Small::ALL.into_iter().find(|small| *small as u32 == *number >> SMALL);
-            // Small numbers lie in a field of four bytes, which has the number 0.
+            // Small numbers are in a field of four bytes, which has the number 0.
             if small.is_some() && *number & ((1 << SMALL) - 1) == 0 {
                 *number = 0;
             }
@@ -153,7 +153,7 @@ impl Codec for Zfp {
     }
 }
 
-/// A field of one number where there is no dimension, as Zarr v3 has it.
+/// A scalar is a field of one number, as in Zarr v3.
 fn scalar_is_one(input: &Repr) -> Repr {
     match input {
         Repr::Array { dtype, shape, fill } if shape.is_empty() => {
@@ -167,7 +167,7 @@ fn scalar_is_one(input: &Repr) -> Repr {
 fn widened(input: Repr) -> (Repr, Option<Small>) {
     match input {
         Repr::Array { dtype, shape, .. } if let Some(small) = Small::of(&dtype) => {
-            // Numbers of one byte have no order.
+            // Numbers of one byte have no byte order.
             let order = if dtype.size == 1 { ByteOrder::Little } else { dtype.order };
             let dtype = Dtype { kind: Kind::Int, size: 4, order };
             (Repr::Array { dtype, shape, fill: None }, Some(small))

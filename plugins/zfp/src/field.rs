@@ -1,4 +1,4 @@
-//! What is encoded: numbers of one type in one to four dimensions.
+//! The input of the encoder: numbers of one type in one to four dimensions.
 
 use ncz_codec::{ByteOrder, CodecError, Dtype, Kind, Repr, Result};
 use zfp_rs::{ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpFieldMetadata, ZfpHeaderMask, ZfpScalarType};
@@ -16,7 +16,7 @@ pub(crate) struct Field {
     pub(crate) lengths: [usize; 4],
 }
 
-/// The bit of a type's word that says unsigned.
+/// The bit of a type's word that means unsigned.
 const UNSIGNED: u32 = 4;
 
 impl Field {
@@ -24,7 +24,7 @@ impl Field {
     pub(crate) fn of(input: &Repr, squeeze: bool) -> Result<Self> {
         let Repr::Array { dtype, shape, .. } = input else {
             return Err(CodecError::unsupported(
-                "zfp takes numbers, not bytes; let it be the first codec, or after codecs that give numbers",
+                "zfp takes numbers, not bytes; put it first, or after codecs that return numbers",
             ));
         };
         let (scalar, unsigned) = scalar(dtype)?;
@@ -98,7 +98,7 @@ impl Field {
             .collect())
     }
 
-    /// What [`header_words`](Self::header_words) made.
+    /// Reads the result of [`header_words`](Self::header_words).
     pub(crate) fn from_header_words(words: &[u32]) -> Result<(Self, ZfpConfig)> {
         let words = words.chunks(2).map(|pair| {
             let [low, high] = [pair[0], pair.get(1).copied().unwrap_or(0)];
@@ -134,7 +134,7 @@ impl Field {
         Ok(words)
     }
 
-    /// What [`words`](Self::words) made.
+    /// Reads the result of [`words`](Self::words).
     pub(crate) fn from_words(words: &[u32]) -> Result<(Self, ZfpConfig)> {
         let wrong = || CodecError::config("cd_values", "these are not working words of zfp");
         let [0, number, lengths @ .., min_bits, max_bits, max_prec, min_exp] = words else {

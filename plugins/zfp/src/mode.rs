@@ -1,4 +1,4 @@
-//! What bounds the loss, or the length.
+//! The bound of the loss or of the length.
 
 use ncz_codec::{CodecError, Result, params};
 use zfp_rs::{
@@ -8,7 +8,7 @@ use zfp_rs::{
 
 use crate::field::Field;
 
-/// What bounds the loss, or the length.
+/// The bound of the loss or of the length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mode {
     /// This many bits for each number.
@@ -28,12 +28,12 @@ pub enum Mode {
         /// The exponent of the lowest bit plane; less than -1074 for no loss.
         min_exp: i32,
     },
-    /// Every number comes back as it was.
+    /// Every number is restored exactly.
     Reversible,
 }
 
 impl Default for Mode {
-    /// What H5Z-ZFP takes when no word is given.
+    /// The default of H5Z-ZFP if no word is given.
     fn default() -> Self {
         Self::Expert {
             min_bits: ZFP_MIN_BITS,
@@ -51,7 +51,7 @@ impl Mode {
         match self {
             Self::Rate(rate) => {
                 ZfpConfig::fixed_rate(rate, field.scalar, field.rank, ZfpStreamAlignment::Unaligned).map_err(
-                    |_| CodecError::config("rate", format!("zfp cannot give {rate} bits to each number")),
+                    |_| CodecError::config("rate", format!("zfp cannot store {rate} bits per number")),
                 )
             }
             Self::Precision(planes) => Ok(ZfpConfig::fixed_precision(planes)),
@@ -77,7 +77,7 @@ impl Mode {
         }
     }
 
-    /// The limits that zarrs has for a fixed rate, where they are others: those of three dimensions.
+    /// Returns the limits that zarrs uses for a fixed rate, if they differ: those of three dimensions.
     pub(crate) fn zarrs(self, field: &Field) -> Option<ZfpConfig> {
         let Self::Rate(rate) = self else { return None };
         let three = ZfpDimensionality::try_from(3).ok().filter(|three| *three != field.rank)?;
@@ -169,8 +169,8 @@ impl Mode {
     }
 }
 
-/// The largest `min_bits` that the header of a stream holds. More than a block can need, but H5Z-ZFP fills blocks up to
-/// it; without a limit, a few numbers would take as much memory as a word can ask for.
+/// The largest `min_bits` that the header of a stream holds. It is more than a block can need, but H5Z-ZFP pads blocks
+/// to it; without a limit, a few numbers could require as much memory as a word can express.
 pub(crate) const MIN_BITS_MOST: u32 = 0x8000;
-/// The most words that a user gives.
+/// The largest number of words that a user gives.
 const WORDS: usize = 6;

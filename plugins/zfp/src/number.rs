@@ -2,10 +2,10 @@
 
 use zfp_rs::ZfpScalar;
 
-/// A number as it lies in a chunk.
+/// A number as stored in a chunk.
 pub(crate) trait Number: ZfpScalar {
     const SIZE: usize;
-    /// Of the numbers beside a value, in bits: what rounding may do to it without the tolerance being missed.
+    /// The distance to neighbouring numbers in bits: the rounding that stays within the tolerance.
     const RESOLUTION: f64;
 
     /// From little-endian bytes, as many as the number has.

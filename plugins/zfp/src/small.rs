@@ -60,7 +60,7 @@ impl Small {
         Ok(())
     }
 
-    /// The numbers back; loss does not lead beyond the ends of the type.
+    /// Converts the numbers back; loss is clamped to the range of the type.
     pub(crate) fn narrow(self, wide: &[u8], narrow: &mut [u8]) {
         let numbers = wide.as_chunks::<WIDE>().0.iter().map(|bytes| i32::from_le_bytes(*bytes));
         for (bytes, number) in narrow.chunks_mut(self.size()).zip(numbers) {

@@ -109,7 +109,7 @@ impl Codec for Zfpy {
         }
         let mode = self.limits();
         let limits = mode.limits(&field)?;
-        // What no header can hold is refused before data are there.
+        // Settings that no header can hold are refused before there are data.
         field.header_words(&limits)?;
         let coder = ZfpCoder::new(Layout::Headed, Some((field, limits))).with_promise(mode);
         let output = Repr::Bytes { size: coder.most().map_or(Size::Unknown, Size::AtMost) };

@@ -1,4 +1,4 @@
-//! What the configurations take, give back and refuse.
+//! What the configurations read, write and refuse.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -185,10 +185,10 @@ fn wrong_input_is_named() {
         let env = env(Kind::Int, 4, &[8], Container::Hdf5);
         Zfp { mode: Mode::Rate(rate) }.bind(&env.chunk(), &env).map(drop).unwrap_err().to_string()
     };
-    assert_eq!(rate(0.0), r#"configuration key "rate" is not usable: zfp cannot give 0 bits to each number"#);
+    assert_eq!(rate(0.0), r#"configuration key "rate" is not usable: zfp cannot store 0 bits per number"#);
     assert_eq!(
         rate(1e5),
-        r#"configuration key "rate" is not usable: zfp cannot give 100000 bits to each number"#
+        r#"configuration key "rate" is not usable: zfp cannot store 100000 bits per number"#
     );
 }
 
@@ -218,7 +218,7 @@ fn other_types_and_big_endian_numbers_are_refused_by_name() {
     );
     assert_eq!(
         message(&env(Kind::Int, 4, &[8], Container::ZarrV2), &Repr::Bytes { size: Size::Exact(32) }),
-        "not supported: zfp takes numbers, not bytes; let it be the first codec, or after codecs that give numbers"
+        "not supported: zfp takes numbers, not bytes; put it first, or after codecs that return numbers"
     );
     let unsigned = env(Kind::UInt, 4, &[8], Container::ZarrV2);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Stored streams of other programs, and what holds for every stream.
+//! Stored streams of other programs, and properties of every stream.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -55,7 +55,7 @@ fn env(dtype: Dtype, shape: &[u64], container: Container) -> Env {
     Env { dtype, array_shape: shape.to_vec(), chunk_shape: shape.to_vec(), container }
 }
 
-/// What every stream must keep: of other lengths only one that lacks nothing but the zeros of its last word is read.
+/// Checks every stream: of the other lengths, only one that lacks only the zeros of its last word is read.
 fn other_lengths_are_refused(coder: &ZfpCoder, stream: &[u8], raw: usize) {
     let near_the_end = stream.len().saturating_sub(9);
     for cut in (0..near_the_end).step_by(1 + stream.len() / 64).chain(near_the_end..stream.len()) {
@@ -129,7 +129,7 @@ fn hdf5plugin_makes_the_same_words_and_chunks_of_every_type_shape_and_mode() {
         assert_eq!(bound.working, words(&case.json["working"]), "{}", case.name);
         let from_words = Zfp::coder(&bound.working).unwrap();
         let (ours, by_words) = (check(case, &bound.coder), check(case, &from_words));
-        // The words say neither that numbers are unsigned nor that no tolerance was to be had.
+        // The words express neither that numbers are unsigned nor that a tolerance was impossible.
         assert!(ours || !by_words, "{}", case.name);
         careful += u32::from(ours);
         same += u32::from(!ours);
@@ -173,7 +173,7 @@ fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_same_bytes() {
         let bound = bound.unwrap();
         let ours = check(&case, &bound.coder);
         assert!(ours || !check(&case, &Zfpy::coder(&bound.working).unwrap()), "{}", case.name);
-        // The header says it all.
+        // The header has all parameters.
         let bare = Zfpy::coder(&[]).unwrap();
         assert_eq!(decode(&bare, case.encoded.as_ref().unwrap(), case.raw.len()), Ok(case.decoded.unwrap()));
         assert_eq!(bare.decoded_len(case.encoded.as_ref().unwrap()), Ok(Some(case.raw.len())));
@@ -229,13 +229,13 @@ fn what_zfp_would_spoil_in_silence_is_refused() {
     );
     assert_eq!(
         message(accuracy, Kind::Int, 4, &integers(&[0, 1, 2, 3]), Container::Hdf5),
-        "not supported: zfp knows no tolerance of integers: it would lose what it likes; take reversible, or a precision"
+        "not supported: zfp has no tolerance for integers: the loss would not be bounded; use reversible, or a precision"
     );
-    // An unsigned number near 0 that comes back as -1 is 4294967295 in HDF5.
+    // An unsigned number near 0 that is decoded to -1 is 4294967295 in HDF5.
     let error =
         message(Mode::Precision(4), Kind::UInt, 4, &integers(&[3, 1 << 29, 1 << 28, 0]), Container::Hdf5);
     assert!(error.contains("take reversible, or more bits"), "{error}");
-    // One at the end that comes back near 0; the shape makes a block of it.
+    // A number at the end that is decoded to one near 0; the shape puts it in its own block.
     let end = integers(&[-1, 100, 200, 300]);
     let error = message(Mode::Precision(8), Kind::UInt, 4, &end, Container::Hdf5);
     assert!(error.contains("another number of the unsigned 4294967295"), "{error}");
@@ -374,7 +374,8 @@ fn blocks_that_ask_for_more_bits_than_zfp_can_state_are_refused_before_memory_is
     assert!(Zfp::coder(&words).is_err());
 }
 
-/// Numbers of one block, with loss: by the rate, and by as many bits as the specification and zarrs give the block.
+/// Numbers of one block, with loss: by the rate, and by the number of bits that the specification and zarrs give the
+/// block.
 fn of_one_bit(shape: &[u64], size: usize) -> [ZfpCoder; 3] {
     let by = |mode| coder(mode, Kind::Int, size, shape, Container::ZarrV3);
     let expert = |bits| {
@@ -396,7 +397,7 @@ fn streams_that_are_as_long_for_zarrs_are_read_only_where_both_mean_the_same() {
                 (Ok(a), Ok(b)) if a != b => {
                     let error = read.unwrap_err();
                     assert_eq!(*error.kind(), ErrorKind::Unsupported);
-                    assert!(error.to_string().contains("as zarrs has it, which stand for other"), "{error}");
+                    assert!(error.to_string().contains("as in zarrs, which stand for other"), "{error}");
                     other += 1;
                 }
                 (Ok(a), _) => {
@@ -439,9 +440,9 @@ fn what_zarrs_would_read_as_other_numbers_is_not_written() {
             Err(error) => {
                 assert_eq!(
                     error.to_string(),
-                    "not supported: the 8 bytes of a zfp stream can have 16 bits to a block, as the specification has it, or \
-                     64, as zarrs has it, which would be read as other numbers; let minbits and maxbits of the mode expert \
-                     say which"
+                    "not supported: the 8 bytes of a zfp stream can have 16 bits per block, as in the specification, or 64, \
+                     as in zarrs, which would be read as other numbers; set minbits and maxbits of the mode expert \
+                     to choose"
                 );
                 refused += 1;
             }

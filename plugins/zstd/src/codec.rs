@@ -84,7 +84,7 @@ impl Coder for ZstdCoder {
 fn each_frame<'a>(input: &'a [u8], mut read: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
     // The library takes no bytes for no frames; for us they are a frame that lost everything.
     if input.is_empty() {
-        return Err(CodecError::truncated("there is no frame"));
+        return Err(CodecError::truncated("the input has no frame"));
     }
     let mut rest = input;
     while let Some(&first) = rest.first() {

@@ -4,19 +4,19 @@ use crate::codec::ZstdCoder;
 
 /// The library's default level, also the HDF5 filter's when no word is given.
 const DEFAULT_LEVEL: i32 = 3;
-/// The levels that the format's reference library knows.
+/// The levels of the format's reference library.
 const LEVELS: std::ops::RangeInclusive<i64> = -131_072..=22;
 
 /// Configuration of the zstd codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct Zstd {
-    /// The compression level, -131072 to 22; 0 is the library's default. Others are taken as the nearest of these.
+    /// The compression level, -131072 to 22; 0 is the library's default. Others are clamped to this range.
     #[codec(read = read_level, default(params = DEFAULT_LEVEL))]
     pub level: i32,
-    /// Whether frames get a checksum of their content. Parameter words cannot say it.
-    // Zarr v3 asks for it; in v2 older readers do not know it.
+    /// Whether frames get a checksum of their content. Parameter words cannot express it.
+    // Zarr v3 requires the key; older readers of v2 do not know it.
     #[codec(default = false, omit_default(numcodecs))]
-    #[codec(no_word = "parameter words cannot ask for a checksum; leave the key out")]
+    #[codec(no_word = "parameter words cannot express a checksum; leave the key out")]
     pub checksum: bool,
 }
 

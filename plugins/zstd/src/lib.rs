@@ -5,7 +5,7 @@
 //!
 //! # Parameters
 //! One word, the level: -131072 (fastest) to 22, negative ones in two's complement, 0 for the library's default
-//! (3). No word means 3. One word is always written, because netcdf-c asks for exactly one.
+//! (3). No word means 3. One word is always written, because netcdf-c requires exactly one.
 //!
 //! # Example JSON
 //! ```
@@ -25,9 +25,9 @@
 //! ```
 //!
 //! # Compatible implementations
-//! The stream is one zstd frame with its content size, as that of the HDF5 filter and of numcodecs. The bytes are the
-//! same where the version of libzstd is, and mostly with other versions. Several frames, skippable ones and frames
-//! without content size are read too. Damage is seen for certain only in frames with a checksum (`"checksum": true`),
+//! The stream is one zstd frame with its content size, as in the HDF5 filter and numcodecs. The bytes are the same with
+//! the same version of libzstd, and mostly with other versions. Several frames, skippable ones and frames
+//! without content size are read too. Damage is detected reliably only in frames with a checksum (`"checksum": true`),
 //! which the HDF5 filter does not write.
 
 #![forbid(unsafe_code)]

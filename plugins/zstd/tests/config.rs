@@ -1,4 +1,4 @@
-//! What the configuration takes, gives back and refuses.
+//! What the configuration reads, writes and refuses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -23,7 +23,7 @@ fn env(container: Container) -> Env {
 }
 
 #[test]
-fn missing_keys_take_the_default_of_whoever_wrote_them() {
+fn missing_keys_take_the_default_of_the_writer() {
     assert_eq!(parse(Dialect::Numcodecs, json!({})), (Ok(Zstd { level: 0, checksum: false }), vec![]));
     assert_eq!(parse(Dialect::ZarrV3, json!({})), (Ok(Zstd { level: 0, checksum: false }), vec![]));
     assert_eq!(Zstd::from_params(&[]), Ok(Zstd { level: 3, checksum: false }));
@@ -73,7 +73,7 @@ fn wrong_input_is_named() {
     );
     assert_eq!(
         Zstd { level: 3, checksum: true }.to_params().unwrap_err().to_string(),
-        r#"configuration key "checksum" is not usable: parameter words cannot ask for a checksum; leave the key out"#
+        r#"configuration key "checksum" is not usable: parameter words cannot express a checksum; leave the key out"#
     );
 }
 

@@ -6,11 +6,10 @@ use super::{FixedScaleOffsetCoder, Way};
 
 impl FixedScaleOffsetCoder {
     /// Encodes a piece of floating-point numbers if that can be done in their own type, as integers of at most 4 bytes
-    /// or
-    /// as the same type; says whether every number was encoded and is read again.
+    /// or as the same type; returns whether every number was encoded and can be decoded.
     pub(super) fn encode_at_once(&self, way: Way, piece: &[u8], room: &mut [u8]) -> bool {
-        // From one and a half times 2^23, or 2^52, on there are integers only, whose lowest bits are those of the
-        // integer: to add that rounds as it should be.
+        // From 1.5 * 2^23 (or 2^52) on, floats are integers only, and their lowest bits are those of the integer:
+        // adding it rounds to nearest, ties to even.
         const WHOLE_F32: f32 = 12_582_912.0;
         const WHOLE: f64 = 6_755_399_441_055_744.0;
         let Way::Floats(way) = way else { return false };
@@ -74,7 +73,7 @@ impl FixedScaleOffsetCoder {
     }
 }
 
-/// Encodes each of a piece; says whether all are good, without a way out of the loop.
+/// Encodes each number of a piece; returns whether all are valid. The loop has no early exit.
 fn encode_each<const N: usize, const M: usize, F: Copy>(
     piece: &[u8],
     room: &mut [u8],
@@ -141,7 +140,7 @@ mod tests {
             let (dtype, astype): (Number, Number) = (dtype.parse().unwrap(), astype.parse().unwrap());
             let factors = (Factor::Float(offset), Factor::Float(scale));
             let Ok(coder) = FixedScaleOffsetCoder::new(factors.0, factors.1, dtype, astype) else { return Ok(()) };
-            // Halves of an integer among them.
+            // Including halves of integers.
             let mut values: Vec<f64> =
                 bits.iter().map(|&bits| (bits as i64 >> least_bits) as f64 / 8.0 / scale.min(1.0)).collect();
             if let Some((at, value)) = strange {

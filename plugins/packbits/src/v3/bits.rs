@@ -1,4 +1,4 @@
-/// Which bits of the numbers of an array are stored.
+/// The bits to store of the numbers of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bits {
     /// The bits of a number: 1 for a truth value, which takes a byte in memory.
@@ -54,13 +54,13 @@ impl Bits {
         count.checked_mul(self.element() * 8).is_some_and(|bits| bits <= isize::MAX as usize)
     }
 
-    /// As a parameter word.
+    /// Returns the bit as a parameter word.
     pub(super) fn word(self) -> u32 {
         let flags = u32::from(self.components == 2) << 1 | u32::from(self.signed);
         self.width << 24 | self.first << 16 | self.last << 8 | flags
     }
 
-    /// Reads what [`word`](Self::word) gives.
+    /// Reads the result of [`word`](Self::word).
     pub(super) fn from_word(word: u32) -> Option<Self> {
         let [flags, last, first, width] = word.to_le_bytes();
         let sound = matches!(width, 1 | 8 | 16 | 32 | 64) && first <= last && last < width && flags < 4;

@@ -5,11 +5,10 @@ use super::bits::Bits;
 
 /// Truth values of a packed byte.
 const BITS: usize = 8;
-/// Where a byte of a truth value has no bit.
+/// The bits that are zero in a byte with a boolean.
 const NOT_TRUTH: u64 = u64::from_ne_bytes([0xfe; BITS]);
 /// Moves the lowest bits of eight bytes into the highest byte, the first in memory to its lowest bit. No two bits of
-/// the
-/// product meet, so nothing is carried.
+/// the product overlap, so there is no carry.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 /// Packs the bits that count of numbers, from the lowest of each byte up.
@@ -17,7 +16,7 @@ const GATHER: u64 = 0x0102_0408_1020_4080;
 pub struct PackBitsV3Coder {
     padding: Padding,
     bits: Bits,
-    /// The elements of a chunk, which a stream need not tell.
+    /// The number of elements of a chunk, which a stream does not always state.
     count: usize,
 }
 
@@ -26,7 +25,7 @@ impl PackBitsV3Coder {
         Self { padding, bits, count }
     }
 
-    /// What is known of the length of a stream: where zarrs wrote it, the byte for the padding can be missing.
+    /// The expected length of a stream: if zarrs wrote it, the padding byte can be missing.
     pub(super) fn size(&self) -> Size {
         match (self.padding, self.bits.is_whole()) {
             (Padding::FirstByte | Padding::LastByte, true) => Size::AtMost(self.stored_len()),
@@ -34,7 +33,7 @@ impl PackBitsV3Coder {
         }
     }
 
-    /// The bytes of the stream of a chunk, as it is written here.
+    /// Returns the length of the stream of a chunk, as this codec writes it.
     fn stored_len(&self) -> usize {
         self.packed_len() + usize::from(self.padding != Padding::None)
     }
@@ -56,7 +55,7 @@ impl PackBitsV3Coder {
         (self.packed_len() * BITS - self.numbers() * self.bits.stored() as usize) as u8
     }
 
-    /// Packs numbers, or gives the place of the first that would not come back.
+    /// Packs numbers; an error is the index of the first that decoding would not restore.
     fn pack(&self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         if self.bits.is_whole() {
             output.copy_from_slice(input);
@@ -140,7 +139,7 @@ impl Coder for PackBitsV3Coder {
     fn scratch(&self) {}
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        // Only chunks are ever encoded; other lengths have no encoding, and get an answer all the same.
+        // Only chunks are ever encoded; other lengths have no encoding, but the function must return a value.
         if len == self.chunk_len() { Some(self.stored_len()) } else { len.checked_add(1) }
     }
 
@@ -149,7 +148,7 @@ impl Coder for PackBitsV3Coder {
             return Err(CodecError::size(
                 self.chunk_len(),
                 input.len(),
-                "the chunk that packbits was told of",
+                "the chunk that packbits was configured for",
             ));
         }
         let len = self.stored_len();
@@ -173,11 +172,11 @@ impl Coder for PackBitsV3Coder {
 
     fn decode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
         let want = self.stored_len();
-        // Numbers that are stored whole have no byte for the padding where zarrs wrote them.
+        // Numbers that are stored whole have no padding byte if zarrs wrote them.
         let bare = self.bits.is_whole() && input.len() == self.packed_len();
         match input.len() {
             len if len < want && !bare => {
-                return Err(CodecError::truncated(format!("{len} bytes of {want} are there")));
+                return Err(CodecError::truncated(format!("{len} of {want} bytes are present")));
             }
             len if len > want => return Err(CodecError::trailing(len - want)),
             _ => {}
@@ -189,8 +188,7 @@ impl Coder for PackBitsV3Coder {
             Padding::LastByte => (input.last(), &input[..want - 1]),
         };
         if let Some(&found) = padding.filter(|&&found| found != self.padding_bits()) {
-            let text =
-                format!("{found} bits of padding, where {} fill the last byte up", self.padding_bits());
+            let text = format!("{found} bits of padding, but {} bits pad the last byte", self.padding_bits());
             return Err(CodecError::corrupt(text));
         }
         let len = self.chunk_len();
@@ -204,7 +202,7 @@ impl Coder for PackBitsV3Coder {
     }
 }
 
-/// Packs truth values, or gives the place of the first byte that is none.
+/// Packs booleans; an error is the index of the first byte that is not a boolean.
 fn pack_truth(input: &[u8], output: &mut [u8]) -> Option<usize> {
     let mut seen = 0;
     for (byte, values) in output.iter_mut().zip(input.chunks(BITS)) {

@@ -46,8 +46,7 @@ pub fn shuffle(direction: Direction, typesize: u8, from: &[u8], to: &mut [u8]) {
     unsafe { function(typesize.into(), from.len(), from.as_ptr(), to.as_mut_ptr()) }
 }
 
-/// Shuffles `from` by bits into `to`; where the elements are not a multiple of eight, all are copied. Returns whether
-/// it
+/// Shuffles `from` by bits into `to`; if the elements are not a multiple of eight, all are copied. Returns whether it
 /// worked.
 ///
 /// # Panics

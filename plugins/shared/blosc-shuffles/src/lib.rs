@@ -13,7 +13,7 @@ mod ffi;
 
 pub use ffi::{bitshuffle, shuffle};
 
-/// Which way a shuffle works.
+/// The direction of a shuffle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From elements to planes.

@@ -9,7 +9,7 @@ use ncz_codec::{CodecError, Coder, ConfigEnum, ErrorKind, Result};
 /// The bytes of a checksum.
 const LEN: usize = 4;
 
-/// Where the checksum is. The numbers are those of the parameter word.
+/// The location of the checksum. The numbers are those of the parameter word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ConfigEnum)]
 pub enum Location {
     /// Before the data.

@@ -1,4 +1,4 @@
-//! What the codecs deflate and gzip have in common: the level, and encoding.
+//! The code that the codecs deflate and gzip share: the level, and encoding.
 
 use ncz_codec::{CodecError, Result};
 
@@ -30,7 +30,7 @@ pub fn level_word(level: &i32) -> Result<u32> {
 /// Encodes `input` in this format with this level, 0 to 9; returns the length.
 ///
 /// # Errors
-/// `output` is too short, or there is no memory.
+/// `output` is too short, or memory cannot be allocated.
 pub fn encode(
     tables: &mut Tables,
     level: i32,
@@ -46,7 +46,7 @@ pub fn encode(
 /// The decompressor of this thread.
 ///
 /// # Errors
-/// There is no memory.
+/// Memory cannot be allocated.
 pub fn decompressor(tables: &mut Tables) -> Result<&mut Decompressor> {
     tables.decompressor().ok_or_else(no_memory)
 }

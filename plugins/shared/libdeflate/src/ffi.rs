@@ -44,7 +44,7 @@ impl Compressor {
             Format::Zlib => c::libdeflate_zlib_compress,
             Format::Gzip => c::libdeflate_gzip_compress,
         };
-        // SAFETY: the handle is live and ours alone; both slices are valid for their lengths and do not overlap.
+        // SAFETY: the handle is live and used only here; both slices are valid for their lengths and do not overlap.
         let length = unsafe {
             function(
                 self.handle.as_ptr(),
@@ -68,7 +68,7 @@ impl Decompressor {
     /// Decodes the stream at the start of `input`.
     ///
     /// # Errors
-    /// The stream is no such stream, is damaged or ends too early; or its content does not fit.
+    /// The stream has another format, is damaged or truncated; or its content does not fit.
     pub fn decompress(&mut self, format: Format, input: &[u8], output: &mut [u8]) -> Result<Done, Refusal> {
         let function = match format {
             Format::Raw => c::libdeflate_deflate_decompress_ex,
@@ -76,7 +76,7 @@ impl Decompressor {
             Format::Gzip => c::libdeflate_gzip_decompress_ex,
         };
         let (mut read, mut written) = (0, 0);
-        // SAFETY: the handle is live and ours alone; both slices are valid for their lengths and do not overlap; the
+        // SAFETY: the handle is live and used only here; both slices are valid for their lengths and do not overlap; the
         // counts are live and written before success is returned.
         let result = unsafe {
             function(

@@ -1,5 +1,5 @@
-//! libdeflate, with the number of bytes that a decoder has read, which says whether others follow: what the codecs
-//! deflate, gzip and blosc2 have in common.
+//! libdeflate for the codecs deflate, gzip and blosc2, with the number of bytes that a decoder has read, which shows
+//! whether others follow.
 //!
 //! ```
 //! use ncz_libdeflate::{Format, Tables, bound};
@@ -22,7 +22,7 @@ use std::fmt;
 pub use coding::{ZLIB_DEFAULT, decompressor, encode, level_word, plain_level};
 pub use ffi::{Compressor, Decompressor, crc32};
 
-/// What is around deflate data.
+/// The container of deflate data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Nothing (RFC 1951).
@@ -33,7 +33,7 @@ pub enum Format {
     Gzip,
 }
 
-/// How far a decoder came, in bytes.
+/// The progress of a decoder in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done {
     /// Of the input.
@@ -85,7 +85,7 @@ impl fmt::Debug for Tables {
 
 /// The most bytes that `len` bytes take in any format, a plain header of gzip included; `None`: more than there can be.
 pub fn bound(len: usize) -> Option<usize> {
-    /// The longest frame, gzip's, and 8 bytes that libdeflate wants to spare.
+    /// The longest frame, gzip's, and 8 bytes of margin that libdeflate requires.
     const FRAME: usize = 18 + 8;
     // Stored blocks of at least 5000 bytes (libdeflate's least) with 5 bytes each, one for the end, and the frame.
     len.div_ceil(5000).max(1).checked_mul(5)?.checked_add(len)?.checked_add(1 + FRAME)

@@ -34,8 +34,8 @@ pub fn compress_strongly(input: &[u8], output: &mut [u8], level: i32) -> Option<
     usize::try_from(length).ok().filter(|&length| length > 0)
 }
 
-/// Decodes `input`, which is one block and nothing else, into `output` and returns the length; `None` if it is no
-/// block, or decodes to more than `output` holds.
+/// Decodes `input`, which is exactly one block, into `output` and returns the length; `None` if it is not a block,
+/// or decodes to more than `output` holds.
 pub fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     let from = c_int::try_from(input.len()).ok()?;
     let to = c_int::try_from(output.len()).unwrap_or(c_int::MAX);

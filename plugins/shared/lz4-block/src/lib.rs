@@ -1,6 +1,6 @@
 //! LZ4 blocks, with liblz4: the part that the codecs lz4, lz4h5, bitshuffle and blosc2 have in common.
 //!
-//! A block states neither its own length nor that of its content; whoever holds it does.
+//! A block states neither its own length nor that of its content; its container does.
 //!
 //! ```
 //! let data = b"to be, or not to be, or to be";

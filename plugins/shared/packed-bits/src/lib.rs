@@ -21,7 +21,7 @@ const WORD: u32 = 64;
 pub struct Writer<'a> {
     output: &'a mut [u8],
     at: usize,
-    /// The last `count` bits are still to be written; what is above them is of no meaning.
+    /// The last `count` bits are still to be written; the bits above them have no meaning.
     pending: u64,
     /// At most 63.
     count: u32,
@@ -65,7 +65,7 @@ impl<'a> Writer<'a> {
 #[derive(Debug)]
 pub struct Reader<'a> {
     input: &'a [u8],
-    /// The last `count` bits are still to be read; what is above them is of no meaning.
+    /// The last `count` bits are still to be read; the bits above them have no meaning.
     pending: u64,
     count: u32,
 }

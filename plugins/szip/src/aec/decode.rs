@@ -17,11 +17,11 @@ pub(super) struct Decoder<'a> {
     max: u32,
 }
 
-/// Where an interval ended.
+/// How the decoding of an interval ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Padded,
-    /// With the stream, after the last wanted sample and before the last of the interval.
+    /// At the end of the stream, after the last requested sample and before the last of the interval.
     Unpadded,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Replaces mapped differences by samples; gives the last one.
+    /// Replaces mapped differences by samples; returns the last one.
     #[inline(always)]
     fn unmap<T: Sample>(&self, coded: &mut [T], last: u32) -> u32 {
         let max = self.max;

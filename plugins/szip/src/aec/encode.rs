@@ -8,7 +8,7 @@ use super::{Aec, REST_OF_SEGMENT, SEGMENT};
 pub(super) struct Encoder<'a> {
     aec: &'a Aec,
     id_bits: u32,
-    /// The k of the last block that was not zero: where the next search begins.
+    /// The k of the last nonzero block, at which the next search begins.
     k: u32,
 }
 
@@ -84,8 +84,8 @@ impl<'a> Encoder<'a> {
     /// The best k and the length of the block with it, without id and reference sample.
     ///
     /// The length over k has one minimum (Kiely, IPN Progress Report 42-159). The search goes
-    /// from the k of the last block upwards while the length falls, else downwards. Which of
-    /// several equal lengths it finds decides over the bytes, so its steps are libaec's.
+    /// from the k of the last block upwards while the length falls, else downwards. Of several
+    /// equal lengths, the one it finds determines the bytes, so its steps are those of libaec.
     fn best_split<T: Sample>(&self, block: &[T], coded: u64) -> (u32, u64) {
         let most = (1 << self.id_bits) - 3;
         let length = |k: u32| {

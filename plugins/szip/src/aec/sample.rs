@@ -7,7 +7,7 @@ use crate::error::SzError;
 
 /// A sample as it is stored: 1, 2 or 4 bytes.
 pub(super) trait Sample: Copy + Default + Into<u32> + Into<u64> {
-    /// Its low bits; the caller knows that the others are zero.
+    /// Returns its low bits; the caller ensures that the others are zero.
     fn cut(value: u32) -> Self;
 
     /// Fills `samples` from their bytes.

@@ -1,5 +1,6 @@
-//! Every codec of numcodecs both ways, for every type, length and content: what numcodecs decodes, we decode to the same
-//! bits; what we encode, it decodes to what its own stream would have given. Where it is otherwise, a list says why.
+//! Every codec of numcodecs both ways, for every type, length and content: what numcodecs decodes, we decode to the
+//! same bits; what we encode, it decodes to what its own stream would have given. Where it is otherwise, a list says
+//! why.
 
 use std::collections::BTreeMap;
 
@@ -32,14 +33,14 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "little-endian numbers only",
         "it does, but for big-endian times, whose bytes it takes the wrong way round",
     ),
-    ("quantize", "numcodecs makes NaN of all", "it does"),
+    ("quantize", "numcodecs makes all numbers NaN", "it does"),
     ("quantize", "is larger than any number", "it makes infinity of it"),
     (
         "zfpy",
         "little-endian numbers only",
         "it does, but for big-endian times, whose bytes it takes the wrong way round",
     ),
-    ("zfpy", "no tolerance of integers", "zfp loses what it likes"),
+    ("zfpy", "no tolerance for integers", "zfp's loss is not bounded"),
     ("zfpy", "further off than the tolerance", "zfp does not keep its promise"),
     ("zfpy", "would spoil the numbers around", "zfp makes other numbers of a whole block"),
 ];
