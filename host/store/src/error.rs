@@ -175,6 +175,14 @@ pub enum StoreError {
         /// The path of the archive.
         location: String,
     },
+    /// References to the objects of a dataset cannot be read.
+    #[error("{location} cannot be read as references: {reason}")]
+    BadReferences {
+        /// The references.
+        location: String,
+        /// What is wrong, as the rest of a sentence.
+        reason: String,
+    },
     /// Several datasets lie side by side in an archive.
     #[error(
         "{location} holds {one:?} and {other:?} side by side: name one of them as the prefix, or open the archive flat"
@@ -410,6 +418,7 @@ impl StoreError {
             | Self::LinkLoop { .. }
             | Self::TooManyLinks { .. }
             | Self::BadArchive { .. }
+            | Self::BadReferences { .. }
             | Self::AmbiguousPrefix { .. }
             | Self::BadEntry { .. } => -137, // NC_ENCZARR
             Self::EmptyArchive { .. } | Self::NoContent { .. } => -139, // NC_EEMPTY

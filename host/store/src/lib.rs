@@ -32,6 +32,7 @@ mod listing;
 mod memory;
 mod options;
 mod parent_dir;
+pub mod references;
 #[cfg(any(feature = "http", feature = "s3"))]
 pub mod remote;
 mod remove_tree;
