@@ -1,0 +1,208 @@
+//! What the crate `rust-hdf5` decodes for this one: types, fractal heaps, B-trees of version 2 and checksums. It is used
+//! nowhere else, so that each of its decoders can be replaced alone.
+
+use rust_hdf5::format::chunk_index::btree_v2::{self, Bt2Geometry, Bt2Header, Bt2InternalNode, Bt2LeafNode};
+use rust_hdf5::format::chunk_index::extensible_array::EaGeometry;
+use rust_hdf5::format::fractal_heap::{self, FractalHeapHeader, HeapId, ManagedBlock};
+use rust_hdf5::format::{BlockReader, FormatContext, FormatError, FormatResult, UNDEF_ADDR, checksum};
+
+pub(crate) use rust_hdf5::format::chunk_index::extensible_array::EaGeometry as ArrayGeometry;
+pub(crate) use rust_hdf5::format::messages::datatype::{ByteOrder, DatatypeMessage, IeeeFormat};
+
+use super::cursor::{Decoded, Malformed};
+use super::error::Hdf5Error;
+use super::file::File;
+
+/// The bytes of a heap's or tree's header that are enough to decode it.
+const HEADER: u64 = 512;
+
+/// The deepest B-tree: with two children in each node it has more records than a file has bytes.
+const MOST_DEPTH: u16 = 64;
+
+impl From<FormatError> for Malformed {
+    fn from(error: FormatError) -> Self {
+        error.to_string().into()
+    }
+}
+
+/// Checks the lookup3 sum in the last four bytes of a structure.
+pub(crate) fn check_sum(bytes: &[u8]) -> Decoded<()> {
+    let Some((data, stored)) = bytes.split_last_chunk::<4>() else {
+        return Err("it is too short for its checksum".into());
+    };
+    let (stored, computed) = (u32::from_le_bytes(*stored), checksum::checksum_metadata(data));
+    if stored == computed {
+        return Ok(());
+    }
+    Err(format!("its checksum is {stored:08x} where its bytes have {computed:08x}; it is damaged").into())
+}
+
+/// Decodes the message of a type.
+pub(crate) fn datatype(file: &File, body: &[u8]) -> Decoded<DatatypeMessage> {
+    Ok(DatatypeMessage::decode(body, &context(file))?.0)
+}
+
+/// The size of an element in the file.
+pub(crate) fn element_size(file: &File, datatype: &DatatypeMessage) -> u64 {
+    u64::from(datatype.element_size_ctx(&context(file)))
+}
+
+/// The geometry of an extensible array.
+pub(crate) fn array_geometry(
+    index_elements: u8,
+    min_data: u8,
+    min_pointers: u8,
+    max_bits: u8,
+    page_bits: u8,
+) -> Decoded<EaGeometry> {
+    Ok(EaGeometry::new(index_elements, min_data, min_pointers, max_bits, page_bits)?)
+}
+
+fn context(file: &File) -> FormatContext {
+    FormatContext { sizeof_addr: file.widths.offset, sizeof_size: file.widths.length }
+}
+
+/// Reads blocks for the crate's walkers. Together they may not be longer than the file is, so that cycles end.
+struct Blocks<'a> {
+    file: &'a File,
+    what: &'static str,
+    left: u64,
+    failed: Option<Hdf5Error>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(file: &'a File, what: &'static str) -> Self {
+        Self { file, what, left: file.source.len().saturating_mul(2).saturating_add(HEADER), failed: None }
+    }
+
+    /// The error of the file where there is one, else that of the format.
+    fn error(self, error: FormatError, address: u64) -> Hdf5Error {
+        match self.failed {
+            Some(failed) => failed,
+            None => self.file.error(error.into(), self.what, address),
+        }
+    }
+}
+
+impl BlockReader for Blocks<'_> {
+    fn read_block(&mut self, offset: u64, len: usize) -> FormatResult<Vec<u8>> {
+        let damaged = |text: &str| FormatError::InvalidData(text.to_owned());
+        let Some(left) = self.left.checked_sub(len as u64) else {
+            return Err(damaged("its blocks have more bytes than the file; it is damaged"));
+        };
+        self.left = left;
+        match self.file.read_up_to(offset, len as u64, self.what) {
+            Ok(bytes) if bytes.len() == len || len as u64 <= HEADER => Ok(bytes),
+            Ok(_) => Err(damaged("the file ends within a block")),
+            Err(error) => {
+                self.failed = Some(error);
+                Err(damaged("a block cannot be read"))
+            }
+        }
+    }
+}
+
+/// A fractal heap: attributes, links or shared messages (HDF5 file format, III.F).
+pub(crate) struct Heap {
+    header: FractalHeapHeader,
+    blocks: Vec<ManagedBlock>,
+    address: u64,
+}
+
+impl Heap {
+    const WHAT: &'static str = "the fractal heap";
+
+    /// Reads all managed blocks of a heap.
+    pub(crate) fn read(file: &File, address: u64) -> Result<Self, Hdf5Error> {
+        let mut reader = Blocks::new(file, Self::WHAT);
+        let bytes = file.read_up_to(address, HEADER, Self::WHAT)?;
+        let header = FractalHeapHeader::decode(&bytes, &context(file));
+        let header = header.map_err(|error| file.error(error.into(), Self::WHAT, address))?;
+        if header.filter_len > 0 {
+            let error = "its blocks are filtered, which is not supported".into();
+            return Err(file.error(error, Self::WHAT, address));
+        }
+        match fractal_heap::collect_managed_blocks(&header, &context(file), &mut reader) {
+            Ok(blocks) => Ok(Self { header, blocks, address }),
+            Err(error) => Err(reader.error(error, address)),
+        }
+    }
+
+    /// The object with this ID.
+    pub(crate) fn object(&self, file: &File, id: &[u8]) -> Result<Vec<u8>, Hdf5Error> {
+        let mut reader = Blocks::new(file, "an object of the fractal heap");
+        let context = context(file);
+        let object = HeapId::parse(id, &self.header, &context).and_then(|id| {
+            fractal_heap::read_heap_object(&id, &self.header, &context, &self.blocks, &mut reader)
+        });
+        object.map_err(|error| reader.error(error, self.address))
+    }
+}
+
+/// The records of a B-tree of version 2, in order of their keys, and the bytes of each.
+pub(crate) struct Records {
+    pub(crate) kind: u8,
+    pub(crate) size: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads all records of a B-tree of version 2 (HDF5 file format, III.A.2), all nodes of a level in one round. The order
+/// of the records is not that of their keys.
+pub(crate) fn tree_records(file: &File, address: u64) -> Result<Records, Hdf5Error> {
+    const WHAT: &str = "the B-tree";
+    let failed = |error: Malformed| file.error(error, WHAT, address);
+    let context = context(file);
+    let bytes = file.read_up_to(address, HEADER, WHAT)?;
+    let header = Bt2Header::decode(&bytes, &context).map_err(|error| failed(error.into()))?;
+    let size = usize::from(header.record_size);
+    let mut records = Records { kind: header.record_type, size, bytes: Vec::new() };
+    if header.total_num_records == 0 || header.root_node_addr == UNDEF_ADDR {
+        return Ok(records);
+    }
+    if header.depth > MOST_DEPTH || size == 0 || header.node_size < 16 {
+        return Err(failed("its depth, or the size of its nodes or records, is not possible".into()));
+    }
+    let geometry = Bt2Geometry::new(header.node_size, header.record_size, header.depth, file.widths.offset);
+    let mut level = vec![(header.root_node_addr, header.num_records_in_root)];
+    let mut visited = std::collections::BTreeSet::new();
+    for depth in (0..=header.depth).rev() {
+        if !level.iter().all(|(address, _)| visited.insert(*address)) {
+            return Err(failed("one of its nodes has two parents".into()));
+        }
+        let nodes = level.iter().map(|(address, _)| (*address, u64::from(header.node_size)));
+        let nodes = file.read_nodes(nodes, "a node of a B-tree")?;
+        let mut below = Vec::new();
+        for (bytes, (at, count)) in nodes.iter().zip(&level) {
+            let failed = |error: FormatError| file.error(error.into(), "a node of a B-tree", *at);
+            if depth == 0 {
+                let leaf = Bt2LeafNode::decode(bytes, *count, header.record_size).map_err(failed)?;
+                records.bytes.extend_from_slice(&leaf.record_data);
+                continue;
+            }
+            let node = Bt2InternalNode::decode(
+                bytes,
+                &context,
+                depth,
+                *count,
+                header.record_size,
+                geometry.max_nrec_size,
+                geometry.child_total_size(depth),
+            )
+            .map_err(failed)?;
+            records.bytes.extend_from_slice(&node.record_data);
+            below.extend(node.child_addrs.iter().copied().zip(node.child_nrecords.iter().copied()));
+        }
+        level = below;
+    }
+    Ok(records)
+}
+
+/// The types of records of a B-tree of version 2.
+pub(crate) mod record {
+    use super::btree_v2;
+
+    pub(crate) const LINK_NAME: u8 = btree_v2::BT2_TYPE_GRP_NAME;
+    pub(crate) const ATTRIBUTE_NAME: u8 = btree_v2::BT2_TYPE_ATTR_NAME;
+    pub(crate) const CHUNK: u8 = btree_v2::BT2_TYPE_CHUNK_UNFILT;
+    pub(crate) const FILTERED_CHUNK: u8 = btree_v2::BT2_TYPE_CHUNK_FILT;
+}

@@ -1,0 +1,187 @@
+//! The chunks of a dataset: where each is stored.
+
+mod arrays;
+mod trees;
+
+use super::dataset::Dataset;
+use super::error::Hdf5Error;
+use super::file::File;
+use super::layout::{Index, Layout};
+
+/// Skips no filter, and skips all filters.
+const NONE_SKIPPED: u32 = 0;
+const ALL_SKIPPED: u32 = u32::MAX;
+
+/// A stored chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The number of the chunk in the grid of the shape, in row-major order.
+    pub(crate) number: u64,
+    /// Where it begins in the file.
+    pub(crate) offset: u64,
+    /// Its bytes.
+    pub(crate) len: u64,
+    /// The filters that were skipped.
+    pub(crate) mask: u32,
+}
+
+/// The stored chunks of a dataset.
+#[derive(Debug)]
+pub(crate) struct Chunks {
+    /// The number of chunks along each dimension.
+    counts: Vec<u64>,
+    stored: Stored,
+}
+
+#[derive(Debug)]
+enum Stored {
+    /// Sorted by number.
+    Listed(Vec<Entry>),
+    /// All chunks lie one after the other, in the grid of the greatest shape.
+    InOrder { offset: u64, len: u64, max_counts: Vec<u64> },
+}
+
+/// A chunk as an index has it.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    address: u64,
+    /// The stored length; `None` if it is that of a whole chunk.
+    len: Option<u64>,
+    mask: u32,
+}
+
+/// What the indexes need to know of their dataset.
+struct Grid {
+    /// The chunks of the shape along each dimension.
+    counts: Vec<u64>,
+    /// The chunks of the greatest shape; `None` along an unlimited dimension.
+    max_counts: Vec<Option<u64>>,
+    /// The lengths of a chunk.
+    chunk: Vec<u64>,
+    /// The shape.
+    shape: Vec<u64>,
+    /// The bytes of a whole chunk.
+    chunk_len: u64,
+    edges_unfiltered: bool,
+    is_filtered: bool,
+}
+
+impl Chunks {
+    /// Reads the index of a chunked dataset.
+    pub(crate) fn read(file: &File, dataset: &Dataset) -> Result<Self, Hdf5Error> {
+        let failed = |reason: &'static str| file.error(reason.into(), "the layout", dataset.address);
+        let Layout::Chunked { shape: chunk, element, edges_unfiltered, index, address } = &dataset.layout else {
+            return Err(failed("the dataset has no chunks"));
+        };
+        let super::dataspace::Dataspace::Simple { shape, max } = &dataset.dataspace else {
+            return Err(failed("the dataset has no shape"));
+        };
+        if *element != dataset.element {
+            return Err(failed("the element size of its chunks is not that of its type"));
+        }
+        let chunk_len = ncz_model::product(chunk.iter().copied().chain([*element]));
+        let grid = Grid {
+            counts: shape.iter().zip(chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect(),
+            max_counts: max.iter().zip(chunk).map(|(max, chunk)| max.map(|max| max.div_ceil(*chunk))).collect(),
+            chunk: chunk.clone(),
+            shape: shape.clone(),
+            chunk_len: chunk_len.ok_or_else(|| failed("its chunks have more than 2^64 bytes"))?,
+            edges_unfiltered: *edges_unfiltered,
+            is_filtered: !dataset.filters.is_empty(),
+        };
+        let mut entries = Vec::new();
+        if let Some(address) = *address {
+            match index {
+                Index::TreeV1 => trees::version_1(file, address, &grid, &mut entries)?,
+                Index::TreeV2 => trees::version_2(file, address, &grid, &mut entries)?,
+                Index::FixedArray => arrays::fixed(file, address, &grid, &mut entries)?,
+                Index::ExtensibleArray => arrays::extensible(file, address, &grid, &mut entries)?,
+                Index::Single(filtered) => {
+                    let (len, mask) = match filtered {
+                        Some((len, mask)) => (Some(*len), *mask),
+                        None => (None, NONE_SKIPPED),
+                    };
+                    let origin = vec![0; chunk.len()];
+                    grid.add(file, &origin, Record { address, len, mask }, &mut entries);
+                }
+                Index::Implicit => {
+                    let counts = grid.max_counts.iter().copied().collect::<Option<Vec<_>>>();
+                    let max_counts = counts.ok_or_else(|| failed("it has no index, but can grow"))?;
+                    let offset = file.offset(address).ok_or_else(|| failed("it is past the end"))?;
+                    let stored = Stored::InOrder { offset, len: grid.chunk_len, max_counts };
+                    return Ok(Self { counts: grid.counts, stored });
+                }
+            }
+        }
+        entries.sort_by_key(|entry| entry.number);
+        if let Some([first, _]) = entries.array_windows().find(|[a, b]| a.number == b.number) {
+            let reason = format!("two stored chunks have the number {}", first.number);
+            return Err(file.error(reason.into(), "the index of chunks", dataset.address));
+        }
+        Ok(Self { counts: grid.counts, stored: Stored::Listed(entries) })
+    }
+
+    /// The chunk with these coordinates; `None` if it is not stored.
+    pub(crate) fn get(&self, index: &[u64]) -> Option<Entry> {
+        match &self.stored {
+            Stored::Listed(entries) => {
+                let number = number(index, &self.counts)?;
+                let at = entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
+                entries.get(at).copied()
+            }
+            Stored::InOrder { offset, len, max_counts } => {
+                number(index, &self.counts)?;
+                let number = number(index, max_counts)?;
+                let offset = offset.checked_add(number.checked_mul(*len)?)?;
+                Some(Entry { number, offset, len: *len, mask: NONE_SKIPPED })
+            }
+        }
+    }
+}
+
+impl Grid {
+    /// Adds a chunk, unless it is beyond the shape: such chunks remain when a dataset is made smaller.
+    fn add(&self, file: &File, index: &[u64], record: Record, entries: &mut Vec<Entry>) {
+        let Some(number) = number(index, &self.counts) else { return };
+        // What lies past the end of the file is reported when the chunk is read.
+        let offset = file.offset(record.address).unwrap_or(u64::MAX);
+        let len = if self.is_filtered { record.len.unwrap_or(self.chunk_len) } else { self.chunk_len };
+        let mask = if self.edges_unfiltered && self.is_edge(index) { ALL_SKIPPED } else { record.mask };
+        entries.push(Entry { number, offset, len, mask });
+    }
+
+    /// Whether a chunk reaches beyond the shape.
+    fn is_edge(&self, index: &[u64]) -> bool {
+        index.iter().zip(&self.chunk).zip(&self.shape).any(|((at, chunk), len)| {
+            at.saturating_add(1).checked_mul(*chunk).is_none_or(|end| end > *len)
+        })
+    }
+}
+
+/// The number of a chunk in a grid, in row-major order; `None` if the grid does not have it.
+fn number(index: &[u64], counts: &[u64]) -> Option<u64> {
+    if index.len() != counts.len() {
+        return None;
+    }
+    index.iter().zip(counts).try_fold(0_u64, |number, (at, count)| {
+        if at >= count {
+            return None;
+        }
+        number.checked_mul(*count)?.checked_add(*at)
+    })
+}
+
+/// The coordinates of a slot in a grid in row-major order; the count of the first dimension is not needed.
+fn coordinates(mut slot: u64, counts: &[u64]) -> Vec<u64> {
+    let mut index = vec![0; counts.len()];
+    for (axis, at) in index.iter_mut().enumerate().rev() {
+        match counts.get(axis) {
+            Some(count) if axis > 0 => {
+                *at = slot.checked_rem(*count).unwrap_or(0);
+                slot = slot.checked_div(*count).unwrap_or(0);
+            }
+            _ => *at = slot,
+        }
+    }
+    index
+}
