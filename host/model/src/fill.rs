@@ -85,6 +85,35 @@ impl FillValue {
         Ok(Self { bytes, json })
     }
 
+    /// Makes a fill value from the bytes of an element in the byte order of its dtype.
+    ///
+    /// # Errors
+    /// [`VariableError::Fill`] if the bytes are not those of an element, or metadata cannot hold it.
+    pub fn from_bytes(bytes: &[u8], dtype: &Dtype) -> Result<Self, VariableError> {
+        let json = || match (dtype.kind(), dtype.nc_type(true)) {
+            (Kind::Bytes, _) => {
+                let plain = parse::text_json(bytes, FillText::Plain);
+                plain.or_else(|| parse::text_json(bytes, FillText::Base64))
+            }
+            (_, Some(nc_type)) => parse::to_json(bytes, nc_type, dtype, FillText::Plain),
+            (Kind::Float, None) => {
+                let mut native = bytes.to_vec();
+                if dtype.is_swapped() {
+                    native.reverse();
+                }
+                let Some(Value::Float(values)) = Value::from_elements(dtype, &native) else { return None };
+                let value = values.first()?;
+                Some(parse::float_json(f64::from(*value), &format!("{value:e}")))
+            }
+            _ => None,
+        };
+        let fits = dtype.is_variable_length() || bytes.len() == dtype.size();
+        match json().filter(|_| fits) {
+            Some(json) => Ok(Self { bytes: bytes.to_vec(), json }),
+            None => Err(VariableError::Fill { text: format!("{bytes:?}"), dtype: dtype.text().to_owned() }),
+        }
+    }
+
     /// Returns the same value with the encoding `text` for byte strings.
     ///
     /// # Errors

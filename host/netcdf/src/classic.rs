@@ -12,7 +12,7 @@ mod error;
 mod header;
 mod hierarchy;
 mod index;
-mod layout;
+pub(crate) mod layout;
 
 use std::collections::HashMap;
 use std::sync::Arc;

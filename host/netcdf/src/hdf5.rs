@@ -17,4 +17,14 @@ mod index;
 mod layout;
 mod shared;
 
+pub(crate) use self::attributes::{Attributes, RawAttribute};
+pub(crate) use self::dataset::{Dataset, Fill};
+pub(crate) use self::dataspace::Dataspace;
+pub(crate) use self::decode::{ByteOrder as StoredOrder, DatatypeMessage, IeeeFormat};
 pub use self::error::Hdf5Error;
+pub(crate) use self::file::{File, find};
+pub(crate) use self::global_heap::{Collections, Reference};
+pub(crate) use self::group::{Target, links};
+pub(crate) use self::header::Header;
+pub(crate) use self::index::Chunks;
+pub(crate) use self::layout::Layout;

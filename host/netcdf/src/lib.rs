@@ -2,7 +2,12 @@
 
 pub mod classic;
 mod hdf5;
+mod hdf5_file;
+mod mapping;
+mod netcdf_file;
 mod source;
 
 pub use self::hdf5::Hdf5Error;
+pub use self::hdf5_file::Hdf5File;
+pub use self::netcdf_file::NetcdfFile;
 pub use self::source::{ReadError, Source};

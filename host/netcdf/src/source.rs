@@ -249,6 +249,31 @@ impl Source {
         Ok(answers)
     }
 
+    /// Reads the pages at these offsets that are not kept, all in one round, so that what is read there next is at hand.
+    /// Nothing is read where it would fill the cache.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub fn prefetch(
+        &self,
+        offsets: impl IntoIterator<Item = u64>,
+        what: &'static str,
+    ) -> Result<(), ReadError> {
+        let pages: std::collections::BTreeSet<u64> =
+            offsets.into_iter().filter(|offset| *offset < self.len).map(|offset| offset / PAGE).collect();
+        let missing: Vec<u64> = pages.into_iter().filter(|page| self.page(*page).is_none()).collect();
+        // One page is read when it is needed, with those after it.
+        if missing.len() < 2 || missing.len() > MOST_PAGES / 2 {
+            return Ok(());
+        }
+        let range = |page: &u64| (page * PAGE, PAGE.min(self.len - page * PAGE));
+        let ranges: Vec<_> = missing.iter().map(range).collect();
+        for (page, bytes) in missing.iter().zip(self.read_many(&ranges, what)?) {
+            self.keep(*page, &bytes);
+        }
+        Ok(())
+    }
+
     /// Checks that the file has these bytes.
     ///
     /// # Errors

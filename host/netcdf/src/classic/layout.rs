@@ -9,19 +9,19 @@ const CHUNK_BYTES: u64 = 4 << 20;
 
 /// The position of a variable's elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     /// The position of the first element.
-    pub(super) begin: u64,
+    pub(crate) begin: u64,
     /// The bytes from one index of a dimension to the next.
-    pub(super) steps: Vec<u64>,
+    pub(crate) steps: Vec<u64>,
     /// The lengths; the first is the number of records if the variable has records.
-    pub(super) shape: Vec<u64>,
+    pub(crate) shape: Vec<u64>,
     /// The lengths of a chunk, whose bytes follow each other.
-    pub(super) chunk_shape: Vec<u64>,
+    pub(crate) chunk_shape: Vec<u64>,
     /// The bytes of an element.
-    pub(super) element: u64,
+    pub(crate) element: u64,
     /// The position after the last element.
-    pub(super) end: u64,
+    pub(crate) end: u64,
 }
 
 /// A variable whose lengths do not fit 64 bits.
@@ -90,6 +90,25 @@ impl Size {
 }
 
 impl Layout {
+    /// A block of elements from `begin` on, in row-major order; `None` if it does not fit 64 bits.
+    pub(crate) fn block(begin: u64, shape: &[u64], element: u64) -> Option<Self> {
+        let mut steps = vec![0; shape.len()];
+        let mut step = element;
+        for (len, to) in shape.iter().zip(&mut steps).rev() {
+            *to = step;
+            step = step.checked_mul(*len)?;
+        }
+        let chunk_shape = split(shape, element);
+        Some(Self {
+            begin,
+            steps,
+            shape: shape.to_vec(),
+            chunk_shape,
+            element,
+            end: begin.checked_add(step)?,
+        })
+    }
+
     /// `None` if it does not fit 64 bits.
     fn of(entry: &Entry, size: Size, records: u64, record_bytes: u64) -> Option<Self> {
         let Size { has_records, mut shape, element, bytes, .. } = size;
@@ -123,7 +142,7 @@ impl Layout {
     }
 
     /// The bytes of the chunk with these coordinates, cut at the end of the variable; `None` if there is no such chunk.
-    pub(super) fn range(&self, chunk: &[u64]) -> Option<std::ops::Range<u64>> {
+    pub(crate) fn range(&self, chunk: &[u64]) -> Option<std::ops::Range<u64>> {
         let (mut start, mut len) = (self.begin, self.element);
         let lens = self.shape.iter().zip(&self.chunk_shape).zip(&self.steps);
         for (index, ((shape, part), step)) in chunk.iter().zip(lens) {

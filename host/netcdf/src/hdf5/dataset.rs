@@ -8,9 +8,7 @@ use super::dataspace::Dataspace;
 use super::decode::{self, DatatypeMessage};
 use super::error::Hdf5Error;
 use super::file::File;
-use super::header::{
-    DATASPACE, DATATYPE, EXTERNAL_FILES, FILL, FILTERS, Header, LAYOUT, OLD_FILL,
-};
+use super::header::{DATASPACE, DATATYPE, EXTERNAL_FILES, FILL, FILTERS, Header, LAYOUT, OLD_FILL};
 use super::layout::{Layout, layout};
 use super::shared;
 

@@ -70,7 +70,8 @@ impl Chunks {
     /// Reads the index of a chunked dataset.
     pub(crate) fn read(file: &File, dataset: &Dataset) -> Result<Self, Hdf5Error> {
         let failed = |reason: &'static str| file.error(reason.into(), "the layout", dataset.address);
-        let Layout::Chunked { shape: chunk, element, edges_unfiltered, index, address } = &dataset.layout else {
+        let Layout::Chunked { shape: chunk, element, edges_unfiltered, index, address } = &dataset.layout
+        else {
             return Err(failed("the dataset has no chunks"));
         };
         let super::dataspace::Dataspace::Simple { shape, max } = &dataset.dataspace else {
@@ -82,7 +83,11 @@ impl Chunks {
         let chunk_len = ncz_model::product(chunk.iter().copied().chain([*element]));
         let grid = Grid {
             counts: shape.iter().zip(chunk).map(|(len, chunk)| len.div_ceil(*chunk)).collect(),
-            max_counts: max.iter().zip(chunk).map(|(max, chunk)| max.map(|max| max.div_ceil(*chunk))).collect(),
+            max_counts: max
+                .iter()
+                .zip(chunk)
+                .map(|(max, chunk)| max.map(|max| max.div_ceil(*chunk)))
+                .collect(),
             chunk: chunk.clone(),
             shape: shape.clone(),
             chunk_len: chunk_len.ok_or_else(|| failed("its chunks have more than 2^64 bytes"))?,
@@ -152,9 +157,11 @@ impl Grid {
 
     /// Whether a chunk reaches beyond the shape.
     fn is_edge(&self, index: &[u64]) -> bool {
-        index.iter().zip(&self.chunk).zip(&self.shape).any(|((at, chunk), len)| {
-            at.saturating_add(1).checked_mul(*chunk).is_none_or(|end| end > *len)
-        })
+        index
+            .iter()
+            .zip(&self.chunk)
+            .zip(&self.shape)
+            .any(|((at, chunk), len)| at.saturating_add(1).checked_mul(*chunk).is_none_or(|end| end > *len))
     }
 }
 

@@ -24,11 +24,7 @@ pub(crate) fn body(file: &File, message: &Message) -> Result<(Vec<u8>, Option<u6
 }
 
 /// Follows the pointer to a shared message (HDF5 file format, IV.A.2, "shared message").
-pub(crate) fn pointed(
-    file: &File,
-    pointer: &[u8],
-    kind: u16,
-) -> Result<(Vec<u8>, Option<u64>), Hdf5Error> {
+pub(crate) fn pointed(file: &File, pointer: &[u8], kind: u16) -> Result<(Vec<u8>, Option<u64>), Hdf5Error> {
     const WHAT: &str = "the pointer to a shared message";
     let failed = |error| file.error(error, WHAT, 0);
     let mut cursor = file.cursor(pointer);

@@ -75,7 +75,12 @@ impl Slots<'_> {
 }
 
 /// Reads a fixed array (HDF5 file format, VII.D).
-pub(super) fn fixed(file: &File, address: u64, grid: &Grid, entries: &mut Vec<Entry>) -> Result<(), Hdf5Error> {
+pub(super) fn fixed(
+    file: &File,
+    address: u64,
+    grid: &Grid,
+    entries: &mut Vec<Entry>,
+) -> Result<(), Hdf5Error> {
     const WHAT: &str = "the fixed array of chunks";
     let failed = |error| file.error(error, WHAT, address);
     let bytes = file.read_up_to(address, HEADER, WHAT)?;
@@ -152,7 +157,8 @@ fn read_pages(
     while pages.peek().is_some() {
         let round: Vec<Page> = pages.by_ref().take(ROUND).collect();
         let size = slots.element.size as u64;
-        let nodes = round.iter().map(|page| (page.address, page.elements.saturating_mul(size).saturating_add(4)));
+        let nodes =
+            round.iter().map(|page| (page.address, page.elements.saturating_mul(size).saturating_add(4)));
         for (bytes, page) in slots.file.read_nodes(nodes, what)?.iter().zip(&round) {
             let read = decode::check_sum(bytes)
                 .and_then(|()| slots.add(page.first, page.elements, &mut slots.file.cursor(bytes)));

@@ -1,0 +1,192 @@
+//! Attributes of HDF5 as attributes of netCDF.
+
+use ncz_model::{Attribute, NcType, Value, Warning};
+
+use super::types;
+use crate::hdf5::{
+    Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference,
+};
+
+/// The attribute of the root with the programs that made the file.
+pub(super) const PROPERTIES: &str = "_NCProperties";
+
+/// The attribute of the root that marks the classic data model.
+pub(super) const STRICT: &str = "_nc3_strict";
+
+pub(super) const CLASS: &str = "CLASS";
+pub(super) const NAME: &str = "NAME";
+pub(super) const DIMENSION_LIST: &str = "DIMENSION_LIST";
+pub(super) const REFERENCE_LIST: &str = "REFERENCE_LIST";
+pub(super) const DIMENSION_ID: &str = "_Netcdf4Dimid";
+pub(super) const COORDINATES: &str = "_Netcdf4Coordinates";
+
+/// What netCDF does not show as attributes (`NC_reserved` in netcdf-c).
+const HIDDEN: [&str; 15] = [
+    CLASS,
+    NAME,
+    DIMENSION_LIST,
+    REFERENCE_LIST,
+    DIMENSION_ID,
+    COORDINATES,
+    STRICT,
+    PROPERTIES,
+    "_ARRAY_DIMENSIONS",
+    "_nczarr_attrs",
+    "_Codecs",
+    "_Format",
+    "_IsNetcdf4",
+    "_SuperblockVersion",
+    "_nczarr_maxstrlen",
+];
+
+/// Whether netCDF hides an attribute.
+fn is_hidden(name: &str) -> bool {
+    HIDDEN.contains(&name) || name.starts_with("_nczarr_") || name.starts_with("_NCZARR_")
+}
+
+/// The attributes that netCDF shows of the object at `path`.
+pub(super) fn shown(
+    file: &File,
+    heaps: &mut Collections,
+    path: &str,
+    all: &Attributes,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Attribute>, Hdf5Error> {
+    let mut shown: Vec<Attribute> = Vec::new();
+    let mut warn = |text: String| warnings.push(Warning { at: path.to_owned(), text });
+    for failed in &all.failed {
+        warn(format!("an attribute cannot be read and is left out: {failed}"));
+    }
+    let is_scale = is_scale(all);
+    for raw in &all.all {
+        let name = &raw.name;
+        if is_hidden(name) {
+            if matches!(name.as_str(), CLASS | NAME) && !is_scale {
+                warn(format!("the attribute {name:?} is left out: netCDF reserves its name"));
+            }
+            continue;
+        }
+        match value(file, heaps, raw)? {
+            Ok((value, note)) => {
+                if let Some(note) = note {
+                    warn(format!("the attribute {name:?} is {note}"));
+                }
+                if shown.iter().any(|shown| shown.name == *name) {
+                    warn(format!("it has two attributes {name:?}; the second is left out"));
+                } else {
+                    shown.push(Attribute::new(name.clone(), value));
+                }
+            }
+            Err(reason) => warn(format!("the attribute {name:?} is left out: {reason}")),
+        }
+    }
+    Ok(shown)
+}
+
+/// Whether these are the attributes of a dimension scale.
+pub(super) fn is_scale(all: &Attributes) -> bool {
+    all.get(CLASS).is_some_and(|class| text(class) == b"DIMENSION_SCALE")
+}
+
+/// The bytes of a text of a fixed length before its NUL.
+pub(super) fn text(attribute: &RawAttribute) -> &[u8] {
+    match attribute.datatype {
+        DatatypeMessage::FixedString { .. } => before_nul(&attribute.data),
+        _ => &[],
+    }
+}
+
+fn before_nul(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The integers of an attribute, if it has integers.
+pub(super) fn integers(attribute: &RawAttribute) -> Option<Vec<i64>> {
+    let element = types::element(&attribute.datatype).ok()?;
+    let value = Value::from_stored_bytes(element.nc_type?, &element.dtype, &attribute.data)?;
+    Some(match value {
+        Value::Int(values) => values.into_iter().map(i64::from).collect(),
+        Value::Int64(values) => values,
+        Value::UInt(values) => values.into_iter().map(i64::from).collect(),
+        Value::Short(values) => values.into_iter().map(i64::from).collect(),
+        Value::Byte(values) => values.into_iter().map(i64::from).collect(),
+        _ => return None,
+    })
+}
+
+/// The references into global heaps in an attribute.
+pub(super) fn references(file: &File, attribute: &RawAttribute) -> Vec<Reference> {
+    match attribute.datatype {
+        DatatypeMessage::VarLenString { .. } | DatatypeMessage::VarLenSequence { .. } => {
+            Reference::decode_all(file, &attribute.data).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The value of an attribute and what it does not say of the type, or why there is none.
+#[expect(clippy::type_complexity, reason = "the outer error is of the store, the inner one of the value")]
+fn value(
+    file: &File,
+    heaps: &mut Collections,
+    raw: &RawAttribute,
+) -> Result<Result<(Value, Option<String>), String>, Hdf5Error> {
+    let element = match types::element(&raw.datatype) {
+        Ok(element) => element,
+        Err(reason) => return Ok(Err(format!("its type ({reason}) is not supported"))),
+    };
+    let is_null = raw.dataspace == Dataspace::Null;
+    let rank = raw.dataspace.shape().len();
+    let mut note = element.note;
+    if rank > 1 {
+        note = Some(format!("an array of shape {:?}, read as a row", raw.dataspace.shape()));
+    }
+    let value = match &raw.datatype {
+        DatatypeMessage::VarLenString { .. } if !is_null => {
+            let references = references(file, raw);
+            let strings = heaps.fetch(file, references.iter().copied()).and_then(|()| {
+                references.iter().map(|string| Ok(before_nul(heaps.get(file, *string)?).to_vec())).collect()
+            });
+            match strings {
+                Ok(strings) => Value::String(strings),
+                Err(error) if error.is_of_store() => return Err(error),
+                Err(error) => return Ok(Err(error.line())),
+            }
+        }
+        DatatypeMessage::FixedString { .. } | DatatypeMessage::VarLenString { .. } if rank == 0 => {
+            Value::Char(raw.data.clone())
+        }
+        DatatypeMessage::FixedString { size, padding, .. } => {
+            let strings = raw.data.chunks_exact((*size).max(1) as usize);
+            let strings = strings.map(|string| match padding {
+                0 => before_nul(string).to_vec(),
+                _ => string
+                    .iter()
+                    .rposition(|byte| *byte != 0)
+                    .map_or_else(Vec::new, |last| string.iter().take(last + 1).copied().collect()),
+            });
+            Value::String(strings.collect())
+        }
+        _ if is_null => Value::empty(element.nc_type.unwrap_or(NcType::Float)),
+        _ => {
+            let value = match element.nc_type {
+                Some(nc_type) => Value::from_stored_bytes(nc_type, &element.dtype, &raw.data),
+                None => halves(&element.dtype, &raw.data),
+            };
+            match value {
+                Some(value) => value,
+                None => return Ok(Err("its bytes are not whole elements".to_owned())),
+            }
+        }
+    };
+    Ok(Ok((value, note)))
+}
+
+/// Numbers of two bytes as `float`, which holds each of them.
+fn halves(dtype: &ncz_model::Dtype, bytes: &[u8]) -> Option<Value> {
+    let mut native = bytes.to_vec();
+    if dtype.is_swapped() {
+        native.chunks_exact_mut(dtype.swap_unit().max(1)).for_each(<[u8]>::reverse);
+    }
+    Value::from_elements(dtype, &native)
+}

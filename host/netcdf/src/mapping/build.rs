@@ -1,0 +1,232 @@
+//! Makes the hierarchy of a file.
+
+use std::collections::{HashMap, HashSet};
+
+use ncz_model::json::Json;
+use ncz_model::{
+    Dtype, FillValue, Format, Group, Hdf5Properties, Hierarchy, KeyEncoding, NetcdfKind, Order, ScalarForm,
+    Separator, Storage, Unreadable, Variable, VariableDocuments, VariableError, Warning, join_path, limits,
+};
+use ncz_registry::spec::generic;
+
+use super::attributes::{self, PROPERTIES, STRICT};
+use super::dimensions::{Dimensions, is_only_dimension, variable_name};
+use super::types::{self, Element};
+use super::walk::{Found, Node, walk};
+use crate::classic::layout::Layout as Block;
+use crate::hdf5::{Collections, Dataset, Dataspace, File, Fill, Hdf5Error, Layout};
+
+/// The hierarchy of a file, and the descriptions of its variables by their paths.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    pub(crate) hierarchy: Hierarchy,
+    pub(crate) datasets: HashMap<String, Dataset>,
+}
+
+/// What is made from the groups of a file.
+struct Builder<'a> {
+    file: &'a File,
+    heaps: Collections,
+    dimensions: Dimensions,
+    warnings: Vec<Warning>,
+    datasets: HashMap<String, Dataset>,
+}
+
+/// Reads all of a file but its data.
+pub(crate) fn map(file: &File) -> Result<Mapped, Hdf5Error> {
+    let (root, mut warnings) = walk(file)?;
+    if file.is_open_for_writing {
+        let text =
+            "a program is writing the file, or was stopped while it wrote; it may change, or be damaged";
+        warnings.push(Warning { at: "/".to_owned(), text: text.to_owned() });
+    }
+    let mut heaps = Collections::default();
+    // What is damaged is reported where it is needed.
+    if let Err(error) = heaps.fetch(file, references(file, &root))
+        && error.is_of_store()
+    {
+        return Err(error);
+    }
+    let dimensions = Dimensions::find(file, &root, &mut heaps)?;
+    let is_strict = root.attributes.get(STRICT).is_some();
+    let kind = if is_strict { NetcdfKind::Netcdf4Classic } else { NetcdfKind::Netcdf4 };
+    let mut hierarchy = Hierarchy::new(Format::Netcdf(kind));
+    let properties = root.attributes.get(PROPERTIES).map(attributes::text).filter(|text| !text.is_empty());
+    hierarchy.nc_properties = properties.map(|text| String::from_utf8_lossy(text).into_owned());
+    hierarchy.hdf5 = Some(Hdf5Properties {
+        superblock: file.version,
+        is_netcdf4: is_strict || hierarchy.nc_properties.is_some() || has_marks(&root),
+    });
+    hierarchy.xarray = false;
+    let mut builder = Builder { file, heaps, dimensions, warnings, datasets: HashMap::new() };
+    hierarchy.root = builder.group(root)?;
+    hierarchy.warnings = builder.warnings;
+    Ok(Mapped { hierarchy, datasets: builder.datasets })
+}
+
+/// The references into heaps of all attributes, so that their collections are read in one round.
+fn references(file: &File, node: &Node) -> Vec<crate::hdf5::Reference> {
+    let datasets = node.datasets.iter().filter_map(|found| found.dataset.as_ref().ok());
+    let own = std::iter::once(&node.attributes).chain(datasets.map(|dataset| &dataset.attributes));
+    let own = own.flat_map(|attributes| &attributes.all).flat_map(|raw| attributes::references(file, raw));
+    own.chain(node.groups.iter().flat_map(|group| references(file, group))).collect()
+}
+
+/// Whether an object has an attribute that netCDF-4 writes (`NC4_isnetcdf4` in netcdf-c).
+fn has_marks(node: &Node) -> bool {
+    let marks = [
+        attributes::CLASS,
+        attributes::DIMENSION_LIST,
+        attributes::REFERENCE_LIST,
+        attributes::DIMENSION_ID,
+        attributes::COORDINATES,
+    ];
+    let marked = |dataset: &Dataset| marks.iter().any(|mark| dataset.attributes.get(mark).is_some());
+    node.datasets.iter().any(|found| found.dataset.as_ref().is_ok_and(marked))
+        || node.groups.iter().any(has_marks)
+}
+
+impl Builder<'_> {
+    fn group(&mut self, node: Node) -> Result<Group, Hdf5Error> {
+        let mut group = Group::new(node.name, node.path);
+        group.dimensions = self.dimensions.of_group(&group.path);
+        group.attributes = self.attributes(&group.path, &node.attributes)?;
+        let mut names = HashSet::new();
+        for (position, found) in node.datasets.into_iter().enumerate() {
+            if found.dataset.as_ref().is_ok_and(is_only_dimension) {
+                continue;
+            }
+            let name = variable_name(&found.name).to_owned();
+            let path = join_path(&group.path, &name);
+            if !names.insert(name.clone()) {
+                let text = format!("the dataset {:?} is left out: another variable has its name", found.name);
+                self.warnings.push(Warning { at: path, text });
+                continue;
+            }
+            match self.variable(found, &name, &path)? {
+                Ok(variable) => group.variables.push(variable),
+                Err(reason) => {
+                    let reason = VariableError::InFile { reason };
+                    group.unreadable.push(Unreadable { name, path, position, reason });
+                }
+            }
+        }
+        for child in node.groups {
+            let child = self.group(child)?;
+            group.groups.push(child);
+        }
+        Ok(group)
+    }
+
+    fn attributes(
+        &mut self,
+        path: &str,
+        all: &crate::hdf5::Attributes,
+    ) -> Result<Vec<ncz_model::Attribute>, Hdf5Error> {
+        attributes::shown(self.file, &mut self.heaps, path, all, &mut self.warnings)
+    }
+
+    /// Makes a variable; the inner error says why it cannot be read.
+    fn variable(
+        &mut self,
+        found: Found,
+        name: &str,
+        path: &str,
+    ) -> Result<Result<Variable, String>, Hdf5Error> {
+        let dataset = match found.dataset {
+            Ok(dataset) => dataset,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let Element { dtype, nc_type, note } = match types::element(&dataset.datatype) {
+            Ok(element) => element,
+            Err(reason) => return Ok(Err(format!("the type of its elements is not supported: {reason}"))),
+        };
+        let Dataspace::Simple { shape, .. } = &dataset.dataspace else {
+            return Ok(Err("it is empty: it has a type, but neither a shape nor elements".to_owned()));
+        };
+        let dimensions = self.dimensions.of_variable(path);
+        if dimensions.len() != shape.len() {
+            return Ok(Err("its dimensions are not known".to_owned()));
+        }
+        let (chunk_shape, storage) = match chunks(&dataset, shape) {
+            Ok(chunks) => chunks,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let fill = match fill(&dataset, &dtype) {
+            Ok(fill) => fill,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        if let Some(note) = note {
+            self.warnings.push(Warning { at: path.to_owned(), text: format!("its type is {note}") });
+        }
+        let filters = dataset.filters.iter();
+        let filters = filters.map(|filter| generic::codec_json(u32::from(filter.id), &filter.params));
+        let variable = Variable {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            key: path.trim_start_matches('/').to_owned(),
+            dtype,
+            nc_type,
+            shape: shape.clone(),
+            chunk_shape,
+            sharding: None,
+            scalar: shape.is_empty().then_some(ScalarForm::Rank0),
+            dimensions,
+            fill,
+            order: Order::C,
+            key_encoding: KeyEncoding::V2,
+            separator: Separator::Dot,
+            filters: filters.map(Json::from).collect(),
+            storage,
+            attributes: self.attributes(path, &dataset.attributes)?,
+            documents: VariableDocuments::default(),
+        };
+        self.datasets.insert(path.to_owned(), dataset);
+        Ok(Ok(variable))
+    }
+}
+
+/// The lengths of a chunk, and how the variable is stored.
+fn chunks(dataset: &Dataset, shape: &[u64]) -> Result<(Vec<u64>, Storage), String> {
+    let too_large = || "its lengths do not fit 64 bits; the file is damaged".to_owned();
+    let bytes = dataset.dataspace.elements().and_then(|elements| elements.checked_mul(dataset.element));
+    let bytes = bytes.ok_or_else(too_large)?;
+    match &dataset.layout {
+        Layout::Compact(stored) => {
+            if (stored.len() as u64) < bytes {
+                return Err(format!("its header holds {} of its {bytes} bytes", stored.len()));
+            }
+            Ok((shape.iter().map(|len| (*len).max(1)).collect(), Storage::Compact))
+        }
+        Layout::Contiguous(_) => {
+            let block = Block::block(0, shape, dataset.element).ok_or_else(too_large)?;
+            Ok((block.chunk_shape, Storage::Contiguous))
+        }
+        Layout::Chunked { shape: chunk, element, .. } => {
+            if *element != dataset.element {
+                return Err(format!(
+                    "its chunks have elements of {element} bytes, its type has {}; the file is damaged",
+                    dataset.element
+                ));
+            }
+            let bytes = ncz_model::product(chunk.iter().copied().chain([*element]));
+            if bytes.is_none_or(|bytes| bytes > limits::CHUNK_BYTES) {
+                return Err(format!("its chunks {chunk:?} are longer than 4 GiB"));
+            }
+            Ok((chunk.clone(), Storage::Chunked))
+        }
+    }
+}
+
+/// The value of elements that were never written.
+fn fill(dataset: &Dataset, dtype: &Dtype) -> Result<Option<FillValue>, VariableError> {
+    // A string's fill value is an address in a heap; netCDF's default is the empty string.
+    if dtype.is_variable_length() {
+        return Ok(None);
+    }
+    match &dataset.fill {
+        Fill::Undefined => Ok(None),
+        Fill::Default => FillValue::from_bytes(&vec![0; dtype.size()], dtype).map(Some),
+        Fill::Value(bytes) => FillValue::from_bytes(bytes, dtype).map(Some),
+    }
+}

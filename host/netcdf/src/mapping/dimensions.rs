@@ -1,0 +1,199 @@
+//! The dimensions of a file: dimension scales, and those that netcdf-c makes up where there are none
+//! (`libhdf5/hdf5open.c` of netcdf-c, `read_scale`, `rec_match_dimscales` and `create_phony_dims`).
+
+use std::collections::{BTreeMap, HashMap};
+
+use ncz_model::{Dimension, DimensionRef};
+
+use super::attributes::{self, COORDINATES, DIMENSION_ID, DIMENSION_LIST, NAME};
+use super::walk::Node;
+use crate::hdf5::{Collections, Dataset, Dataspace, File, Hdf5Error};
+
+/// The text in `NAME` of a dimension without variable; its length follows.
+const NOT_A_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
+
+/// What stands before the name of a variable that has the name of a dimension but is not over it.
+pub(super) const NON_COORDINATE: &str = "_nc4_non_coord_";
+
+/// The dimensions of a file.
+#[derive(Debug, Default)]
+pub(super) struct Dimensions {
+    all: Vec<Entry>,
+    by_address: HashMap<u64, usize>,
+    by_id: BTreeMap<i64, usize>,
+    /// The dimensions of each variable, by the address of its header and its path.
+    of_variables: HashMap<String, Vec<usize>>,
+    next_id: i64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    group: String,
+    name: String,
+    id: i64,
+    len: u64,
+    unlimited: bool,
+    is_phony: bool,
+}
+
+/// Whether a dataset is a dimension, and not a variable.
+pub(super) fn is_only_dimension(dataset: &Dataset) -> bool {
+    attributes::is_scale(&dataset.attributes)
+        && dataset.attributes.get(NAME).is_some_and(|name| attributes::text(name).starts_with(NOT_A_VARIABLE))
+}
+
+/// The name of a variable.
+pub(super) fn variable_name(name: &str) -> &str {
+    name.strip_prefix(NON_COORDINATE).unwrap_or(name)
+}
+
+impl Dimensions {
+    /// Finds the dimensions of all variables below a group.
+    pub(super) fn find(file: &File, root: &Node, heaps: &mut Collections) -> Result<Self, Hdf5Error> {
+        let mut dimensions = Self::default();
+        dimensions.add_scales(root);
+        dimensions.match_variables(file, root, heaps)?;
+        Ok(dimensions)
+    }
+
+    /// The dimensions that a group defines, in the order of their numbers.
+    pub(super) fn of_group(&self, group: &str) -> Vec<Dimension> {
+        let mut own: Vec<&Entry> = self.all.iter().filter(|entry| entry.group == group).collect();
+        own.sort_by_key(|entry| entry.id);
+        own.into_iter()
+            .map(|entry| Dimension {
+                name: entry.name.clone(),
+                len: entry.len,
+                unlimited: entry.unlimited,
+                anonymous: entry.is_phony,
+            })
+            .collect()
+    }
+
+    /// The dimensions of the variable at a path.
+    pub(super) fn of_variable(&self, path: &str) -> Vec<DimensionRef> {
+        let numbers = self.of_variables.get(path).map(Vec::as_slice).unwrap_or_default();
+        let entries = numbers.iter().filter_map(|number| self.all.get(*number));
+        entries.map(|entry| DimensionRef { group: entry.group.clone(), name: entry.name.clone() }).collect()
+    }
+
+    fn add(&mut self, entry: Entry, address: Option<u64>) -> usize {
+        let number = self.all.len();
+        self.by_id.entry(entry.id).or_insert(number);
+        self.next_id = self.next_id.max(entry.id.saturating_add(1));
+        if let Some(address) = address {
+            self.by_address.entry(address).or_insert(number);
+        }
+        self.all.push(entry);
+        number
+    }
+
+    fn add_scales(&mut self, node: &Node) {
+        for found in &node.datasets {
+            let Ok(dataset) = &found.dataset else { continue };
+            let Dataspace::Simple { shape, max } = &dataset.dataspace else { continue };
+            let (Some(len), Some(max)) = (shape.first(), max.first()) else { continue };
+            if !attributes::is_scale(&dataset.attributes) {
+                continue;
+            }
+            let id = dataset.attributes.get(DIMENSION_ID).and_then(attributes::integers);
+            let id = id.and_then(|ids| ids.first().copied()).filter(|id| *id >= 0);
+            let id = id.filter(|id| !self.by_id.contains_key(id)).unwrap_or(self.next_id);
+            let entry = Entry {
+                group: node.path.clone(),
+                name: variable_name(&found.name).to_owned(),
+                id,
+                len: *len,
+                unlimited: max.is_none(),
+                is_phony: false,
+            };
+            self.add(entry, Some(dataset.address));
+        }
+        node.groups.iter().for_each(|group| self.add_scales(group));
+    }
+
+    /// Finds the dimensions of variables; inner groups are done first.
+    fn match_variables(
+        &mut self,
+        file: &File,
+        node: &Node,
+        heaps: &mut Collections,
+    ) -> Result<(), Hdf5Error> {
+        for group in &node.groups {
+            self.match_variables(file, group, heaps)?;
+        }
+        for found in &node.datasets {
+            let Ok(dataset) = &found.dataset else { continue };
+            if is_only_dimension(dataset) {
+                continue;
+            }
+            let Dataspace::Simple { shape, max } = &dataset.dataspace else { continue };
+            let mut own = self.named(file, dataset, heaps)?;
+            own.resize(shape.len(), None);
+            let mut numbers: Vec<usize> = Vec::new();
+            for ((named, len), max) in own.into_iter().zip(shape).zip(max) {
+                let number = match named {
+                    Some(number) => number,
+                    None => self.phony(&node.path, *len, max.is_none(), &numbers),
+                };
+                if let Some(entry) = self.all.get_mut(number)
+                    && entry.unlimited
+                {
+                    entry.len = entry.len.max(*len);
+                }
+                numbers.push(number);
+            }
+            self.of_variables.insert(ncz_model::join_path(&node.path, variable_name(&found.name)), numbers);
+        }
+        Ok(())
+    }
+
+    /// The dimensions of a variable that the file names.
+    fn named(
+        &self,
+        file: &File,
+        dataset: &Dataset,
+        heaps: &mut Collections,
+    ) -> Result<Vec<Option<usize>>, Hdf5Error> {
+        let rank = dataset.dataspace.shape().len();
+        let ids = dataset.attributes.get(COORDINATES).and_then(attributes::integers);
+        if let Some(ids) = ids.filter(|ids| ids.len() == rank) {
+            let numbers = ids.iter().map(|id| self.by_id.get(id).copied());
+            if let Some(numbers) = numbers.collect::<Option<Vec<_>>>() {
+                return Ok(numbers.into_iter().map(Some).collect());
+            }
+        }
+        if let Some(own) = self.by_address.get(&dataset.address) {
+            let mut numbers = vec![None; rank];
+            if let Some(first) = numbers.first_mut() {
+                *first = Some(*own);
+            }
+            return Ok(numbers);
+        }
+        let Some(list) = dataset.attributes.get(DIMENSION_LIST) else { return Ok(Vec::new()) };
+        let rows = attributes::references(file, list);
+        let fetched = heaps.fetch(file, rows.iter().copied());
+        if let Err(error) = fetched {
+            // A damaged list leaves the axes without names.
+            return if error.is_of_store() { Err(error) } else { Ok(Vec::new()) };
+        }
+        let numbers = rows.into_iter().map(|row| {
+            let address = heaps.get(file, row).ok().and_then(|row| file.cursor(row).address().ok().flatten());
+            address.and_then(|address| self.by_address.get(&address).copied())
+        });
+        Ok(numbers.collect())
+    }
+
+    /// A dimension of this group with this length that the variable does not use yet; a new one if there is none.
+    fn phony(&mut self, group: &str, len: u64, unlimited: bool, used: &[usize]) -> usize {
+        let fits = |(number, entry): &(usize, &Entry)| {
+            entry.group == group && entry.len == len && entry.unlimited == unlimited && !used.contains(number)
+        };
+        if let Some((number, _)) = self.all.iter().enumerate().find(fits) {
+            return number;
+        }
+        let id = self.next_id;
+        let name = format!("phony_dim_{id}");
+        self.add(Entry { group: group.to_owned(), name, id, len, unlimited, is_phony: true }, None)
+    }
+}

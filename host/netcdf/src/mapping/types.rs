@@ -1,0 +1,69 @@
+//! The types of elements that the data model has, and why others cannot be read.
+
+use ncz_model::{ByteOrder, Dtype, Kind, NcType, limits};
+
+use crate::hdf5::{DatatypeMessage, IeeeFormat, StoredOrder};
+
+/// The type of an element in the data model.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Element {
+    pub(super) dtype: Dtype,
+    pub(super) nc_type: Option<NcType>,
+    /// What the data model does not say of it, as the rest of a sentence.
+    pub(super) note: Option<String>,
+}
+
+/// The type of an element; the error says why there is none, as the rest of a sentence.
+pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
+    let number = |kind: Kind, size: u32, order: StoredOrder| {
+        let order = match order {
+            StoredOrder::LittleEndian => ByteOrder::Little,
+            StoredOrder::BigEndian => ByteOrder::Big,
+        };
+        let dtype = Dtype::numeric(kind, size as usize, order).map_err(|error| error.to_string())?;
+        Ok(Element { nc_type: dtype.nc_type(true), dtype, note: None })
+    };
+    match datatype {
+        DatatypeMessage::FixedPoint { size, byte_order, signed, bit_offset, bit_precision } => {
+            if *bit_offset != 0 || u32::from(*bit_precision) != size.saturating_mul(8) {
+                return Err(format!("integers of {bit_precision} bits in {size} bytes"));
+            }
+            number(if *signed { Kind::Int } else { Kind::UInt }, *size, *byte_order)
+        }
+        DatatypeMessage::FloatingPoint { size, byte_order, .. } => match datatype.ieee_format() {
+            Some(IeeeFormat::Binary16 | IeeeFormat::Binary32 | IeeeFormat::Binary64) => {
+                number(Kind::Float, *size, *byte_order)
+            }
+            None => Err(format!("numbers of {size} bytes that are not those of IEEE 754")),
+        },
+        DatatypeMessage::FixedString { size: 1, .. } => {
+            Ok(Element { dtype: Dtype::char(), nc_type: Some(NcType::Char), note: None })
+        }
+        DatatypeMessage::FixedString { size, .. } => match usize::try_from(*size) {
+            Ok(len) if len > 0 && u64::from(*size) <= limits::ELEMENT_BYTES => {
+                Ok(Element { dtype: Dtype::string(len), nc_type: Some(NcType::String), note: None })
+            }
+            _ => Err(format!("strings of {size} bytes")),
+        },
+        DatatypeMessage::VarLenString { .. } => {
+            Ok(Element { dtype: Dtype::vlen_text(), nc_type: Some(NcType::String), note: None })
+        }
+        DatatypeMessage::Enum { base, members } => {
+            let base = element(base)?;
+            let names: Vec<&str> = members.iter().take(4).map(|member| member.name.as_str()).collect();
+            let more = if members.len() > names.len() { ", ..." } else { "" };
+            let note = format!("an enumeration ({}{more}), read as its integers", names.join(", "));
+            Ok(Element { note: Some(note), ..base })
+        }
+        DatatypeMessage::BitField { .. } => Err("bit fields".to_owned()),
+        DatatypeMessage::Opaque { size, .. } => Err(format!("opaque, of {size} bytes")),
+        DatatypeMessage::Compound { members, .. } => {
+            let names: Vec<&str> = members.iter().take(4).map(|member| member.name.as_str()).collect();
+            let more = if members.len() > names.len() { ", ..." } else { "" };
+            Err(format!("compounds of {}{more}", names.join(", ")))
+        }
+        DatatypeMessage::VarLenSequence { .. } => Err("rows of any length".to_owned()),
+        DatatypeMessage::Array { .. } => Err("arrays".to_owned()),
+        DatatypeMessage::Reference { .. } => Err("references to objects or regions".to_owned()),
+    }
+}
