@@ -138,6 +138,9 @@ pub struct ObjectRange<'a> {
     pub range: Option<std::ops::Range<u64>>,
 }
 
+/// Requests for one store: their numbers among all requests, and the requests.
+type HandedOn<'a> = (&'a Arc<dyn Store>, Vec<usize>, Vec<ReadRequest<'a>>);
+
 impl fmt::Display for ReferenceStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
@@ -177,7 +180,7 @@ impl Store for ReferenceStore {
 
     /// Hands the requests for each store on together, so that they are in flight at the same time.
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {
-        let mut handed_on: Vec<(&Arc<dyn Store>, Vec<usize>, Vec<ReadRequest<'_>>)> = Vec::new();
+        let mut handed_on: Vec<HandedOn<'_>> = Vec::new();
         let mut buffer = Vec::new();
         for (index, request) in requests.iter().enumerate() {
             if let Ok(Some(place)) = self.locate(request.key)
