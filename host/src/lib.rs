@@ -26,7 +26,7 @@
 //! # Where to go
 //!
 //! - [`open`](open()), [`create`], [`OpenOptions`], [`CreateOptions`]: datasets by path or URL; [`prelude`] has what
-//!   most programs use.
+//!   most programs use. A [`Dataset`] is read, whatever its format is; a [`zarr::Dataset`] is also written.
 //! - [`model::Array`]: typed reading and writing, by parts that [`s!`] selects; bytes with
 //!   [`read_bytes`](model::Array::read_bytes) and [`write_bytes`](model::Array::write_bytes). [`model::StringArray`]:
 //!   strings.
@@ -42,7 +42,7 @@
 //!
 //! # Finish
 //!
-//! End every change of a dataset with [`zarr::Dataset::finish`]. Without it, what was not flushed is lost, and a new
+//! Zarr datasets are changed: [`OpenOptions::open_zarr`]. End every change with [`zarr::Dataset::finish`]. Without it, what was not flushed is lost, and a new
 //! dataset is lost as a whole; an event at the level `error` reports it.
 //!
 //! # Async programs
@@ -63,7 +63,7 @@
 //! }
 //! ```
 //!
-//! [`zarr::Dataset`] and [`model::Array`] are `Send` and `Sync`; share one by an `Arc` instead of opening it for each
+//! [`Dataset`], [`zarr::Dataset`] and [`model::Array`] are `Send` and `Sync`; share one by an `Arc` instead of opening it for each
 //! call.
 //!
 //! # Features
@@ -88,6 +88,7 @@ mod builtin;
 mod byte_array;
 mod causes;
 pub mod copy;
+mod dataset;
 mod documents;
 mod finding;
 pub mod generate;
@@ -102,6 +103,7 @@ pub mod repair;
 mod tiles;
 pub mod verify;
 
+pub use self::dataset::Dataset;
 pub use self::open::{CreateOptions, OpenOptions, create, open};
 
 #[cfg(feature = "ndarray")]

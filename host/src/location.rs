@@ -1,14 +1,15 @@
 //! Where a dataset is stored: paths, `file://` URLs, S3 and HTTP servers.
 //!
 //! A [`DatasetUrl`] is what a user types: a path or a URL, with the mode words of netCDF after `#` or without. Parsed,
-//! it is a [`Location`] and a [`Mode`]. Opening one infers storage, Zarr version and format.
+//! it is a [`Location`] and a [`Mode`]. Opening one infers storage, Zarr version and format. A netCDF or HDF5 file is
+//! recognised by its first bytes on this machine, and elsewhere by its extension ([`FILE_EXTENSIONS`]) or by
+//! `#mode=bytes`.
 //!
 //! ```no_run
 //! use ncz::location::DatasetUrl;
-//! use ncz::store::Access;
 //! # let session = ncz::model::Session::new(std::sync::Arc::new(ncz::registry::Registry::builder().build()), ncz::model::Pool::serial());
 //!
-//! let dataset = DatasetUrl::parse("ocean.zip#mode=zarr")?.open(Access::Read, session)?;
+//! let dataset = DatasetUrl::parse("ocean.zip#mode=zarr")?.open(session)?;
 //! println!("{:?}", dataset.hierarchy().format);
 //! # Ok::<(), ncz::location::LocationError>(())
 //! ```
@@ -51,7 +52,7 @@ pub use ncz_store::Secret;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Location {
-    /// A directory or a zip file.
+    /// A directory, a zip file or a netCDF file.
     Path(PathBuf),
     /// In S3, or in a service with its protocol.
     S3(Box<S3Location>),
@@ -124,6 +125,17 @@ pub enum LocationError {
         /// What is there instead and what to do, as the rest of a sentence.
         reason: String,
     },
+    /// The dataset is a netCDF file, and the operation is one on Zarr datasets.
+    #[error(
+        "{location} is a netCDF or HDF5 file, which is only read; to change it, make a Zarr dataset of it first: ncz copy \
+         {location} {zarr}"
+    )]
+    NetcdfFile {
+        /// The location.
+        location: Location,
+        /// A name for the Zarr dataset.
+        zarr: String,
+    },
     /// The path cannot be examined.
     #[error("cannot examine {location}")]
     Look {
@@ -177,6 +189,14 @@ pub enum LocationError {
         /// What makes it two.
         source: MetadataError,
     },
+    /// The netCDF or HDF5 file could not be read.
+    #[error("cannot read {location}")]
+    File {
+        /// The location.
+        location: Location,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The dataset could not be read.
     #[error("cannot read the dataset in {location}")]
     Dataset {
@@ -211,6 +231,9 @@ pub enum Nesting {
     /// The second is inside the first.
     Around,
 }
+
+/// The extensions of netCDF and HDF5 files, by which they are recognised in S3 and on HTTP servers.
+pub const FILE_EXTENSIONS: [&str; 6] = ["nc", "nc4", "h5", "hdf5", "cdf", "nc3"];
 
 /// What makes a directory or an archive a dataset: one of these at its root.
 pub const MARKS: [&str; 6] = [

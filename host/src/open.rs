@@ -8,14 +8,16 @@ use ncz_model::{Hierarchy, Pool};
 use ncz_model::{Session, ShuffleReading};
 use ncz_registry::Registry;
 use ncz_store::Access;
-use ncz_zarr::Dataset;
+use ncz_zarr::Dataset as ZarrDataset;
 
+use crate::dataset::Dataset;
 use crate::location::{DatasetUrl, Location, LocationError};
 
 /// Opens the dataset at a path or URL for reading. [`OpenOptions`] has more choices.
 ///
-/// Codecs are those that are built in and the plugins on `HDF5_PLUGIN_PATH`; each core has a thread. What follows `#`
-/// in a URL are [mode words](crate::location::Mode), as in `s3://bucket/key#mode=zarr`.
+/// It is a Zarr or NCZarr dataset, or a netCDF or HDF5 file. Codecs are those that are built in and the plugins on
+/// `HDF5_PLUGIN_PATH`; each core has a thread. What follows `#` in a URL are [mode words](crate::location::Mode), as in
+/// `s3://bucket/key#mode=zarr` and `https://host/path#mode=bytes`.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -37,7 +39,7 @@ pub fn open(path_or_url: impl AsRef<OsStr>) -> Result<Dataset, LocationError> {
 /// Creates a dataset with these groups, dimensions and variables. [`CreateOptions`] has more choices.
 ///
 /// It is stored in a directory, in a zip file if the path ends in `.zip`, or in S3. It becomes visible, as a whole, by
-/// [`Dataset::finish`]; without that it is lost.
+/// [`finish`](ZarrDataset::finish); without that it is lost.
 ///
 /// ```
 /// use ncz::prelude::*;
@@ -55,7 +57,7 @@ pub fn open(path_or_url: impl AsRef<OsStr>) -> Result<Dataset, LocationError> {
 ///
 /// # Errors
 /// Something exists there already, or the location cannot be written to.
-pub fn create(path_or_url: impl AsRef<OsStr>, hierarchy: Hierarchy) -> Result<Dataset, LocationError> {
+pub fn create(path_or_url: impl AsRef<OsStr>, hierarchy: Hierarchy) -> Result<ZarrDataset, LocationError> {
     CreateOptions::new().create(path_or_url, hierarchy)
 }
 
@@ -67,13 +69,12 @@ pub fn create(path_or_url: impl AsRef<OsStr>, hierarchy: Hierarchy) -> Result<Da
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("ocean.zarr");
 /// # ncz::create(&path, ncz::model::Hierarchy::new(ncz::model::Format::Zarr3))?.finish()?;
-/// let dataset = OpenOptions::new().threads(2).write(true).open(&path)?;
+/// let dataset = OpenOptions::new().threads(2).open(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     resources: Resources,
-    write: bool,
     shuffle: ShuffleReading,
 }
 
@@ -107,7 +108,7 @@ struct Resources {
 }
 
 impl OpenOptions {
-    /// For reading, with the default codecs and a thread for each core.
+    /// With the default codecs and a thread for each core.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -134,13 +135,6 @@ impl OpenOptions {
         self
     }
 
-    /// Whether the dataset may be changed.
-    #[must_use]
-    pub fn write(mut self, write: bool) -> Self {
-        self.write = write;
-        self
-    }
-
     /// What an element size of shuffle means on which netcdf-c and numcodecs disagree. Such data are refused by
     /// default.
     #[must_use]
@@ -149,15 +143,25 @@ impl OpenOptions {
         self
     }
 
-    /// Opens the dataset at a path or URL.
+    /// Opens the dataset at a path or URL for reading.
     ///
     /// # Errors
     /// See [`open`]; threads cannot be started.
     pub fn open(&self, path_or_url: impl AsRef<OsStr>) -> Result<Dataset, LocationError> {
-        let url = parsed(path_or_url.as_ref())?;
-        let session = Session { shuffle: self.shuffle, ..self.resources.session()? };
-        let access = if self.write { Access::ReadWrite } else { Access::Read };
-        url.open(access, session)
+        parsed(path_or_url.as_ref())?.open(self.session()?)
+    }
+
+    /// Opens the Zarr dataset at a path or URL for reading and writing. End the changes with
+    /// [`finish`](ZarrDataset::finish).
+    ///
+    /// # Errors
+    /// See [`open`]; it is a netCDF file, or on an HTTP server; threads cannot be started.
+    pub fn open_zarr(&self, path_or_url: impl AsRef<OsStr>) -> Result<ZarrDataset, LocationError> {
+        parsed(path_or_url.as_ref())?.open_zarr(Access::ReadWrite, self.session()?)
+    }
+
+    fn session(&self) -> Result<Session, LocationError> {
+        Ok(Session { shuffle: self.shuffle, ..self.resources.session()? })
     }
 }
 
@@ -212,7 +216,7 @@ impl CreateOptions {
         &self,
         path_or_url: impl AsRef<OsStr>,
         hierarchy: Hierarchy,
-    ) -> Result<Dataset, LocationError> {
+    ) -> Result<ZarrDataset, LocationError> {
         let url = parsed(path_or_url.as_ref())?;
         let location = || url.location.clone();
         let format = hierarchy.format;
@@ -226,7 +230,7 @@ impl CreateOptions {
             source: Box::new(source),
         })?;
         let consolidated = self.consolidated || url.mode.consolidated;
-        Dataset::create(store, hierarchy, session, consolidated)
+        ZarrDataset::create(store, hierarchy, session, consolidated)
             .map_err(|source| LocationError::Create { location: location(), source: Box::new(source) })
     }
 }
@@ -295,13 +299,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.zarr");
         create(&path, hierarchy(Format::Zarr3)).unwrap().finish().unwrap();
-        let write = |options: OpenOptions| {
-            let dataset = options.open(&path).unwrap();
-            let result = dataset.array("v").unwrap().write(s![0], &[1]);
-            dataset.finish().and(result)
-        };
-        assert!(write(OpenOptions::new()).is_err());
-        assert!(write(OpenOptions::new().write(true).pool(Pool::serial())).is_ok());
+        let options = OpenOptions::new().pool(Pool::serial());
+        assert!(options.open(&path).unwrap().array("v").unwrap().write(s![0], &[1]).is_err());
+        let dataset = options.open_zarr(&path).unwrap();
+        dataset.array("v").unwrap().write(s![0], &[1]).unwrap();
+        dataset.finish().unwrap();
     }
 
     #[test]

@@ -4,8 +4,7 @@ pub use ncz_model::{
     Array, Attribute, Element, Format, Hierarchy, NcType, Select, Slab, StringArray, VariableBuilder, s,
 };
 pub use ncz_registry::Registry;
-pub use ncz_zarr::Dataset;
 #[cfg(feature = "ndarray")]
 pub use ndarray::ArrayD;
 
-pub use crate::{CreateOptions, OpenOptions};
+pub use crate::{CreateOptions, Dataset, OpenOptions};

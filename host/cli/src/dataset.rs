@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use ncz::Dataset;
 use ncz::location::DatasetUrl;
 use ncz::model::{
-    Consolidated, Format, Generation, Hierarchy, LossyGuard, Pool, Session, ShuffleReading, Variable,
+    Consolidated, Container, Format, Generation, Hierarchy, LossyGuard, Pool, Session, ShuffleReading,
+    Variable,
 };
 use ncz::registry::Registry;
-use ncz::store::Access;
-use ncz::zarr::Dataset;
 
 use crate::args::ShuffleSize;
 use crate::codec_request::full_path;
@@ -46,7 +46,7 @@ pub(crate) fn writing_session(
 
 /// Opens a dataset for reading.
 pub(crate) fn open(place: &DatasetUrl, session: Session) -> Result<Dataset, CliError> {
-    Ok(place.open(Access::Read, session)?)
+    Ok(place.open(session)?)
 }
 
 /// Returns the error of a variable name that the dataset does not have.
@@ -94,7 +94,10 @@ pub(crate) fn consolidated_words(state: Consolidated) -> &'static str {
 
 /// Returns the variables that a name means to ncdump. A name without a group matches in every group, a relative path
 /// matches the end of a path, and a path that starts with `/` matches only itself.
-pub(crate) fn variables_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a Variable> {
+pub(crate) fn variables_named<'a>(
+    dataset: &'a dyn Container,
+    name: &'a str,
+) -> impl Iterator<Item = &'a Variable> {
     dataset.hierarchy().variables().filter(move |variable| {
         variable.path.strip_suffix(name).is_some_and(|rest| match name.starts_with('/') {
             true => rest.is_empty(),
@@ -104,7 +107,7 @@ pub(crate) fn variables_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl I
 }
 
 /// Returns the paths of the groups that a name means, by the same rules.
-pub(crate) fn groups_named<'a>(dataset: &'a Dataset, name: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn groups_named<'a>(dataset: &'a dyn Container, name: &'a str) -> impl Iterator<Item = &'a str> {
     let groups = dataset.hierarchy().groups().map(|group| group.path.as_str());
     groups.filter(move |path| match name {
         "" | "/" => *path == "/",

@@ -2,9 +2,8 @@
 
 use ncz::location::DatasetUrl;
 use ncz::model::json::Json;
-use ncz::model::{Dtype, Hierarchy, NcType, NetcdfView, Variable, limits};
+use ncz::model::{Container, Dtype, Hierarchy, NcType, NetcdfView, Variable, limits};
 use ncz::store::{Depth, EntryKind, Prefix, Store};
-use ncz::zarr::Dataset;
 use ncz::zarr::metadata::document;
 use serde::Serialize;
 
@@ -72,7 +71,11 @@ impl<'a> SizedVariableReport<'a> {
 
 impl StoredSize {
     /// Adds up the chunks of a variable: every object below its key except metadata documents.
-    pub(crate) fn of(dataset: &Dataset, place: &DatasetUrl, variable: &Variable) -> Result<Self, CliError> {
+    pub(crate) fn of(
+        dataset: &dyn Container,
+        place: &DatasetUrl,
+        variable: &Variable,
+    ) -> Result<Self, CliError> {
         let store: &dyn Store = &**dataset.store();
         let failed = CliError::store(&place.location);
         let prefix = if variable.key.is_empty() {

@@ -1,14 +1,21 @@
 //! A dataset as a user names it: a path or a URL, with mode words after `#` or without.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use ncz_model::{DataError, Format, MetadataError, Session, limits};
-use ncz_store::{Access, CreateOptions, Depth, Entry, EntryKind, Prefix, Store, StoreError};
-use ncz_zarr::Dataset;
+use ncz_netcdf::Source;
+use ncz_netcdf::classic::ClassicFile;
+use ncz_store::{Access, CreateOptions, Depth, Entry, EntryKind, Prefix, Store, StoreError, Unlisted};
+use ncz_zarr::Dataset as ZarrDataset;
 use ncz_zarr::metadata::document;
 use ncz_zarr::metadata::{ConsolidatedPolicy, ReadOptions};
 
-use super::{Location, LocationError, Metadata, Mode, Nesting, Storage, found, is_dataset, parse, stores};
+use super::{
+    FILE_EXTENSIONS, Location, LocationError, Metadata, Mode, Nesting, Storage, found, is_dataset, parse,
+    stores,
+};
+use crate::dataset::Dataset;
 
 /// A dataset as a user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,20 +55,36 @@ impl DatasetUrl {
     /// What the dataset is stored in. In S3 and on an HTTP server only the URL decides.
     ///
     /// # Errors
-    /// There is nothing, or something that is not a Zarr dataset, or the mode asks for another storage.
+    /// There is nothing, or something that is not a dataset, or the mode asks for another storage.
     pub fn storage(&self) -> Result<Storage, LocationError> {
         let found = match &self.location {
             Location::Path(path) => found::storage(path)?,
+            _ if self.names_file() => return Ok(Storage::File),
             Location::S3(_) => Storage::S3,
             Location::Http(_) => Storage::Http,
         };
-        match self.mode.storage {
-            Some(wanted) if wanted != found => Err(LocationError::NotADataset {
+        let contradicts = match self.mode.storage {
+            Some(wanted) => (wanted != found).then(|| wanted.mode_word()),
+            None if found == Storage::File => self.mode.zarr_word(),
+            None => (self.mode.bytes).then(|| Storage::File.mode_word()),
+        };
+        match contradicts {
+            Some(word) => Err(LocationError::NotADataset {
                 location: self.location.clone(),
-                reason: format!("is {found}, but the mode after # says {}", wanted.mode_word()),
+                reason: format!("is {found}, but the mode after # says {word}; leave {word} out"),
             }),
-            _ => Ok(found),
+            None => Ok(found),
         }
+    }
+
+    /// Whether the URL names one file, by its mode or its extension.
+    fn names_file(&self) -> bool {
+        let has_extension = |name: String| {
+            let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+            extension.is_some_and(|extension| FILE_EXTENSIONS.contains(&extension.as_str()))
+        };
+        self.mode.bytes
+            || self.mode.zarr_word().is_none() && self.location.file_name().is_some_and(has_extension)
     }
 
     /// Opens the store of an existing dataset.
@@ -88,12 +111,23 @@ impl DatasetUrl {
         stores::open(self, Access::Read)
     }
 
-    /// Opens the dataset: infers storage, version and format, unless the mode says them. The experimental draft of
-    /// NCZarr over Zarr version 3 is not inferred: `#mode=nczarr,v3` asks for it.
+    /// Opens the dataset for reading: infers storage, version and format, unless the mode says them. The experimental
+    /// draft of NCZarr over Zarr version 3 is not inferred: `#mode=nczarr,v3` asks for it.
     ///
     /// # Errors
     /// There is no dataset; it can be read in several ways; its root metadata are damaged.
-    pub fn open(&self, access: Access, session: Session) -> Result<Dataset, LocationError> {
+    pub fn open(&self, session: Session) -> Result<Dataset, LocationError> {
+        match self.storage()? {
+            Storage::File => self.open_file(session),
+            _ => self.open_zarr(Access::Read, session).map(Dataset::new),
+        }
+    }
+
+    /// Opens a Zarr dataset, for reading or also for writing.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`LocationError::NetcdfFile`].
+    pub fn open_zarr(&self, access: Access, session: Session) -> Result<ZarrDataset, LocationError> {
         let location = || self.location.clone();
         let store = stores::open(self, access)?;
         let mut options = self.read_options();
@@ -101,7 +135,7 @@ impl DatasetUrl {
             // Changing a dataset needs all of its documents.
             options.consolidated = ConsolidatedPolicy::Compare;
         }
-        Dataset::open(Arc::clone(&store), session, &options).map_err(|error| match error {
+        ZarrDataset::open(Arc::clone(&store), session, &options).map_err(|error| match error {
             DataError::Metadata(source @ MetadataError::Ambiguous { .. }) => {
                 LocationError::Ambiguous { location: location(), source }
             }
@@ -111,6 +145,26 @@ impl DatasetUrl {
             }
             source => LocationError::Dataset { location: location(), source: Box::new(source) },
         })
+    }
+
+    /// Opens a netCDF or HDF5 file.
+    fn open_file(&self, session: Session) -> Result<Dataset, LocationError> {
+        let failed = |source: Box<dyn Error + Send + Sync>| LocationError::File {
+            location: self.location.clone(),
+            source,
+        };
+        let (store, key) = stores::open_file(self)?;
+        let source =
+            Source::open(Arc::new(Unlisted::new(store)), key).map_err(|error| failed(error.into()))?;
+        let head = source.read_up_to(0, 3, "the first bytes").map_err(|error| failed(error.into()))?;
+        if head != b"CDF" {
+            return Err(LocationError::NotADataset {
+                location: self.location.clone(),
+                reason: "is not a classic netCDF file, and HDF5 files are not read".to_owned(),
+            });
+        }
+        let file = ClassicFile::open(&source, session).map_err(|error| failed(error.into()))?;
+        Ok(Dataset::new(file))
     }
 
     /// How to read metadata by this mode. Where each document costs a round trip, consolidated metadata are preferred.

@@ -1,4 +1,4 @@
-//! What is at a path: a directory, a zip file, or something that is often taken for a dataset.
+//! What is at a path: a directory, a zip file, a netCDF file, or something that is often taken for a dataset.
 
 use std::fmt;
 use std::fs::File;
@@ -18,6 +18,8 @@ pub enum Storage {
     S3,
     /// An HTTP server, for reading.
     Http,
+    /// A netCDF or HDF5 file, on this machine, in S3 or on an HTTP server.
+    File,
 }
 
 impl Storage {
@@ -29,6 +31,7 @@ impl Storage {
             Self::Zip => "zip",
             Self::S3 => "s3",
             Self::Http => "http",
+            Self::File => "bytes",
         }
     }
 }
@@ -40,6 +43,7 @@ impl fmt::Display for Storage {
             Self::Zip => "a zip file",
             Self::S3 => "in S3",
             Self::Http => "on an HTTP server",
+            Self::File => "a netCDF or HDF5 file",
         })
     }
 }
@@ -64,11 +68,14 @@ pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
     if metadata.is_file() {
         return match FileKind::of(path).map_err(look)? {
             FileKind::Zip => Ok(Storage::Zip),
-            other => refuse(other.refusal(path)),
+            FileKind::Netcdf => Ok(Storage::File),
+            FileKind::Other => refuse(NO_KIND.to_owned()),
         };
     }
     if !metadata.is_dir() {
-        return refuse("is neither a directory nor a file; give the directory of a dataset".to_owned());
+        return refuse(
+            "is neither a directory nor a file; give a netCDF file, or the directory of a dataset".to_owned(),
+        );
     }
     let has_mark = |folder: &Path| MARKS.iter().any(|name| folder.join(name).exists());
     if has_mark(path) {
@@ -101,11 +108,15 @@ fn datasets_inside(path: &Path, has_mark: &dyn Fn(&Path) -> bool) -> Result<Vec<
 /// The type of a file, found by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileKind {
-    Hdf5,
-    Netcdf3,
+    /// HDF5, or a classic netCDF file.
+    Netcdf,
     Zip,
     Other,
 }
+
+const NO_KIND: &str = "is a file, but not a dataset: a netCDF-4 or HDF5 file begins with \\x89HDF, a classic netCDF file with \
+                       CDF and 1, 2 or 5, and a Zarr dataset is a directory or a zip file with zarr.json, .zgroup or .zarray \
+                       in it";
 
 /// The directory of an archive without entries, or after other bytes, is searched in this many last bytes.
 const ZIP_END: u64 = 22 + 65535;
@@ -114,48 +125,27 @@ impl FileKind {
     fn of(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let mut head = [0; 8];
-        let mut found = Vec::new();
-        // An HDF5 file may begin after a user block of 512 bytes times a power of two.
-        for offset in [0, 512, 1024, 2048, 4096] {
-            file.seek(SeekFrom::Start(offset))?;
-            let len = read_up_to(&mut file, &mut head)?;
-            if offset == 0 {
-                found = head[..len].to_vec();
-            }
-            if head[..len] == *b"\x89HDF\r\n\x1a\n" {
-                return Ok(Self::Hdf5);
-            }
-        }
-        match found.as_slice() {
-            [b'C', b'D', b'F', 1 | 2 | 5, ..] => return Ok(Self::Netcdf3),
+        let len = read_up_to(&mut file, &mut head)?;
+        match &head[..len] {
+            [b'C', b'D', b'F', 1 | 2 | 5, ..] => return Ok(Self::Netcdf),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => return Ok(Self::Zip),
             _ => {}
         }
-        // Other bytes may precede an archive.
         let len = file.metadata()?.len();
+        // An HDF5 file may begin after a user block of 512 bytes times a power of two.
+        let mut offset = 0;
+        while offset < len {
+            file.seek(SeekFrom::Start(offset))?;
+            if read_up_to(&mut file, &mut head)? == head.len() && head == *b"\x89HDF\r\n\x1a\n" {
+                return Ok(Self::Netcdf);
+            }
+            offset = (2 * offset).max(512);
+        }
+        // Other bytes may precede an archive.
         file.seek(SeekFrom::Start(len.saturating_sub(ZIP_END)))?;
         let mut end = Vec::new();
         file.take(ZIP_END).read_to_end(&mut end)?;
         Ok(if end.windows(4).any(|bytes| bytes == b"PK\x05\x06") { Self::Zip } else { Self::Other })
-    }
-
-    fn refusal(self, path: &Path) -> String {
-        let stem = path.file_stem().map_or_else(|| "out".into(), |stem| stem.to_string_lossy());
-        let remedy = format!(
-            "convert it to a directory first, with\n  nccopy {} 'file://{stem}.nczarr#mode=nczarr,file'\nor in Python with \
-             xarray.open_dataset({:?}).to_zarr(\"{stem}.zarr\")",
-            path.display(),
-            path.display().to_string(),
-        );
-        match self {
-            Self::Hdf5 => format!("is a netCDF-4 or HDF5 file, which ncz does not read; {remedy}"),
-            Self::Netcdf3 => format!("is a netCDF-3 file, which ncz does not read; {remedy}"),
-            Self::Zip | Self::Other => {
-                "is a file, but not a zip file; a Zarr dataset is a directory or a zip file with zarr.json, .zgroup or \
-                 .zarray in it"
-                    .to_owned()
-            }
-        }
     }
 }
 
@@ -178,11 +168,15 @@ mod tests {
     fn files_are_distinguished_by_their_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let after_a_user_block = [&[0; 512][..], b"\x89HDF\r\n\x1a\n"].concat();
+        let after_a_long_user_block = [&[0; 1 << 16][..], b"\x89HDF\r\n\x1a\n"].concat();
         let after_a_script = [&b"#!/bin/sh\n"[..], b"PK\x03\x04...", b"PK\x05\x06", &[0; 18]].concat();
         for (content, want) in [
-            (&b"\x89HDF\r\n\x1a\n"[..], FileKind::Hdf5),
-            (&after_a_user_block, FileKind::Hdf5),
-            (b"CDF\x02rest", FileKind::Netcdf3),
+            (&b"\x89HDF\r\n\x1a\n"[..], FileKind::Netcdf),
+            (&after_a_user_block, FileKind::Netcdf),
+            (&after_a_long_user_block, FileKind::Netcdf),
+            (b"CDF\x02rest", FileKind::Netcdf),
+            (b"CDF\x03rest", FileKind::Other),
+            (b"\x89HDF\r\n\x1a", FileKind::Other),
             (b"PK\x03\x04rest", FileKind::Zip),
             (&after_a_script, FileKind::Zip),
             (b"PK", FileKind::Other),

@@ -59,7 +59,7 @@ impl Fragment {
                 None => words.take_single(key)?,
             }
         }
-        fragment.mode = words.mode();
+        fragment.mode = words.mode()?;
         fragment.is_google = words.is_google;
         Ok(fragment)
     }

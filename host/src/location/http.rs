@@ -28,6 +28,13 @@ impl HttpLocation {
         Self { url: text, user: url.user, query: url.query }
     }
 
+    /// The location of the folder around it, and its name there.
+    #[cfg(feature = "http")]
+    pub(super) fn split(&self) -> (Self, String) {
+        let folder = self.url.rfind('/').and_then(|end| self.url.get(..end)).unwrap_or(&self.url);
+        (Self { url: folder.to_owned(), ..self.clone() }, self.name())
+    }
+
     /// The last part of its path, else its host.
     pub(super) fn name(&self) -> String {
         let (_, rest) = self.url.split_once("://").unwrap_or_default();

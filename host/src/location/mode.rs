@@ -9,8 +9,9 @@ use super::Storage;
 /// The mode words after `#` in a URL. What they do not say is inferred on reading.
 ///
 /// They are netCDF's mode words in any case: `nczarr`, `zarr`, `xarray` (pure Zarr), `noxarray` (no
-/// `_ARRAY_DIMENSIONS`), `file`, `zip`, `s3`, `gs3`, `consolidated`, and `v2`, `v3` of the documents. A word may also
-/// come without `mode=`: `#zarr` is `#mode=zarr`, and `#s3` is `#mode=s3,nczarr`.
+/// `_ARRAY_DIMENSIONS`), `file`, `zip`, `s3`, `gs3`, `consolidated`, and `v2`, `v3` of the documents; `bytes` for one
+/// netCDF or HDF5 file. A word may also come without `mode=`: `#zarr` is `#mode=zarr`, and `#s3` is
+/// `#mode=s3,nczarr`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
     /// Which metadata.
@@ -23,6 +24,8 @@ pub struct Mode {
     pub noxarray: bool,
     /// Read only consolidated metadata; on writing, write them.
     pub consolidated: bool,
+    /// The URL is that of one netCDF or HDF5 file, which is read by byte ranges.
+    pub bytes: bool,
 }
 
 /// Which metadata a dataset has.
@@ -35,20 +38,30 @@ pub enum Metadata {
 }
 
 /// Mode words of netCDF that are not supported.
-const NOT_BUILT: [(&str, &str); 7] = [
-    ("bytes", "byte ranges of one file"),
-    ("byterange", "byte ranges of one file"),
-    ("dap2", "OPeNDAP"),
-    ("dap4", "OPeNDAP"),
-    ("dods", "OPeNDAP"),
-    ("zmap", "raw keys"),
-    ("netcdf-4", "netCDF-4 files"),
+const NOT_BUILT: [(&str, &str); 4] =
+    [("dap2", "OPeNDAP"), ("dap4", "OPeNDAP"), ("dods", "OPeNDAP"), ("zmap", "raw keys")];
+
+/// Mode words of netCDF for one file, which is recognised by its first bytes.
+const OF_FILES: [&str; 5] = ["netcdf-3", "classic", "netcdf-4", "enhanced", "hdf5"];
+
+const WORDS: [&str; 13] = [
+    "nczarr",
+    "zarr",
+    "xarray",
+    "noxarray",
+    "file",
+    "zip",
+    "s3",
+    "gs3",
+    "consolidated",
+    "v2",
+    "v3",
+    "bytes",
+    "byterange",
 ];
 
-const WORDS: [&str; 11] =
-    ["nczarr", "zarr", "xarray", "noxarray", "file", "zip", "s3", "gs3", "consolidated", "v2", "v3"];
-
-pub(super) const KNOWN: &str = "nczarr, zarr, xarray, noxarray, file, zip, s3, gs3, consolidated, v2, v3";
+pub(super) const KNOWN: &str =
+    "nczarr, zarr, xarray, noxarray, file, zip, s3, gs3, consolidated, v2, v3, bytes";
 
 /// Whether a text is one of the words.
 pub(super) fn is_word(text: &str) -> bool {
@@ -83,6 +96,7 @@ impl Words {
             "zarr" | "xarray" => mode.metadata = Some(Metadata::Zarr),
             "noxarray" => mode.noxarray = true,
             "consolidated" => mode.consolidated = true,
+            "bytes" | "byterange" => mode.bytes = true,
             "file" => set(&mut mode.storage, Storage::Directory, &word)?,
             "zip" => set(&mut mode.storage, Storage::Zip, &word)?,
             "s3" => set(&mut mode.storage, Storage::S3, &word)?,
@@ -92,6 +106,12 @@ impl Words {
             }
             "v2" => set(&mut mode.version, ZarrVersion::V2, &word)?,
             "v3" => set(&mut mode.version, ZarrVersion::V3, &word)?,
+            word if OF_FILES.contains(&word) => {
+                return Err(format!(
+                    "mode word {word:?}: the kind of a netCDF file is found in the file; write mode=bytes, or for a file on \
+                     this machine no mode"
+                ));
+            }
             _ => {
                 return Err(match NOT_BUILT.iter().find(|(known, _)| *known == word) {
                     Some((_, what)) => {
@@ -109,18 +129,46 @@ impl Words {
         Ok(())
     }
 
-    /// What they say together.
-    pub(super) fn mode(&self) -> Mode {
+    /// What they say together; an error if they contradict each other.
+    pub(super) fn mode(&self) -> Result<Mode, String> {
         let mut mode = self.mode;
+        if mode.bytes {
+            if let Some(word) = mode.zarr_word() {
+                return Err(format!(
+                    "mode word \"bytes\" is for one netCDF or HDF5 file and contradicts {word:?}, which is for a Zarr \
+                     dataset; give one of them"
+                ));
+            }
+            return Ok(mode);
+        }
         // NCZarr over version 3 is an experiment, and must be requested explicitly.
         if self.is_nczarr_implied && mode.version != Some(ZarrVersion::V3) {
             mode.metadata = mode.metadata.or(Some(Metadata::Nczarr));
         }
-        mode
+        Ok(mode)
     }
 }
 
 impl Mode {
+    /// A word that says that it is a Zarr dataset.
+    pub(super) fn zarr_word(&self) -> Option<&'static str> {
+        let metadata = self.metadata.map(|metadata| match metadata {
+            Metadata::Nczarr => "nczarr",
+            Metadata::Zarr => "zarr",
+        });
+        let version = self.version.map(|version| match version {
+            ZarrVersion::V2 => "v2",
+            ZarrVersion::V3 => "v3",
+        });
+        let storage = self.storage.filter(|storage| matches!(storage, Storage::Directory | Storage::Zip));
+        let word = |is_set: bool, word| is_set.then_some(word);
+        metadata
+            .or(version)
+            .or(storage.map(Storage::mode_word))
+            .or(word(self.noxarray, "noxarray"))
+            .or(word(self.consolidated, "consolidated"))
+    }
+
     /// The format that a new dataset gets; `None` if the words do not say.
     #[must_use]
     pub fn new_format(&self) -> Option<Format> {
@@ -170,9 +218,25 @@ mod tests {
                 storage: Some(Storage::Zip),
                 noxarray: true,
                 consolidated: true,
+                bytes: false,
             }
         );
-        for contradiction in ["mode=zip,file", "mode=v2,v3"] {
+        for file in ["mode=bytes", "bytes", "mode=s3,bytes", "s3&bytes", "mode=BYTES", "mode=byterange"] {
+            let mode = parse(file).unwrap();
+            assert!(mode.bytes && mode.metadata.is_none(), "{file}");
+        }
+        assert!(parse("mode=netcdf-4").unwrap_err().contains("write mode=bytes"));
+        for contradiction in [
+            "mode=zip,file",
+            "mode=v2,v3",
+            "mode=bytes,zarr",
+            "mode=nczarr,bytes",
+            "bytes&zip",
+            "mode=bytes,file",
+            "mode=bytes&consolidated",
+            "mode=noxarray,bytes",
+            "mode=bytes,v3",
+        ] {
             assert!(parse(contradiction).unwrap_err().contains("contradicts"), "{contradiction}");
         }
     }

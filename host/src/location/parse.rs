@@ -20,7 +20,10 @@ pub(super) fn parse(text: &str) -> Result<DatasetUrl, String> {
         "file" => return local(body, fragment),
         "s3" | "gs3" | "http" | "https" => of_url(&Url::parse(&scheme, body)?, &fragment)?,
         "dods" | "dap4" => {
-            return Err("OPeNDAP is not supported yet; ncz reads Zarr over http:// and https://".to_owned());
+            return Err(
+                "OPeNDAP is not supported yet; ncz reads Zarr and netCDF files over http:// and https://"
+                    .to_owned(),
+            );
         }
         _ => {
             return Err(format!(
@@ -60,7 +63,9 @@ fn of_path(text: &str) -> Result<DatasetUrl, String> {
 
 fn local(path: &str, fragment: Fragment) -> Result<DatasetUrl, String> {
     if path.is_empty() {
-        return Err("the path is empty; expected the directory or zip file of a dataset".to_owned());
+        return Err(
+            "the path is empty; expected a netCDF file, or the directory or zip file of a dataset".to_owned()
+        );
     }
     if fragment.mode.storage == Some(Storage::S3) {
         return Err(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_store::{
-    Access, CreateOptions, Depth, EntryKind, FilePermissions, FileStore, Prefix, Store, StoreError,
+    Access, CreateOptions, Depth, EntryKind, FilePermissions, FileStore, KeyBuf, Prefix, Store, StoreError,
     ZipLayout, ZipStore,
 };
 
@@ -27,6 +27,9 @@ const LOOKED_AT: usize = 1000;
 /// requests.
 pub(super) fn open(url: &DatasetUrl, access: Access) -> Result<Arc<dyn Store>, LocationError> {
     let storage = url.storage()?;
+    if storage == Storage::File {
+        return Err(is_file(url));
+    }
     let opened = match &url.location {
         Location::Path(path) if storage == Storage::Zip => {
             ZipStore::open(path, access, ZipLayout::Automatic).map(shared)
@@ -46,6 +49,50 @@ pub(super) fn open(url: &DatasetUrl, access: Access) -> Result<Arc<dyn Store>, L
         Location::Http(_) => Err(not_built(url, "HTTP (feature http)")),
     };
     opened.map_err(|source| LocationError::Store { location: url.location.clone(), source: Box::new(source) })
+}
+
+/// Opens the store around a netCDF file, and returns the key of the file in it.
+pub(super) fn open_file(url: &DatasetUrl) -> Result<(Arc<dyn Store>, KeyBuf), LocationError> {
+    let opened = match &url.location {
+        Location::Path(path) => file_in_directory(path),
+        #[cfg(feature = "s3")]
+        Location::S3(s3) => {
+            let (prefix, name) = s3.prefix.rsplit_once('/').unwrap_or(("", &s3.prefix));
+            let around = S3Location { prefix: prefix.to_owned(), ..(**s3).clone() };
+            let store =
+                configured::s3(&around, &Process).and_then(|config| S3Store::open(config, Access::Read));
+            store.and_then(|store| Ok((shared(store), KeyBuf::parse(name)?)))
+        }
+        #[cfg(feature = "http")]
+        Location::Http(http) => {
+            let (around, name) = http.split();
+            let store = configured::http(&around, &Process).and_then(HttpStore::open);
+            store.and_then(|store| Ok((shared(store), KeyBuf::parse(name)?)))
+        }
+        #[cfg(not(feature = "s3"))]
+        Location::S3(_) => Err(not_built(url, "S3 (feature s3)")),
+        #[cfg(not(feature = "http"))]
+        Location::Http(_) => Err(not_built(url, "HTTP (feature http)")),
+    };
+    opened.map_err(|source| LocationError::Store { location: url.location.clone(), source: Box::new(source) })
+}
+
+fn file_in_directory(path: &Path) -> Result<(Arc<dyn Store>, KeyBuf), StoreError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default();
+    let name = name.to_str().ok_or_else(|| StoreError::Unsupported {
+        location: path.display().to_string(),
+        operation: "be read by its name, which is not UTF-8",
+        remedy: "rename it, or make a link to it".to_owned(),
+    })?;
+    Ok((shared(FileStore::open(parent, Access::Read)?), KeyBuf::parse(name)?))
+}
+
+/// The error of an operation on Zarr datasets for a netCDF file.
+fn is_file(url: &DatasetUrl) -> LocationError {
+    let name = url.location.file_name().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
+    LocationError::NetcdfFile { location: url.location.clone(), zarr: format!("{stem}.zarr") }
 }
 
 fn shared<S: Store + 'static>(store: S) -> Arc<dyn Store> {

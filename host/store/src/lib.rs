@@ -43,6 +43,7 @@ mod store;
 mod sys;
 mod temp_names;
 pub mod testing;
+mod unlisted;
 mod visited;
 mod zip;
 mod zmap;
@@ -57,6 +58,7 @@ pub use store::{
     Capabilities, Depth, DirectoryId, Entry, EntryKind, Leftover, Listing, ReadDone, ReadInto, ReadRange,
     ReadRequest, Store, StoreExt, WriteMode,
 };
+pub use unlisted::Unlisted;
 pub use visited::Visited;
 pub use zip::{ZipLayout, ZipStore};
 pub use zmap::{Clobber, ZMap};

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use ncz::cdl::{Digits, number_text};
 use ncz::location::{DatasetUrl, Location};
-use ncz::model::{ByteOrder, NcType, NetcdfView, Value, Variable};
+use ncz::model::{ByteOrder, Container, NcType, NetcdfView, Value, Variable};
 use ncz::registry::Registry;
-use ncz::zarr::Dataset;
 
 use super::dump::{NestedJson, VariableValues, count_of, elements, head_count, warn_of_many};
 use crate::args::{ByteOrderArg, Cat};
@@ -74,7 +73,11 @@ pub(crate) fn run(
 }
 
 /// Returns the variable that a name means, if there is only one.
-fn variable<'a>(dataset: &'a Dataset, place: &DatasetUrl, name: &'a str) -> Result<&'a Variable, CliError> {
+fn variable<'a>(
+    dataset: &'a dyn Container,
+    place: &DatasetUrl,
+    name: &'a str,
+) -> Result<&'a Variable, CliError> {
     let hierarchy = dataset.hierarchy();
     // A path from the root means one variable, even if other groups have the same name.
     let exact = hierarchy
@@ -102,7 +105,7 @@ fn variable<'a>(dataset: &'a Dataset, place: &DatasetUrl, name: &'a str) -> Resu
 }
 
 /// Returns what `--slab` selects of each dimension.
-fn part(options: &Cat, dataset: &Dataset, variable: &Variable) -> Result<Vec<Selected>, CliError> {
+fn part(options: &Cat, dataset: &dyn Container, variable: &Variable) -> Result<Vec<Selected>, CliError> {
     let lengths = dataset.hierarchy().shape_of(variable);
     let text = options.slab.as_deref().unwrap_or_default();
     if text.is_empty() && options.slab.is_none() {
@@ -117,7 +120,7 @@ fn part(options: &Cat, dataset: &Dataset, variable: &Variable) -> Result<Vec<Sel
 /// Writes the elements as bytes.
 fn raw(
     options: &Cat,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     variable: &Variable,
     part: Vec<Selected>,
     head: Option<u128>,

@@ -11,9 +11,8 @@ use std::sync::Arc;
 
 use ncz::cdl::{Annotations, IndexStyle, TimeForm};
 use ncz::location::{DatasetUrl, Location};
-use ncz::model::Variable;
+use ncz::model::{Container, Variable};
 use ncz::registry::Registry;
-use ncz::zarr::Dataset;
 
 pub(crate) use self::json::{NestedJson, elements as count_of, head_count};
 pub(crate) use self::plan::{CFormat, Language, Plan};
@@ -140,7 +139,7 @@ fn plan(options: &Dump, location: &Location) -> Plan {
 /// Returns the paths of the variables that `-v` names; `None` is all.
 fn named_variables(
     options: &Dump,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     place: &DatasetUrl,
 ) -> Result<Option<Vec<String>>, CliError> {
     if options.variables.is_empty() {
@@ -167,7 +166,7 @@ fn named_variables(
 /// Returns the paths of the groups that `-g` names; `None` is all.
 fn named_groups(
     options: &Dump,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     place: &DatasetUrl,
 ) -> Result<Option<Vec<String>>, CliError> {
     if options.groups.is_empty() {

@@ -4,9 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ncz::location::DatasetUrl;
-use ncz::model::Interrupted;
+use ncz::model::{Container, Interrupted};
 use ncz::registry::Registry;
-use ncz::zarr::Dataset;
 use serde::Serialize;
 
 use crate::args::Info;
@@ -44,7 +43,7 @@ pub(crate) fn run(
 /// What is known about a dataset.
 struct DatasetInfo<'a> {
     place: &'a DatasetUrl,
-    dataset: &'a Dataset,
+    dataset: &'a dyn Container,
     /// The stored chunks of each variable, in order.
     sizes: Option<Vec<StoredSize>>,
     findings: Vec<String>,
@@ -52,7 +51,7 @@ struct DatasetInfo<'a> {
 }
 
 impl<'a> DatasetInfo<'a> {
-    fn of(dataset: &'a Dataset, place: &'a DatasetUrl, sizes: bool) -> Result<Self, CliError> {
+    fn of(dataset: &'a dyn Container, place: &'a DatasetUrl, sizes: bool) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
         let mut findings: Vec<String> = hierarchy.warnings.iter().map(ToString::to_string).collect();
         match dataset.interrupted() {

@@ -6,9 +6,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ncz::location::{DatasetUrl, LocationError};
-use ncz::model::Group;
+use ncz::model::{Container, Group};
 use ncz::registry::Registry;
-use ncz::zarr::Dataset;
 use serde::Serialize;
 
 use crate::args::Ls;
@@ -50,7 +49,7 @@ pub(crate) fn run(
 
 fn list(
     options: &Ls,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     place: &DatasetUrl,
     out: &mut dyn Write,
     style: Style,
@@ -117,7 +116,7 @@ fn list(
 }
 
 /// Returns the group to list.
-fn group<'a>(options: &Ls, dataset: &'a Dataset, place: &DatasetUrl) -> Result<&'a Group, CliError> {
+fn group<'a>(options: &Ls, dataset: &'a dyn Container, place: &DatasetUrl) -> Result<&'a Group, CliError> {
     let hierarchy = dataset.hierarchy();
     let Some(name) = &options.group else { return Ok(&hierarchy.root) };
     let paths: Vec<&str> = groups_named(dataset, name.trim_end_matches('/')).collect();
@@ -156,7 +155,7 @@ struct UnreadableReport<'a> {
 
 fn report<'a>(
     options: &Ls,
-    dataset: &'a Dataset,
+    dataset: &'a dyn Container,
     place: &DatasetUrl,
     groups: &[&'a Group],
 ) -> Result<ListReport<'a>, CliError> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ncz::copy::{CopyError, copy};
 use ncz::location::DatasetUrl;
-use ncz::model::{Consolidated, Session};
+use ncz::model::{Consolidated, Container, Session};
 use ncz::registry::Registry;
 use ncz::repair::{self, Choices, RepairError};
 use ncz::store::{Access, StoreError};
@@ -188,7 +188,7 @@ fn planned(
 
 fn verified(
     place: &DatasetUrl,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     options: &VerifyOptions,
     bar: &Bar,
     state: &'static str,

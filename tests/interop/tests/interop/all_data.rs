@@ -42,7 +42,7 @@ fn datasets(folder: &str) -> Vec<(String, PathBuf)> {
 /// A dataset whose variables can all be described.
 fn open(path: &Path) -> Dataset {
     let session = Session::new(Arc::new(builtins()), Pool::serial());
-    let dataset = DatasetUrl::parse(path.to_str().unwrap()).unwrap().open(Access::Read, session);
+    let dataset = DatasetUrl::parse(path.to_str().unwrap()).unwrap().open_zarr(Access::Read, session);
     let dataset = dataset.unwrap_or_else(|error| panic!("{}: {}", path.display(), explained(&error)));
     let unreadable: Vec<String> =
         dataset.hierarchy().unreadable().map(|variable| explained(&variable.error())).collect();

@@ -20,7 +20,9 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz-cdl" => set(&["ncz-model"]),
         "ncz-netcdf" => set(&["ncz-codec", "ncz-model", "ncz-registry", "ncz-store"]),
         "ncz" => {
-            &set(&["ncz-cdl", "ncz-codec", "ncz-model", "ncz-registry", "ncz-store", "ncz-zarr"]) | plugins
+            let layers =
+                ["ncz-cdl", "ncz-codec", "ncz-model", "ncz-netcdf", "ncz-registry", "ncz-store", "ncz-zarr"];
+            &set(&layers) | plugins
         }
         // The worker is a program of the command that links only the registry.
         "ncz-cli" => set(&["ncz", "ncz-registry"]),

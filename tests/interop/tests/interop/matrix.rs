@@ -358,7 +358,7 @@ fn read(cells: &Cells, session: &Session, folder: &Path, peer: &str, theirs: &Js
         let path = place(folder, "theirs", peer, &kind);
         let values = &theirs[format!("{kind} values")];
         let open = |path: &Path| {
-            DatasetUrl::parse(path.to_str().unwrap()).unwrap().open(Access::Read, session.clone())
+            DatasetUrl::parse(path.to_str().unwrap()).unwrap().open_zarr(Access::Read, session.clone())
         };
         let whole = open(&path);
         for (name, text) in row.iter_mut().filter(|(_, text)| text.is_empty()) {

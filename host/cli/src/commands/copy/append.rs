@@ -61,7 +61,7 @@ pub(super) fn run(
     for warning in &selection.selected(dataset.hierarchy()).warnings {
         messages.warn(&warning.to_string());
     }
-    let grown = target.open(Access::ReadWrite, session)?;
+    let grown = target.open_zarr(Access::ReadWrite, session)?;
     let copy_options = CopyOptions {
         verify: options.verify,
         selection,

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use ncz::codec::Dialect;
 use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
 use ncz::location::DatasetUrl;
-use ncz::model::{DataError, Format, Hierarchy, Kind, Variable};
+use ncz::model::{Container, DataError, Format, Hierarchy, Kind, Variable};
 use ncz::readers::{self, Unread};
 use ncz::registry::Registry;
 use ncz::registry::chain::{Stage, fault};
 use ncz::registry::spec::ChainSpec;
-use ncz::zarr::Dataset;
 
 use crate::args::{Copy, NccopyRules};
 use crate::chunk_request::{self, ChunkRequest, Shape};
@@ -135,7 +134,7 @@ impl Requests {
 impl Plan {
     pub(super) fn make(
         requests: &Requests,
-        dataset: &Dataset,
+        dataset: &dyn Container,
         place: &DatasetUrl,
         format: Option<Format>,
         selection: &Selection,
@@ -221,7 +220,7 @@ impl Plan {
     /// codecs, with a note.
     fn for_all(
         &mut self,
-        dataset: &Dataset,
+        dataset: &dyn Container,
         variable: &Variable,
         format: Format,
         spec: &ChainSpec,

@@ -2,7 +2,7 @@
 
 use ncz::copy::{CopyError, CopyOptions, CopySummary, PartialCopy, ResumeError, copy};
 use ncz::location::{DatasetUrl, Storage};
-use ncz::zarr::Dataset;
+use ncz::model::Container;
 
 use crate::error::CliError;
 use crate::messages::Messages;
@@ -17,7 +17,7 @@ const KEPT: &str =
 pub(super) fn copied(
     source: &DatasetUrl,
     target: &DatasetUrl,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     options: CopyOptions,
     bar: &Bar,
     messages: Messages,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ncz::copy::{CopySummary, VariableSummary, Verified};
 use ncz::location::Location;
+use ncz::model::Container;
 use ncz::registry::Registry;
-use ncz::zarr::Dataset;
 use serde::Serialize;
 
 use crate::output::{Cell, Style, Table, bytes, count, ratio, seconds, speed};
@@ -32,7 +32,7 @@ impl<'a> Summary<'a> {
     pub(super) fn new(
         source: &'a Location,
         target: &'a Location,
-        dataset: &Dataset,
+        dataset: &dyn Container,
         copied: &'a CopySummary,
         verified: bool,
         notes: &'a [String],

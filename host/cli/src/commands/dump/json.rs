@@ -19,8 +19,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use ncz::location::Location;
-use ncz::model::{Attribute, Group, Hierarchy, NcType, NetcdfView, Value, Variable};
-use ncz::zarr::Dataset;
+use ncz::model::{Attribute, Container, Group, Hierarchy, NcType, NetcdfView, Value, Variable};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -39,7 +38,7 @@ const FULL: usize = 1 << 16;
 /// Prints a dataset as JSON.
 pub(super) fn print(
     out: &mut dyn Write,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     place: &Location,
     plan: &Plan,
     lost: &mut dyn FnMut(&Variable, CliError) -> Result<(), CliError>,
@@ -55,7 +54,7 @@ pub(super) fn print(
 }
 
 struct Printer<'a> {
-    dataset: &'a Dataset,
+    dataset: &'a dyn Container,
     hierarchy: &'a Hierarchy,
     place: &'a Location,
     plan: &'a Plan,

@@ -4,9 +4,8 @@ use std::io::Write;
 
 use ncz::cdl::{self, CdlOptions, DataWriter};
 use ncz::location::Location;
-use ncz::model::{Group, NcType, Variable};
+use ncz::model::{Container, Group, NcType, Variable};
 use ncz::registry::spec::format_spec_text;
-use ncz::zarr::Dataset;
 
 use super::json;
 use super::plan::{CFormat, Language, Plan};
@@ -19,7 +18,7 @@ use crate::error::CliError;
 /// Errors of writing, and those that `lost` returns.
 pub(crate) fn print(
     out: &mut dyn Write,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     place: &Location,
     plan: &Plan,
     lost: &mut dyn FnMut(&Variable, CliError) -> Result<(), CliError>,
@@ -68,7 +67,7 @@ pub(crate) fn print(
 
 /// Reads and prints the values of a variable, block by block.
 fn values(
-    dataset: &Dataset,
+    dataset: &dyn Container,
     variable: &Variable,
     writer: &mut DataWriter<'_>,
     place: &Location,
@@ -83,7 +82,7 @@ fn values(
 }
 
 /// Returns what ncdump prints as `_Filter`: filters without an attribute of their own, or all filters with `-F`.
-fn filter_text(dataset: &Dataset, variable: &Variable, all: bool) -> Option<String> {
+fn filter_text(dataset: &dyn Container, variable: &Variable, all: bool) -> Option<String> {
     let spec = variable.chain_spec(dataset.hierarchy().format).ok()?;
     let mut shown = Vec::new();
     for stage in spec.stages() {

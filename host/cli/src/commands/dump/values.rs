@@ -2,9 +2,8 @@
 
 use ncz::location::Location;
 use ncz::model::{
-    Array, Blocks, DataError, Elements, NcType, NetcdfView, Slab, StringArray, Value, Variable,
+    Array, Blocks, Container, DataError, Elements, NcType, NetcdfView, Slab, StringArray, Value, Variable,
 };
-use ncz::zarr::Dataset;
 
 use crate::error::CliError;
 use crate::slab_request::Selected;
@@ -32,7 +31,7 @@ impl<'a> VariableValues<'a> {
     ///
     /// # Errors
     /// A codec that is not found or does not fit.
-    pub(crate) fn of(dataset: &Dataset, variable: &'a Variable) -> Result<Self, DataError> {
+    pub(crate) fn of(dataset: &dyn Container, variable: &'a Variable) -> Result<Self, DataError> {
         let reader = match variable.shown().map(NetcdfView::nc_type) {
             Some(NcType::String) => Reader::Strings(Box::new(dataset.strings(&variable.path)?)),
             _ => Reader::Elements(Box::new(dataset.array(&variable.path)?)),
