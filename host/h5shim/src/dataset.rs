@@ -1,9 +1,10 @@
-//! The dataset that a filter queries through libhdf5: a dataset in the making, as seen by the filters of one chunk.
+//! The dataset that a filter queries through libhdf5: a dataset that is being created, as the filters of one chunk see
+//! it.
 
 /// A dataset with chunks: the one that `can_apply` and `set_local` get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dataset {
-    /// The type of an element as it lies in the file.
+    /// The type of an element in the file.
     pub ty: Type,
     /// Lengths of a chunk; this is also what the dataspace handle describes.
     pub chunk: Vec<u64>,
@@ -22,7 +23,7 @@ pub struct Type {
     pub size: usize,
     /// The byte order.
     pub order: Order,
-    /// Whether an integer is signed; of no meaning for other classes.
+    /// Whether an integer is signed; unused for other classes.
     pub signed: bool,
     /// Bits that carry the value.
     pub precision: usize,

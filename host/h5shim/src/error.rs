@@ -15,7 +15,7 @@ pub enum Error {
     /// The plugin is not linked against a library that was to be replaced.
     #[error("it is not linked against {0}")]
     NotNeeded(String),
-    /// The file breaks a rule of ELF; the text says which.
+    /// The file violates a rule of ELF, which the text names.
     #[error("the file is damaged: {0}")]
     Damaged(&'static str),
     /// No file could be made, neither in memory nor in the folder for temporary files.

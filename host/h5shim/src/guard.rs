@@ -1,4 +1,4 @@
-//! What all functions that C calls have in common.
+//! The guard around every function that C calls.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,8 +1,8 @@
 //! The functions of libhdf5 (`H5public.h` and what it includes; `hid_t` is `int64_t`, `hsize_t`
 //! `uint64_t`, `herr_t`, `htri_t` and `H5Z_filter_t` are `int`).
 //!
-//! The caller is a plugin that keeps C's rules: a pointer is NULL, or leads to as many elements as the
-//! other arguments say. Of what it points to nothing else is believed.
+//! The caller is a plugin that follows C's rules: a pointer is NULL, or points to as many elements as
+//! the other arguments state. Nothing else about the pointed-to data is trusted.
 #![expect(unsafe_code, reason = "functions that C calls with pointers")]
 
 mod datatype;
@@ -24,7 +24,7 @@ pub(crate) fn functions() -> Vec<Function> {
     [datatype::functions(), library::functions(), plist::functions(), space::functions()].concat()
 }
 
-/// Writes to where an optional result goes.
+/// Writes an optional result.
 ///
 /// # Safety
 /// `to` is NULL, or may be written to.
@@ -51,7 +51,7 @@ unsafe fn put_all<T: Copy>(to: *mut T, capacity: usize, values: &[T]) {
 /// A list of parameters; `None` if there should be some and the pointer is NULL.
 ///
 /// # Safety
-/// `from` is NULL, or leads to `count` elements.
+/// `from` is NULL, or points to `count` elements.
 unsafe fn take_all<T: Copy>(from: *const T, count: usize) -> Option<Vec<T>> {
     if count == 0 {
         return Some(Vec::new());
@@ -59,14 +59,14 @@ unsafe fn take_all<T: Copy>(from: *const T, count: usize) -> Option<Vec<T>> {
     if from.is_null() {
         return None;
     }
-    // SAFETY: it is not NULL and leads to `count` elements by the contract.
+    // SAFETY: it is not NULL and points to `count` elements by the contract.
     Some(unsafe { std::slice::from_raw_parts(from, count) }.to_vec())
 }
 
 /// The bytes of a C string, at most `limit` of them; `None` for NULL.
 ///
 /// # Safety
-/// `from` is NULL, or leads to a string that ends, or to `limit` bytes.
+/// `from` is NULL, or points to a terminated string, or to `limit` bytes.
 unsafe fn text(from: *const c_char, limit: usize) -> Option<Vec<u8>> {
     if from.is_null() {
         return None;

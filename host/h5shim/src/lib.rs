@@ -1,7 +1,7 @@
 //! The functions of libhdf5 and libnetcdf that foreign plugins call back, for a machine that has neither.
 //!
 //! A plugin queries libhdf5 about the chunk that it will compress: its shape, the data type, its own
-//! parameters. Here the same queries are answered from a [`Dataset`], and those of codec halves to libnetcdf from a
+//! parameters. Here the same queries are answered from a [`Dataset`], and those of NCZarr codecs to libnetcdf from a
 //! [`Variable`]:
 //!
 //! ```
@@ -23,12 +23,11 @@
 //! assert_eq!(outcome.filters, dataset.filters);
 //! ```
 //!
-//! The functions reach a plugin through a *stub library*: a shared library that is made in memory at run time.
-//! A plugin that asks for the path of a libhdf5 is given [`shim_path`]; one that is linked against a
-//! libhdf5 that is absent is loaded by [`open_with_shim`]; one that looks for it in its caller is called by a
-//! [`Caller`].
+//! The functions reach a plugin through a *stub library*: a shared library that is generated in memory at run time. A
+//! plugin that requests the path of a libhdf5 gets [`shim_path`]; one that is linked against a libhdf5 that is absent
+//! is loaded by [`open_with_shim`]; one that looks for it in its caller is called by a [`Caller`].
 //!
-//! Nothing is put in the global scope, and no library loaded later is affected. What is answered belongs to
+//! Nothing is added to the global scope, and libraries loaded later are not affected. The answers belong to
 //! one thread; threads share nothing.
 
 mod constants;

@@ -55,7 +55,7 @@ fn shim() -> Result<&'static Shim, Error> {
     }
     let loaded = stub_library::load(&unique_name(), &[], Symbols::Both)?;
     let call = loader::symbol(loaded.handle, call::NAME)
-        .ok_or_else(|| Error::Refused("the library made for it has no function that calls".to_owned()))?;
+        .ok_or_else(|| Error::Refused("the generated library has no calling function".to_owned()))?;
     // SAFETY: the code of this name takes seven words and returns what the seventh returns; the library is
     // never unloaded.
     let call = unsafe { std::mem::transmute::<*mut c_void, Call>(call) };

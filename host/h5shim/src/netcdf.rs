@@ -1,4 +1,4 @@
-//! The functions of libnetcdf that codec halves call (`netcdf.h`; `nc_type` and ids are `int`).
+//! The functions of libnetcdf that NCZarr codecs call (`netcdf.h`; `nc_type` and ids are `int`).
 #![expect(unsafe_code, reason = "functions that C calls with pointers")]
 
 use std::ffi::c_char;

@@ -9,7 +9,7 @@ use crate::replace::Replace;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 use crate::linux as system;
 
-/// Loads a copy of a plugin that finds the functions of this crate in place of a library that is absent.
+/// Loads a copy of a plugin in which the functions of this crate replace an absent library.
 ///
 /// The result is the loader's handle, for `dlsym`. It is never closed. Every call loads another copy.
 ///
@@ -54,8 +54,8 @@ impl Caller {
     /// called with them here and now.
     pub unsafe fn call(self, function: *const (), arguments: [usize; 6]) -> usize {
         let [a, b, c, d, e, f] = arguments;
-        // SAFETY: the code passes the first six words on, which is where such a function expects its arguments; those
-        // that it does not take it does not look at. The rest by the contract.
+        // SAFETY: the code passes the first six words on, where such a function expects its arguments; it ignores extra
+        // words. The rest holds by the contract.
         unsafe { (self.0)(a, b, c, d, e, f, function) }
     }
 }

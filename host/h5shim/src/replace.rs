@@ -10,9 +10,9 @@ pub struct Replace<'a> {
     /// The needed libraries (`DT_NEEDED`) that a stub library replaces. Empty for a plugin that leaves the
     /// functions undefined and names no library.
     pub needed: &'a [&'a str],
-    /// What the stub library offers.
+    /// The functions that the stub library offers.
     pub symbols: Symbols,
-    /// Other needed libraries by absolute path, to be loaded before: the copy of the plugin does not know
-    /// in which folder the plugin lies, so its `$ORIGIN` leads nowhere.
+    /// Other needed libraries by absolute path, to be loaded first: the copy is not in the plugin's folder,
+    /// so its `$ORIGIN` is not valid.
     pub load_first: &'a [&'a Path],
 }

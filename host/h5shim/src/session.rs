@@ -10,7 +10,7 @@ use crate::constants;
 use crate::dataset::{Dataset, FilterEntry, Type};
 use crate::variable::Variable;
 
-/// What `can_apply` and `set_local` are called with. Valid only in the thread and the closure that got it.
+/// The arguments of `can_apply` and `set_local`. Valid only in the thread and the closure that got it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handles {
     /// The creation property list.
@@ -21,7 +21,7 @@ pub struct Handles {
     pub space: i64,
 }
 
-/// What plugins did during a session.
+/// The record of what plugins did during a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The filters now: `set_local` replaces parameters, and some filters remove themselves.
@@ -46,7 +46,7 @@ pub fn with_dataset<R>(dataset: &Dataset, body: impl FnOnce(Handles) -> R) -> (R
             let Session { dataset, modified, errors, .. } = session;
             Outcome { filters: dataset.filters, modified, errors }
         }
-        // The thread is ending and has no sessions any more: there is no one to answer.
+        // The thread is ending and its sessions are gone: the call cannot be answered.
         _ => Outcome { filters: dataset.filters.clone(), modified: false, errors: Vec::new() },
     };
     (result, outcome)
@@ -66,7 +66,7 @@ pub fn with_variable<R>(variable: &Variable, body: impl FnOnce(i32, i32) -> R) -
 /// Takes the messages that plugins pushed on the error stack of this thread outside of
 /// [`with_dataset`], such as in a filter call; oldest first.
 ///
-/// At most 32 are kept until they are taken: the first ones, which say the cause.
+/// At most 32 are kept until they are taken: the first ones, which have the cause.
 pub fn take_errors() -> Vec<String> {
     with_thread(|thread| std::mem::take(&mut thread.errors)).unwrap_or_default()
 }
@@ -122,7 +122,7 @@ impl Session {
     }
 }
 
-/// What the property list of a handle belongs to.
+/// The owner of the property list of a handle.
 pub(crate) fn plist<R>(dcpl: i64, body: impl FnOnce(&mut Session) -> Option<R>) -> Option<R> {
     with_session(|session| session.dcpl == dcpl, body)
 }
@@ -187,7 +187,7 @@ pub(crate) fn variable<R>(file: i32, body: impl FnOnce(&Variable) -> R) -> Optio
     .flatten()
 }
 
-/// Whether a number is that of the made-up variable.
+/// Tests whether a number is that of the variable of the session.
 pub(crate) fn is_variable(varid: i32) -> bool {
     varid == VARID
 }

@@ -1,9 +1,9 @@
-//! Which names are offered.
+//! The names of the functions that the stub library offers.
 
 use crate::guard::Function;
 use crate::{constants, hdf5, netcdf};
 
-/// Which functions a plugin is offered.
+/// The set of functions that a plugin is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbols {
     /// Those of libhdf5.

@@ -1,4 +1,4 @@
-//! The netCDF variable that a codec half queries through libnetcdf.
+//! The netCDF variable that an NCZarr codec queries through libnetcdf.
 
 /// A variable of a netCDF file in the making: the one that `NCZ_modify_parameters` gets.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! How fast foreign filters run here, compared with a bare loop over the filter's function.
+//! Compares the speed of foreign filters in this crate with a bare loop over the filter function.
 //!
 //! `cargo run --release -p ncz-registry --features probe --example foreign_speed -- <folder of plugins>`
 //!
-//! Both ways take turns, so that what else the machine does hits both; the median of the ratios counts.
+//! Both sides alternate, so that other load affects both; the result is the median of the ratios.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ const FILTERS: [(&str, &[u32]); 4] = [
 ];
 const SIZES: [usize; 3] = [64 << 10, 1 << 20, 8 << 20];
 const PAIRS: usize = 15;
-/// How long one side of a pair runs.
+/// The run time of one side of a pair.
 const SIDE: Duration = Duration::from_millis(12);
 
 fn main() -> ExitCode {

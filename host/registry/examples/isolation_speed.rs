@@ -1,4 +1,4 @@
-//! What worker processes cost, and what two of them gain.
+//! Measures the cost of worker processes, and the gain of two of them.
 //!
 //! ```text
 //! cargo build --release -p ncz-registry --examples
@@ -137,7 +137,7 @@ fn rate<E>(size: usize, slice: Duration, mut call: impl FnMut() -> Result<usize,
     Ok(f64::from(calls) * size as f64 / 1e6 / begin.elapsed().as_secs_f64())
 }
 
-/// Megabytes that so many threads decode in a second.
+/// Returns the megabytes per second that this many threads decode.
 fn from_threads(
     threads: usize,
     coder: &Arc<dyn AnyCoder>,
@@ -163,7 +163,7 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// The median of what the pairs give.
+/// Returns the median of the pairs' results.
 fn ratio(of: &[f64], to: &[f64]) -> f64 {
     median(&of.iter().zip(to).map(|(of, to)| of / to).collect::<Vec<_>>())
 }

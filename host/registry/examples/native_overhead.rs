@@ -1,4 +1,4 @@
-//! What a call through the native face costs beside a direct call, and what a call of the C face costs.
+//! Measures the cost of a call through the native face and through the C face, compared with a direct call.
 //!
 //! `cargo build -p ncz-codec --example rle --release`, then
 //! `cargo run -p ncz-registry --example native_overhead --release -- target/release/examples/librle.so`.
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 fn run(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let library = load::open(path)?;
     let native = library.native()?.into_iter().next().ok_or("no native codec")?.coder(&[0])?;
-    let half = library.hdf5().ok_or("no HDF5 half")??;
+    let half = library.hdf5().ok_or("no HDF5 filter")??;
     let foreign = ForeignCodec::new(Some(std::sync::Arc::new(half)), None).coder(&[0])?;
     let direct = Erased::<rle::Rle>::new().coder(&[0])?;
     // One run of one byte, and 64 of them, which do not fit the block that they come in.

@@ -1,5 +1,5 @@
-//! How long our own part of a search for plugins takes: everything but what the system's loader and the
-//! libraries' constructors need.
+//! Measures our own part of a plugin search: everything except the system's loader and the libraries'
+//! constructors.
 //!
 //! ```text
 //! cargo run --release -p ncz-registry --example scan_time -- FOLDER...
@@ -37,7 +37,7 @@ fn main() {
     let report = report.report();
     let opened = report.files().filter(|file| file.load_time.is_some()).count();
     println!("{opened} libraries opened, {} files, {} codecs", report.files().count(), report.codecs.len());
-    println!("folders and symbols alone  {}", summary(looking));
+    println!("folders and symbols only   {}", summary(looking));
     println!("all but opening            {}", summary(own));
     println!("opening                    {}", summary(loading));
 }

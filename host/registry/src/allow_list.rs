@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A list may also hold requirements on the versions of codecs: `"require": ["blosc>=1.2"]`. It then has schema
-//! `"1.1.0"`. A program reads the schemas of its own major number up to its own minor number, since a later one may hold
-//! conditions that it does not know.
+//! `"1.1.0"`. A program reads the schemas of its own major number up to its own minor number, because a later one can
+//! contain conditions that it does not know.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,7 +46,7 @@ pub struct AllowList {
 /// The JSON form of a list.
 #[derive(Debug, Serialize, Deserialize)]
 struct Document {
-    /// 1 where there are no requirements, else `"1.1.0"`.
+    /// 1 if there are no requirements, else `"1.1.0"`.
     schema: Value,
     plugins: Vec<Plugin>,
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "require")]
@@ -76,7 +76,7 @@ pub struct Content {
 pub struct Admitted {
     /// The file, links resolved.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub bytes: Vec<u8>,
     /// Their length and hash.
     pub content: Content,
@@ -99,7 +99,7 @@ pub enum AllowListError {
     NotJson {
         /// The file.
         path: PathBuf,
-        /// What the parser says.
+        /// The parser's message.
         source: serde_json::Error,
     },
     /// It is JSON of another kind.
@@ -107,7 +107,7 @@ pub enum AllowListError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A path that JSON cannot hold.
@@ -131,14 +131,14 @@ pub enum DeniedError {
     /// It is not what it was.
     #[error("changed since it was put on the plugin allow-list: {had} then, {has} now")]
     Changed {
-        /// What the list says.
+        /// The entry of the list.
         had: Content,
-        /// What the file holds.
+        /// The content of the file.
         has: Content,
     },
 }
 
-/// One way in which two lists differ.
+/// A difference between two lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// Only the second has it.
@@ -209,7 +209,7 @@ impl AllowList {
         Self { requirements, ..self }
     }
 
-    /// What the versions of codecs have to meet.
+    /// The requirements on the versions of codecs.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
@@ -222,7 +222,7 @@ impl AllowList {
     /// Reads the plugin at `path` if the list admits it.
     ///
     /// # Errors
-    /// It cannot be read, is not on the list, or is not what the list says.
+    /// The file cannot be read, is not on the list, or differs from its entry.
     pub fn admit(&self, path: &Path) -> Result<Admitted, DeniedError> {
         let path = path.canonicalize()?;
         let had = *self.plugins.get(&path).ok_or(DeniedError::Unlisted)?;
@@ -233,12 +233,12 @@ impl AllowList {
         }
     }
 
-    /// What the list says of the file at `path`, links resolved.
+    /// Returns the entry of the file at `path`, links resolved.
     pub(crate) fn content_of(&self, path: &Path) -> Option<Content> {
         self.plugins.get(path).copied()
     }
 
-    /// The part of the list that says something of the file at `path`, links resolved.
+    /// Returns the part of the list that describes the file at `path`, links resolved.
     pub(crate) fn only(&self, path: &Path) -> Self {
         let plugin = self.plugins.get_key_value(path);
         let plugins = plugin.map(|(path, content)| (path.clone(), *content)).into_iter().collect();
@@ -274,7 +274,7 @@ impl AllowList {
     }
 
     fn from_slice(text: &[u8]) -> Result<Self, serde_json::Error> {
-        /// What a list of any version has.
+        /// The keys that a list of any version has.
         #[derive(Deserialize)]
         struct Head {
             schema: Value,
@@ -293,7 +293,7 @@ impl AllowList {
     }
 }
 
-/// Whether this program reads lists of a schema: its own major number, and a minor one that it knows.
+/// Tests whether this program reads lists of a schema: its own major number, and a minor number that it knows.
 fn check_schema(schema: &Value) -> Result<(), String> {
     let version = match schema {
         Value::Number(major) => major.as_u64().map(|major| Version::new(major, 0, 0)),
@@ -308,7 +308,7 @@ fn check_schema(schema: &Value) -> Result<(), String> {
 }
 
 impl Content {
-    /// What the file at `path` holds.
+    /// Reads the file at `path`.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         read_bounded(path, PLUGIN_MOST).map(|bytes| Self::of(&bytes))
     }
@@ -334,7 +334,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// All bytes of a regular file. A pipe put in its place would block for ever.
+/// All bytes of a regular file. A pipe that replaced it would block forever.
 fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
@@ -421,7 +421,7 @@ mod tests {
         let allow_list = locked(&file);
         assert_eq!(allow_list.admit(&file).unwrap().bytes, b"one");
         fs::copy(&file, &copy).unwrap();
-        // Beside another file it may find other libraries.
+        // Next to another file it may find other libraries.
         assert!(matches!(allow_list.admit(&copy), Err(DeniedError::Unlisted)));
         fs::write(&file, "two").unwrap();
         assert!(matches!(allow_list.admit(&file), Err(DeniedError::Changed { .. })));
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn json_comes_back_as_it_was_and_anything_else_is_no_list() {
+    fn json_round_trips_and_anything_else_is_not_a_list() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("liba.so");
         fs::write(&file, "one").unwrap();

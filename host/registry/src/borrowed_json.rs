@@ -1,8 +1,8 @@
 //! A foreign filter whose JSON is read and written by another codec.
 //!
-//! Most HDF5 filters have no codec half. A built-in or native codec of the same id reads and writes the same JSON and
-//! knows the working parameters. If there is none, a built-in translator ([`imagecodecs`](crate::imagecodecs)) reads
-//! and writes the JSON, and the library itself works out the parameters to run with.
+//! Most HDF5 filters have no NCZarr codec. A built-in or native codec of the same id reads and writes the same JSON and
+//! computes the working parameters. If there is none, a built-in translator ([`imagecodecs`](crate::imagecodecs)) reads
+//! and writes the JSON, and the library itself computes the working parameters.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct BorrowedJson {
 /// The source of a filter's JSON.
 #[derive(Debug, Clone)]
 pub(crate) enum JsonSource {
-    /// A whole codec of the same id: it knows the working parameters too.
+    /// A whole codec of the same id, which also computes the working parameters.
     Codec(CodecHandle),
     /// A translator, which runs nothing; the filter itself makes its working parameters.
     Json(&'static dyn BuiltinTranslator),
@@ -36,7 +36,7 @@ pub(crate) enum JsonSource {
 struct BorrowedJsonConfig {
     filter: Arc<dyn CodecType>,
     parsed: ParsedConfig,
-    /// The parameters, if the configuration was made of them.
+    /// The parameters, if the configuration was made from them.
     params: Option<Vec<u32>>,
 }
 
@@ -152,7 +152,7 @@ impl AnyConfig for BorrowedJsonConfig {
             (ParsedConfig::Codec(config), _) => {
                 let bound = config.bind(input, env)?;
                 if !are_the_filters(&bound.working, &**config, input, env) {
-                    // Words that only the lender knows, so it runs itself.
+                    // Words that only the lending codec understands, so it runs itself.
                     return Ok(BoundStage {
                         stored: self.stored(ParsedConfig::Codec(bound.stored)),
                         ..bound
@@ -182,8 +182,8 @@ impl AnyConfig for BorrowedJsonConfig {
                     },
                     None => own(&config.to_params())?,
                 };
-                // Whether the filter does what the JSON says shows only now. What was given by number says nothing
-                // that could be wrong; it may be that no JSON says the same.
+                // Only now can it be checked whether the filter does what the JSON says. A codec given by number
+                // has no JSON to check, and possibly no JSON can express it.
                 if self.params.is_none() {
                     config.to_json(Some(&bound.working))?;
                 }
@@ -196,10 +196,10 @@ impl AnyConfig for BorrowedJsonConfig {
 }
 
 impl BorrowedJsonConfig {
-    /// What metadata get.
+    /// The configuration for the metadata.
     fn stored(&self, parsed: ParsedConfig) -> Arc<dyn AnyConfig> {
         let params = match parsed {
-            // The lender knows better than the code that gave the parameters.
+            // The lending codec has more information than the code that passed the parameters.
             ParsedConfig::Codec(_) => None,
             ParsedConfig::Json { .. } | ParsedConfig::NotExpressible => self.params.clone(),
         };
@@ -250,7 +250,7 @@ mod tests {
             _: &Map<String, Value>,
             _: &mut Vec<String>,
         ) -> Result<Arc<dyn AnyConfig>, CodecError> {
-            Err(CodecError::unsupported("speaks no JSON"))
+            Err(CodecError::unsupported("has no JSON form"))
         }
 
         fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn AnyConfig>, CodecError> {
@@ -264,7 +264,7 @@ mod tests {
 
     impl AnyConfig for Words {
         fn to_json(&self, _: Dialect) -> Result<Map<String, Value>, CodecError> {
-            Err(CodecError::unsupported("speaks no JSON"))
+            Err(CodecError::unsupported("has no JSON form"))
         }
 
         fn to_params(&self) -> Result<Vec<u32>, CodecError> {
@@ -304,14 +304,14 @@ mod tests {
         }
     }
 
-    /// A filter that takes its words as they are, with the built-in half of this id.
+    /// A filter that takes its words unchanged, with the built-in translator of this id.
     fn borrowed(id: u32) -> BorrowedJson {
         let half = TRANSLATORS.iter().find(|half| half.filter_id() == id).unwrap_or(&TRANSLATORS[0]);
         let info = CodecInfo { filter_id: Some(id), ..CodecInfo::new("HDF5 filter", "made up").lossless() };
         BorrowedJson::new(Arc::new(Filter(info)), JsonSource::Json(*half))
     }
 
-    /// A codec with a word for each container, whose coder says that it is this one's.
+    /// A codec with one word per container, whose coder reports which one it is for.
     #[derive(Debug)]
     struct Lender {
         info: CodecInfo,

@@ -1,4 +1,4 @@
-//! Reads values that another process wrote, with limits that are checked before memory is taken: functions for
+//! Reads values that another process wrote, with limits that are checked before memory is allocated: functions for
 //! `#[serde(with = ..)]`.
 
 use std::fmt;
@@ -96,7 +96,7 @@ pub(crate) fn codec_id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::
     if name.is_empty() { Err(D::Error::custom("a codec without a name")) } else { Ok(name) }
 }
 
-/// A text for people: cut where it is too long when it is written, without what steers a terminal when it is read.
+/// A human-readable text: truncated when it is written, and stripped of terminal control characters when it is read.
 pub(crate) mod plain {
     use serde::{Deserializer, Serializer};
 
@@ -111,7 +111,7 @@ pub(crate) mod plain {
     }
 }
 
-/// A path, whatever its bytes.
+/// A path, with any bytes.
 pub(crate) mod path {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,8 @@
 //! Filter chains: the fold of `bind` over the stages, and running the result over chunks.
 //!
-//! One chain has three spellings: Zarr v2's `filters` and `compressor`, the bytes-to-bytes tail of a
+//! One chain has three forms: Zarr v2's `filters` and `compressor`, the bytes-to-bytes tail of a
 //! Zarr v3 pipeline, and the HDF5 filter pipeline. Every intermediate size has a bound before anything
-//! is decoded, so a stream cannot make the host take more memory than the chunk deserves.
+//! is decoded, so a stream cannot make the host allocate more memory than the chunk justifies.
 
 mod bytes;
 
@@ -21,19 +21,19 @@ use crate::spec::{SpecError, format_spec_text, stored_codec_json};
 pub const MAX_CHUNK_BYTES: usize = 4 << 30;
 /// The most codecs of a chain, as in HDF5 (`H5Z_MAX_NFILTERS`): each takes memory for its context.
 pub const MAX_STAGES: usize = 32;
-/// The most bytes that may lie between two stages: some encoders make a chunk longer.
+/// The largest size in bytes between two stages: some encoders make a chunk longer.
 const MAX_STAGE_BYTES: usize = 2 * MAX_CHUNK_BYTES;
 
 /// A codec of a chain, looked up and configured, but not yet bound to an input.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// What the codec is called.
+    /// The name of the codec.
     pub info: CodecInfo,
     /// Its configuration as given.
     pub config: Arc<dyn AnyConfig>,
-    /// Where the codec comes from, for messages: `built-in`, or a library's path and face.
+    /// The origin of the codec, for messages: `built-in`, or a library's path and face.
     pub origin: String,
-    /// Notes from reading the configuration: what is odd, and after a semicolon what is made of it.
+    /// Notes from reading the configuration: the anomaly, and after a semicolon how it is interpreted.
     pub notes: Vec<String>,
 }
 
@@ -44,14 +44,14 @@ impl Stage {
         self.info.numcodecs.first().is_some_and(|name| name == crate::spec::generic::NAME)
     }
 
-    /// What is wrong with the configuration if a user asked for it.
+    /// The error in the configuration, if a user requested it.
     pub fn fault(&self) -> Option<String> {
         self.notes.first().map(|note| fault(note, &*self.config))
     }
 }
 
-/// A note on a configuration as the error of one that a user asked for: what is odd about it and the way out, without
-/// what is made of it elsewhere.
+/// Converts a note on a configuration to the error for one that a user requested: the anomaly and the remedy, without
+/// the interpretation.
 pub fn fault(note: &str, config: &dyn AnyConfig) -> String {
     let made_of_it = |end: &str| end.ends_with(" is used") || end.ends_with(" is ignored");
     match unknown_key(note) {
@@ -70,11 +70,11 @@ pub fn fault(note: &str, config: &dyn AnyConfig) -> String {
 }
 
 /// A chain bound to the chunks of one variable. Encodes and decodes; shared between threads, each with
-/// a [`ChainScratch`] of its own.
+/// its own [`ChainScratch`].
 #[derive(Debug, Clone)]
 pub struct FilterChain {
     links: Vec<Link>,
-    /// What enters the first stage: a chunk of one length, or bytes up to one.
+    /// The input of the first stage: a chunk of a fixed length, or bytes up to a length.
     input: Size,
     /// The most bytes of that.
     chunk_len: usize,
@@ -86,12 +86,12 @@ struct Link {
     info: CodecInfo,
     origin: String,
     bound: BoundStage,
-    /// What enters the stage when encoding, so what decoding must give back.
+    /// The input of the stage when encoding, which decoding must restore.
     input: Size,
 }
 
-/// What one thread needs to run a chain: the codecs' contexts and two buffers that swap from stage to
-/// stage. Reused from chunk to chunk, so that after the first ones nothing is allocated.
+/// The working memory of one thread for a chain: the codecs' contexts and two buffers that swap between
+/// stages. Reused between chunks, so that after the first ones nothing is allocated.
 #[derive(Debug, Default)]
 pub struct ChainScratch {
     contexts: Vec<Scratch>,
@@ -99,7 +99,7 @@ pub struct ChainScratch {
     back: Vec<u8>,
 }
 
-/// What a chain was doing when it failed.
+/// The operation of a chain that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Fitting a configuration to its input.
@@ -114,17 +114,17 @@ pub enum Operation {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{operation} by codec {codec} (stage {} of {stages}, {origin})", .stage + 1)]
 pub struct ChainError {
-    /// What was being done.
+    /// The operation.
     pub operation: Operation,
     /// The name of the codec.
     pub codec: String,
     /// The stage, counted from 0 in encoding order.
     pub stage: usize,
-    /// How many stages the chain has.
+    /// The number of stages of the chain.
     pub stages: usize,
-    /// Where the codec comes from.
+    /// The origin of the codec.
     pub origin: String,
-    /// What the codec says.
+    /// The codec's error.
     pub source: CodecError,
 }
 
@@ -132,7 +132,7 @@ impl FilterChain {
     /// Binds `stages`, in encoding order, to the chunks of a variable.
     ///
     /// # Errors
-    /// A codec cannot take what the stage before it gives, or the chunk is too large.
+    /// A codec cannot take the output of the stage before it, or the chunk is too large.
     pub fn bind(stages: &[Stage], env: &Env) -> Result<Self, ChainError> {
         Self::bind_with_fill(stages, env, None)
     }
@@ -168,7 +168,7 @@ impl FilterChain {
             return Err(fail(MAX_STAGES, stage, CodecError::unsupported(text)));
         }
         for (index, stage) in stages.iter().enumerate() {
-            // What has no size, as elements of 0 bytes, reaches no codec.
+            // Data without a size, such as elements of 0 bytes, are refused before any codec.
             let size = input.size().map_err(|source| fail(index, stage, source))?;
             let bound = stage.config.bind(&input, env).map_err(|source| fail(index, stage, source))?;
             input = bound.output.clone();
@@ -200,7 +200,7 @@ impl FilterChain {
         Ok(Self { links, input: size, chunk_len })
     }
 
-    /// Whether there is no codec: chunks are stored as they are.
+    /// Tests whether the chain is empty: chunks are stored unencoded.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
@@ -223,10 +223,10 @@ impl FilterChain {
         }
     }
 
-    /// The codecs as JSON for metadata, in encoding order: the stored configuration, with what `bind`
-    /// learnt (shuffle's true element size, for one).
+    /// The codecs as JSON for metadata, in encoding order: the stored configuration, with the values
+    /// that `bind` determined (such as shuffle's element size).
     ///
-    /// In Zarr v3 a codec without a name of its own there is called by its numcodecs id, `numcodecs.zlib`.
+    /// In Zarr v3 a codec without a Zarr v3 name is written with its numcodecs id, `numcodecs.zlib`.
     ///
     /// # Errors
     /// A codec has no name in the dialect, or its configuration cannot be expressed there.
@@ -253,7 +253,7 @@ impl FilterChain {
             .collect()
     }
 
-    /// Each codec for people: its stored words, its working words where these are others, and where it comes from:
+    /// Describes each codec: its stored words, its working words if they differ, and its origin:
     /// `shuffle [4] (built-in) | szip [141, 32], runs with [141, 32, 32, 64] (built-in)`.
     pub fn details(&self) -> impl fmt::Display {
         fmt::from_fn(|f| {
@@ -280,13 +280,13 @@ impl FilterChain {
         self.links.iter().any(|link| link.info.has_checksum)
     }
 
-    /// The codecs, each with whether it may give other values back than it got, as it is configured and for what enters
-    /// it; `None`: not known.
+    /// Returns the codecs, each with whether it can change values, with its configuration and input; `None` if
+    /// unknown.
     pub fn each_lossy(&self) -> impl Iterator<Item = (&CodecInfo, Option<bool>)> {
         self.links.iter().map(|link| (&link.info, link.bound.lossy))
     }
 
-    /// The codecs that may give other values back than they got.
+    /// Returns the codecs that can change values.
     pub fn lossy(&self) -> impl Iterator<Item = &CodecInfo> {
         self.each_lossy().filter(|(_, lossy)| *lossy == Some(true)).map(|(info, _)| info)
     }
@@ -299,7 +299,7 @@ impl FilterChain {
         Some(first..last + 1)
     }
 
-    /// The chain of only the first `count` codecs; of all if there are no more.
+    /// Returns the chain of only the first `count` codecs; of all if there are fewer.
     #[must_use]
     pub fn first_stages(&self, count: usize) -> Self {
         let links = self.links.iter().take(count).cloned().collect();
@@ -315,8 +315,8 @@ impl FilterChain {
         }
     }
 
-    /// Encodes a chunk of [`chunk_len`](Self::chunk_len) bytes. The result lies in the scratch, or is
-    /// the chunk itself where there is no codec.
+    /// Encodes a chunk of [`chunk_len`](Self::chunk_len) bytes. The result is in the scratch, or is
+    /// the chunk itself if there is no codec.
     ///
     /// # Errors
     /// A codec fails, or `chunk` has another length; data that do not shrink are not a failure.
@@ -344,7 +344,7 @@ impl FilterChain {
             reserve(back, most).map_err(fail)?;
             let mut room = most;
             let len = match coder.encode(context, input, &mut back[..room]) {
-                // Only a foreign codec has no true bound; it says what it needs.
+                // Only foreign codecs lack a reliable bound; they report what they need.
                 Err(error) if let ErrorKind::OutputFull { need: Some(need) } = *error.kind() => {
                     let need = usize::try_from(need).ok().filter(|&need| need <= MAX_STAGE_BYTES);
                     room = need.ok_or_else(|| fail(error))?;
@@ -363,7 +363,7 @@ impl FilterChain {
 
     /// Decodes a stored chunk into `chunk`, which has [`chunk_len`](Self::chunk_len) bytes.
     ///
-    /// `mask` is the HDF5 filter mask: a set bit says that the stage with this number was skipped for
+    /// `mask` is the HDF5 filter mask: a set bit means that the stage with this number was skipped for
     /// this chunk. Zarr has no mask; pass 0.
     ///
     /// # Errors
@@ -408,10 +408,10 @@ impl FilterChain {
             std::mem::swap(front, back);
             decoded = Some(len);
         }
-        // No codec ran: the chunk is stored as it is.
+        // No codec ran: the chunk is stored unencoded.
         if stored.len() != chunk.len() {
             let source = CodecError::size(chunk.len(), stored.len(), "the stored chunk");
-            return Err(self.error_of_none(Operation::Decode, "the chunk is stored as it is", source));
+            return Err(self.error_of_none(Operation::Decode, "the chunk is stored without a codec", source));
         }
         chunk.copy_from_slice(stored);
         Ok(())
@@ -451,7 +451,7 @@ impl FilterChain {
         }
     }
 
-    /// What enters stage `index` when the stages of `mask` are skipped.
+    /// Returns the input of stage `index` when the stages of `mask` are skipped.
     fn size_before(&self, index: usize, mask: u32) -> Size {
         let mut size = Size::Exact(self.chunk_len);
         for (earlier, link) in self.links[..index].iter().enumerate() {
@@ -508,8 +508,8 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The most bytes to accept where `size` is known of a stream: other encoders of a format may be
-/// somewhat worse than the bound that ours gives, a foreign codec has none.
+/// Returns the largest stream length to accept for `size`: other encoders of a format can exceed
+/// our bound somewhat, and a foreign codec has none.
 fn output_limit(size: Size, chunk_len: usize) -> usize {
     match size {
         Size::Exact(len) => len,
@@ -523,7 +523,7 @@ fn claimed_within(len: usize, capacity: usize) -> Result<usize, CodecError> {
     if len <= capacity {
         Ok(len)
     } else {
-        Err(CodecError::size(capacity, len, "the codec claims more than its buffer"))
+        Err(CodecError::size(capacity, len, "the codec reports more than its buffer holds"))
     }
 }
 

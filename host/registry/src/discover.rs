@@ -1,7 +1,7 @@
 //! Step two: which files of the search path may be plugins. Opens no file.
 //!
-//! Folders are taken in order, names sorted bytewise within a folder, without recursion. Nothing here
-//! fails: what cannot be used is listed with the reason.
+//! Folders are scanned in order, with names sorted bytewise within a folder, without recursion. The
+//! scan itself cannot fail: unusable entries are listed with the reason.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::search_path::{Environment, Folder, SearchPath};
 use crate::trust::{Ownership, TrustNote, trust_notes};
 
-/// The identity of a file: two paths with the same one lead to the same file.
+/// The identity of a file: two paths with the same identity are the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// The device number.
@@ -35,9 +35,9 @@ pub enum FolderState {
     Missing,
     /// A file or something else.
     NotAFolder,
-    /// A folder that could not be listed; the text says why.
+    /// A folder that could not be listed, with the reason.
     Unreadable(String),
-    /// A folder that stood earlier in the path, under the name given here.
+    /// A folder that occurred earlier in the path, under the name given here.
     SameAs(PathBuf),
 }
 
@@ -61,13 +61,13 @@ pub struct FolderScan {
     pub folder: Folder,
     /// The state of the folder.
     pub state: FolderState,
-    /// Who else may change it.
+    /// Who else can change it.
     pub trust: Vec<TrustNote>,
     /// Its entries, sorted bytewise by name.
     pub files: Vec<Found>,
 }
 
-/// What an entry of a folder is to us.
+/// The kind of an entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Standing {
@@ -79,7 +79,7 @@ pub enum Standing {
     NotAFile,
     /// A link whose target does not exist.
     Dangling,
-    /// It could not be looked at; the text says why.
+    /// It could not be examined, with the reason.
     Unreadable(String),
     /// The same file was reached earlier, under the name given here.
     SameAs(PathBuf),
@@ -90,15 +90,15 @@ pub enum Standing {
 pub struct Found {
     /// Its path: the folder as it was named, and the name.
     pub path: PathBuf,
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     pub link_target: Option<PathBuf>,
-    /// What it is to us.
+    /// Its kind.
     pub standing: Standing,
-    /// Which file it is; absent where it could not be looked at.
+    /// The identity of the file; absent if it could not be examined.
     pub id: Option<FileId>,
     /// Its length in bytes.
     pub size: u64,
-    /// Who else may change it.
+    /// Who else can change it.
     pub trust: Vec<TrustNote>,
 }
 
@@ -109,7 +109,7 @@ pub fn discover(path: &SearchPath, environment: &Environment) -> Vec<FolderScan>
 }
 
 impl FileId {
-    /// Which file `path` leads to; links are followed.
+    /// Returns the identity of the file at `path`; links are followed.
     ///
     /// # Errors
     /// Nothing is there, or it cannot be looked at.
@@ -134,7 +134,7 @@ impl fmt::Display for FolderState {
     }
 }
 
-/// What was met so far in one scan.
+/// The folders and files found so far in one scan.
 struct Seen<'a> {
     environment: &'a Environment,
     folders: HashMap<FileId, PathBuf>,
@@ -152,7 +152,7 @@ impl Seen<'_> {
         let metadata = match fs::metadata(&folder.path) {
             Ok(metadata) => metadata,
             Err(error) => {
-                // A file where a parent folder should be (`ENOTDIR`) is as missing as nothing at all.
+                // A file in place of a parent folder (`ENOTDIR`) counts as not found.
                 scan.state = match error.kind() {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FolderState::Missing,
                     _ => FolderState::Unreadable(error.to_string()),

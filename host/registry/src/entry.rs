@@ -1,4 +1,4 @@
-//! One codec of the registry, with where it comes from and what else would offer it.
+//! One codec of the registry, with its origin and its alternatives.
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use serde::Serialize;
 use crate::imagecodecs::BuiltinTranslator;
 use crate::json_text;
 
-/// Which face of a library is called.
+/// The face of a library that is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Face {
     /// Our own interface.
     Native,
-    /// The HDF5 filter, with a codec half for its JSON.
+    /// The HDF5 filter, with an NCZarr codec for its JSON.
     Hdf5AndNczarr,
     /// Only the HDF5 filter: usable for HDF5 data only.
     Hdf5,
-    /// Only the codec half: not usable.
+    /// Only the NCZarr codec: not usable.
     Nczarr,
 }
 
-/// Where the codec half comes from, if not from the library of the filter.
+/// The library of the NCZarr codec, if it is not that of the filter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TranslatorOrigin {
     /// The program itself.
@@ -33,7 +33,7 @@ pub enum TranslatorOrigin {
     Library(PathBuf),
 }
 
-/// Where a codec comes from.
+/// The origin of a codec.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "origin")]
 pub enum CodecOrigin {
@@ -46,13 +46,13 @@ pub enum CodecOrigin {
     /// A library.
     #[serde(rename = "plugin")]
     Plugin {
-        /// The library that runs, or that gives the only half there is.
+        /// The library that runs the codec, or that has its only part.
         #[serde(serialize_with = "json_text::path")]
         path: PathBuf,
         /// The face that is called.
         #[serde(serialize_with = "json_text::text")]
         face: Face,
-        /// Who gives the codec half, if it is not the same library.
+        /// The origin of the NCZarr codec, if it is not the same library.
         #[serde(rename = "codec_half", serialize_with = "json_text::option")]
         translator: Option<TranslatorOrigin>,
         /// Whether it runs in worker processes.
@@ -76,13 +76,13 @@ pub struct Entry {
     origin: CodecOrigin,
     others: Vec<Other>,
     version: Option<Version>,
-    /// The built-in half that speaks for the filter, if it has none of its own.
+    /// The built-in JSON translator, if the filter has no NCZarr codec.
     half: Option<&'static dyn BuiltinTranslator>,
     /// Whether the trace has reported it.
     pub(crate) told: AtomicBool,
 }
 
-/// Built-ins live for ever, others as long as someone holds them.
+/// Built-ins are never dropped, others live as long as they are referenced.
 #[derive(Debug, Clone)]
 pub(crate) enum CodecHandle {
     Static(&'static dyn CodecType),
@@ -107,14 +107,14 @@ impl Entry {
         self.half.is_none() && !self.info().numcodecs.iter().any(borrowed) && self.can_name(&[])
     }
 
-    /// Whether some JSON with a name of its own says what these parameters say; else there is the form by number.
+    /// Tests whether JSON with the codec's name can express these parameters; else the form by number is used.
     pub(crate) fn can_name(&self, params: &[u32]) -> bool {
         let info = self.info();
         !(info.numcodecs.is_empty() && info.zarr_v3.is_empty())
             && self.half.map_or_else(|| self.has_json(params), |half| half.can_express(params))
     }
 
-    /// Whether the codec has JSON for these parameters in some dialect, if not yet then when it knows the variable.
+    /// Tests whether the codec has JSON for these parameters in some dialect, now or once it is bound to the variable.
     fn has_json(&self, params: &[u32]) -> bool {
         let Ok(config) = self.codec().parse_params(params) else { return true };
         [Dialect::Numcodecs, Dialect::ZarrV3].into_iter().any(|dialect| match config.to_json(dialect) {
@@ -128,7 +128,7 @@ impl Entry {
         self.codec.get()
     }
 
-    /// What the codec is called and what it can do.
+    /// Returns the names and properties of the codec.
     pub fn info(&self) -> &CodecInfo {
         self.codec().info()
     }
@@ -190,7 +190,7 @@ impl fmt::Display for CodecOrigin {
                     f.write_str(", in a worker process")?;
                 }
                 match translator {
-                    Some(half) => write!(f, "; codec half: {half})"),
+                    Some(half) => write!(f, "; NCZarr codec: {half})"),
                     None => f.write_str(")"),
                 }
             }

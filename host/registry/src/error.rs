@@ -1,4 +1,4 @@
-//! What look-up in the registry can fail with.
+//! The errors of look-up in the registry.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use ncz_codec::Dialect;
 
 use crate::search_path::{PATH_VARIABLE, SwitchedOff};
 
-/// What was looked for.
+/// The codec that was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// An HDF5 filter.
@@ -16,12 +16,13 @@ pub enum Wanted {
     Name(Dialect, String),
 }
 
-/// A library or half, or a codec of the program itself, that would have served, except for a reason.
+/// A library, one of its codecs, or a codec of the program itself that could have been used except for the given
+/// reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearMiss {
     /// The file; none: the codec is built in or registered.
     pub path: Option<PathBuf>,
-    /// What keeps it from being used.
+    /// The reason why it is not used.
     pub reason: String,
 }
 
@@ -30,15 +31,15 @@ pub struct NearMiss {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound(Box<Details>);
 
-/// What [`NotFound`] knows.
+/// The details of [`NotFound`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Details {
     pub(crate) wanted: Wanted,
-    /// What it is known as, if it is registered.
+    /// Its registered name, if it has one.
     pub(crate) known_as: Option<&'static str>,
     /// A name of those there are, which may be meant.
     pub(crate) close: Option<String>,
-    /// The places searched, in order, with what was wrong with them (empty: nothing).
+    /// The searched folders, in order, each with its problem (empty: none).
     pub(crate) searched: Vec<(PathBuf, String)>,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) near_misses: Vec<NearMiss>,
@@ -50,7 +51,7 @@ impl NotFound {
         Self(Box::new(details))
     }
 
-    /// What was looked for.
+    /// The codec that was looked for.
     pub fn wanted(&self) -> &Wanted {
         &self.0.wanted
     }
@@ -60,12 +61,12 @@ impl NotFound {
         self.0.searched.iter().map(|(path, _)| path.as_path())
     }
 
-    /// What nearly served.
+    /// The near matches.
     pub fn near_misses(&self) -> &[NearMiss] {
         &self.0.near_misses
     }
 
-    /// What can be done, as a fragment; may be empty.
+    /// The remedy, as a fragment; may be empty.
     pub fn remedy(&self) -> &str {
         &self.0.remedy
     }

@@ -16,13 +16,13 @@ use crate::search_path::{PATH_VARIABLE, SearchPath};
 /// The answer to "why is this codec, or this file, used or not?".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// What was asked about.
+    /// The subject of the question.
     pub query: String,
     /// Whether it is in use.
     pub found: bool,
     /// The story, a sentence or list item a line; details are indented by two blanks.
     pub lines: Vec<String>,
-    /// Folders that are not searched and hold a library that seems to serve.
+    /// Folders that are not searched but contain a library that seems to match.
     pub elsewhere: Vec<UnsearchedLibrary>,
 }
 
@@ -45,17 +45,17 @@ pub(crate) fn explain(report: &Report, path: &SearchPath, query: &str) -> Explan
         Explanation { query: query.to_owned(), found: false, lines: Vec::new(), elsewhere: Vec::new() };
     let files: Vec<&FileReport> = report.files().filter(|file| is_file(file, query)).collect();
     if !files.is_empty() {
-        files.iter().for_each(|file| tell_file(file, &mut why));
+        files.iter().for_each(|file| explain_file(file, &mut why));
         return why;
     }
     let id = query.parse::<u32>().ok();
     let codecs: Vec<&CodecReport> = report.codecs.iter().filter(|codec| codec.is_called(query)).collect();
-    codecs.iter().for_each(|codec| tell_codec(codec, report, &mut why));
+    codecs.iter().for_each(|codec| explain_codec(codec, report, &mut why));
     let looks_like_a_path = query.contains(std::path::MAIN_SEPARATOR) || query.contains(".so");
     if !why.found && looks_like_a_path && codecs.is_empty() {
-        tell_stranger(query, path, &mut why);
+        explain_unsearched(query, path, &mut why);
     } else if !why.found {
-        tell_missing(query, id, codecs.is_empty(), report, &mut why);
+        explain_missing(query, id, codecs.is_empty(), report, &mut why);
     }
     why
 }
@@ -70,7 +70,7 @@ fn is_file(file: &FileReport, query: &str) -> bool {
                 .is_ok_and(|asked| file.path.canonicalize().is_ok_and(|path| path == asked)))
 }
 
-fn tell_file(file: &FileReport, why: &mut Explanation) {
+fn explain_file(file: &FileReport, why: &mut Explanation) {
     why.found |= file.verdict == Verdict::Loaded;
     let reason = if file.reason.is_empty() { String::new() } else { format!(": {}", file.reason) };
     why.lines.push(format!("{} is {}{reason}", file.path.display(), file.verdict));
@@ -89,7 +89,7 @@ fn tell_file(file: &FileReport, why: &mut Explanation) {
     }
     for offer in &file.offers {
         let id = offer.id.map_or_else(String::new, |id| format!(" (HDF5 id {id})"));
-        why.lines.push(format!("  {} half of {}{id}: {}", offer.part, offer.name, offer.state));
+        why.lines.push(format!("  {} face of {}{id}: {}", offer.part, offer.name, offer.state));
     }
     let missing: Vec<_> = file.dependencies.missing().collect();
     if !missing.is_empty() {
@@ -102,12 +102,12 @@ fn tell_file(file: &FileReport, why: &mut Explanation) {
     why.lines.extend(file.notes.iter().map(|note| format!("  note: {note}")));
 }
 
-fn tell_codec(codec: &CodecReport, report: &Report, why: &mut Explanation) {
+fn explain_codec(codec: &CodecReport, report: &Report, why: &mut Explanation) {
     let id = codec.id.map_or_else(|| "no HDF5 id".to_owned(), |id| format!("HDF5 filter {id}"));
     match codec.candidates.iter().find(|candidate| candidate.used) {
         Some(used) => {
             why.found = true;
-            why.lines.push(format!("{} ({id}) is taken from: {}", codec.name, used.origin));
+            why.lines.push(format!("{} ({id}) comes from: {}", codec.name, used.origin));
             if used.state != "used" {
                 why.lines.push(format!("  {}", used.state));
             }
@@ -129,21 +129,21 @@ fn tell_codec(codec: &CodecReport, report: &Report, why: &mut Explanation) {
         .filter(|conflict| codec.numcodecs.contains(&conflict.name) || codec.zarr_v3.contains(&conflict.name))
     {
         why.lines.push(format!(
-            "  the {} name {:?} leads to {}, not to {}",
+            "  the {} name {:?} means {}, not {}",
             conflict.dialect, conflict.name, conflict.holder, conflict.loser
         ));
     }
 }
 
 /// A file that is not on the search path.
-fn tell_stranger(query: &str, path: &SearchPath, why: &mut Explanation) {
+fn explain_unsearched(query: &str, path: &SearchPath, why: &mut Explanation) {
     let asked = Path::new(query);
     why.lines.push(if asked.exists() {
         format!("{query} is not in a folder that is searched")
     } else {
         format!("{query} does not exist, and no folder that is searched has a file of that name")
     });
-    tell_path(path, why);
+    explain_path(path, why);
     if let (true, Some(folder)) = (asked.is_file(), asked.parent()) {
         match crate::symbols::inspect(asked, &mut crate::symbols::LibraryFinder::system()) {
             Ok(symbols) => {
@@ -154,12 +154,12 @@ fn tell_stranger(query: &str, path: &SearchPath, why: &mut Explanation) {
                 ));
                 why.elsewhere.push(UnsearchedLibrary { folder: folder.to_owned(), file: asked.to_owned() });
             }
-            Err(error) => why.lines.push(format!("it would not be used either way: {error}")),
+            Err(error) => why.lines.push(format!("it would not be used in any case: {error}")),
         }
     }
 }
 
-fn tell_path(path: &SearchPath, why: &mut Explanation) {
+fn explain_path(path: &SearchPath, why: &mut Explanation) {
     if let Some(off) = path.switched_off {
         why.lines.push(off.to_string());
     } else if path.folders.is_empty() {
@@ -170,8 +170,8 @@ fn tell_path(path: &SearchPath, why: &mut Explanation) {
     }
 }
 
-/// A codec that no library offers, or of which one half is missing.
-fn tell_missing(query: &str, id: Option<u32>, unknown: bool, report: &Report, why: &mut Explanation) {
+/// A codec that no library offers, or of which one part is missing.
+fn explain_missing(query: &str, id: Option<u32>, unknown: bool, report: &Report, why: &mut Explanation) {
     let (wanted, filter) = match id {
         Some(id) => (Wanted::Id(id), known::by_id(id)),
         None => (Wanted::Name(Dialect::Numcodecs, query.to_owned()), known::by_name(query)),
@@ -202,9 +202,8 @@ fn tell_missing(query: &str, id: Option<u32>, unknown: bool, report: &Report, wh
     }
     if let Some(twin) = known::twin(query) {
         let (name, id) = (twin.name, twin.id);
-        why.lines.push(format!(
-            "  HDF5's {name}, filter {id}, is another format; `ncz plugins why {id}` tells of it"
-        ));
+        why.lines
+            .push(format!("  HDF5's {name}, filter {id}, is another format; see `ncz plugins why {id}`"));
     }
     let Some(filter) = filter else { return };
     why.elsewhere = InstallPrefixes::capture().serving(filter);

@@ -1,5 +1,5 @@
-//! The limit on the length of files (`ulimit -f`). It holds for files in memory too, and going over it ends the process
-//! by a signal.
+//! The limit on the length of files (`ulimit -f`). It also applies to files in memory, and exceeding it ends the
+//! process with a signal.
 
 use std::io;
 

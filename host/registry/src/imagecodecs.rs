@@ -1,10 +1,10 @@
 //! Built-in JSON translators for HDF5 filters that are not built in.
 //!
-//! Only for layouts of HDF5 filters for which another program has fixed a JSON form already: the Python package
-//! imagecodecs, which registers its codecs with numcodecs. That both read and write the same bytes was tried with
-//! imagecodecs 2026.3 and hdf5plugin 7.1. Filters that are missing here have no such form: imagecodecs' SPERR and
-//! SZ3 write other layouts, its Blosc2 no frame, its ZFP cannot decode without a header, and numcodecs' `zfpy`
-//! and `lz4` are other formats. Those are written by number ([`generic`](crate::spec::generic)).
+//! Only for layouts of HDF5 filters for which another program has already defined a JSON form: the Python package
+//! imagecodecs, which registers its codecs with numcodecs. Tests with imagecodecs 2026.3 and hdf5plugin 7.1 showed that
+//! both read and write the same bytes. Filters that are not listed here have no such form: imagecodecs' SPERR and SZ3
+//! write other layouts, its Blosc2 writes no frame, its ZFP cannot decode without a header, and numcodecs' `zfpy` and
+//! `lz4` are other formats. Those are written by number ([`generic`](crate::spec::generic)).
 
 mod bitshuffle;
 mod htj2k;
@@ -26,44 +26,44 @@ pub(crate) trait BuiltinTranslator: fmt::Debug + Send + Sync {
     /// The HDF5 filter.
     fn filter_id(&self) -> u32;
 
-    /// What people call it.
+    /// The human-readable name.
     fn name(&self) -> &'static str;
 
     /// The numcodecs id.
     fn codec_id(&self) -> &'static str;
 
-    /// Reads a configuration; who calls finishes the reader.
+    /// Reads a configuration; the caller finishes the reader.
     fn parse_json(
         &self,
         reader: &mut ConfigReader<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Arc<dyn TranslatorConfig>, CodecError>;
 
-    /// The configuration for parameters as a user gives them.
+    /// Makes the configuration from parameters as a user gives them.
     fn parse_params(&self, params: &[u32]) -> Result<Arc<dyn TranslatorConfig>, CodecError>;
 
-    /// Whether the JSON can say what these parameters say.
+    /// Tests whether the JSON can express these parameters.
     fn can_express(&self, params: &[u32]) -> bool;
 }
 
 /// A configuration of a [`BuiltinTranslator`].
 pub(crate) trait TranslatorConfig: fmt::Debug + Send + Sync {
-    /// The parameters as a user gives them.
+    /// Returns the parameters as a user gives them.
     fn to_params(&self) -> Vec<u32>;
 
-    /// The parameters to run with, where they do not depend on the data; else the filter makes them.
+    /// Returns the working parameters, if they do not depend on the data; else the filter computes them.
     fn working(&self) -> Option<Vec<u32>> {
         None
     }
 
-    /// The JSON. `working` are the parameters that the filter made, if it was asked already.
+    /// Returns the JSON. `working` are the parameters that the filter computed, if it has been called.
     ///
     /// # Errors
-    /// The JSON cannot say this, or the filter would do something else.
+    /// The JSON cannot express this, or the filter would do something else.
     fn to_json(&self, working: Option<&[u32]>) -> Result<Map<String, Value>, CodecError>;
 }
 
-/// A note if `key` has a value: the filter has no such parameter.
+/// Adds a note if `key` has a value: the filter has no such parameter.
 fn note_ignored(reader: &mut ConfigReader<'_>, key: &'static str, notes: &mut Vec<String>) {
     if reader.raw(key).is_some() {
         notes.push(format!("the HDF5 filter has no parameter {key:?}; it is ignored"));

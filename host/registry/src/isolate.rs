@@ -1,9 +1,9 @@
-//! Foreign libraries in processes of their own.
+//! Runs foreign libraries in worker processes.
 //!
-//! C plugins crash on damaged chunks, hang on them, call `exit`, and never promised to serve several threads. A library
-//! that is isolated is opened by worker processes (the program `ncz-worker`) and never by this one: what happens to a
-//! worker costs one error that says what happened, the next call gets a new worker, and as many threads as there are
-//! workers call the library at once.
+//! C plugins crash on damaged chunks, hang on them, call `exit`, and are not required to support several threads. A
+//! library that is isolated is opened by worker processes (the program `ncz-worker`) and never by this one: what
+//! happens to a worker costs one error that says what happened, the next call gets a new worker, and as many threads as
+//! there are workers call the library at once.
 //!
 //! ```
 //! use ncz_registry::isolate::{Isolation, Which};
@@ -14,10 +14,10 @@
 //! ```
 //!
 //! Chunks travel in memory that a worker and its host share; requests and answers are small messages on a socket, the
-//! only thing that is read from a worker, and nothing in them is believed. A call is never repeated by itself.
+//! only data that are read from a worker, and nothing in them is trusted. A call is never repeated automatically.
 //!
-//! Workers end with the process that started them, at once or, where a copy of it (a fork) holds their channel, within
-//! a second or so. A copy starts workers of its own and leaves the others alone.
+//! Workers end with the process that started them: at once or, if a fork of it holds their channel, within about a
+//! second. A fork starts its own workers and does not use the others.
 #![cfg_attr(
     target_os = "linux",
     expect(unsafe_code, reason = "shares memory with worker processes and asks for their processor time")
@@ -57,48 +57,48 @@ pub(crate) use unsupported::{IsolatedLibrary, open, try_open};
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{is_worker, worker_main};
 
-/// The program that workers are, beside the running one unless the configuration names another.
+/// The name of the worker program, next to the running program unless the configuration names another path.
 pub const WORKER_PROGRAM: &str = "ncz-worker";
 
 /// The first argument that makes a program a worker.
 #[cfg(target_os = "linux")]
 const MARK: &str = "--serve-one-library";
 
-/// What came of opening a library in a worker process, to see whether the process survives it.
+/// The result of opening a library in a worker process to test whether the process survives.
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no workers here"))]
 pub(crate) enum Tried {
-    /// The process goes on, whether the library is of use or not.
+    /// The process survived, whether or not the library is usable.
     Survived,
-    /// The process does not; this says how it ended.
+    /// The process ended; the text describes how.
     Ended(String),
-    /// There is no worker; this says why.
+    /// No worker could be started, with the reason.
     NoWorker(String),
 }
 
-/// Which libraries run in worker processes, and what a worker may use.
+/// The libraries that run in worker processes, and the limits of a worker.
 ///
 /// The limits keep faults within bounds; they do not hold back a library that means harm, which has the user's rights
 /// in a worker as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
-    /// Which libraries.
+    /// The selected libraries.
     pub which: Which,
-    /// The worker program, from the current folder if it is relative; without it [`WORKER_PROGRAM`] beside the running
-    /// one.
+    /// The worker program, from the current folder if it is relative; default [`WORKER_PROGRAM`] next to the running
+    /// program.
     pub worker: Option<PathBuf>,
     /// The most workers of one library; without it one for each processor. They start when they are needed.
     pub workers: Option<NonZeroUsize>,
-    /// The address space that a library may take in a worker, in bytes. Chunks on their way do not count.
+    /// The address space that a library may use in a worker, in bytes. Chunks in transfer do not count.
     pub memory: u64,
     /// The processor time that a call may take, opening the library included.
     pub cpu_time: Duration,
-    /// How long a call may take by the clock; without it ten times the processor time.
+    /// The wall-clock limit of a call; default ten times the processor time.
     pub wall_time: Option<Duration>,
 }
 
 impl Isolation {
-    /// Nothing is isolated unless this changes it.
+    /// By default nothing is isolated.
     pub const NONE: Self = Self {
         which: Which::None,
         worker: None,
@@ -108,7 +108,7 @@ impl Isolation {
         wall_time: None,
     };
 
-    /// How long a call may take by the clock.
+    /// Returns the wall-clock limit of a call.
     pub fn wall_limit(&self) -> Duration {
         self.wall_time.unwrap_or_else(|| self.cpu_time.saturating_mul(10))
     }

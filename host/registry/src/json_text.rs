@@ -10,7 +10,7 @@ pub(crate) fn text<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, 
     to.collect_str(value)
 }
 
-/// As people see it, or null.
+/// As displayed, or null.
 pub(crate) fn option<S: Serializer>(value: &Option<impl Display>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => to.collect_str(value),

@@ -1,4 +1,4 @@
-//! What is known of filters and where they come from, for messages only: nothing here is loaded.
+//! Known filters and the packages that contain them, for messages only: nothing here is loaded.
 
 mod readers;
 mod usual_folders;
@@ -13,7 +13,7 @@ use crate::spec::NUMCODECS_PREFIX;
 pub struct Filter {
     /// The id, as registered with The HDF Group.
     pub id: u32,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// Pieces of the names of files that hold it, in small letters.
     files: &'static [&'static str],
@@ -93,7 +93,7 @@ const LOSSY: &[u32] = &[
     32_030, 32_031, 32_032, 32_033,
 ];
 
-/// What brings a libhdf5 or libnetcdf of this name, as a fragment.
+/// Returns the package that contains a libhdf5 or libnetcdf of this name, as a fragment.
 pub(crate) fn brings(library: &str) -> String {
     let (stem, version) = library.split_once(".so").unwrap_or((library, ""));
     let version = version.trim_start_matches('.');
@@ -106,7 +106,7 @@ pub(crate) fn brings(library: &str) -> String {
             "{library} is part of the Python package that the plugin comes with: install that package again"
         );
     }
-    // Debian names its packages after the number; the suffix tells rebuilds for other compilers.
+    // Debian names its packages after the number; the suffix marks rebuilds for other compilers.
     let debian = match (stem, version) {
         ("libhdf5_serial", version @ ("100" | "103")) => format!("the Debian package libhdf5-{version}-1"),
         ("libhdf5_serial", version) if !version.is_empty() => format!("the Debian package libhdf5-{version}"),
@@ -144,11 +144,11 @@ const ZARR_PYTHON: &[&str] = &[
     "zstd",
 ];
 
-/// Why ncz has no codec of this numcodecs id and what to do, for those that no package of plugins brings.
+/// Returns why ncz has no codec of this numcodecs id and the remedy, for those that no plugin package contains.
 pub(crate) fn without_codec(name: &str) -> Option<&'static str> {
     Some(match name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name) {
         "pickle" => {
-            "reading a pickle runs the program that it holds, so ncz never does; if you trust where the array is from, \
+            "reading a pickle runs the program in it, so ncz never does; if you trust the source of the array, \
              read it with zarr-python and store it again as text (vlen-utf8) or as numbers"
         }
         "json" | "json2" | "msgpack" | "msgpack2" => {
@@ -164,8 +164,8 @@ pub(crate) fn without_codec(name: &str) -> Option<&'static str> {
             "rows of any length are not read here; read the array with zarr-python and store it again in rows of one length"
         }
         "vlen-utf8" | "vlen-bytes" => {
-            "it is the layout of arrays of type |O (in Zarr v3 string and variable_length_bytes) and must stand first there; \
-             ncz writes it by itself with such a type"
+            "it is the layout of arrays of type |O (in Zarr v3 string and variable_length_bytes) and must be first there; ncz \
+             adds it automatically for such a type"
         }
         _ => return None,
     })
@@ -227,7 +227,7 @@ fn plain_twin(name: &str) -> Option<u32> {
         "lz4" | "imagecodecs_lz4" => 32_004,
         "zfpy" | "imagecodecs_zfp" => 32_013,
         "imagecodecs_sz3" => 32_024,
-        // This one spares no fill value.
+        // This one does not preserve a fill value.
         "bitround" => 32_032,
         "imagecodecs_blosc2" => 32_026,
         "imagecodecs_sperr" => 32_028,
@@ -235,12 +235,12 @@ fn plain_twin(name: &str) -> Option<u32> {
     })
 }
 
-/// Whether zarr-python knows the codec that Zarr v3 metadata call `name`, which begins with `numcodecs.`.
+/// Tests whether zarr-python knows the codec that Zarr v3 metadata call `name`, which begins with `numcodecs.`.
 pub fn is_in_zarr_python(name: &str) -> bool {
     name.strip_prefix(NUMCODECS_PREFIX).is_some_and(|id| ZARR_PYTHON.contains(&id))
 }
 
-/// Whether what a registered filter encodes may come back as other values, with some parameters; `None`: not known.
+/// Returns whether a registered filter can change values, with some parameters; `None` if unknown.
 pub fn is_lossy(id: u32) -> Option<bool> {
     match (LOSSY.contains(&id), LOSSLESS.contains(&id)) {
         (true, _) => Some(true),
@@ -250,7 +250,7 @@ pub fn is_lossy(id: u32) -> Option<bool> {
 }
 
 impl Filter {
-    /// What a user can install to get it, as a fragment; `None` where nothing is known.
+    /// Returns what a user can install to get it, as a fragment; `None` if nothing is known.
     pub fn packages(&self) -> Option<String> {
         let python = self.hdf5plugin.then(|| "the Python package hdf5plugin".to_owned());
         let debian = self.debian.map(|package| format!("the Debian package {package}"));

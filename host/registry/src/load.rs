@@ -1,10 +1,10 @@
-//! Step three, second half: opening libraries and taking their records.
+//! Step three, second part: opens libraries and reads their records.
 //!
-//! A library is opened once per process, whatever the paths by which it is reached, with all its names
-//! resolved and kept to itself (`RTLD_NOW | RTLD_LOCAL`). It is never unloaded and its `finalize` never
-//! runs, because plugins leave threads, thread-local values and exit handlers behind. Its records are
-//! checked and copied into owned values once; a record that breaks a rule is a reason, never a crash of
-//! ours. What holds a function of a library holds the library.
+//! A library is opened once per process, even if it is found through several paths, with all its symbols resolved and
+//! private (`RTLD_NOW | RTLD_LOCAL`). It is never unloaded and its `finalize` never runs, because plugins leave
+//! threads, thread-local values and exit handlers running. Its records are checked and copied into owned values once;
+//! an invalid record is a reported reason, never a crash. Every owner of a function of a library also owns a reference
+//! to the library.
 #![expect(unsafe_code, reason = "opens and calls foreign libraries")]
 
 mod blosc2;
@@ -70,12 +70,12 @@ pub struct Library {
     codec: Option<Result<CodecRecord, RecordError>>,
     defaults: Vec<Result<CodecRecord, RecordError>>,
     native: Option<Result<Table, RecordError>>,
-    /// What the file itself exports; entries of its dependencies are not its own.
+    /// The symbols that the file itself exports, without those of its dependencies.
     exports: Exports,
-    /// Whom it asks, and where that is found if it is not reached through the library itself.
+    /// The provider of libhdf5's functions, and its location if it is not reached through the library itself.
     hdf5_provider: Hdf5Provider,
     elsewhere: Option<ManuallyDrop<RawLibrary>>,
-    /// By which it is called, where this program answers what it asks.
+    /// The stub that calls it, if this program answers its queries.
     caller: OnceLock<Caller>,
     libhdf5: OnceLock<Result<Libhdf5, String>>,
     /// Whether its filter is known to run in many threads at once.
@@ -100,9 +100,9 @@ pub enum LoadError {
     #[error("the loader refuses it: {0}")]
     Refused(String),
     /// A copy that would not need libhdf5 or libnetcdf does not load either.
-    #[error("the loader refuses it: {refusal}; a copy that asks this program in place of libhdf5 fails too")]
+    #[error("the loader refuses it: {refusal}; a copy that uses this program in place of libhdf5 fails too")]
     NoStandIn {
-        /// What the loader says of the library as it is.
+        /// The loader's message for the unchanged library.
         refusal: String,
         /// Why the copy does not load.
         source: ncz_h5shim::Error,
@@ -119,8 +119,8 @@ pub enum LoadError {
 static OPEN: Mutex<Opened> = Mutex::new(Opened { slots: Vec::new(), locks: Vec::new(), copies: Vec::new() });
 
 struct Opened {
-    /// By the loader's handle. The loader knows a library again by device and inode, and by its path even
-    /// where the file was replaced since; a table of files of our own would then take one library for two.
+    /// By the loader's handle. The loader recognizes a library by device and inode, and by its path even
+    /// if the file was replaced since; our own table of files would then count one library as two.
     slots: Vec<(usize, Arc<OnceLock<Arc<Library>>>)>,
     /// By the address of a function of the library that they share.
     locks: Vec<(usize, Arc<Mutex<()>>)>,
@@ -146,8 +146,8 @@ const SHARED: [&CStr; 2] = [c"H5open", c"nc_open"];
 /// This runs the library's constructors and its entry functions.
 ///
 /// # Errors
-/// The file is not readable, or the system's loader refuses it. Records that break a rule are not errors
-/// here; the halves carry them.
+/// The file is not readable, or the system's loader refuses it. Invalid records are not errors here; they
+/// are reported with the filter and the codecs.
 pub fn open(path: &Path) -> Result<Arc<Library>, LoadError> {
     open_allowed(path, None)
 }
@@ -168,7 +168,7 @@ pub fn open_allowed(path: &Path, allow_list: Option<&AllowList>) -> Result<Arc<L
     }
 }
 
-/// [`open_allowed`] for a library whose tables were read already: they say `symbols`.
+/// [`open_allowed`] for a library whose tables were already read as `symbols`.
 pub(crate) fn open_inspected(
     path: &Path,
     symbols: &Symbols,
@@ -212,7 +212,7 @@ fn open_source(
     };
     let handle = raw.into_raw();
     let slot = OPEN.lock().unwrap_or_else(PoisonError::into_inner).slot(handle as usize);
-    // The table is free again while functions of the library run. They run once; who else wants it waits.
+    // The table is unlocked while functions of the library run. They run once; other callers wait.
     let library = slot.get_or_init(|| {
         // SAFETY: the handle is the loader's, taken from `raw` above, and never closed.
         let raw = unsafe { RawLibrary::from_raw(handle) };
@@ -232,8 +232,8 @@ fn open_source(
     Ok(Arc::clone(library))
 }
 
-/// Opens a copy of the library whose bytes are in `source`, which the loader refuses as it is, if functions of this
-/// program may be what it lacks.
+/// Opens a copy of the library whose bytes are in `source` and which the loader refuses, if functions of this program
+/// can provide what it lacks.
 fn open_copy(
     source: &Path,
     symbols: impl FnOnce() -> Symbols,
@@ -261,9 +261,9 @@ fn open_copy(
 
 /// The tables of a library that were not read yet.
 struct OwnTables<'a> {
-    /// The place of the library, whatever file its bytes come from.
+    /// The path of the library, independent of the file that its bytes come from.
     path: &'a Path,
-    /// None if the file is not a library: it has no entries, and most likely the loader says why.
+    /// `None` if the file is not a library: it has no entry symbols, and the loader most likely reports why.
     tables: Option<Tables>,
 }
 
@@ -283,8 +283,8 @@ impl<'a> OwnTables<'a> {
         self.tables.map(symbols).unwrap_or_default()
     }
 
-    /// Opens the libraries that it finds by its own place, for bytes that are loaded from elsewhere: the loader then
-    /// knows them by name. One that cannot be opened is missed, and named, when the bytes are loaded.
+    /// Opens the libraries that it finds relative to its own path, for bytes that are loaded from elsewhere: the loader
+    /// then finds them by name. If one cannot be opened, loading the bytes fails and names it.
     fn open_beside(&self) {
         for needed in self.tables.iter().flat_map(|tables| tables.beside(self.path)) {
             // SAFETY: the library would be opened in a moment because the plugin needs it. It is never closed.
@@ -300,7 +300,7 @@ impl Opened {
         entry(&mut self.slots, handle)
     }
 
-    /// The lock of all that share the function at an address; a lock of its own for what shares nothing.
+    /// Returns the lock of all libraries that share the function at an address, or a new lock if nothing is shared.
     fn lock(&mut self, shared: Option<usize>) -> Arc<Mutex<()>> {
         shared.map_or_else(Arc::default, |address| entry(&mut self.locks, address))
     }
@@ -322,25 +322,25 @@ impl Library {
         &self.path
     }
 
-    /// Who answers the library's questions to libhdf5 or libnetcdf.
+    /// Returns the provider of libhdf5's or libnetcdf's functions for the library.
     pub fn hdf5_provider(&self) -> &Hdf5Provider {
         &self.hdf5_provider
     }
 
-    /// The HDF5 half, if there is one.
+    /// Returns the HDF5 filter, if there is one.
     pub fn hdf5(self: &Arc<Self>) -> Option<Result<Hdf5Filter, RecordError>> {
         let record = self.hdf5.as_ref()?;
         Some(record.clone().map(|record| Hdf5Filter::new(Arc::clone(self), record)))
     }
 
-    /// The codec halves that belong to the library's own filter: none or one.
+    /// Returns the NCZarr codec of the library's own filter: none or one.
     pub fn codecs(self: &Arc<Self>) -> Vec<Result<NczarrCodec, RecordError>> {
-        self.codec.iter().map(|record| self.codec_half(record)).collect()
+        self.codec.iter().map(|record| self.nczarr_codec(record)).collect()
     }
 
-    /// The codec halves that the library offers for filters of other libraries.
+    /// Returns the NCZarr codecs that the library offers for filters of other libraries.
     pub fn default_codecs(self: &Arc<Self>) -> Vec<Result<NczarrCodec, RecordError>> {
-        self.defaults.iter().map(|record| self.codec_half(record)).collect()
+        self.defaults.iter().map(|record| self.nczarr_codec(record)).collect()
     }
 
     /// The codecs of the native face; empty if the library has none.
@@ -369,7 +369,7 @@ impl Library {
         self.native.as_ref()?.as_ref().ok()
     }
 
-    fn codec_half(
+    fn nczarr_codec(
         self: &Arc<Self>,
         record: &Result<CodecRecord, RecordError>,
     ) -> Result<NczarrCodec, RecordError> {
@@ -445,13 +445,13 @@ impl Library {
         let info: Option<nczarr::CodecInfo> = unsafe { self.symbol(nczarr::CODEC_DEFAULTS_SYMBOL) };
         let Some(info) = info else { return Vec::new() };
         let _calls = self.one_call();
-        // SAFETY: called as netcdf-c calls it; it gives a vector of records that ends with null.
+        // SAFETY: called as netcdf-c calls it; it returns a vector of records that ends with null.
         unsafe { CodecRecord::take_all(info().cast()) }
     }
 
     fn take_native(&self) -> Option<Result<Table, RecordError>> {
-        // SAFETY: abi_stable fixes what follows this name: its header, which has the layout that a
-        // pointer to it says.
+        // SAFETY: abi_stable fixes what follows this name: its header, which has the layout of the
+        // pointer type.
         if let Some(header) = unsafe { self.symbol::<AbiHeaderRef>(ROOT_MODULE_SYMBOL) } {
             // The check comes before anything is called.
             let table = header.upgrade().and_then(root_module::table);
@@ -467,13 +467,13 @@ impl Library {
         Some(unsafe { Table::take(entry()) })
     }
 
-    /// Where the libhdf5 or libnetcdf is found that it asks.
+    /// Returns the location of the libhdf5 or libnetcdf that it uses.
     fn asked(&self) -> &RawLibrary {
         self.elsewhere.as_deref().unwrap_or(&self.raw)
     }
 
-    /// By which its functions are called, so that it finds the functions of this program if it looks who calls. None
-    /// where it asks another library, or this system has no callers.
+    /// Returns the stub that calls its functions, so that it finds the functions of this program if it searches its
+    /// caller. `None` if it uses another library, or if this system has no stubs.
     ///
     /// # Errors
     /// No caller can be made now. That is not kept: memory or files may be there the next time.
@@ -500,7 +500,7 @@ impl Library {
         }
     }
 
-    /// The libhdf5 that it asks. Who calls it holds the lock of [`one_call`](Self::one_call).
+    /// Returns the libhdf5 that it uses. The caller holds the lock of [`one_call`](Self::one_call).
     fn libhdf5(&self) -> Result<(&Libhdf5, &RawLibrary), CodecError> {
         let raw = self.asked();
         match self.libhdf5.get_or_init(|| Libhdf5::new(raw)) {
@@ -519,11 +519,11 @@ impl Library {
         })
     }
 
-    /// Forgets what the library said before on the error stack that it uses.
+    /// Clears the error stack that the library uses.
     fn forget_words(&self) {
         match &self.hdf5_provider {
             Hdf5Provider::Shim | Hdf5Provider::Nothing => drop(ncz_h5shim::take_errors()),
-            // Whatever is said before libhdf5 was first asked by us is not ours.
+            // Messages from before our first call of libhdf5 are not ours.
             Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => {
                 if let Ok((libhdf5, _)) = self.libhdf5() {
                     libhdf5.clear();
@@ -533,7 +533,7 @@ impl Library {
         }
     }
 
-    /// Takes what the library said on the error stack that it uses.
+    /// Takes the messages from the error stack that the library uses.
     fn take_words(&self) -> Vec<String> {
         match &self.hdf5_provider {
             Hdf5Provider::Shim | Hdf5Provider::Nothing => ncz_h5shim::take_errors(),
@@ -549,14 +549,14 @@ impl Library {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the `initialize` functions of the library's codec halves, once, before the first use of any or
+    /// Runs the `initialize` functions of the library's NCZarr codecs, once, before the first use of any or
     /// of the filter.
     fn initialize(&self) {
         self.initialized.get_or_init(|| {
             let _calls = self.one_call();
             let records = self.codec.iter().chain(&self.defaults).filter_map(|record| record.as_ref().ok());
             for initialize in records.filter_map(|record| record.initialize) {
-                // SAFETY: the record says that this is what it is for; no other call runs.
+                // SAFETY: the record declares this function; no other call runs.
                 unsafe { initialize() }
             }
         });
@@ -578,7 +578,7 @@ impl Library {
     }
 }
 
-/// What a library, or one that it needs, has under `name`.
+/// Returns the symbol `name` of a library or of one that it needs.
 ///
 /// # Safety
 /// `F` is a pointer type, the one that the function or variable `name` has.
@@ -588,7 +588,7 @@ unsafe fn symbol<F: Copy>(raw: &RawLibrary, name: &CStr) -> Option<F> {
     unsafe { raw.get::<F>(name.to_bytes_with_nul()) }.ok().map(|symbol| *symbol)
 }
 
-/// Where a library, or one that it needs, has `name`.
+/// Returns the address of `name` in a library or one that it needs.
 fn address(raw: &RawLibrary, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: only the address is taken.
     let symbol = unsafe { raw.get::<*mut c_void>(name.to_bytes_with_nul()) };
@@ -619,13 +619,13 @@ fn reason(error: &LibraryError) -> String {
     }
 }
 
-/// hdf5plugin's libh5blosc2 uses `pow` without naming libm as needed: it loads only where somebody else
-/// has brought libm into the global scope.
+/// hdf5plugin's libh5blosc2 uses `pow` without naming libm as needed: it loads only if something else
+/// has loaded libm into the global scope.
 fn preload_libm() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if cfg!(all(target_os = "linux", target_env = "gnu")) {
-            // SAFETY: the C library's own part; it has no constructors that could disturb.
+            // SAFETY: the C library's own part; it has no constructors with side effects.
             if let Ok(libm) = unsafe { RawLibrary::open(Some("libm.so.6"), RTLD_NOW | RTLD_GLOBAL) } {
                 let _ = libm.into_raw();
             }

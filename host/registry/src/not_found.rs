@@ -10,14 +10,14 @@ use crate::report::{CodecReport, FileReport, Report, Verdict};
 use crate::search_path::{PATH_VARIABLE, SwitchedOff};
 use crate::spec::NUMCODECS_PREFIX;
 
-/// How many files are named at most.
+/// The largest number of files to name.
 const MOST_NAMED: usize = 4;
 
 /// The error for what was looked for and is not in the report's codecs. `close` is a name of theirs that may be meant.
 pub(crate) fn explain(wanted: Wanted, close: Option<String>, report: &Report) -> NotFound {
     let filter = match &wanted {
         Wanted::Id(id) => known::by_id(*id),
-        // Zarr v3 has names of its own for other formats.
+        // Zarr v3 uses its own names for other formats.
         Wanted::Name(Dialect::ZarrV3, name) if !name.starts_with(NUMCODECS_PREFIX) => None,
         Wanted::Name(_, name) => known::by_name(name),
     };
@@ -36,7 +36,7 @@ pub(crate) fn explain(wanted: Wanted, close: Option<String>, report: &Report) ->
     })
 }
 
-/// Halves and refused libraries that would have served. A reason that several share is reported once.
+/// Returns codecs and refused libraries that could have been used. A reason that several share is reported once.
 pub(crate) fn near_misses(wanted: &Wanted, filter: Option<&Filter>, report: &Report) -> Vec<NearMiss> {
     let mut misses: Vec<(NearMiss, usize)> = Vec::new();
     for file in report.files() {
@@ -80,13 +80,13 @@ fn near(wanted: &Wanted, filter: Option<&Filter>, file: &FileReport) -> Option<S
         }
     });
     if let Some(offer) = offer {
-        return Some(format!("{} half of {}: {}", offer.part, offer.name, offer.state));
+        return Some(format!("{} face of {}: {}", offer.part, offer.name, offer.state));
     }
     let named_so = filter
         .zip(file.path.file_name())
         .is_some_and(|(filter, name)| filter.may_be(&name.to_string_lossy()));
     match file.verdict {
-        // A library that is refused before it says what it holds could be the one, whatever its name.
+        // A library that is refused before its contents are known could be the one, whatever its name.
         Verdict::Refused if file.offers.is_empty() => Some(format!("refused: {}", file.reason)),
         Verdict::Ignored if named_so => Some(format!("ignored: {}", file.reason)),
         _ => None,

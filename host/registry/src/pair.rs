@@ -1,12 +1,12 @@
 //! Step four: which offers make a codec together, and which one is used. Pure: a function of its input.
 //!
-//! | HDF5 half | codec half | state |
+//! | HDF5 filter | NCZarr codec | state |
 //! | --- | --- | --- |
 //! | yes | no | incomplete: good for HDF5 data, not for NCZarr |
 //! | no | yes | incomplete |
-//! | yes | yes | usable, also when the halves come from two libraries |
+//! | yes | yes | usable, also when the two come from two libraries |
 //!
-//! A native half and a built-in count as both. No candidate is dropped: those that are not used are
+//! A native codec and a built-in count as both. No candidate is dropped: those that are not used are
 //! kept in order after the one that is.
 
 use std::collections::hash_map::Entry as Slot;
@@ -20,20 +20,20 @@ use crate::search_path::Origin;
 /// The largest filter id of HDF5. netcdf-c fails on it, so it is good for HDF5 data only.
 pub const HDF5_ONLY_ID: u32 = 65_535;
 
-/// Which part of a codec an offer is.
+/// The part of a codec that an offer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     /// A built-in or native codec: it runs, and it reads and writes JSON.
     Whole,
     /// An HDF5 filter: it runs.
     Hdf5,
-    /// An NCZarr codec half: it reads and writes JSON.
+    /// An NCZarr codec: it reads and writes JSON.
     Codec,
-    /// A codec half from a list of defaults: used only if no other library gives the half.
+    /// An NCZarr codec from a list of defaults: used only if no other library has the codec.
     Default,
 }
 
-/// Where an offer comes from.
+/// The origin of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OfferOrigin {
     /// Registered by the program as it runs.
@@ -44,7 +44,7 @@ pub enum OfferOrigin {
     Plugin(Origin),
 }
 
-/// Which candidate is used if several offer the same codec.
+/// The preference if several candidates offer the same codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Prefer {
     /// Registered by the program, an explicit path, built-in, `HDF5_PLUGIN_PATH`, the default path. The variable is
@@ -58,11 +58,11 @@ pub enum Prefer {
 /// One part of a codec, as offered by a library or by the program itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// Which part.
+    /// The part.
     pub part: Part,
     /// The HDF5 filter id, 1 to 65535, if the codec has one.
     pub id: Option<u32>,
-    /// What the codec is called in JSON, by dialect, the name to write first.
+    /// The names of the codec in JSON by dialect; the first is the one to write.
     pub names: Vec<(Dialect, String)>,
     /// The library's number in the order of the search; `None` if it is not from a library.
     pub library: Option<usize>,
@@ -70,25 +70,25 @@ pub struct Offer {
     pub folder: Option<usize>,
     /// The version that the library or the package of a built-in states.
     pub version: Option<Version>,
-    /// Where it comes from.
+    ///    /// The origin.
     pub origin: OfferOrigin,
 }
 
-/// What a candidate is made of. Numbers are indices into the offers.
+/// The parts of a candidate. Numbers are indices into the offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Body {
     /// A built-in or native codec.
     Whole(usize),
-    /// A filter and a codec half. The half may be lent by a whole codec of the same id.
-    Halves {
-        /// The HDF5 half.
+    /// A filter and an NCZarr codec. The JSON may be borrowed from a whole codec of the same id.
+    Pair {
+        /// The HDF5 filter.
         hdf5: usize,
-        /// The codec half, or the whole codec that lends its JSON.
+        /// The NCZarr codec, or the whole codec that lends its JSON.
         codec: usize,
     },
-    /// A filter without a codec half.
+    /// A filter without an NCZarr codec.
     Hdf5Only(usize),
-    /// A codec half that no filter uses.
+    /// An NCZarr codec that no filter uses.
     CodecOnly(usize),
 }
 
@@ -99,18 +99,18 @@ pub enum State {
     Chosen,
     /// The candidate with this number in the same codec is used instead.
     Shadowed(usize),
-    /// The codec half is missing: good for HDF5 data only.
+    /// The NCZarr codec is missing: works for HDF5 data only.
     LacksCodec,
-    /// The HDF5 half is missing: not usable.
+    /// The HDF5 filter is missing: not usable.
     LacksHdf5,
 }
 
 /// One way to get a codec.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it is made of.
+    /// Its parts.
     pub body: Body,
-    /// Other faces of the same codec in the same library: not needed beside the native one.
+    /// Other faces of the same codec in the same library: not needed with the native one.
     pub other_faces: Vec<usize>,
     /// Whether it is used.
     pub state: State,
@@ -125,16 +125,16 @@ pub struct Paired {
     pub candidates: Vec<Candidate>,
 }
 
-/// A name that two codecs want.
+/// A name that two codecs claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The dialect in which both use it.
     pub dialect: Dialect,
     /// The name.
     pub name: String,
-    /// Who has it: codec and candidate.
+    /// Its owner: codec and candidate.
     pub holder: (usize, usize),
-    /// Who cannot be reached by it: codec and candidate.
+    /// The one that it does not reach: codec and candidate.
     pub loser: (usize, usize),
 }
 
@@ -147,12 +147,12 @@ pub struct Refused {
     pub reason: String,
 }
 
-/// What became of the offers.
+/// The result of pairing the offers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pairing {
     /// The codecs: by id, then those without one by name.
     pub codecs: Vec<Paired>,
-    /// Where a name of a dialect leads: codec and candidate.
+    /// The target of a name in a dialect: codec and candidate.
     pub names: HashMap<(Dialect, String), (usize, usize)>,
     /// Names that two codecs claim.
     pub conflicts: Vec<Conflict>,
@@ -219,7 +219,7 @@ impl Body {
     /// The offer that runs, if any does.
     pub fn runs(self) -> Option<usize> {
         match self {
-            Self::Whole(offer) | Self::Halves { hdf5: offer, .. } | Self::Hdf5Only(offer) => Some(offer),
+            Self::Whole(offer) | Self::Pair { hdf5: offer, .. } | Self::Hdf5Only(offer) => Some(offer),
             Self::CodecOnly(_) => None,
         }
     }
@@ -227,36 +227,36 @@ impl Body {
     /// The offer that reads and writes JSON, if any does.
     pub fn speaks(self) -> Option<usize> {
         match self {
-            Self::Whole(offer) | Self::Halves { codec: offer, .. } | Self::CodecOnly(offer) => Some(offer),
+            Self::Whole(offer) | Self::Pair { codec: offer, .. } | Self::CodecOnly(offer) => Some(offer),
             Self::Hdf5Only(_) => None,
         }
     }
 
-    /// The offer that gives the candidate its place in the order.
+    /// Returns the offer that determines the candidate's position in the order.
     pub fn main(self) -> usize {
         match self {
             Self::Whole(offer)
-            | Self::Halves { hdf5: offer, .. }
+            | Self::Pair { hdf5: offer, .. }
             | Self::Hdf5Only(offer)
             | Self::CodecOnly(offer) => offer,
         }
     }
 
-    /// Whether it both runs and speaks JSON.
+    /// Tests whether it both runs and has JSON.
     pub fn is_complete(self) -> bool {
-        matches!(self, Self::Whole(_) | Self::Halves { .. })
+        matches!(self, Self::Whole(_) | Self::Pair { .. })
     }
 }
 
 impl Paired {
-    /// The candidate that serves HDF5 data and look-up by number, if there is one.
+    /// Returns the candidate for HDF5 data and look-up by number, if there is one.
     pub fn chosen(&self) -> Option<usize> {
         self.candidates.iter().position(|candidate| candidate.body.runs().is_some())
     }
 }
 
-/// Of the offers of one codec, puts those of newer libraries of a folder before those of older ones. Libraries that
-/// state no version keep their places.
+/// Sorts the offers of one codec: newer libraries of a folder before older ones. Libraries that state no version keep
+/// their positions.
 fn newer_first(offers: &[Offer], members: &mut [usize], ranks: &mut [usize]) {
     let versioned = |&i: &usize| Some((offers[i].folder?, offers[i].version.as_ref()?));
     let folders: BTreeSet<usize> = members.iter().filter_map(versioned).map(|(folder, _)| folder).collect();
@@ -271,7 +271,8 @@ fn newer_first(offers: &[Offer], members: &mut [usize], ranks: &mut [usize]) {
     members.sort_by_key(|&i| ranks[i]);
 }
 
-/// The offers of libraries whose two halves have different ids: such a library is refused as a whole.
+/// Returns the offers of libraries whose filter and NCZarr codec have different ids: such a library is refused as a
+/// whole.
 fn refuse(offers: &[Offer]) -> Vec<Refused> {
     let half = |library: usize, part: Part| {
         offers.iter().find(|offer| offer.library == Some(library) && offer.part == part)
@@ -280,9 +281,7 @@ fn refuse(offers: &[Offer]) -> Vec<Refused> {
         let hdf5 = half(offer.library?, Part::Hdf5)?.id?;
         let codec = half(offer.library?, Part::Codec)?.id?;
         (hdf5 != codec).then(|| {
-            format!(
-                "its halves have different ids: the HDF5 filter is {hdf5}, the NCZarr codec is for {codec}"
-            )
+            format!("its two ids differ: the HDF5 filter is {hdf5}, the NCZarr codec is for {codec}")
         })
     };
     let refused = |(i, offer)| Some(Refused { offer: i, reason: reason(offer)? });
@@ -321,7 +320,7 @@ fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, ranks: &[usi
     let of = |part: Part| members.iter().copied().filter(move |&i| offers[i].part == part);
     let same_library =
         |a: usize, b: usize| offers[a].library.is_some() && offers[a].library == offers[b].library;
-    // The C faces beside a native half of the same library are the same codec.
+    // The C faces of a library with a native codec are the same codec.
     let natives: Vec<usize> = of(Part::Whole).collect();
     let native_of = |i: usize| natives.iter().copied().find(|&native| same_library(native, i));
     let is_other_face =
@@ -336,7 +335,7 @@ fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, ranks: &[usi
             .or_else(|| of(Part::Default).next())
             .filter(|_| id != Some(HDF5_ONLY_ID));
         bodies.push(match codec {
-            Some(codec) => Body::Halves { hdf5, codec },
+            Some(codec) => Body::Pair { hdf5, codec },
             None => Body::Hdf5Only(hdf5),
         });
     }
@@ -344,7 +343,7 @@ fn candidates(offers: &[Offer], members: &[usize], id: Option<u32>, ranks: &[usi
     let idle = of(Part::Codec).filter(|&i| !is_other_face(i)).chain(of(Part::Default));
     let idle: Vec<Body> = idle.filter(|i| !used.contains(i)).map(Body::CodecOnly).collect();
     bodies.extend(idle);
-    // A codec half alone is never better than something that runs.
+    // An NCZarr codec by itself is never better than a candidate that runs.
     bodies.sort_by_key(|body| (body.runs().is_none(), ranks[body.main()]));
 
     let chosen = bodies.iter().position(|body| body.is_complete());

@@ -1,4 +1,4 @@
-//! The registry: every codec that is at hand, built in or on the search path, as one value.
+//! The registry: every available codec, built in or on the search path, as one value.
 
 mod inspect;
 mod loader;
@@ -29,11 +29,10 @@ use scan::Scan;
 use system_loader::SystemLoader;
 use test_open::TestOpen;
 
-/// Finds codecs by number or name, and says where they come from.
+/// Finds codecs by number or name, and reports their origin.
 ///
-/// A value: make one, share it in an [`Arc`]. Nothing is searched for before a codec is asked for that
-/// is not built in (or at once with an explicit path or [`Prefer::Plugins`], which may replace
-/// built-ins); the search runs once.
+/// It is a value: make one, share it in an [`Arc`]. The path is searched once, at the first request of
+/// a codec that is not built in (or at once with an explicit path or [`Prefer::Plugins`], which may replace built-ins).
 ///
 /// ```
 /// use ncz_registry::registry::Registry;
@@ -60,13 +59,13 @@ pub struct Registry {
     builtins_first: bool,
     /// The codecs of the program, without plugins.
     own: Scan,
-    /// What is on the search path.
+    /// The contents of the search path.
     inspected: OnceLock<Vec<InspectedFolder>>,
     scan: OnceLock<Scan>,
     not_loaded: OnceLock<Report>,
 }
 
-/// How to make a [`Registry`].
+/// The settings of a [`Registry`].
 #[derive(Debug, Clone)]
 pub struct Builder {
     environment: Option<Environment>,
@@ -101,7 +100,7 @@ impl Registry {
     /// The codec of an HDF5 filter id.
     ///
     /// # Errors
-    /// No codec has the filter id; the error names the places searched and the remedy.
+    /// No codec has the filter id; the error names the searched folders and the remedy.
     pub fn by_id(&self, id: u32) -> Result<Arc<Entry>, NotFound> {
         if self.builtins_first
             && let Some(entry) = self.known().by_id.get(&id)
@@ -115,7 +114,7 @@ impl Registry {
     /// The codec that a dialect calls `name`.
     ///
     /// # Errors
-    /// No codec has that name; the error names the places searched and the remedy.
+    /// No codec has that name; the error names the searched folders and the remedy.
     pub fn by_name(&self, dialect: Dialect, name: &str) -> Result<Arc<Entry>, NotFound> {
         self.by_dialect_name(dialect, name).map(|(entry, _)| entry)
     }
@@ -125,7 +124,7 @@ impl Registry {
     /// name for its own.
     ///
     /// # Errors
-    /// No codec has that name; the error names the places searched and the remedy.
+    /// No codec has that name; the error names the searched folders and the remedy.
     pub fn by_dialect_name(&self, dialect: Dialect, name: &str) -> Result<(Arc<Entry>, Dialect), NotFound> {
         if self.builtins_first
             && let Some((entry, spelling)) = self.known().by_dialect_name(dialect, name)
@@ -141,7 +140,7 @@ impl Registry {
     /// HDF Group's list).
     ///
     /// # Errors
-    /// No codec has that name; the error names the places searched and the remedy.
+    /// No codec has that name; the error names the searched folders and the remedy.
     pub fn by_any_name(&self, name: &str) -> Result<Arc<Entry>, NotFound> {
         if self.builtins_first
             && let Some(entry) = self.known().by_any_name(name)
@@ -149,7 +148,7 @@ impl Registry {
             return Ok(self.chosen(entry));
         }
         let found = self.scan().by_any_name(name).or_else(|| {
-            // What a library calls itself is seldom what everybody calls it: "H5Z-SPERR" is SPERR.
+            // The name in a library often differs from the common one: "H5Z-SPERR" is SPERR.
             let filter = known::by_name(name)?;
             self.scan().by_id.get(&filter.id).cloned()
         });
@@ -164,7 +163,7 @@ impl Registry {
         &self.scan().report
     }
 
-    /// What is on the search path, by symbol tables only: nothing is opened or paired.
+    /// Reports the contents of the search path, by symbol tables only: nothing is opened or paired.
     pub fn report_without_loading(&self) -> &Report {
         self.not_loaded.get_or_init(|| Scan::look(self.rules(), self.inspected()))
     }
@@ -179,8 +178,8 @@ impl Registry {
         self.allow_list_file.as_deref()
     }
 
-    /// The list of all plugins that are on the search path now, whatever list is configured, with the requirements of
-    /// this registry; and those that are left out, each with the reason. Opens none.
+    /// Makes an allow-list of all plugins that are on the search path now, ignoring a configured list, with the
+    /// requirements of this registry; and returns those that are left out, each with the reason. Opens none.
     ///
     /// # Errors
     /// A plugin cannot be read, or has a name that a list cannot hold.
@@ -194,13 +193,13 @@ impl Registry {
         Ok((list.with_requirements(self.requirements.clone()), refused))
     }
 
-    /// The story of an HDF5 id, a codec name or a file: what became of it, and why. Looks in the usual
-    /// places that are not searched, too.
+    /// Explains an HDF5 id, a codec name or a file: its state, and why. Also looks in the usual folders
+    /// that are not searched.
     pub fn explain(&self, query: &str) -> Explanation {
         crate::explain::explain(self.report(), &self.path, query)
     }
 
-    /// What is known so far: the search if it has run, else the built-ins.
+    /// Returns what is known so far: the search if it has run, else the built-ins.
     fn known(&self) -> &Scan {
         self.scan.get().unwrap_or(&self.own)
     }
@@ -247,7 +246,7 @@ impl Registry {
         for requirement in &self.requirements {
             let codec = requirement.codec();
             if !report.codecs.iter().any(|known| known.is_called(codec)) {
-                report.notes.push(format!("{requirement} is required, and there is no codec {codec}"));
+                report.notes.push(format!("{requirement} is required, but there is no codec {codec}"));
             }
         }
     }
@@ -285,15 +284,15 @@ impl Builder {
         self
     }
 
-    /// Who comes first where several offer the same codec.
+    /// Sets the preference if several offer the same codec.
     #[must_use]
     pub fn prefer(mut self, prefer: Prefer) -> Self {
         self.prefer = prefer;
         self
     }
 
-    /// What becomes of plugins that others may have put in place or changed: refused unless this says otherwise. In a
-    /// process with more rights than its caller they are refused whatever this says.
+    /// Sets the policy for plugins that other users could have added or changed; the default is to refuse them. In a
+    /// process with more privileges than its caller they are always refused.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
@@ -308,20 +307,20 @@ impl Builder {
         self
     }
 
-    /// Which libraries run in worker processes; none unless this says otherwise.
+    /// Sets which libraries run in worker processes; none by default.
     #[must_use]
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;
         self
     }
 
-    /// Whether a library that is not known good is opened in a process of its own first, which may not survive it. The
-    /// process is [`WORKER_PROGRAM`](crate::isolate::WORKER_PROGRAM) beside the running program, or the one that
-    /// [`isolation`](Self::isolation) names; where there is none, libraries are opened at once, and the report says so.
-    /// It is done unless this says otherwise.
+    /// Sets whether a library that is not known good is first opened in a separate process, which can crash. The
+    /// process is [`WORKER_PROGRAM`](crate::isolate::WORKER_PROGRAM) next to the running program, or the one that
+    /// [`isolation`](Self::isolation) names; if there is none, libraries are opened directly, and the report says so.
+    /// On by default.
     ///
-    /// Known good is what this user has opened before, with the same bytes, as a small file in the user's folder for
-    /// caches says.
+    /// A library is known good if this user has opened it before with the same bytes, as recorded in a small file in
+    /// the user's cache folder.
     #[must_use]
     pub fn test_open(mut self, on: bool) -> Self {
         self.test_open = on;
@@ -335,9 +334,9 @@ impl Builder {
         self
     }
 
-    /// Registers a codec of the program itself. It comes before all others, those of an explicit path included; of
-    /// several that are registered the first. A name that it claims leads to it, and the report lists what is passed
-    /// over for it.
+    /// Registers a codec of the program itself. It takes precedence over all others, including those of an explicit
+    /// path; of several that are registered, the first wins. A name that it claims means it, and the report lists what
+    /// it replaces.
     ///
     /// A type that implements [`Codec`](ncz_codec::Codec) is registered in its [`Erased`](ncz_codec::Erased) form:
     ///
@@ -358,7 +357,7 @@ impl Builder {
         self
     }
 
-    /// Whether the codecs that are linked in count. They do unless this says otherwise.
+    /// Sets whether the codecs that are linked in are used. They are by default.
     #[must_use]
     pub fn builtins(mut self, on: bool) -> Self {
         self.builtins = on;
@@ -378,7 +377,7 @@ impl Builder {
         let mut path = SearchPath::resolve(&environment, &self.request);
         let trust = if environment.elevated { Trust::Careful } else { self.trust };
         if trust != self.trust {
-            path.notes.push("plugins of others are refused all the same: the program runs with more rights than its caller (set-uid or set-gid)".to_owned());
+            path.notes.push("plugins of other users are refused anyway: the program runs with more privileges than its caller (set-uid or set-gid)".to_owned());
         }
         let allow_list_file = allow_list::configured(self.allow_list, &environment, &mut path.notes);
         let allow_list = allow_list_file.as_deref().map(AllowList::read);

@@ -1,4 +1,4 @@
-//! What a scan found, as plain values: for each folder and file the verdict and its reason.
+//! The result of a scan as plain values: for each folder and file the verdict and its reason.
 
 mod dependencies;
 
@@ -20,7 +20,7 @@ use crate::{json_text, known};
 pub use dependencies::Dependencies;
 
 /// The version of the JSON form of [`Report`] and of [`Explanation`](crate::explain::Explanation). It changes when a
-/// key changes its meaning or goes; keys may be added without.
+/// key changes its meaning or is removed; keys can be added without a change.
 pub const SCHEMA: u32 = 1;
 
 /// Everything that a search for plugins found.
@@ -37,36 +37,36 @@ pub struct Report {
     pub folders: Vec<FolderReport>,
     /// The codecs: by HDF5 id, then those without one by name.
     pub codecs: Vec<CodecReport>,
-    /// Names that two codecs want.
+    /// Names that two codecs claim.
     pub conflicts: Vec<ConflictReport>,
 }
 
-/// One place of the search path.
+/// One folder of the search path.
 #[derive(Debug, Clone, Serialize)]
 pub struct FolderReport {
-    /// The folder and who named it.
+    /// The folder and its source.
     #[serde(flatten)]
     pub folder: Folder,
     /// The state of the folder.
     #[serde(flatten)]
     pub state: FolderState,
-    /// Who else may change it.
+    /// Who else can change it.
     #[serde(serialize_with = "json_text::list")]
     pub trust: Vec<TrustNote>,
     /// Its entries, sorted bytewise by name.
     pub files: Vec<FileReport>,
 }
 
-/// What became of a file.
+/// The verdict on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Verdict {
     /// At least one of its codecs is used.
     Loaded,
-    /// Everything it offers is taken from elsewhere.
+    /// Everything it offers is provided by another library.
     Shadowed,
-    /// A half is missing, here and everywhere else.
+    /// A part is missing, here and everywhere else.
     Incomplete,
     /// It is not a plugin.
     Ignored,
@@ -82,31 +82,31 @@ pub struct FileReport {
     /// The path, as it was found.
     #[serde(serialize_with = "json_text::path")]
     pub path: PathBuf,
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     #[serde(serialize_with = "json_text::option_path")]
     pub link_target: Option<PathBuf>,
     /// The length in bytes.
     pub size: u64,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why; empty where the verdict says it all.
+    /// The reason; empty if the verdict is sufficient.
     pub reason: String,
     /// The plugin names that it exports.
     pub exports: Vec<&'static str>,
     /// The face by which it is used.
     #[serde(serialize_with = "json_text::option")]
     pub face: Option<Face>,
-    /// What it offers.
+    /// Its offers.
     pub offers: Vec<OfferReport>,
-    /// What it needs of other libraries.
+    /// Its dependencies.
     #[serde(flatten)]
     pub dependencies: Dependencies,
-    /// Who else may change it.
+    /// Who else can change it.
     #[serde(serialize_with = "json_text::list")]
     pub trust: Vec<TrustNote>,
     /// Whether it runs in worker processes.
     pub isolated: bool,
-    /// How long opening took.
+    /// The time to open it.
     #[serde(rename = "load_ms", serialize_with = "milliseconds")]
     pub load_time: Option<Duration>,
     /// Further remarks, such as parts that were refused.
@@ -119,16 +119,16 @@ pub struct FileReport {
     pub interface: Option<Version>,
 }
 
-/// One codec, or half of one, that a file offers.
+/// One codec, or part of one, that a file offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OfferReport {
     /// `native`, `HDF5`, `NCZarr` or `NCZarr default`.
     pub part: &'static str,
     /// The HDF5 filter id.
     pub id: Option<u32>,
-    /// What it calls itself.
+    /// The name that it states.
     pub name: String,
-    /// What became of it, as a fragment: `used`, `shadowed by /a/libx.so`.
+    /// Its state, as a fragment: `used`, `shadowed by /a/libx.so`.
     pub state: String,
 }
 
@@ -143,7 +143,7 @@ pub struct CodecReport {
     pub numcodecs: Vec<String>,
     /// The names in Zarr v3.
     pub zarr_v3: Vec<String>,
-    /// Whether the one in use may give other values back than it got; `None`: not known, or none is in use.
+    /// Whether the one in use can change values; `None` if unknown, or if none is in use.
     pub lossy: Option<bool>,
     /// All candidates, in the order of preference.
     pub candidates: Vec<CandidateReport>,
@@ -152,19 +152,19 @@ pub struct CodecReport {
 /// One way to get a codec.
 #[derive(Debug, Clone, Serialize)]
 pub struct CandidateReport {
-    /// Where it comes from.
+    /// The origin.
     #[serde(flatten)]
     pub origin: CodecOrigin,
     /// Whether it is the one in use.
     pub used: bool,
-    /// What became of it, as a fragment.
+    /// Its state, as a fragment.
     pub state: String,
     /// The version that it states.
     #[serde(serialize_with = "json_text::option")]
     pub version: Option<Version>,
 }
 
-/// A name that two codecs want.
+/// A name that two codecs claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConflictReport {
     /// The dialect.
@@ -172,9 +172,9 @@ pub struct ConflictReport {
     pub dialect: Dialect,
     /// The name.
     pub name: String,
-    /// Where the name leads.
+    /// The codec that has the name.
     pub holder: String,
-    /// Who cannot be reached by it.
+    /// The codec that it does not reach.
     pub loser: String,
 }
 
@@ -215,14 +215,14 @@ pub(crate) fn json(report: &impl Serialize) -> Value {
 }
 
 impl CodecReport {
-    /// Whether somebody who says `query` means it: its number, one of its names, or what The HDF Group's list calls
-    /// the filter.
+    /// Tests whether `query` matches: its number, one of its names, or the filter's name in The HDF Group's
+    /// list.
     pub fn is_called(&self, query: &str) -> bool {
         if let Ok(id) = query.parse::<u32>() {
             return self.id == Some(id);
         }
         let named = |names: &[String]| names.iter().any(|name| name == query);
-        // As Zarr v3 spells a codec that has only an id of numcodecs.
+        // The Zarr v3 form of a codec that has only a numcodecs id.
         let lent = || self.numcodecs.iter().any(|id| query.strip_prefix(NUMCODECS_PREFIX) == Some(id));
         let listed = || known::by_name(query).is_some_and(|filter| self.id == Some(filter.id));
         self.name.eq_ignore_ascii_case(query)

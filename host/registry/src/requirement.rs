@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// A requirement on the version of a codec, as text `blosc>=1.2` or `32001>=1.2,<2`: the codec's name or HDF5 filter
 /// id, then what [`VersionReq`] reads.
 ///
-/// A codec that states no version meets none: that is so of HDF5 filters and NCZarr codecs of C libraries.
+/// A codec that states no version does not meet any requirement; this includes HDF5 filters and NCZarr codecs of C
+/// libraries.
 ///
 /// ```
 /// use ncz_registry::requirement::Requirement;
@@ -38,7 +39,7 @@ pub enum RequirementError {
     Versions {
         /// The condition.
         condition: String,
-        /// What is wrong with it.
+        /// The error in it.
         source: semver::Error,
     },
 }
@@ -49,7 +50,7 @@ impl Requirement {
         &self.codec
     }
 
-    /// Whether a codec of this version meets it; `None`: the codec states no version.
+    /// Tests whether a codec of this version meets it; `None`: the codec states no version.
     pub fn is_met_by(&self, version: Option<&Version>) -> bool {
         version.is_some_and(|version| self.versions.matches(version))
     }

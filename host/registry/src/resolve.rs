@@ -24,25 +24,25 @@ pub struct ResolveError {
     pub spec: String,
     /// The stage, counted from 0 in encoding order.
     pub stage: usize,
-    /// How many stages the chain has.
+    /// The number of stages of the chain.
     pub stages: usize,
-    /// What is wrong.
+    /// The error.
     pub source: StageError,
 }
 
-/// What is wrong with a codec of a chain.
+/// The error of a codec of a chain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageError {
-    /// There is no such codec here.
+    /// The codec was not found.
     #[error(transparent)]
     NotFound(#[from] NotFound),
     /// The codec refuses its configuration.
     #[error("{origin} refuses this configuration")]
     Config {
-        /// Where the codec comes from.
+        /// The origin of the codec.
         origin: String,
-        /// What it says.
+        /// Its error.
         source: CodecError,
     },
 }
@@ -75,8 +75,8 @@ impl ChainSpec {
         stages.iter().enumerate().map(resolve).collect()
     }
 
-    /// Adds a codec at the end; one that the chain has already, under whatever name or number, is
-    /// replaced at its place, as `nc_def_var_filter` does.
+    /// Adds a codec at the end; one that the chain already has, under any name or number, is replaced
+    /// in position, as in `nc_def_var_filter`.
     pub fn define_with(&mut self, registry: &Registry, stage: StageSpec) {
         match self.stages().iter().position(|have| have.is_codec_of(&stage, registry)) {
             Some(place) => self.replace(place, stage),
@@ -84,8 +84,8 @@ impl ChainSpec {
         }
     }
 
-    /// Takes the codec of an HDF5 filter out, under whatever name or number it is there. Returns
-    /// whether it was there.
+    /// Removes the codec of an HDF5 filter, under any name or number. Returns whether it was
+    /// present.
     pub fn remove(&mut self, registry: &Registry, id: u32) -> bool {
         let filter = StageSpec::Filter { id, params: Vec::new() };
         let before = self.stages().len();
@@ -121,8 +121,8 @@ impl StageSpec {
             }
             Self::Json { config, .. } => entry.codec().parse_json(spelling, config, &mut notes),
             Self::Filter { params, .. } => entry.codec().parse_params(params),
-            // A bare name means the codec's own defaults, which only JSON has for every codec. But that of
-            // shuffle is a size of 4 whatever the type, where its parameters default to the type's.
+            // A bare name means the codec's own defaults, which only JSON has for every codec. But shuffle's
+            // JSON default is a size of 4 for every type, while its parameters default to the size of the type.
             Self::Named { params, .. }
                 if params.is_empty()
                     && entry.has_json_defaults()
@@ -143,7 +143,7 @@ impl StageSpec {
         }
     }
 
-    /// The codec that is meant, however it is spelled.
+    /// Returns the codec that a name or number means, in any form.
     ///
     /// # Errors
     /// It was not found.
@@ -164,8 +164,8 @@ impl StageSpec {
         }
     }
 
-    /// Whether both name the same codec, however each does it. Codecs that are not at hand are distinguished
-    /// only by what is written.
+    /// Tests whether both name the same codec, in any form. Codecs that are not available are compared by
+    /// their text only.
     fn is_codec_of(&self, other: &Self, registry: &Registry) -> bool {
         self.same_codec(other)
             || match (self.find(registry), other.find(registry)) {
@@ -199,7 +199,7 @@ fn parse_numcodecs_in_v3(
     }
     if !known::is_in_zarr_python(name) {
         notes.push(format!(
-            "zarr-python knows no codec {name:?}, and other readers of Zarr v3 may not either"
+            "zarr-python has no codec {name:?}, and possibly other readers of Zarr v3 do not either"
         ));
     }
     Ok(parsed)

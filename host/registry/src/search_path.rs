@@ -15,7 +15,7 @@ pub const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
 /// The environment variable that switches dynamic plugins off when it is `::`.
 pub const PRELOAD_VARIABLE: &str = "HDF5_PLUGIN_PRELOAD";
 
-/// Who named a folder. Preference among candidates of one codec goes by it.
+/// The source of a folder. It determines the preference among candidates of one codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -40,7 +40,7 @@ pub enum Platform {
 /// The environment variable that names an allow-list of plugins ([`allow_list`](crate::allow_list)).
 pub const ALLOW_LIST_VARIABLE: &str = "NCZ_PLUGIN_LOCK";
 
-/// The facts about the process that decide where plugins are looked for, and whom files may belong to.
+/// The facts about the process that determine where plugins are searched for, and which file owners are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     /// The conventions to follow.
@@ -56,13 +56,13 @@ pub struct Environment {
     /// The folder for what can be found out again, of the user: `XDG_CACHE_HOME`, else `.cache` in the home folder.
     /// None in a process with more rights than its caller, whose variables these are.
     pub cache: Option<PathBuf>,
-    /// The user that the process acts for, where the system has user numbers.
+    /// The user of the process, if the system has user numbers.
     pub user: Option<u32>,
     /// Whether the process runs with more rights than its caller (set-uid, set-gid or file capabilities).
     pub elevated: bool,
 }
 
-/// What an embedder or the command line asks for.
+/// The folders from an embedder or the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathRequest {
     /// Folders that are the whole path, if given.
@@ -77,7 +77,7 @@ pub struct Folder {
     /// The folder as it was named.
     #[serde(serialize_with = "json_text::path")]
     pub path: PathBuf,
-    /// Who named it.
+    /// Its source.
     pub origin: Origin,
 }
 
@@ -223,7 +223,7 @@ impl fmt::Display for SwitchedOff {
     }
 }
 
-/// Where the user's caches are (XDG Base Directory Specification): paths that are not absolute count for nothing.
+/// Returns the user's cache folder (XDG Base Directory Specification); relative paths are ignored.
 fn cache_folder() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
@@ -250,7 +250,7 @@ fn identity() -> (Option<u32>, bool) {
     (Some(geteuid().as_raw()), getuid() != geteuid() || getgid() != getegid() || is_secure())
 }
 
-/// Whether the kernel says that the environment is not to be trusted; file capabilities give rights without another
+/// Tests whether the kernel marks the environment as untrusted; file capabilities give privileges without another
 /// user number.
 #[cfg(target_os = "linux")]
 fn is_secure() -> bool {
@@ -372,7 +372,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_kernel_tells_of_rights_that_a_file_gives() {
+    fn the_kernel_reports_privileges_from_file_capabilities() {
         let table = |pairs: &[(usize, usize)]| -> Vec<u8> {
             pairs.iter().flat_map(|(key, value)| [key.to_ne_bytes(), value.to_ne_bytes()].concat()).collect()
         };

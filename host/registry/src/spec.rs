@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 pub use text::{SpecTextError, format_spec_text};
 
-/// What Zarr v3 names begin with that mean a numcodecs codec: `numcodecs.zlib`, with the
+/// The prefix of Zarr v3 names that mean a numcodecs codec: `numcodecs.zlib`, with the
 /// configuration that numcodecs defines. The names are in use and not registered.
 pub const NUMCODECS_PREFIX: &str = "numcodecs.";
 
@@ -19,7 +19,7 @@ pub const NUMCODECS_PREFIX: &str = "numcodecs.";
 pub enum StageSpec {
     /// A codec by its name in a JSON dialect.
     Json {
-        /// How the configuration is spelled.
+        /// The form of the configuration.
         dialect: Dialect,
         /// The codec's name in that dialect.
         name: String,
@@ -57,7 +57,7 @@ pub enum SpecError {
     Text {
         /// The specification.
         text: String,
-        /// What is wrong with it.
+        /// The error in it.
         source: SpecTextError,
     },
     /// The text looks like JSON but is not.
@@ -65,7 +65,7 @@ pub enum SpecError {
     Json {
         /// The specification.
         text: String,
-        /// What the parser says.
+        /// The parser's message.
         source: serde_json::Error,
     },
     /// A codec's JSON is not an object, or has no name.
@@ -147,13 +147,13 @@ impl ChainSpec {
         &self.stages
     }
 
-    /// Whether there is no codec in it.
+    /// Tests whether it has no codec.
     pub fn is_empty(&self) -> bool {
         self.stages.is_empty()
     }
 
-    /// Adds a codec at the end; one that the chain has already is replaced at its place, as
-    /// `nc_def_var_filter` does.
+    /// Adds a codec at the end; one that the chain already has is replaced in position, as
+    /// in `nc_def_var_filter`.
     pub fn define(&mut self, stage: StageSpec) {
         match self.stages.iter_mut().find(|have| have.same_codec(&stage)) {
             Some(have) => *have = stage,
@@ -196,8 +196,8 @@ impl StageSpec {
                 }
                 let object = codec.as_object().ok_or_else(|| shape(WANTED))?;
                 let Some(Value::String(name)) = object.get("name") else { return Err(shape(WANTED)) };
-                // A codec that may be passed over would leave bytes that are not decoded, so the value of
-                // must_understand makes no difference.
+                // Skipping a codec would leave undecoded bytes, so the value of must_understand does not
+                // matter.
                 let known = |member: &str, value: &Value| match member {
                     "name" | "configuration" => true,
                     "must_understand" => value.is_boolean(),
@@ -216,7 +216,7 @@ impl StageSpec {
         }
     }
 
-    /// Whether both name the same codec in the same way.
+    /// Tests whether both name the same codec in the same form.
     pub(crate) fn same_codec(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Filter { id: a, .. }, Self::Filter { id: b, .. }) => a == b,
@@ -263,7 +263,7 @@ pub fn stored_codec_json(
         Some((format!("{NUMCODECS_PREFIX}{id}"), Dialect::Numcodecs))
     };
     let Some((name, spelling)) = own.or_else(lent) else {
-        // The codec itself knows best what to take in its place.
+        // The codec itself can best suggest a replacement.
         let nameless = || CodecError::unsupported(format!("the codec has no {dialect} name"));
         return Err(unwritable(config.to_json(dialect).err().unwrap_or_else(nameless)));
     };

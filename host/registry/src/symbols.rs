@@ -1,4 +1,4 @@
-//! Step three, first half: what a file exports and needs, read from its tables without running it.
+//! Step three, first part: reads the exports and needs of a file from its tables, without running it.
 //!
 //! Opening a library runs its constructors, so the tables decide which files are worth opening.
 //! Files are not trusted: every offset and count is checked, every read is bounded.
@@ -27,13 +27,13 @@ use crate::json_text;
 pub mod names {
     /// The two names of an HDF5 filter plugin.
     pub const HDF5: [&str; 2] = ["H5PLget_plugin_type", "H5PLget_plugin_info"];
-    /// The two names of the HDF5 half in the proposal of 2021; the record is the same.
+    /// The two names of the HDF5 filter in the proposal of 2021; the record is the same.
     pub const HDF5_DRAFT: [&str; 2] = ["H5Z_plugin_type", "H5Z_get_plugin_info"];
-    /// The codec half.
+    /// The NCZarr codec.
     pub const CODEC: &str = "NCZ_get_codec_info";
-    /// A name that only is beside [`CODEC`] in the proposal of 2021, whose record is another.
+    /// A name that occurs with [`CODEC`] only in the proposal of 2021, whose record differs.
     pub const CODEC_DRAFT: &str = "NCZ_codec_type";
-    /// A list of codec halves for filters of other libraries.
+    /// A list of NCZarr codecs for filters of other libraries.
     pub const CODEC_DEFAULTS: &str = "NCZ_codec_info_defaults";
     /// The root module of the native face, as `abi_stable` names it.
     pub const NATIVE_ROOT: &str = abi_stable::library::ROOT_MODULE_LOADER_NAME;
@@ -79,7 +79,7 @@ pub enum Format {
     Pe,
 }
 
-/// What a library exports, as far as it matters here.
+/// The relevant exports of a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exports {
     found: Vec<&'static str>,
@@ -90,12 +90,12 @@ pub struct Exports {
 pub struct Needed {
     /// Its name, as written in the file.
     pub name: String,
-    /// Where the loader will find it; `None`: nowhere.
+    /// The path where the loader will find it; `None` if it will not.
     #[serde(serialize_with = "json_text::option_path")]
     pub found: Option<PathBuf>,
 }
 
-/// What the tables of a library say.
+/// The contents of a library's tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// The plugin names it exports.
@@ -122,22 +122,22 @@ pub enum Unsuitable {
     /// It is a library for another machine.
     #[error("built for another architecture: {found}; this program is {wanted}")]
     OtherMachine {
-        /// What the file is built for.
+        /// The architecture of the file.
         found: String,
-        /// What this program is built for.
+        /// The architecture of this program.
         wanted: String,
     },
-    /// It exports nothing by which plugins are known. `lacking` names the other half of a pair of
-    /// which it exports one.
+    /// It exports none of the entry symbols of plugins. `lacking` names the other symbol of a pair
+    /// of which it exports one.
     #[error("exports no plugin entry point{}", lacking_text(.lacking))]
     NoEntry {
-        /// Names that are missing beside names that are there.
+        /// Entry symbols that are missing although their counterparts exist.
         lacking: Vec<&'static str>,
     },
 }
 
 impl Target {
-    /// What the running program is built for.
+    /// Returns the architecture of the running program.
     pub const fn host() -> Self {
         Self {
             format: if cfg!(target_vendor = "apple") { Format::MachO } else { Format::Elf },
@@ -169,27 +169,27 @@ impl Exports {
         self.found.contains(&name)
     }
 
-    /// Whether there is an HDF5 half, under today's names or the draft's.
+    /// Tests for an HDF5 filter, under the current or the draft names.
     pub fn has_hdf5(&self) -> bool {
         [names::HDF5, names::HDF5_DRAFT].iter().any(|pair| pair.iter().all(|name| self.has(name)))
     }
 
-    /// Whether there is a codec half with a record as we know it.
+    /// Tests for an NCZarr codec with a supported record.
     pub fn has_codec(&self) -> bool {
         self.has(names::CODEC) && !self.has(names::CODEC_DRAFT)
     }
 
-    /// Whether there is a codec half with the record of the draft of 2021.
+    /// Tests for an NCZarr codec with the record of the 2021 draft.
     pub fn has_draft_codec(&self) -> bool {
         self.has(names::CODEC) && self.has(names::CODEC_DRAFT)
     }
 
-    /// Whether there is a list of codec halves for other libraries' filters.
+    /// Tests for a list of NCZarr codecs for other libraries' filters.
     pub fn has_codec_defaults(&self) -> bool {
         self.has(names::CODEC_DEFAULTS)
     }
 
-    /// Whether there is a native half, by either entry.
+    /// Tests for a native codec, by either entry symbol.
     pub fn has_native(&self) -> bool {
         self.has(names::NATIVE_ROOT) || self.has(names::NATIVE_C)
     }
@@ -199,7 +199,7 @@ impl Exports {
         self.has_hdf5() || self.has(names::CODEC) || self.has_codec_defaults() || self.has_native()
     }
 
-    /// The names that are missing beside a name that is there.
+    /// Returns the entry symbols that are missing although their counterpart exists.
     fn lacking(&self) -> Vec<&'static str> {
         [names::HDF5, names::HDF5_DRAFT]
             .iter()
@@ -219,7 +219,7 @@ impl Symbols {
 /// Reads the tables of the file at `path`, which is never run.
 ///
 /// # Errors
-/// The file cannot be a plugin of this program; the error says why.
+/// The file cannot be a plugin of this program, with the reason.
 pub fn inspect(path: &Path, finder: &mut LibraryFinder) -> Result<Symbols, Unsuitable> {
     inspect_for(path, finder, Target::host())
 }
@@ -235,7 +235,7 @@ pub fn inspect_for(path: &Path, finder: &mut LibraryFinder, target: Target) -> R
 /// The libraries that the one at `path` needs, in its order; it need not be a plugin.
 ///
 /// # Errors
-/// The file is not a library of this machine; the error says why.
+/// The file is not a library for this machine, with the reason.
 pub fn needed(path: &Path, finder: &mut LibraryFinder) -> Result<Vec<Needed>, Unsuitable> {
     Ok(tables(path, Target::host())?.find_needed(path, finder, Target::host()))
 }
@@ -243,7 +243,7 @@ pub fn needed(path: &Path, finder: &mut LibraryFinder) -> Result<Vec<Needed>, Un
 /// Reads the tables of the file at `path`, which need not be a plugin.
 ///
 /// # Errors
-/// The file is not a library of this machine; the error says why.
+/// The file is not a library for this machine, with the reason.
 pub(crate) fn read_tables(path: &Path) -> Result<Tables, Unsuitable> {
     tables(path, Target::host())
 }
@@ -263,10 +263,10 @@ fn tables(path: &Path, target: Target) -> Result<Tables, Unsuitable> {
     }
 }
 
-/// The tables of a library, as the readers of all formats give them.
+/// The tables of a library, as the readers of all formats return them.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// What the file exports itself, whatever its dependencies export.
+    /// The exports of the file itself, without its dependencies.
     pub(crate) exports: Exports,
     needed: Vec<String>,
     /// Folders that the library names itself; searched before `LD_LIBRARY_PATH`.
@@ -277,7 +277,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// What they say of the library at `path`, if it is a plugin.
+    /// Returns the tables of the library at `path`, if it is a plugin.
     pub(crate) fn symbols(
         self,
         path: &Path,
@@ -294,7 +294,7 @@ impl Tables {
         })
     }
 
-    /// The needed libraries that the one at `path` finds in folders named by its own place (`$ORIGIN`).
+    /// Returns the needed libraries that the one at `path` finds in folders relative to its own path (`$ORIGIN`).
     pub(crate) fn beside(&self, path: &Path) -> Vec<PathBuf> {
         needed::beside(&self.needed, self.runpath.as_deref().unwrap_or(&self.rpath), path)
     }
@@ -335,8 +335,8 @@ fn lacking_text(lacking: &[&str]) -> String {
     if lacking.is_empty() { String::new() } else { format!(" ({} is missing)", lacking.join(" and ")) }
 }
 
-/// Opens a file that is known to be regular without ever waiting: a pipe put in its place since then
-/// would block the scan for ever.
+/// Opens a file that is known to be regular without blocking: a pipe that replaced it since then would
+/// block the scan forever.
 fn open_regular(path: &Path) -> Result<(File, u64), Unsuitable> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

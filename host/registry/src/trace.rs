@@ -32,7 +32,7 @@ pub(crate) fn searched(report: &Report, took: Duration) {
     );
 }
 
-/// A codec is handed out. Said once: at info where there was a choice or a plugin, else at debug.
+/// Logs that a codec is returned, once: at info if there was a choice or a plugin, else at debug.
 pub(crate) fn chosen(entry: &Entry, prefer: Prefer) {
     if !enabled!(target: "ncz_registry", Level::INFO) || entry.told.swap(true, Ordering::Relaxed) {
         return;
@@ -48,7 +48,7 @@ pub(crate) fn chosen(entry: &Entry, prefer: Prefer) {
     }
 }
 
-/// Who comes first.
+/// The preference.
 fn order(prefer: Prefer) -> &'static str {
     match prefer {
         Prefer::Builtins => "an explicit path, built-in, HDF5_PLUGIN_PATH, default folders",

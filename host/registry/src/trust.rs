@@ -1,13 +1,13 @@
-//! Who could have put a file in place, by owners and permissions.
+//! Determines who could have created or changed a file, from owners and permissions.
 //!
-//! A plugin is code that runs with the user's rights. What everyone may replace, or what belongs to somebody else, is
-//! refused; what a group may replace is a remark. Only the folder and the file themselves count: what is above a
-//! folder is not looked at.
+//! A plugin is code that runs with the user's rights. A file that every user can replace, or that belongs to another
+//! user, is refused; one that a group can replace gets a note. Only the folder and the file themselves are checked, not
+//! the parent folders.
 
 use std::fmt;
 use std::path::Path;
 
-/// What becomes of plugins that others may have put in place or changed.
+/// The policy for plugins that other users could have added or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Trust {
     /// They are refused.
@@ -27,7 +27,7 @@ pub struct Ownership {
     pub mode: u32,
 }
 
-/// A remark about who else can change a file or folder.
+/// A note about who else can change a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TrustNote {
@@ -39,7 +39,7 @@ pub enum TrustNote {
     GroupWritable,
 }
 
-/// What is to be said about something with this `ownership`, for the user with this number.
+/// Returns the notes about something with this `ownership`, for the user with this number.
 pub fn trust_notes(ownership: Ownership, user: u32) -> Vec<TrustNote> {
     let mut notes = Vec::new();
     if ownership.mode & 0o002 != 0 {
@@ -63,7 +63,7 @@ impl TrustNote {
         }
     }
 
-    /// What to do about it.
+    /// Returns the remedy.
     fn remedy(self, path: &Path) -> String {
         let path = path.display();
         match self {
@@ -74,7 +74,7 @@ impl TrustNote {
     }
 }
 
-/// Why a plugin is refused, if so: the first reason that the folder or the file gives.
+/// Returns the reason why a plugin is refused, if it is: the first of the folder and the file.
 pub(crate) fn refusal(folder: (&Path, &[TrustNote]), file: (&Path, &[TrustNote])) -> Option<String> {
     let reason = |what: &str, (path, notes): (&Path, &[TrustNote])| {
         let note = notes.iter().copied().find(|note| note.is_reason())?;

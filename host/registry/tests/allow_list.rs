@@ -157,7 +157,7 @@ fn a_program_with_more_rights_than_its_caller_is_careful_whatever_it_is_told() {
     assert!(of(false).by_id(LZ4).is_ok());
     let elevated = of(true);
     assert!(verdict(&elevated, "libh5lz4.so").1.starts_with("everyone may write to its folder"));
-    assert!(elevated.search_path().notes.iter().any(|note| note.contains("are refused all the same")));
+    assert!(elevated.search_path().notes.iter().any(|note| note.contains("are refused anyway")));
     // A list does not make up for it, and what is refused is put on none.
     let careful = place.registry().allow_list(place.list.clone()).build();
     assert!(careful.by_id(LZ4).is_err());

@@ -133,7 +133,7 @@ fn every_library_of_netcdf4_gets_its_verdict() {
             ),
         ],
     );
-    // Filter and codec half come from two libraries, and the name leads there.
+    // Filter and NCZarr codec come from two libraries, and the name leads there.
     let entry = registry.by_name(Dialect::Numcodecs, "bz2").unwrap();
     let CodecOrigin::Plugin { path, face, translator, .. } = entry.origin() else { panic!() };
     assert!(path.ends_with("lib__nch5bzip2.so") && *face == Face::Hdf5AndNczarr);

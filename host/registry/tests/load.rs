@@ -26,7 +26,7 @@ fn libraries(folder: &Path) -> Vec<Arc<Library>> {
         .collect()
 }
 
-/// The codecs by filter id, run by the HDF5 halves.
+/// The codecs by filter id, run by the HDF5 filters.
 fn foreign(libraries: &[Arc<Library>]) -> Codecs {
     let halves = libraries.iter().filter_map(|library| library.hdf5()).map(Result::unwrap);
     halves.map(|half| (half.id(), Arc::new(ForeignCodec::new(Some(Arc::new(half)), None)) as _)).collect()

@@ -173,7 +173,7 @@ impl Candidates {
                      tried"
                     .to_owned(),
                 _ if !is_storable(codec) => {
-                    format!("{dialect} metadata have no name for it: no library gives its codec half")
+                    format!("{dialect} metadata have no name for it: no library gives its NCZarr codec")
                 }
                 (Some(known), _) => {
                     known.chains(&shuffles, &mut texts);

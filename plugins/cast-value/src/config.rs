@@ -115,10 +115,10 @@ impl CodecConfig for CastValue {
         };
         let list: Option<Vec<_>> = pairs.chunks(PAIR).map(pair).collect();
         let mut list = list.ok_or_else(|| wrong(HEAD, "these are not words of numbers"))?;
-        let behind = list.split_off(encode);
+        let after = list.split_off(encode);
         let some = |list: Vec<_>| Some(list).filter(|list| !list.is_empty());
         let data_type = Number::from_word(words, 0)?;
-        Self { data_type, rounding, out_of_range, encode: some(list), decode: some(behind) }
+        Self { data_type, rounding, out_of_range, encode: some(list), decode: some(after) }
             .checked("cd_values[2]")
     }
 

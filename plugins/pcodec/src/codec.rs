@@ -48,11 +48,11 @@ impl PcodecCoder {
         let mut output = file.write_header(output).map_err(failed)?;
         let mut rest = &numbers[..];
         for page in self.pcodec.pages(numbers.len()) {
-            let (page, behind) = rest.split_at(page);
+            let (page, after) = rest.split_at(page);
             let config = self.pcodec.chunk_config(page.len());
             let mut chunk = file.chunk_compressor(page, &config).map_err(failed)?;
             output = chunk.write(output).map_err(failed)?;
-            rest = behind;
+            rest = after;
         }
         let left = file.write_footer(output).map_err(failed)?.len();
         Ok(room - left)

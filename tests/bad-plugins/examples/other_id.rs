@@ -1,4 +1,4 @@
-//! Its codec half belongs to another filter id than its HDF5 half has.
+//! Its NCZarr codec belongs to another filter id than its HDF5 filter has.
 use ncz_bad_plugins::abi::nczarr::Codec;
 use ncz_bad_plugins::{CODEC, FILTER, ID, plugin};
 

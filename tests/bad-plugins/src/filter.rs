@@ -1,4 +1,4 @@
-//! The HDF5 half: a filter's record and function, with a hook for the fault.
+//! The HDF5 filter: a filter's record and function, with a hook for the fault.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::slice;

@@ -24,16 +24,16 @@
 
 pub mod tiny;
 
-mod codec_half;
 mod export;
 mod filter;
 mod native;
+mod nczarr_codec;
 
 pub use ncz_codec::abi;
 
-pub use codec_half::{CODEC, Json, Words, codec, good_json, put_text};
 pub use filter::{Chunk, FILTER, Filter, filter};
 pub use native::{
     Native, TABLE_SIZE, Transcoder, Twist, Twisted, TwistedCoder, table, table_of, transcoder, twisted,
 };
+pub use nczarr_codec::{CODEC, Json, Words, codec, good_json, put_text};
 pub use tiny::{ID, NAME, Tiny};

@@ -1,4 +1,4 @@
-//! The native half: a table of functions, of which a plugin may replace one.
+//! The native codec: a table of functions, of which a plugin may replace one.
 
 use std::fmt;
 use std::marker::PhantomData;

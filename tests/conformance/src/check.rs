@@ -32,13 +32,13 @@ pub enum Scope {
     Coding,
     /// For each HDF5 filter.
     Hdf5,
-    /// For each codec half.
+    /// For each NCZarr codec.
     Codec,
     /// For each native codec.
     Native,
-    /// For each codec half and each native codec.
+    /// For each NCZarr codec and each native codec.
     Json,
-    /// For each HDF5 filter, codec half and native codec.
+    /// For each HDF5 filter, NCZarr codec and native codec.
     Each,
 }
 
@@ -49,7 +49,7 @@ pub enum Target {
     Library,
     /// Its HDF5 filter: `hdf5:32015`.
     Hdf5(u32),
-    /// A codec half of that name: `nczarr:zstd`.
+    /// An NCZarr codec of that name: `nczarr:zstd`.
     Codec(String),
     /// A native codec of that name: `native:zstd`.
     Native(String),

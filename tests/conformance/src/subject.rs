@@ -18,9 +18,9 @@ pub struct Subject {
     pub library: Arc<Library>,
     /// Its HDF5 filter, if it exports one.
     pub hdf5: Option<Result<Hdf5Filter, RecordError>>,
-    /// The codec half of that filter, if it exports one.
+    /// The NCZarr codec of that filter, if it exports one.
     pub codec: Option<Result<NczarrCodec, RecordError>>,
-    /// Codec halves for the filters of other libraries.
+    /// NCZarr codecs for the filters of other libraries.
     pub defaults: Vec<Result<NczarrCodec, RecordError>>,
     /// Its native codecs; empty if it has none.
     pub native: Result<Vec<NativeCodec>, RecordError>,
@@ -58,12 +58,12 @@ impl Subject {
         self.hdf5.as_ref()?.as_ref().ok()
     }
 
-    /// The codec halves whose records are good: its own, then those for other libraries.
+    /// The NCZarr codecs whose records are good: its own, then those for other libraries.
     pub fn codecs(&self) -> impl Iterator<Item = &NczarrCodec> {
         self.codec.iter().chain(&self.defaults).filter_map(|half| half.as_ref().ok())
     }
 
-    /// The codec half that belongs to its own filter or, among the defaults, has the filter's id.
+    /// The NCZarr codec that belongs to its own filter or, among the defaults, has the filter's id.
     pub fn codec_of(&self, filter_id: u32) -> Option<&NczarrCodec> {
         self.codecs().find(|half| half.filter_id() == filter_id)
     }

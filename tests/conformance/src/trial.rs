@@ -184,7 +184,7 @@ impl Trial {
         }
     }
 
-    /// The codec half that is looked at.
+    /// The NCZarr codec that is looked at.
     ///
     /// # Errors
     /// The target is none.

@@ -1,4 +1,4 @@
-//! netcdf-c's filter `test`; its codec half is `zmisc`.
+//! netcdf-c's filter `test`; its NCZarr codec is `zmisc`.
 use ncz_bad_plugins::plugin;
 use ncz_netcdf_filters::{misc, named_filter};
 

@@ -1,4 +1,4 @@
-//! The codec half of netcdf-c's filter `test`.
+//! The NCZarr codec of netcdf-c's filter `test`.
 use ncz_bad_plugins::plugin;
 use ncz_netcdf_filters::{misc, named_codec};
 

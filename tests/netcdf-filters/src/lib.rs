@@ -7,7 +7,7 @@
 //! | library | HDF5 filter | codec | what it does |
 //! | --- | --- | --- | --- |
 //! | `h5misc` | `test`, 32768 | in `zmisc` | takes 14 parameters, with the double before the integers of 8 bytes or after them; the first says what is tested |
-//! | `zmisc` | | `test` | the codec half of `h5misc` |
+//! | `zmisc` | | `test` | the NCZarr codec of `h5misc` |
 //! | `h5noop` | `noop`, 40000 | `noop` | copies, and prints a line about each call |
 //! | `h5noop1` | `noop1`, 40001 | `noop1` | the same, to have two |
 //! | `h5unknown` | `unknown`, 33000 | `unknown` | copies; tests take it away after writing |

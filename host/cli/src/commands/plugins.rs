@@ -256,7 +256,7 @@ fn show_file(file: &FileReport, style: Style) -> String {
     line("interface", &file.interface.as_ref().map_or_else(String::new, ToString::to_string));
     for offer in &file.offers {
         let id = offer.id.map_or_else(String::new, |id| format!(" ({id})"));
-        line("offers", &format!("{} half of {}{id}: {}", offer.part, offer.name, offer.state));
+        line("offers", &format!("{} face of {}{id}: {}", offer.part, offer.name, offer.state));
     }
     for needed in &file.dependencies.needed {
         let found = match &needed.found {

@@ -81,7 +81,7 @@ fn versions_are_shown_and_can_be_required() {
     let unmet = ncz(&["plugins", "avail", "zstd", "--require", "zstd>=99"]).ends(1).stdout;
     for reason in [
         "built-in: refused: its version is 0.1.0, and zstd>=99 is required",
-        "libncz_h5zstd.so: native half of zstd: refused: its version is 0.1.0, and zstd>=99 is required",
+        "libncz_h5zstd.so: native face of zstd: refused: its version is 0.1.0, and zstd>=99 is required",
     ] {
         assert!(unmet.contains(reason), "{unmet}");
     }

@@ -203,7 +203,7 @@ fn without_the_worker_program_a_note_says_once_that_files_were_opened_untested()
     ncz.env("XDG_CACHE_HOME", folder.path().join("cache"));
     ncz.args(["plugins", "list", "--worker-program", "/nowhere", "--plugin-path"]).arg(folder.path());
     let said = run(&mut ncz).ends(0).stdout;
-    let note = "2 plugins were opened without a test in a process of its own";
+    let note = "2 plugins were opened without a test in a separate process";
     assert_eq!(said.matches(note).count(), 1, "{said}");
     assert!(said.contains("the worker program /nowhere cannot be started"), "{said}");
     // They are not taken for tested.

@@ -82,7 +82,7 @@ unsafe extern "C" fn fields(
             _ => return None,
         };
         let mantissa_bits = ty.precision - 1 - exponent_bits;
-        // SAFETY: HDF5's contract: each is NULL, or a place for a number.
+        // SAFETY: HDF5's contract: each is NULL, or valid for writing a number.
         unsafe {
             put(sign, ty.offset + ty.precision - 1);
             put(exponent, ty.offset + mantissa_bits);
@@ -141,7 +141,7 @@ unsafe extern "C" fn convert(
 }
 
 impl Type {
-    /// The type that an array or enumeration is made of in the end.
+    /// Returns the innermost base type of an array or enumeration.
     fn innermost(&self) -> &Self {
         let mut ty = self;
         while let Some(base) = &ty.base {
@@ -170,7 +170,7 @@ impl Type {
             match self.class {
                 Class::Array => native.size = self.size / own.size.max(1) * base.size,
                 Class::Enum => native.size = base.size,
-                // A sequence lies elsewhere.
+                // A sequence is stored elsewhere.
                 _ => {}
             }
             native.order = base.order;

@@ -31,7 +31,7 @@ extern "C" fn open() -> i32 {
 /// The version whose functions these are: handles are 64 bits wide, and the types since are few.
 unsafe extern "C" fn version(major: *mut c_uint, minor: *mut c_uint, release: *mut c_uint) -> i32 {
     guard(FAIL, || {
-        // SAFETY: HDF5's contract: each is NULL, or a place for a number.
+        // SAFETY: HDF5's contract: each is NULL, or valid for writing a number.
         unsafe {
             put(major, 1);
             put(minor, 14);
@@ -98,7 +98,7 @@ extern "C" fn allocate(size: usize, clear: u8) -> *mut c_void {
         return std::ptr::null_mut();
     }
     if clear != 0 {
-        // SAFETY: any size is good; it returns NULL where there is no memory.
+        // SAFETY: any size is allowed; it returns NULL if there is no memory.
         unsafe { libc::calloc(1, size) }
     } else {
         // SAFETY: as above.

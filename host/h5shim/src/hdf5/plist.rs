@@ -36,7 +36,7 @@ const MOST_FILTERS: usize = 32;
 const HIGHEST_ID: i32 = 65_535;
 /// A pipeline message counts parameters in 16 bits.
 const MOST_VALUES: usize = 65_535;
-/// Both bytes of flags that a caller may give.
+/// The two bytes of flags that a caller may pass.
 const FLAGS: u32 = 0xff;
 /// `H5Z_FILTER_CONFIG_ENCODE_ENABLED | H5Z_FILTER_CONFIG_DECODE_ENABLED`.
 const ENCODES_AND_DECODES: c_uint = 3;
@@ -44,7 +44,7 @@ const LONGEST_NAME: usize = 256;
 const LARGEST_PROPERTY: usize = 1 << 16;
 const MOST_PROPERTIES: usize = 64;
 
-/// Where the parts of a filter's entry go; each may be NULL.
+/// The output pointers for the parts of a filter's entry; each may be NULL.
 #[derive(Clone, Copy)]
 struct Out {
     flags: *mut c_uint,
@@ -118,7 +118,7 @@ impl Out {
     unsafe fn write(self, entry: &FilterEntry) -> Option<()> {
         let mut capacity = 0;
         if !self.count.is_null() {
-            // SAFETY: it is not NULL, and it is an argument that goes in and out.
+            // SAFETY: it is not NULL, and it is an in-out argument.
             capacity = unsafe { self.count.read() };
             if capacity > MOST_CAPACITY || (capacity > 0 && self.values.is_null()) {
                 return None;
@@ -132,7 +132,7 @@ impl Out {
             put(self.config, ENCODES_AND_DECODES);
         }
         let mut name: Vec<c_char> = entry.name.bytes().map(|byte| byte as c_char).collect();
-        // As strncpy: what is cut has no end.
+        // Like strncpy: a truncated name is not terminated.
         name.push(0);
         // SAFETY: by the contract.
         unsafe { put_all(self.name, self.name_len, &name) };
@@ -186,7 +186,7 @@ unsafe extern "C" fn set_filter(
 }
 
 /// # Safety
-/// `values` is NULL, or leads to `count` elements.
+/// `values` is NULL, or points to `count` elements.
 unsafe fn parameters(flags: c_uint, count: usize, values: *const c_uint) -> Option<Vec<u32>> {
     if flags & !FLAGS != 0 || count > MOST_VALUES {
         return None;

@@ -49,7 +49,8 @@ fn a_filter_is_reported_with_its_true_count_and_no_more_values_than_there_is_roo
         count = 0;
         assert_eq!(by_id(dcpl, 300, &mut count, null_mut(), &mut []), 0);
         assert_eq!(count, 3);
-        // What HDF5 refuses: room with no place, a count that was not set, another filter, another handle.
+        // The calls that HDF5 refuses: a length without a buffer, a count that was not set, another filter, another
+        // handle.
         assert_eq!(by_id(dcpl, 300, &mut count, null_mut(), &mut []), -1);
         count = 257;
         assert_eq!(by_id(dcpl, 300, &mut count, values.as_mut_ptr(), &mut []), -1);
@@ -98,7 +99,7 @@ fn filters_are_modified_added_and_removed() {
 }
 
 #[test]
-fn shapes_are_told_whole_or_as_far_as_there_is_room() {
+fn shapes_are_returned_whole_or_as_far_as_the_buffer_reaches() {
     with_dataset(&dataset(), |Handles { dcpl, space, .. }| {
         let mut lengths = [0; 3];
         let chunk = |most: i32, to: *mut u64| call!("H5Pget_chunk", fn(dcpl => i64, most => c_int, to => *mut u64) -> c_int);
@@ -141,7 +142,7 @@ fn of_type<R>(ty: Type, body: impl FnOnce(i64) -> R) -> R {
 
 // Each line is what h5py's HDF5 2.0.0 answers.
 #[test]
-fn types_are_told_as_hdf5_tells_them() {
+fn types_are_described_as_in_hdf5() {
     let odd = Type { precision: 24, offset: 4, ..Type::integer(4, Order::Big, true) };
     of_type(odd.clone(), |ty| {
         assert_eq!(facts(ty), (0, 4, 1, 1, 24, 4));
@@ -273,7 +274,7 @@ fn messages_are_kept_for_the_session_or_else_for_the_thread() {
         call!("H5Epush2", fn(0 => i64, null() => *const c_char, null() => *const c_char, 0 => c_uint,
             0 => i64, 0 => i64, 0 => i64, format => *const c_char) -> c_int);
         push1(b"caf\xe9\0");
-        // One that has no end is cut.
+        // A name without a terminator is truncated.
         push1(&[b'x'; 4096]);
         call!("H5Epush1", fn(null() => *const c_char, null() => *const c_char, 0 => c_uint, 0 => i64,
             0 => i64, null() => *const c_char) -> c_int);
@@ -314,7 +315,7 @@ fn handles_die_with_their_session_and_are_another_threads_nothing() {
                 let count = call!("H5Pget_nfilters", fn(dcpl => i64) -> c_int);
                 (size(ty), rank, count)
             };
-            // Also where that thread has a dataset of its own.
+            // Also if that thread has its own dataset.
             let asked = scope.spawn(move || [ask(), with_dataset(&dataset(), |_| ask()).0]);
             asked.join().unwrap()
         });

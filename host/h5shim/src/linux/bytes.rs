@@ -1,6 +1,6 @@
 //! Little-endian numbers in a file that is not trusted.
 
-/// The `N` bytes at a place; `None` past the end.
+/// Returns the `N` bytes at an offset; `None` past the end.
 fn array<const N: usize>(data: &[u8], at: u64) -> Option<[u8; N]> {
     let at = usize::try_from(at).ok()?;
     data.get(at..at.checked_add(N)?)?.try_into().ok()
@@ -18,7 +18,7 @@ pub(super) fn u64_at(data: &[u8], at: u64) -> Option<u64> {
     array(data, at).map(u64::from_le_bytes)
 }
 
-/// Overwrites what is at a place; `None`, and nothing written, past the end.
+/// Overwrites the bytes at an offset; `None`, without writing, past the end.
 pub(super) fn put(data: &mut [u8], at: u64, bytes: &[u8]) -> Option<()> {
     let at = usize::try_from(at).ok()?;
     data.get_mut(at..at.checked_add(bytes.len())?)?.copy_from_slice(bytes);

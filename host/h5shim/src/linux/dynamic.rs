@@ -1,6 +1,6 @@
-//! What the dynamic section of a plugin says (System V ABI; for versions the GNU extensions).
+//! Reads the dynamic section of a plugin (System V ABI; for versions the GNU extensions).
 //!
-//! The file is not trusted: every place is checked before it is read, and every walk ends.
+//! The file is not trusted: every offset is checked before it is read, and every walk ends.
 
 use super::bytes::{u16_at, u32_at, u64_at};
 use super::segments::Segments;
@@ -51,7 +51,7 @@ impl<'a> Dynamic<'a> {
     /// Finds the dynamic section of a shared library for x86-64.
     pub(super) fn read(data: &'a [u8]) -> Result<Self, Error> {
         let segments = Segments::read(data)?;
-        let (address, len) = segments.dynamic().ok_or(Error::Damaged("there is no dynamic section"))?;
+        let (address, len) = segments.dynamic().ok_or(Error::Damaged("the dynamic section is missing"))?;
         let mut dynamic = Self { data, segments, entries: Vec::new(), strings: &[] };
         dynamic.read_entries(address, len)?;
         dynamic.read_strings()?;
@@ -73,7 +73,7 @@ impl<'a> Dynamic<'a> {
             }
             self.entries.push(Entry { tag, value });
         }
-        Err(Error::Damaged("the dynamic section has no end"))
+        Err(Error::Damaged("the dynamic section is not terminated"))
     }
 
     fn read_strings(&mut self) -> Result<(), Error> {
@@ -133,7 +133,7 @@ impl<'a> Dynamic<'a> {
         Ok(found)
     }
 
-    /// The places of the symbols in the file.
+    /// The offsets of the symbols in the file.
     fn symbols(&self) -> Result<impl Iterator<Item = u64> + use<>, Error> {
         const CUT: Error = Error::Damaged("the symbols are not within the file");
         let count = u64::from(self.symbol_count()?);
@@ -145,9 +145,9 @@ impl<'a> Dynamic<'a> {
         Ok((1..count).map(move |index| at + index * SYMBOL))
     }
 
-    /// Only the hash tables say how many there are.
+    /// Only the hash tables state the number of symbols.
     fn symbol_count(&self) -> Result<u32, Error> {
-        const CUT: Error = Error::Damaged("the hash table of the symbols is cut off or makes no sense");
+        const CUT: Error = Error::Damaged("the hash table of the symbols is truncated or inconsistent");
         let place = |tag| self.value(tag).and_then(|address| self.place(address)).map(|(at, _)| at);
         if let Some(at) = place(DT_HASH) {
             return u32_at(self.data, at + 4).ok_or(CUT);
@@ -178,7 +178,7 @@ impl<'a> Dynamic<'a> {
 
     /// The libraries whose versions are needed.
     pub(super) fn version_needs(&self) -> Result<Vec<VersionNeed>, Error> {
-        const CUT: Error = Error::Damaged("the needed versions are cut off or make no sense");
+        const CUT: Error = Error::Damaged("the needed versions are truncated or inconsistent");
         let Some(address) = self.value(DT_VERNEED) else { return Ok(Vec::new()) };
         let (mut at, _) = self.place(address).ok_or(CUT)?;
         let mut budget = self.data.len() / 16;
@@ -204,8 +204,8 @@ impl<'a> Dynamic<'a> {
     }
 }
 
-/// The next record of a chain. Places stay far below the end of the numbers, so that adding the offset of
-/// a field cannot overflow.
+/// The next record of a chain. Offsets stay far below the maximum of the type, so that adding the offset
+/// of a field cannot overflow.
 fn step(at: u64, next: Option<u32>) -> Option<u64> {
     at.checked_add(next?.into()).filter(|at| *at < u64::MAX / 2)
 }

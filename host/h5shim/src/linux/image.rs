@@ -1,4 +1,4 @@
-//! The bytes of a stub library: an ELF file with the least that the loader asks for (System V ABI and its
+//! The bytes of a stub library: an ELF file with the minimum that the loader requires (System V ABI and its
 //! supplement for x86-64).
 //!
 //! ```text
@@ -45,7 +45,7 @@ const DT_VERDEFNUM: u64 = 0x6fff_fffd;
 const NODELETE: u64 = 8;
 const VER_FLG_BASE: u16 = 1;
 
-/// What a stub library offers.
+/// The functions of a stub library.
 pub(super) struct Contents<'a> {
     /// The name by which other libraries need it.
     pub(super) soname: &'a str,
@@ -77,7 +77,7 @@ impl Strings {
     }
 }
 
-/// Where the parts lie, which is the same in the file and in memory.
+/// The offsets of the parts, which are the same in the file and in memory.
 struct Layout {
     stubs: u64,
     call: u64,
@@ -291,7 +291,7 @@ impl Writer {
         for symbol in symbols {
             self.u32(symbol.name);
             self.bytes(&[STB_GLOBAL << 4 | symbol.kind, 0]);
-            // There are no sections; any number but 0 says that it is defined.
+            // There are no sections; any number except 0 means that it is defined.
             self.u16(1);
             self.u64(symbol.address);
             self.u64(symbol.size);

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Where an image is put for the loader.
+/// The location of an image for the loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// In memory, without a name in any folder.
@@ -18,11 +18,11 @@ pub(super) enum Place {
     Folder,
 }
 
-/// A library that is loaded for ever.
+/// A library that is never unloaded.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) handle: *mut c_void,
-    /// Opening this path again gives the same library.
+    /// Opening this path again returns the same library.
     pub(super) path: &'static CStr,
     pub(super) place: Place,
 }
@@ -59,8 +59,9 @@ fn from_memory(image: &[u8]) -> Result<Loaded, Error> {
         let seals = libc::F_SEAL_SEAL | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_WRITE;
         libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals);
     }
-    // The loader compares names before files. Were the number used for a library before, and closed, its
-    // name would give that one: then another number. This one stays open for ever, and so is never reused.
+    // The loader compares names before files. If the descriptor number was used for an earlier library and closed, its
+    // name would return that library: then another number is taken. This descriptor is never closed, and so never
+    // reused.
     loop {
         let descriptor = file.as_raw_fd();
         let path = CString::new(format!("/proc/self/fd/{descriptor}")).unwrap_or_default();
@@ -95,7 +96,7 @@ fn memory_file() -> io::Result<File> {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was made just now and has no other owner.
+        // SAFETY: the descriptor was just created and has no other owner.
         Ok(unsafe { File::from_raw_fd(descriptor) })
     };
     // Linux before 6.3 does not know the flag, and makes such files executable without it.
@@ -108,7 +109,7 @@ fn memory_file() -> io::Result<File> {
 /// Whether this process may make a file of `len` bytes. One over the limit, also in memory, would end it by a signal.
 fn check_limit(len: u64) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the function writes to the place that it is given.
+    // SAFETY: the function writes to the pointer that it gets.
     unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
     if limit.rlim_cur == libc::RLIM_INFINITY || len <= limit.rlim_cur {
         return Ok(());
@@ -120,7 +121,7 @@ fn check_limit(len: u64) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::FileTooLarge, text))
 }
 
-/// Whether the loader knows a library by this name.
+/// Tests whether the loader knows a library by this name.
 fn is_loaded(path: &CStr) -> bool {
     // SAFETY: a C string; with this flag nothing is loaded, so no code runs.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
@@ -132,7 +133,7 @@ fn is_loaded(path: &CStr) -> bool {
     true
 }
 
-/// The handle is never closed: plugins leave threads and exit handlers behind.
+/// The handle is never closed: plugins leave threads and exit handlers running.
 fn open(path: &CStr) -> Result<*mut c_void, Error> {
     // SAFETY: a C string. Opening runs the library's constructors: a stub library has none; a plugin and what it
     // needs are loaded because the user put them on the search path.
@@ -145,7 +146,7 @@ fn last_error() -> String {
     unsafe {
         let text = libc::dlerror();
         if text.is_null() {
-            return "it gives no reason".to_owned();
+            return "no reason given".to_owned();
         }
         CStr::from_ptr(text).to_string_lossy().into_owned()
     }

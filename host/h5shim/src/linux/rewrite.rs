@@ -1,10 +1,9 @@
 //! A copy of a plugin that needs a stub library in place of other libraries.
 //!
-//! The copy gets one more segment after all others, with a longer table of strings (the stub library's name at
-//! its end), a new dynamic section and new program headers. So nothing that is in the file has to make
-//! room: not the name of the replaced library, whose bytes a symbol may share because linkers let one
-//! string be the end of another; and not the dynamic section, after which some linkers leave no spare
-//! entry. The copy is as well formed as the file was.
+//! The copy gets one more segment after all others, with a longer table of strings (the stub library's name at its
+//! end), a new dynamic section and new program headers. So nothing in the file has to move: not the name of the
+//! replaced library, whose bytes a symbol may share because linkers merge strings with equal ends; and not the dynamic
+//! section, after which some linkers leave no spare entry. The copy is as well formed as the file was.
 
 use super::bytes::put;
 use super::dynamic::{DT_NEEDED, DT_NULL, DT_SONAME, DT_STRSZ, DT_STRTAB, Dynamic, VersionNeed};

@@ -1,4 +1,4 @@
-//! The program headers of a plugin: which part of the file is mapped where.
+//! The program headers of a plugin, which map parts of the file to addresses.
 
 use super::bytes::{put, u16_at, u32_at, u64_at};
 use crate::error::Error;
@@ -65,7 +65,7 @@ impl Segments {
         Ok(Self { headers })
     }
 
-    /// How many there are.
+    /// The number of program headers.
     pub(super) fn count(&self) -> usize {
         self.headers.len()
     }
@@ -76,7 +76,7 @@ impl Segments {
         Some((header.address, header.file_len))
     }
 
-    /// The place in the file of an address, and how many bytes follow it in its segment.
+    /// Returns the file offset of an address, and how many bytes follow it in its segment.
     pub(super) fn place(&self, address: u64) -> Option<(u64, u64)> {
         self.loaded().find_map(|segment| {
             let within = address.checked_sub(segment.address).filter(|within| *within < segment.file_len)?;
@@ -113,7 +113,7 @@ impl Segments {
         Some(out)
     }
 
-    /// Writes into the file's header where the program headers are.
+    /// Writes the offset of the program headers into the file header.
     pub(super) fn place_headers(image: &mut [u8], place: u64, count: usize) -> Option<()> {
         // 0xffff has another meaning.
         let count = u16::try_from(count).ok().filter(|count| *count < 0xffff)?;

@@ -16,11 +16,11 @@ pub(super) fn load(soname: &str, versions: &[String], symbols: Symbols) -> Resul
     let loaded =
         loader::open_image(&image, Place::Memory).or_else(|_| loader::open_image(&image, Place::Folder))?;
     let slots = loader::symbol(loaded.handle, image::SLOTS)
-        .ok_or_else(|| Error::Refused("the library made for it has no table".to_owned()))?
+        .ok_or_else(|| Error::Refused("the generated library has no table".to_owned()))?
         .cast::<*const ()>();
     for (at, (_, address)) in functions.iter().enumerate() {
         // SAFETY: the table has a slot for each function, in the writable segment of a library that is
-        // never unloaded. Nothing runs through it yet: no other code knows the library.
+        // never unloaded. Nothing runs through it yet: no other code has the library.
         unsafe { slots.add(at).write(*address) };
     }
     Ok(loaded)

@@ -71,7 +71,7 @@ fn the_descriptor_of_a_carrier_stays_open_if_its_plugin_does_not_load() {
     let replace = Replace { needed: &[HDF5], symbols: Symbols::Hdf5, load_first: &[] };
     let error = open_with_shim(&plugin, &replace).unwrap_err();
     assert!(error.to_string().contains("none.so.6"), "{error}");
-    // Another file of that number would be taken for the stub library.
+    // Another file with that number would be mistaken for the stub library.
     assert!(stubs() > before);
 }
 
@@ -123,7 +123,7 @@ fn a_copy_has_no_name_of_its_own() {
 #[test]
 fn what_says_where_the_program_headers_are_says_where_the_new_ones_are() {
     let mut plugin = stub(&[]);
-    // Some linkers write such a header; here it is made of one that only tells of the stack.
+    // Some linkers write such a header; here it is made from the header that only describes the stack.
     let stack = 64 + 3 * 56;
     bytes::put(&mut plugin, stack, &6u32.to_le_bytes()).unwrap();
     let Rewritten { image, .. } = rewrite(&plugin, &Dynamic::read(&plugin).unwrap(), &[], "@new").unwrap();
@@ -171,7 +171,7 @@ fn where_files_in_memory_are_forbidden_a_private_folder_serves() {
     assert_eq!(fill_and_call(loaded.handle), 7);
     let path = PathBuf::from(loaded.path.to_str().unwrap());
     assert!(!path.exists() && !path.parent().unwrap().exists());
-    // A plugin opens it by its name all the same.
+    // A plugin can still open it by its name.
     // SAFETY: a C string; the library has no constructors.
     let again = unsafe { libc::dlopen(loaded.path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     assert_eq!(again, loaded.handle);
@@ -201,7 +201,7 @@ fn survives(plugin: &[u8], needed: &[&str]) {
     let _ = dynamic.undefined();
     let Ok(Rewritten { image, .. }) = rewrite(plugin, &dynamic, needed, "@new") else { return };
     assert!(image.len() > plugin.len());
-    // What was sound enough to be copied is a sound copy.
+    // A file that passes the checks for copying gives a valid copy.
     assert!(Dynamic::read(&image).is_ok());
 }
 
@@ -212,7 +212,7 @@ fn files() -> Vec<(Vec<u8>, Vec<&'static str>)> {
     all
 }
 
-/// Where the structures lie that are read: the headers, and what the dynamic section points to.
+/// The locations of the structures that are read: the headers, and the targets of the dynamic section.
 fn places(plugin: &[u8]) -> Vec<usize> {
     let dynamic = Dynamic::read(plugin).unwrap();
     let mut all: Vec<usize> = (0..1024).collect();
@@ -260,13 +260,13 @@ proptest! {
     }
 }
 
-/// Where the return addresses of the stack lie: in the stub library (true) or elsewhere.
+/// Whether each return address of the stack is in the stub library.
 extern "C" fn look_up_the_stack(found: *mut Vec<bool>, stub: usize) -> usize {
     let mut addresses = [std::ptr::null_mut(); 64];
     // SAFETY: room for this many addresses.
     let count = unsafe { libc::backtrace(addresses.as_mut_ptr(), 64) };
     let lies_there = |address: &*mut std::ffi::c_void| {
-        // SAFETY: any address may be asked about; plain pointers may be zero.
+        // SAFETY: any address may be queried; plain pointers may be zero.
         unsafe {
             let mut info: libc::Dl_info = std::mem::zeroed();
             libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == stub

@@ -73,7 +73,7 @@ fn debians_plugins_work_without_libhdf5_all_in_one_process() {
 
     assert!(!is_mapped("libhdf5"));
     nothing_is_global();
-    // Who needs these libraries by name does not get the copies.
+    // Libraries that need these by name do not get the copies.
     for name in [c"libH5Zblosc.so", c"libh5lz4.so", c"libhdf5_serial.so.103"] {
         // SAFETY: nothing is loaded with this flag.
         let known = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
@@ -87,7 +87,7 @@ fn the_real_libhdf5_can_be_loaded_afterwards_and_by_others() {
     let copy = Plugin::debian(&folder.join("libH5Zblosc.so"));
     let real = Plugin::told(&folder.join("libH5Zblosc.so"));
     assert!(is_mapped("libhdf5_serial"));
-    // The real one knows nothing of the shim's handles.
+    // The real libhdf5 does not know the shim's handles.
     assert!(real.ask(&ty("f4"), &[64, 48], &[]).set_local < 0);
     assert_eq!(copy.ask(&ty("f4"), &[64, 48], &[]).values(), [2, 2, 4, 12_288]);
     nothing_is_global();
@@ -162,8 +162,8 @@ fn nothing_is_global() {
     }
 }
 
-/// What a plugin that leaves libhdf5's functions undefined and names no library looks like: one of
-/// netCDF4's, whose entries for libhdf5 say nothing any more.
+/// A plugin that leaves libhdf5's functions undefined and does not name a library: one of netCDF4's,
+/// with its entries for libhdf5 blanked.
 fn without_hdf5(mut plugin: Vec<u8>) -> Vec<u8> {
     let word = |plugin: &[u8], at: usize| u64::from_le_bytes(plugin[at..at + 8].try_into().unwrap());
     let count = usize::from(u16::from_le_bytes([plugin[56], plugin[57]]));
@@ -226,7 +226,7 @@ fn nothing_is_mapped_that_may_be_written_and_run() {
 }
 
 #[test]
-fn all_of_hdf5plugin_is_told_in_one_process() {
+fn all_of_hdf5plugin_is_answered_in_one_process() {
     let Some(folder) = package("hdf5plugin") else { return };
     let mut count = 0;
     for entry in folder.read_dir().unwrap() {

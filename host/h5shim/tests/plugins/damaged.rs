@@ -9,7 +9,7 @@ fn every_truncation_is_refused() {
     let Some(folder) = debian() else { return };
     let plugin = std::fs::read(folder.join("libh5lz4.so")).unwrap();
     let replace = Replace { needed: &[DEBIAN_HDF5], symbols: Symbols::Hdf5, load_first: &[] };
-    // What is after the last segment is of no use to the loader.
+    // The loader does not use the bytes after the last segment.
     let end = last_segment_end(&plugin);
     for cut in 0..end {
         let error = open_with_shim(&plugin[..cut], &replace).unwrap_err();

@@ -1,4 +1,4 @@
-//! What `set_local` makes of given parameters, word for word what HDF5 records in a file (HDF5 2.0.0 of
+//! The results of `set_local` for given parameters, word for word as HDF5 records them in a file (HDF5 2.0.0 of
 //! h5py 3.16 for hdf5plugin 7.1.0; HDF5 1.10.8 for Debian's; HDF5 2.2.0 for netCDF4's).
 
 use ncz_h5shim::Type;
@@ -75,7 +75,7 @@ fn bshuf() {
     check(&plugin, &ty("f4"), ANY, &[0, 3, 7], &[0, 4, 4, 0, 3, 7]);
     check(&plugin, &ty("f4"), ANY, &[512, 2], &[0, 4, 4, 512, 2]);
     refused(&plugin, &ty("f4"), ANY, &[13, 2]);
-    // A compression number that it does not know is none, and it says so.
+    // An unknown compression number means none, and it reports that.
     let unknown = plugin.ask(&ty("f4"), ANY, &[0, 9]);
     assert_eq!((unknown.set_local, unknown.values()), (1, &[0, 4, 4, 0, 9][..]));
     assert_eq!(unknown.outcome.errors.len(), 1);

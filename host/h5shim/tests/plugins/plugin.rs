@@ -52,13 +52,13 @@ pub(crate) struct Plugin {
     record: *const Record,
 }
 
-// SAFETY: the record is constant, and the functions are called from several threads only by tests that
-// want to know whether that works.
+// SAFETY: the record is constant, and only tests of concurrent calls use the functions from several
+// threads.
 unsafe impl Send for Plugin {}
 // SAFETY: as above.
 unsafe impl Sync for Plugin {}
 
-/// What happened when a plugin was asked to set its parameters.
+/// The result of a plugin's `set_local`.
 pub(crate) struct Answer {
     pub(crate) can_apply: i32,
     pub(crate) set_local: i32,
@@ -73,16 +73,16 @@ impl Answer {
 }
 
 impl Plugin {
-    /// A plugin that is loaded as it is, and told where the functions are if it wants to know.
+    /// A plugin that is loaded unchanged, and gets the path of the functions if it requests that.
     pub(crate) fn told(path: &Path) -> Self {
-        // Some use it and do not say so.
+        // Some use it without declaring it.
         load(c"libm.so.6", libc::RTLD_NOW | libc::RTLD_GLOBAL);
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
         let handle = load(&name, libc::RTLD_NOW | libc::RTLD_LOCAL);
         if let Some(init) = address(handle, c"init_filter") {
             // SAFETY: every `init_filter` has this type.
             let init: unsafe extern "C" fn(*const c_char) -> c_int = unsafe { std::mem::transmute(init) };
-            // SAFETY: a C string that lives for ever.
+            // SAFETY: a C string that lives as long as the process.
             let status = unsafe { init(shim_path().unwrap().as_ptr()) };
             assert_eq!(status, 1, "{}", path.display());
         }
@@ -99,7 +99,7 @@ impl Plugin {
         let info = address(handle, c"H5PLget_plugin_info").unwrap();
         // SAFETY: the type that HDF5 gives to this function.
         let info: unsafe extern "C" fn() -> *const Record = unsafe { std::mem::transmute(info) };
-        // SAFETY: it takes nothing, and returns a record that lives as long as the library: for ever.
+        // SAFETY: it takes nothing, and returns a record that lives as long as the library, which is never unloaded.
         Self { handle, record: unsafe { info() } }
     }
 
@@ -152,7 +152,7 @@ impl Plugin {
 
 /// `dlopen`.
 fn load(path: &CStr, flags: c_int) -> *mut c_void {
-    // SAFETY: loading runs the constructors of a library that the tests want.
+    // SAFETY: loading runs the constructors of a library that the tests need.
     let handle = unsafe { libc::dlopen(path.as_ptr(), flags) };
     assert!(!handle.is_null(), "{path:?} is not loaded: {}", loader_text());
     handle

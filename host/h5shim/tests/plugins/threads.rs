@@ -4,7 +4,7 @@ use crate::plugin::{Plugin, debian, package, ty};
 
 const ROUNDS: u64 = 2000;
 
-/// Four threads, whose chunks and types differ; each gets the parameters of its own.
+/// Four threads, whose chunks and types differ; each gets its own parameters.
 fn four_at_once(plugin: Plugin, expected: impl Fn(u64, u64) -> Vec<u32> + Sync) {
     std::thread::scope(|scope| {
         for thread in 1..=4u64 {

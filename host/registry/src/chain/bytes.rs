@@ -4,23 +4,23 @@ use ncz_codec::{AnyCoder, CodecError, Dtype, Env, ErrorKind, Kind, Repr, Scratch
 
 use super::{ChainError, ChainScratch, FilterChain, Operation, Stage, claimed_within, output_limit, reserve};
 
-/// What a decoder gets at first where the stream does not state its length.
+/// The initial buffer of a decoder if the stream does not state its length.
 const FIRST_ROOM: usize = 4096;
 
 impl FilterChain {
-    /// Binds `stages`, in encoding order, to bytes of any length up to `max_len`. Codecs that know of
-    /// elements take single bytes, whatever the type of `env`.
+    /// Binds `stages`, in encoding order, to bytes of any length up to `max_len`. Codecs that depend
+    /// on elements get single bytes, whatever the type of `env`.
     ///
     /// # Errors
-    /// A codec cannot take what the stage before it gives, or `max_len` is more than a chunk may have.
+    /// A codec cannot take the output of the stage before it, or `max_len` is more than a chunk may have.
     pub fn bind_bytes(stages: &[Stage], env: &Env, max_len: usize) -> Result<Self, ChainError> {
         let env = Env { dtype: Dtype::little(Kind::Opaque, 1), ..env.clone() };
         let size = Size::AtMost(max_len);
         Self::fold(stages, &env, Repr::Bytes { size }, Ok(size))
     }
 
-    /// Encodes bytes, of a chain that [`bind_bytes`](Self::bind_bytes) made. The result lies in the
-    /// scratch, or is the bytes themselves where there is no codec.
+    /// Encodes bytes with a chain from [`bind_bytes`](Self::bind_bytes). The result is in the scratch,
+    /// or is the bytes themselves if there is no codec.
     ///
     /// # Errors
     /// A codec fails, or there are more bytes than the chain was bound to.
@@ -36,7 +36,7 @@ impl FilterChain {
     /// Decodes what was stored into `out`, whose length becomes what the stream holds: up to `max_len`,
     /// and never more than the chain was bound to. What `out` held is lost, its memory is used again.
     ///
-    /// Memory is taken as the stream states or needs it, not for the longest input that there could be.
+    /// Memory is allocated as the stream states or needs it, not for the longest possible input.
     ///
     /// # Errors
     /// A codec fails, or the stream holds more; then `out` is empty.

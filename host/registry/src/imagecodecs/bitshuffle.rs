@@ -1,6 +1,6 @@
 //! Bits sorted, without a compressor after: `{"id": "imagecodecs_bitshuffle", "itemsize": 4, "blocksize": 0}`.
 //!
-//! With LZ4 or Zstandard after it the filter writes a layout of its own, for which no program has a name.
+//! With LZ4 or Zstandard the filter writes another layout, for which no program has a name.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{BuiltinTranslator, TranslatorConfig};
 
 /// The largest element that the filter takes for one.
 const ITEM_MAX: i64 = 1 << 20;
-/// What the filter records as its version in its first two words.
+/// The version of the filter in its first two words.
 const VERSION: [u32; 2] = [0, 4];
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ struct Given {
     params: Vec<u32>,
 }
 
-/// Parameters by JSON, which names the size of the elements whatever the type is.
+/// Parameters from JSON, which states the size of the elements independently of the type.
 #[derive(Debug)]
 struct Sized {
     item: u32,

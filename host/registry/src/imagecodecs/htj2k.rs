@@ -1,7 +1,7 @@
 //! High-throughput JPEG 2000 without loss: `{"id": "imagecodecs_htj2k", "level": null, "planar": false}`.
 //!
 //! The filter keeps the samples of one point together. imagecodecs does so with `planar` false; it makes no
-//! difference where there is one component.
+//! difference for a single component.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use super::{BuiltinTranslator, TranslatorConfig, note_ignored};
 
-/// The place of the count of components in the filter's working words.
+/// The index of the component count in the filter's working words.
 const COMPONENTS: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Htj2k;
 
-/// Whether the samples of one point are stored together, if it is said.
+/// Whether the samples of one point are stored together, if stated.
 #[derive(Debug)]
 struct Config {
     together: bool,
@@ -45,7 +45,7 @@ impl BuiltinTranslator for Htj2k {
             return Err(CodecError::config("skipres", "the HDF5 filter decodes at full resolution only"));
         }
         let together = reader.raw("planar").is_some() && !reader.flag("planar", true)?;
-        // How others encode; what is stored says it itself.
+        // A setting of other encoders only; the stream itself states it.
         for key in ["level", "rgb", "tile", "resolutions", "reversible", "tlm", "tilepart", "squeeze"] {
             note_ignored(reader, key, notes);
         }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{BuiltinTranslator, TranslatorConfig};
 
-/// The place of the count of bands in the filter's working words.
+/// The index of the band count in the filter's working words.
 const BANDS: usize = 1;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl BuiltinTranslator for JpegLs {
         reader: &mut ConfigReader<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Arc<dyn TranslatorConfig>, CodecError> {
-        // How far off values may be. The filter's never are, so it serves every level.
+        // The allowed error of values. The filter is lossless, so it satisfies every level.
         if reader.integer("level", 0, 0..=255)? != 0 {
             notes.push("the HDF5 filter encodes without loss and has no \"level\"; it is ignored".into());
         }

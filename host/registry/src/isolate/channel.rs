@@ -13,19 +13,19 @@ const MARK: u32 = 0x4e5a_6377;
 const HEAD: usize = 12;
 /// The longest message: JSON may be 16 MiB.
 const MESSAGE_MAX: usize = 20 << 20;
-/// What is read at once.
+/// The number of bytes to read at once.
 const ROOM: usize = 16 << 10;
-/// How long is waited without sleeping.
+/// The time to wait without sleeping.
 const LINGERING: Duration = Duration::from_micros(200);
 
 /// One end of the socket.
 pub(super) struct Channel {
     socket: UnixStream,
-    /// What was read and is not yet a whole message.
+    /// Bytes that were read and are not yet a whole message.
     received: Vec<u8>,
 }
 
-/// What reading came to.
+/// The result of a read.
 pub(super) enum Received {
     /// The number of a call and its message.
     Message(u32, Vec<u8>),
@@ -42,7 +42,7 @@ impl Channel {
         Self { socket, received: Vec::new() }
     }
 
-    /// Sends a message, waiting where the socket is full.
+    /// Sends a message, and waits while the socket is full.
     pub(super) fn send(&mut self, call: u32, message: &[u8]) -> io::Result<()> {
         let len = u32::try_from(message.len()).ok().filter(|_| message.len() <= MESSAGE_MAX);
         let len =
@@ -67,7 +67,7 @@ impl Channel {
         Received::Message(call, message)
     }
 
-    /// Reads once, waiting if there is nothing, and returns what there is.
+    /// Reads once, waits if there is nothing, and returns the available bytes.
     pub(super) fn read(&mut self) -> io::Result<Received> {
         let start = self.received.len();
         self.received.resize(start + ROOM, 0);
@@ -82,7 +82,7 @@ impl Channel {
     }
 
     /// Waits for something to read without sleeping, for a short time: waking up takes as long as a small chunk does.
-    /// Others who want the processor get it.
+    /// The thread yields the processor meanwhile.
     pub(super) fn linger(&self) {
         let begin = Instant::now();
         while begin.elapsed() < LINGERING {

@@ -1,4 +1,4 @@
-//! The halves of a library that runs in workers.
+//! The HDF5 filter and the NCZarr codecs of a library that runs in workers.
 
 use std::fmt;
 use std::path::Path;
@@ -19,17 +19,17 @@ use crate::load::{
     Direction, FilterFacts, FilterFunction, Hdf5Provider, JsonFacts, JsonTranslator, Modified, Variable,
 };
 
-/// What a library offers from within workers.
+/// The codecs of a library that runs in workers.
 pub(crate) struct IsolatedLibrary {
-    /// How many codecs its native face has, which workers do not serve.
+    /// The number of codecs of its native face, which workers do not support.
     pub(crate) natives: usize,
-    /// The HDF5 half.
+    /// The HDF5 filter.
     pub(crate) filter: Option<Arc<dyn FilterFunction>>,
-    /// The codec half.
+    /// The NCZarr codec.
     pub(crate) codec: Option<Arc<dyn JsonTranslator>>,
-    /// Codec halves for filters of other libraries.
+    /// NCZarr codecs for filters of other libraries.
     pub(crate) defaults: Vec<Arc<dyn JsonTranslator>>,
-    /// Whom the library asks, if that is known.
+    /// The provider of libhdf5's functions for the library, if known.
     pub(crate) hdf5_provider: Option<Hdf5Provider>,
     /// Parts that are refused, each with its reason.
     pub(crate) refused: Vec<String>,
@@ -44,11 +44,11 @@ struct WorkerFilter {
     facts: FilterFacts,
 }
 
-/// A codec half that runs in workers.
+/// An NCZarr codec that runs in workers.
 struct WorkerCodec {
     pool: Arc<Pool>,
     facts: JsonFacts,
-    /// Its place in the records.
+    /// Its index in the records.
     half: usize,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn open(
     })
 }
 
-/// Opens the library at `path` in a worker and has the worker end then, to see whether it survives both. There is
+/// Opens the library at `path` in a worker and then ends the worker, to test whether it survives both. There is
 /// no limit on memory: this process, which opens it next, has none either.
 pub(crate) fn try_open(path: &Path, isolation: &Isolation, allow_list: Option<&AllowList>) -> Tried {
     let isolation = Isolation { memory: u64::MAX, ..isolation.clone() };
@@ -140,7 +140,7 @@ impl FilterFunction for WorkerFilter {
     }
 }
 
-/// Runs the filter in a worker. Its answer is a length; all that is taken from it is that this many bytes are there.
+/// Runs the filter in a worker. Its answer is a length; it is only trusted to state how many bytes there are.
 fn run(
     worker: &mut Process,
     limits: Limits,

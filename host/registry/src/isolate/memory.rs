@@ -12,9 +12,9 @@ use crate::file_limit;
 
 /// The mapping grows in steps of this.
 const STEP: usize = 1 << 20;
-/// What an idle worker keeps of the memory that its longest call touched.
+/// The memory that an idle worker keeps after its longest call.
 const KEPT: usize = 64 << 20;
-/// Where the output begins after the input: at a multiple of this.
+/// The alignment of the output after the input.
 const ALIGN: usize = 4096;
 
 /// One side's mapping.
@@ -47,12 +47,12 @@ impl Shared {
         self.file.try_clone()
     }
 
-    /// How much is mapped.
+    /// The mapped length.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Where the output goes beside an input of this length.
+    /// Returns the offset of the output for an input of this length.
     pub(super) fn output_at(input: usize) -> Option<usize> {
         input.checked_next_multiple_of(ALIGN)
     }
@@ -80,7 +80,7 @@ impl Shared {
         if usize::try_from(size).is_ok_and(|size| size < len) {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "the shared memory is shorter than said",
+                "the shared memory is shorter than stated",
             ));
         }
         let start = if self.len == 0 {
@@ -100,18 +100,18 @@ impl Shared {
     /// Writes `bytes` to the start; as much as fits.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         let len = bytes.len().min(self.len);
-        // SAFETY: the mapping holds that many bytes and the file cannot shrink; `bytes` lies elsewhere, as nothing
+        // SAFETY: the mapping holds that many bytes and the file cannot shrink; `bytes` is elsewhere, as nothing
         // outside this file has references into the host's mapping.
         unsafe { self.start.copy_from_nonoverlapping(NonNull::from(bytes).cast(), len) }
     }
 
-    /// Fills `bytes` from what lies at `at`. Whether that is mapped is the answer.
+    /// Fills `bytes` from offset `at`. Returns whether that range is mapped.
     pub(super) fn read(&self, at: usize, bytes: &mut [u8]) -> bool {
         if at.checked_add(bytes.len()).is_none_or(|end| end > self.len) {
             return false;
         }
         // SAFETY: the line above keeps within the mapping, the file cannot shrink, and `bytes` lies elsewhere. A
-        // worker that writes meanwhile, which none does that has answered, changes what the bytes say, no more.
+        // worker that writes meanwhile, which none does that has answered, only changes the values of the bytes.
         unsafe { NonNull::from(&mut *bytes).cast().copy_from_nonoverlapping(self.start.add(at), bytes.len()) }
         true
     }
@@ -123,15 +123,15 @@ impl Shared {
         if input > at || end > self.len {
             return None;
         }
-        // SAFETY: both lie within the mapping and apart, as checked; the host touches neither between its request and
-        // the answer, and the borrow of `self` keeps others of this process away.
+        // SAFETY: both are within the mapping and do not overlap, as checked; the host touches neither between its request and
+        // the answer, and the borrow of `self` excludes other users in this process.
         unsafe {
             let input = std::slice::from_raw_parts(self.start.as_ptr(), input);
             Some((input, std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len)))
         }
     }
 
-    /// Gives memory back that only a long call needed; `used` says how much was touched.
+    /// Releases memory that only a long call needed; `used` is the length that was touched.
     pub(super) fn trim(&self, used: usize) {
         if used > KEPT {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;

@@ -1,5 +1,5 @@
-//! What a host asks a worker, and what a worker answers, as bytes (postcard). Either side reads the other's with every
-//! length and number checked.
+//! The requests of a host and the answers of a worker, as bytes (postcard). Each side checks every length and number of
+//! the other's messages.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::bounded::{self, NAME_MAX};
 use crate::load::{Direction, FilterFacts, Hdf5Provider, JsonFacts, Modified, Variable};
 
-/// The version of the messages. A host asks for a worker of the same major number that knows as much or more.
+/// The version of the messages. A host requires a worker of the same major number and at least its minor number.
 pub(super) const PROTOCOL: Version = Version::new(3, 0, 0);
-/// The most codec halves of one library.
+/// The largest number of NCZarr codecs of one library.
 const HALVES_MAX: usize = 4096;
 /// The longest list of one plugin.
 const ALLOW_LIST_MAX: usize = 1 << 16;
 
-/// What a host asks.
+/// A request of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Request {
     /// Open the library; first of all, and once.
@@ -37,7 +37,7 @@ pub(super) enum Request {
         #[serde(with = "variable")]
         variable: Variable,
     },
-    /// `half` is a place in [`Records::json`].
+    /// `half` is an index in [`Records::json`].
     ToParams {
         half: usize,
         json: String,
@@ -59,7 +59,7 @@ pub(super) enum Request {
     Exit,
 }
 
-/// A call of the filter: the input lies at the start of the shared memory, the output goes where `output` begins.
+/// A call of the filter: the input is at the start of the shared memory, the output goes to offset `output`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Run {
     pub(super) direction: Direction,
@@ -67,16 +67,16 @@ pub(super) struct Run {
     pub(super) params: Vec<u32>,
     /// The length of the input.
     pub(super) input: usize,
-    /// Where the room for the output begins, and how long it is.
+    /// The offset and the length of the output buffer.
     pub(super) output: (usize, usize),
-    /// How long the shared memory is.
+    /// The length of the shared memory.
     pub(super) shared: usize,
 }
 
-/// What a worker answers.
+/// An answer of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// Said before anything is asked. Its bytes are the same in all versions of the protocol since 3.0.0.
+    /// The greeting, sent before any request. Its bytes are the same in all versions of the protocol since 3.0.0.
     Hello {
         /// The version of the protocol.
         #[serde(deserialize_with = "bounded::name")]
@@ -97,10 +97,10 @@ pub(super) enum Reply {
     Failed(#[serde(with = "codec_error")] CodecError),
 }
 
-/// What a library offers by its C faces.
+/// The codecs of a library's C faces.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Records {
-    /// How many codecs its native face has; they are not served.
+    /// The number of codecs of its native face, which are not supported.
     pub(super) natives: usize,
     /// The version that the plugin states, and that of the interface.
     #[serde(deserialize_with = "version")]
@@ -108,11 +108,11 @@ pub(super) struct Records {
     #[serde(deserialize_with = "version")]
     pub(super) interface: Option<Version>,
     pub(super) filter: Option<FilterFacts>,
-    /// Its codec halves. The first `own` belong to its filter, the others are for filters of other libraries.
+    /// Its NCZarr codecs. The first `own` belong to its filter, the others are for filters of other libraries.
     #[serde(deserialize_with = "bounded::list::<_, _, HALVES_MAX>")]
     pub(super) json: Vec<JsonFacts>,
     pub(super) own: usize,
-    /// Whom the library asks.
+    /// The provider of libhdf5's functions for the library.
     pub(super) hdf5_provider: Option<Hdf5Provider>,
     /// Parts that are refused, each with its reason.
     #[serde(deserialize_with = "bounded::list::<_, _, HALVES_MAX>")]
@@ -142,7 +142,7 @@ impl Reply {
         to_bytes(self)
     }
 
-    /// What a library says of itself is checked again: this side has not seen it.
+    /// The library's records are checked again, because this side has not seen them.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         match from_bytes(bytes)? {
             Self::Opened(records) if records.own > records.json.len() => Err(Malformed),
@@ -151,7 +151,7 @@ impl Reply {
     }
 }
 
-/// An empty message, which is none, where one cannot be written; only a list longer than memory is that.
+/// Returns an empty, invalid message if one cannot be written, which only happens with a list longer than memory.
 fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(message).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ use super::worker_end::End;
 use super::{Isolation, WORKER_PROGRAM};
 use crate::allow_list::AllowList;
 
-/// How long a program may take to say that it is a worker.
+/// The time limit for a program to identify itself as a worker.
 const GREETING: Duration = Duration::from_secs(30);
 
 /// Why no worker for a library can be had.
@@ -25,8 +25,8 @@ pub(super) enum StartError {
     #[error("the folder of the running program is not known: {0}; name the worker program")]
     NoFolder(io::Error),
     #[error(
-        "the worker program {} cannot be started: {reason}; it belongs beside the program that uses it, \
-         another place can be named", program.display()
+        "the worker program {} cannot be started: {reason}; it is expected next to the program that uses \
+         it; another path can be configured", program.display()
     )]
     NoProgram { program: PathBuf, reason: io::Error },
     #[error("{} is not {WORKER_PROGRAM}: {end}{}", program.display(), said(words))]
@@ -65,7 +65,7 @@ pub(super) struct Pool {
 struct State {
     /// The last to be used comes first: its memory is warm.
     idle: Vec<Process>,
-    /// How many there are, idle or not.
+    /// The number of workers, idle or not.
     live: usize,
     /// The process that they belong to.
     owner: u32,
@@ -115,7 +115,7 @@ impl Pool {
         Ok(Arc::new(pool))
     }
 
-    /// What the library offers.
+    /// The codecs of the library.
     pub(super) fn records(&self) -> &Records {
         &self.records
     }
@@ -130,15 +130,15 @@ impl Pool {
         let ended = worker.call(&Request::Exit, self.opening());
         match ended {
             Err(End::Status(status)) if status.success() => Ok(()),
-            // A program that ignores the ends of its children learns nothing of them.
+            // A program that ignores SIGCHLD gets no exit status of its children.
             Err(End::Unknown) => Ok(()),
             Err(end) => Err((end, worker.last_words())),
             Ok(_) => Err((End::Nonsense("an answer to another question"), worker.last_words())),
         }
     }
 
-    /// Has an idle worker do something, or a new one. An end of the worker is an error that says what it was `doing`,
-    /// and costs that worker; the next caller gets another.
+    /// Runs a task in an idle worker, or a new one. If the worker ends, that is an error that names what it was
+    /// `doing`; the next caller gets a new worker.
     pub(super) fn call<T>(
         &self,
         doing: impl Fn() -> String,
@@ -197,7 +197,7 @@ impl Pool {
         })
     }
 
-    /// What opening and closing may take.
+    /// The time limit of opening and closing.
     fn opening(&self) -> Limits {
         Limits { wall: self.limits.wall.max(GREETING), ..self.limits }
     }
@@ -290,7 +290,7 @@ fn speaks(protocol: &str) -> bool {
     Version::parse(protocol).is_ok_and(|protocol| wanted.matches(&protocol))
 }
 
-/// What a worker printed last, as the end of a sentence.
+/// Returns the last line that a worker printed, as the end of a sentence.
 pub(super) fn said(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" (it printed {words:?})") }
 }

@@ -20,29 +20,29 @@ use super::memory::Shared;
 use super::message::{Reply, Request};
 use super::worker_end::End;
 
-/// Variables that change what plugins do, where they are looked for, or what is loaded beside them.
+/// Environment variables that change what plugins do, where they are searched for, or what is loaded with them.
 const NOT_PASSED_ON: [&[u8]; 3] = [b"BLOSC_", b"HDF5_PLUGIN_", b"LD_PRELOAD"];
-/// How much is kept of what a worker prints.
+/// The number of bytes kept of a worker's output.
 const PRINTED_MAX: usize = 4096;
-/// How much of its last line goes into an error.
+/// The number of bytes of its last line that an error quotes.
 const LINE_MAX: usize = 300;
-/// How long a worker may take to read a request.
+/// The time limit for a worker to read a request.
 const SENDING: Duration = Duration::from_secs(30);
-/// How long its process may take to end after it has closed the channel.
+/// The time limit for its process to end after it has closed the channel.
 const ENDING: Duration = Duration::from_millis(500);
-/// How long it may take to end after it was killed. What takes longer hangs in the system.
+/// The time limit to end after it was killed. A process that takes longer hangs in the kernel.
 const DYING: Duration = Duration::from_secs(5);
 /// Between two looks at a call that lasts.
 const TICK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
 
-/// What one call may take.
+/// The limits of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) cpu: Duration,
     pub(super) wall: Duration,
 }
 
-/// A worker. Dropping ends its process, whatever it does, and all that it has started.
+/// A worker. Dropping it kills its process and everything that the process has started.
 pub(super) struct Process {
     child: Child,
     channel: Channel,
@@ -62,7 +62,7 @@ struct Printed {
 }
 
 impl Process {
-    /// Starts the program. Whether it is a worker is for its first message to tell.
+    /// Starts the program. Its first message identifies it as a worker.
     pub(super) fn start(program: &Path) -> io::Result<Self> {
         let shared = Shared::create()?;
         let (near, far) = UnixStream::pair()?;
@@ -70,8 +70,8 @@ impl Process {
         let (pipe, errors) = io::pipe()?;
         let mut command = Command::new(program);
         command.arg(MARK).stdin(OwnedFd::from(far)).stdout(shared.file()?).stderr(Stdio::from(errors));
-        // A group of its own: signals of the terminal are for the host, and what a plugin starts ends with it.
-        // Another folder: plugins are known that run scripts of the working one.
+        // Its own process group: terminal signals are for the host, and processes that a plugin starts end with
+        // it. Another working folder: some plugins run scripts from it.
         command.process_group(0).current_dir("/");
         for (name, _) in std::env::vars_os() {
             if is_kept_back(&name) {
@@ -173,8 +173,8 @@ impl Process {
         if answered { self.channel.read().or_else(gone) } else { Ok(Received::Part) }
     }
 
-    /// The limit that the call has passed, if any, or the end of the process where no message tells of it: something
-    /// that the plugin has started may hold the channel open.
+    /// Returns the limit that the call has exceeded, if any, or the end of the process if the channel does not show
+    /// it: a process that the plugin has started can hold the channel open.
     fn limit_passed(&mut self, limits: Limits, begin: Instant, cpu_before: Duration) -> Option<End> {
         if !self.runs() {
             return Some(self.status());
@@ -199,7 +199,7 @@ impl Process {
         self.status()
     }
 
-    /// Whether the process runs. If it has ended, it is not asked about yet, so that its number stays its own.
+    /// Tests whether the process runs. If it has ended, it is not reaped yet, so that its number is not reused.
     fn runs(&self) -> bool {
         matches!(self.look(), Ok(None))
     }
@@ -210,7 +210,7 @@ impl Process {
         waitid(WaitId::Pid(Pid::from_child(&self.child)), options).map(|status| status.map(drop))
     }
 
-    /// How the process ended, which does not run any more.
+    /// Returns how the process, which has ended, ended.
     fn status(&mut self) -> End {
         self.kill().map_or(End::Unknown, End::Status)
     }
@@ -221,7 +221,7 @@ impl Process {
             return self.child.try_wait().ok().flatten();
         }
         self.is_over = true;
-        // Until its end is asked for, the numbers of the process and of its group belong to nothing else.
+        // Until it is reaped, the numbers of the process and of its group are not reused.
         if self.look().is_ok() {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
             let _ = self.child.kill();
@@ -245,7 +245,7 @@ impl Drop for Process {
 }
 
 impl Printed {
-    /// Reads what there is now. More may come from what has left the group of a worker, without end.
+    /// Reads the output available now. A process that has left the worker's group could write without end.
     fn read_rest(&mut self) {
         let rest = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
         for _ in 0..rest.unwrap_or_default().div_ceil(PRINTED_MAX as u64) {
@@ -291,7 +291,7 @@ fn is_kept_back(name: &OsStr) -> bool {
 /// The processor time that a process has used.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let mut clock = 0;
-    // SAFETY: the function writes to the place that it is given.
+    // SAFETY: the function writes to the pointer that it gets.
     let failed = unsafe { libc::clock_getcpuclockid(child.id().cast_signed(), &raw mut clock) };
     if failed != 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Which libraries are isolated.
+//! The selection of libraries to isolate.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::report::{Report, Verdict};
 
-/// Which libraries run in worker processes.
+/// The libraries that run in worker processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Which {
     /// None.
@@ -15,8 +15,8 @@ pub enum Which {
     None,
     /// Every one that is used by its C faces.
     Foreign,
-    /// These. A filter id is known once a library is open, so where the list has ids every library that is used by its
-    /// C faces is opened in a worker first.
+    /// The listed ones. A filter id is known only when a library is open, so if the list has ids, every library that is
+    /// used through its C faces is opened in a worker first.
     Only(Vec<Selected>),
 }
 

@@ -1,4 +1,4 @@
-//! The inside of a worker: a process that opens one library and serves its C faces until its host goes away.
+//! The inside of a worker: a process that opens one library and serves its C faces until its host ends.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -28,18 +28,18 @@ use crate::allow_list::AllowList;
 use crate::error::with_sources;
 use crate::load::{self, FilterFunction, Hdf5Filter, JsonTranslator, Library, LoadError, NczarrCodec};
 
-/// Plugins that close or write to descriptors use low numbers; a worker's own are moved up to here, if so many are
-/// allowed.
+/// Plugins that close or write to descriptors use low numbers; a worker's own are moved above this number, if the
+/// limit allows it.
 const HIGH: i32 = 700;
-/// What the thread that watches the host needs.
+/// The state of the thread that watches the host.
 const WATCHER_STACK: usize = 64 << 10;
 /// Between two looks at the parent.
 const LOOK: Duration = Duration::from_secs(1);
 /// The time that it gets.
 const WATCHING: Duration = Duration::from_millis(200);
 
-/// Whether this process was started as a worker. A program that has no `ncz-worker` beside it can name itself as the
-/// worker program and ask this first thing in its `main`.
+/// Whether this process was started as a worker. A program without `ncz-worker` next to it can name itself as the
+/// worker program and call this first in its `main`.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -58,8 +58,8 @@ pub fn is_worker() -> bool {
     std::env::args_os().nth(1).is_some_and(|first| first == MARK)
 }
 
-/// The `main` of the worker program: serves the host that started it. Started by hand it says what it is, and the
-/// status is 2.
+/// The `main` of the worker program: serves the host that started it. Started by hand, it prints what it is and
+/// exits with status 2.
 pub fn worker_main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let is_asked = matches!(&arguments[..], [only] if only.as_os_str() == OsStr::new(MARK));
@@ -69,13 +69,13 @@ pub fn worker_main() -> ExitCode {
     };
     if !is_asked || !is_socket() {
         eprintln!(
-            "{} {}: runs a codec plugin for ncz in a process of its own; ncz starts it to isolate plugins",
+            "{} {}: runs a codec plugin for ncz in a separate process; ncz starts it to isolate plugins",
             super::WORKER_PROGRAM,
             env!("CARGO_PKG_VERSION")
         );
         return ExitCode::from(2);
     }
-    // Nothing of it is dropped: a plugin may have closed its descriptors, or have them do something else.
+    // Nothing is dropped: a plugin may have closed or reused its descriptors.
     let worker = Worker::take_over().map(ManuallyDrop::new);
     match worker.and_then(|mut worker| worker.serve()) {
         // The watcher ends the process if the host is gone. If it is not, a plugin has meddled with the channel.
@@ -97,9 +97,9 @@ struct Worker {
     served: Option<Served>,
 }
 
-/// The halves of the library.
+/// The filter and the codecs of the library.
 struct Served {
-    /// Held, as the halves are the library's.
+    /// Held, because the filter and the codecs belong to the library.
     _library: Arc<Library>,
     filter: Option<Hdf5Filter>,
     json: Vec<NczarrCodec>,
@@ -107,16 +107,16 @@ struct Served {
 
 /// The limit on address space.
 struct Limits {
-    /// What the process had before it opened anything.
+    /// The address space of the process before it opened anything.
     base: u64,
-    /// What the library may take on top.
+    /// The additional address space for the library.
     memory: u64,
 }
 
 impl Worker {
-    /// Moves the channel and the shared memory out of the way of plugins, and starts to watch the host.
+    /// Moves the channel and the shared memory to descriptors that plugins do not use, and starts to watch the host.
     fn take_over() -> io::Result<Self> {
-        // What the host left open by mistake is nothing to hold on to: a socket would stay in use.
+        // Descriptors that the host left open by mistake are closed: a socket would stay in use.
         // SAFETY: nothing here owns a descriptor above the standard ones yet.
         unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
         let channel = UnixStream::from(move_up(rustix::stdio::stdin())?);
@@ -217,14 +217,14 @@ impl Served {
             Err(error) => records.refused.push(Plain(format!("native face: {error}"))),
         }
         let mut keep = |part: &str, error| records.refused.push(Plain(format!("{part}: {error}")));
-        let filter = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 half", error)).ok());
+        let filter = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 filter", error)).ok());
         let own = library
             .codecs()
             .into_iter()
-            .filter_map(|half| half.map_err(|error| keep("codec half", error)).ok());
+            .filter_map(|half| half.map_err(|error| keep("NCZarr codec", error)).ok());
         let mut json: Vec<NczarrCodec> = own.collect();
         records.own = json.len();
-        let mut keep = |error| records.refused.push(Plain(format!("default codec half: {error}")));
+        let mut keep = |error| records.refused.push(Plain(format!("default NCZarr codec: {error}")));
         json.extend(library.default_codecs().into_iter().filter_map(|half| half.map_err(&mut keep).ok()));
         records.filter = filter.as_ref().map(|half| FilterFunction::facts(half).clone());
         records.json = json.iter().map(|half| JsonTranslator::facts(half).clone()).collect();
@@ -233,13 +233,14 @@ impl Served {
 
     /// The filter, ready to run.
     fn filter(&self) -> Result<&Hdf5Filter, CodecError> {
-        let filter = self.filter.as_ref().ok_or_else(|| CodecError::unsupported("it has no HDF5 half"))?;
+        let filter = self.filter.as_ref().ok_or_else(|| CodecError::unsupported("it has no HDF5 filter"))?;
         filter.prepare()?;
         Ok(filter)
     }
 
     fn json(&self, half: usize) -> Result<&NczarrCodec, CodecError> {
-        let half = self.json.get(half).ok_or_else(|| CodecError::unsupported("it has no such codec half"))?;
+        let half =
+            self.json.get(half).ok_or_else(|| CodecError::unsupported("it has no such NCZarr codec"))?;
         half.prepare()?;
         Ok(half)
     }
@@ -254,7 +255,7 @@ impl Served {
 }
 
 impl Limits {
-    /// Sets the limit for so much shared memory, which does not count.
+    /// Sets the limit for this much shared memory, which does not count.
     fn set(&self, shared: usize) -> io::Result<()> {
         let most = self.base.saturating_add(self.memory).saturating_add(shared as u64);
         let Rlimit { current: _, maximum } = rustix::process::getrlimit(Resource::As);
@@ -277,8 +278,8 @@ fn address_space() -> io::Result<u64> {
     Ok(pages * rustix::param::page_size() as u64)
 }
 
-/// Ends the process when the host goes away, whatever a plugin does meanwhile. The channel tells at once; but a copy of
-/// the host, after a fork, may hold it, or a plugin may have closed it. Without a host the process has another parent.
+/// Ends the process when the host ends, whatever a plugin does meanwhile. The channel shows this at once; but a fork of
+/// the host may hold it, or a plugin may have closed it. Without a host the process has another parent.
 fn watch(channel: OwnedFd) -> io::Result<()> {
     let host = getppid();
     let watch = move || {
@@ -323,5 +324,5 @@ fn keep_memory() {
 }
 
 fn nonsense() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the host says what no host says")
+    io::Error::new(io::ErrorKind::InvalidData, "the host sent an invalid message")
 }

@@ -1,4 +1,4 @@
-//! Systems without what workers are made of.
+//! Stubs for systems without support for workers.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,13 +12,13 @@ use crate::load::{FilterFunction, Hdf5Provider, JsonTranslator};
 
 const REASON: &str = "worker processes are not supported on this system, only on Linux";
 
-/// What a library would offer from within workers.
+/// The codecs of a library that runs in workers.
 pub(crate) struct IsolatedLibrary {
     pub(crate) natives: usize,
     pub(crate) filter: Option<Arc<dyn FilterFunction>>,
     pub(crate) codec: Option<Arc<dyn JsonTranslator>>,
     pub(crate) defaults: Vec<Arc<dyn JsonTranslator>>,
-    /// Whom the library asks, if that is known.
+    /// The provider of libhdf5's functions for the library, if known.
     pub(crate) hdf5_provider: Option<Hdf5Provider>,
     /// Parts that are refused, each with its reason.
     pub(crate) refused: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct IsolatedLibrary {
     pub(crate) interface: Option<Version>,
 }
 
-/// Does nothing: there are no workers here.
+/// Does nothing: workers are not supported here.
 pub(crate) fn try_open(_: &Path, _: &Isolation, _: Option<&AllowList>) -> Tried {
     Tried::NoWorker(REASON.to_owned())
 }
@@ -35,7 +35,7 @@ pub(crate) fn try_open(_: &Path, _: &Isolation, _: Option<&AllowList>) -> Tried 
 /// Refuses.
 ///
 /// # Errors
-/// Always: there are no workers here.
+/// Always: workers are not supported here.
 pub(crate) fn open(_: &Path, _: &Isolation, _: Option<&AllowList>) -> Result<IsolatedLibrary, String> {
     Err(REASON.to_owned())
 }
@@ -45,7 +45,7 @@ pub fn is_worker() -> bool {
     false
 }
 
-/// The `main` of the worker program: says that there are no workers on this system.
+/// The `main` of the worker program: reports that this system does not support workers.
 pub fn worker_main() -> ExitCode {
     eprintln!("{REASON}");
     ExitCode::from(2)

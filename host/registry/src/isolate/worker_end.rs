@@ -1,4 +1,4 @@
-//! How a worker ended, in words.
+//! Describes how a worker ended.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(super) enum End {
     /// Its process ended.
     Status(ExitStatus),
-    /// How it ended is not known: this process ignores the ends of its children.
+    /// The way it ended is unknown: this process ignores SIGCHLD.
     Unknown,
     /// It took more processor time than a call may, and was killed.
     CpuTime(Duration),
@@ -19,7 +19,7 @@ pub(super) enum End {
     WallTime(Duration),
     /// It is alive and does not talk any more.
     Silent,
-    /// It says what no worker says.
+    /// It sent an invalid message.
     Nonsense(&'static str),
     /// The system refused something on this side.
     System(io::Error),
@@ -55,11 +55,11 @@ impl End {
         }
     }
 
-    /// What can be done about it.
+    /// Returns the remedy.
     pub(super) fn remedy(&self) -> &'static str {
         match self {
             Self::Status(status) if status.signal() == Some(libc::SIGKILL) => {
-                "it may be the system's want of memory; try again with fewer workers"
+                "the system may be out of memory; try again with fewer workers"
             }
             Self::Status(_) | Self::Nonsense(_) | Self::Silent | Self::Unknown => {
                 "the bytes are damaged, it needs more memory than its limit, or the library has a fault; \
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_told_in_words() {
+    fn an_end_is_described_in_words() {
         let text = |status| End::Status(ExitStatus::from_raw(status)).to_string();
         assert_eq!(text(libc::SIGSEGV), "it was ended by SIGSEGV, a bad memory access");
         assert_eq!(text(64), "it was ended by signal 64");

@@ -1,4 +1,4 @@
-//! Which codecs the programs read that most people open a dataset with.
+//! The codecs that common programs for opening datasets can read.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl Reader {
             Self::ZarrPython(Dialect::Numcodecs) => of_numcodecs(id),
             Self::ZarrPython(Dialect::ZarrV3) => match codec.zarr_v3.first() {
                 Some(name) => of_zarr_v3(name),
-                // As metadata are written: numcodecs.zlib.
+                // As written in metadata: numcodecs.zlib.
                 None => of_zarr_v3(&format!("{NUMCODECS_PREFIX}{id}")),
             },
         };
@@ -98,7 +98,7 @@ fn of_zarr_v3(name: &str) -> Option<Why> {
         return Some(Why::Since(version));
     }
     match name.strip_prefix(NUMCODECS_PREFIX) {
-        // zarr-python has a list of its own of the codecs that it takes from numcodecs.
+        // zarr-python has its own list of the codecs that it uses from numcodecs.
         Some(id) if ZARR_PYTHON.contains(&id) => of_numcodecs(id),
         _ => Some(Why::Absent),
     }

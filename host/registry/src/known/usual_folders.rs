@@ -1,4 +1,4 @@
-//! The folders where plugins are usually installed, which are searched only to report what is there.
+//! The folders where plugins are usually installed, which are searched only for reports.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::json_text;
 use crate::search_path::Platform;
 use crate::symbols::{LibraryFinder, inspect};
 
-/// A library outside the search path that would serve.
+/// A library outside the search path that could be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnsearchedLibrary {
     /// The folder to add to the search path.
@@ -25,18 +25,18 @@ pub struct UnsearchedLibrary {
 pub struct InstallPrefixes {
     /// Folders below which Python keeps its packages (`<prefix>/lib/python3.x/site-packages`).
     pub python_prefixes: Vec<PathBuf>,
-    /// Where HDF5 or plugins of it are installed: conda environments, Homebrew, Spack views, modules.
+    /// Prefixes with HDF5 or its plugins: conda environments, Homebrew, Spack views, modules.
     pub hdf5_prefixes: Vec<PathBuf>,
     /// Folders of the operating system's packages.
     pub system: Vec<PathBuf>,
 }
 
-/// Where HDF5 and netCDF keep plugins below a prefix.
+/// The plugin folders of HDF5 and netCDF below a prefix.
 const BELOW_PREFIX: [&str; 5] =
     ["hdf5/lib/plugin", "lib/hdf5/plugin", "lib/plugin", "plugin", "lib/netcdf/plugins"];
 
 impl InstallPrefixes {
-    /// What the environment of this process tells.
+    /// The facts from the environment of this process.
     pub fn capture() -> Self {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -50,7 +50,7 @@ impl InstallPrefixes {
         let conda: Vec<PathBuf> = conda.chain(["/opt/conda".into()]).collect();
 
         let mut python: Vec<PathBuf> = variable("VIRTUAL_ENV").into_iter().collect();
-        // What uv and many a tutorial make.
+        // The folder that uv and many tutorials create.
         python.push(".venv".into());
         python.extend(variable("PATH").iter().flat_map(|path| python_on(path.as_os_str())));
         python.extend(conda.iter().cloned());
@@ -92,8 +92,8 @@ impl InstallPrefixes {
         folders
     }
 
-    /// The libraries in the usual places that seem to hold `filter`, judged by their names and by what
-    /// they export. None is opened by the loader.
+    /// Returns the libraries in the usual folders that seem to contain `filter`, judged by their names
+    /// and exports. None is opened by the loader.
     pub fn serving(&self, filter: &Filter) -> Vec<UnsearchedLibrary> {
         let mut finder = LibraryFinder::system();
         let mut found = Vec::new();
@@ -120,7 +120,7 @@ impl InstallPrefixes {
     }
 }
 
-/// The prefixes of the Pythons that a user starts by name. They are not started to be asked.
+/// Returns the prefixes of the Pythons on the user's `PATH`. They are not run.
 fn python_on(path: &std::ffi::OsStr) -> Vec<PathBuf> {
     let named = std::env::split_paths(path).filter(|folder| {
         folder.file_name().is_some_and(|name| name == "bin") && folder.join("python3").exists()
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_reached_twice_is_told_once() {
+    fn a_folder_that_is_reached_twice_is_reported_once() {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("hdf5/lib/plugin");
         std::fs::create_dir_all(&folder).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_python_of_a_path_tells_its_prefix() {
+    fn the_python_on_the_path_determines_its_prefix() {
         let root = tempfile::tempdir().unwrap();
         for folder in ["bin", "other/bin"] {
             std::fs::create_dir_all(root.path().join(folder)).unwrap();

@@ -1,5 +1,5 @@
-//! The outer layout of blosc2's frames (filter 32026), as far as it says which compressors a frame asks for. For some
-//! the library looks by running `python` in a shell, so that a chunk runs what lies in the working directory.
+//! The outer layout of blosc2's frames (filter 32026), as far as needed to find which compressors a frame requires.
+//! For some, the library runs `python` in a shell to find them, so a chunk could run code from the working directory.
 
 use ncz_codec::{CodecError, Result};
 
@@ -8,17 +8,17 @@ pub(super) const PLUGINS: u8 = 36;
 /// The compressors that it has and that are numbered like plugins.
 const OWN: std::ops::Range<u8> = 32..PLUGINS;
 
-/// The compressor format that says that the compressor's number is elsewhere.
+/// The compressor format which means that the compressor's number is stored elsewhere.
 const BY_NUMBER: u8 = 6;
 /// The length of a chunk's header.
 const HEADER: usize = 32;
-/// A chunk is stored as it is.
+/// A chunk is stored uncompressed.
 const PLAIN: u8 = 0x02;
 
-/// Refuses a frame that asks for a compressor that would be looked for.
+/// Refuses a frame with a compressor that the library would search for.
 ///
-/// A frame is a header, chunks, and an index of where they lie, which is a chunk as well. What is not laid out as
-/// HDF5's filter lays it out is refused: a chunk that is not found here must not be found by the library.
+/// A frame is a header, chunks, and an index of their offsets, which is a chunk as well. Any other layout than that
+/// of HDF5's filter is refused: a chunk that is not found here must not be found by the library.
 pub(super) fn check(frame: &[u8]) -> Result<()> {
     let cut = || CodecError::truncated("the frame of blosc2 ends early");
     if frame.get(2..9).ok_or_else(cut)? != b"b2frame" {

@@ -1,4 +1,4 @@
-//! The halves of a foreign codec as the rest of the host uses them, wherever their library runs: in this
+//! The parts of a foreign codec as the rest of the host uses them, independent of where their library runs: in this
 //! process ([`Hdf5Filter`](super::Hdf5Filter), [`NczarrCodec`](super::NczarrCodec)) or in a worker.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::bounded;
 
-/// Which way a filter runs.
+/// The direction of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
     /// From a chunk to what is stored.
@@ -18,7 +18,7 @@ pub enum Direction {
     Decode,
 }
 
-/// What an HDF5 filter's record says.
+/// The contents of an HDF5 filter's record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilterFacts {
     /// The filter id, 1 to 65535.
@@ -27,9 +27,9 @@ pub struct FilterFacts {
     /// The name for people; may be empty.
     #[serde(deserialize_with = "bounded::name")]
     pub name: String,
-    /// Whether the filter says that it encodes.
+    /// Whether the filter declares that it encodes.
     pub encodes: bool,
-    /// Whether the filter says that it decodes.
+    /// Whether the filter declares that it decodes.
     pub decodes: bool,
     /// Whether the filter tests types before it runs.
     pub has_can_apply: bool,
@@ -37,7 +37,7 @@ pub struct FilterFacts {
     pub has_set_local: bool,
 }
 
-/// What an NCZarr codec's record says.
+/// The contents of an NCZarr codec's record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JsonFacts {
     /// The numcodecs id.
@@ -50,10 +50,10 @@ pub struct JsonFacts {
     pub has_modify_parameters: bool,
 }
 
-/// What a filter may ask about the data that it is to serve.
+/// The facts about its data that a filter can query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// The type of what enters the filter, or the variable's where bytes enter.
+    /// The type of the filter's input, or the variable's if the input is bytes.
     pub dtype: Dtype,
     /// The lengths of the variable's dimensions.
     pub array_shape: Vec<u64>,
@@ -66,17 +66,17 @@ pub struct Variable {
 /// Parameters as `NCZ_modify_parameters` leaves them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modified {
-    /// What metadata hold.
+    /// The parameters in the metadata.
     #[serde(deserialize_with = "bounded::params")]
     pub visible: Vec<u32>,
-    /// What the filter runs with.
+    /// The working parameters.
     #[serde(deserialize_with = "bounded::params")]
     pub working: Vec<u32>,
 }
 
 /// The HDF5 filter of a library.
 pub trait FilterFunction: fmt::Debug + Send + Sync {
-    /// What its record says.
+    /// Returns the contents of its record.
     fn facts(&self) -> &FilterFacts;
 
     /// Whether it runs in a worker, whose environment lacks the variables that steer plugins.
@@ -93,20 +93,20 @@ pub trait FilterFunction: fmt::Debug + Send + Sync {
     /// Runs `can_apply` and `set_local`: the working parameters for what the user gave.
     ///
     /// # Errors
-    /// The filter does not serve this type or shape, or refuses the parameters; or nothing here can answer
-    /// what it asks.
+    /// The filter does not support this type or shape, or refuses the parameters; or its queries cannot be
+    /// answered.
     fn set_local(&self, given: &[u32], variable: &Variable) -> Result<Vec<u32>>;
 
     /// Runs the filter over `input` and writes what comes out to `output`. Returns how many bytes that is.
     ///
     /// # Errors
-    /// The filter fails, or its result does not fit; then the error says how much room it needs.
+    /// The filter fails, or its result does not fit; then the error states the required size.
     fn run(&self, direction: Direction, params: &[u32], input: &[u8], output: &mut [u8]) -> Result<usize>;
 }
 
 /// The NCZarr codec of a library: it reads and writes JSON for a filter.
 pub trait JsonTranslator: fmt::Debug + Send + Sync {
-    /// What its record says.
+    /// Returns the contents of its record.
     fn facts(&self) -> &JsonFacts;
 
     /// Makes the library ready to run, once.
@@ -131,7 +131,7 @@ pub trait JsonTranslator: fmt::Debug + Send + Sync {
     /// Runs `NCZ_modify_parameters`.
     ///
     /// # Errors
-    /// The library refuses the parameters or the variable; or nothing here can answer what it asks.
+    /// The library refuses the parameters or the variable; or its queries cannot be answered.
     fn modify_parameters(&self, visible: &[u32], variable: &Variable) -> Result<Modified>;
 }
 
@@ -144,11 +144,11 @@ impl FilterFacts {
 }
 
 impl Variable {
-    /// What a stage with this input is asked to serve.
+    /// Returns the facts for a stage with this input.
     ///
-    /// Only HDF5 stores the words that a filter makes of a fill value. Elsewhere they are made anew whenever a variable
-    /// is opened, so with another fill value the same stored bytes would decode to other numbers: filters are given
-    /// none.
+    /// Only HDF5 stores the words that a filter derives from a fill value. In other containers they are derived again
+    /// when a variable is opened, so with another fill value the same stored bytes would decode to other numbers: there
+    /// filters get no fill value.
     pub fn new(input: &Repr, env: &Env) -> Self {
         let (dtype, chunk_shape, fill) = match input {
             Repr::Array { dtype, shape, fill } => {

@@ -22,7 +22,7 @@ pub(super) fn padded(params: &[u32]) -> Vec<u32> {
     words
 }
 
-/// How many bytes a block of malloc holds.
+/// Returns the usable size of a block from malloc.
 pub(super) fn usable_size(start: NonNull<c_void>) -> usize {
     #[cfg(target_os = "macos")]
     // SAFETY: the block is one of malloc's.

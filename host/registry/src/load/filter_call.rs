@@ -17,9 +17,9 @@ const SLACK: usize = 64;
 
 /// Runs the filter of `half` over `input`, into `output`.
 ///
-/// The filter gets a copy of the input in malloc's memory, as HDF5 and netcdf-c give it, and may free or
-/// replace it. Failure is a result of 0, a lost buffer, or a length beyond what the block it left can
-/// hold: plugins are known that return error codes near 2^64.
+/// The filter gets a copy of the input in memory from malloc, as in HDF5 and netcdf-c, and may free or replace it.
+/// Failure is a result of 0, a null buffer, or a length that exceeds the returned block: some plugins return error
+/// codes near 2^64.
 pub(super) fn run(
     half: &Hdf5Filter,
     direction: Direction,
@@ -42,11 +42,11 @@ pub(super) fn run(
     // Most filters need none.
     let (caller, lack) = match half.library().caller() {
         Ok(caller) => (caller, String::new()),
-        Err(error) => (None, format!("; should it ask libhdf5, it does not find this program: {error}")),
+        Err(error) => (None, format!("; if it queries libhdf5, it does not find this program: {error}")),
     };
     let call = || {
-        // SAFETY: called as HDF5 calls it: the words are there, the block is malloc's and as large as said, no
-        // other call of the library runs unless it is known to bear that, and `half` keeps the library.
+        // SAFETY: called as HDF5 calls it: the words are there, the block is from malloc and has the stated
+        // size, no other call of the library runs unless it is known to be thread-safe, and `half` keeps the library.
         unsafe {
             match caller {
                 Some(caller) => {
@@ -72,7 +72,7 @@ pub(super) fn run(
         return failed(0, "the filter failed");
     }
     if result > isize::MAX as usize || result > usable_size(start) {
-        return failed(result as i64, "the filter failed, or claims more than its buffer holds");
+        return failed(result as i64, "the filter failed, or reports more than its buffer holds");
     }
     if result > RESULT_MAX {
         return Err(CodecError::unsupported(format!(
@@ -80,8 +80,8 @@ pub(super) fn run(
         )));
     }
     let Some(output) = output.get_mut(..result) else { return Err(CodecError::output_full(Some(result))) };
-    // SAFETY: the block holds `result` bytes, as malloc says, and the filter says that it wrote them;
-    // `output` is as long and lies elsewhere.
+    // SAFETY: the block holds `result` bytes, according to malloc, and the filter reports that it wrote
+    // them; `output` is as long and does not overlap.
     unsafe { output.as_mut_ptr().copy_from_nonoverlapping(start.as_ptr().cast(), result) };
     Ok(result)
 }

@@ -1,4 +1,4 @@
-//! Codecs made of the halves of C libraries.
+//! Codecs made of the HDF5 filters and NCZarr codecs of C libraries.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -13,12 +13,12 @@ use super::c_faces::{Direction, FilterFacts, FilterFunction, JsonFacts, JsonTran
 use super::{known_hazards, lz4};
 use crate::known;
 
-/// A codec of C libraries: an HDF5 filter, an NCZarr codec half, or both.
+/// A codec of C libraries: an HDF5 filter, an NCZarr codec, or both.
 #[derive(Debug, Clone)]
-pub struct ForeignCodec(Arc<Halves>);
+pub struct ForeignCodec(Arc<Parts>);
 
 #[derive(Debug)]
-struct Halves {
+struct Parts {
     info: CodecInfo,
     hdf5: Option<Arc<dyn FilterFunction>>,
     codec: Option<Arc<dyn JsonTranslator>>,
@@ -27,33 +27,33 @@ struct Halves {
 /// Parameters of a foreign codec, as given.
 #[derive(Debug, Clone)]
 struct ForeignConfig {
-    halves: Arc<Halves>,
+    parts: Arc<Parts>,
     params: Vec<u32>,
 }
 
 /// Runs a foreign filter.
 #[derive(Debug)]
 struct ForeignCoder {
-    halves: Arc<Halves>,
+    parts: Arc<Parts>,
     working: Vec<u32>,
-    /// What the filter serves, where that is known.
+    /// The data that the filter supports, if known.
     variable: Option<Variable>,
-    /// Whether the parameters are working ones: asked before the first encoding, because decoding takes them as
-    /// they are. `None` where there is nothing to ask.
+    /// Whether the parameters are working ones: checked before the first encoding, because decoding uses them
+    /// unchanged. `None` if there is nothing to check.
     is_working: Option<OnceLock<()>>,
 }
 
 impl ForeignCodec {
-    /// Puts halves together. With no HDF5 half nothing runs, with no codec half there is no JSON; either
-    /// is an error that names the missing half when it is needed.
+    /// Combines the parts. Without an HDF5 filter nothing runs, without an NCZarr codec there is no JSON;
+    /// either is an error that names the missing part when it is needed.
     pub fn new(hdf5: Option<Arc<dyn FilterFunction>>, codec: Option<Arc<dyn JsonTranslator>>) -> Self {
         let info =
             info(hdf5.as_deref().map(FilterFunction::facts), codec.as_deref().map(JsonTranslator::facts));
-        Self(Arc::new(Halves { info, hdf5, codec }))
+        Self(Arc::new(Parts { info, hdf5, codec }))
     }
 
     fn with_given(&self, params: Vec<u32>) -> Arc<dyn AnyConfig> {
-        Arc::new(ForeignConfig { halves: Arc::clone(&self.0), params })
+        Arc::new(ForeignConfig { parts: Arc::clone(&self.0), params })
     }
 }
 
@@ -68,7 +68,7 @@ impl CodecType for ForeignCodec {
         config: &Map<String, Value>,
         notes: &mut Vec<String>,
     ) -> Result<Arc<dyn AnyConfig>> {
-        // A codec half has no place for remarks.
+        // An NCZarr codec cannot report remarks.
         let _ = notes;
         Ok(self.with_given(self.0.codec(dialect)?.to_params(config)?))
     }
@@ -80,7 +80,7 @@ impl CodecType for ForeignCodec {
     fn coder(&self, working: &[u32]) -> Result<Arc<dyn AnyCoder>> {
         self.0.prepare()?;
         Ok(Arc::new(ForeignCoder {
-            halves: Arc::clone(&self.0),
+            parts: Arc::clone(&self.0),
             working: working.to_vec(),
             variable: None,
             is_working: None,
@@ -90,7 +90,7 @@ impl CodecType for ForeignCodec {
 
 impl AnyConfig for ForeignConfig {
     fn to_json(&self, dialect: Dialect) -> Result<Map<String, Value>> {
-        self.halves.codec(dialect)?.to_json(&self.params)
+        self.parts.codec(dialect)?.to_json(&self.params)
     }
 
     fn to_params(&self) -> Result<Vec<u32>> {
@@ -98,16 +98,16 @@ impl AnyConfig for ForeignConfig {
     }
 
     fn bind(&self, input: &Repr, env: &Env) -> Result<BoundStage> {
-        self.halves.prepare()?;
+        self.parts.prepare()?;
         let variable = Variable::new(input, env);
         let Modified { visible, working } = self.resolve(&variable, env.container)?;
         let stored = Self { params: visible, ..self.clone() };
-        // `set_local` has been asked already unless the parameters are taken as they are.
-        let filter = self.halves.hdf5()?.facts();
+        // `set_local` has already been called unless the parameters are used unchanged.
+        let filter = self.parts.hdf5()?.facts();
         let was_asked = env.container != Container::Hdf5 && filter.has_set_local;
         let asks = filter.has_set_local || filter.has_can_apply;
         let coder = ForeignCoder {
-            halves: Arc::clone(&self.halves),
+            parts: Arc::clone(&self.parts),
             working: working.clone(),
             variable: Some(variable),
             is_working: (asks && !was_asked).then(OnceLock::new),
@@ -116,7 +116,7 @@ impl AnyConfig for ForeignConfig {
             stored: Arc::new(stored),
             working,
             output: Repr::Bytes { size: Size::Unknown },
-            lossy: self.halves.info.lossy,
+            lossy: self.parts.info.lossy,
             coder: Arc::new(coder),
         })
     }
@@ -130,13 +130,14 @@ impl ForeignConfig {
         if container == Container::Hdf5 {
             return Ok(as_they_are());
         }
-        if let Some(codec) = self.halves.codec.as_ref().filter(|codec| codec.facts().has_modify_parameters) {
+        if let Some(codec) = self.parts.codec.as_ref().filter(|codec| codec.facts().has_modify_parameters) {
             return codec.modify_parameters(&self.params, variable);
         }
-        // netcdf-c never calls `set_local`, and runs a filter whose codec has no function of its own with what the
-        // metadata say. That gives right data of filters that ask nothing, and of those whose `set_local` confirms
-        // what it is given; either is the same here. The others fail there, crash, or write what only they read.
-        let filter = self.halves.hdf5()?;
+        // netcdf-c never calls `set_local`, and runs a filter whose codec has no `modify_parameters` with the
+        // parameters in the metadata. That is right for filters without queries, and for those whose `set_local`
+        // confirms its parameters; for both the result here is the same. The others fail there, crash, or write data
+        // that only they can read.
+        let filter = self.parts.hdf5()?;
         if filter.facts().has_set_local {
             let working = filter.set_local(&self.params, variable)?;
             return Ok(Modified { visible: self.params.clone(), working });
@@ -152,14 +153,14 @@ impl AnyCoder for ForeignCoder {
     }
 
     fn max_encoded_len(&self, len: usize) -> Option<usize> {
-        // A guess: nothing is known. An output that is too small makes `encode` say what it needs.
+        // A guess, as no bound is known. If the output is too small, `encode` reports what it needs.
         len.checked_add(len / 8)?.checked_add(64 << 10)
     }
 
     fn encode(&self, _: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let half = self.halves.hdf5()?;
+        let half = self.parts.hdf5()?;
         if !half.facts().encodes {
-            return Err(CodecError::unsupported(format!("filter {} does not encode", self.halves.info.name)));
+            return Err(CodecError::unsupported(format!("filter {} does not encode", self.parts.info.name)));
         }
         self.check_parameters(half)?;
         known_hazards::before_encode(half, &self.working, input, self.variable.as_ref())?;
@@ -167,9 +168,9 @@ impl AnyCoder for ForeignCoder {
     }
 
     fn decode(&self, _: &mut Scratch, input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let half = self.halves.hdf5()?;
+        let half = self.parts.hdf5()?;
         if !half.facts().decodes {
-            return Err(CodecError::unsupported(format!("filter {} does not decode", self.halves.info.name)));
+            return Err(CodecError::unsupported(format!("filter {} does not decode", self.parts.info.name)));
         }
         if half.facts().id == lz4::ID {
             lz4::check(input)?;
@@ -194,7 +195,7 @@ impl ForeignCoder {
         let made = filter.set_local(&self.working, variable)?;
         if made != self.working {
             let text =
-                format!("filter {} runs with {made:?} for this type and chunk shape", self.halves.info.name);
+                format!("filter {} runs with {made:?} for this type and chunk shape", self.parts.info.name);
             return Err(CodecError::config("cd_values", text));
         }
         asked.get_or_init(|| ());
@@ -202,9 +203,9 @@ impl ForeignCoder {
     }
 }
 
-impl Halves {
-    /// Makes the filter ready to run. netcdf-c initialises a library as it loads it, so a filter may rely
-    /// on that, even where no JSON was read before.
+impl Parts {
+    /// Makes the filter ready to run. netcdf-c initializes a library when it loads it, so a filter can rely
+    /// on that even if no JSON was read before.
     fn prepare(&self) -> Result<()> {
         self.hdf5()?.prepare()?;
         self.codec.as_ref().map_or(Ok(()), |codec| codec.prepare())
@@ -213,7 +214,7 @@ impl Halves {
     fn hdf5(&self) -> Result<&dyn FilterFunction> {
         self.hdf5.as_deref().ok_or_else(|| {
             CodecError::unsupported(format!(
-                "codec {} has no HDF5 half: no library on the search path gives filter {}",
+                "codec {} has no HDF5 filter: no library on the search path provides filter {}",
                 self.info.name,
                 self.info.filter_id.unwrap_or_default()
             ))
@@ -222,11 +223,13 @@ impl Halves {
 
     fn codec(&self, dialect: Dialect) -> Result<&dyn JsonTranslator> {
         if dialect != Dialect::Numcodecs {
-            return Err(CodecError::unsupported(format!("a codec half of netcdf-c has no {dialect} JSON")));
+            return Err(CodecError::unsupported(format!(
+                "an NCZarr codec of netcdf-c has no {dialect} JSON"
+            )));
         }
         self.codec.as_deref().ok_or_else(|| {
             CodecError::unsupported(format!(
-                "filter {} has no codec half: no library on the search path gives its JSON, so it serves HDF5 data only",
+                "filter {} has no NCZarr codec: no library on the search path provides its JSON, so it works for HDF5 data only",
                 self.info.name
             ))
         })
@@ -312,7 +315,7 @@ mod tests {
             coder.decode(&mut coder.scratch(), &stored, &mut read).unwrap();
             assert_eq!(read, [7, 8, 9], "{container:?}");
         }
-        // HDF5 has the words in the file: a filter encodes with those alone that it makes of the fill value.
+        // HDF5 stores the words in the file: a filter encodes only with words that it derives from the fill value.
         let mut stored = [0; 3];
         let coder = bind(&[5], 5, Container::Hdf5).coder;
         assert_eq!(coder.encode(&mut coder.scratch(), &[7, 8, 9], &mut stored), Ok(3));

@@ -36,12 +36,12 @@ impl Hdf5Filter {
         &self.record.facts.name
     }
 
-    /// Whether the filter says that it encodes.
+    /// Whether the filter declares that it encodes.
     pub fn encodes(&self) -> bool {
         self.record.facts.encodes
     }
 
-    /// Whether the filter says that it decodes.
+    /// Whether the filter declares that it decodes.
     pub fn decodes(&self) -> bool {
         self.record.facts.decodes
     }
@@ -72,13 +72,13 @@ impl Hdf5Filter {
         self.record.set_local
     }
 
-    /// The record where the library has it.
+    /// The record in the library's memory.
     pub(super) fn class(&self) -> *const hdf5::Class2 {
         self.record.class.0
     }
 
-    /// Makes a call of the filter function, alone unless the filter is known to bear company. Where `fails` says
-    /// so of the result, what the filter said on the error stack comes with it.
+    /// Calls the filter function, exclusively unless the filter is known to be thread-safe. If `fails` is true
+    /// for the result, the messages on the error stack are returned with it.
     pub(super) fn with_words<R>(
         &self,
         call: impl FnOnce() -> R,
@@ -92,7 +92,7 @@ impl Hdf5Filter {
         (result, words)
     }
 
-    /// The name as it is in sentences, or the number where it is empty.
+    /// Returns the name for use in sentences, or the number if the name is empty.
     pub(super) fn title(&self) -> String {
         let name = self.record.facts.short_name();
         if name.is_empty() { self.id().to_string() } else { name.to_owned() }

@@ -1,4 +1,4 @@
-//! Which libhdf5 or libnetcdf provides the functions that a library calls.
+//! Finds the libhdf5 or libnetcdf that provides the functions a library calls.
 //!
 //! There are four kinds of libraries (`H5*` stands for libhdf5 and libnetcdf alike):
 //!
@@ -7,7 +7,7 @@
 //!   the program has a libhdf5 in its global scope, they get that one: they have bound to it already, and would
 //!   overwrite its variables with ours.
 //! * Those that are linked to a libhdf5 that loads: they use that one. A libhdf5 in the global scope of the program
-//!   comes before it, and serves those that are linked to none.
+//!   takes precedence, and is also used by those that are linked to none.
 //! * Those whose libhdf5 is absent, or that leave the functions to the program that loads them: a copy in memory is
 //!   loaded that finds functions of this program instead.
 
@@ -24,7 +24,7 @@ use super::{address, imports, symbol};
 use crate::bounded;
 use crate::symbols::{Exports, Symbols, names};
 
-/// Who provides the functions of libhdf5 or libnetcdf that a library calls.
+/// The provider of the functions of libhdf5 or libnetcdf that a library calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Hdf5Provider {
@@ -36,19 +36,19 @@ pub enum Hdf5Provider {
     Hdf5(#[serde(with = "bounded::path")] PathBuf),
     /// A libnetcdf, which is the file at this path.
     Netcdf(#[serde(with = "bounded::path")] PathBuf),
-    /// No one, and the text says why. What does not call them works.
+    /// None, with the reason. Functions that do not call them work.
     Nobody(#[serde(with = "bounded::plain")] String),
 }
 
 /// A library as it was bound.
 pub(super) struct Binding {
     pub(super) hdf5_provider: Hdf5Provider,
-    /// Where the libhdf5 is found that it asks, if that is not one that it needs itself.
+    /// The location of the libhdf5 that it uses, if that is not one of its own dependencies.
     pub(super) elsewhere: Option<RawLibrary>,
 }
 
 impl Binding {
-    /// A copy that was made to ask this program.
+    /// A copy that was modified to use this program.
     pub(super) const COPY: Self = Self::of(Hdf5Provider::Shim);
 
     const fn of(hdf5_provider: Hdf5Provider) -> Self {
@@ -72,7 +72,7 @@ pub(super) fn bind(raw: &RawLibrary, handle: *mut c_void, exports: &Exports) -> 
         let hdf5_provider =
             |path| if open == NC_OPEN { Hdf5Provider::Netcdf(path) } else { Hdf5Provider::Hdf5(path) };
         let own = address(raw, open).and_then(file_of);
-        // What it uses was bound by the loader, which looks in the scope of the program first.
+        // The loader has bound its symbols, and searches the global scope of the program first.
         let used = imports::bound_to(handle, prefix).and_then(file_of);
         let used = used.and_then(|path| {
             let library = loaded_with(&path, open)?;
@@ -125,17 +125,17 @@ fn tell(raw: &RawLibrary) -> Binding {
     Binding { hdf5_provider, elsewhere }
 }
 
-/// What functions of this program stand in for, in a copy of a library.
+/// The libraries that this program replaces in a copy of a library.
 pub(super) struct Replaced<'a> {
     /// The libraries to be replaced; none if it names none.
     needed: Vec<&'a str>,
     symbols: ncz_h5shim::Symbols,
-    /// The others, where they were found: `$ORIGIN` means another folder in a copy.
+    /// The other libraries, with the paths where they were found: `$ORIGIN` is another folder in a copy.
     load_first: Vec<&'a Path>,
 }
 
 impl<'a> Replaced<'a> {
-    /// What can be replaced of that which a library needs; `None` if nothing.
+    /// Returns which needed libraries can be replaced; `None` if none.
     pub(super) fn of(symbols: &'a Symbols) -> Option<Self> {
         let is = |name: &str, family| name.strip_prefix("lib").is_some_and(|rest| rest.starts_with(family));
         let needs = |family| symbols.needed.iter().any(|needed| is(&needed.name, family));
@@ -163,10 +163,10 @@ impl<'a> Replaced<'a> {
     }
 }
 
-/// The file of the library that an address lies in.
+/// Returns the file of the library that contains an address.
 pub(super) fn file_of(address: *mut c_void) -> Option<PathBuf> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: any address may be asked about; the place for the answer is there.
+    // SAFETY: any address may be queried; the output pointer is valid.
     let found = unsafe { libc::dladdr(address, info.as_mut_ptr()) } != 0;
     // SAFETY: all bytes zero is a valid value, and the call writes valid ones.
     let name = unsafe { info.assume_init() }.dli_fname;

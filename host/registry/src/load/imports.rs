@@ -1,7 +1,8 @@
-//! Where the loader has bound what a library leaves undefined.
+//! Finds where the loader has bound the undefined symbols of a library.
 //!
-//! A libhdf5 in the scope of the whole program comes before the one that a library is linked to, and serves those
-//! that are linked to none. Which it was, only the addresses say that the loader has written into the library.
+//! A libhdf5 in the global scope of the program takes precedence over the one that a library is linked to, and is also
+//! used by libraries that are linked to none. Only the addresses that the loader has written into the library show
+//! which one it was.
 
 use std::ffi::c_void;
 
@@ -81,7 +82,7 @@ mod system {
             .collect();
         let value =
             |tag: elf::DynamicTag| entries.iter().find(|entry| entry.tag == tag.0).map(|entry| entry.value);
-        // The loader has made addresses of them, except where it may not write.
+        // The loader has converted them to addresses, except in read-only memory.
         let address = |tag| value(tag).map(|at| if at < map.base { at + map.base } else { at });
         let symbols = address(elf::DT_SYMTAB)? as *const Symbol;
         let strings = address(elf::DT_STRTAB)? as *const c_char;

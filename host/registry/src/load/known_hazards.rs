@@ -13,13 +13,13 @@ const FCIDECOMP: u32 = 32_018;
 const SZ: u32 = 32_017;
 const SZ3: u32 = 32_024;
 
-/// The environment variables that change what these filters write, whatever their parameters say. With the type size
-/// blosc2 writes chunks that decode to other values.
+/// The environment variables that override the parameters of these filters. With a type size from there, blosc2 writes
+/// chunks that decode to other values.
 const BLOSC_VARIABLES: [&str; 4] = ["BLOSC_COMPRESSOR", "BLOSC_CLEVEL", "BLOSC_SHUFFLE", "BLOSC_TYPESIZE"];
 const BLOSC2_VARIABLES: [&str; 3] = ["BLOSC_BLOCKSIZE", "BLOSC_SPLITMODE", "BLOSC_DELTA"];
 
-/// Filters that give the same from many threads as from one: number and name, as their records have them.
-/// blosc (one compressor for all threads) and sz (variables of its own) are not among them.
+/// Filters with the same results from many threads as from one: number and name, as in their records.
+/// blosc (one compressor for all threads) and sz (its own global variables) are not among them.
 const PARALLEL: [(u32, &str); 18] = [
     (1, "deflate"),
     (2, "shuffle"),
@@ -58,7 +58,7 @@ pub(super) fn is_parallel(
         }
 }
 
-/// Whether a filter can be asked to encode this with these working parameters.
+/// Checks whether a filter can safely encode this with these working parameters.
 pub(super) fn before_encode(
     half: &dyn FilterFunction,
     working: &[u32],
@@ -102,7 +102,7 @@ fn refuse_environment(half: &dyn FilterFunction, variables: &[&[&str]]) -> Resul
     match variables.iter().copied().flatten().find(|name| std::env::var_os(name).is_some()) {
         None => Ok(()),
         Some(name) => Err(CodecError::unsupported(format!(
-            "the environment variable {name} makes blosc write something else than its parameters say; unset it"
+            "the environment variable {name} makes blosc ignore its parameters; unset it"
         ))),
     }
 }
@@ -113,7 +113,7 @@ fn whole_image(working: &[u32], input: &[u8]) -> Result<()> {
     let kept = lengths.iter().fold(u64::from(*size), |bytes, &len| bytes.saturating_mul(len.into()));
     if lengths.len() == 3 && kept != input.len() as u64 {
         return Err(CodecError::unsupported(format!(
-            "FCIDECOMP keeps {kept} of the {} bytes of a chunk with so many dimensions; use chunks of at most three",
+            "FCIDECOMP keeps {kept} of the {} bytes of a chunk with this many dimensions; use chunks of at most three",
             input.len()
         )));
     }
@@ -134,13 +134,13 @@ fn for_sz(id: u32, working: &[u32], input: &[u8], variable: Option<&Variable>) -
     if dimensions > 4 {
         return refuse("SZ ends the program over chunks of more than four dimensions");
     }
-    // Seen with a checking malloc, for chunks of one dimension.
+    // Observed with a checking malloc, for chunks of one dimension.
     if id == SZ3 && matches!(dtype.kind, Kind::Int | Kind::UInt | Kind::Bool) && dtype.size < 4 {
         return refuse("SZ3 writes beyond its buffer when it encodes integers of 1 or 2 bytes");
     }
     // Rank, type and lengths come first.
     if id == SZ && working.len() <= 2 + dimensions {
-        return refuse("SZ ends the program where it is given no error bound");
+        return refuse("SZ ends the program if it gets no error bound");
     }
     let is_nan = |bytes: &[u8]| match *bytes {
         [a, b, c, d] => f32::from_ne_bytes([a, b, c, d]).is_nan(),
@@ -157,7 +157,7 @@ fn known_to_sz(variable: &Variable) -> Result<()> {
     let dtype = variable.dtype;
     match dtype.kind {
         Kind::Float if ![4, 8].contains(&dtype.size) => {
-            Err(CodecError::unsupported("SZ knows floating-point numbers of 4 and 8 bytes only"))
+            Err(CodecError::unsupported("SZ supports only floating-point numbers of 4 and 8 bytes"))
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! A real libhdf5, found through a plugin that is linked to it: what the plugin asks about is made in it.
+//! A real libhdf5, found through a plugin that is linked to it: the objects that the plugin queries are created in it.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
@@ -84,13 +84,13 @@ struct StackEntry {
     text: *const c_char,
 }
 
-/// One libhdf5. Every call needs the lock of those that share it.
+/// One libhdf5. Every call needs the lock of all its users.
 pub(super) struct Libhdf5 {
     call: Functions,
     is_threadsafe: bool,
 }
 
-/// A libhdf5, and where its constants are looked up.
+/// A libhdf5, and the handle for looking up its constants.
 struct Asked<'a> {
     call: &'a Functions,
     raw: &'a RawLibrary,
@@ -100,7 +100,7 @@ struct Asked<'a> {
 /// A handle that is closed in the end.
 struct Handle(Hid, unsafe extern "C" fn(Hid) -> c_int);
 
-/// What was switched off for a while.
+/// A setting that is switched off temporarily.
 struct Quiet {
     call: Functions,
     auto: (*mut c_void, *mut c_void),
@@ -127,7 +127,7 @@ impl Libhdf5 {
         // Handles have had 64 bits since then.
         if (major, minor) < (1, 10) {
             return Err(format!(
-                "its libhdf5 is of version {major}.{minor}; 1.10 is the oldest that is asked"
+                "its libhdf5 is of version {major}.{minor}; 1.10 is the oldest supported version"
             ));
         }
         Ok(Self { call, is_threadsafe: is_threadsafe.to_ne_bytes()[0] != 0 })
@@ -150,7 +150,7 @@ impl Libhdf5 {
         Asked { call: &self.call, raw, libhdf5: self }.ask(half, given, variable)
     }
 
-    /// Forgets what lies on the error stack.
+    /// Clears the error stack.
     pub(super) fn clear(&self) {
         // SAFETY: the default stack is always there.
         unsafe { (self.call.clear)(STACK) };
@@ -159,7 +159,7 @@ impl Libhdf5 {
     /// The texts on the error stack, the innermost first, which it then forgets.
     pub(super) fn said(&self) -> Vec<String> {
         let mut texts: Vec<String> = Vec::new();
-        // SAFETY: the walker has the right type and is given the place it expects, which outlives the call.
+        // SAFETY: the walker has the right type and gets the pointer that it expects, which outlives the call.
         unsafe { (self.call.walk)(STACK, 0, note, (&raw mut texts).cast()) };
         self.clear();
         texts
@@ -194,7 +194,7 @@ impl Asked<'_> {
     /// A property list with chunks and this filter.
     fn plist(&self, half: &Hdf5Filter, given: &[u32], variable: &Variable) -> Result<Handle> {
         let id = half.id() as c_int;
-        // SAFETY: any number may be asked about. With loading switched off no folder is searched.
+        // SAFETY: any number may be queried. With loading switched off no folder is searched.
         let is_known = unsafe { (self.call.filter_avail)(id) } > 0;
         // Unless it is known, `H5Pset_filter` searches the plugin path and opens what it finds there.
         // SAFETY: the record that the library gave, which lives as long as the library.
@@ -208,7 +208,7 @@ impl Asked<'_> {
         let shape = set_local::shape_of(variable);
         // SAFETY: as many lengths as there are dimensions.
         self.check(unsafe { (self.call.set_chunk)(dcpl.0, rank(&shape)?, shape.as_ptr()) }, "H5Pset_chunk")?;
-        // SAFETY: as many words as said.
+        // SAFETY: the stated number of words is valid.
         let code = unsafe { (self.call.set_filter)(dcpl.0, id, 0, given.len(), given.as_ptr()) };
         self.check(code, "H5Pset_filter")?;
         Ok(dcpl)
@@ -220,7 +220,7 @@ impl Asked<'_> {
         loop {
             let (mut flags, mut count, mut config) = (0, values.len(), 0);
             let null = std::ptr::null_mut();
-            // SAFETY: places for the answers, and room for as many words as said; no name is wanted.
+            // SAFETY: the output pointers are valid, with room for the stated number of words; no name is requested.
             let code = unsafe {
                 (self.call.get_filter)(
                     dcpl,
@@ -332,7 +332,7 @@ impl Asked<'_> {
 
 /// Notes the text of an entry of an error stack.
 unsafe extern "C" fn note(_: c_uint, entry: *const StackEntry, texts: *mut c_void) -> c_int {
-    // SAFETY: `said` gives this place, and libhdf5 an entry with a C string or null.
+    // SAFETY: `said` passes this pointer, and libhdf5 an entry with a C string or null.
     let (texts, text) = unsafe { (&mut *texts.cast::<Vec<String>>(), (*entry).text) };
     if !text.is_null() && texts.len() < TEXTS_MAX {
         // SAFETY: as above.

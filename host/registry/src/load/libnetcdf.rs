@@ -21,7 +21,7 @@ const IN_MEMORY: c_int = 0x1000 | 0x0008;
 const CHUNKED: c_int = 0;
 /// `NC_BYTE`
 const BYTE: c_int = 1;
-/// The name of the variable that codecs are asked about.
+/// The name of the variable that codecs query.
 const NAME: &str = "variable";
 
 macro_rules! functions {
@@ -76,9 +76,9 @@ pub(super) fn modify(half: &NczarrCodec, visible: &[u32], variable: &Variable) -
         }
         Hdf5Provider::Nobody(reason) => {
             let id = half.codec_id();
-            Err(CodecError::unsupported(format!("codec {id} asks a libnetcdf, and has none: {reason}")))
+            Err(CodecError::unsupported(format!("codec {id} needs a libnetcdf, and has none: {reason}")))
         }
-        // A libhdf5 alone is not asked by codec halves.
+        // NCZarr codecs do not query a libhdf5 by itself.
         Hdf5Provider::Shim | Hdf5Provider::Nothing | Hdf5Provider::Hdf5(_) => {
             let described = ncz_h5shim::Variable {
                 name: NAME.to_owned(),
@@ -108,7 +108,7 @@ fn run(
     let (mut working_count, mut working_words) = (0, std::ptr::null_mut());
     let (count, words) = (&raw mut visible_count, &raw mut visible_words);
     let (made_count, made_words) = (&raw mut working_count, &raw mut working_words);
-    // SAFETY: called as netcdf-c calls it, with a file and variable that exist for whom it will ask.
+    // SAFETY: called as netcdf-c calls it, with a file and variable that exist in the library that it queries.
     let code = unsafe {
         match caller {
             Some(caller) => {
@@ -135,11 +135,11 @@ fn taken(words: &Malloced, count: usize) -> Result<Vec<u32>> {
         _ if count == 0 => Ok(Vec::new()),
         Some(start) if count <= PARAMS_MAX && usable_size(start) >= count * 4 => {
             let start = start.cast::<u32>().as_ptr();
-            // SAFETY: the block holds at least that many words, as its size says.
+            // SAFETY: the block holds at least that many words, according to its size.
             Ok((0..count).map(|i| unsafe { start.add(i).read_unaligned() }).collect())
         }
         _ => Err(CodecError::unsupported(format!(
-            "the library claims {count} parameters that it does not give"
+            "the library reports {count} parameters but does not return them"
         ))),
     }
 }
@@ -157,12 +157,12 @@ fn to_malloc(words: &[u32]) -> Result<*mut c_uint> {
 
 impl<'a> File<'a> {
     fn new(call: &'a Functions) -> Result<Self> {
-        // A name of its own: libnetcdf knows open files by it. Nothing is written there.
+        // A unique name: libnetcdf identifies open files by it. Nothing is written there.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = CString::new(format!("in-memory-{}-{number}.nc", std::process::id())).unwrap_or_default();
         let mut ncid = 0;
-        // SAFETY: a C string and a place.
+        // SAFETY: a C string and a valid output pointer.
         let code = unsafe { (call.create)(name.as_ptr(), IN_MEMORY, &raw mut ncid) };
         check(code, "nc_create of the codec's libnetcdf")?;
         Ok(Self { call, ncid })
@@ -203,7 +203,7 @@ impl<'a> File<'a> {
         Ok(varid)
     }
 
-    /// Gives unlimited dimensions their lengths, which takes a value at the last place of each.
+    /// Sets the lengths of unlimited dimensions by writing a value at the last index of each.
     fn grow(&self, short: &[(c_int, usize)]) -> Result<()> {
         if short.is_empty() {
             return Ok(());
@@ -228,7 +228,7 @@ impl<'a> File<'a> {
     fn dimension(&self, place: usize, len: usize) -> Result<c_int> {
         let name = CString::new(format!("dimension{place}")).unwrap_or_default();
         let mut dim = 0;
-        // SAFETY: a C string and a place; 0 means a dimension that grows.
+        // SAFETY: a C string and a valid output pointer; 0 means an unlimited dimension.
         let code = unsafe { (self.call.def_dim)(self.ncid, name.as_ptr(), len, &raw mut dim) };
         check(code, "nc_def_dim of the codec's libnetcdf")?;
         Ok(dim)
@@ -238,7 +238,7 @@ impl<'a> File<'a> {
         let name = CString::new(name).unwrap_or_default();
         let rank = c_int::try_from(dims.len()).map_err(|_| CodecError::unsupported("too many dimensions"))?;
         let mut varid = 0;
-        // SAFETY: a C string, as many numbers as said, and a place.
+        // SAFETY: a C string, the stated number of values, and a valid output pointer.
         let code = unsafe {
             (self.call.def_var)(self.ncid, name.as_ptr(), netcdf_type, rank, dims.as_ptr(), &raw mut varid)
         };
@@ -249,7 +249,7 @@ impl<'a> File<'a> {
 
 impl Drop for File<'_> {
     fn drop(&mut self) {
-        // SAFETY: made here, ended once. What is in memory goes with it.
+        // SAFETY: created here, closed once. Its memory is freed with it.
         unsafe { (self.call.abort)(self.ncid) };
     }
 }
@@ -270,8 +270,9 @@ fn netcdf_type(dtype: Dtype) -> Result<c_int> {
         (Kind::Int, 8) => 10,
         (Kind::UInt, 8) => 11,
         (kind, size) => {
-            let text =
-                format!("a codec of netcdf-c asks netCDF about the type, which has no {size}-byte {kind:?}");
+            let text = format!(
+                "a codec of netcdf-c queries netCDF about the type, which has no {size}-byte {kind:?}"
+            );
             return Err(CodecError::new(ErrorKind::Unsupported, text));
         }
     })

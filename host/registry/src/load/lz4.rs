@@ -1,5 +1,5 @@
-//! The outer layout of HDF5's LZ4 (filter 32004), which its C plugins walk without looking where a chunk ends: of one
-//! that is cut they hand out what lies after it in memory. It is checked before they see it.
+//! The outer layout of HDF5's LZ4 (filter 32004), which its C plugins walk without checking the end of a chunk: for a
+//! truncated chunk they return the memory after it. The chunk is checked before they get it.
 
 use ncz_codec::{CodecError, Result};
 

@@ -1,13 +1,13 @@
-//! Libraries in sealed files in memory: the bytes that were checked are those that are loaded, whatever becomes of the
-//! file.
+//! Libraries in sealed files in memory: the bytes that were checked are those that are loaded, even if the file
+//! changes.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::allow_list::Admitted;
 
-/// A path by which the loader gets the bytes, for the rest of the process. The same bytes have the same path, so the
-/// loader knows the library again.
+/// Returns a path for the bytes that is valid for the rest of the process. The same bytes have the same path, so the
+/// loader recognizes the library.
 ///
 /// # Errors
 /// The system has no files in memory that can be sealed, or none is left.
@@ -33,13 +33,13 @@ pub(super) fn path_of(admitted: &Admitted) -> io::Result<PathBuf> {
     }
     file_limit::check(admitted.bytes.len() as u64)?;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Kernels before 6.3 know no MFD_EXEC, and need none.
+    // Kernels before 6.3 do not know MFD_EXEC, and do not need it.
     let made =
         memfd_create(c"ncz-plugin", flags | MemfdFlags::EXEC).or_else(|_| memfd_create(c"ncz-plugin", flags));
     let mut file = File::from(made?);
     file.write_all(&admitted.bytes)?;
     fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
-    // Never closed: the loader tells libraries apart by name first, and the number would be used again.
+    // Never closed: the loader distinguishes libraries by name first, and the number would be reused.
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.into_raw_fd()));
     copies.push((key, path.clone()));
     Ok(path)
@@ -47,6 +47,6 @@ pub(super) fn path_of(admitted: &Admitted) -> io::Result<PathBuf> {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn path_of(_: &Admitted) -> io::Result<PathBuf> {
-    let text = "lists of plugins are not supported on this system: it has no files in memory";
+    let text = "allow-lists are not supported on this system: it has no files in memory";
     Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }

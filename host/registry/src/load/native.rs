@@ -1,4 +1,4 @@
-//! Codecs after the native face. Encoding and decoding are plain calls: no lock, no allocation.
+//! Codecs that use the native face. Encoding and decoding are plain calls: no lock, no allocation.
 
 use std::ffi::{c_char, c_void};
 use std::fmt;
@@ -31,7 +31,7 @@ const SIZE_1_0: usize = std::mem::offset_of!(Plugin, version);
 #[derive(Clone)]
 pub struct NativeCodec(Arc<Shared>);
 
-/// The functions of a plugin's table, none of them null, and what it says of itself.
+/// The functions of a plugin's table, none of them null, and its own description.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     /// The version of the plugin, if it states one.
@@ -78,21 +78,21 @@ struct CoderHandle {
     handle: NonNull<abi::Coder>,
 }
 
-/// A scratch of the plugin, with the coder that made it: it works with no other.
+/// A scratch of the plugin, with the coder that made it: it works only with that coder.
 struct NativeScratch {
     coder: Arc<CoderHandle>,
     handle: Result<NonNull<abi::Scratch>>,
 }
 
-// SAFETY: the interface says of configurations that they may be used from any thread, several at a time.
+// SAFETY: the interface allows configurations to be used from any thread, by several at a time.
 unsafe impl Send for NativeConfig {}
 // SAFETY: as above.
 unsafe impl Sync for NativeConfig {}
-// SAFETY: the interface says of coders that they may be used from any thread, several at a time.
+// SAFETY: the interface allows coders to be used from any thread, by several at a time.
 unsafe impl Send for CoderHandle {}
 // SAFETY: as above.
 unsafe impl Sync for CoderHandle {}
-// SAFETY: the interface says of scratches that they may go from thread to thread.
+// SAFETY: the interface allows scratches to move between threads.
 unsafe impl Send for NativeScratch {}
 
 impl NativeCodec {
@@ -106,7 +106,7 @@ impl NativeCodec {
         &self.0.library
     }
 
-    /// Makes a configuration of text as it is.
+    /// Makes a configuration from unchecked text.
     pub(super) fn parse_text(
         &self,
         dialect: Dialect,
@@ -182,7 +182,7 @@ impl Table {
         if size < known {
             return Err(RecordError::BadTable(format!("it has {size} of {known} bytes")));
         }
-        // What a table of 1.0 does not have is null.
+        // Fields that a table of 1.0 lacks are null.
         let mut whole = MaybeUninit::<Plugin>::zeroed();
         // SAFETY: the plugin's table has at least `known` bytes, and `whole` has room for them.
         unsafe { table.cast::<u8>().copy_to_nonoverlapping(whole.as_mut_ptr().cast(), known) };
@@ -190,7 +190,7 @@ impl Table {
         // table of this major version.
         let table = unsafe { whole.assume_init() };
         if !(1..=CODECS_MAX).contains(&table.codec_count) {
-            return Err(RecordError::BadTable(format!("it claims {} codecs", table.codec_count)));
+            return Err(RecordError::BadTable(format!("it states {} codecs", table.codec_count)));
         }
         let none = RecordError::NoFunction;
         Ok(Self {
@@ -404,7 +404,11 @@ impl NativeCoder {
             }
         })?;
         if written > output.len() {
-            return Err(CodecError::size(output.len(), written, "the plugin claims more than it was given"));
+            return Err(CodecError::size(
+                output.len(),
+                written,
+                "the plugin reports more than its buffer holds",
+            ));
         }
         Ok(written)
     }
@@ -484,8 +488,8 @@ fn checked(call: impl FnOnce(*mut ErrorOut) -> i32) -> Result<()> {
 
 #[cold]
 fn failure(number: i32, error: &ErrorOut, text: &[u8; TEXT_MAX]) -> CodecError {
-    // `error.text` is not followed: a plugin may have put a pointer of its own there. Of a text that it
-    // claims and did not write, the zeros are dropped.
+    // `error.text` is not followed: a plugin may have stored its own pointer there. Zeros are dropped
+    // from a text that it reports but did not write.
     let text = &text[..error.text_len.min(TEXT_MAX)];
     let text = &text[..text.iter().position(|&byte| byte == 0).unwrap_or(text.len())];
     let (key, detail) = text.split_at(error.key_len.min(text.len()));
@@ -504,8 +508,8 @@ fn text_of(call: impl FnOnce(*const Sink, *mut ErrorOut) -> i32) -> Result<Vec<u
         if data.is_null() || len > isize::MAX as usize {
             return;
         }
-        // SAFETY: the context is the vector below, during the call that it was made for; the plugin says
-        // that this many bytes are there.
+        // SAFETY: the context is the vector below, during the call that it was made for; the plugin
+        // guarantees that this many bytes are valid.
         unsafe {
             let out = &mut *context.cast::<Vec<u8>>();
             out.extend_from_slice(std::slice::from_raw_parts(data.cast(), len));
@@ -518,5 +522,5 @@ fn text_of(call: impl FnOnce(*const Sink, *mut ErrorOut) -> i32) -> Result<Vec<u
 }
 
 fn no_handle() -> CodecError {
-    CodecError::unsupported("the plugin reports success and gives nothing")
+    CodecError::unsupported("the plugin reports success but returns nothing")
 }

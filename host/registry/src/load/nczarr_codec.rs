@@ -82,7 +82,7 @@ impl NczarrCodec {
         self.library.initialize();
         let _calls = self.library.one_call();
         let (mut count, mut words) = (0, std::ptr::null_mut());
-        // SAFETY: called as netcdf-c calls it, with a C string and two places.
+        // SAFETY: called as netcdf-c calls it, with a C string and two valid output pointers.
         let code =
             unsafe { (self.record.codec_to_hdf5)(text.as_ptr().cast(), &raw mut count, &raw mut words) };
         let words = Malloced(NonNull::new(words.cast()));
@@ -91,18 +91,18 @@ impl NczarrCodec {
             _ if count == 0 => Ok(Vec::new()),
             Some(start) if count <= PARAMS_MAX && usable_size(start) >= count * 4 => {
                 let start = start.cast::<u32>().as_ptr();
-                // SAFETY: the block holds at least that many words, as its size says.
+                // SAFETY: the block holds at least that many words, according to its size.
                 Ok((0..count).map(|i| unsafe { start.add(i).read_unaligned() }).collect())
             }
             _ => Err(CodecError::unsupported(format!(
-                "the library claims {count} parameters that it does not give"
+                "the library reports {count} parameters but does not return them"
             ))),
         }
     }
 
     /// Calls `NCZ_hdf5_to_codec`: the configuration without the codec's id for visible parameters.
     pub(super) fn call_to_json(&self, params: &[u32]) -> Result<Map<String, Value>> {
-        // Some libraries read parameters that are not there; where there are none, netcdf-c has no place for them.
+        // Some libraries read parameters beyond the end; if there are none, netcdf-c passes a null pointer.
         let padded = padded(params);
         let start = if params.is_empty() { std::ptr::null() } else { padded.as_ptr() };
         self.library.initialize();
@@ -112,14 +112,14 @@ impl NczarrCodec {
         let code = unsafe { (self.record.hdf5_to_codec)(params.len(), start, &raw mut text) };
         let text = Malloced(NonNull::new(text.cast()));
         check(code, "NCZ_hdf5_to_codec")?;
-        let start = text.0.ok_or_else(|| CodecError::unsupported("the library gives no JSON"))?;
+        let start = text.0.ok_or_else(|| CodecError::unsupported("the library returns no JSON"))?;
         let room = usable_size(start);
         // SAFETY: the block has that size. Bytes after the text may never have been written, so they
         // are read one by one and only up to the end of the text.
         let bytes = (0..room).map(|i| unsafe { start.as_ptr().cast::<u8>().add(i).read() });
         let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
         if bytes.len() == room {
-            return Err(CodecError::unsupported("the library gives a text without an end"));
+            return Err(CodecError::unsupported("the library returns a text without a terminating zero"));
         }
         let mut map = wire::parse_object(&bytes)?;
         match map.shift_remove("id") {

@@ -1,4 +1,5 @@
-//! Raw calls into plugins, for the conformance runner: what a host would check or repair is returned as it is.
+//! Raw calls into plugins, for the conformance runner: results that a host would check or repair are returned
+//! unchanged.
 //!
 //! A plugin that breaks a rule may end the process from in here. Only a process that can be spared calls
 //! these functions.

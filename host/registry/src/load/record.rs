@@ -6,9 +6,9 @@ use ncz_codec::abi::{hdf5, nczarr};
 
 use super::c_faces::{FilterFacts, JsonFacts};
 
-/// The longest name of a filter that is taken for one.
+/// The longest accepted name of a filter.
 const NAME_MAX: usize = 1024;
-/// The most codec halves that one library may list.
+/// The most NCZarr codecs that one library may list.
 const DEFAULTS_MAX: usize = 4096;
 /// Why a record of a library is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,8 +17,8 @@ pub enum RecordError {
     /// A plugin of HDF5, but no filter.
     #[error("not a filter plugin: its plugin type is {0}, filters have 0")]
     NotAFilter(i32),
-    /// The entry function gives no record.
-    #[error("its entry function gives no record")]
+    /// The entry function returns no record.
+    #[error("its entry function returns no record")]
     NoRecord,
     /// The record is of a version that is not known: a newer one, or none at all.
     #[error("its record has version {version}; this program knows {known}")]
@@ -43,7 +43,7 @@ pub enum RecordError {
     /// A codec record as the draft of 2021 had it, with another layout.
     #[error("draft codec record: a proposal of 2021 with another layout, which no release of netcdf-c uses")]
     DraftCodec,
-    /// The native face belongs to an incompatible version of the interface.
+    /// The native face has an incompatible version of the interface.
     #[error("built with an incompatible version of the codec interface: {0}; rebuild it")]
     OtherApi(String),
     /// The version of the plugin cannot be compared.
@@ -54,7 +54,7 @@ pub enum RecordError {
     BadTable(String),
 }
 
-/// What an HDF5 filter's record says.
+/// The contents of an HDF5 filter's record.
 #[derive(Debug, Clone)]
 pub(super) struct Hdf5Record {
     pub(super) facts: FilterFacts,
@@ -65,7 +65,7 @@ pub(super) struct Hdf5Record {
     pub(super) class: Class,
 }
 
-/// Where a record lies.
+/// The address of a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Class(pub(super) *const hdf5::Class2);
 
@@ -74,7 +74,7 @@ unsafe impl Send for Class {}
 // SAFETY: as above.
 unsafe impl Sync for Class {}
 
-/// What a codec's record says.
+/// The contents of a codec's record.
 #[derive(Debug, Clone)]
 pub(super) struct CodecRecord {
     pub(super) facts: JsonFacts,
@@ -86,7 +86,7 @@ pub(super) struct CodecRecord {
 
 impl Hdf5Record {
     /// # Safety
-    /// `record` is null or what a filter plugin gives: a record with its strings and functions that live
+    /// `record` is null or from a filter plugin: a record with its strings and functions that live
     /// as long as the library.
     pub(super) unsafe fn take(class: *const hdf5::Class2) -> Result<Self, RecordError> {
         let record = class;
@@ -120,7 +120,7 @@ impl Hdf5Record {
 
 impl CodecRecord {
     /// # Safety
-    /// `record` is null or what a codec library gives: a record with its strings and functions that live
+    /// `record` is null or from a codec library: a record with its strings and functions that live
     /// as long as the library.
     pub(super) unsafe fn take(record: *const nczarr::Codec) -> Result<Self, RecordError> {
         // SAFETY: null, or a record that begins with its version.
@@ -172,7 +172,7 @@ unsafe fn check_version(record: *const c_int, known: c_int) -> Result<(), Record
     if record.is_null() {
         return Err(RecordError::NoRecord);
     }
-    // SAFETY: not null, says the line above; the version is there, says the caller.
+    // SAFETY: not null, as checked above; the caller guarantees that the version is valid.
     let version = unsafe { record.read_unaligned() };
     if version == known { Ok(()) } else { Err(RecordError::NewerThanNcz { version, known }) }
 }

@@ -1,4 +1,4 @@
-//! `can_apply` and `set_local`: from the parameters that a user gives to those that a filter runs with.
+//! `can_apply` and `set_local`: convert the parameters that a user gives to working parameters.
 
 use std::ffi::c_int;
 
@@ -10,18 +10,18 @@ use super::c_faces::Variable;
 use super::hdf5_filter::Hdf5Filter;
 use super::hdf5_provider::Hdf5Provider;
 
-/// What came of the two functions.
+/// The results of the two functions.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// What `can_apply` returned, if there is one.
+    /// The result of `can_apply`, if it exists.
     pub(super) can_apply: Option<c_int>,
-    /// What `set_local` returned, if there is one and it was called.
+    /// The result of `set_local`, if it exists and was called.
     pub(super) set_local: Option<c_int>,
     /// The parameters afterwards; none if the filter took itself out of the pipeline.
     pub(super) after: Option<Vec<u32>>,
-    /// The filter said something of its parameters. Where that cannot be seen it is taken to have.
+    /// Whether the filter set parameters. If that cannot be observed, it is assumed.
     pub(super) modified: bool,
-    /// What it said on libhdf5's error stack.
+    /// Its messages on libhdf5's error stack.
     pub(super) said: Vec<String>,
 }
 
@@ -56,11 +56,11 @@ pub(super) fn call(half: &Hdf5Filter, handles: [hdf5::Hid; 3]) -> (Option<c_int>
     let caller = half.library().caller().ok().flatten();
     let ask = |function: unsafe extern "C" fn(hdf5::Hid, hdf5::Hid, hdf5::Hid) -> c_int| {
         let [dcpl, ty, space] = handles;
-        // SAFETY: called as HDF5 calls it, with a property list, a type and a space; no other call of the library
-        // runs, says the caller's lock.
+        // SAFETY: called as HDF5 calls it, with a property list, a type and a space; the caller's lock excludes
+        // other calls of the library.
         unsafe {
             match caller {
-                // A handle is as wide as a word where there are callers; the result is the word's lower half.
+                // A handle is as wide as a word on systems with stubs; the result is the lower 32 bits of the word.
                 Some(caller) => {
                     let words = [dcpl as usize, ty as usize, space as usize, 0, 0, 0];
                     caller.call(function as *const (), words) as c_int
@@ -76,7 +76,7 @@ pub(super) fn call(half: &Hdf5Filter, handles: [hdf5::Hid; 3]) -> (Option<c_int>
     (can_apply, half.set_local_function().map(ask))
 }
 
-/// Runs the two functions with this program in the place of libhdf5.
+/// Runs the two functions with this program in place of libhdf5.
 fn ask(half: &Hdf5Filter, given: &[u32], variable: &Variable) -> Result<Answer> {
     let entry = FilterEntry { id: half.id(), flags: 0, values: given.to_vec(), name: half.name().to_owned() };
     let ty = type_of(variable.dtype);
@@ -88,16 +88,16 @@ fn ask(half: &Hdf5Filter, given: &[u32], variable: &Variable) -> Result<Answer> 
     Ok(Answer { can_apply, set_local, after, modified: outcome.modified, said: outcome.errors })
 }
 
-/// What the answer means. HDF5 is content with less: it goes on where an optional filter says that it does
-/// not serve the data, and where `set_local` returns 0 without having set anything, and then writes chunks
-/// that no program can read, or unfiltered ones.
+/// Interprets the result. HDF5 is less strict: it continues if an optional filter declares that it does not support the
+/// data, or if `set_local` returns 0 without having set anything, and then writes chunks that no program can read, or
+/// unfiltered ones.
 fn judge(half: &Hdf5Filter, answer: Answer, variable: &Variable) -> Result<Vec<u32>> {
     let words = if answer.said.is_empty() { String::new() } else { format!(": {}", answer.said.join("; ")) };
     let title = half.title();
     let what = describe(variable);
     match answer.can_apply {
         Some(0) => {
-            return Err(CodecError::unsupported(format!("filter {title} does not serve {what}{words}")));
+            return Err(CodecError::unsupported(format!("filter {title} does not support {what}{words}")));
         }
         Some(code) if code < 0 => {
             let text = format!("can_apply of filter {title} fails for {what}{words}");
@@ -112,7 +112,7 @@ fn judge(half: &Hdf5Filter, answer: Answer, variable: &Variable) -> Result<Vec<u
         }
         // The documented success is 0, and some use it for failure.
         Some(0) if !answer.modified || !answer.said.is_empty() => {
-            let text = format!("filter {title} makes no working parameters for {what}{words}");
+            let text = format!("filter {title} returns no working parameters for {what}{words}");
             return Err(CodecError::unsupported(text));
         }
         _ => {}
@@ -142,7 +142,7 @@ pub(super) fn type_of(dtype: Dtype) -> Type {
     }
 }
 
-/// The shape of a chunk as HDF5 has it: there are no chunks without a dimension.
+/// Returns the shape of a chunk as in HDF5, whose chunks have at least one dimension.
 pub(super) fn shape_of(variable: &Variable) -> Vec<u64> {
     if variable.chunk_shape.is_empty() { vec![1] } else { variable.chunk_shape.clone() }
 }

@@ -65,7 +65,7 @@ fn codec_record() -> nczarr::Codec {
         unsafe {
             *params = libc::malloc(4).cast();
             **params = level as u32;
-            // 9 is the level at which it lies.
+            // 9 is the level at which it reports a wrong result.
             *count = if level == 9 { 1000 } else { 1 };
         }
         0
@@ -103,11 +103,11 @@ fn hdf5_half(record: &hdf5::Class2) -> Arc<Hdf5Filter> {
     Arc::new(Hdf5Filter::new(program(), unsafe { Hdf5Record::take(record) }.unwrap()))
 }
 
-fn codec_half(record: &nczarr::Codec) -> Arc<NczarrCodec> {
+fn nczarr_codec(record: &nczarr::Codec) -> Arc<NczarrCodec> {
     Arc::new(NczarrCodec::new(program(), unsafe { CodecRecord::take(record) }.unwrap()))
 }
 
-/// The first parameter says how it behaves.
+/// The first parameter selects its behaviour.
 unsafe extern "C" fn odd(
     flags: c_uint,
     count: usize,
@@ -138,7 +138,7 @@ unsafe extern "C" fn odd(
             0
         }
         5 => 1 << 40,
-        // Grows, and forgets to say so in `*size`.
+        // Grows, without an update of `*size`.
         6 => unsafe {
             let factor = if flags & hdf5::FLAG_REVERSE == 0 { 3 } else { 1 };
             let new = libc::calloc(nbytes, factor);
@@ -213,7 +213,7 @@ fn nothing_that_a_filter_returns_is_believed() {
 
 #[test]
 fn json_of_a_codec_half_is_checked() {
-    let half = codec_half(&codec_record());
+    let half = nczarr_codec(&codec_record());
     let params = |value: serde_json::Value| half.to_params(value.as_object().unwrap());
     assert_eq!(params(json!({"level": 5})).unwrap(), [5]);
     // An id in the configuration does not replace the codec's own.
@@ -234,8 +234,8 @@ fn a_missing_half_is_named_when_it_is_needed() {
     let filter = ForeignCodec::new(Some(hdf5_half(&class(odd))), None);
     assert_eq!((filter.info().name.as_ref(), filter.info().filter_id), ("made up", Some(40_200)));
     let config = filter.parse_params(&[0]).unwrap();
-    assert!(config.to_json(Dialect::Numcodecs).unwrap_err().to_string().contains("no codec half"));
-    let codec = ForeignCodec::new(None, Some(codec_half(&codec_record())));
+    assert!(config.to_json(Dialect::Numcodecs).unwrap_err().to_string().contains("no NCZarr codec"));
+    let codec = ForeignCodec::new(None, Some(nczarr_codec(&codec_record())));
     assert_eq!(codec.info().numcodecs.first(), Some("made_up"));
     let env = env(Container::NczarrV2);
     let error = codec.parse_params(&[1]).unwrap().bind(&env.chunk(), &env).unwrap_err();
@@ -271,7 +271,10 @@ fn a_filter_that_sets_nothing_and_says_so_by_0_or_less_is_refused() {
     let shape = "4-byte floating-point numbers in chunks of 10";
     assert!(failed.to_string().contains(shape), "{failed}");
     let idle = bind(&answering(does_nothing), Container::ZarrV2).unwrap_err();
-    assert!(idle.to_string().contains(&format!("made up makes no working parameters for {shape}")), "{idle}");
+    assert!(
+        idle.to_string().contains(&format!("made up returns no working parameters for {shape}")),
+        "{idle}"
+    );
     assert_eq!(bind(&answering(is_content), Container::ZarrV2).unwrap().working, [0]);
 }
 
@@ -288,7 +291,7 @@ fn can_apply_is_asked_first_and_0_is_a_refusal() {
     record.set_local = Some(never);
     let codec = ForeignCodec::new(Some(hdf5_half(&record)), None);
     let error = bind(&codec, Container::ZarrV2).unwrap_err();
-    assert!(error.to_string().contains("made up does not serve 4-byte"), "{error}");
+    assert!(error.to_string().contains("made up does not support 4-byte"), "{error}");
 }
 
 #[test]
@@ -411,7 +414,13 @@ fn native_coders_round_trip_and_fail_as_the_codec_does() {
         }
     }
     let claims = native.coder(&[rle::Mode::Claims as u32]).unwrap();
-    assert!(claims.encode(&mut claims.scratch(), &[7], &mut stream).unwrap_err().detail().contains("claims"));
+    assert!(
+        claims
+            .encode(&mut claims.scratch(), &[7], &mut stream)
+            .unwrap_err()
+            .detail()
+            .contains("reports more")
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every row of the pairing table, with halves that are made up.
+//! Every row of the pairing table, with synthetic offers.
 
 use proptest::prelude::*;
 
@@ -44,13 +44,13 @@ fn nothing_makes_nothing() {
 #[test]
 fn both_halves_in_one_library_are_usable() {
     let found = paired(&[hdf5(307, 0, ENVIRONMENT), codec(307, 0, ENVIRONMENT)]);
-    assert_eq!(found, [(Body::Halves { hdf5: 0, codec: 1 }, State::Chosen)]);
+    assert_eq!(found, [(Body::Pair { hdf5: 0, codec: 1 }, State::Chosen)]);
 }
 
 #[test]
 fn halves_of_two_libraries_are_usable_whichever_comes_first() {
     let found = paired(&[codec(307, 0, ENVIRONMENT), hdf5(307, 1, ENVIRONMENT)]);
-    assert_eq!(found, [(Body::Halves { hdf5: 1, codec: 0 }, State::Chosen)]);
+    assert_eq!(found, [(Body::Pair { hdf5: 1, codec: 0 }, State::Chosen)]);
 }
 
 #[test]
@@ -64,14 +64,14 @@ fn halves_of_one_library_stay_together() {
     assert_eq!(
         found,
         [
-            (Body::Halves { hdf5: 1, codec: 2 }, State::Chosen),
-            (Body::Halves { hdf5: 3, codec: 0 }, State::Shadowed(0)),
+            (Body::Pair { hdf5: 1, codec: 2 }, State::Chosen),
+            (Body::Pair { hdf5: 3, codec: 0 }, State::Shadowed(0)),
         ]
     );
 }
 
 #[test]
-fn a_filter_alone_is_incomplete_and_serves_hdf5_data_only() {
+fn a_filter_only_is_incomplete_and_works_for_hdf5_data() {
     let offers = [hdf5(32_004, 0, ENVIRONMENT)];
     let pairing = pair(&offers, Prefer::Builtins);
     assert_eq!(bodies(&pairing, 0), [(Body::Hdf5Only(0), State::LacksCodec)]);
@@ -80,7 +80,7 @@ fn a_filter_alone_is_incomplete_and_serves_hdf5_data_only() {
 }
 
 #[test]
-fn a_codec_half_alone_is_incomplete_and_takes_no_name() {
+fn an_nczarr_codec_only_is_incomplete_and_has_no_name() {
     let pairing = pair(&[codec(307, 0, ENVIRONMENT)], Prefer::Builtins);
     assert_eq!(bodies(&pairing, 0), [(Body::CodecOnly(0), State::LacksHdf5)]);
     assert_eq!(pairing.codecs[0].chosen(), None);
@@ -88,23 +88,23 @@ fn a_codec_half_alone_is_incomplete_and_takes_no_name() {
 }
 
 #[test]
-fn defaults_serve_only_where_nobody_else_gives_the_half() {
+fn defaults_are_used_only_if_no_other_library_has_the_codec() {
     let default = |id, library| offer(Part::Default, id, "bz2", library, ENVIRONMENT);
     let found = paired(&[default(307, 0), hdf5(307, 1, ENVIRONMENT)]);
-    assert_eq!(found, [(Body::Halves { hdf5: 1, codec: 0 }, State::Chosen)]);
+    assert_eq!(found, [(Body::Pair { hdf5: 1, codec: 0 }, State::Chosen)]);
 
     let found = paired(&[default(307, 0), hdf5(307, 1, ENVIRONMENT), codec(307, 2, ENVIRONMENT)]);
     assert_eq!(
         found,
-        [(Body::Halves { hdf5: 1, codec: 2 }, State::Chosen), (Body::CodecOnly(0), State::Shadowed(0))]
+        [(Body::Pair { hdf5: 1, codec: 2 }, State::Chosen), (Body::CodecOnly(0), State::Shadowed(0))]
     );
 
-    // A built-in of that id speaks the JSON, so the default is not needed.
+    // A built-in of that id has the JSON, so the default is not needed.
     let found = paired(&[default(307, 0), hdf5(307, 1, EXPLICIT), builtin(307, "bz2")]);
     assert_eq!(
         found,
         [
-            (Body::Halves { hdf5: 1, codec: 2 }, State::Chosen),
+            (Body::Pair { hdf5: 1, codec: 2 }, State::Chosen),
             (Body::Whole(2), State::Shadowed(0)),
             (Body::CodecOnly(0), State::Shadowed(0)),
         ]
@@ -134,12 +134,12 @@ fn a_built_in_lends_its_json_to_a_filter_that_is_preferred() {
     let found = paired(&[builtin(32_015, "zstd"), hdf5(32_015, 0, EXPLICIT)]);
     assert_eq!(
         found,
-        [(Body::Halves { hdf5: 1, codec: 0 }, State::Chosen), (Body::Whole(0), State::Shadowed(0))]
+        [(Body::Pair { hdf5: 1, codec: 0 }, State::Chosen), (Body::Whole(0), State::Shadowed(0))]
     );
     let found = paired(&[builtin(32_015, "zstd"), hdf5(32_015, 0, ENVIRONMENT)]);
     assert_eq!(
         found,
-        [(Body::Whole(0), State::Chosen), (Body::Halves { hdf5: 1, codec: 0 }, State::Shadowed(0))]
+        [(Body::Whole(0), State::Chosen), (Body::Pair { hdf5: 1, codec: 0 }, State::Shadowed(0))]
     );
 }
 
@@ -151,8 +151,8 @@ fn a_native_half_counts_as_both_and_its_other_faces_stay_with_it() {
     let candidates = &pairing.codecs[0].candidates;
     assert_eq!((candidates[0].body, candidates[0].state), (Body::Whole(0), State::Chosen));
     assert_eq!(candidates[0].other_faces, [1, 2]);
-    // The other library's filter borrows from the native half.
-    assert_eq!(candidates[1].body, Body::Halves { hdf5: 3, codec: 0 });
+    // The other library's filter borrows from the native codec.
+    assert_eq!(candidates[1].body, Body::Pair { hdf5: 3, codec: 0 });
     assert_eq!(candidates.len(), 2);
 }
 
@@ -191,7 +191,7 @@ fn a_name_leads_to_the_first_candidate_that_has_it() {
     let offers = [whole, hdf5(32_015, 0, EXPLICIT), offer(Part::Codec, 32_015, "zstd", 0, EXPLICIT)];
     let pairing = pair(&offers, Prefer::Builtins);
     assert_eq!(pairing.names[&(Dialect::Numcodecs, "zstd".into())], (0, 0));
-    // The plugin speaks no Zarr v3.
+    // The plugin has no Zarr v3 name.
     assert_eq!(pairing.names[&(Dialect::ZarrV3, "zstd".into())], (0, 1));
 }
 
@@ -207,7 +207,7 @@ fn a_library_whose_halves_have_different_ids_is_refused_and_others_take_its_plac
     assert_eq!(pairing.refused.iter().map(|refused| refused.offer).collect::<Vec<_>>(), [0, 1]);
     assert!(pairing.refused[0].reason.contains("307") && pairing.refused[0].reason.contains("32015"));
     assert_eq!(pairing.codecs.len(), 1);
-    assert_eq!(bodies(&pairing, 0), [(Body::Halves { hdf5: 2, codec: 3 }, State::Chosen)]);
+    assert_eq!(bodies(&pairing, 0), [(Body::Pair { hdf5: 2, codec: 3 }, State::Chosen)]);
 }
 
 #[test]
@@ -277,7 +277,7 @@ proptest! {
         }
     }
 
-    /// What is found later in a less preferred place changes nothing of what already works.
+    /// A codec that is found later, with lower preference, does not change what already works.
     #[test]
     fn a_later_offer_does_not_displace_what_runs(
         offers in prop::collection::vec(any_offer(), 0..10),

@@ -1,5 +1,5 @@
-//! What is on the search path, as far as names, owners and symbol tables tell. Opens no library. The tables of a file
-//! are read here, once, and handed on to the code that opens it.
+//! The contents of the search path, from names, owners and symbol tables. Opens no library. The tables of a file are
+//! read once, here, and passed on to the code that opens it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::search_path::{Environment, Platform, SearchPath};
 use crate::symbols::{LibraryFinder, Symbols, Unsuitable, inspect};
 use crate::trust::{self, Trust, TrustNote};
 
-/// What the search goes by.
+/// The settings of the search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules<'a> {
     pub(super) environment: &'a Environment,
@@ -28,13 +28,13 @@ pub(super) struct Rules<'a> {
     pub(super) registered: &'a [Arc<dyn CodecType>],
     /// The built-in codecs to use.
     pub(super) builtins: &'a [Builtin],
-    /// What the versions of codecs have to meet.
+    /// The requirements on the versions of codecs.
     pub(super) requirements: &'a [Requirement],
     /// Whether [`TRANSLATORS`] count.
     pub(super) translators: bool,
 }
 
-/// A folder of the search path with what its files say of themselves.
+/// A folder of the search path with the tables of its files.
 #[derive(Debug)]
 pub(super) struct InspectedFolder {
     /// The report on the folder, without its files.
@@ -45,7 +45,7 @@ pub(super) struct InspectedFolder {
 #[derive(Debug)]
 struct InspectedFile {
     report: FileReport,
-    /// What the tables say, if the file may be opened.
+    /// The tables, if the file may be opened.
     symbols: Option<Symbols>,
 }
 
@@ -82,7 +82,7 @@ impl InspectedFolder {
     }
 }
 
-/// The report on a file of which nothing is known but its place.
+/// Makes the report on a file of which only the path is known.
 fn blank(found: &Found) -> FileReport {
     FileReport {
         path: found.path.clone(),
@@ -103,7 +103,7 @@ fn blank(found: &Found) -> FileReport {
     }
 }
 
-/// Refuses a plugin that others may have put in place, and says so in its report.
+/// Refuses a plugin that other users could have added, and notes that in its report.
 fn is_refused(trust: Trust, folder: (&Path, &[TrustNote]), file: &mut FileReport) -> bool {
     let reason = match trust {
         Trust::Careful => trust::refusal(folder, (&file.path, &file.trust)),

@@ -1,4 +1,5 @@
-//! What the registry needs from the code that opens libraries; the tests open made-up ones.
+//! The interface between the registry and the code that opens libraries; the tests implement it with synthetic
+//! libraries.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,37 +10,37 @@ use semver::Version;
 use crate::load::Hdf5Provider;
 use crate::symbols::Symbols;
 
-/// Opens libraries and makes codecs of their halves.
+/// Opens libraries and makes codecs from their parts.
 pub(super) trait Loader {
-    /// The HDF5 half of a library.
+    /// The HDF5 filter of a library.
     type Hdf5;
-    /// A codec half of a library.
+    /// An NCZarr codec of a library.
     type Nczarr;
 
-    /// Opens a library, of which the tables say `symbols`. Runs its constructors.
+    /// Opens a library, whose tables were read as `symbols`. Runs its constructors.
     fn open(&self, path: &Path, symbols: &Symbols) -> Result<Opened<Self::Hdf5, Self::Nczarr>, String>;
 
-    /// The id and the name of an HDF5 half.
+    /// The id and the name of an HDF5 filter.
     fn hdf5(&self, half: &Self::Hdf5) -> (u32, String);
 
-    /// The id and the numcodecs name of a codec half.
+    /// The id and the numcodecs name of an NCZarr codec.
     fn nczarr(&self, half: &Self::Nczarr) -> (u32, String);
 
-    /// A codec that runs the HDF5 half, and reads and writes JSON if there is a codec half.
+    /// A codec that runs the HDF5 filter, and reads and writes JSON if there is an NCZarr codec.
     fn join(&self, hdf5: &Self::Hdf5, nczarr: Option<&Self::Nczarr>) -> Result<Arc<dyn CodecType>, String>;
 }
 
-/// What a library offers once it is open.
+/// The codecs of an open library.
 pub(super) struct Opened<H, N> {
     /// The codecs of the native face.
     pub(super) natives: Vec<Arc<dyn CodecType>>,
-    /// The HDF5 half.
+    /// The HDF5 filter.
     pub(super) hdf5: Option<H>,
-    /// The codec half.
+    /// The NCZarr codec.
     pub(super) nczarr: Option<N>,
-    /// Codec halves for filters of other libraries.
+    /// NCZarr codecs for filters of other libraries.
     pub(super) defaults: Vec<N>,
-    /// Whom the library asks, if that is known.
+    /// The provider of libhdf5's functions for the library, if known.
     pub(super) hdf5_provider: Option<Hdf5Provider>,
     /// The version that it states.
     pub(super) version: Option<Version>,

@@ -23,7 +23,7 @@ use crate::search_path::Origin;
 use crate::spec::NUMCODECS_PREFIX;
 use crate::symbols::Symbols;
 
-/// What one search found: the codecs to use, and the report.
+/// The result of a search: the codecs to use, and the report.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) by_id: HashMap<u32, Arc<Entry>>,
@@ -73,7 +73,7 @@ impl Scan {
         if known::is_known(name) || offers.any(|offer| offer.name == name) {
             return None;
         }
-        // What many names begin with makes none of them alike.
+        // A prefix that many names share does not make them similar.
         let common = ["imagecodecs_", NUMCODECS_PREFIX].into_iter().find(|common| name.starts_with(common));
         let common = common.unwrap_or("");
         let called = self.by_id.values().map(|entry| &*entry.info().name);
@@ -101,7 +101,7 @@ impl Scan {
     }
 }
 
-/// Where an offer's codec or half is kept.
+/// The location of an offer's codec or part.
 enum Source<H, N> {
     Whole(CodecHandle),
     Json(&'static dyn BuiltinTranslator),
@@ -113,7 +113,7 @@ enum Source<H, N> {
 struct Stock<H, N> {
     offers: Vec<Offer>,
     sources: Vec<Source<H, N>>,
-    /// What an offer calls itself.
+    /// The name that an offer states.
     titles: Vec<String>,
     /// The libraries that were opened, in the order of the search.
     libraries: Vec<PathBuf>,
@@ -122,7 +122,7 @@ struct Stock<H, N> {
 }
 
 impl<H, N> Stock<H, N> {
-    /// What the program offers without any library.
+    /// The codecs of the program without any library.
     fn of_the_program(rules: Rules<'_>) -> Self {
         let mut stock = Self {
             offers: Vec::new(),
@@ -183,7 +183,7 @@ impl<H, N> Stock<H, N> {
         file.notes.extend(refused);
         file.isolated = isolated;
         if symbols.exports.has_draft_codec() && nczarr.is_none() {
-            file.notes.push("its codec half has a draft codec record (2021)".into());
+            file.notes.push("its NCZarr codec has a draft codec record (2021)".into());
         }
         let library = Some(self.libraries.len());
         self.libraries.push(file.path.clone());
@@ -234,7 +234,7 @@ struct Assembly<'a, O: Loader> {
 impl<O: Loader> Assembly<'_, O> {
     fn finish(self, mut report: Report) -> Scan {
         let mut scan = Scan::default();
-        // What became of each offer, as a fragment, and whether it is used, incomplete or refused.
+        // The state of each offer, as a fragment, and whether it is used, incomplete or refused.
         let mut fates: Vec<Option<(Fate, String)>> = vec![None; self.stock.offers.len()];
         for refused in &self.pairing.refused {
             fates[refused.offer] = Some((Fate::Refused, refused.reason.clone()));
@@ -275,7 +275,7 @@ impl<O: Loader> Assembly<'_, O> {
             for (candidate, (fate, text)) in paired.candidates.iter().zip(&states) {
                 let halves = [Some(candidate.body.main()), candidate.body.speaks()];
                 for offer in halves.into_iter().flatten() {
-                    // Who lends to one that is used, and is passed over itself, keeps the better of both.
+                    // An offer that lends to a used one, and is shadowed itself, keeps the better of both states.
                     if fates[offer].as_ref().is_none_or(|(known, _)| *fate < *known) {
                         fates[offer] = Some((*fate, text.clone()));
                     }
@@ -295,7 +295,7 @@ impl<O: Loader> Assembly<'_, O> {
         scan
     }
 
-    /// Makes the codecs of the candidates in order. One that cannot be made leaves its place to the next.
+    /// Makes the codecs of the candidates in order. If one cannot be made, the next one is tried.
     fn build(&self, paired: &Paired) -> (Vec<Option<CodecHandle>>, Vec<(Fate, String)>) {
         let candidates = &paired.candidates;
         let required = self.required(paired);
@@ -322,7 +322,7 @@ impl<O: Loader> Assembly<'_, O> {
             }
             match candidate.state {
                 State::LacksCodec => (Fate::Incomplete, LACKS_CODEC.to_owned()),
-                State::LacksHdf5 => (Fate::Incomplete, "no HDF5 filter for this codec half".to_owned()),
+                State::LacksHdf5 => (Fate::Incomplete, "no HDF5 filter for this NCZarr codec".to_owned()),
                 State::Chosen | State::Shadowed(_) if Some(i) == used => (Fate::Used, "used".to_owned()),
                 State::Chosen | State::Shadowed(_) => {
                     let newer = used.and_then(|used| self.newer(&candidates[used], candidate));
@@ -366,7 +366,7 @@ impl<O: Loader> Assembly<'_, O> {
         })
     }
 
-    /// How the version of the one that is used decided between two of the same folder.
+    /// Describes how the versions decided between two offers of the same folder.
     fn newer(&self, used: &Candidate, other: &Candidate) -> Option<String> {
         let offer = |candidate: &Candidate| &self.stock.offers[candidate.body.main()];
         let (used, other) = (offer(used), offer(other));
@@ -395,7 +395,7 @@ impl<O: Loader> Assembly<'_, O> {
         Ok(Some(CodecHandle::Shared(codec)))
     }
 
-    /// The built-in half that speaks for a filter.
+    /// Returns the built-in JSON translator of a filter.
     fn builtin_half(&self, body: Body) -> Option<&'static dyn BuiltinTranslator> {
         match self.stock.sources[body.speaks()?] {
             Source::Json(half) => Some(half),
@@ -419,7 +419,7 @@ impl<O: Loader> Assembly<'_, O> {
             Body::Whole(_) => (Face::Native, None),
             Body::Hdf5Only(_) => (Face::Hdf5, None),
             Body::CodecOnly(_) => (Face::Nczarr, None),
-            Body::Halves { codec, .. } => {
+            Body::Pair { codec, .. } => {
                 let half = match self.stock.path(codec) {
                     None => Some(TranslatorOrigin::Builtin),
                     Some(other) if other != path => Some(TranslatorOrigin::Library(other.to_owned())),
@@ -509,7 +509,7 @@ impl<O: Loader> Assembly<'_, O> {
         })
     }
 
-    /// Whether it is a built-in codec half that no plugin uses: it is not reported.
+    /// Tests whether it is a built-in JSON translator that no plugin uses: it is not reported.
     fn waits(&self, origin: &CodecOrigin, candidate: &Candidate) -> bool {
         *origin == CodecOrigin::Builtin && candidate.body.runs().is_none()
     }
@@ -559,7 +559,7 @@ impl<O: Loader> Assembly<'_, O> {
                 Some((Fate::Shadowed, text)) => (Verdict::Shadowed, text),
                 Some((Fate::Incomplete, text)) => (Verdict::Incomplete, text),
                 Some((Fate::Refused, text)) => (Verdict::Refused, text),
-                // Opened, but nothing of it could be taken: the notes say why.
+                // Opened, but nothing in it could be used: the notes have the reasons.
                 None => (Verdict::Refused, std::mem::take(&mut file.notes).join("; ")),
             };
             file.face = self.face_of(library, fates);
@@ -588,11 +588,10 @@ impl<O: Loader> Assembly<'_, O> {
     }
 }
 
-/// The state of a filter that no codec half translates JSON for.
-const LACKS_CODEC: &str =
-    "no NCZarr codec half: in Zarr data by its number only, which no other program reads";
+/// The state of a filter without an NCZarr codec.
+const LACKS_CODEC: &str = "no NCZarr codec: in Zarr data by its number only, which no other program reads";
 
-/// What became of an offer or candidate, best first.
+/// The state of an offer or candidate, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Used,

@@ -18,13 +18,13 @@ use crate::symbols::Symbols;
 pub(super) struct SystemLoader<'a> {
     /// The list that has to admit a library, if one is configured.
     pub(super) allow_list: Option<&'a Result<AllowList, AllowListError>>,
-    /// Which libraries are not opened in this process.
+    /// The libraries that are not opened in this process.
     pub(super) isolation: &'a Isolation,
     /// Sees to it that the others do not end this process.
     pub(super) test_open: &'a TestOpen<'a>,
 }
 
-/// A library with its halves.
+/// A library with its codecs.
 type Loaded = Opened<Arc<dyn FilterFunction>, Arc<dyn JsonTranslator>>;
 
 impl Loader for SystemLoader<'_> {
@@ -38,7 +38,7 @@ impl Loader for SystemLoader<'_> {
         match &self.isolation.which {
             Which::None => here(),
             Which::Foreign => {
-                // The native face runs in this process. Where it cannot be used the C faces are, from a worker.
+                // The native face runs in this process. If it cannot be used, the C faces are used, from a worker.
                 if exports.has_native()
                     && let opened = here()
                     && opened.as_ref().is_ok_and(|opened| !opened.natives.is_empty())
@@ -51,7 +51,8 @@ impl Loader for SystemLoader<'_> {
                 isolated(path, self.isolation, allow_list)
             }
             Which::Only(selected) => {
-                // What a number stands for is known once the library is open, which may be too late in this process.
+                // The meaning of a number is known only when the library is open, which may be too late in this
+                // process.
                 let ids = || selected.iter().filter_map(Selected::id);
                 let has_c_faces = exports.has_hdf5() || exports.has_codec() || exports.has_codec_defaults();
                 if has_c_faces && ids().next().is_some() {
@@ -102,7 +103,7 @@ fn isolated(path: &Path, isolation: &Isolation, allow_list: Option<&AllowList>) 
     } = isolate::open(path, isolation, allow_list)?;
     if natives > 0 && filter.is_none() && codec.is_none() && defaults.is_empty() {
         return Err(
-            "it has a native face only, which worker processes do not serve; do not isolate it".to_owned()
+            "it has only a native face, which worker processes do not support; do not isolate it".to_owned()
         );
     }
     Ok(Opened {
@@ -130,18 +131,18 @@ fn here(path: &Path, symbols: &Symbols, allow_list: Option<&AllowList>) -> Resul
         keep("native face", error);
         Vec::new()
     });
-    let hdf5 = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 half", error)).ok());
+    let hdf5 = library.hdf5().and_then(|half| half.map_err(|error| keep("HDF5 filter", error)).ok());
     let hdf5 = hdf5.map(|half| Arc::new(half) as Arc<dyn FilterFunction>);
     let nczarr = library
         .codecs()
         .into_iter()
-        .filter_map(|half| half.map_err(|error| keep("codec half", error)).ok())
+        .filter_map(|half| half.map_err(|error| keep("NCZarr codec", error)).ok())
         .map(|half| Arc::new(half) as Arc<dyn JsonTranslator>)
         .next();
     let defaults = library
         .default_codecs()
         .into_iter()
-        .filter_map(|half| half.map_err(|error| keep("default codec half", error)).ok())
+        .filter_map(|half| half.map_err(|error| keep("default NCZarr codec", error)).ok())
         .map(|half| Arc::new(half) as Arc<dyn JsonTranslator>)
         .collect();
     let natives = natives.into_iter().map(|codec| Arc::new(codec) as Arc<dyn CodecType>).collect();

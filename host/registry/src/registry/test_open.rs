@@ -1,9 +1,9 @@
-//! Libraries are opened in a process of their own first, unless they are known good: the system's loader checks little,
-//! and a damaged file, or one that fails while it is opened, ends the process that opens it.
+//! Opens libraries in a separate process first, unless they are known good: the system's loader checks little, and a
+//! damaged file, or one that fails while it is opened, ends the process that opens it.
 //!
-//! What was good once is remembered in a small file of the user: the path, the size, the time and the SHA-256 of a
-//! library, and the same, without the hash, of the libraries that it needs directly. The file is believed only if
-//! no other user can write to it; where it cannot be read or written, libraries are tried again.
+//! Good libraries are recorded in a small file of the user: the path, the size, the time and the SHA-256 of a library,
+//! and the same, without the hash, of its direct dependencies. The file is trusted only if no other user can write to
+//! it; if it cannot be read or written, libraries are tested again.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -27,12 +27,12 @@ const FILE: &str = "good-plugins.json";
 const FILE_MOST: u64 = 1 << 20;
 const PLUGINS_MOST: usize = 1000;
 
-/// Opens libraries in a process of their own first.
+/// Opens libraries in a separate process first.
 #[derive(Debug)]
 pub(super) struct TestOpen<'a> {
     /// `None`: libraries are opened at once.
     isolation: Option<&'a Isolation>,
-    /// Why the worker program beside the running one is not started.
+    /// The reason why the worker program next to the running one is not started.
     distrusted: Option<String>,
     folder: Option<PathBuf>,
     user: Option<u32>,
@@ -41,11 +41,11 @@ pub(super) struct TestOpen<'a> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is known good; read when it is first asked for.
+    /// The known good libraries; read at first use.
     good: Option<Vec<Good>>,
-    /// What is new in it.
+    /// The new entries.
     new: Vec<Good>,
-    /// How many libraries were opened untested, and why the first.
+    /// The number of libraries that were opened untested, and the reason for the first.
     untested: usize,
     reason: String,
 }
@@ -148,8 +148,8 @@ impl<'a> TestOpen<'a> {
                 &format!("{} plugins were", state.untested)
             };
             notes.push(format!(
-                "{plugins} opened without a test in a process of its own, so that a damaged one could have ended this \
-                 program: {}",
+                "{plugins} opened without a test in a separate process, so a damaged one could have ended this program: \
+                 {}",
                 state.reason
             ));
         }
@@ -174,7 +174,8 @@ impl<'a> TestOpen<'a> {
 }
 
 impl Good {
-    /// What would be remembered of a library; `None` if it cannot be. With a list the bytes are those that it names.
+    /// Returns the record of a library; `None` if it cannot be made. With an allow-list the bytes are those that it
+    /// names.
     fn of(path: &Path, symbols: &Symbols, allow_list: Option<&AllowList>) -> Option<Self> {
         let mut files = String::new();
         let needed = symbols.needed.iter().filter_map(|needed| needed.found.as_deref());
@@ -205,7 +206,8 @@ fn distrusted(folder: &Path, user: Option<u32>) -> Option<String> {
     Some(format!("{} is not started: {}", program.display(), reason.replace(", or --trust-all", "")))
 }
 
-/// What a file says is known good; nothing if it is of another version, damaged, or writable by others.
+/// Reads the known good libraries from a file; none if it has another version, is damaged, or is writable by other
+/// users.
 fn read(folder: &Path, user: Option<u32>) -> Vec<Good> {
     let document: Option<Document> =
         read_own(folder, user).and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -268,7 +270,7 @@ fn create(path: &Path) -> io::Result<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Whether something that is not a link belongs to this user, and no other user can write to it.
+/// Tests whether a path that is not a link belongs to this user, and no other user can write to it.
 fn is_own(path: &Path, user: Option<u32>) -> bool {
     std::fs::symlink_metadata(path)
         .is_ok_and(|metadata| metadata.is_dir() && is_own_metadata(&metadata, user))
@@ -336,7 +338,7 @@ mod tests {
             keep(&folder, user(), &[good("b")]).unwrap();
             assert_eq!(read(&folder, user()), [good("b")]);
         }
-        // A link could lead to a file of this user that others filled.
+        // A link could point to a file of this user that other users filled.
         fs::rename(&file, folder.join("other")).unwrap();
         std::os::unix::fs::symlink("other", &file).unwrap();
         assert_eq!(read(&folder, user()), []);

@@ -1,4 +1,4 @@
-//! What an embedder sees of the registry.
+//! The registry as an embedder sees it.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ use crate::spec::ChainSpec;
 #[derive(Debug, Clone, CodecConfig)]
 struct Copy {}
 
-/// A codec that a test registers; it wants the numcodecs name of [`Copy`], too.
+/// A codec that a test registers; it claims the numcodecs name of [`Copy`], too.
 #[derive(Debug, Clone, CodecConfig)]
 struct Invert {}
 
@@ -122,7 +122,7 @@ fn a_registry_can_be_shared_between_threads() {
 }
 
 #[test]
-fn no_folder_is_looked_at_before_a_codec_is_wanted_that_is_not_built_in() {
+fn no_folder_is_searched_before_a_codec_is_needed_that_is_not_built_in() {
     let registry = Registry::builder().environment(environment("/no/such/folder")).build();
     let entry = registry.by_id(40_321).unwrap();
     assert_eq!(*entry.origin(), CodecOrigin::Builtin);
@@ -186,7 +186,7 @@ fn a_registered_codec_is_found_by_id_and_by_its_names_and_runs_in_a_chain() {
         assert_eq!(registry.by_name(dialect, name).unwrap().info(), by_id.info());
     }
     assert_eq!(registry.by_any_name("registry test invert").unwrap().info(), by_id.info());
-    // Nothing is searched: no plugin could come before it.
+    // The path is not searched: no plugin could take precedence.
     assert!(registry.scan.get().is_none());
 
     let env = Env {
@@ -231,6 +231,6 @@ fn a_required_version_that_is_not_there_is_an_error_that_says_so() {
         format!("built-in: refused: its version is {version}, and registry-test-copy>=99 is required");
     assert!(error.contains(&reason), "{error}");
     let mistyped = builder().require("no-such-codec>=1".parse().unwrap()).build();
-    let note = "no-such-codec>=1 is required, and there is no codec no-such-codec";
+    let note = "no-such-codec>=1 is required, but there is no codec no-such-codec";
     assert!(mistyped.report().notes.iter().any(|known| known == note), "{:?}", mistyped.report().notes);
 }

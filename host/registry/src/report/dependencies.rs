@@ -1,4 +1,4 @@
-//! The libraries that a library needs, and who provides the functions of libhdf5 and libnetcdf that it calls.
+//! The libraries that a library needs, and the provider of the functions of libhdf5 and libnetcdf that it calls.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::known;
 use crate::load::Hdf5Provider;
 use crate::symbols::{Hdf5Imports, Needed};
 
-/// What a library needs of other libraries.
+/// The dependencies of a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "DependenciesText")]
 pub struct Dependencies {
@@ -14,11 +14,11 @@ pub struct Dependencies {
     pub needed: Vec<Needed>,
     /// The functions and variables of libhdf5 that it expects from elsewhere.
     pub undefined_h5: Vec<String>,
-    /// How it comes by the functions of libhdf5 and libnetcdf.
+    /// How it gets the functions of libhdf5 and libnetcdf.
     pub hdf5_imports: Hdf5Imports,
     /// Those of `undefined_h5` that no library provides.
     pub unanswered: Vec<String>,
-    /// Who provides the functions of libhdf5 or libnetcdf, once it is open.
+    /// The provider of the functions of libhdf5 or libnetcdf, once it is open.
     pub hdf5_provider: Option<Hdf5Provider>,
 }
 
@@ -47,15 +47,15 @@ impl From<Dependencies> for DependenciesText {
 }
 
 impl Dependencies {
-    /// The libraries that the library needs and will not have: the loader does not find them, and this program does
-    /// not stand in for them.
+    /// Returns the needed libraries that are missing: the loader does not find them, and this program does not replace
+    /// them.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let replaced = |needed: &&Needed| needed.is_replaceable() && self.is_provided();
         let missing = self.needed.iter().filter(|needed| needed.found.is_none());
         missing.filter(move |needed| !replaced(needed)).map(|needed| needed.name.as_str())
     }
 
-    /// Who answers what the library asks of libhdf5 or libnetcdf; `None` if it asks nothing.
+    /// Returns the provider of libhdf5's or libnetcdf's functions; `None` if the library uses none.
     pub fn describe_hdf5_provider(&self) -> Option<String> {
         let how = match self.hdf5_imports {
             Hdf5Imports::None => return None,
@@ -73,7 +73,7 @@ impl Dependencies {
         Some(format!("{how}; {who}"))
     }
 
-    /// What will provide them, by the tables only.
+    /// Returns the expected provider, from the tables only.
     fn predicted_provider(&self) -> String {
         let absent = self.absent();
         if !self.unanswered.is_empty() {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_ncz_stands_in_for_is_not_missed() {
+    fn a_library_that_ncz_replaces_is_not_missing() {
         let replaced = Dependencies { hdf5_provider: Some(Hdf5Provider::Shim), ..linked(false) };
         assert_eq!(replaced.missing().collect::<Vec<_>>(), ["liblz4.so.1"]);
         assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_offers_is_named_with_what_brings_it() {
+    fn missing_libraries_are_named_with_the_package_that_has_them() {
         let unanswered = Dependencies { unanswered: vec!["H5Fopen".into()], ..linked(false) };
         let said = unanswered.describe_hdf5_provider().unwrap();
         assert!(said.contains("no library provides H5Fopen; "), "{said}");

@@ -1,11 +1,11 @@
-//! The codec JSON of HDF5 filters that have none of their own: the filter's number and its parameters.
+//! The generic codec JSON of HDF5 filters without their own: the filter's number and its parameters.
 //!
 //! Zarr v2 and NCZarr: `{"id": "ncz.hdf5_filter", "filter": 32028, "cd_values": [940177214, 0]}`; Zarr v3:
 //! `{"name": "ncz.hdf5_filter", "configuration": {"filter": 32028, "cd_values": [940177214, 0]}}`.
 //!
 //! `filter` is the HDF5 filter id, 1 to 65535. `cd_values` are the parameters as a user gives them to
-//! `H5Pset_filter`, each 0 to 4294967295; both keys are required, others are refused. What is stored are the chunks
-//! of an HDF5 file with that filter. No other program reads this JSON. (Drafts of netcdf-c have `hdf5raw`, in two
+//! `H5Pset_filter`, each 0 to 4294967295; both keys are required, others are refused. The stored chunks are those of
+//! an HDF5 file with that filter. No other program reads this JSON. (Drafts of netcdf-c have `hdf5raw`, in two
 //! forms that differ; no release reads or writes it.)
 
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl AnyConfig for Generic {
         if env.container == Container::Hdf5 {
             return Ok(bound);
         }
-        // Metadata keep what was given; a reader finds the working words in the same way.
+        // Metadata keep the given parameters; a reader derives the working words in the same way.
         let stored = Arc::new(Self { id: self.id, params: self.params.clone(), inner: bound.stored });
         Ok(BoundStage { stored, ..bound })
     }

@@ -3,7 +3,7 @@
 
 use super::StageSpec;
 
-/// What is wrong with the text form of a chain.
+/// The errors in the text form of a chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecTextError {
@@ -84,9 +84,8 @@ fn parse_stage(text: &str) -> Result<StageSpec, SpecTextError> {
 /// Appends the words of one constant.
 ///
 /// Tags as in netcdf-c: `b ub s us` mask to their width, `u` and none are 32 bits, `f` (or a trailing
-/// point) a float, `d` a double and `l ul` 64 bits, in two words. Where netcdf-c goes on in silence
-/// (an untagged value over 32 bits, an untagged fraction, other characters after the number) this
-/// refuses.
+/// point) a float, `d` a double and `l ul` 64 bits, in two words. It refuses values that netcdf-c
+/// silently misreads (an untagged value over 32 bits, an untagged fraction, other characters after the number).
 fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
     let bad = |problem| SpecTextError::Param { text: text.to_owned(), problem };
     let lower = text.to_ascii_lowercase();
@@ -135,7 +134,7 @@ fn push_param(text: &str, words: &mut Vec<u32>) -> Result<(), SpecTextError> {
     Ok(())
 }
 
-/// A float from decimal text; words such as "inf" have no digits and never get here.
+/// A float from decimal text; words such as "inf" have no digits and do not reach this function.
 fn parse_f32(text: &str) -> Option<f32> {
     text.parse().ok().filter(|value: &f32| value.is_finite())
 }

@@ -42,7 +42,7 @@ where
     Ok(tables)
 }
 
-/// What the loader takes for granted, of a library that need not be a plugin.
+/// Checks the loader's assumptions for a library that need not be a plugin.
 #[cfg(test)]
 pub(super) fn check_any(data: Bounded<'_>) -> Result<(), Unsuitable> {
     let header =
@@ -51,7 +51,7 @@ pub(super) fn check_any(data: Bounded<'_>) -> Result<(), Unsuitable> {
     check::check(&Image::open(data, header, endian)?, header.e_machine(endian))
 }
 
-/// What an ELF file is built for.
+/// The architecture of an ELF file.
 fn machine<Elf: FileHeader<Endian = Endianness>>(header: &Elf, endian: Endianness) -> Target {
     let wide = header.is_class_64();
     let architecture = match (header.e_machine(endian), wide) {
@@ -94,7 +94,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
         let dynamic = segments
             .iter()
             .find_map(|segment| segment.dynamic(endian, data).transpose())
-            .ok_or(Unsuitable::Damaged("there is no dynamic section"))?
+            .ok_or(Unsuitable::Damaged("the dynamic section is missing"))?
             .map_err(|_| Unsuitable::Damaged("the dynamic section is cut off"))?;
         let mut image = Self { data, endian, segments, dynamic, strings: 0, strings_len: 0, symbols: 0 };
         let tables = Unsuitable::Damaged("the dynamic section names no symbols or strings within the file");
@@ -113,7 +113,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
         if self.value(elf::DT_FLAGS_1).is_some_and(|flags| flags & DF_1_PIE != 0) {
             return Err(Unsuitable::NotALibrary("a program"));
         }
-        let damaged = Unsuitable::Damaged("the symbol hash table is cut off or makes no sense");
+        let damaged = Unsuitable::Damaged("the symbol hash table is truncated or inconsistent");
         let (exported, undefined) = if let Some(offset) = self.address(elf::DT_GNU_HASH) {
             let table = GnuHash::open(self, offset).ok_or(damaged)?;
             let exported = names::ALL.iter().filter(|name| table.find(self, name)).copied().collect();
@@ -124,7 +124,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
             let all = 1..u64::from(count).min(MOST_SYMBOLS);
             (self.exported_among(all.clone()), all)
         } else {
-            return Err(Unsuitable::Damaged("there is no symbol hash table"));
+            return Err(Unsuitable::Damaged("the symbol hash table is missing"));
         };
         Ok(Tables {
             exports: Exports::of(exported),
@@ -168,7 +168,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
             .collect()
     }
 
-    /// Symbols by number; fewer or none where the file ends early.
+    /// Returns symbols by number; fewer or none if the file is truncated.
     fn symbols_of(&self, range: std::ops::Range<u64>) -> &'a [Elf::Sym] {
         let size = size_of::<Elf::Sym>() as u64;
         let Some(offset) = range.start.checked_mul(size).and_then(|at| at.checked_add(self.symbols)) else {
@@ -179,7 +179,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
         self.slice_at(offset, count as usize).unwrap_or_default()
     }
 
-    /// Whether a symbol can serve as the entry `name`: a variable of a function's name would be jumped into.
+    /// Tests whether a symbol can be the entry `name`: a variable with a function's name would be called.
     fn is_exported(&self, symbol: &Elf::Sym, name: &str) -> bool {
         let bound = matches!(symbol.st_bind(), elf::STB_GLOBAL | elf::STB_WEAK | elf::STB_GNU_UNIQUE);
         // The header of abi_stable is read and checked, never called.
@@ -193,7 +193,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
         self.entries().find(|(found, _)| *found == tag).map(|(_, value)| value)
     }
 
-    /// The place in the file of what a tag points to.
+    /// Returns the file offset of the target of a tag.
     fn address(&self, tag: elf::DynamicTag) -> Option<u64> {
         self.value(tag).and_then(|address| self.offset_of(address))
     }
@@ -213,7 +213,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> Image<'a, Elf> {
             .take_while(|(tag, _)| *tag != elf::DT_NULL)
     }
 
-    /// Where in the file an address of the image is.
+    /// Returns the file offset of an address of the image.
     fn offset_of(&self, address: u64) -> Option<u64> {
         self.segments.iter().find_map(|segment| {
             if segment.p_type(self.endian) != elf::PT_LOAD {

@@ -1,10 +1,10 @@
-//! How a library comes by the functions of libhdf5 and libnetcdf that it calls, as far as its tables tell.
+//! How a library gets the functions of libhdf5 and libnetcdf that it calls, according to its tables.
 
 use std::fmt;
 
 use super::{Needed, Symbols, names};
 
-/// How a library comes by the functions of libhdf5 and libnetcdf that it calls.
+/// How a library gets the functions of libhdf5 and libnetcdf that it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Hdf5Imports {
     /// It calls none.
@@ -30,7 +30,7 @@ impl fmt::Display for Hdf5Imports {
 }
 
 impl Symbols {
-    /// How the library comes by the functions of libhdf5 and libnetcdf that it calls.
+    /// How the library gets the functions of libhdf5 and libnetcdf that it calls.
     pub fn hdf5_imports(&self) -> Hdf5Imports {
         if self.exports.has(names::INIT_FILTER) {
             Hdf5Imports::ByInitFilter
@@ -66,7 +66,7 @@ impl Symbols {
 pub(crate) const REPLACES: bool = cfg!(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"));
 
 impl Needed {
-    /// Whether it is a libhdf5 or libnetcdf, whatever its version.
+    /// Tests whether it is a libhdf5 or libnetcdf of any version.
     pub fn is_replaceable(&self) -> bool {
         ["libhdf5", "libnetcdf"].iter().any(|family| self.name.starts_with(family))
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_offers_is_unanswered() {
+    fn only_functions_without_a_provider_are_unanswered() {
         let undefined = ["H5Fopen", "H5Tget_size"];
         assert!(symbols(&[], &[("libhdf5.so.310", true)], &undefined).unanswered().is_empty());
         assert!(symbols(&["init_filter"], &[], &undefined).unanswered().is_empty());

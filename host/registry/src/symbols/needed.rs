@@ -1,4 +1,4 @@
-//! Where the system's loader will find the libraries that a plugin needs.
+//! Finds the libraries that a plugin needs, as the system's loader will.
 //!
 //! This foretells what `dlopen` will do, so that the report can name what is missing before anything
 //! is opened. It follows `ld.so(8)`: RPATH, `LD_LIBRARY_PATH`, RUNPATH, the cache, the default folders.
@@ -25,7 +25,7 @@ pub struct LibraryFinder {
     known: HashMap<String, Option<PathBuf>>,
 }
 
-/// What one library adds to the search for those it needs.
+/// The search paths that a library adds for its dependencies.
 pub(super) struct Search<'a> {
     pub(super) library: &'a Path,
     pub(super) rpath: &'a [String],
@@ -38,8 +38,8 @@ impl LibraryFinder {
         Self::of(&Environment::capture())
     }
 
-    /// A finder that searches as the system's loader does in a process with these facts: it ignores
-    /// `LD_LIBRARY_PATH` where the process has more rights than its caller.
+    /// Makes a finder that searches as the system's loader does in a process with these facts: it
+    /// ignores `LD_LIBRARY_PATH` if the process has more privileges than its caller.
     pub(crate) fn of(environment: &Environment) -> Self {
         let library_path = std::env::var_os("LD_LIBRARY_PATH").filter(|_| !environment.elevated);
         Self::new(library_path, CACHE)
@@ -55,7 +55,7 @@ impl LibraryFinder {
         }
     }
 
-    /// Where `name` will be found for the library of `search`.
+    /// Returns the path where `name` will be found for the library of `search`.
     pub(super) fn find(&mut self, name: &str, search: &Search<'_>, target: Target) -> Option<PathBuf> {
         if target.format != Format::Elf {
             return find_plain(name, search);
@@ -97,7 +97,7 @@ fn find_plain(name: &str, search: &Search<'_>) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Those of `names` that lie in a folder that is named relative to the library.
+/// Returns those of `names` that are in a folder relative to the library.
 pub(super) fn beside(names: &[String], folders: &[String], library: &Path) -> Vec<PathBuf> {
     let own: Vec<String> = folders.iter().filter(|folder| folder.contains("ORIGIN")).cloned().collect();
     names.iter().filter_map(|name| find_in(name, &own, library)).collect()
@@ -155,7 +155,7 @@ fn in_cache(cache: &[u8], name: &str) -> Option<PathBuf> {
     const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
     const HEADER: usize = 48;
     const ENTRY: usize = 24;
-    // The flags of 64-bit libraries for the machines where they tell the word size.
+    // The flags of 64-bit libraries on machines where the flags include the word size.
     let wanted_flags = match std::env::consts::ARCH {
         "x86_64" => Some(0x0303),
         "aarch64" => Some(0x0a03),

@@ -45,8 +45,8 @@ fn read_fat<F: FatArch>(data: Bounded<'_>, arches: &[F], target: Target) -> Resu
 
 fn read_one<'a, R: ReadRef<'a>>(data: R, format: Format, target: Target) -> Result<Tables, Unsuitable> {
     let file = object::File::parse(data)
-        .map_err(|_| Unsuitable::Damaged("its headers are cut off or make no sense"))?;
-    // What another system's loader would say of it does not matter.
+        .map_err(|_| Unsuitable::Damaged("its headers are truncated or inconsistent"))?;
+    // The checks of another system's loader do not matter.
     target.check(Target {
         format,
         architecture: name(file.architecture()),
@@ -57,7 +57,7 @@ fn read_one<'a, R: ReadRef<'a>>(data: R, format: Format, target: Target) -> Resu
     }
     // The C names of Mach-O carry an underscore in front.
     let prefix: &[u8] = if format == Format::MachO { b"_" } else { b"" };
-    let damaged = |_| Unsuitable::Damaged("its symbol tables are cut off or make no sense");
+    let damaged = |_| Unsuitable::Damaged("its symbol tables are truncated or inconsistent");
     let mut exported = Vec::new();
     for export in file.exports().map_err(damaged)? {
         let export = export.map_err(damaged)?;

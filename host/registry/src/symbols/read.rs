@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 
 use object::read::{ReadCache, ReadCacheOps, ReadRef};
 
-/// The most bytes that one read may ask for; the tables of the largest plugins take under 2 MiB.
+/// The largest number of bytes of one read; the tables of the largest plugins take under 2 MiB.
 const MOST: u64 = 16 << 20;
 
-/// How much is read from the file at once. Tables are touched here and there in small pieces.
+/// The number of bytes read from the file at once. Tables are touched here and there in small pieces.
 const BLOCK: u64 = 4096;
 
 /// A file whose small reads are answered from blocks that were read before.
@@ -30,7 +30,7 @@ pub(super) fn cache(file: File, len: u64) -> ReadCache<Blocks> {
     ReadCache::new(Blocks { file, len, position: 0, blocks: HashMap::new() })
 }
 
-/// What a file is that no format claims.
+/// The error for a file of an unknown format.
 pub(super) fn describe(data: Bounded<'_>) -> &'static str {
     let len = data.len().unwrap_or(0);
     if len == 0 {

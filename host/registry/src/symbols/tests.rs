@@ -1,4 +1,4 @@
-//! Verdicts on libraries that the C compiler makes, and on what is made of them by damaging them.
+//! Verdicts on libraries that the C compiler makes, and on damaged copies of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn write(folder: &TempDir, bytes: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn exported_names_tell_the_kinds_with_either_hash_table() {
+fn exported_names_determine_the_kinds_with_either_hash_table() {
     let folder = tempfile::tempdir().unwrap();
     for style in ["gnu", "sysv", "both"] {
         let path = compile(folder.path(), "libx.so", PLUGIN, &[&format!("-Wl,--hash-style={style}")]);
@@ -76,14 +76,14 @@ fn hidden_and_undefined_names_do_not_count() {
 }
 
 #[test]
-fn half_of_a_pair_is_no_half_and_the_missing_name_is_reported() {
+fn one_symbol_of_a_pair_is_not_enough_and_the_missing_one_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = compile(folder.path(), "libx.so", "int H5PLget_plugin_type(void){return 0;}", &[]);
     assert_eq!(refusal(&path), "exports no plugin entry point (H5PLget_plugin_info is missing)");
 }
 
 #[test]
-fn draft_records_are_told_from_ours() {
+fn draft_records_are_distinguished_from_current_ones() {
     let exports = Exports::of(["NCZ_get_codec_info", "NCZ_codec_type"]);
     assert!(exports.has_draft_codec() && !exports.has_codec() && exports.is_plugin());
     let exports = Exports::of(["H5Z_plugin_type", "H5Z_get_plugin_info"]);
@@ -129,7 +129,7 @@ fn needed_libraries_are_found_by_rpath_runpath_and_the_system_and_the_missing_ar
 }
 
 #[test]
-fn what_is_no_library_is_told_by_its_kind() {
+fn files_that_are_not_libraries_are_named_by_their_kind() {
     let folder = tempfile::tempdir().unwrap();
     let verdict = |bytes: &[u8]| refusal(&write(&folder, bytes));
     assert_eq!(verdict(b""), "not a shared library: the file is empty");
@@ -141,7 +141,7 @@ fn what_is_no_library_is_told_by_its_kind() {
     assert_eq!(verdict(&[7; 4000]), "not a shared library: neither ELF, Mach-O nor PE");
     assert_eq!(verdict(b"\x7fELF\x02\x01\x01"), "not a shared library: an ELF file cut off in its header");
     let object = compile(folder.path(), "x.o", PLUGIN, &["-c"]);
-    // `-c` beside `-shared` makes an object file.
+    // `-c` with `-shared` makes an object file.
     assert_eq!(refusal(&object), "not a shared library: an object file (.o)");
     assert_eq!(refusal(&std::env::current_exe().unwrap()), "not a shared library: a program");
     assert_eq!(refusal(&folder.path().join("none")), "cannot be read");
@@ -320,7 +320,7 @@ fn dlls_are_read_for_windows_and_refused_elsewhere() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// Hostile tables give a verdict, whatever it is: no panic, no endless loop, no lack of memory.
+    /// Hostile tables always give some verdict: no panic, no endless loop, no exhausted memory.
     #[test]
     fn damaged_libraries_never_break_the_scan(
         kind in 0..4usize,
@@ -361,7 +361,7 @@ fn elf_library(segment: [u64; 4], entries: &[[u64; 2]], tables: &[u64], len: u64
     bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
     let dynamic = 16 * (entries.len() as u64 + 5);
     for [kind, address, in_file, in_memory] in [[1, 0, len, len], [2, 0x200, dynamic, dynamic], segment] {
-        // With all rights, and in the file where it is in memory.
+        // With all permissions, and at the same offset in the file as in memory.
         words(&mut bytes, &[(7 << 32) | kind, address, address, address, in_file, in_memory, 1]);
     }
     bytes.resize(0x200, 0);
@@ -394,12 +394,12 @@ fn what_the_loader_takes_for_granted_is_refused_only_where_it_matters() {
     let expect = |said: &str, want: &str| assert!(said.contains(want), "{said}; not {want}");
     let segment = |segment| verdict(segment, &[], &[], 0x800);
     expect(&segment(NONE), "sound");
-    // Thread-local variables that all start as zeros have no place in the file.
+    // Zero-initialized thread-local variables are not in the file.
     expect(&segment([7, FAR, 0, 8]), "sound");
-    expect(&segment([7, FAR, 8, 8]), "a table lies outside");
+    expect(&segment([7, FAR, 8, 8]), "a table is outside");
     expect(&segment([0x6474_e552, FAR, 0, 0]), "sound");
     expect(&segment([0x6474_e552, FAR, 0, 8]), "PT_GNU_RELRO is not inside one writable segment");
-    // A constructor, and relocations of no kind: few, and more than are read.
+    // A constructor, and relocations without a type: few, and more than are read.
     let relocated = |size: u64| {
         let entries = [[25, 0x400], [27, 8], [7, 0x1000], [8, size], [9, 24]];
         verdict(NONE, &entries, &[0x400], 0x1000 + size)
@@ -408,12 +408,12 @@ fn what_the_loader_takes_for_granted_is_refused_only_where_it_matters() {
     expect(&relocated(24 << 20), "sound");
     expect(&verdict(NONE, &[[9, 16]], &[], 0x800), "a table has an unexpected entry size");
     expect(&verdict(NONE, &[[20, 8], [23, 0x400]], &[], 0x800), "DT_PLTREL is neither REL nor RELA");
-    // One needed version, of as many as can be said: what leads on counts.
+    // One needed version, with the largest possible count: only the links matter.
     let versions = |next: u64| {
         verdict(NONE, &[[0x6fff_fffe, 0x400], [0x6fff_ffff, 1]], &[0xffff_0001, 16, 0, next << 32], 0x800)
     };
     expect(&versions(0), "sound");
-    expect(&versions(0x1000), "a table lies outside");
+    expect(&versions(0x1000), "a table is outside");
 }
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

@@ -91,7 +91,7 @@ fn blosc_does_not_encode_by_the_environment() {
         &environment,
     );
     assert_eq!(
-        found.matches("the environment variable BLOSC_TYPESIZE makes blosc write").count(),
+        found.matches("the environment variable BLOSC_TYPESIZE makes blosc ignore").count(),
         2,
         "{found}"
     );

@@ -100,7 +100,7 @@ fn decoded(coder: &dyn AnyCoder, stream: &[u8], len: usize) -> Result<Vec<u8>, C
 enum Faces {
     /// The filter alone, which knows what HDF5 tells.
     Hdf5,
-    /// The filter, and the codec half that netcdf-c asks, which knows types of netCDF only.
+    /// The filter, and the NCZarr codec that netcdf-c asks, which knows types of netCDF only.
     Both,
 }
 

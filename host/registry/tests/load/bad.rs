@@ -43,20 +43,20 @@ fn check_all(cases: &[(&str, &str, Verdict, &str)]) {
 fn a_bad_record_of_a_filter_is_a_reason() {
     use Verdict::{Ignored, Incomplete, Refused};
     check_all(&[
-        ("good", "-DGOOD", Incomplete, "no NCZarr codec half"),
+        ("good", "-DGOOD", Incomplete, "no NCZarr codec"),
         ("data", "-DDATA", Ignored, "exports no plugin entry point"),
         ("other_type", "-DOTHER_TYPE", Refused, "its plugin type is 1"),
         ("endless", "-DENDLESS", Refused, "its name is not readable text"),
         ("control", "-DCONTROL", Refused, "its name is not readable text"),
         ("older", "-DVERSION=0", Refused, "its record has version 0; this program knows 1"),
-        ("odd", "-DODD_ADDRESS", Incomplete, "no NCZarr codec half"),
+        ("odd", "-DODD_ADDRESS", Incomplete, "no NCZarr codec"),
     ]);
 }
 
 #[test]
 fn a_bad_native_table_is_a_reason() {
     check_all(&[
-        ("empty", "-DNATIVE=0", Verdict::Refused, "it claims 0 codecs"),
+        ("empty", "-DNATIVE=0", Verdict::Refused, "it states 0 codecs"),
         ("error", "-DNATIVE=1", Verdict::Refused, "codec number 0: the plugin reported failure (code -77)"),
         ("header", "-DHEADER", Verdict::Refused, "incompatible version of the codec interface"),
     ]);

@@ -40,7 +40,7 @@ struct Named {
 fn name(trial: &mut Trial) -> Result<(), Ending> {
     let subject = trial.subject()?;
     let halves = subject.codecs().map(|half| Named {
-        part: "codec half",
+        part: "NCZarr codec",
         name: half.codec_id().to_owned(),
         id: Some(half.filter_id()),
     });
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn names_of_others_are_known() {
-        let clash = |name: &str, id| match taken(&Named { part: "codec half", name: name.to_owned(), id }) {
+        let clash = |name: &str, id| match taken(&Named { part: "NCZarr codec", name: name.to_owned(), id }) {
             None => "free",
             Some(Clash::Filter(filter)) => filter.name,
             Some(Clash::Numcodecs) => "numcodecs",

@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "parameters.json-id",
         level: 1,
         scope: Scope::Codec,
-        about: "the JSON of a codec half is an object that begins with the codec's id",
+        about: "the JSON of an NCZarr codec is an object that begins with the codec's id",
         run: text::json_id,
     },
     Check {

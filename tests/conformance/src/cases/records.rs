@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "records.same-id",
         level: 1,
         scope: Scope::Library,
-        about: "the filter, the codec half and the native codec of one library have one id and one name",
+        about: "the filter, the NCZarr codec and the native codec of one library have one id and one name",
         run: agree::check,
     },
     Check {
@@ -167,10 +167,10 @@ fn codec(trial: &mut Trial) -> Result<(), Ending> {
     match subject.library.raw_codec() {
         None => match &subject.codec {
             Some(Err(error @ RecordError::DraftCodec)) => Err(Ending::failed(error.to_string())),
-            _ => Err(Ending::skipped("the library exports no codec half")),
+            _ => Err(Ending::skipped("the library exports no NCZarr codec")),
         },
         Some(None) => Err(Ending::failed(
-            "NCZ_get_codec_info returns null, at which netcdf-c crashes; a library without a codec half does not export it",
+            "NCZ_get_codec_info returns null, at which netcdf-c crashes; a library without an NCZarr codec does not export it",
         )),
         Some(Some(record)) => {
             let fields = codec_fields(&record).map_err(Ending::Failed)?;

@@ -219,7 +219,7 @@ fn ncz_uses_them_as_any_foreign_plugin() {
     assert_eq!(bench.netcdf("write", "from.zarr", &json!([[33000]])).0["close"], 0);
     let table = bench.ncz_ok(&["plugins"]);
     for line in [
-        "libh5misc.so (HDF5+NCZarr; codec half:",
+        "libh5misc.so (HDF5+NCZarr; NCZarr codec:",
         "libh5noop.so (HDF5+NCZarr)",
         "libh5unknown.so (HDF5+NCZarr)",
     ] {
@@ -244,10 +244,10 @@ fn ncz_uses_them_as_any_foreign_plugin() {
         let refused = bench.ncz(&["copy", "-F", &format!("*,{chain}"), &from, &bench.path("refused.zarr")]);
         assert!(!refused.status.success() && stderr(&refused).contains(said), "{}", refused.text());
     }
-    // Without its codec half a filter has no name to be stored by.
+    // Without its NCZarr codec a filter has no name to be stored by.
     bench.take_away("zmisc");
     let table = bench.ncz_ok(&["plugins"]);
-    let line = "no NCZarr codec half: in Zarr data by its number only";
+    let line = "no NCZarr codec: in Zarr data by its number only";
     assert!(table.contains("libh5misc.so (HDF5)\n") && table.contains(line), "{table}");
 }
 

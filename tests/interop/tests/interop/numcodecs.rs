@@ -312,7 +312,7 @@ fn every_codec_of_numcodecs_is_ours_or_its_error_says_what_to_do() {
             says(Dialect::ZarrV3, json!({"name": format!("numcodecs.{id}"), "configuration": {}})),
         ] {
             let wanted = if id.starts_with("vlen-") && id != "vlen-array" {
-                "must stand first"
+                "must be first there"
             } else {
                 "zarr-python"
             };

@@ -113,7 +113,7 @@ fn the_numcodecs_name_of_every_codec_is_read_and_one_that_is_ours_alone_is_noted
     let szip = json!({"name": "numcodecs.szip", "configuration": {"mask": 32, "pixels-per-block": 8}});
     let (codec, notes) = name(szip.clone());
     assert_eq!(codec, "szip");
-    assert!(notes[0].contains("zarr-python knows no codec"), "{notes:?}");
+    assert!(notes[0].contains("zarr-python has no codec"), "{notes:?}");
     let spec = ChainSpec::from_json(Dialect::ZarrV3, std::slice::from_ref(&szip)).unwrap();
     let chain = bind(&builtins(), &spec, "<f4", &[1000], Container::ZarrV3);
     assert_eq!(chain.stored_json(Dialect::ZarrV3).unwrap(), [szip]);

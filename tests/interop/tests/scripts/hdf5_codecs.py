@@ -6,7 +6,7 @@
     hdf5_codecs.py lzf-read FILE                 by h5py
     hdf5_codecs.py lzf-netcdf-write FILE         by netcdf-c with the plugins of HDF5_PLUGIN_PATH
     hdf5_codecs.py lzf-netcdf-read FILE          the same
-    hdf5_codecs.py nczarr FOLDER                 NCZarr with the codec halves of lz4h5 and lzf, written and read by netcdf-c
+    hdf5_codecs.py nczarr FOLDER                 NCZarr with the NCZarr codecs of lz4h5 and lzf, written and read by netcdf-c
 
 Without --hdf5plugin the plugins come from HDF5_PLUGIN_PATH alone. Prints how many cases went through.
 """

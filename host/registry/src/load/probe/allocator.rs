@@ -1,4 +1,4 @@
-//! The allocator that a host offers to filters: malloc's, or one with blocks of its own that knows them again.
+//! The allocator that a host offers to filters: malloc's, or one with marked blocks that it can recognize.
 //!
 //! A program that exports [`allocate`], [`resize`] and [`free`] as `H5allocate_memory`, `H5resize_memory`
 //! and `H5free_memory` looks to a filter as libhdf5 does.
@@ -12,11 +12,11 @@ static MARKED: AtomicBool = AtomicBool::new(false);
 static STRANGERS: AtomicUsize = AtomicUsize::new(0);
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 const MARK: u64 = 0x6e63_7a20_626c_6f63;
-/// Before a marked block stand its mark and its length: as many bytes as malloc aligns to, and no more than it keeps
-/// before a block of its own, so that looking for them before a block of malloc's stays in memory.
+/// A marked block is preceded by its mark and its length: as many bytes as malloc's alignment, and not more than
+/// malloc's own block header, so that checking for a mark before a block from malloc stays in memory.
 const HEAD: usize = 16;
 
-/// As which host a filter is called.
+/// The host that calls a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Host {
     /// Buffers are malloc's, as in netcdf-c, and as in ordinary builds of HDF5.
@@ -26,7 +26,7 @@ pub enum Host {
     Marked,
 }
 
-/// A block that came back and is none of the host's.
+/// A block that was returned and is not the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the block does not come from the host's allocator")]
 pub struct BlockError;
@@ -116,7 +116,7 @@ pub unsafe fn free(block: *mut c_void) {
         STRANGERS.fetch_add(1, Ordering::SeqCst);
         return;
     }
-    // SAFETY: the mark says that malloc's block begins that much before; the mark goes with it.
+    // SAFETY: the mark shows that malloc's block begins that much before; the mark is freed with it.
     unsafe {
         let whole = start.cast::<u8>().sub(HEAD);
         whole.cast::<u64>().write(0);
@@ -126,8 +126,8 @@ pub unsafe fn free(block: *mut c_void) {
 
 /// The length of a marked block.
 pub(super) fn held(block: NonNull<c_void>) -> Result<usize, BlockError> {
-    // SAFETY: before any block of glibc's malloc, and of ours, lie two words that can be read, at any alignment. A
-    // pointer to something else is the plugin's fault, and may end this process, which can be spared.
+    // SAFETY: before any block of glibc's malloc, and of ours, are two readable words, at any alignment. A pointer
+    // to something else is a bug in the plugin, and may end this process, which is expendable.
     unsafe {
         let head = block.cast::<u8>().sub(HEAD);
         if head.cast::<u64>().read_unaligned() != MARK {

@@ -1,4 +1,4 @@
-//! Calls of a codec half and of a native codec with text and words as they are.
+//! Calls of an NCZarr codec and of a native codec with unchecked text and words.
 
 use std::ffi::{c_char, c_int};
 use std::io;
@@ -15,35 +15,35 @@ use crate::load::nczarr_codec::NczarrCodec;
 /// More words than this are not looked at.
 const WORDS_MAX: usize = 1 << 20;
 
-/// What `NCZ_codec_to_hdf5` answered.
+/// The result of `NCZ_codec_to_hdf5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordsAnswer {
     /// A netcdf error number; 0 is good.
     pub code: c_int,
-    /// How many words it says it gives.
+    /// The number of words that it reports.
     pub count: usize,
-    /// How many bytes the block of the words holds; 0 if there is none.
+    /// The size of the block of the words in bytes; 0 if there is none.
     pub holds: usize,
     /// The words, as far as the block holds them.
     pub words: Vec<u32>,
 }
 
-/// What `NCZ_hdf5_to_codec` answered.
+/// The result of `NCZ_hdf5_to_codec`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonAnswer {
     /// A netcdf error number; 0 is good.
     pub code: c_int,
-    /// The bytes of the text up to its end mark, or all that the block holds; none if there is no block.
+    /// The bytes of the text up to its terminating zero, or the whole block; `None` if there is no block.
     pub text: Option<Vec<u8>>,
     /// Whether an end mark was found within the block.
     pub ends: bool,
 }
 
 impl NczarrCodec {
-    /// Gives the text, which ends at a page that must not be touched, to `NCZ_codec_to_hdf5`.
+    /// Passes the text, which ends at a guard page, to `NCZ_codec_to_hdf5`.
     ///
     /// # Errors
-    /// There is no memory for the text, or it has a zero byte in it.
+    /// Memory for the text cannot be allocated, or it contains a zero byte.
     pub fn probe_words(&self, text: &[u8]) -> io::Result<WordsAnswer> {
         if text.contains(&0) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a zero byte in a C string"));
@@ -53,7 +53,7 @@ impl NczarrCodec {
         let text = ReadOnly::new(&whole)?;
         self.library().initialize();
         let (mut count, mut words) = (0, std::ptr::null_mut());
-        // SAFETY: called as netcdf-c calls it, with a C string and two places.
+        // SAFETY: called as netcdf-c calls it, with a C string and two valid output pointers.
         let code = unsafe {
             (self.to_words_function())(text.as_slice().as_ptr().cast(), &raw mut count, &raw mut words)
         };
@@ -71,7 +71,7 @@ impl NczarrCodec {
         Ok(WordsAnswer { code, count, holds, words })
     }
 
-    /// Gives words, which end at a page that must not be touched, to `NCZ_hdf5_to_codec`.
+    /// Passes words, which end at a guard page, to `NCZ_hdf5_to_codec`.
     ///
     /// # Errors
     /// There is no memory for the words.
@@ -79,7 +79,7 @@ impl NczarrCodec {
         let given = ReadOnly::of_words(words)?;
         self.library().initialize();
         let mut text: *mut c_char = std::ptr::null_mut();
-        // netcdf-c gives a null pointer where there are none.
+        // netcdf-c passes a null pointer if there are none.
         let start = if words.is_empty() { std::ptr::null() } else { given.as_slice().as_ptr().cast() };
         // SAFETY: called as netcdf-c calls it.
         let code = unsafe { (self.to_json_function())(words.len(), start, &raw mut text) };
@@ -94,10 +94,10 @@ impl NczarrCodec {
 }
 
 impl NativeCodec {
-    /// Gives text that need not be JSON to the plugin; it ends at a page that must not be touched.
+    /// Passes text that need not be JSON to the plugin; it ends at a guard page.
     ///
     /// # Errors
-    /// What the plugin says of it; a lack of memory is `unsupported`.
+    /// The plugin's error; a lack of memory is `unsupported`.
     pub fn probe_text(
         &self,
         dialect: Dialect,

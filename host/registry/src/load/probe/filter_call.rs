@@ -13,7 +13,7 @@ use crate::load::{Hdf5Filter, Library};
 
 /// Bytes after the buffer that must not be written.
 const CANARY: usize = 256;
-/// Words after `cd_values`, where there are any.
+/// Words after `cd_values`, if any.
 const WORDS_BEHIND: usize = 32;
 
 /// A call of a filter function, before it is made.
@@ -29,9 +29,9 @@ pub struct FilterCall<'a> {
     pub input: &'a [u8],
     /// `*buf_size`: at least as long as the input.
     pub capacity: usize,
-    /// What follows the input, as far as there is room up to `*buf_size` and a little beyond.
-    pub behind: &'a [u8],
-    /// What follows that.
+    /// The bytes after the input, up to `*buf_size` and a little beyond.
+    pub after: &'a [u8],
+    /// The bytes after that.
     pub filler: u8,
     /// Whose memory the buffer is.
     pub host: Host,
@@ -39,7 +39,7 @@ pub struct FilterCall<'a> {
     pub concurrent: bool,
 }
 
-/// What follows `cd_values`.
+/// The bytes after `cd_values`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamsEnd {
     /// A page that must not be touched.
@@ -48,18 +48,18 @@ pub enum ParamsEnd {
     Words(u32),
 }
 
-/// What came of a call. The buffer that the filter left is freed with it, as the host would.
+/// The result of a call. The buffer that the filter left is freed with it, as a host would.
 #[derive(Debug)]
 pub struct FilterAnswer {
-    /// What the filter returned: the length of its result, 0 for a failure.
+    /// The return value of the filter: the length of its result, 0 for a failure.
     pub returned: usize,
     /// `*buf_size` afterwards.
     pub buf_size: usize,
-    /// How many bytes the block that it left can hold; 0 if `*buf` is null.
+    /// The size of the block that it left; 0 if `*buf` is null.
     pub holds: usize,
     /// Whether `*buf` is another block than before.
     pub replaced: bool,
-    /// How many bytes after the *given* buffer were changed; known only if the buffer is still that one.
+    /// The number of bytes changed after the *given* buffer; known only if the buffer is still that one.
     pub beyond: Option<usize>,
     block: Block,
 }
@@ -68,7 +68,7 @@ pub struct FilterAnswer {
 struct Block(Option<NonNull<c_void>>, Host);
 
 impl<'a> FilterCall<'a> {
-    /// A call with a buffer as large as the input, of malloc's, alone.
+    /// Makes a call with a buffer from malloc that is as large as the input, without other calls.
     pub fn new(flags: u32, params: &'a [u32], input: &'a [u8]) -> Self {
         let capacity = input.len();
         Self {
@@ -77,7 +77,7 @@ impl<'a> FilterCall<'a> {
             params_end: ParamsEnd::Trap,
             input,
             capacity,
-            behind: &[],
+            after: &[],
             filler: 0,
             host: Host::Malloc,
             concurrent: false,
@@ -94,9 +94,9 @@ impl<'a> FilterCall<'a> {
         Self::new(hdf5::FLAG_REVERSE, params, input)
     }
 
-    /// The byte `place` bytes after the input.
-    fn byte_behind(&self, place: usize) -> u8 {
-        self.behind.get(place).copied().unwrap_or(self.filler)
+    /// Returns the byte at `place` after the input.
+    fn byte_after(&self, place: usize) -> u8 {
+        self.after.get(place).copied().unwrap_or(self.filler)
     }
 }
 
@@ -109,8 +109,8 @@ impl FilterAnswer {
     /// The first `len` bytes of the block that is there now, or all that it holds if that is less.
     pub fn left(&self, len: usize) -> &[u8] {
         match self.block.0 {
-            // SAFETY: the block holds that many bytes, as its allocator says; those that the filter did not
-            // write are indeterminate but there, and plain bytes.
+            // SAFETY: the block holds that many bytes, as its allocator says; bytes that the filter did not
+            // write are unspecified, but they are plain memory.
             Some(start) => unsafe { std::slice::from_raw_parts(start.cast().as_ptr(), len.min(self.holds)) },
             None => &[],
         }
@@ -151,9 +151,9 @@ impl Hdf5Filter {
             let bytes = given.cast::<u8>().as_ptr();
             bytes.copy_from_nonoverlapping(call.input.as_ptr(), call.input.len());
             let rest = room - call.input.len();
-            let behind = call.behind.len().min(rest);
-            bytes.add(call.input.len()).copy_from_nonoverlapping(call.behind.as_ptr(), behind);
-            bytes.add(call.input.len() + behind).write_bytes(call.filler, rest - behind);
+            let after = call.after.len().min(rest);
+            bytes.add(call.input.len()).copy_from_nonoverlapping(call.after.as_ptr(), after);
+            bytes.add(call.input.len() + after).write_bytes(call.filler, rest - after);
         }
         let (mut block, mut size) = (given.as_ptr(), capacity);
         let filter = self.filter();
@@ -184,10 +184,10 @@ impl Hdf5Filter {
         let untouched = !replaced && size == capacity && holds >= room;
         let beyond = untouched.then(|| {
             // SAFETY: the block is still the one that was given, and holds `room` bytes.
-            let behind =
+            let after =
                 unsafe { std::slice::from_raw_parts(given.cast::<u8>().as_ptr().add(capacity), CANARY) };
             let first = capacity - call.input.len();
-            (first..).zip(behind).filter(|&(place, &byte)| byte != call.byte_behind(place)).count()
+            (first..).zip(after).filter(|&(place, &byte)| byte != call.byte_after(place)).count()
         });
         let holds = if untouched { capacity } else { holds };
         Ok(FilterAnswer { returned, buf_size: size, holds, replaced, beyond, block: Block(left, call.host) })
@@ -224,7 +224,7 @@ impl Library {
     }
 }
 
-/// How long calls of a filter function take, and how many bytes the last one gave.
+/// The time of calls of a filter function, and the number of bytes that the last one returned.
 #[derive(Debug, Clone, Copy)]
 pub struct BareCalls {
     /// The time of all calls, with what HDF5 does around each: a block from malloc, a copy of the input, free.

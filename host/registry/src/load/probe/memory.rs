@@ -19,7 +19,7 @@ pub struct Guarded {
 pub(super) struct ReadOnly(Guarded);
 
 impl Guarded {
-    /// `len` bytes of zero that end where the guard page begins.
+    /// Allocates `len` zero bytes that end at a guard page.
     ///
     /// # Errors
     /// The system has no memory for it.
@@ -44,7 +44,7 @@ impl Guarded {
         let Some(start) = NonNull::new(start.cast::<u8>()) else {
             return Err(io::ErrorKind::OutOfMemory.into());
         };
-        // SAFETY: the mapping has `room` bytes between its first and its last page, so all lies inside.
+        // SAFETY: the mapping has `room` bytes between its first and its last page, so everything is inside.
         let data = unsafe { start.add(mapped - page - len) };
         let guarded = Self { start, mapped, data, len };
         guarded.protect(libc::PROT_READ | libc::PROT_WRITE)?;
@@ -111,7 +111,7 @@ unsafe impl Send for Guarded {}
 // SAFETY: shared borrows only read.
 unsafe impl Sync for Guarded {}
 
-/// How many bytes of malloc's are in use in this process; none where the C library does not tell.
+/// Returns the number of bytes from malloc in use in this process; `None` if the C library does not report it.
 pub fn heap_in_use() -> Option<usize> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -123,8 +123,8 @@ pub fn heap_in_use() -> Option<usize> {
     None
 }
 
-/// Makes fresh memory of malloc's hold (the complement of) `byte` from now on, where the C library can: who reads
-/// what was never written then gets other bytes than with another filling. 0 ends it.
+/// Makes malloc fill new memory with (the complement of) `byte` from now on, if the C library can: code that reads
+/// unwritten memory then gets other bytes than with another fill. 0 ends it.
 pub fn fill_fresh_memory(byte: u8) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: only sets a number in the allocator's books.

@@ -2,26 +2,26 @@
 
 use std::ffi::CStr;
 
-/// The highest signal number that is asked for.
+/// The highest signal number that is queried.
 const SIGNAL_MAX: i32 = 64;
 
-/// What happens at a signal.
+/// The action of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disposition {
     /// The signal.
     pub signal: i32,
     /// The handler; 0 is the default, 1 ignores.
     pub handler: usize,
-    /// How it is called.
+    /// The flags of its handler.
     pub flags: i32,
 }
 
-/// What happens at each signal.
+/// Returns the action of each signal.
 pub fn dispositions() -> Vec<Disposition> {
     (1..=SIGNAL_MAX)
         .filter_map(|signal| {
             let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: asks only; the place has room for the answer. A number that is not a signal is refused.
+            // SAFETY: only a query; the output pointer is valid. A number that is not a signal is refused.
             let failed = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
             if failed != 0 {
                 return None;
@@ -35,16 +35,16 @@ pub fn dispositions() -> Vec<Disposition> {
 
 /// The locale of the C library, in its own words: `C`, or each category with its name.
 pub fn locale() -> Option<String> {
-    // SAFETY: asks only. No other thread sets the locale now, or the answer would be of no use anyway; the text is
-    // copied at once.
+    // SAFETY: only a query. No other thread sets the locale now, else the result would be meaningless anyway; the
+    // text is copied at once.
     unsafe {
         let text = libc::setlocale(libc::LC_ALL, std::ptr::null());
         (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
     }
 }
 
-/// Makes the system keep the end of children until they are asked for, as it does unless whoever started this process
-/// had it otherwise.
+/// Makes the system keep exit statuses of children until they are reaped, which is the default unless the parent
+/// process changed it.
 pub fn keep_children() {
     // SAFETY: sets the default; no handler of this program is lost.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };

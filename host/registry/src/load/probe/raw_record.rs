@@ -12,7 +12,7 @@ const RECORDS_MAX: usize = 4096;
 /// The most bytes of a name that are looked at.
 const NAME_MAX: usize = 1024;
 
-/// What the two entry functions of an HDF5 plugin answer.
+/// The results of the two entry functions of an HDF5 plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawPlugin {
     /// The plugin type; filters have 0.
@@ -24,41 +24,41 @@ pub struct RawPlugin {
 /// A filter's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFilter {
-    /// Where it lies.
+    /// Its address.
     pub address: usize,
     /// Its version. The rest is given for version 1 only.
     pub version: c_int,
-    /// What a record of version 1 says.
+    /// The contents of a record of version 1.
     pub fields: Option<RawFilterFields>,
 }
 
-/// What a filter's record of version 1 says.
+/// The contents of a filter's record of version 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFilterFields {
     /// The id.
     pub id: c_int,
-    /// Whether it says that it encodes.
+    /// Whether it declares that it encodes.
     pub encoder_present: u32,
-    /// Whether it says that it decodes.
+    /// Whether it declares that it decodes.
     pub decoder_present: u32,
     /// The name, cut at 1024 bytes; none if it is null.
     pub name: Option<Vec<u8>>,
-    /// Where its functions are; 0 for none: `can_apply`, `set_local`, the filter function.
+    /// The addresses of its functions; 0 for none: `can_apply`, `set_local`, the filter function.
     pub functions: [usize; 3],
 }
 
 /// A codec's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawCodec {
-    /// Where it lies.
+    /// Its address.
     pub address: usize,
     /// Its version. The rest is given for version 1 only.
     pub version: c_int,
-    /// What a record of version 1 says.
+    /// The contents of a record of version 1.
     pub fields: Option<RawCodecFields>,
 }
 
-/// What a codec's record of version 1 says.
+/// The contents of a codec's record of version 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawCodecFields {
     /// The sort; 1 for codecs of HDF5 filters.
@@ -67,15 +67,15 @@ pub struct RawCodecFields {
     pub codec_id: Option<Vec<u8>>,
     /// The filter's id.
     pub filter_id: u32,
-    /// Where its functions are; 0 for none: `initialize`, `finalize`, `codec_to_hdf5`, `hdf5_to_codec`,
+    /// The addresses of its functions; 0 for none: `initialize`, `finalize`, `codec_to_hdf5`, `hdf5_to_codec`,
     /// `modify_parameters`.
     pub functions: [usize; 5],
 }
 
-/// What `NCZ_codec_info_defaults` answers.
+/// The result of `NCZ_codec_info_defaults`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawDefaults {
-    /// The records up to the null that ends them; none if there is no vector.
+    /// The records up to the terminating null; none if there is no vector.
     pub records: Option<Vec<RawCodec>>,
     /// Whether the null was found.
     pub ends: bool,
@@ -103,8 +103,8 @@ impl Library {
         Some(RawPlugin { plugin_type, record })
     }
 
-    /// Hdf5Imports the library for the record of its codec half: nothing if it exports no such function or that of the
-    /// draft, `Some(None)` if it gives null.
+    /// Queries the library for the record of its NCZarr codec: `None` if it does not export that function or exports
+    /// that of the draft, `Some(None)` if the function returns null.
     pub fn raw_codec(self: &Arc<Self>) -> Option<Option<RawCodec>> {
         if self.exports(nczarr::DRAFT_CODEC_TYPE_SYMBOL) {
             return None;
@@ -116,7 +116,7 @@ impl Library {
         Some(unsafe { RawCodec::read(info().cast()) })
     }
 
-    /// Hdf5Imports the library for its vector of codec halves; none if it exports no such function.
+    /// Queries the library for its vector of NCZarr codecs; `None` if it does not export that function.
     pub fn raw_defaults(self: &Arc<Self>) -> Option<RawDefaults> {
         // SAFETY: the interface gives a function of this name this type.
         let info: nczarr::CodecInfo = unsafe { self.symbol(nczarr::CODEC_DEFAULTS_SYMBOL) }?;
@@ -128,7 +128,7 @@ impl Library {
         }
         let mut records = Vec::new();
         for at in 0..RECORDS_MAX {
-            // SAFETY: the vector goes on until a null is met; one that lacks it is the plugin's fault.
+            // SAFETY: the vector goes on until a null is met; a vector without one is a bug in the plugin.
             let record = unsafe { RawCodec::read(vector.add(at).read_unaligned()) };
             let Some(record) = record else {
                 return Some(RawDefaults { records: Some(records), ends: true });
@@ -195,7 +195,7 @@ impl RawCodec {
 /// # Safety
 /// `record` is null or begins with its version.
 unsafe fn version(record: *const c_int) -> Option<c_int> {
-    // SAFETY: not null, says the line's first half; the version is there, says the caller.
+    // SAFETY: not null, as checked first; the caller guarantees that the version is valid.
     (!record.is_null()).then(|| unsafe { record.read_unaligned() })
 }
 

@@ -1,4 +1,4 @@
-//! The search over folders with real files, which a made-up loader "opens" by their names.
+//! The search over folders with real files, which a fake loader "opens" by their names.
 use std::fs;
 
 use ncz_codec::{AnyCoder, AnyConfig, Builtin, CodecError, CodecInfo};
@@ -210,7 +210,7 @@ fn each_file_gets_its_verdict_and_one_bad_file_harms_no_other() {
     let expected = [
         ("libbroken.so", Verdict::Refused, "the info record is null".to_owned()),
         ("libodd.so", Verdict::Refused, "class 2 is newer than ncz".to_owned()),
-        ("libq-ncz998.so", Verdict::Incomplete, "no HDF5 filter for this codec half".to_owned()),
+        ("libq-ncz998.so", Verdict::Incomplete, "no HDF5 filter for this NCZarr codec".to_owned()),
         ("libtext.so", Verdict::Ignored, "not a shared library: text, perhaps a linker script".to_owned()),
         ("libx-hdf307-ncz307.so", Verdict::Loaded, String::new()),
         ("liby-hdf307.so", Verdict::Shadowed, format!("shadowed by {winner} (HDF5+NCZarr)")),
@@ -222,7 +222,7 @@ fn each_file_gets_its_verdict_and_one_bad_file_harms_no_other() {
         expected.into_iter().map(|(name, verdict, reason)| (name.to_owned(), verdict, reason)).collect();
     assert_eq!(verdicts(&scan.report), expected);
     assert_eq!(scan.by_id[&307].info().name, "filter 307 with codec307");
-    // A filter alone serves HDF5 data.
+    // A filter by itself works for HDF5 data.
     assert_eq!(scan.by_id[&999].info().name, "filter 999 alone");
     assert!(!scan.by_id.contains_key(&998));
     assert_eq!(scan.by_name.len(), 1);
@@ -238,7 +238,7 @@ fn what_everyone_may_replace_is_refused_with_a_remedy_and_used_for_those_who_tru
     let allow = |path: &str, mode| {
         fs::set_permissions(folders.root.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
     };
-    // What is above a folder does not count: anybody may write to /tmp.
+    // Parent folders are not checked: every user can write to /tmp.
     allow(".", 0o1777);
     allow("open", 0o757);
     allow("own", 0o755);
@@ -275,7 +275,7 @@ fn what_everyone_may_replace_is_refused_with_a_remedy_and_used_for_those_who_tru
 fn what_belongs_to_somebody_else_is_refused() {
     let folders = Folders::new().with("a", Origin::Environment, &["x-hdf307-ncz307"]);
     let me = rustix::process::geteuid().as_raw();
-    // Root's files serve everybody, so this shows nothing where the tests run as root.
+    // Root's files are trusted by everyone, so this tests nothing if the tests run as root.
     let stranger = Environment { user: Some(me + 1), ..Environment::capture() };
     let reason = verdict(&folders.run_in(&stranger).report, "libx-hdf307-ncz307.so").1;
     if me == 0 {
@@ -324,7 +324,7 @@ fn an_environment_library_is_passed_over_for_a_built_in_and_a_line_says_so() {
     let scan = folders.scan();
     assert!(scan.by_id[&307].origin().to_string().starts_with(&path));
     assert!(scan.report.notes.is_empty());
-    // The plugin's C face speaks no Zarr v3: that name still leads to the built-in.
+    // The plugin's C face has no Zarr v3 name: that name still means the built-in.
     assert_eq!(*scan.by_name[&(Dialect::ZarrV3, "v3codec307".into())].origin(), CodecOrigin::Builtin);
 }
 
@@ -344,7 +344,7 @@ fn a_known_layout_lends_its_name_to_a_foreign_lz4() {
     let entry = &scan.by_name[&(Dialect::Numcodecs, "imagecodecs_lz4h5".into())];
     assert_eq!(entry.info().name, "filter 32004 alone");
     assert_eq!(entry.info().numcodecs.first(), Some("imagecodecs_lz4h5"));
-    // Without a filter there is nothing to tell of.
+    // Without a filter there is nothing to report.
     assert!(Folders::new().scan().report.codecs.is_empty());
 }
 
@@ -417,7 +417,7 @@ fn the_story_of_an_id_a_name_and_a_file_is_reported() {
 
     let why = story("307");
     assert!(why.found);
-    assert!(why.to_string().starts_with("built-in (HDF5 filter 307) is taken from: built-in\n"), "{why}");
+    assert!(why.to_string().starts_with("built-in (HDF5 filter 307) comes from: built-in\n"), "{why}");
     assert!(why.to_string().contains("libx-hdf307-ncz307.so (HDF5+NCZarr): shadowed by built-in"), "{why}");
     assert_eq!(story("codec307").lines, why.lines);
 
@@ -427,7 +427,7 @@ fn the_story_of_an_id_a_name_and_a_file_is_reported() {
     assert_eq!(story(&folders.file("e/libbroken.so")).lines, why.lines);
 
     let why = story("32013");
-    assert!(why.to_string().contains("no NCZarr codec half"), "{why}");
+    assert!(why.to_string().contains("no NCZarr codec"), "{why}");
 
     let why = story("32008");
     assert!(!why.found);
@@ -458,7 +458,7 @@ fn what_is_not_found_names_folders_near_misses_and_the_remedy() {
     );
     assert!(text.contains(&format!("{} (which does not exist)", gone.display())), "{text}");
     assert!(text.contains("libbroken.so: refused: the info record is null"), "{text}");
-    assert!(text.contains("libq-ncz32015.so: NCZarr half of codec32015: no HDF5 filter"), "{text}");
+    assert!(text.contains("libq-ncz32015.so: NCZarr face of codec32015: no HDF5 filter"), "{text}");
     assert!(text.contains("install the Python package hdf5plugin"), "{text}");
     assert!(text.contains("HDF5_PLUGIN_PATH"), "{text}");
 }

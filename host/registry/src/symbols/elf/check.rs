@@ -1,5 +1,5 @@
-//! What the system's loader takes for granted of an ELF file. It checks little: a table that lies outside of the image,
-//! or a relocation that does, makes it read or write where nothing is, which ends the process.
+//! Checks the assumptions of the system's loader about an ELF file. The loader itself checks little: a table or a
+//! relocation outside of the image makes it read or write unmapped memory, which ends the process.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const MOST_CALLED: u64 = 1 << 20;
 const PAGE_MAX: u64 = 1 << 16;
 /// The shortest record of the tables of versions, a `Verdaux`.
 const VERSION_LEAST: u64 = 8;
-/// The least bytes that a relocation writes, as far as it is known here: an address.
+/// The smallest number of bytes that a relocation writes: an address.
 const WRITTEN_64: u64 = 8;
 const WRITTEN_32: u64 = 4;
 
@@ -89,10 +89,10 @@ where
         let is_aligned = part.align <= 1
             || part.align.is_power_of_two() && part.start.wrapping_sub(part.offset) & (part.align - 1) == 0;
         if !is_aligned {
-            return damaged("a segment is not aligned as it says");
+            return damaged("a segment is not aligned as stated");
         }
         let Some(end) = part.start.checked_add(part.in_memory) else {
-            return damaged("a segment goes beyond all addresses");
+            return damaged("a segment exceeds the address space");
         };
         if loads.last().is_some_and(|before| part.start < before.memory.end) {
             return damaged("segments overlap or are not sorted");
@@ -128,7 +128,7 @@ impl Part {
 }
 
 impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
-    /// The segments that say where in the others something lies.
+    /// The segments that describe parts of other segments.
     fn segments(&self) -> Checked {
         let endian = self.image.endian;
         let mut dynamic = 0;
@@ -142,7 +142,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                     if self.image.offset_of(part.start) != Some(part.offset) {
                         return damaged("the dynamic section is elsewhere in memory than in the file");
                     }
-                    // The loader writes to it, unless it says that it is read only.
+                    // The loader writes to it, unless it is marked as read-only.
                     let flags = segment.p_flags(endian);
                     if flags.0 & elf::PF_W.0 != 0 && !self.is_writable(part.start, part.in_file) {
                         return damaged("the dynamic section is in a segment that is read only");
@@ -153,7 +153,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                         && (part.align <= 1 || part.align.is_power_of_two())
                         && part.start.checked_add(part.in_memory).is_some();
                     if !is_sound {
-                        return damaged("the segment of thread-local variables makes no sense");
+                        return damaged("the segment of thread-local variables is inconsistent");
                     }
                     in_file()?;
                 }
@@ -172,9 +172,9 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         if dynamic == 1 { Ok(()) } else { damaged("there is more than one dynamic section") }
     }
 
-    /// The entries of the dynamic section, without what they lead to.
+    /// Returns the entries of the dynamic section, without their targets.
     fn dynamic(&self) -> Checked {
-        /// Of others the loader takes the last one.
+        /// For other tags the loader uses the last one.
         const OFTEN: [DynamicTag; 5] =
             [elf::DT_NEEDED, elf::DT_NULL, elf::DT_AUXILIARY, elf::DT_FILTER, elf::DT_DEBUG];
         const TEXTS: [DynamicTag; 6] = [
@@ -188,7 +188,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         let image = self.image;
         let count = image.entries().count();
         if count == image.dynamic.len() {
-            return damaged("the dynamic section has no end");
+            return damaged("the dynamic section is not terminated");
         }
         let mut seen = Vec::new();
         for (tag, value) in image.entries() {
@@ -199,17 +199,17 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                 seen.push(tag);
             }
             if TEXTS.contains(&tag) && value >= image.strings_len {
-                return damaged("a name lies beyond the end of the string table");
+                return damaged("a name is beyond the end of the string table");
             }
         }
         let strings = image.value(elf::DT_STRTAB).unwrap_or(0);
         self.read(strings, image.strings_len)?;
         let last = image.strings_len.checked_sub(1).and_then(|last| image.strings.checked_add(last));
         let last = last.and_then(|last| image.data.read_bytes_at(last, 1).ok());
-        if last != Some(&[0]) { damaged("the string table has no end") } else { Ok(()) }
+        if last != Some(&[0]) { damaged("the string table is not terminated") } else { Ok(()) }
     }
 
-    /// The hash tables, and the symbols, of which the number comes from them; `None`: they do not say it.
+    /// Checks the hash tables and the symbols, whose number comes from them; `None`: they do not state it.
     fn symbols(&self) -> Checked<Option<u64>> {
         let image = self.image;
         let size = size_of::<Elf::Sym>() as u64;
@@ -227,13 +227,13 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         // Of a table that is too long to be read at once there are none here: it is left to the loader.
         for symbol in image.symbols_of(0..count) {
             if u64::from(symbol.st_name(image.endian)) >= image.strings_len {
-                return damaged("the name of a symbol lies beyond the end of the string table");
+                return damaged("the name of a symbol is beyond the end of the string table");
             }
             let section = symbol.st_shndx(image.endian);
             let is_code = symbol.st_type() == elf::STT_GNU_IFUNC || self.is_entry(symbol);
             let address = symbol.st_value(image.endian).into();
             if section != elf::SHN_UNDEF && section != elf::SHN_ABS && is_code && !self.is_code(address) {
-                return damaged("a function that is called lies where no code is");
+                return damaged("a called function is not in a code segment");
             }
         }
         Ok(Some(count))
@@ -247,9 +247,9 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         })
     }
 
-    /// The number of symbols that a GNU hash table knows; `None`: it knows none.
+    /// Returns the number of symbols in a GNU hash table; `None` if it has none.
     fn gnu_hash(&self, table: u64) -> Checked<Option<u64>> {
-        let wrong = || Unsuitable::Damaged("the symbol hash table is cut off or makes no sense");
+        let wrong = || Unsuitable::Damaged("the symbol hash table is truncated or inconsistent");
         self.read(table, 16)?;
         let at = self.image.offset_of(table).ok_or_else(wrong)?;
         let hash = super::GnuHash::open(self.image, at).ok_or_else(wrong)?;
@@ -276,9 +276,9 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         Err(wrong())
     }
 
-    /// The number of symbols that an old hash table knows.
+    /// Returns the number of symbols in an old hash table.
     fn hash(&self, table: u64) -> Checked<u64> {
-        let wrong = "the symbol hash table is cut off or makes no sense";
+        let wrong = "the symbol hash table is truncated or inconsistent";
         let (buckets, count) = (u64::from(self.word(table)?), u64::from(self.word(table.saturating_add(4))?));
         let first = table.saturating_add(8);
         self.read(table, (2 + buckets + count) * 4)?;
@@ -300,14 +300,15 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         Ok(count)
     }
 
-    /// The tables of versions, which lead from record to record. The loader goes by that, and not by their counts.
+    /// Checks the tables of versions, which are linked lists of records. The loader follows the links and ignores the
+    /// counts.
     fn versions(&self, symbols: Option<u64>) -> Checked {
         let image = self.image;
         if let (Some(table), Some(symbols)) = (image.value(elf::DT_VERSYM), symbols) {
             self.read(table, symbols.saturating_mul(2))?;
         }
-        // The lengths of a record and of its parts; where a record has its first part and the next record, where a part
-        // has its name and the next part, and where a record has the name of a file.
+        // The lengths of a record and of its parts; the offsets of the first part and of the next record in a record,
+        // of the name and of the next part in a part, and of the file name in a record.
         let kinds = [
             (elf::DT_VERNEED, [16, 16], [8, 12], [8, 12], Some(4)),
             (elf::DT_VERDEF, [20, 8], [12, 16], [0, 4], None),
@@ -324,7 +325,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
                 let mut part = record.saturating_add(self.word(record + first_at)?.into());
                 loop {
                     if steps == 0 {
-                        return damaged("the table of versions has no end");
+                        return damaged("the table of versions is not terminated");
                     }
                     steps -= 1;
                     self.read(part, part_len)?;
@@ -343,12 +344,12 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         Ok(())
     }
 
-    /// What is changed in memory and what is called while the library is opened and closed.
+    /// Checks the memory that is changed and the functions that are called while the library is opened and closed.
     fn code(&self, symbols: Option<u64>) -> Checked {
         let image = self.image;
         for tag in [elf::DT_INIT, elf::DT_FINI] {
             if image.value(tag).is_some_and(|address| address != 0 && !self.is_code(address)) {
-                return damaged("a function that is called lies where no code is");
+                return damaged("a called function is not in a code segment");
             }
         }
         let word = if Elf::is_type_64_sized() { WRITTEN_64 } else { WRITTEN_32 };
@@ -368,7 +369,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         self.entry_size(elf::DT_RELRENT, word)?;
         if let Some(start) = image.value(elf::DT_RELR) {
             self.read(start, image.value(elf::DT_RELRSZ).unwrap_or(0))?;
-            // It says of addresses that they are moved, and of no symbols.
+            // It only relocates addresses, without symbols.
             called.clear();
         }
         let text_is_written = image.value(elf::DT_TEXTREL).is_some()
@@ -405,7 +406,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
             } else {
                 called.clear();
                 let Some(entries) = image.slice_at::<Elf::Rel>(at, count) else { continue };
-                // Without an addend of their own: it is where they write.
+                // Without an explicit addend: it is at the location that they write.
                 let entries = entries.iter().map(|entry| Elf::Rela::from(*entry));
                 self.relocate(entries, relative, &relocations, &mut called)?;
             }
@@ -416,8 +417,8 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         damaged("a constructor or destructor address has no relocation")
     }
 
-    /// Relocations: where they write, and which symbols they name. `called` are the places of addresses that are
-    /// called; what is written there is taken out.
+    /// Checks relocations: the locations that they write, and their symbols. `called` are the locations of addresses
+    /// that are called; those that a relocation writes are removed.
     fn relocate(
         &self,
         entries: impl ExactSizeIterator<Item = Elf::Rela>,
@@ -428,24 +429,24 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         let endian = self.image.endian;
         let first_are_relative = self.image.value(relative).filter(|_| relative != elf::DT_NULL).unwrap_or(0);
         if first_are_relative > entries.len() as u64 {
-            return damaged("there are fewer relocations than their count says");
+            return damaged("there are fewer relocations than stated");
         }
         for (number, entry) in entries.enumerate() {
             let (kind, symbol) = (entry.r_type(endian, false).0, entry.r_sym(endian, false));
             let (place, addend): (u64, i64) = (entry.r_offset(endian).into(), entry.r_addend(endian).into());
             if let Some(kinds) = &self.kinds {
                 if (number as u64) < first_are_relative && kind != kinds.relative {
-                    return damaged("there are fewer relocations without a symbol than their count says");
+                    return damaged("there are fewer relocations without a symbol than stated");
                 }
                 if kind == kinds.none {
                     continue;
                 }
                 let target = addend.cast_unsigned();
                 if kind == kinds.indirect && !self.is_code(target) {
-                    return damaged("a function that is called lies where no code is");
+                    return damaged("a called function is not in a code segment");
                 }
                 if called.remove(&place) && kind == kinds.relative && !self.is_code(target) {
-                    return damaged("a function that is called lies where no code is");
+                    return damaged("a called function is not in a code segment");
                 }
             }
             if all.symbols.is_some_and(|symbols| u64::from(symbol) >= symbols) {
@@ -459,7 +460,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         Ok(())
     }
 
-    /// Refuses a table whose entries have another size than the loader knows.
+    /// Refuses a table whose entries have another size than the loader expects.
     fn entry_size(&self, tag: DynamicTag, size: u64) -> Checked {
         match self.image.value(tag) {
             Some(stated) if stated != size => damaged("a table has an unexpected entry size"),
@@ -474,14 +475,14 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         loads.any(|load| load.memory.start <= start && end <= end_of(load))
     }
 
-    /// Refuses what the loader would read where nothing is, or only zeros. An empty table may be anywhere.
+    /// Refuses a table that the loader would read from unmapped memory or only zeros. An empty table may be anywhere.
     fn read(&self, start: u64, len: u64) -> Checked {
         if len == 0 {
             return Ok(());
         }
         match self.has(start, len, elf::PF_R, |load| load.end_in_file) {
             true => Ok(()),
-            false => damaged("a table lies outside of the segments that are loaded"),
+            false => damaged("a table is outside of the loaded segments"),
         }
     }
 
@@ -497,7 +498,7 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
     fn word(&self, address: u64) -> Checked<u32> {
         self.read(address, 4)?;
         let word = self.image.offset_of(address).and_then(|at| self.image.u32_at(at));
-        word.ok_or(Unsuitable::Damaged("a table lies outside of the file"))
+        word.ok_or(Unsuitable::Damaged("a table is outside of the file"))
     }
 
     /// Refuses an offset at an address that is not one of the string table.
@@ -505,11 +506,11 @@ impl<Elf: FileHeader<Endian = Endianness>> Check<'_, '_, Elf> {
         if u64::from(self.word(address)?) < self.image.strings_len {
             return Ok(());
         }
-        damaged("the name of a version lies beyond the end of the string table")
+        damaged("the name of a version is beyond the end of the string table")
     }
 }
 
-/// What relocations have in common.
+/// The common part of relocations.
 struct Relocations {
     symbols: Option<u64>,
     /// Whether the loader makes segments writable for them.

@@ -157,7 +157,7 @@ pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
                 );
                 trial.step(&what);
                 // What looks like more input.
-                let call = FilterCall { capacity, behind: &input, filler: 0xff, ..plain };
+                let call = FilterCall { capacity, after: &input, filler: 0xff, ..plain };
                 let answer = filter.make(&call)?;
                 if answer.failed() != want.failed() {
                     let how = if answer.failed() { "fails" } else { "works" };

@@ -94,7 +94,7 @@ fn configurations(trial: &mut Trial) -> Result<(), Ending> {
     })
 }
 
-/// Conversions of a codec half.
+/// Conversions of an NCZarr codec.
 fn conversions(trial: &mut Trial) -> Result<(), Ending> {
     let half = trial.codec()?.clone();
     let good = texts(half.codec_id());

@@ -164,8 +164,8 @@ fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending>
     let Some(stream) = filter.stream(trial)? else { return Err(Ending::skipped("no chunk was taken")) };
     let mut unsteady = false;
     for len in cuts(trial, stream.len()).into_iter().filter(|&len| len > 0) {
-        let (input, behind) = stream.split_at(len);
-        let what = match behind.is_empty() {
+        let (input, after) = stream.split_at(len);
+        let what = match after.is_empty() {
             true => format!("decoding the stream of {}", filter.sample.name()),
             false => {
                 format!("decoding {len} of {} bytes of the stream of {}", stream.len(), filter.sample.name())
@@ -187,7 +187,7 @@ fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending>
             continue;
         }
         let ones = outcome(&FilterCall { filler: 0xff, ..plain })?;
-        let more = outcome(&FilterCall { behind, ..plain })?;
+        let more = outcome(&FilterCall { after, ..plain })?;
         for (other, name) in [(ones, "0xff"), (more, "the rest of the stream")] {
             if other != zeros {
                 return Err(Ending::failed(format!(

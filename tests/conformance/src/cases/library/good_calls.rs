@@ -20,7 +20,7 @@ impl Progress for Silent {
     fn step(&mut self, _: &str) {}
 }
 
-/// Encodes and decodes a chunk with each filter and native codec, and turns ordinary parameters of each codec half
+/// Encodes and decodes a chunk with each filter and native codec, and turns ordinary parameters of each NCZarr codec
 /// into JSON and back. Answers are not looked at: other checks do. Returns how many calls could be made.
 ///
 /// # Errors
@@ -48,7 +48,7 @@ pub(super) fn make(trial: &mut Trial) -> Result<usize, Ending> {
     Ok(calls)
 }
 
-/// Parameters that a codec half surely takes, if they are known. Only an unknown half is asked for the
+/// Parameters that an NCZarr codec surely takes, if they are known. Only an unknown half is asked for the
 /// parameters of an empty configuration: published ones crash at it.
 fn ordinary_words(part: &Trial, half: &NczarrCodec) -> Option<Vec<u32>> {
     let id = half.filter_id();

@@ -63,7 +63,7 @@ fn judge(trial: &mut Trial, registry: &Registry) -> Result<(), Ending> {
         return match subject.defaults.is_empty() {
             true => Err(Ending::failed("nothing in it can be used; other checks tell why")),
             false => Err(Ending::skipped(
-                "it holds codec halves for filters of other libraries; alone there is nothing to pair them with",
+                "it holds NCZarr codecs for filters of other libraries; alone there is nothing to pair them with",
             )),
         };
     }

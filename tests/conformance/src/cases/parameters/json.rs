@@ -1,4 +1,4 @@
-//! A codec half and a native codec as one: JSON in, parameters and JSON out.
+//! An NCZarr codec and a native codec as one: JSON in, parameters and JSON out.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::trial::Trial;
 /// Something that reads and writes JSON.
 #[derive(Debug, Clone)]
 pub(super) enum JsonFace {
-    /// The functions of a codec half; the codec's id is part of its JSON.
+    /// The functions of an NCZarr codec; the codec's id is part of its JSON.
     Half(NczarrCodec),
     /// A native codec in one dialect; its JSON is without the codec's name.
     Native(NativeCodec, Dialect),
@@ -41,7 +41,7 @@ pub(super) struct Refusal {
 }
 
 impl JsonFace {
-    /// Those of the trial's target: a codec half, or a native codec in each dialect in which it has a name.
+    /// Those of the trial's target: an NCZarr codec, or a native codec in each dialect in which it has a name.
     ///
     /// # Errors
     /// `Skipped` if there is none.
@@ -205,7 +205,7 @@ impl Refusal {
 impl fmt::Display for JsonFace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Half(_) => f.write_str("codec half"),
+            Self::Half(_) => f.write_str("NCZarr codec"),
             Self::Native(_, dialect) => write!(f, "{dialect}"),
         }
     }

@@ -207,7 +207,7 @@ fn with_member(text: &[u8], value: &[u8]) -> Vec<u8> {
     [open, comma, b"\"", UNKNOWN.as_bytes(), b"\":", value, b"}"].concat()
 }
 
-/// Whether a text is refused. A native codec must; a codec half gets text that its host has read and written again, so
+/// Whether a text is refused. A native codec must; an NCZarr codec gets text that its host has read and written again, so
 /// taking more than JSON does no harm there.
 fn refused(trial: &mut Trial, face: &JsonFace, text: &[u8], what: &str) -> Result<bool, Ending> {
     let result = trial.limited(LIMIT, format!("{face}: {what}: {}", shown(text)), || face.take(text))?;

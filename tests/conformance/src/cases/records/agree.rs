@@ -17,7 +17,7 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
         && filter.id() != codec.filter_id()
     {
         return Err(Ending::failed(format!(
-            "its filter has the id {}, its codec half {} says {}: hosts refuse the library",
+            "its filter has the id {}, its NCZarr codec {} says {}: hosts refuse the library",
             filter.id(),
             codec.codec_id(),
             codec.filter_id()
@@ -38,10 +38,10 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
         }
     }
     if let Some(codec) = own_codec {
-        let native = native_of(subject, codec.filter_id(), "codec half")?;
+        let native = native_of(subject, codec.filter_id(), "NCZarr codec")?;
         if !native.numcodecs.contains(codec.codec_id()) {
             return Err(Ending::failed(format!(
-                "its codec half is called {:?} in JSON, its native codec {:?}: a dataset that one host writes names a codec that \
+                "its NCZarr codec is called {:?} in JSON, its native codec {:?}: a dataset that one host writes names a codec that \
                  the other does not know",
                 codec.codec_id(),
                 native.numcodecs

@@ -26,7 +26,7 @@ pub(super) struct Trips {
 }
 
 /// What to make of chunks that only a filter refuses. HDF5 stores a chunk as it is if the filter is optional;
-/// where a filter has a codec half, or is none, data cannot be written, and each refusal counts.
+/// where a filter has an NCZarr codec, or is none, data cannot be written, and each refusal counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judge {
     /// They are what is asked for.

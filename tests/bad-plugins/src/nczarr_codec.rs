@@ -1,4 +1,4 @@
-//! The NCZarr half: a codec's record and functions, with hooks for the fault.
+//! The NCZarr codec: a codec's record and functions, with hooks for the fault.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 

@@ -1,4 +1,4 @@
-//! The codec halves that are built in for foreign filters, against imagecodecs, whose names they use: each reads what
+//! The NCZarr codecs that are built in for foreign filters, against imagecodecs, whose names they use: each reads what
 //! the other wrote, to the byte. And filters without a name, which are written by number.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]

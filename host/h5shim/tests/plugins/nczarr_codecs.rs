@@ -1,4 +1,4 @@
-//! `NCZ_modify_parameters` of netCDF4's codec halves, without libnetcdf and libhdf5.
+//! `NCZ_modify_parameters` of netCDF4's NCZarr codecs, without libnetcdf and libhdf5.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -54,7 +54,7 @@ fn modify(record: &Record, variable: &Variable, visible: &[u32]) -> Result<Vec<u
         // SAFETY: netcdf-c's contract: all four go in and out; the lists are blocks of malloc or NULL.
         let status = unsafe { call(ncid, varid, &mut count, &mut given, &mut working_count, &mut working) };
         let result = (status == 0).then(|| {
-            // SAFETY: it says how many it made.
+            // SAFETY: the function returns their number.
             unsafe { std::slice::from_raw_parts(working, working_count) }.to_vec()
         });
         result.ok_or(status)
