@@ -30,7 +30,7 @@ pub enum IndexStyle {
 pub(super) struct Layout {
     pub(super) text: Vec<u8>,
     pub(super) shape: Vec<u64>,
-    /// Which dimensions are unlimited.
+    /// The unlimited dimensions.
     unlimited: Vec<bool>,
     /// The position of the next value.
     index: Vec<u64>,

@@ -127,7 +127,7 @@ fn attribute(
                 let mut text = Vec::new();
                 attribute_value(numbers, at, options.digits, &mut text);
                 let text = String::from_utf8_lossy(&text).into_owned();
-                // The suffix of the type, which NcML gives in another place.
+                // The suffix of the type, which NcML puts elsewhere.
                 let word = matches!(numbers, Value::Float(_)).then(|| text.strip_suffix('f')).flatten();
                 let number = text.trim_end_matches(|letter: char| {
                     letter.is_ascii_uppercase() || matches!(letter, 'b' | 's')

@@ -33,7 +33,7 @@ pub struct Cdl {
     pub groups: Vec<CdlGroup>,
     /// The variables of all groups, in their order.
     pub variables: Vec<CdlVariable>,
-    /// What was left out, and why.
+    /// The omitted parts, with the reasons.
     pub notes: Vec<String>,
 }
 

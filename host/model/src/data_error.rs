@@ -67,7 +67,7 @@ pub enum DataError {
     Resolve {
         /// The path of the variable.
         variable: String,
-        /// Which codec, and why.
+        /// The codec, and the reason.
         source: Box<ResolveError>,
     },
     /// The codec JSON of a variable is malformed, or cannot be written.
@@ -99,7 +99,7 @@ pub enum DataError {
     },
     /// netcdf-c and numcodecs disagree about the element size of a shuffle.
     #[error(
-        "variable {variable:?}: its shuffle has element size {stored} where the type has {type_size} bytes: netcdf-c \
+        "variable {variable:?}: its shuffle has element size {stored}, but the type has {type_size} bytes: netcdf-c \
          reads \
          such data with {type_size}, numcodecs with {stored}; choose one of them"
     )]
@@ -129,7 +129,7 @@ pub enum DataError {
         /// Why, and the remedy.
         reason: &'static str,
     },
-    /// An object already exists at the place of a new dataset, or of a new part of a dataset.
+    /// An object already exists at the location of a new dataset, or of a new part of a dataset.
     #[error(
         "{key:?} exists already in {store}: it belongs to another dataset, or was left by a program that was stopped; \
          replace the whole dataset, remove it, or choose another name"
@@ -272,7 +272,7 @@ impl From<FilterError> for DataError {
 }
 
 impl DataError {
-    /// What can be done about it, if that is known.
+    /// The remedy, if known.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         match self {

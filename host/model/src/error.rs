@@ -195,7 +195,7 @@ pub enum MetadataError {
 }
 
 impl MetadataError {
-    /// What can be done about it, if that is known.
+    /// The remedy, if known.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         matches!(self, Self::NotListed { .. }).then_some(Remedy::Consolidate)

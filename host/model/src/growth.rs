@@ -60,7 +60,7 @@ pub enum Reached {
 }
 
 impl Interrupted {
-    /// What can be done about it; nothing while its writer runs.
+    /// The remedy; none while its writer runs.
     #[must_use]
     pub fn remedy(&self) -> Option<Remedy> {
         (self.running != Some(true)).then_some(Remedy::Repair)

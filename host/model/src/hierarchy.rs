@@ -22,7 +22,7 @@ use crate::format::Format;
 pub struct Warning {
     /// The path of the group or variable, or the key of the document.
     pub at: String,
-    /// What was found, and how it was interpreted.
+    /// The findings, and how they were interpreted.
     pub text: String,
 }
 

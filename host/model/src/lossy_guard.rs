@@ -8,11 +8,11 @@ use crate::format::Format;
 use crate::hierarchy::Variable;
 use crate::missing_values::MissingValues;
 
-/// What a codec does to a value that represents missing data.
+/// How a codec changes a value that represents missing data.
 enum Fate {
     /// It is read back unchanged, or the codecs refuse data that contain it.
     Kept,
-    /// This element is read in its place.
+    /// This element is read instead.
     Changed(Vec<u8>),
     /// It is written, but cannot be read back, for this reason.
     Unreadable(String),
@@ -22,7 +22,7 @@ enum Fate {
 /// chunks with other values are checked when they are encoded.
 ///
 /// # Errors
-/// [`DataError::Unsupported`], with the value that is read in its place.
+/// [`DataError::Unsupported`], with the value that is read instead.
 pub(crate) fn check_fill(variable: &Variable, format: Format, chain: &FilterChain) -> Result<(), DataError> {
     let Some((codec, _)) = chain.each_lossy().find(|(_, lossy)| *lossy != Some(false)) else {
         return Ok(());

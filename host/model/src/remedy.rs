@@ -1,8 +1,8 @@
-//! What can be done about an error.
+//! The remedies of errors.
 
-/// What can be done about an error, or about the finding of a check.
+/// A remedy for an error, or for the finding of a check.
 ///
-/// A value, so that each program says it in its own words: as an option, an argument or a button.
+/// It is a value, so that each program can phrase it in its own way: as an option, an argument or a button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Remedy {

@@ -118,7 +118,7 @@ impl Value {
         }
     }
 
-    /// Whether there are no values.
+    /// Tests whether it has no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

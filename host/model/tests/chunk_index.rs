@@ -14,7 +14,7 @@ use ncz_store::{Key, MemoryStore, Store, WriteMode};
 
 const PACKED: &str = "packed";
 
-/// A dataset whose chunks lie one after the other in one object, as in a netCDF file.
+/// A dataset whose chunks are in sequence in one object, as in a netCDF file.
 #[derive(Debug)]
 struct Packed {
     store: Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! Lists of plugins that may be used, with other people's plugins: what is loaded is what was compared.
+//! Allow-lists, with third-party plugins: the bytes that are loaded are those that were compared.
 
 #![expect(clippy::unwrap_used, reason = "test code, helpers included")]
 
@@ -17,7 +17,8 @@ use ncz_test_support::python;
 const LZ4: u32 = 32_004;
 const BZIP2: u32 = 307;
 
-/// A folder with copies of two plugins of hdf5plugin, and a list beside it; `None` is a skip that was announced.
+/// A folder with copies of two plugins of hdf5plugin, and an allow-list next to it; `None` is a skip that was
+/// announced.
 struct Place {
     folder: PathBuf,
     list: PathBuf,
@@ -39,7 +40,7 @@ impl Place {
     }
 
     fn registry(&self) -> Builder {
-        // No built-ins, which would serve without any plugin.
+        // No built-ins, which would work without any plugin.
         Registry::builder().plugin_path(vec![self.folder.clone()]).builtins(false)
     }
 
@@ -118,7 +119,7 @@ fn what_is_loaded_is_a_copy_of_what_was_compared() {
     locked.by_id(BZIP2).unwrap();
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let file = place.file("libh5bzip2.so").canonicalize().unwrap();
-    // A file that is mapped can be changed by whoever may write to it.
+    // A mapped file can be changed by every user with write permission.
     assert!(!maps.contains(&file.display().to_string()), "{maps}");
     assert!(maps.contains("memfd:ncz-plugin"), "{maps}");
 }
@@ -137,7 +138,7 @@ fn the_environment_names_a_list_unless_somebody_else_chose_the_environment() {
     let elevated = of(true);
     assert!(elevated.by_id(LZ4).is_ok());
     assert!(elevated.search_path().notes.iter().any(|note| note.contains("NCZ_PLUGIN_LOCK is ignored")));
-    // What the program itself says counts before the environment.
+    // The program's own setting takes precedence over the environment.
     let both =
         place.registry().environment(environment(&empty, false)).allow_list(place.list.clone()).build();
     assert!(both.by_id(LZ4).is_ok());
@@ -146,7 +147,7 @@ fn the_environment_names_a_list_unless_somebody_else_chose_the_environment() {
 }
 
 #[test]
-fn a_program_with_more_rights_than_its_caller_is_careful_whatever_it_is_told() {
+fn a_program_with_more_privileges_than_its_caller_always_refuses_untrusted_plugins() {
     use std::os::unix::fs::PermissionsExt;
     let Some(place) = Place::make() else { return };
     fs::set_permissions(&place.folder, fs::Permissions::from_mode(0o757)).unwrap();
@@ -167,7 +168,7 @@ fn a_program_with_more_rights_than_its_caller_is_careful_whatever_it_is_told() {
 
 #[test]
 fn a_library_that_finds_others_by_its_own_place_finds_them_from_the_copy_too() {
-    // The wheel's plugins have libhdf5 and more in a folder beside their own.
+    // The wheel's plugins have libhdf5 and more in a folder next to theirs.
     let Ok(python) = python() else { return };
     let folder = python.plugin_dir("netCDF4").unwrap();
     let root = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Other people's plugins: the verdict on each library, and every stored chunk of its filter decoded
-//! through it to the byte.
+//! Third-party plugins: the verdict on each library, and an exact decoding of every stored chunk of
+//! its filter.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
 
@@ -21,7 +21,7 @@ mod linked; // plugins with a libhdf5 or libnetcdf, and without it
 #[path = "foreign/oracle.rs"]
 mod oracle; // working parameters and chunks against h5py
 
-/// Names the folder of a test that runs in a process of its own.
+/// Names the folder of a test that runs in its own process.
 const CHILD: &str = "NCZ_TEST_CHILD";
 const HDF5PLUGIN: &str = "hdf5plugin";
 const NETCDF4: &str = "netCDF4";
@@ -45,7 +45,7 @@ fn debian() -> Option<PathBuf> {
 }
 
 fn registry(folders: &[&Path]) -> Registry {
-    // No built-ins: what is proved here is other people's code.
+    // No built-ins: this tests third-party code.
     let folders = folders.iter().map(|folder| folder.to_path_buf()).collect();
     Registry::builder().plugin_path(folders).builtins(false).build()
 }
@@ -133,7 +133,7 @@ fn every_library_of_netcdf4_gets_its_verdict() {
             ),
         ],
     );
-    // Filter and NCZarr codec come from two libraries, and the name leads there.
+    // The filter and the NCZarr codec come from two libraries, and the name finds them.
     let entry = registry.by_name(Dialect::Numcodecs, "bz2").unwrap();
     let CodecOrigin::Plugin { path, face, translator, .. } = entry.origin() else { panic!() };
     assert!(path.ends_with("lib__nch5bzip2.so") && *face == Face::Hdf5AndNczarr);
@@ -249,7 +249,7 @@ fn the_lz4_of_hdf5plugin_serves_zarr_under_the_name_that_imagecodecs_gave_it() {
     assert_eq!(written[0]["blocksize"], 4096);
 }
 
-/// Runs the test that calls this again, in a process of its own, which some filters end; returns what it found.
+/// Runs the calling test again in its own process, which some filters end; returns its findings.
 fn in_a_child(test: &str, folder: &Path) -> String {
     in_a_child_with(test, folder, &[])
 }
@@ -260,21 +260,21 @@ fn in_a_child_with(test: &str, folder: &Path, environment: &[(&str, &str)]) -> S
     child.args(["--exact", test]).current_dir(folder).env(CHILD, folder);
     child.envs(environment.iter().copied());
     let output = run(&mut child, Duration::from_secs(120)).unwrap();
-    // The exit status says nothing: filters are known that end a program with success.
+    // The exit status is not reliable: some filters end a program with success.
     std::fs::read_to_string(folder.join("found.txt")).unwrap_or_else(|_| {
         let at = std::fs::read_to_string(folder.join("at.txt")).unwrap_or_default();
         panic!("{test} ended early {at}: {output:?}")
     })
 }
 
-/// In the process that [`in_a_child`] starts, which runs the same test: the folder, and where it leaves what it found.
+/// In the process that [`in_a_child`] starts, which runs the same test: the folder, and the file for its findings.
 fn child_folder() -> Option<(PathBuf, impl Fn(&str))> {
     let folder = PathBuf::from(std::env::var_os(CHILD)?);
     let found = folder.join("found.txt");
     Some((folder, move |text: &str| std::fs::write(&found, text).unwrap()))
 }
 
-/// Decodes every chunk whose filters are all there, and counts them by the ids that `own` serves.
+/// Decodes every chunk whose filters are all available, and counts them by the ids in `own`.
 fn decode_all(path: &[&Path], own: &Path) -> BTreeMap<u32, usize> {
     let registry = registry(path);
     let mut decoded = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Libraries in worker processes: whatever happens to one costs a clear error, and nothing else.
+//! Libraries in worker processes: every failure of one is a clear error without other effects.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
@@ -17,13 +17,13 @@ use ncz_registry::report::Verdict;
 use ncz_test_support::{build_plugins, plugin, program, python, run, workspace_root};
 
 #[path = "isolate/chunks.rs"]
-mod chunks; // other people's plugins
+mod chunks; // third-party plugins
 #[path = "isolate/ours.rs"]
 mod ours; // our own plugins by their C faces
 
 /// The filter of `faulty.c`.
 const FAULTY: u32 = 40_400;
-/// Set in a process that a test starts of its own program; says which part it plays.
+/// Set in a child process that a test starts from its own program; selects its role.
 const ROLE: &str = "NCZ_TEST_ROLE";
 
 /// The worker program, which cargo builds with the tests.
@@ -73,7 +73,7 @@ fn decode(coder: &dyn AnyCoder, text: &[u8]) -> Result<Vec<u8>, CodecError> {
     Ok(output)
 }
 
-/// The same in a worker of its own set-up, and then a good call.
+/// The same in a separately configured worker, and then a good call.
 fn error_of(folder: &Path, isolation: Isolation, text: &[u8]) -> String {
     let registry = registry(folder, isolation);
     let coder = coder(&registry, FAULTY);
@@ -86,7 +86,7 @@ fn error_of(folder: &Path, isolation: Isolation, text: &[u8]) -> String {
     error
 }
 
-/// The processes that this one has started, dead ones that nobody asked about among them.
+/// The processes that this one has started, including dead ones that were not reaped.
 fn children() -> Vec<u32> {
     let own = format!(" {} ", std::process::id());
     let mut children = Vec::new();
@@ -141,7 +141,7 @@ fn crashes_are_errors_that_say_how_it_ended() {
     let error = |text: &[u8]| error_of(folder.path(), isolation(), text);
     assert!(error(b"Abort").contains("it was ended by SIGABRT"));
     assert!(error(b"Segfault").contains("it was ended by SIGSEGV, a bad memory access"));
-    // Success is what a parent would read that looks at the status alone.
+    // A parent that checks only the status would see success.
     assert!(error(b"0").contains("it ended its process with exit status 0"));
     let last_words = error(b"Quit");
     assert!(last_words.contains("exit status 7 (it printed \"the disk is  [31m on fire\")"), "{last_words}");
@@ -200,7 +200,7 @@ fn a_plugin_that_takes_the_channel_away_or_writes_to_it_is_found_out() {
 }
 
 #[test]
-fn what_a_plugin_prints_disturbs_nobody() {
+fn output_of_a_plugin_does_not_disturb_the_protocol() {
     let Some(folder) = faulty(&[]) else { return };
     let registry = registry(folder.path(), isolation());
     let coder = coder(&registry, FAULTY);
@@ -324,7 +324,7 @@ fn a_limit_on_the_length_of_files_is_an_error_and_not_the_end() {
     limit_files(5 << 20);
     let error = decode(&*coder, &[b'.'; 3 << 20]).unwrap_err().to_string();
     assert!(error.contains("over the limit of 5242880 on files (RLIMIT_FSIZE)"), "{error}");
-    // Twice what is there would be too much, what is needed is not.
+    // Twice the current size would be too much, the needed size is not.
     for len in [1 << 20, 3 << 19, 2 << 20] {
         assert!(decode(&*coder, &vec![b'.'; len]).unwrap() == vec![b'.'; len]);
     }
@@ -477,7 +477,7 @@ fn a_worker_ends_with_its_host_also_in_a_call_that_hangs() {
         std::thread::spawn(move || decode(&*coder, b"Busy"));
         std::thread::sleep(Duration::from_millis(200));
         std::fs::write(std::env::var(NOTE).unwrap(), children()[0].to_string()).unwrap();
-        // As a crash of the host would.
+        // As a crash of the host would do.
         std::process::abort();
     }
     let Some(_) = faulty(&[]) else { return };
@@ -549,7 +549,7 @@ fn variables_that_change_what_plugins_do_stay_with_the_host() {
 }
 
 #[test]
-fn the_library_is_opened_by_workers_alone_and_the_report_says_so() {
+fn the_library_is_opened_by_workers_only_and_the_report_says_so() {
     let Some(folder) = faulty(&[]) else { return };
     let library = folder.path().join("libfaulty.so").display().to_string();
     let is_mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&library);

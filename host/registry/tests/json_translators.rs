@@ -1,5 +1,5 @@
-//! The NCZarr codecs that are built in for foreign filters, against imagecodecs, whose names they use: each reads what
-//! the other wrote, to the byte. And filters without a name, which are written by number.
+//! The built-in JSON translators for foreign filters, against imagecodecs, whose names they use: each reads exactly
+//! what the other wrote. And filters without a name, which are written by number.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
 
@@ -13,7 +13,7 @@ use ncz_registry::spec::ChainSpec;
 use ncz_test_support::python;
 use serde_json::{Value, json};
 
-/// Writes what imagecodecs makes of each chunk to `N.theirs`, and what it reads from ours to `N.read`.
+/// Writes imagecodecs' encoding of each chunk to `N.theirs`, and its decoding of ours to `N.read`.
 const IMAGECODECS: &str = r#"
 import json, os, sys
 import numpy, numcodecs
@@ -100,7 +100,7 @@ fn what_the_filters_write_imagecodecs_reads_and_the_reverse() {
     let (Some(folder), Ok(python)) = (plugins(), python()) else { return };
     let registry = registry(&folder);
     let work = tempfile::tempdir().unwrap();
-    // The chain as somebody asks for it, and what Zarr's metadata have to say then.
+    // The chain as a user requests it, and the expected Zarr metadata.
     let cases: [(&str, &str, &[u64], Value); 14] = [
         ("32004", "<f4", &[64, 48], json!({"id": "imagecodecs_lz4h5", "level": null, "blocksize": null})),
         (
@@ -149,7 +149,7 @@ fn what_the_filters_write_imagecodecs_reads_and_the_reverse() {
             bind(&registry, asked, &env(code, shape)).unwrap_or_else(|error| panic!("{asked}: {error}"));
         let stored = chain.stored_json(Dialect::Numcodecs).unwrap();
         assert_eq!(stored, std::slice::from_ref(wanted), "{asked}");
-        // What metadata say means the same again.
+        // The metadata have the same meaning when they are read.
         let again = bind(&registry, &stored[0].to_string(), &env(code, shape)).unwrap();
         assert_eq!(again.stored_json(Dialect::Numcodecs).unwrap(), stored, "{asked}");
         let raw = field(code, shape);
@@ -235,5 +235,5 @@ fn without_the_plugin_the_error_names_the_filter_and_who_brings_it() {
     let registry = Registry::builder().no_plugins(true).build();
     let wrong =
         bind(&registry, r#"{"id":"ncz.hdf5_filter","filter":1,"cd_values":[6.0]}"#, &env("<f4", &[4]));
-    assert!(wrong.unwrap_err().contains("cd_values[0]"), "floats are no words");
+    assert!(wrong.unwrap_err().contains("cd_values[0]"), "floats are not words");
 }

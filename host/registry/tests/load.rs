@@ -95,7 +95,7 @@ fn our_plugins_have_three_faces_that_agree() {
         let native = library.native().unwrap().remove(0);
         let info = native.info();
         let Some(codec) = library.codecs().pop() else {
-            // netcdf-c has no use for a filter without a name of its own.
+            // netcdf-c cannot use a filter without a name.
             let nameless = ["bitroundh5", "bitshuffle", "blosc2", "nbit", "scaleoffset", "zfp"];
             assert!(nameless.contains(&&*info.name), "{}", info.name);
             continue;
@@ -113,7 +113,7 @@ fn our_plugins_have_three_faces_that_agree() {
 
 #[test]
 fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
-    /// What netcdf-c looks for, which a filter without JSON has not.
+    /// The symbol that netcdf-c looks for, which a filter without JSON does not have.
     const CODEC: &str = "NCZ_get_codec_info";
     const ENTRIES: [&str; 6] = [
         "H5PLget_plugin_info",
@@ -135,7 +135,7 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         let symbols = print(&nm, &["-D", "--defined-only", "--format=posix"], &library);
         let mut symbols: Vec<&str> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
         symbols.sort_unstable();
-        // C has no use for a codec without an HDF5 id.
+        // C libraries cannot use a codec without an HDF5 id.
         let without_id = !library.file_name().unwrap().to_string_lossy().starts_with("libncz_h5");
         let entries = if without_id { &ENTRIES[4..] } else { &ENTRIES[..] };
         let all = symbols.len();
@@ -147,7 +147,7 @@ fn our_plugins_export_their_entries_only_and_need_no_libhdf5_or_libnetcdf() {
         assert!(needed.contains("libc.so"), "{needed}");
         assert!(!needed.contains("hdf5") && !needed.contains("netcdf"), "{needed}");
     }
-    assert!(native_only >= 5, "{native_only} libraries for ncz alone");
+    assert!(native_only >= 5, "{native_only} libraries for ncz only");
     assert_eq!(for_netcdf, 9, "libraries that netcdf-c can name");
 }
 
@@ -184,7 +184,7 @@ fn a_library_is_opened_once_by_whatever_path() {
     let link = folder.path().join("libother.so");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     assert!(Arc::ptr_eq(&library, &load::open(&link).unwrap()));
-    // A copy is another file: it is another library with functions of its own.
+    // A copy is another file: it is another library with its own functions.
     let copy = folder.path().join("libcopy.so");
     std::fs::copy(&path, &copy).unwrap();
     let copy = load::open(&copy).unwrap();
@@ -193,7 +193,7 @@ fn a_library_is_opened_once_by_whatever_path() {
 }
 
 #[test]
-fn what_is_no_library_is_refused_with_the_loaders_words() {
+fn files_that_are_not_libraries_are_refused_with_the_loaders_message() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("libtext.so");
     std::fs::write(&text, "no library").unwrap();
@@ -250,7 +250,7 @@ fn the_codec_halves_of_netcdf_read_and_write_json() {
 }
 
 #[test]
-fn a_plugin_in_c_needs_the_header_alone() {
+fn a_plugin_in_c_needs_only_the_header() {
     let Ok(compiler) = program("cc") else { return };
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("libinvert.so");
@@ -305,10 +305,10 @@ fn bytes_of_any_length_run_through_filters_of_c_but_none_at_all() {
             let error = chain.decode_bytes(&mut scratch, &stored, len - 1, &mut out).unwrap_err();
             assert_eq!(*error.source.kind(), ErrorKind::OutputFull { need: Some(len as u64) });
         }
-        // Filters of C know 0 bytes as a failure only.
+        // For C filters, 0 bytes is only a failure.
         assert_eq!(*chain.encode_bytes(&mut scratch, &[]).unwrap_err().source.kind(), ErrorKind::Truncated);
     }
-    // Ours ask the library that called them, which is the one that this program makes for it.
+    // Our filters query the library that called them, which is the stub library that this program makes for them.
     let chain = bind(32001, &[]).unwrap();
     // Bytes of any length have elements of one byte.
     assert_eq!(chain.working()[0].1[..3], [2, 2, 1]);

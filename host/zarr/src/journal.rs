@@ -16,7 +16,7 @@
 //! same append runs again ([`Dataset::recovered`](crate::Dataset::recovered)), so that no append is made twice, or
 //! until something else is written.
 //!
-//! A zip archive is published as a whole, so only appends have a journal. It is a file beside the archive.
+//! A zip archive is published as a whole, so only appends have a journal. It is a file next to the archive.
 //!
 //! A journal whose process runs on this machine is left as it is. So is a journal of another machine before step 2,
 //! because nothing here shows whether its process runs. A journal of this process counts as left over: use only one

@@ -140,7 +140,7 @@ pub enum ZarrVersion {
 /// [`MetadataError::NotListed`], with the remedies.
 ///
 /// If listing is not allowed, services also answer "denied" for objects that do not exist. Optional documents (those of
-/// the other version, `.zmetadata`, `.nczarr`) then count as missing, if others are found in their place. For all other
+/// the other version, `.zmetadata`, `.nczarr`) then count as missing, if others are found instead. For all other
 /// documents the error is [`MetadataError::Denied`]: no part of the dataset is left out silently. In two cases it is a
 /// warning: the attributes of a version 2 array at the root, and the comparison of NCZarr's `.zmetadata`.
 ///

@@ -78,7 +78,7 @@ fn wrong_configurations_are_refused_with_the_expected_form() {
         let error = parse(&config).unwrap().bind(&env.chunk(), &env).unwrap_err().to_string();
         assert!(error.contains(wanted), "{config}: {error}");
     }
-    assert!(ScaleOffset::from_params(&[0, 5]).unwrap_err().to_string().contains("takes 0 parameters, 2"));
+    assert!(ScaleOffset::from_params(&[0, 5]).unwrap_err().to_string().contains("takes 0 parameters, got 2"));
     assert!(ScaleOffset::from_params(&[9, 0, 0, 0, 1, 0]).unwrap_err().to_string().contains("cd_values[0]"));
     let error = ScaleOffset::from_json(Dialect::Numcodecs, &Default::default(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("no name in numcodecs; fixedscaleoffset"));

@@ -201,7 +201,7 @@ fn coder(mode: Mode, kind: Kind, size: usize, shape: &[u64], container: Containe
 }
 
 #[test]
-fn what_zfp_would_spoil_in_silence_is_refused() {
+fn chunks_that_zfp_would_silently_corrupt_are_refused() {
     let message = |mode, kind, size, data: &[u8], container| {
         let coder = coder(mode, kind, size, &[(data.len() / size) as u64], container);
         let mut output = vec![0; coder.max_encoded_len(data.len()).unwrap()];
@@ -239,14 +239,14 @@ fn what_zfp_would_spoil_in_silence_is_refused() {
     let end = integers(&[-1, 100, 200, 300]);
     let error = message(Mode::Precision(8), Kind::UInt, 4, &end, Container::Hdf5);
     assert!(error.contains("another number of the unsigned 4294967295"), "{error}");
-    // A tolerance of nothing is one.
+    // A tolerance of 0 is a tolerance.
     for (mode, container) in
         [(Mode::Accuracy(0.0), Container::Hdf5), (Mode::Accuracy(5e-324), Container::ZarrV3)]
     {
         let error = message(mode, Kind::Float, 4, &f4(&[1.5, 2.5, 1e36, 3.5]), container);
         assert!(error.contains("further off than the tolerance"), "{error}");
         let error = message(mode, Kind::Int, 4, &integers(&[0, 1, 2, 3]), container);
-        assert!(error.contains("no tolerance of integers"), "{error}");
+        assert!(error.contains("no tolerance for integers"), "{error}");
         let error = message(mode, Kind::Float, 4, &f4(&[1.5, 1.0001, 1e5, 3.3]), container);
         assert!(error.contains("further off than the tolerance"), "{error}");
     }

@@ -4,7 +4,7 @@ use ncz_model::NcType;
 use std::fmt;
 use std::io;
 
-/// Why a dataset cannot be made of a text.
+/// The reasons why a dataset cannot be made from a text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CdlError {
@@ -54,7 +54,7 @@ impl Spot {
     }
 }
 
-/// What is wrong at a position.
+/// The error at a position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CdlErrorKind {

@@ -75,7 +75,7 @@ impl Section {
         })
     }
 
-    /// What may come next in this section, for messages.
+    /// The tokens that can come next in this section, for messages.
     fn expected(self) -> &'static str {
         match self {
             Self::Data => "the name of a variable, group: or }",

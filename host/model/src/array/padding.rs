@@ -15,7 +15,7 @@ use crate::missing_values::MissingValues;
 /// The conditions under which lossy codecs receive the chunks of an array.
 #[derive(Clone, Debug, Default)]
 pub struct LossyTerms {
-    /// Which dimensions never grow; none if it is empty.
+    /// The dimensions that never grow; none if it is empty.
     pub fixed: Vec<bool>,
     /// The values that must stay missing; `None` if nothing is checked.
     pub guard: Option<MissingValues>,

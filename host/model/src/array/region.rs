@@ -51,7 +51,7 @@ impl Region {
     }
 }
 
-/// Copies the elements of `segments`' lengths from one region to another. Both must lie within their buffers; the
+/// Copies the elements of `segments`' lengths from one region to another. Both must be within their buffers; the
 /// bounds checks of the slices ensure it.
 pub(super) fn copy(
     segments: &[Segment],

@@ -90,7 +90,7 @@ pub(super) fn read_serial(
     Ok(any)
 }
 
-/// What to read.
+/// The part to read.
 #[derive(Debug, Default)]
 struct Plan {
     /// The objects.

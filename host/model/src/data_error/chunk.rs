@@ -1,4 +1,4 @@
-//! What can go wrong with one chunk.
+//! The errors of one chunk.
 
 use ncz_registry::chain::{ChainError, Operation};
 use ncz_store::{KeyError, StoreError};
@@ -16,7 +16,7 @@ pub enum ChunkError {
     #[error("the key is not usable")]
     Key(#[from] KeyError),
     /// A codec failed.
-    #[error("the chunk cannot be {}", if .0.operation == Operation::Encode { "encoded" } else { "decoded; it is damaged, or was written with other codecs than the metadata say" })]
+    #[error("the chunk cannot be {}", if .0.operation == Operation::Encode { "encoded" } else { "decoded; it is damaged, or was written with other codecs than those in the metadata" })]
     Chain(#[from] ChainError),
     /// A lossy codec refuses a chunk that reaches beyond the end of an array that may get longer.
     #[error(
@@ -30,11 +30,11 @@ pub enum ChunkError {
          choose other parameters, or a lossless codec"
     )]
     MissingChanged {
-        /// What says that the value marks missing data: the fill value, or the attribute `missing_value`.
+        /// The declaration that the value marks missing data: the fill value, or the attribute `missing_value`.
         name: &'static str,
         /// The value.
         value: String,
-        /// The value that would be read in its place.
+        /// The value that would be read instead.
         read: String,
         /// The lossy codec.
         codec: String,
@@ -47,16 +47,17 @@ pub enum ChunkError {
     DataMissing {
         /// The value.
         value: String,
-        /// What says that the value that is read marks missing data: the fill value, or the attribute `missing_value`.
+        /// The declaration that the value that is read marks missing data: the fill value, or the attribute
+        /// `missing_value`.
         name: &'static str,
-        /// The value that would be read in its place.
+        /// The value that would be read instead.
         read: String,
         /// The lossy codec.
         codec: String,
     },
     /// A lossy codec encoded a chunk that cannot be decoded again.
     #[error(
-        "the codecs do not read again what they have made of the chunk; choose other parameters, or other codecs"
+        "the codecs cannot decode their own encoding of the chunk; choose other parameters, or other codecs"
     )]
     Unreadable(#[source] ChainError),
     /// A lossy codec would destroy values near missing ones.
@@ -67,7 +68,7 @@ pub enum ChunkError {
     LostBesideMissing {
         /// The value.
         value: String,
-        /// The value that would be read in its place.
+        /// The value that would be read instead.
         read: String,
         /// The lossy codec.
         codec: String,
@@ -87,13 +88,13 @@ pub enum ChunkError {
     TooLong {
         /// Bytes found.
         got: u64,
-        /// An upper bound of what the codecs make of a chunk.
+        /// An upper bound of the codecs' output for a chunk.
         most: u64,
         /// The codecs as filter text.
         chain: String,
     },
     /// The decoded bytes are not strings.
-    #[error("the chunk is damaged, or was written with other codecs than the metadata say")]
+    #[error("the chunk is damaged, or was written with other codecs than those in the metadata")]
     Strings(#[from] LayoutError),
     /// The strings of one chunk are too long in total.
     #[error("the strings of the chunk have more than {most} bytes together; choose smaller chunks")]
@@ -132,7 +133,7 @@ pub enum ChunkError {
 pub enum ShardError {
     /// The shard is shorter than its index.
     #[error(
-        "the shard has {len} bytes where its index alone has {index}; it is cut short or of another shape"
+        "the shard has {len} bytes, but its index alone needs {index}; it is truncated or has another shape"
     )]
     Short {
         /// Bytes of the shard.
@@ -142,7 +143,7 @@ pub enum ShardError {
     },
     /// The checksum of the index is wrong.
     #[error(
-        "the checksum of the shard's index is {stored:08x} where its bytes have {computed:08x}; it is damaged"
+        "the checksum of the shard's index is {stored:08x}, but its bytes have {computed:08x}; it is damaged"
     )]
     Checksum {
         /// As stored.
@@ -162,7 +163,7 @@ pub enum ShardError {
     },
     /// An entry points outside the part of the shard that holds chunks.
     #[error(
-        "its entry in the shard's index says {len} bytes from {offset}, chunks lie between {low} and {high}"
+        "its entry in the shard's index is {len} bytes from {offset}, but chunks are between {low} and {high}"
     )]
     Outside {
         /// As stored.

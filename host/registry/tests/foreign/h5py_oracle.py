@@ -53,7 +53,7 @@ SHAPES = [
     (2, 2, 4, 6, 8),
     (1,),
 ]
-# Here HDF5 hangs or dies whatever the shape: two shapes tell it as well as ten.
+# Here HDF5 hangs or crashes with every shape: two shapes show it as well as ten.
 GRIM = {
     "libh5sz.so": lambda dtype, given: given == (),
     "libh5sz3.so": lambda dtype, given: dtype[0] == ">",
@@ -132,7 +132,7 @@ def run_case(file, case):
     if mask:
         yield "unwritten", b""
         return
-    # A new dataset, for the chunk of this one may still lie decoded in the cache.
+    # A new dataset, because the chunk of this one may still be decoded in the cache.
     other = new_dataset(file, filter_id, dtype, shape, given)
     other.write_direct_chunk((0,) * len(shape), stored)
     back = np.zeros(shape, data.dtype)
@@ -179,7 +179,7 @@ class Group:
         self.pipe, self.buffer = reader, b""
 
     def step(self):
-        """Takes what the child says. Returns whether cases are left."""
+        """Reads the child's output. Returns whether cases are left."""
         ready, _, _ = select.select([self.pipe], [], [], SECONDS)
         data = os.read(self.pipe, 1 << 20) if ready else None
         if data:
@@ -267,7 +267,7 @@ def create(folder):
 
 
 def check(folder):
-    """Reads what another program encoded: each chunk must decode to what the table says."""
+    """Reads the encoding of another program: each chunk must decode to the values in the table."""
     every = {case[0]: case for case in cases()}
     file = new_file()
     ours = open(os.path.join(folder, "ours.bin"), "rb").read()

@@ -1,4 +1,4 @@
-//! What filters are not called with, and what they may be called with from many threads.
+//! The calls that filters are protected from, and the filters that are called from many threads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn no_chunk_makes_blosc2_run_a_shell() {
     evil[header + 22] = 37;
     let error = decode(coder.as_ref(), &evil, chunk.len()).unwrap_err();
     assert!(error.to_string().contains("compressor 37 by running a shell"), "{error}");
-    // The same chunk after the index, which is made to lead there.
+    // The same chunk after the index, which is changed to point there.
     let mut hidden = stored.clone();
     let at = u64::from_be_bytes(stored[39..47].try_into().unwrap()) as usize;
     hidden.extend_from_slice(&evil[header..header + at]);
@@ -69,7 +69,7 @@ fn no_chunk_makes_blosc2_run_a_shell() {
     for cut in 0..stored.len() {
         assert!(decode(coder.as_ref(), &stored[..cut], chunk.len()).is_err());
     }
-    // Parameters that ask for it are refused before the call.
+    // Parameters that request it are refused before the call.
     let half = load::open(&library).unwrap().hdf5().unwrap().unwrap();
     let codec = ForeignCodec::new(Some(Arc::new(half)), None);
     let coder = codec.coder(&[1, 0, 4, 16_384, 5, 1, 36, 2, 64, 64]).unwrap();
@@ -120,7 +120,7 @@ fn fcidecomp_is_not_given_what_it_would_lose() {
 /// A coder, a chunk, what it is stored as, and what that decodes to.
 type Job = (Arc<dyn AnyCoder>, Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// Runs `threads` threads over the same jobs; each must give what one thread alone gave.
+/// Runs `threads` threads over the same jobs; each result must equal that of a single thread.
 fn compare(coders: &[Job], threads: usize) {
     std::thread::scope(|scope| {
         for thread in 0..threads {

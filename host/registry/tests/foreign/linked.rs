@@ -1,5 +1,5 @@
-//! Plugins that are linked against a libhdf5 or libnetcdf: asked of that one where it is there, and of this program in
-//! a folder where it is not.
+//! Plugins that are linked against a libhdf5 or libnetcdf: they use that one if it exists, and this program in a folder
+//! without it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn half(path: &Path) -> Hdf5Filter {
     load::open(path).unwrap().hdf5().unwrap().unwrap()
 }
 
-/// What a libhdf5 records with the plugins of `folder`.
+/// Returns what a libhdf5 records with the plugins of `folder`.
 fn recorded(libhdf5: &Path, folder: &Path, filters: &[(u32, &str)]) -> String {
     let python = python().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign/libhdf5_oracle.py");
@@ -47,7 +47,7 @@ fn recorded(libhdf5: &Path, folder: &Path, filters: &[(u32, &str)]) -> String {
     python.run(&script, &args, &[("HDF5_PLUGIN_PATH", folder.as_os_str())]).unwrap().stdout_text()
 }
 
-/// Compares the halves with what was recorded; returns how many cases.
+/// Compares the filters with the record; returns the number of cases.
 fn compare(
     table: &str,
     folder: &Path,
@@ -73,7 +73,7 @@ fn compare(
         match (wanted, found) {
             ("refused", Err(_)) => {}
             (wanted, Ok(found)) if wanted != "refused" => assert_eq!(found, words(wanted), "{line}"),
-            // libhdf5 goes on where `set_local` says by 0 that it failed.
+            // libhdf5 continues if `set_local` fails with 0.
             (wanted, Err(error)) if wanted == given && error.to_string().contains("no working") => {}
             (_, found) => panic!("{line}: {found:?}"),
         }
@@ -99,9 +99,9 @@ fn plugins_of_debian_ask_the_libhdf5_that_they_are_linked_to() {
 }
 
 #[test]
-fn plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5() {
+fn plugins_of_netcdf4_do_the_same_without_a_libhdf5() {
     if let Some((folder, found)) = child_folder() {
-        return alone_in_a_process(&folder, found);
+        return plugins_in_a_process_of_their_own(&folder, found);
     }
     let Some(folder) = package(NETCDF4) else { return };
     let table = recorded(&beside(&folder, "libhdf5-"), &folder, &FILTERS);
@@ -109,25 +109,22 @@ fn plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5() {
     lone_copies(&folder, alone.path());
     std::fs::write(alone.path().join("table.tsv"), table).unwrap();
     // The loader would take a libhdf5 that is open already.
-    assert_eq!(
-        in_a_child("linked::plugins_of_netcdf4_do_the_same_where_there_is_no_libhdf5", alone.path()),
-        "756"
-    );
+    assert_eq!(in_a_child("linked::plugins_of_netcdf4_do_the_same_without_a_libhdf5", alone.path()), "756");
 }
 
-fn alone_in_a_process(alone: &Path, found: impl Fn(&str)) {
+fn plugins_in_a_process_of_their_own(alone: &Path, found: impl Fn(&str)) {
     let table = std::fs::read_to_string(alone.join("table.tsv")).unwrap();
     let count = compare(&table, &alone.join("a/plugins"), &FILTERS, |bound| *bound == Hdf5Provider::Shim);
     found(&count.to_string());
 }
 
 #[test]
-fn plugins_of_debian_do_the_same_where_there_is_no_libhdf5() {
+fn plugins_of_debian_do_the_same_without_a_libhdf5() {
     let (Some(folder), Ok(_)) = (debian(), python()) else { return };
     let table = recorded(Path::new("libhdf5_serial.so.103"), &folder, &DEBIANS);
     let alone = tempfile::tempdir().unwrap();
     for (_, name) in DEBIANS {
-        // The libhdf5 of a distribution cannot be hidden; a name that nobody has can be asked for.
+        // The libhdf5 of a distribution cannot be hidden, but a name that does not exist can be requested.
         let bytes = std::fs::read(folder.join(name)).unwrap();
         let absent = replaced(&bytes, b"libhdf5_serial.so.103", b"libhdf5_absent.so.103");
         std::fs::write(alone.path().join(name), absent).unwrap();
@@ -136,9 +133,9 @@ fn plugins_of_debian_do_the_same_where_there_is_no_libhdf5() {
 }
 
 /// A program that is linked to a libhdf5 has it in its global scope, where plugins that define the same names find it:
-/// told of another they would overwrite its variables.
+/// with another one they would overwrite its variables.
 #[test]
-fn plugins_that_are_told_ask_the_libhdf5_that_the_program_itself_uses() {
+fn plugins_that_take_a_path_use_the_libhdf5_of_the_program_itself() {
     if let Some((folder, found)) = child_folder() {
         return with_a_global_libhdf5(&folder, found);
     }
@@ -148,7 +145,7 @@ fn plugins_that_are_told_ask_the_libhdf5_that_the_program_itself_uses() {
     let preload = [("LD_PRELOAD", "libhdf5_serial.so.103")];
     assert_eq!(
         in_a_child_with(
-            "linked::plugins_that_are_told_ask_the_libhdf5_that_the_program_itself_uses",
+            "linked::plugins_that_take_a_path_use_the_libhdf5_of_the_program_itself",
             shared.path(),
             &preload
         ),
@@ -209,7 +206,7 @@ fn with_an_opened_libhdf5(folder: &Path, found: impl Fn(&str)) {
     let field = variable(">f8", &[6, 7], &[6, 7]);
     // Size, byte order, rank, and which of the parameters that were given.
     let working = [8, 1, 2, 5];
-    // Nobody has the functions: they are this program's.
+    // No library has the functions: they are this program's.
     let alone = half(&copy);
     assert_eq!(*alone.library().hdf5_provider(), Hdf5Provider::Shim);
     assert_eq!(alone.set_local(&[5], &field).unwrap(), working);
@@ -234,7 +231,7 @@ fn open_for_all(name: &str) {
     std::mem::forget(library);
 }
 
-/// Visible and working words, as netcdf-c's own NCZarr gives them to its filters.
+/// Visible and working words, as NCZarr in netcdf-c passes them to its filters.
 fn check_codecs(folder: &Path, bound: impl Fn(&Hdf5Provider) -> bool) {
     let mut halves: BTreeMap<String, Arc<dyn JsonTranslator>> = BTreeMap::new();
     for name in ["lib__nczhdf5filters.so", "lib__nczstdfilters.so"] {
@@ -272,7 +269,7 @@ fn check_codecs(folder: &Path, bound: impl Fn(&Hdf5Provider) -> bool) {
     check("szip", szip.clone(), "f4", field, &[32, 8], &[169, 8, 32, 48]);
     let cube: [&[u64]; 2] = [&[100, 1000, 3], &[10, 100, 3]];
     check("szip", szip.clone(), ">f8", cube, &[32, 8], &[177, 8, 64, 1024]);
-    // A chunk that is longer than the array, which libnetcdf has no dimension for.
+    // A chunk that is longer than the array, for which libnetcdf has no dimension.
     check("szip", szip.clone(), "f4", [&[10, 40], &[64, 48]], &[32, 8], &[169, 8, 32, 40]);
     check("szip", szip.clone(), "f4", [&[10, 40], &[10, 40]], &[32, 8], &[169, 8, 32, 40]);
     // Fewer pixels than a block.
@@ -292,20 +289,20 @@ fn codec_halves_of_netcdf4_ask_their_libnetcdf() {
 }
 
 #[test]
-fn codec_halves_of_netcdf4_do_the_same_where_there_is_no_libnetcdf() {
+fn nczarr_codecs_of_netcdf4_do_the_same_without_a_libnetcdf() {
     if let Some((folder, found)) = child_folder() {
-        return codecs_alone_in_a_process(&folder, found);
+        return codecs_in_a_process_of_their_own(&folder, found);
     }
     let Some(folder) = package(NETCDF4) else { return };
     let alone = tempfile::tempdir().unwrap();
     lone_copies(&folder, alone.path());
     assert_eq!(
-        in_a_child("linked::codec_halves_of_netcdf4_do_the_same_where_there_is_no_libnetcdf", alone.path()),
+        in_a_child("linked::nczarr_codecs_of_netcdf4_do_the_same_without_a_libnetcdf", alone.path()),
         "done"
     );
 }
 
-fn codecs_alone_in_a_process(alone: &Path, found: impl Fn(&str)) {
+fn codecs_in_a_process_of_their_own(alone: &Path, found: impl Fn(&str)) {
     check_codecs(&alone.join("a/plugins"), |bound| *bound == Hdf5Provider::Shim);
     found("done");
 }

@@ -95,7 +95,7 @@ fn in_a_process_of_its_own(folder: &Path, found: impl Fn(&str)) {
     found(&told);
 }
 
-/// What the case shows, or what is wrong.
+/// Returns the result of the case, or the error.
 fn compare(case: &Case, codec: &ForeignCodec, mut keep: impl FnMut(&[u8])) -> Result<&'static str, String> {
     let env = case.env(Container::ZarrV2);
     let bound = codec.parse_params(&case.given).unwrap().bind(&env.chunk(), &env);
@@ -112,7 +112,7 @@ fn compare(case: &Case, codec: &ForeignCodec, mut keep: impl FnMut(&[u8])) -> Re
         // An enumeration in h5py, which SZ does not take for integers.
         Ok(_) if case.dtype == "b1" && case.is_unresolved() => return Ok("truth values that h5py refuses"),
         Ok(bound) => return Err(format!("{:?}, recorded are {:?}", bound.working, case.recorded)),
-        Err(_) if case.is_unresolved() => return Ok("refused, where HDF5 goes on with what was given"),
+        Err(_) if case.is_unresolved() => return Ok("refused; HDF5 continues with the given parameters"),
         Err(error) => return Err(error.to_string()),
     };
     let mut scratch = bound.coder.scratch();
@@ -125,12 +125,12 @@ fn compare(case: &Case, codec: &ForeignCodec, mut keep: impl FnMut(&[u8])) -> Re
             Ok("encoded and decoded")
         }
         ("good", Err(error)) => {
-            // Half floats, of which even decoding damages memory.
+            // Half-precision floats, whose decoding already corrupts memory.
             if error.to_string().contains("SZ knows") {
-                return Ok("refused, where HDF5 damages memory");
+                return Ok("refused; HDF5 corrupts memory");
             }
             decode(case, codec)?;
-            // What is known to be written wrongly.
+            // Cases that are known to be written wrongly.
             let told = error.to_string();
             match told.contains("FCIDECOMP keeps") || told.contains("SZ") {
                 true => Ok("decoded only"),
@@ -143,7 +143,7 @@ fn compare(case: &Case, codec: &ForeignCodec, mut keep: impl FnMut(&[u8])) -> Re
     }
 }
 
-/// What h5py stored decodes to what h5py reads.
+/// Data that h5py stored decode to the values that h5py reads.
 fn decode(case: &Case, codec: &ForeignCodec) -> Result<(), String> {
     let env = case.env(Container::Hdf5);
     let bound = codec.parse_params(&case.recorded).unwrap().bind(&env.chunk(), &env).unwrap();
@@ -163,7 +163,7 @@ fn decode(case: &Case, codec: &ForeignCodec) -> Result<(), String> {
     let (len, is_same) = decoded;
     match len {
         Ok(len) if len == chunk.len() && is_same => Ok(()),
-        // Where HDF5 fills up what the filter lost.
+        // HDF5 pads the data that the filter lost.
         Ok(len) if len < chunk.len() && case.library == "libh5fcidecomp.so" => Ok(()),
         Ok(len) => Err(format!("{len} other bytes decoded")),
         Err(error) => Err(format!("not decoded: {error}")),

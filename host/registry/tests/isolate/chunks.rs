@@ -1,4 +1,4 @@
-//! Other people's plugins in worker processes: the same chunks, parameters and JSON as in this process.
+//! Third-party plugins in worker processes: the same chunks, parameters and JSON as in this process.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ fn working_parameters_and_json_made_in_workers_are_those_made_in_this_process() 
         Dtype::little(Kind::UInt, 1),
     ];
     let given: [&[u32]; 4] = [&[], &[5], &[0, 0, 0, 0, 5, 1, 1], &[1, 0, 0, 1_076_101_120, 0, 0]];
-    // Some crash where parameters or keys are missing. This process has to live.
+    // Some crash if parameters or keys are missing. This process must survive.
     let crashed = |error: &CodecError| error.detail().contains("it was ended by");
     let (mut made, mut crashes) = (0, 0);
     for folder in folders() {

@@ -1,4 +1,4 @@
-//! Our own libraries by their C faces alone, in this process and in workers, against their native face.
+//! Our own libraries by their C faces only, in this process and in workers, against their native face.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use ncz_registry::load::{self, FilterFunction, ForeignCodec, JsonTranslator};
 
 use super::*;
 
-/// Parameters that a user may give to one filter or another.
+/// Parameters that a user can give to some of the filters.
 const GIVEN: [&[u32]; 21] = [
     &[],
     &[0],
@@ -37,7 +37,7 @@ const ZFP: u32 = 32_013;
 const SHAPES: [&[u64]; 8] =
     [&[], &[1], &[64], &[5, 7], &[16, 12], &[1, 9, 8], &[4, 3, 8, 5], &[2, 3, 4, 2, 3]];
 
-/// Of bytes and of what is not a number HDF5 knows no order.
+/// HDF5 has no byte order for bytes and for types that are not numbers.
 fn dtypes() -> Vec<Dtype> {
     let kinds = [
         (Kind::Int, &[1, 2, 4, 8][..]),
@@ -95,16 +95,16 @@ fn decoded(coder: &dyn AnyCoder, stream: &[u8], len: usize) -> Result<Vec<u8>, C
     Ok(out)
 }
 
-/// Which C faces serve a codec, and so what the native face is compared with.
+/// The C faces of a codec that the native face is compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Faces {
-    /// The filter alone, which knows what HDF5 tells.
+    /// Only the filter, which knows what HDF5 reports.
     Hdf5,
     /// The filter, and the NCZarr codec that netcdf-c asks, which knows types of netCDF only.
     Both,
 }
 
-/// What becomes of a chunk: words where the codec makes them, what is stored of it, and that decoded.
+/// The results for a chunk: the words, if the codec computes them, its encoding, and the decoding of that.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     stored: Option<Vec<u32>>,
@@ -123,7 +123,7 @@ fn outcome(
     let bound = codec.parse_params(given)?.bind(&env.chunk(), env)?;
     let stream = encoded(&*bound.coder, chunk)?;
     let back = decoded(&*bound.coder, &stream, chunk.len())?;
-    // Where nothing is asked of a filter, what was given stays as it is.
+    // If a filter computes no words, the given ones are unchanged.
     let makes = codec.info().has_working_params;
     let stored = if makes && faces == Faces::Both { Some(bound.stored.to_params()?) } else { None };
     Ok(Outcome { stored, working: makes.then_some(bound.working), stream, back })
@@ -133,7 +133,8 @@ fn outcome(
 fn compare(native: &dyn CodecType, other: &dyn CodecType, faces: Faces, faults: &mut Vec<String>) -> usize {
     let id = native.info().filter_id.unwrap();
     let mut served = 0;
-    // The filter functions take recorded words of others that these codecs do not write, such as more of them.
+    // The filter functions accept recorded words of other implementations that these codecs do not write, such as more
+    // words.
     let given: Vec<_> = GIVEN.into_iter().filter(|given| native.parse_params(given).is_ok()).collect();
     let is_of_netcdf = |dtype: &Dtype| match dtype.kind {
         Kind::Int | Kind::UInt => true,
@@ -143,15 +144,15 @@ fn compare(native: &dyn CodecType, other: &dyn CodecType, faces: Faces, faults: 
     for dtype in dtypes().into_iter().filter(|dtype| faces == Faces::Hdf5 || is_of_netcdf(dtype)) {
         for (shape, given) in SHAPES.iter().flat_map(|shape| given.iter().map(move |given| (shape, given))) {
             let env = env(dtype, shape, Container::NczarrV2);
-            // HDF5 says nothing of the whole array, and knows no chunks without a dimension.
+            // HDF5 does not report the whole array, and has no chunks without a dimension.
             let chunk_shape = if shape.is_empty() { vec![1] } else { shape.to_vec() };
             let in_hdf5 = Env {
-                dtype: as_told(dtype),
+                dtype: as_described(dtype),
                 array_shape: chunk_shape.clone(),
                 chunk_shape,
                 container: Container::Hdf5,
             };
-            let in_netcdf = Env { dtype: as_told(dtype), ..env.clone() };
+            let in_netcdf = Env { dtype: as_described(dtype), ..env.clone() };
             let chunk = chunk(&env);
             let natives = if faces == Faces::Hdf5 { &in_hdf5 } else { &in_netcdf };
             let native = outcome(native, given, natives, &chunk, faces);
@@ -159,9 +160,9 @@ fn compare(native: &dyn CodecType, other: &dyn CodecType, faces: Faces, faults: 
             match (&native, &other) {
                 (Ok(native), Ok(other)) if native == other => served += 1,
                 (Err(_), Err(_)) => {}
-                // The words of zfp say that numbers are whole, not that they have no sign: only the native face knows
-                // when a loss would make one negative.
-                (Err(_), Ok(_)) if id == ZFP && as_told(dtype).kind == Kind::UInt => {}
+                // The words of zfp record that numbers are integers, but not that they are unsigned: only the native
+                // face knows when a loss would make one negative.
+                (Err(_), Ok(_)) if id == ZFP && as_described(dtype).kind == Kind::UInt => {}
                 _ => {
                     let mut text =
                         format!("filter {id} {given:?} {dtype:?} {shape:?}: {native:?} but {other:?}");
@@ -174,8 +175,8 @@ fn compare(native: &dyn CodecType, other: &dyn CodecType, faces: Faces, faults: 
     served
 }
 
-/// What HDF5 and netCDF are told of a type: neither knows truth values, and that records are numbers of two parts.
-fn as_told(dtype: Dtype) -> Dtype {
+/// A type as HDF5 and netCDF describe it: neither has booleans, nor complex numbers.
+fn as_described(dtype: Dtype) -> Dtype {
     match dtype.kind {
         Kind::Bool => Dtype { kind: Kind::UInt, ..dtype },
         Kind::Complex => Dtype { kind: Kind::Opaque, ..dtype },

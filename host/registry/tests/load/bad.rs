@@ -22,7 +22,7 @@ fn compile(folder: &Path, name: &str, arguments: &[&str]) -> Option<PathBuf> {
     Some(library)
 }
 
-/// Verdict and reason of a folder with this library alone.
+/// Returns verdict and reason of a folder with only this library.
 fn verdict(name: &str, arguments: &[&str]) -> Option<(Verdict, String)> {
     let folder = tempfile::tempdir().unwrap();
     compile(folder.path(), name, arguments)?;
@@ -112,7 +112,7 @@ fn a_library_whose_file_was_replaced_is_not_opened_a_second_time() {
     let Some(path) = compile(folder.path(), "replaced", &[]) else { return };
     let library = load::open(&path).unwrap();
     std::fs::rename(compile(folder.path(), "newer", &[]).unwrap(), &path).unwrap();
-    // The loader gives the one that is loaded; two locks for it would let two threads in.
+    // The loader returns the one that is loaded; two locks for it would let two threads in.
     assert!(Arc::ptr_eq(&library, &load::open(&path).unwrap()));
 }
 

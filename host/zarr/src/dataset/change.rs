@@ -81,7 +81,7 @@ impl Touched {
         new.documents.clone_from(&old.documents);
         for dimension in &old.dimensions {
             if new.dimension(&dimension.name) != Some(dimension) {
-                return Err(late(&join_path(&old.path, &dimension.name), "length or place"));
+                return Err(late(&join_path(&old.path, &dimension.name), "length or position"));
             }
         }
         if old.unreadable.len() != new.unreadable.len() {

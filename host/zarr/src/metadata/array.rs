@@ -126,7 +126,7 @@ pub(super) fn attributes(
         let mut declared = entry.and_then(AttributeType::parse);
         if let (Some(entry), None) = (entry, declared) {
             notes.push(format!(
-                "attribute {name:?} has the unknown type {entry:?}; its type is taken from its value"
+                "attribute {name:?} has the unknown type {entry:?}; its type is derived from its value"
             ));
         }
         if declared.is_none() && name == "_FillValue" {
@@ -137,7 +137,7 @@ pub(super) fn attributes(
         if mismatch {
             let entry = entry.unwrap_or_default();
             notes.push(format!(
-                "attribute {name:?} is not of its type {entry:?}; its type is taken from its value"
+                "attribute {name:?} is not of its type {entry:?}; its type is derived from its value"
             ));
         }
         attributes.push(attribute);
@@ -215,7 +215,7 @@ fn names(parts: &ArrayParts<'_>, rank: usize, notes: &mut Vec<String>) -> Names 
         Some(names) => Names::Xarray(names),
         None => {
             notes.push(format!(
-                "its _ARRAY_DIMENSIONS {} are not the names of {rank} dimensions; they are taken as unnamed",
+                "its _ARRAY_DIMENSIONS {} are not the names of {rank} dimensions; they are treated as unnamed",
                 json::shortened(names)
             ));
             Names::Absent

@@ -183,7 +183,7 @@ impl<'a> Loader<'a> {
     }
 
     /// The object of a key that need not exist. If a service may answer "denied" for missing objects, that answer
-    /// counts as missing; if no other document is found in its place, [`nothing`](Self::nothing) returns the answer.
+    /// counts as missing; if no other document is found instead, [`nothing`](Self::nothing) returns the answer.
     pub(super) fn probe(&mut self, key: &str) -> Result<Option<Object>, LoadError> {
         match self.object(key) {
             Err(LoadError::Store(MetadataError::Denied { key, source })) => {

@@ -210,7 +210,7 @@ fn zarray(variable: &Variable, nczarr: bool) -> Result<Map, MetadataError> {
                 kind: "variable",
                 path: variable.path.clone(),
                 reason:
-                    "its chunks are neither in C nor in F order, and Zarr version 2 has no other; choose one"
+                    "its chunks are neither in C nor in F order, and Zarr version 2 has no other order; choose one"
                         .to_owned(),
             });
         }

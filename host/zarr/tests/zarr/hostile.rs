@@ -15,7 +15,7 @@ fn error(store: &Memory) -> MetadataError {
 }
 
 #[test]
-fn a_store_without_metadata_is_no_dataset() {
+fn a_store_without_metadata_is_not_a_dataset() {
     assert!(matches!(error(&Memory::default()), MetadataError::NotADataset));
     assert_eq!(error(&Memory::default()).netcdf_code(), -143);
 }

@@ -253,7 +253,7 @@ fn names(
         .filter(|list| list.len() == rank && list.iter().all(|name| name.is_string() || name.is_null()));
     let Some(list) = list else {
         notes.push(format!(
-            "its {key} {} are not the names of {rank} dimensions; they are taken as unnamed",
+            "its {key} {} are not the names of {rank} dimensions; they are treated as unnamed",
             json::shortened(names)
         ));
         return Names::Absent;
@@ -262,7 +262,7 @@ fn names(
         let name = name.as_str().filter(|name| !name.is_empty())?;
         if name.contains('/') {
             notes.push(format!(
-                "its dimension name {name:?} contains a slash; the dimension is taken as unnamed"
+                "its dimension name {name:?} contains a slash; the dimension is treated as unnamed"
             ));
             return None;
         }

@@ -120,7 +120,7 @@ impl Reader<'_> {
         let dimensions = info.map(|info| draft::dimensions(info, &mut notes)).unwrap_or_default();
         let attributes = attributes(zattrs, types.as_ref(), None, &mut notes);
         if self.draft && info.is_none() {
-            notes.push("it has no NCZarr entry; its content is what the store lists".to_owned());
+            notes.push("it has no NCZarr entry; its content is read from the store's listing".to_owned());
         }
         self.notes(&path, notes);
         self.scope.enter(&path, dimensions);
@@ -183,7 +183,7 @@ impl Reader<'_> {
                 Some(child @ Child::Group(_)) => content.push((name, child)),
                 _ => self.loader.warn(
                     &join_path(path, &name),
-                    "the group around it lists this group, but there is none; it is left out",
+                    "the group around it lists this group, but it does not exist; it is left out",
                 ),
             }
         }
