@@ -271,7 +271,7 @@ impl Header<'_> {
         let filter = |id: &str| {
             variable.filters.iter().find(|filter| filter.get("id").and_then(Json::as_str) == Some(id))
         };
-        let only_filter = self.options.filters_alone;
+        let only_filter = self.options.only_filter;
         if filter("fletcher32").is_some() && !only_filter {
             self.special(out, name, "_Fletcher32", "\"true\"")?;
         }

@@ -50,7 +50,7 @@ pub struct CdlOptions<'a> {
     /// Whether the special attributes include `_NCProperties` (not with `ncdump -Xp`).
     pub properties: bool,
     /// Print deflate, shuffle and fletcher32 only in `_Filter`, not in their own attributes (`ncdump -F`).
-    pub filters_alone: bool,
+    pub only_filter: bool,
     /// Print the type before each `_FillValue` (`ncdump -XF`).
     pub fill_types: bool,
     /// Digits of floating-point numbers.
@@ -82,7 +82,7 @@ impl<'a> CdlOptions<'a> {
             name,
             special: false,
             properties: true,
-            filters_alone: false,
+            only_filter: false,
             fill_types: false,
             digits: Digits::Exact,
             exact_text: true,

@@ -134,7 +134,7 @@ pub enum DataError {
         "{key:?} exists already in {store}: it belongs to another dataset, or was left by a program that was stopped; \
          replace the whole dataset, remove it, or choose another name"
     )]
-    InTheWay {
+    ObjectExists {
         /// The store.
         store: String,
         /// The key of the object.
@@ -296,7 +296,7 @@ impl DataError {
         match self {
             Self::Metadata(error) => error.netcdf_code(),
             Self::NotWritable { .. } | Self::Busy { .. } => -37,
-            Self::InTheWay { .. } => -35,
+            Self::ObjectExists { .. } => -35,
             Self::Changed { .. } | Self::Journal { .. } => -68,
             Self::LateDefinition { .. } => -123,
             Self::LateFill { .. } => -122,

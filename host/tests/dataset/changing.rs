@@ -243,7 +243,7 @@ fn a_new_name_under_which_something_stands_is_refused() {
     let mut dataset = opened(&store);
     let error = dataset.change(add).unwrap_err();
     assert!(
-        matches!(&error, DataError::InTheWay { key, .. } if key == "g/w/0") && error.netcdf_code() == -35,
+        matches!(&error, DataError::ObjectExists { key, .. } if key == "g/w/0") && error.netcdf_code() == -35,
         "{error}"
     );
     assert_eq!(objects(&*store, true), before);
@@ -259,7 +259,7 @@ fn a_dataset_is_not_created_over_another() {
     let before = objects(&*store, true);
     let error =
         Dataset::create(store.clone(), Hierarchy::new(Format::NCZARR), session(1), false).unwrap_err();
-    assert!(matches!(error, DataError::InTheWay { .. }) && error.netcdf_code() == -35, "{error}");
+    assert!(matches!(error, DataError::ObjectExists { .. }) && error.netcdf_code() == -35, "{error}");
     assert_eq!(objects(&*store, true), before);
 }
 

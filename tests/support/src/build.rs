@@ -76,8 +76,11 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
     let path = match given.into_iter().flatten().next() {
         Some(path) => PathBuf::from(path),
         None => once_a_run(&format!("program-{name}"), |_| {
-            let messages = cargo_build(["--workspace", "--bin", name].map(OsString::from))?;
-            let built = messages.iter().filter_map(|message| message["executable"].as_str()).next_back();
+            let messages = cargo_build(["--bin", name].map(OsString::from))?;
+            let is_wanted = |message: &&Value| {
+                message["target"]["kind"][0] == "bin" && message["target"]["name"] == *name
+            };
+            let built = messages.iter().find(is_wanted).and_then(|message| message["executable"].as_str());
             Ok(built.map(|path| (name.to_owned(), PathBuf::from(path))).into_iter().collect())
         })?
         .remove(name)
@@ -97,9 +100,7 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
 /// [`Error::Failed`] with the compiler's messages if the build fails.
 pub fn build_examples(package: &str) -> Result<BTreeMap<String, PathBuf>, Error> {
     once_a_run(&format!("examples-{package}"), |_| {
-        // Of the whole workspace, as tests are built: for one package alone cargo may choose other features, and builds
-        // much anew.
-        let messages = cargo_build(["--workspace", "--examples"].map(OsString::from))?;
+        let messages = cargo_build([])?;
         let is_wanted = |message: &Value| {
             let id = message["package_id"].as_str().unwrap_or_default();
             message["target"]["kind"][0] == "example"
@@ -196,9 +197,6 @@ impl PluginFolders {
 }
 
 /// Builds the package `ncz-<name>-plugin` of each folder `plugins/<name>/cdylib`; their libraries, sorted.
-///
-/// It builds all libraries of the workspace: for the plugins alone cargo may choose other features than for the tests,
-/// and would build their dependencies a second time.
 fn built_libraries() -> Result<Vec<PathBuf>, Error> {
     let plugins = workspace_root().join("plugins");
     let mut packages = Vec::new();
@@ -208,7 +206,7 @@ fn built_libraries() -> Result<Vec<PathBuf>, Error> {
             packages.push(format!("ncz-{}-plugin", name.to_string_lossy()));
         }
     }
-    let messages = cargo_build(["--workspace", "--lib"].map(OsString::from))?;
+    let messages = cargo_build(["--lib"].map(OsString::from))?;
     let mut libraries: Vec<PathBuf> = messages
         .iter()
         .filter(|message| {
@@ -228,17 +226,22 @@ fn built_libraries() -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// Runs `cargo build` in the profile of this process; the `compiler-artifact` messages.
+/// Builds the examples of the whole workspace and what `selection` adds to them, in the profile of this process, and
+/// returns the `compiler-artifact` messages.
+///
+/// Cargo then chooses the same features as for the tests, and so builds no dependency a second time: features depend on
+/// the packages of a build, and those of dev-dependencies count only if it has tests or examples.
 ///
 /// The cargo that runs the tests holds no lock on the target folder, so that this one can use the same.
 fn cargo_build(selection: impl IntoIterator<Item = OsString>) -> Result<Vec<Value>, Error> {
     let built = Built::of_this_process();
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_root());
-    // what the outer cargo says of the package under test would make build scripts run again
+    // What the outer cargo sets for the package under test would make build scripts run again, and then most of what
+    // depends on them.
     for (name, _) in std::env::vars_os() {
         let about_package = name.to_string_lossy();
-        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "NEXTEST"]
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "NEXTEST", "OUT_DIR"]
             .iter()
             .any(|start| about_package.starts_with(start))
         {
@@ -250,7 +253,7 @@ fn cargo_build(selection: impl IntoIterator<Item = OsString>) -> Result<Vec<Valu
     if let Some(triple) = &built.triple {
         command.arg("--target").arg(triple);
     }
-    command.args(selection);
+    command.args(["--workspace", "--examples"]).args(selection);
     let output = run(&mut command, BUILDING)?;
     if !output.status.success() {
         // the messages in JSON would bury the compiler's text

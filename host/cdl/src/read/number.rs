@@ -289,83 +289,57 @@ fn whole(value: f64) -> Option<i128> {
     (value.fract() == 0.0 && value.abs() < 1e38).then_some(value as i128)
 }
 
-impl Element for f32 {
-    const TYPE: NcType = NcType::Float;
+/// Implements [`Element`] for float types, with the integers and powers of ten that they hold exactly.
+macro_rules! floats {
+    ($($float:ident => $variant:ident, integers of $bits:literal bits, $powers:expr;)*) => {$(
+        impl Element for $float {
+            const TYPE: NcType = NcType::$variant;
 
-    fn of(number: &Number<'_>) -> Option<Self> {
-        Some(match number.kind {
-            NumberKind::Whole { negative, magnitude, .. } => {
-                let value = magnitude as f32;
-                if negative { -value } else { value }
+            fn of(number: &Number<'_>) -> Option<Self> {
+                Some(match number.kind {
+                    NumberKind::Whole { negative, magnitude, .. } => {
+                        let value = magnitude as Self;
+                        if negative { -value } else { value }
+                    }
+                    NumberKind::Decimal { value, .. } if !value.is_finite() => value as Self,
+                    // Rounded once, from the digits.
+                    NumberKind::Decimal { digits, .. } => {
+                        digits.parse().ok().filter(|value: &Self| value.is_finite())?
+                    }
+                    NumberKind::Float(value) => Self::from(value),
+                })
             }
-            NumberKind::Decimal { value, .. } if !value.is_finite() => value as Self,
-            NumberKind::Decimal { digits, .. } => {
-                digits.parse().ok().filter(|value: &Self| value.is_finite())?
+
+            fn of_letter(letter: u8) -> Self {
+                Self::from(letter)
             }
-            NumberKind::Float(value) => value,
-        })
-    }
 
-    fn of_letter(letter: u8) -> Self {
-        Self::from(letter)
-    }
+            fn quick(bytes: &[u8]) -> Option<(Self, usize)> {
+                let (decimal, at) = Decimal::read(bytes)?;
+                // Within these bounds a single rounding gives the nearest number.
+                if decimal.mantissa < 1 << $bits
+                    && let Some(power) = $powers.get(decimal.places)
+                {
+                    let value = decimal.mantissa as Self / power;
+                    return Some((if decimal.negative { -value } else { value }, at));
+                }
+                let value: Self = str::from_utf8(bytes.get(..at)?).ok()?.parse().ok()?;
+                value.is_finite().then_some((value, at))
+            }
 
-    fn quick(bytes: &[u8]) -> Option<(Self, usize)> {
-        let (decimal, at) = Decimal::read(bytes)?;
-        // Within these bounds a single rounding gives the nearest number.
-        const POWERS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
-        if decimal.mantissa < 1 << 24
-            && let Some(power) = POWERS.get(decimal.places)
-        {
-            let value = decimal.mantissa as Self / power;
-            return Some((if decimal.negative { -value } else { value }, at));
+            fn push(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_ne_bytes());
+            }
         }
-        let value: Self = str::from_utf8(bytes.get(..at)?).ok()?.parse().ok()?;
-        value.is_finite().then_some((value, at))
-    }
-
-    fn push(self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.to_ne_bytes());
-    }
+    )*};
 }
 
-impl Element for f64 {
-    const TYPE: NcType = NcType::Double;
-
-    fn of(number: &Number<'_>) -> Option<Self> {
-        Some(match number.kind {
-            NumberKind::Whole { negative, magnitude, .. } => {
-                let value = magnitude as f64;
-                if negative { -value } else { value }
-            }
-            NumberKind::Decimal { value, .. } => value,
-            NumberKind::Float(value) => Self::from(value),
-        })
-    }
-
-    fn of_letter(letter: u8) -> Self {
-        Self::from(letter)
-    }
-
-    fn quick(bytes: &[u8]) -> Option<(Self, usize)> {
-        let (decimal, at) = Decimal::read(bytes)?;
-        const POWERS: [f64; 23] = [
-            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-            1e18, 1e19, 1e20, 1e21, 1e22,
-        ];
-        if decimal.mantissa < 1 << 53
-            && let Some(power) = POWERS.get(decimal.places)
-        {
-            let value = decimal.mantissa as Self / power;
-            return Some((if decimal.negative { -value } else { value }, at));
-        }
-        let value: Self = str::from_utf8(bytes.get(..at)?).ok()?.parse().ok()?;
-        value.is_finite().then_some((value, at))
-    }
-
-    fn push(self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.to_ne_bytes());
-    }
+floats! {
+    f32 => Float, integers of 24 bits, [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+    f64 => Double, integers of 53 bits, [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+        1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
 }
 
 /// Digits with or without a point.

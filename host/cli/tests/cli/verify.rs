@@ -64,7 +64,7 @@ fn what_other_programs_misread_is_a_finding_and_is_repaired_in_place() {
     assert_eq!(files(&path), untouched);
     let repaired = run(&path, &["--repair", "--json"]).ends(0).json();
     assert_eq!(repaired["sound"], json!(true));
-    let codes: Vec<String> = printed(&repaired, "mended").into_iter().map(|(_, code, _)| code).collect();
+    let codes: Vec<String> = printed(&repaired, "repaired").into_iter().map(|(_, code, _)| code).collect();
     assert_eq!(codes.iter().filter(|code| *code == "shuffle-size-zero").count(), 3);
     // Only the number has changed.
     assert_eq!(files(&path)[0], untouched[0].replace(r#""elementsize": 0"#, r#""elementsize": 4"#));

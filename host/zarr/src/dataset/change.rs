@@ -32,7 +32,7 @@ impl Dataset {
     ///
     /// # Errors
     /// [`DataError::LateDefinition`] and [`DataError::LateFill`] for properties that cannot change;
-    /// [`DataError::InTheWay`] if the store has an object under a new name; [`DataError::Changed`]; the metadata have
+    /// [`DataError::ObjectExists`] if the store has an object under a new name; [`DataError::Changed`]; the metadata have
     /// an old generation; `edit` fails; or the store fails, after which the same change may be tried again.
     pub fn change<T>(
         &mut self,

@@ -720,7 +720,7 @@ impl Dataset {
     }
 
     fn in_the_way(&self, key: String) -> DataError {
-        DataError::InTheWay { store: self.store.to_string(), key }
+        DataError::ObjectExists { store: self.store.to_string(), key }
     }
 }
 

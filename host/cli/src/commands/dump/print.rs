@@ -31,7 +31,7 @@ pub(crate) fn print(
     let mut options = CdlOptions::new(&plan.name);
     options.special = plan.special;
     options.properties = plan.properties;
-    options.filters_alone = plan.all_filters;
+    options.only_filter = plan.all_filters;
     options.fill_types = plan.fill_types;
     options.digits = plan.digits;
     options.exact_text = plan.exact_text;

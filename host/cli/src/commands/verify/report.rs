@@ -172,7 +172,7 @@ impl VerifyReport {
             .iter()
             .map(|step| StepJson { finding: FindingJson::new(&step.finding), action: &step.action })
             .collect();
-        let (mended, would_mend) = if self.dry { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let (repaired, would_repair) = if self.dry { (Vec::new(), steps) } else { (steps, Vec::new()) };
         let report = self.report.as_ref();
         ReportJson {
             schema: SCHEMA,
@@ -184,8 +184,8 @@ impl VerifyReport {
             warnings: self.count(Severity::Warning),
             notes: self.count(Severity::Note),
             findings: self.findings.iter().map(FindingJson::new).collect(),
-            mended,
-            would_mend,
+            repaired,
+            would_repair,
             variables: report.map(|report| report.variables.iter().map(VariableJson::new).collect()),
         }
     }
@@ -203,8 +203,8 @@ struct ReportJson<'a> {
     warnings: u64,
     notes: u64,
     findings: Vec<FindingJson<'a>>,
-    mended: Vec<StepJson<'a>>,
-    would_mend: Vec<StepJson<'a>>,
+    repaired: Vec<StepJson<'a>>,
+    would_repair: Vec<StepJson<'a>>,
     variables: Option<Vec<VariableJson<'a>>>,
 }
 
