@@ -58,7 +58,8 @@ impl Attributes {
         if tracked {
             found.all.sort_by_key(|attribute| attribute.order);
         } else if by_name {
-            found.all.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+            // The order of the index, in which libhdf5 lists them too.
+            found.all.sort_by_key(|attribute| decode::name_hash(&attribute.name));
         }
         Ok(found)
     }

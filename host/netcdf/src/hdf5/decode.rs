@@ -37,6 +37,11 @@ pub(crate) fn check_sum(bytes: &[u8]) -> Decoded<()> {
     Err(format!("its checksum is {stored:08x} where its bytes have {computed:08x}; it is damaged").into())
 }
 
+/// The number under which an index of names has a name.
+pub(crate) fn name_hash(name: &str) -> u32 {
+    checksum::checksum_metadata(name.as_bytes())
+}
+
 /// Decodes the message of a type.
 pub(crate) fn datatype(file: &File, body: &[u8]) -> Decoded<DatatypeMessage> {
     Ok(DatatypeMessage::decode(body, &context(file))?.0)

@@ -104,7 +104,7 @@ impl Dimensions {
                 name: variable_name(&found.name).to_owned(),
                 id,
                 len: *len,
-                unlimited: max.is_none(),
+                unlimited: max.is_none() || *len == 0,
                 is_phony: false,
             };
             self.add(entry, Some(dataset.address));
@@ -134,7 +134,8 @@ impl Dimensions {
             for ((named, len), max) in own.into_iter().zip(shape).zip(max) {
                 let number = match named {
                     Some(number) => number,
-                    None => self.phony(&node.path, *len, max.is_none(), &numbers),
+                    // As netcdf-c: 0 is the length that stands for an unlimited dimension.
+                    None => self.phony(&node.path, *len, max.is_none() || *len == 0, &numbers),
                 };
                 if let Some(entry) = self.all.get_mut(number)
                     && entry.unlimited

@@ -3,6 +3,8 @@
 //! Slots count over the grid of the greatest shape, not of the current one. In an extensible array the unlimited
 //! dimension is the slowest, wherever it stands (`H5D__earray_idx_get_addr` in libhdf5).
 
+use std::ops::Range;
+
 use super::super::cursor::{Cursor, Decoded};
 use super::super::decode::{self, ArrayGeometry};
 use super::super::error::Hdf5Error;
@@ -123,7 +125,7 @@ pub(super) fn fixed(
     decode::check_sum(&bytes).map_err(failed)?;
     let used = bytes.get(prefix as usize..).unwrap_or_default();
     let first = data.saturating_add(bytes.len() as u64);
-    let used = used_pages(used, pages).map(|number| {
+    let used = used_pages(used, 0..pages).map(|number| {
         // All pages but the last are full.
         let elements = page.min(count - number * page);
         let at = first.saturating_add(number.saturating_mul(page * size + 4));
@@ -139,12 +141,15 @@ struct Page {
     elements: u64,
 }
 
-/// The numbers of the pages whose bit is set; the first is the highest bit of the first byte.
-fn used_pages(bitmap: &[u8], pages: u64) -> impl Iterator<Item = u64> {
-    (0..pages).filter(|page| {
-        let byte = usize::try_from(page / 8).ok().and_then(|byte| bitmap.get(byte));
-        byte.is_some_and(|byte| byte & (0x80 >> (page % 8)) != 0)
+/// The numbers, from 0, of the pages whose bit is set; `bits` are those of the pages. The first bit is the highest of
+/// the first byte.
+fn used_pages(bitmap: &[u8], bits: Range<u64>) -> impl Iterator<Item = u64> {
+    let first = bits.start;
+    bits.filter(|bit| {
+        let byte = usize::try_from(bit / 8).ok().and_then(|byte| bitmap.get(byte));
+        byte.is_some_and(|byte| byte & (0x80 >> (bit % 8)) != 0)
     })
+    .map(move |bit| bit - first)
 }
 
 /// Reads pages, many in one round.
@@ -173,8 +178,8 @@ struct DataBlock {
     address: u64,
     first: u64,
     elements: u64,
-    /// Which of its pages are used; `None` if it has no pages.
-    pages: Option<Vec<u8>>,
+    /// The pages that are used; `None` if it has no pages.
+    pages: Option<Vec<u64>>,
 }
 
 /// Reads an extensible array (HDF5 file format, VII.C).
@@ -281,15 +286,16 @@ fn super_blocks(
             let mut cursor = file.cursor(bytes);
             cursor.signature(b"EASB", 0)?;
             cursor.skip(prefix as usize - 5)?;
-            let each = usize::try_from(bitmap(*number)).unwrap_or(usize::MAX);
+            let all = usize::try_from(bitmap(*number).saturating_mul(info.ndblks)).unwrap_or(usize::MAX);
+            let bits = cursor.take(all)?;
+            let pages = geometry.npages(*number);
             let is_paged = geometry.is_sblk_paged(*number);
-            let bitmaps = (0..info.ndblks)
-                .map(|_| Ok(is_paged.then_some(cursor.take(each)?.to_vec())))
-                .collect::<Decoded<Vec<_>>>()?;
-            for (local, pages) in (0..info.ndblks).zip(bitmaps) {
+            for local in 0..info.ndblks {
                 let Some(address) = cursor.address()? else { continue };
                 let first = geometry.idx_blk_elmts + info.start_idx + local * info.dblk_nelmts;
-                blocks.push(DataBlock { address, first, elements: info.dblk_nelmts, pages });
+                // The bits of one block follow those of the one before, also within a byte.
+                let used = is_paged.then(|| used_pages(bits, local * pages..(local + 1) * pages).collect());
+                blocks.push(DataBlock { address, first, elements: info.dblk_nelmts, pages: used });
             }
             Ok(())
         })();
@@ -323,8 +329,7 @@ fn data_blocks(
     }
     let page = geometry.dblk_page_nelmts;
     let pages = paged.iter().flat_map(|block| {
-        let used = used_pages(block.pages.as_deref().unwrap_or_default(), block.elements / page.max(1));
-        used.map(move |number| Page {
+        block.pages.iter().flatten().map(move |number| Page {
             // The prefix of the block has a checksum of its own.
             address: block
                 .address
