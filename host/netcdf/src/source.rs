@@ -94,7 +94,7 @@ pub enum ReadError {
         /// Its first byte.
         offset: u64,
         /// The error of the store.
-        source: StoreError,
+        source: Box<StoreError>,
     },
 }
 
@@ -130,7 +130,7 @@ impl Source {
             key: key.as_str().to_owned(),
             what: "the start",
             offset: 0,
-            source,
+            source: Box::new(source),
         })?;
         let Some(read) = answer else {
             return Err(ReadError::Missing { key: key.as_str().to_owned(), store: store.to_string() });
@@ -388,7 +388,7 @@ impl Source {
     }
 
     fn failed(&self, offset: u64, what: &'static str, source: StoreError) -> ReadError {
-        ReadError::Store { key: self.key.as_str().to_owned(), what, offset, source }
+        ReadError::Store { key: self.key.as_str().to_owned(), what, offset, source: Box::new(source) }
     }
 }
 

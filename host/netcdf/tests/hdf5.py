@@ -146,6 +146,8 @@ def types():
         f.create_dataset("text_many", data=many, dtype=h5py.string_dtype(), chunks=(500,))
         f.create_dataset("enum", data=np.array([1, 0], "i2"), dtype=h5py.enum_dtype({"A": 0, "B": 1}, "i2"))
         f.create_dataset("bool", data=np.array([True, False]))
+        f.create_dataset("complex", data=np.array([1 + 2j, -3.5j], "<c16"))
+        f.create_dataset("complex_big", data=np.array([[1 + 2j, -3.5j]], ">c8"), chunks=(1, 1))
         f.create_dataset("unreadable_compound", data=np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")]))
         f.create_dataset("unreadable_long", data=np.array([1.5], np.longdouble))
         f.create_dataset("unreadable_opaque", data=np.array([b"ab"], "V2"))

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use ncz_deflate as _;
 use ncz_fletcher32 as _;
 use ncz_model::{
-    Attribute, ChunkLocation, Container, DataError, Elements, Extent, Format, Group, Hierarchy, NcType, Pool,
-    Session, Slab, Value, Variable,
+    Attribute, ChunkLocation, Container, DataError, Elements, Extent, Format, Group, NcType, Pool, Session,
+    Slab, Value, Variable,
 };
 use ncz_netcdf::NetcdfFile;
 use ncz_registry::Registry;
@@ -171,7 +171,7 @@ fn type_name(variable: &Variable) -> String {
     .to_owned()
 }
 
-fn compare_group(hierarchy: &Hierarchy, group: &Group, expected: &Json, faults: &mut Vec<String>, at: &str) {
+fn compare_group(group: &Group, expected: &Json, faults: &mut Vec<String>, at: &str) {
     let at = format!("{at}{}", group.path);
     let dimensions: Vec<Json> = group
         .dimensions
@@ -221,9 +221,7 @@ fn compare_group(hierarchy: &Hierarchy, group: &Group, expected: &Json, faults: 
     }
     for (name, expected) in expected["groups"].as_object().unwrap() {
         match group.group(name) {
-            Some(child) => {
-                compare_group(hierarchy, child, expected, faults, at.trim_end_matches(&group.path))
-            }
+            Some(child) => compare_group(child, expected, faults, at.trim_end_matches(&group.path)),
             None => faults.push(format!("{at}: no group {name}")),
         }
     }
@@ -268,8 +266,7 @@ fn groups_dimensions_types_and_attributes_are_those_of_netcdf4() {
             continue;
         }
         compared += 1;
-        let hierarchy = file.hierarchy();
-        compare_group(hierarchy, &hierarchy.root, expected, &mut faults, &format!("{name}:"));
+        compare_group(&file.hierarchy().root, expected, &mut faults, &format!("{name}:"));
     }
     assert!(compared > 20, "{compared}");
     assert!(faults.is_empty(), "{}\n{}", faults.len(), faults.join("\n"));

@@ -7,7 +7,9 @@ use rust_hdf5::format::fractal_heap::{self, FractalHeapHeader, HeapId, ManagedBl
 use rust_hdf5::format::{BlockReader, FormatContext, FormatError, FormatResult, UNDEF_ADDR, checksum};
 
 pub(crate) use rust_hdf5::format::chunk_index::extensible_array::EaGeometry as ArrayGeometry;
-pub(crate) use rust_hdf5::format::messages::datatype::{ByteOrder, DatatypeMessage, IeeeFormat};
+pub(crate) use rust_hdf5::format::messages::datatype::{
+    ByteOrder, CompoundMember, DatatypeMessage, IeeeFormat,
+};
 
 use super::cursor::{Decoded, Malformed};
 use super::error::Hdf5Error;

@@ -3,6 +3,7 @@
 mod arrays;
 mod trees;
 
+use super::cursor::Decoded;
 use super::dataset::Dataset;
 use super::error::Hdf5Error;
 use super::file::File;
@@ -107,7 +108,8 @@ impl Chunks {
                         None => (None, NONE_SKIPPED),
                     };
                     let origin = vec![0; chunk.len()];
-                    grid.add(file, &origin, Record { address, len, mask }, &mut entries);
+                    let added = grid.add(file, &origin, Record { address, len, mask }, &mut entries);
+                    added.map_err(|error| file.error(error, "the layout", dataset.address))?;
                 }
                 Index::Implicit => {
                     let counts = grid.max_counts.iter().copied().collect::<Option<Vec<_>>>();
@@ -146,13 +148,18 @@ impl Chunks {
 
 impl Grid {
     /// Adds a chunk, unless it is beyond the shape: such chunks remain when a dataset is made smaller.
-    fn add(&self, file: &File, index: &[u64], record: Record, entries: &mut Vec<Entry>) {
-        let Some(number) = number(index, &self.counts) else { return };
+    fn add(&self, file: &File, index: &[u64], record: Record, entries: &mut Vec<Entry>) -> Decoded<()> {
+        let Some(number) = number(index, &self.counts) else { return Ok(()) };
+        // Each has an address in the index, so that memory is bounded by the length of the file.
+        if entries.len() as u64 >= file.source.len() / u64::from(file.widths.offset) {
+            return Err("it has more chunks than the file has room for".into());
+        }
         // What lies past the end of the file is reported when the chunk is read.
         let offset = file.offset(record.address).unwrap_or(u64::MAX);
         let len = if self.is_filtered { record.len.unwrap_or(self.chunk_len) } else { self.chunk_len };
         let mask = if self.edges_unfiltered && self.is_edge(index) { ALL_SKIPPED } else { record.mask };
         entries.push(Entry { number, offset, len, mask });
+        Ok(())
     }
 
     /// Whether a chunk reaches beyond the shape.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ncz_model::{Array, ChunkError, DataError, StringChunks, Strings};
 
-use crate::hdf5::{Collections, File, Hdf5Error, Reference};
+use crate::hdf5::{Collections, File, Hdf5Error, Reference, before_nul};
 
 /// The strings of a variable.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl HeapStrings {
             let len = usize::try_from(reference.len).unwrap_or(usize::MAX).min(bytes.len());
             let bytes = bytes.get(..len).unwrap_or_default();
             // netCDF's strings end at a NUL.
-            strings.push(bytes.split(|byte| *byte == 0).next().unwrap_or_default());
+            strings.push(before_nul(bytes));
         }
         Ok(strings)
     }

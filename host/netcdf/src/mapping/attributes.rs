@@ -1,10 +1,10 @@
 //! Attributes of HDF5 as attributes of netCDF.
 
-use ncz_model::{Attribute, NcType, Value, Warning};
+use ncz_model::{Attribute, Kind, NcType, Value, Warning};
 
 use super::types;
 use crate::hdf5::{
-    Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference,
+    Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference, before_nul,
 };
 
 /// The attribute of the root with the programs that made the file.
@@ -96,10 +96,6 @@ pub(super) fn text(attribute: &RawAttribute) -> &[u8] {
     }
 }
 
-fn before_nul(bytes: &[u8]) -> &[u8] {
-    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
-}
-
 /// The integers of an attribute, if it has integers.
 pub(super) fn integers(attribute: &RawAttribute) -> Option<Vec<i64>> {
     let element = types::element(&attribute.datatype).ok()?;
@@ -125,7 +121,6 @@ pub(super) fn references(file: &File, attribute: &RawAttribute) -> Vec<Reference
 }
 
 /// The value of an attribute and what it does not say of the type, or why there is none.
-#[expect(clippy::type_complexity, reason = "the outer error is of the store, the inner one of the value")]
 fn value(
     file: &File,
     heaps: &mut Collections,
@@ -171,7 +166,8 @@ fn value(
         _ => {
             let value = match element.nc_type {
                 Some(nc_type) => Value::from_stored_bytes(nc_type, &element.dtype, &raw.data),
-                None => halves(&element.dtype, &raw.data),
+                None if element.dtype.kind() == Kind::Float => halves(&element.dtype, &raw.data),
+                None => return Ok(Err(format!("netCDF has no type for {}", element.dtype))),
             };
             match value {
                 Some(value) => value,

@@ -14,7 +14,7 @@ use super::dimensions::{Dimensions, is_only_dimension, variable_name};
 use super::types::{self, Element};
 use super::walk::{Found, Node, walk};
 use crate::classic::layout::Layout as Block;
-use crate::hdf5::{Collections, Dataset, Dataspace, File, Fill, Hdf5Error, Layout};
+use crate::hdf5::{Collections, Dataset, Dataspace, File, Fill, Hdf5Error, Layout, Reference, before_nul};
 
 /// The hierarchy of a file, and the descriptions of its variables by their paths.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) fn map(file: &File) -> Result<Mapped, Hdf5Error> {
 }
 
 /// The references into heaps of all attributes, so that their collections are read in one round.
-fn references(file: &File, node: &Node) -> Vec<crate::hdf5::Reference> {
+fn references(file: &File, node: &Node) -> Vec<Reference> {
     let datasets = node.datasets.iter().filter_map(|found| found.dataset.as_ref().ok());
     let own = std::iter::once(&node.attributes).chain(datasets.map(|dataset| &dataset.attributes));
     let own = own.flat_map(|attributes| &attributes.all).flat_map(|raw| attributes::references(file, raw));
@@ -152,9 +152,9 @@ impl Builder<'_> {
             Ok(chunks) => chunks,
             Err(reason) => return Ok(Err(reason)),
         };
-        let fill = match fill(&dataset, &dtype) {
+        let fill = match fill(self.file, &mut self.heaps, &dataset, &dtype)? {
             Ok(fill) => fill,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(reason) => return Ok(Err(format!("its fill value cannot be read: {reason}"))),
         };
         if let Some(note) = note {
             self.warnings.push(Warning { at: path.to_owned(), text: format!("its type is {note}") });
@@ -219,14 +219,41 @@ fn chunks(dataset: &Dataset, shape: &[u64]) -> Result<(Vec<u64>, Storage), Strin
 }
 
 /// The value of elements that were never written.
-fn fill(dataset: &Dataset, dtype: &Dtype) -> Result<Option<FillValue>, VariableError> {
-    // A string's fill value is an address in a heap; netCDF's default is the empty string.
-    if dtype.is_variable_length() {
-        return Ok(None);
-    }
-    match &dataset.fill {
-        Fill::Undefined => Ok(None),
-        Fill::Default => FillValue::from_bytes(&vec![0; dtype.size()], dtype).map(Some),
-        Fill::Value(bytes) => FillValue::from_bytes(bytes, dtype).map(Some),
-    }
+fn fill(
+    file: &File,
+    heaps: &mut Collections,
+    dataset: &Dataset,
+    dtype: &Dtype,
+) -> Result<Result<Option<FillValue>, String>, Hdf5Error> {
+    let zeros = vec![0; dtype.size()];
+    let bytes = match &dataset.fill {
+        Fill::Undefined => return Ok(Ok(None)),
+        Fill::Default if dtype.is_variable_length() => return Ok(Ok(None)),
+        Fill::Default => zeros.as_slice(),
+        Fill::Value(address) if dtype.is_variable_length() => {
+            return match string(file, heaps, address) {
+                Ok(text) => {
+                    Ok(FillValue::from_bytes(&text, dtype).map(Some).map_err(|error| error.to_string()))
+                }
+                Err(error) if error.is_of_store() => Err(error),
+                Err(error) => Ok(Err(error.line())),
+            };
+        }
+        Fill::Value(bytes) => bytes,
+    };
+    Ok(match FillValue::from_bytes(bytes, dtype) {
+        Ok(fill) => Ok(Some(fill)),
+        // No fill value reads as zeros too.
+        Err(_) if bytes == zeros => Ok(None),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+/// The string at an address in a heap.
+fn string(file: &File, heaps: &mut Collections, address: &[u8]) -> Result<Vec<u8>, Hdf5Error> {
+    let references = Reference::decode_all(file, address);
+    let references = references.map_err(|error| file.error(error, "the fill value", 0))?;
+    heaps.fetch(file, references.iter().copied())?;
+    let text = references.first().map(|reference| heaps.get(file, *reference)).transpose()?;
+    Ok(before_nul(text.unwrap_or_default()).to_vec())
 }

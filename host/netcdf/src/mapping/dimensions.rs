@@ -21,7 +21,9 @@ pub(super) struct Dimensions {
     all: Vec<Entry>,
     by_address: HashMap<u64, usize>,
     by_id: BTreeMap<i64, usize>,
-    /// The dimensions of each variable, by the address of its header and its path.
+    /// The dimensions of a group that have, or once had, a length, and whether they are unlimited.
+    by_length: HashMap<(String, u64, bool), Vec<usize>>,
+    /// The dimensions of each variable, by its path.
     of_variables: HashMap<String, Vec<usize>>,
     next_id: i64,
 }
@@ -84,8 +86,17 @@ impl Dimensions {
         if let Some(address) = address {
             self.by_address.entry(address).or_insert(number);
         }
+        self.by_length.entry((entry.group.clone(), entry.len, entry.unlimited)).or_default().push(number);
         self.all.push(entry);
         number
+    }
+
+    /// Makes an unlimited dimension at least so long.
+    fn grow(&mut self, number: usize, len: u64) {
+        if let Some(entry) = self.all.get_mut(number).filter(|entry| entry.unlimited && entry.len < len) {
+            entry.len = len;
+            self.by_length.entry((entry.group.clone(), len, true)).or_default().push(number);
+        }
     }
 
     fn add_scales(&mut self, node: &Node) {
@@ -137,11 +148,7 @@ impl Dimensions {
                     // As netcdf-c: 0 is the length that stands for an unlimited dimension.
                     None => self.phony(&node.path, *len, max.is_none() || *len == 0, &numbers),
                 };
-                if let Some(entry) = self.all.get_mut(number)
-                    && entry.unlimited
-                {
-                    entry.len = entry.len.max(*len);
-                }
+                self.grow(number, *len);
                 numbers.push(number);
             }
             self.of_variables.insert(ncz_model::join_path(&node.path, variable_name(&found.name)), numbers);
@@ -187,10 +194,11 @@ impl Dimensions {
 
     /// A dimension of this group with this length that the variable does not use yet; a new one if there is none.
     fn phony(&mut self, group: &str, len: u64, unlimited: bool, used: &[usize]) -> usize {
-        let fits = |(number, entry): &(usize, &Entry)| {
-            entry.group == group && entry.len == len && entry.unlimited == unlimited && !used.contains(number)
+        let candidates = self.by_length.get(&(group.to_owned(), len, unlimited));
+        let fits = |number: &usize| {
+            !used.contains(number) && self.all.get(*number).is_some_and(|entry| entry.len == len)
         };
-        if let Some((number, _)) = self.all.iter().enumerate().find(fits) {
+        if let Some(number) = candidates.into_iter().flatten().copied().filter(fits).min() {
             return number;
         }
         let id = self.next_id;

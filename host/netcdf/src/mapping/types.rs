@@ -2,7 +2,7 @@
 
 use ncz_model::{ByteOrder, Dtype, Kind, NcType, limits};
 
-use crate::hdf5::{DatatypeMessage, IeeeFormat, StoredOrder};
+use crate::hdf5::{CompoundMember, DatatypeMessage, IeeeFormat, StoredOrder};
 
 /// The type of an element in the data model.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,10 @@ pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
         }
         DatatypeMessage::BitField { .. } => Err("bit fields".to_owned()),
         DatatypeMessage::Opaque { size, .. } => Err(format!("opaque, of {size} bytes")),
-        DatatypeMessage::Compound { members, .. } => {
+        DatatypeMessage::Compound { size, members } => {
+            if let Some(dtype) = complex(*size, members) {
+                return Ok(Element { dtype, nc_type: None, note: None });
+            }
             let names: Vec<&str> = members.iter().take(4).map(|member| member.name.as_str()).collect();
             let more = if members.len() > names.len() { ", ..." } else { "" };
             Err(format!("compounds of {}{more}", names.join(", ")))
@@ -66,4 +69,16 @@ pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
         DatatypeMessage::Array { .. } => Err("arrays".to_owned()),
         DatatypeMessage::Reference { .. } => Err("references to objects or regions".to_owned()),
     }
+}
+
+/// The type of complex numbers as h5py and others write them: a compound of the parts `r` and `i`.
+fn complex(size: u32, members: &[CompoundMember]) -> Option<Dtype> {
+    let [real, imaginary] = members else { return None };
+    let (part, other) = (element(&real.datatype).ok()?.dtype, element(&imaginary.datatype).ok()?.dtype);
+    let is_complex = (real.name.as_str(), imaginary.name.as_str()) == ("r", "i")
+        && (real.offset, imaginary.offset.checked_mul(2)) == (0, Some(size))
+        && part == other
+        && part.kind() == Kind::Float
+        && [4, 8].contains(&part.size());
+    Dtype::numeric(Kind::Complex, usize::try_from(size).ok().filter(|_| is_complex)?, part.order()).ok()
 }

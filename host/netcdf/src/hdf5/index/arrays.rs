@@ -70,7 +70,7 @@ impl Slots<'_> {
                 // The slowest dimension goes back to its place.
                 index[..=self.slowest].rotate_left(1);
             }
-            self.grid.add(self.file, &index, record, self.entries);
+            self.grid.add(self.file, &index, record, self.entries)?;
         }
         Ok(())
     }

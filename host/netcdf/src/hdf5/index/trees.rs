@@ -12,8 +12,8 @@ use super::{Entry, Grid, NONE_SKIPPED, Record};
 /// The bytes of a node of version 1 before its addresses.
 const NODE: u64 = 8;
 
-/// The most nodes that are read in one round.
-const ROUND: usize = 4096;
+/// The most bytes of nodes that are read in one round (64 MiB).
+const ROUND: u64 = 64 << 20;
 
 /// Reads a B-tree of version 1 (HDF5 file format, III.A.1): coordinates in elements, sizes and masks in the keys.
 pub(super) fn version_1(
@@ -33,7 +33,7 @@ pub(super) fn version_1(
     let mut visited = BTreeSet::new();
     while !level.is_empty() {
         let mut below = Vec::new();
-        for round in level.chunks(ROUND) {
+        for round in level.chunks(usize::try_from(ROUND / node).unwrap_or(1).max(1)) {
             let nodes = file.read_nodes(round.iter().map(|address| (*address, node)), WHAT)?;
             for (bytes, address) in nodes.iter().zip(round) {
                 let failed = |error| file.error(error, WHAT, *address);
@@ -70,7 +70,7 @@ pub(super) fn version_1(
                     }
                     let index: Vec<u64> = at.iter().zip(&grid.chunk).map(|(at, chunk)| at / chunk).collect();
                     let record = Record { address: child, len: Some(u64::from(len)), mask };
-                    grid.add(file, &index, record, entries);
+                    grid.add(file, &index, record, entries).map_err(failed)?;
                 }
             }
         }
@@ -111,7 +111,7 @@ pub(super) fn version_2(
         })();
         let (address, len, mask, index) = fields.map_err(failed)?;
         if let Some(address) = address {
-            grid.add(file, &index, Record { address, len, mask }, entries);
+            grid.add(file, &index, Record { address, len, mask }, entries).map_err(failed)?;
         }
     }
     Ok(())
