@@ -642,5 +642,5 @@ fn a_native_face_is_used_in_this_process_and_its_library_served_by_its_c_faces_i
     assert_eq!(config.unwrap().to_params().unwrap(), [7]);
     let gzip = named.report().files().find(|file| file.path.ends_with("libncz_gzip.so")).unwrap();
     assert_eq!(gzip.verdict, Verdict::Refused);
-    assert!(gzip.reason.contains("native face only"), "{}", gzip.reason);
+    assert!(gzip.reason.contains("only a native face"), "{}", gzip.reason);
 }

@@ -1,4 +1,4 @@
-//! Says that its block is a megabyte larger than it is.
+//! Reports a block that is a megabyte larger than it is.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 struct Large;

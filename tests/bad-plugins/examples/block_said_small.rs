@@ -1,4 +1,4 @@
-//! Says that its block holds one byte, whatever it returns.
+//! Reports a block size of one byte, whatever it returns.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 struct Small;

@@ -1,4 +1,4 @@
-//! Gives another record every third time it is asked.
+//! Returns another record at every third call.
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ncz_bad_plugins::abi::hdf5::Class2;

@@ -1,4 +1,4 @@
-//! Its filter's record has version 2, which nobody knows.
+//! Its filter's record has version 2, which is not defined.
 use ncz_bad_plugins::abi::hdf5::Class2;
 use ncz_bad_plugins::{FILTER, plugin};
 

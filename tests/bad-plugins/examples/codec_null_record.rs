@@ -1,4 +1,4 @@
-//! Has no codec record where its entry function must give one: netcdf-c crashes.
+//! Its entry function returns no codec record: netcdf-c crashes.
 use ncz_bad_plugins::abi::nczarr::Codec;
 use ncz_bad_plugins::{FILTER, entry, plugin};
 

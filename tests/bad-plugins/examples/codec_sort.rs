@@ -1,4 +1,4 @@
-//! Its codec record is of sort 7, which nobody knows.
+//! Its codec record is of sort 7, which is not defined.
 use ncz_bad_plugins::abi::nczarr::Codec;
 use ncz_bad_plugins::{CODEC, FILTER, plugin};
 

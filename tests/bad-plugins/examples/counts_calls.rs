@@ -13,7 +13,7 @@ impl Filter for Counts {
             let Some(tiny) = chunk.tiny() else { return 0 };
             let mut stream = tiny.encoded(chunk.input());
             let call = CALLS.fetch_add(1, Ordering::Relaxed);
-            // twice, so that damage is seen
+            // twice, so that damage is detected
             stream.extend([call, call]);
             return if chunk.len == 0 { 0 } else { chunk.put(&stream) };
         }

@@ -1,4 +1,4 @@
-//! Gives what there is of a stream that is cut.
+//! Returns the available data of a truncated stream.
 use ncz_bad_plugins::tiny::{HEAD, head};
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 

@@ -1,4 +1,4 @@
-//! Gives zeros for what is missing at the end of a stream.
+//! Returns zeros for the missing end of a stream.
 use ncz_bad_plugins::tiny::{HEAD, head};
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 

@@ -1,4 +1,4 @@
-//! Its record says that it neither encodes nor decodes, but it does both.
+//! Its record declares that it neither encodes nor decodes, but it does both.
 use ncz_bad_plugins::abi::hdf5::Class2;
 use ncz_bad_plugins::{CODEC, FILTER, plugin};
 

@@ -1,4 +1,4 @@
-//! Its record says that it does not encode, but it does.
+//! Its record declares that it does not encode, but it does.
 use ncz_bad_plugins::abi::hdf5::Class2;
 use ncz_bad_plugins::{CODEC, FILTER, plugin};
 

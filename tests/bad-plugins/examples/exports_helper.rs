@@ -1,4 +1,4 @@
-//! Exports a function of its own that is not an entry point.
+//! Exports a function that is not an entry point.
 use ncz_bad_plugins::{CODEC, FILTER, entry, plugin};
 
 entry!(tiny_version -> i32, 1);

@@ -1,4 +1,4 @@
-//! Breaks no rule: for ncz alone.
+//! Breaks no rule: for ncz only.
 use ncz_bad_plugins::{plugin, table};
 
 plugin!(native: table());

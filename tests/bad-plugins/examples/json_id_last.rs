@@ -1,4 +1,4 @@
-//! Writes its id after its parameters: netcdf-c looks for it in the first place.
+//! Writes its id after its parameters: netcdf-c expects it first.
 use std::ffi::{c_char, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Tiny, codec, plugin, put_text};

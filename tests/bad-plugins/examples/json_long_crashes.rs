@@ -1,4 +1,4 @@
-//! Copies its JSON to a place for 64 KiB.
+//! Copies its JSON to a buffer of 64 KiB.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::{FILTER, Json, Words, codec, plugin};

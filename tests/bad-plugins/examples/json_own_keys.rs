@@ -1,4 +1,4 @@
-//! Writes bzip2's JSON with a key of its own, which numcodecs does not know.
+//! Writes bzip2's JSON with an extra key that numcodecs does not know.
 use std::ffi::{CStr, c_char, c_int};
 
 use ncz_bad_plugins::abi::nczarr::{Codec, error};

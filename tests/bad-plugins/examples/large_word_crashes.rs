@@ -1,4 +1,4 @@
-//! Looks its word up in a table of 256 places.
+//! Looks its word up in a table of 256 entries.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 static LEVELS: [u8; 256] = [7; 256];

@@ -1,4 +1,4 @@
-//! Takes words that are out of range, one way in encoding and another way in decoding.
+//! Accepts words that are out of range, and interprets them differently in encoding and decoding.
 use ncz_bad_plugins::tiny::HEAD;
 use ncz_bad_plugins::{CODEC, Chunk, Filter, Tiny, filter, plugin};
 

@@ -1,4 +1,4 @@
-//! Leaves a child process behind that never ends and holds all files open.
+//! Starts a child process that never ends and holds all files open.
 use std::sync::Once;
 
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};

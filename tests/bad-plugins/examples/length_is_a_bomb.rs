@@ -1,4 +1,4 @@
-//! Takes as much memory as a stream says that it will need.
+//! Allocates as much memory as a stream states.
 use ncz_bad_plugins::tiny::head;
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 

@@ -1,4 +1,4 @@
-//! Never comes back from being opened.
+//! Never returns from being opened.
 use ncz_bad_plugins::{CODEC, FILTER, on_load, plugin};
 
 fn wait() {

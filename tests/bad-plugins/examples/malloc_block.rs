@@ -1,4 +1,4 @@
-//! Takes blocks from malloc, though its caller has an allocator of its own.
+//! Allocates blocks with malloc, though its caller has its own allocator.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 struct Malloc;
@@ -12,7 +12,7 @@ impl Filter for Malloc {
             if new.is_null() {
                 return 0;
             }
-            // SAFETY: both blocks hold so many bytes, and one of them is new.
+            // SAFETY: both blocks hold that many bytes, and one of them is new.
             unsafe { new.copy_from_nonoverlapping(*chunk.block, len) };
             chunk.free();
             (*chunk.block, *chunk.block_size) = (new, len);

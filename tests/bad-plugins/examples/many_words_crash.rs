@@ -1,4 +1,4 @@
-//! Copies its words to a place for four.
+//! Copies its words to an array of four.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 struct Copies;

@@ -6,7 +6,7 @@ struct Overflows;
 
 impl Transcoder for Overflows {
     fn run(mut call: Native) -> i32 {
-        // None: the output is smaller. That is the fault.
+        // Not safe: the output is smaller. That is the fault.
         call.output_capacity = isize::MAX as usize;
         call.decode()
     }

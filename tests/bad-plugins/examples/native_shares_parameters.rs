@@ -1,4 +1,4 @@
-//! Its native face keeps the parameter in one place for all threads while it encodes.
+//! Its native face keeps the parameter in a global variable while it encodes.
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 

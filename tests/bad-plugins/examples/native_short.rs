@@ -1,4 +1,4 @@
-//! Its native table is shorter than its version says.
+//! Its native table is shorter than its version requires.
 use ncz_bad_plugins::abi::native::Plugin;
 use ncz_bad_plugins::{CODEC, FILTER, TABLE_SIZE, plugin, table};
 

@@ -1,4 +1,4 @@
-//! Has no record where its entry function must give one.
+//! Its entry function returns no record.
 use ncz_bad_plugins::abi::hdf5::Class2;
 use ncz_bad_plugins::entry;
 

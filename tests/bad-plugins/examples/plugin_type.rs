@@ -1,4 +1,4 @@
-//! Says that it is a plugin of another type: 1, a VOL connector.
+//! Declares another plugin type: 1, a VOL connector.
 use ncz_bad_plugins::{FILTER, entry, face};
 
 entry!(H5PLget_plugin_type -> i32, 1);

@@ -1,4 +1,4 @@
-//! Keeps the parameter in one place for all threads while it reads and writes JSON.
+//! Keeps the parameter in a global variable while it reads and writes JSON.
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Returns a block of its own that is not of malloc, which the caller frees.
+//! Returns a static block, which the caller frees.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 /// The block, one for all calls.
@@ -10,7 +10,7 @@ impl Filter for Static {
     fn run(chunk: &mut Chunk<'_>) -> usize {
         let len = chunk.good();
         if (1..=1 << 16).contains(&len) {
-            // SAFETY: both hold so many bytes. None: other threads may write there too.
+            // SAFETY: both hold that many bytes. Not safe: other threads can write there too.
             unsafe { (&raw mut BLOCK).cast::<u8>().copy_from(chunk.block.cast(), len) };
             chunk.free();
             (*chunk.block, *chunk.block_size) = ((&raw mut BLOCK).cast(), 1 << 16);

@@ -1,4 +1,4 @@
-//! Gives words that are not of malloc, which the caller frees.
+//! Returns static words, which the caller frees.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::abi::nczarr::error;

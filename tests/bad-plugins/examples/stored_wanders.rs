@@ -1,4 +1,4 @@
-//! What it stores is not what it would store if it were given that: copies of a dataset differ each time.
+//! Its stored configuration changes when it is stored again: copies of a dataset differ each time.
 use ncz_bad_plugins::{Tiny, Twist, Twisted, plugin, twisted};
 use ncz_codec::{Bound, Repr};
 

@@ -1,4 +1,4 @@
-//! Says that it gives more words than it gives.
+//! Reports more words than it returns.
 use std::ffi::{CStr, c_int};
 
 use ncz_bad_plugins::abi::nczarr::error;

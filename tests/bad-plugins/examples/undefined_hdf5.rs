@@ -1,5 +1,5 @@
-//! Uses a function of libhdf5 that it expects in the program: HDF5 is not everywhere, and where it is its names are
-//! not.
+//! Uses a function of libhdf5 that it expects in the program: not every program has HDF5, or exports its
+//! names.
 use ncz_bad_plugins::{CODEC, FILTER, plugin};
 use ncz_codec::abi::hdf5::Hid;
 

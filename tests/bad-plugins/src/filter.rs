@@ -37,11 +37,11 @@ pub const fn filter<F: Filter>() -> Class2 {
 pub struct Chunk<'a> {
     /// The flags.
     pub flags: c_uint,
-    /// How many words there are, as the caller says.
+    /// The number of words, as stated by the caller.
     pub word_count: usize,
     /// The words; may be null if there are none.
     pub words: *const c_uint,
-    /// How many bytes of the block are the input.
+    /// The number of input bytes in the block.
     pub len: usize,
     /// The size of the block.
     pub block_size: &'a mut usize,
@@ -58,14 +58,14 @@ impl Chunk<'_> {
     /// Does what a good filter does.
     pub fn good(&mut self) -> usize {
         let Self { flags, word_count, words, len, .. } = *self;
-        // SAFETY: the arguments are those of our own call, which the caller answers for.
+        // SAFETY: the arguments are those of our own call, which the caller guarantees.
         unsafe { hdf5_face::filter::<Tiny>(flags, word_count, words, len, self.block_size, self.block) }
     }
 
     /// [`good`](Self::good) with other words.
     pub fn good_with(&mut self, words: &[u32]) -> usize {
         let Self { flags, len, .. } = *self;
-        // SAFETY: the words are a slice; the rest is of our own call, which the caller answers for.
+        // SAFETY: the words are a slice; the rest is of our own call, which the caller guarantees.
         unsafe {
             hdf5_face::filter::<Tiny>(flags, words.len(), words.as_ptr(), len, self.block_size, self.block)
         }
@@ -76,11 +76,11 @@ impl Chunk<'_> {
         if self.words.is_null() || self.word_count == 0 {
             return &[];
         }
-        // SAFETY: the caller promises that there are so many.
+        // SAFETY: the caller guarantees that many.
         unsafe { slice::from_raw_parts(self.words, self.word_count) }
     }
 
-    /// The codec that the words ask for, if they are good.
+    /// Returns the codec that the words select, if they are valid.
     pub fn tiny(&self) -> Option<Tiny> {
         ncz_codec::CodecConfig::from_params(self.given()).ok()
     }
@@ -95,17 +95,17 @@ impl Chunk<'_> {
         if self.block.is_null() || self.len == 0 {
             return &[];
         }
-        // SAFETY: the caller promises that there are `len` bytes. None where `more` is not 0: that is a fault.
+        // SAFETY: the caller guarantees `len` bytes. Not safe if `more` is not 0: that is a fault.
         unsafe { slice::from_raw_parts(self.block.cast::<u8>(), self.len + more) }
     }
 
-    /// The block, as large as it is said to be.
+    /// Returns the block with its stated size.
     pub fn block_mut(&mut self) -> &mut [u8] {
         // SAFETY: the caller promises that the block has this size, and a good call leaves it so.
         unsafe { slice::from_raw_parts_mut(self.block.cast::<u8>(), *self.block_size) }
     }
 
-    /// The first `len` bytes of the block after a call that returned so many.
+    /// Returns the first `len` bytes of the block after a call that returned that many.
     pub fn output_mut(&mut self, len: usize) -> &mut [u8] {
         &mut self.block_mut()[..len]
     }
@@ -122,10 +122,10 @@ impl Chunk<'_> {
         bytes.len()
     }
 
-    /// Gives the block back to the caller's allocator, but leaves its address where it is.
+    /// Frees the block with the caller's allocator, but keeps its address.
     pub fn free(&mut self) {
-        // SAFETY: the block is the caller's, of that allocator; who calls this puts another one into its place, or
-        // commits a fault.
+        // SAFETY: the block is the caller's, from that allocator; the caller of this function replaces it, or commits
+        // a fault.
         unsafe { allocator().free(*self.block) };
     }
 }
@@ -159,7 +159,7 @@ unsafe extern "C" fn run<F: Filter>(
     block_size: *mut usize,
     block: *mut *mut c_void,
 ) -> usize {
-    // SAFETY: HDF5 promises places that can be written to.
+    // SAFETY: HDF5 passes valid output pointers.
     let (Some(block_size), Some(block)) = (unsafe { (block_size.as_mut(), block.as_mut()) }) else {
         return 0;
     };

@@ -1,7 +1,7 @@
 //! A small codec that keeps every rule of the plugin interfaces, and the parts to take it apart.
 //!
-//! Each file in `examples/` is a plugin that breaks one rule; what the conformance runner must say of it
-//! is in `VERDICTS.md`. The files `good*.rs` break none. A bad plugin shows its fault and nothing else:
+//! Each file in `examples/` is a plugin that breaks one rule; the expected verdict of the conformance
+//! runner is in `VERDICTS.md`. The files `good*.rs` break none. A bad plugin shows its fault and nothing else:
 //!
 //! ```ignore
 //! //! States that its block holds one byte, whatever it returns.

@@ -32,7 +32,7 @@ pub fn table_of<L: CodecList>() -> Plugin {
 
 /// A codec with a fault in what it binds.
 pub trait Twist: Copy + fmt::Debug + Send + Sync + 'static {
-    /// Changes what a good codec makes of `input`.
+    /// Changes a good codec's output for `input`.
     fn bind(bound: &mut Bound<Twisted<Self>>, input: &Repr);
 
     /// The coder for working words.
@@ -52,11 +52,11 @@ pub struct Twisted<T>(
 /// The coder of [`Twisted`].
 #[derive(Debug, Clone, Copy)]
 pub struct TwistedCoder {
-    /// What it encodes and decodes with.
+    /// The coder settings.
     pub tiny: Tiny,
-    /// How many bytes at the end of a chunk are lost.
+    /// The number of bytes lost at the end of a chunk.
     pub lost: usize,
-    /// What it does with `tiny` before it encodes.
+    /// Called with `tiny` before it encodes.
     pub before: fn(Tiny) -> Tiny,
 }
 
@@ -169,9 +169,9 @@ pub struct Native {
     pub output: *mut u8,
     /// Its size.
     pub output_capacity: usize,
-    /// Where the length goes.
+    /// The output pointer for the length.
     pub written: *mut usize,
-    /// Where the details of an error go.
+    /// The output pointer for the details of an error.
     pub error: *mut ErrorOut,
 }
 
@@ -181,7 +181,7 @@ impl Native {
         if self.input_len == 0 {
             return &[];
         }
-        // SAFETY: the host promises so many bytes.
+        // SAFETY: the host guarantees that many bytes.
         unsafe { std::slice::from_raw_parts(self.input, self.input_len) }
     }
 
@@ -197,7 +197,7 @@ impl Native {
 
     fn call(&self, function: Option<Transcode>) -> i32 {
         let Some(function) = function else { return status::UNSUPPORTED };
-        // SAFETY: the arguments are those of our own call, which the host answers for.
+        // SAFETY: the arguments are those of our own call, which the host guarantees.
         unsafe {
             function(
                 self.coder,

@@ -38,10 +38,10 @@ pub const fn codec<J: Json>() -> Codec {
     Codec { codec_to_hdf5: Some(to_words::<J>), hdf5_to_codec: Some(to_json::<J>), ..CODEC }
 }
 
-/// Where the words go.
+/// The output pointer for the words.
 #[derive(Debug)]
 pub struct Words<'a> {
-    /// How many.
+    ///    /// The output pointer for their number.
     pub count: &'a mut usize,
     /// A vector of malloc.
     pub start: &'a mut *mut c_uint,
@@ -50,11 +50,11 @@ pub struct Words<'a> {
 impl Words<'_> {
     /// Does what a good codec does.
     pub fn good(&mut self, json: &CStr) -> c_int {
-        // SAFETY: a C string and two places.
+        // SAFETY: a C string and two output pointers.
         unsafe { nczarr_face::codec_to_hdf5::<Tiny>(json.as_ptr(), self.count, self.start) }
     }
 
-    /// Gives `words` in a vector of malloc.
+    /// Returns `words` in a vector from malloc.
     pub fn put(&mut self, words: &[u32]) -> c_int {
         // SAFETY: any size is allowed; the result is checked.
         let start = unsafe { libc::malloc(size_of_val(words).max(1)) }.cast::<u32>();
@@ -68,13 +68,13 @@ impl Words<'_> {
     }
 }
 
-/// What a good codec makes of words.
+/// Returns a good codec's JSON for words.
 pub fn good_json(words: &[u32], json: &mut *mut c_char) -> c_int {
-    // SAFETY: a slice and a place.
+    // SAFETY: a slice and an output pointer.
     unsafe { nczarr_face::hdf5_to_codec::<Tiny>(words.len(), words.as_ptr(), json) }
 }
 
-/// Gives `text` in a string of malloc.
+/// Returns `text` in a string from malloc.
 pub fn put_text(text: &str, json: &mut *mut c_char) -> c_int {
     // SAFETY: any size is allowed; the result is checked.
     let start = unsafe { libc::malloc(text.len() + 1) }.cast::<u8>();
@@ -95,7 +95,7 @@ unsafe extern "C" fn to_words<J: Json>(
     count: *mut usize,
     start: *mut *mut c_uint,
 ) -> c_int {
-    // SAFETY: netcdf-c promises places that can be written to.
+    // SAFETY: netcdf-c passes valid output pointers.
     let (Some(count), Some(start)) = (unsafe { (count.as_mut(), start.as_mut()) }) else {
         return error::EINVAL;
     };
@@ -107,7 +107,7 @@ unsafe extern "C" fn to_words<J: Json>(
 }
 
 unsafe extern "C" fn to_json<J: Json>(count: usize, words: *const c_uint, json: *mut *mut c_char) -> c_int {
-    // SAFETY: netcdf-c promises a place that can be written to.
+    // SAFETY: netcdf-c passes a valid output pointer.
     let Some(json) = (unsafe { json.as_mut() }) else { return error::EINVAL };
     let words = match count {
         0 => &[],

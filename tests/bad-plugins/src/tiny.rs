@@ -6,11 +6,11 @@ use std::ffi::CStr;
 
 use ncz_codec::{Codec, CodecConfig, CodecError, CodecInfo, Coder, ErrorKind, Result};
 
-/// The filter id: one that The HDF Group gives to nobody.
+/// The filter id: one that The HDF Group does not assign.
 pub const ID: u32 = 40_200;
 /// The name in all dialects.
 pub const NAME: &CStr = c"ncz_tiny";
-/// What a stream begins with.
+/// The magic bytes of a stream.
 pub const MAGIC: [u8; 4] = *b"tiny";
 /// The bytes before the content.
 pub const HEAD: usize = 12;
@@ -86,7 +86,7 @@ impl Coder for Tiny {
     }
 
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
-        // No more than the stream can hold, so that nobody takes memory for a lie.
+        // No more than the stream can hold, so that no caller allocates memory for a false length.
         Ok(Some(head(input)?.0.min(input.len() - HEAD)))
     }
 }
@@ -123,7 +123,7 @@ impl Tiny {
 /// The length and the checksum that a stream states.
 ///
 /// # Errors
-/// It has no whole head, or another magic.
+/// It has an incomplete header, or another magic.
 pub fn head(stream: &[u8]) -> Result<(usize, u32)> {
     let Some(head) = stream.get(..HEAD) else {
         return Err(CodecError::truncated(format!("{} bytes are less than a head", stream.len())));

@@ -1,6 +1,5 @@
-//! Damaged chunks through other people's plugins in worker processes: each is an error, the right data, or wrong data
-//! of
-//! the right length, and this process is there at the end to say so.
+//! Sends damaged chunks through third-party plugins in worker processes: each is an error, the right data, or wrong
+//! data of the right length, and this process survives to report it.
 //!
 //! ```text
 //! cargo build --release -p ncz-conform --example isolated_damage
@@ -34,7 +33,7 @@ const SEED: u64 = 1;
 const CPU_TIME: Duration = Duration::from_millis(50);
 const WORKERS: usize = 2;
 
-/// What becomes of damaged streams.
+/// The results for damaged streams.
 #[derive(Default)]
 struct Counts {
     error: AtomicUsize,
@@ -44,7 +43,7 @@ struct Counts {
     hang: AtomicUsize,
 }
 
-/// What a run is asked for.
+/// The options of a run.
 struct Request {
     folders: Vec<PathBuf>,
     count: usize,
@@ -98,7 +97,7 @@ fn run(request: &Request) -> Result<(), Failure> {
          | --- | --- | --: | --: | --: | --: | --: | --: | --: |\n",
     );
     for folder in &request.folders {
-        // One library at a time, so that each is the one that its filter is taken from.
+        // One library at a time, so that each provides its own filter.
         let isolation = Isolation {
             which: Which::Foreign,
             worker: Some(std::env::current_exe()?),

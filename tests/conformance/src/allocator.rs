@@ -19,7 +19,7 @@ extern "C" fn H5allocate_memory(size: usize, clear: c_int) -> *mut c_void {
 // SAFETY: nothing else in this program has the name; it links no libhdf5.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn H5resize_memory(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the filter that calls promises what libhdf5 asks of it, which is the same.
+    // SAFETY: the calling filter guarantees what libhdf5 requires, which is the same.
     unsafe { probe::resize(block, size) }
 }
 
@@ -30,12 +30,12 @@ unsafe extern "C" fn H5resize_memory(block: *mut c_void, size: usize) -> *mut c_
 // SAFETY: nothing else in this program has the name; it links no libhdf5.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn H5free_memory(block: *mut c_void) -> c_int {
-    // SAFETY: the filter that calls promises what libhdf5 asks of it, which is the same.
+    // SAFETY: the calling filter guarantees what libhdf5 requires, which is the same.
     unsafe { probe::free(block) };
     0
 }
 
-/// Keeps the functions in the program, where nothing but filters calls them.
+/// Keeps the functions in the program, where only filters call them.
 pub(crate) fn keep() {
     std::hint::black_box((
         H5allocate_memory as extern "C" fn(usize, c_int) -> *mut c_void,

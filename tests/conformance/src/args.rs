@@ -20,9 +20,9 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Tell whether codec plugins are fit: for HDF5, for netcdf-c, for ncz.
+/// Check codec plugins for conformance: with HDF5, netcdf-c and ncz.
 ///
-/// Each check runs in a process of its own, so a plugin that crashes or hangs is a line of the report.
+/// Each check runs in its own process, so a plugin that crashes or hangs is a line of the report.
 #[derive(Debug, Parser)]
 #[command(
     name = "ncz-conform",
@@ -41,7 +41,7 @@ Exit codes: 0 no library is unfit, 1 findings (failed, crashed, hung; with --str
     arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// Plugins: shared libraries, or folders, of which each file with the name of a plugin is taken
+    /// Plugins: shared libraries, or folders, in which each file with a plugin's name is checked
     #[arg(value_name = "LIBRARY", required_unless_present = "list")]
     pub(crate) libraries: Vec<PathBuf>,
     /// How thorough: 1 (seconds) to 10 (minutes)
@@ -68,19 +68,20 @@ pub(crate) struct Cli {
     /// How long one check may run before it is killed; 60, and more at levels above 5, unless given
     #[arg(long, value_name = "SECONDS", help_heading = "How it is run", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// The cd_values of filter ID in all checks, in place of what is known of it (repeatable)
+    /// The cd_values of filter ID in all checks; replaces the known ones (repeatable)
     #[arg(long, value_name = "ID=N,N..", help_heading = "How it is run", value_parser = params)]
     pub(crate) params: Vec<(u32, Vec<u32>)>,
-    /// Filter ID does not give values back to the byte (repeatable)
+    /// Filter ID does not restore values exactly (repeatable)
     #[arg(long, value_name = "ID", help_heading = "How it is run")]
     pub(crate) lossy: Vec<u32>,
-    /// Damaged streams of each sort, in place of what the level says
+    /// Damaged streams of each kind; replaces the number of the level
     #[arg(long, value_name = "N", help_heading = "How it is run", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) mutations: Option<u32>,
     /// The newest glibc that a plugin may need
     #[arg(long, value_name = "VERSION", default_value = "2.34", help_heading = "How it is run", value_parser = glibc)]
     pub(crate) glibc: (u32, u32),
-    /// Write a report for programs, with --list the list; - writes it to standard output, and nothing else goes there
+    /// Write a report for programs, with --list the list; - writes it to standard output, and nothing else is written
+    /// there
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     pub(crate) json: Option<PathBuf>,
     /// Write a report for build servers, in JUnit's XML
@@ -103,11 +104,11 @@ pub(crate) struct Cli {
     pub(crate) quiet: bool,
 }
 
-/// What makes the text of a report.
+/// The function that makes the text of a report.
 pub(crate) type Render = fn(&Run) -> String;
 
 impl Cli {
-    /// The reports that are asked for.
+    /// The requested reports.
     pub(crate) fn reports(&self) -> impl Iterator<Item = (&Path, Render)> {
         let all: [(&Option<PathBuf>, Render); 4] = [
             (&self.json, report::json::render),
@@ -123,7 +124,7 @@ impl Cli {
         self.reports().any(|(path, _)| path == Path::new("-"))
     }
 
-    /// The run that is asked for.
+    /// The requested run.
     pub(crate) fn conformance(&self, seed: u64) -> Conformance {
         let mut run = Conformance::of_all(&self.libraries).settings(Settings {
             level: self.level,

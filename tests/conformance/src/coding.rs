@@ -10,21 +10,21 @@ use ncz_registry::load::probe::{FilterAnswer, FilterCall, Host, ParamsEnd};
 
 use crate::profile::Fidelity;
 
-/// No result is taken that is longer.
+/// The largest accepted result.
 const RESULT_MAX: usize = 4 << 30;
 
 /// A codec with its parameters, ready to encode and decode chunks of one type and shape.
 #[derive(Debug, Clone)]
 pub struct Coding {
-    /// How it is called.
+    /// The way it is called.
     pub way: Way,
     /// Its parameters for a message, such as `cd_values 4 9`.
     pub name: String,
-    /// How far values come back.
+    /// The precision of restored values.
     pub fidelity: Fidelity,
     /// Whether calls of several threads may run at a time; filters wait for each other otherwise.
     pub concurrent: bool,
-    /// As which host a filter is called.
+    /// The host that calls the filter.
     pub host: Host,
 }
 
@@ -40,7 +40,7 @@ pub enum Way {
 /// A chunk or stream that a codec does not take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The filter function failed; the answer says how.
+    /// The filter function failed, with its answer.
     #[error("the filter function returned {returned}{}", if *.lost { " and left no buffer" } else { "" })]
     Filter {
         /// What it returned.
@@ -51,13 +51,13 @@ pub enum Refused {
     /// The native codec says why.
     #[error(transparent)]
     Native(#[from] CodecError),
-    /// There is no memory for the call.
+    /// Memory for the call cannot be allocated.
     #[error("no memory for the call: {0}")]
     Memory(String),
 }
 
 impl Refused {
-    /// Whether a native codec says that it takes such chunks, but not these values.
+    /// Tests whether a native codec reports that it accepts such chunks, but not these values.
     pub fn is_of_values(&self) -> bool {
         matches!(self, Self::Native(error) if *error.kind() == ErrorKind::Values)
     }
@@ -98,7 +98,7 @@ impl Coding {
     }
 
     fn filter(&self, half: &Hdf5Filter, call: FilterCall<'_>) -> Result<Vec<u8>, Refused> {
-        // Whether a filter reads words that it is not given is asked by one check, and harms no other.
+        // One check tests whether a filter reads words beyond the end; this must not affect the others.
         let params_end = ParamsEnd::Words(0);
         let call = FilterCall { concurrent: self.concurrent, host: self.host, params_end, ..call };
         let answer = half.probe(&call).map_err(|error| Refused::Memory(error.to_string()))?;
@@ -129,7 +129,7 @@ fn decode_into(
     if len > room { Err(CodecError::output_full(Some(len))) } else { Ok(len) }
 }
 
-/// Zeros, or a refusal where there is no memory for them.
+/// Allocates zeros, or returns a refusal if memory cannot be allocated.
 fn zeroed(len: usize) -> Result<Vec<u8>, Refused> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|error| Refused::Memory(error.to_string()))?;

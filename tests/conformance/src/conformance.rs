@@ -40,7 +40,7 @@ pub struct Conformance {
     stop: Arc<AtomicBool>,
 }
 
-/// Who wants to know how a run gets on. Calls come from several threads.
+/// Receives the progress of a run. Calls come from several threads.
 pub trait Watcher: Sync {
     /// The libraries are looked at, and this many checks will run.
     fn begins(&self, checks: usize) {
@@ -153,7 +153,7 @@ impl Conformance {
         self.run_watched(&())
     }
 
-    /// Runs the checks, and says how it gets on.
+    /// Runs the checks, and reports progress.
     ///
     /// # Errors
     /// As [`Conformance::run`].
@@ -215,7 +215,7 @@ impl Conformance {
         self.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// Asks the libraries what they offer, and makes the plans.
+    /// Queries the libraries' codecs, and makes the plans.
     fn look(&self, workers: &Workers<'_>) -> Result<Looked, Error> {
         let checks = self.selection.checks(self.settings.level)?;
         let files = libraries::all(&self.libraries)?;
@@ -224,7 +224,7 @@ impl Conformance {
         self.check_ids(&libraries)?;
         let plans: Vec<_> =
             libraries.iter().flat_map(|(file, found)| self.plan(&checks, file, found)).collect();
-        // Nothing that was looked at is not a reason to call a library fit.
+        // A library is not fit if nothing was checked.
         if plans.is_empty() {
             let mut offered = Vec::new();
             for facts in libraries.iter().flat_map(|(_, found)| found.targets()) {
@@ -240,7 +240,7 @@ impl Conformance {
 
     /// Refuses settings for filters that no library has, which would change nothing.
     fn check_ids(&self, libraries: &[(LibraryFile, Inspected)]) -> Result<(), Error> {
-        // What a library offers that does not open is unknown.
+        // The codecs of a library that does not open are unknown.
         let Some(all) = libraries.iter().map(|(_, found)| found.filter_ids()).collect::<Option<Vec<_>>>()
         else {
             return Ok(());
@@ -265,7 +265,7 @@ impl Conformance {
         Job { folder: PathBuf::new(), library, task, settings: self.settings.clone() }
     }
 
-    /// What runs on one library, in the order of reports.
+    /// The checks of one library, in the order of reports.
     fn plan(&self, checks: &[&'static Check], file: &LibraryFile, found: &Inspected) -> Vec<Planned> {
         let planned = |check, target, skip| Planned {
             check,
@@ -342,7 +342,7 @@ impl Conformance {
         Ok(slots.into_iter().filter_map(OnceLock::into_inner).collect())
     }
 
-    /// Runs one plan; a fault of the runner comes beside the result.
+    /// Runs one plan; an error of the runner is returned with the result.
     fn run_one(&self, workers: &Workers<'_>, plan: &Planned) -> Result<(CheckResult, Option<String>), Error> {
         let mut settings = self.settings.clone();
         if let Some(ids) = &plan.ids {
@@ -422,14 +422,14 @@ pub(crate) struct Planned {
     ids: Option<Vec<u32>>,
     /// Why it is not run.
     skip: Option<String>,
-    /// What came of looking at the library, if the check is to answer for that.
+    /// The result of inspecting the library, if the check reports that.
     broken: Option<(crate::outcome::Outcome, Option<String>)>,
     /// A fault of the runner that was met when the library was looked at.
     bug: Option<String>,
 }
 
 impl Planned {
-    /// Where the library lies, as it was given.
+    /// The path of the library, as given.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -444,7 +444,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// What there is to run.
+    /// The checks to run.
     pub(crate) fn plans(&self) -> &[Planned] {
         &self.plans
     }

@@ -10,7 +10,7 @@ pub enum Error {
     /// A library or a folder that cannot be looked at.
     #[error("{} cannot be read", path.display())]
     Unreadable {
-        /// Where it should lie.
+        /// Its expected path.
         path: PathBuf,
         /// Why not.
         source: io::Error,
@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// A library of a crate under test that cargo has not built.
     #[error(
-        "there is no {file} beside this test: {name} needs crate-type = [\"cdylib\", \"rlib\"] in the [lib] of its \
+        "there is no {file} next to this test: {name} needs crate-type = [\"cdylib\", \"rlib\"] in the [lib] of its \
         Cargo.toml, or is named by a path"
     )]
     NotBuilt {
@@ -50,7 +50,7 @@ pub enum Error {
     Variable {
         /// The variable.
         name: &'static str,
-        /// What it holds.
+        /// Its content.
         value: String,
     },
     /// What was included was excluded too, or begins at a higher level.
@@ -61,12 +61,12 @@ pub enum Error {
     NothingChosen {
         /// The level of the run.
         level: u8,
-        /// A check that was asked for, and its level.
+        /// A requested check, and its level.
         begins: Option<(&'static str, u8)>,
     },
     /// The chosen checks are for parts that no library has.
     #[error(
-        "none of the chosen checks is for what is there ({}); leave out a --target or an --include",
+        "none of the chosen checks applies to the available parts ({}); leave out a --target or an --include",
         offered.join(", ")
     )]
     NothingToRun {
@@ -113,12 +113,12 @@ pub enum Error {
     /// A report cannot be written.
     #[error("the report {} cannot be written", path.display())]
     Report {
-        /// Where to.
+        /// The destination.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
-    /// Somebody wanted the run to end.
+    /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
 }

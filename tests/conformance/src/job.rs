@@ -1,6 +1,6 @@
-//! What a runner and its workers tell each other: arguments one way, files the other.
+//! The messages between a runner and its workers: arguments one way, files the other.
 //!
-//! A worker's exit code says nothing: a plugin may end the process with any.
+//! A worker's exit code is not used: a plugin may end the process with any code.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,21 +16,21 @@ use crate::trial::Settings;
 
 /// The first argument of a program that is started as a worker.
 pub(crate) const MARK: &str = "ncz-conform-worker";
-/// The variable by which the processes that a plugin leaves behind are known.
+/// The environment variable that marks the processes that a plugin starts.
 pub(crate) const TOKEN: &str = "NCZ_CONFORM_JOB";
 /// What means a check's id where the targets are asked for.
 const INSPECT: &str = "inspect";
 /// A longer message is cut.
 const MESSAGE_MAX: usize = 16 << 10;
 
-/// What a worker is asked for.
+/// The job of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Job {
     /// The folder that only this job uses.
     pub(crate) folder: PathBuf,
     /// The library, as an absolute path.
     pub(crate) library: PathBuf,
-    /// What to do.
+    /// The task.
     pub(crate) task: Task,
     /// How.
     pub(crate) settings: Settings,
@@ -39,27 +39,27 @@ pub(crate) struct Job {
 /// What to do with a library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Tell what it offers.
+    /// Report its codecs.
     Inspect,
     /// Run one check on one target.
     Check(String, Target),
 }
 
-/// What a worker says in the end.
+/// The final answer of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
-    /// What the library offers.
+    /// The codecs of the library.
     Targets(Vec<TargetFacts>),
     /// The library cannot be opened, and why.
     Closed(String),
-    /// What came of the check.
+    /// The outcome of the check.
     Outcome(Outcome),
     /// A fault of the runner.
     Bug(String),
 }
 
 impl Job {
-    /// The arguments that ask for it.
+    /// Returns the arguments for the job.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let (task, target) = match &self.task {
             Task::Inspect => (INSPECT.to_owned(), Target::Library),
@@ -70,7 +70,7 @@ impl Job {
         paths.into_iter().chain(texts.map(OsString::from)).collect()
     }
 
-    /// The job that the arguments of this process ask for, without the program's name.
+    /// Parses the job from the arguments of this process, without the program's name.
     pub(crate) fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         if arguments.next()? != MARK {
             return None;
@@ -86,7 +86,7 @@ impl Job {
         Some(Self { folder, library, task, settings })
     }
 
-    /// The file that says the last step.
+    /// The file with the last step.
     pub(crate) fn step_file(&self) -> PathBuf {
         self.folder.join("step")
     }
@@ -96,12 +96,12 @@ impl Job {
         self.folder.join("work")
     }
 
-    /// Where standard output goes.
+    /// The file of standard output.
     pub(crate) fn stdout_file(&self) -> PathBuf {
         self.folder.join("stdout")
     }
 
-    /// Where standard error goes.
+    /// The file of standard error.
     pub(crate) fn stderr_file(&self) -> PathBuf {
         self.folder.join("stderr")
     }
@@ -110,7 +110,7 @@ impl Job {
         self.folder.join("answer")
     }
 
-    /// Says what came of it; the file appears whole.
+    /// Writes the result; the file appears whole.
     ///
     /// # Errors
     /// The folder cannot be written to.
@@ -120,7 +120,7 @@ impl Job {
         fs::rename(part, self.answer_file())
     }
 
-    /// What the worker said, if it came so far.
+    /// Reads the worker's result, if it has one.
     pub(crate) fn read(&self) -> Option<Answer> {
         Answer::of_json(&read_json(&self.answer_file())?)
     }

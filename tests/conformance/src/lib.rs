@@ -1,6 +1,6 @@
-//! Tells whether a codec plugin is fit: for HDF5, for netcdf-c, for ncz.
+//! Checks codec plugins for conformance: with HDF5, netcdf-c and ncz.
 //!
-//! Each check of a library runs in a process of its own, so that a plugin that crashes or hangs is a line of the
+//! Each check of a library runs in its own process, so that a plugin that crashes or hangs is a line of the
 //! report. The program is `ncz-conform`; other programs run the same with [`Conformance`], and
 //! tests of a crate with [`test_main`].
 

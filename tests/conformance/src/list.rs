@@ -3,7 +3,7 @@
 use ncz_conform::check::Check;
 use serde_json::{Value, json};
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// A line a check.

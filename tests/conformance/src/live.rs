@@ -1,4 +1,4 @@
-//! What a user sees while checks run.
+//! The progress display while checks run.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct Live {
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Talk {
-    /// Nothing: a report goes to standard output.
+    /// Nothing, because a report is written to standard output.
     Silent,
     /// Findings.
     Quiet,
@@ -34,7 +34,7 @@ pub(crate) enum Talk {
 #[derive(Default)]
 struct Shown {
     done: usize,
-    /// The library that the last line speaks of.
+    /// The library of the last line.
     library: Option<PathBuf>,
 }
 
@@ -49,7 +49,7 @@ impl Live {
         }
     }
 
-    /// Takes the line that says how far it is off the terminal.
+    /// Removes the progress line from the terminal.
     pub(crate) fn clear(&self) {
         if self.bar {
             progress("");
@@ -93,7 +93,7 @@ impl Watcher for Live {
     }
 }
 
-/// Puts a text in place of the line that says how far it is.
+/// Replaces the progress line by a text.
 fn progress(text: &str) {
     // A terminal that is gone is not a reason to end.
     let _ = write!(std::io::stderr(), "\r\x1b[K{text}");

@@ -1,4 +1,4 @@
-//! Where a run took place.
+//! The machine of a run.
 
 use std::process::{Command, Stdio};
 
@@ -18,7 +18,7 @@ impl Machine {
     }
 }
 
-/// What the system says of its C library.
+/// The system's C library.
 fn c_library() -> Option<String> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -113,7 +113,7 @@ fn tell(error: &str) {
     let _ = writeln!(std::io::stderr(), "error: {}", visible(error));
 }
 
-/// Ends the run at Ctrl-C and at a polite request to end; at the second one the program ends where it is.
+/// Ends the run at Ctrl-C and at SIGTERM; at the second one the program ends immediately.
 fn stop_on_signals(stop: Arc<AtomicBool>) {
     // Without a handler the program ends at once, and the system ends the workers.
     let _ = ctrlc::set_handler(move || {

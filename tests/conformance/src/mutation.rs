@@ -4,14 +4,14 @@ use std::fmt;
 
 use fastrand::Rng;
 
-/// The part of a stream where headers lie, which is damaged more often than the rest.
+/// The header part of a stream, which is damaged more often than the rest.
 const HEAD: usize = 64;
-/// Where stated lengths lie: in the first bytes.
+/// The first bytes, which contain stated lengths.
 const LENGTHS_HEAD: usize = 32;
 /// The most bytes that are put after a stream.
 const TAIL_MAX: usize = 1000;
 
-/// What is done to a stream.
+/// A change of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sort {
     /// Its end is missing.
@@ -20,7 +20,7 @@ pub enum Sort {
     Extended,
     /// One to eight of its bits are flipped.
     Flipped,
-    /// It goes on as another stream does.
+    /// It continues with another stream.
     Spliced,
     /// Random bytes, whole or after a good beginning.
     Random,
@@ -122,7 +122,7 @@ impl Mutator<'_> {
         }
         let flips = if rng.bool() { 1 } else { rng.usize(1..=8) };
         let mut places = Vec::with_capacity(flips);
-        // Each place once, so that no flip undoes another.
+        // Each position once, so that no flip undoes another.
         for _ in 0..flips {
             let end = if rng.bool() { bytes.len().min(HEAD) } else { bytes.len() };
             let place = (rng.usize(..end), rng.u8(..8));
@@ -158,7 +158,7 @@ impl Mutator<'_> {
         Mutation { bytes, what: format!("{good} good bytes, then {len} random ones") }
     }
 
-    /// First the usual words at the usual places, then any.
+    /// First the usual words at the usual offsets, then any.
     fn lengths(&self, index: usize, rng: &mut Rng) -> Mutation {
         const PLACES: [usize; 4] = [0, 4, 8, 12];
         const USUAL: [(usize, u64); 3] = [(4, 0x7fff_ffff), (4, 0x4000_0000), (8, 0x7fff_ffff_ffff_ffff)];

@@ -1,4 +1,4 @@
-//! What came of a check.
+//! The outcome of a check.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub enum Verdict {
     /// The rule is kept.
     Passed,
-    /// The rule does not apply, or cannot be looked at here; the message says why.
+    /// The rule does not apply, or cannot be checked here, with the reason in the message.
     Skipped,
     /// No rule is broken, but some host or some data will have trouble.
     Warned,
@@ -21,21 +21,21 @@ pub enum Verdict {
     Crashed,
 }
 
-/// What came of one check of one target.
+/// The outcome of one check of one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
-    /// What was seen, one line a remark; empty where there is nothing to say.
+    /// The findings, one per line; empty if there are none.
     pub message: String,
-    /// What was measured or counted, such as `encode MB/s`.
+    /// The measured or counted values, such as `encode MB/s`.
     pub figures: Map<String, Value>,
 }
 
 /// Why a case function ends before its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// The rule is broken; what was seen.
+    /// The rule is broken, with the finding.
     Failed(String),
     /// The rule does not apply; why.
     Skipped(String),

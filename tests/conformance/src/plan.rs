@@ -1,10 +1,10 @@
-//! Which checks run, and on what.
+//! The selection of checks and targets.
 
 use crate::cases;
 use crate::check::{Check, Scope, Target};
 use crate::error::Error;
 
-/// Which checks run, and on which targets.
+/// The checks to run, and their targets.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Checks to run; all if it is empty. An id, a group, the beginning of an id, or a pattern with `*` and `?`.
@@ -15,7 +15,7 @@ pub struct Selection {
     pub targets: Vec<Target>,
 }
 
-/// The check whose verdict says whether a library opens at all.
+/// The check that tests whether a library opens at all.
 pub(crate) const LOAD: &str = "library.load";
 
 impl Selection {

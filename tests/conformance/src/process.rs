@@ -1,4 +1,4 @@
-//! The outside of a worker: starting one, waiting for it, and leaving nothing of it behind.
+//! The outside of a worker: starts it, waits for it, and cleans up.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -18,10 +18,10 @@ use crate::strays;
 
 /// Variables with these beginnings change what libraries do; a check gets none of them.
 const CLEANED: [&str; 4] = ["NCZ_", "BLOSC_", "HDF5_", "H5Z_"];
-/// How much is kept of what a worker prints.
+/// The length of a worker's output that is kept.
 const TAIL: u64 = 4 << 10;
 
-/// How a worker ended, and what it left.
+/// How a worker ended, and its remains.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) how: How,
@@ -30,7 +30,7 @@ pub(crate) struct Ended {
     pub(crate) step: Option<String>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// How many other processes it left behind.
+    /// The number of other processes that it left running.
     pub(crate) strays: usize,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum How {
     TimeOut,
 }
 
-/// What all workers of a run have in common.
+/// The shared state of all workers of a run.
 #[derive(Debug)]
 pub(crate) struct Workers<'a> {
     pub(crate) program: PathBuf,
@@ -101,13 +101,13 @@ impl Workers<'_> {
             stderr: tail(&job.stderr_file()),
             strays,
         };
-        // What cannot be removed now goes with the folder of the run.
+        // Files that cannot be removed now are removed with the folder of the run.
         let _ = fs::remove_dir_all(&job.folder);
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(ended) }
     }
 
-    /// Waits until the worker has ended; it is not reaped, so that its id stays its own. `TimeOut` where it is still
-    /// there when its time is over, and when the run is to stop.
+    /// Waits until the worker has ended; it is not reaped, so that its id stays its own. `TimeOut` if it still runs
+    /// after its time limit, or when the run is to stop.
     fn wait(&self, child: &Child, start: Instant) -> Option<How> {
         let mut pause = Duration::from_micros(500);
         loop {
@@ -127,7 +127,7 @@ impl Workers<'_> {
     }
 }
 
-/// The command that does a job, in a process group of its own.
+/// The command that does a job, in its own process group.
 fn command(program: &Path, job: &Job, token: &str, variables: impl IntoIterator<Item = OsString>) -> Command {
     let mut command = Command::new(program);
     command.args(job.arguments()).current_dir(job.work_folder()).stdin(Stdio::null()).process_group(0);
@@ -136,7 +136,7 @@ fn command(program: &Path, job: &Job, token: &str, variables: impl IntoIterator<
             command.env_remove(name);
         }
     }
-    // What a check or a plugin leaves among temporary files goes with the job.
+    // Temporary files of a check or a plugin are removed with the job.
     command.env(TOKEN, token).env("TMPDIR", job.work_folder());
     // Blocks that glibc's malloc keeps for a thread count as in use, and would pass for a leak.
     let tunables = std::env::var_os("GLIBC_TUNABLES").filter(|tunables| !tunables.is_empty());

@@ -1,9 +1,9 @@
-//! What is known of registered filters: working parameters for a chunk, and how far values come back.
+//! Known registered filters: working parameters for a chunk, and the precision of restored values.
 //!
-//! A filter with a `set_local` gets other words than users give: the function asks libhdf5 for the type and the
-//! shape of the chunk and writes them into the words. The runner has no libhdf5 to be asked; it knows what the
-//! published filters make of a chunk (as `h5py` shows of a dataset that was created with them) and gives the
-//! filter function just that.
+//! A filter with a `set_local` gets other words than users give: the function queries libhdf5 for the type and the
+//! shape of the chunk and writes them into the words. The runner has no libhdf5; it knows the words that the published
+//! filters derive from a chunk (as `h5py` shows of a dataset that was created with them) and passes these to the filter
+//! function.
 
 mod images;
 mod lossless;
@@ -13,7 +13,7 @@ use ncz_codec::{ByteOrder, Dtype, Kind};
 
 use crate::sample::dtype_name;
 
-/// How far decoded values agree with the encoded ones.
+/// The agreement of decoded values with the encoded ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fidelity {
     /// To the byte.
@@ -29,7 +29,7 @@ pub struct ParameterSet {
     pub working: Vec<u32>,
     /// As users give them.
     pub given: Vec<u32>,
-    /// How far values come back.
+    /// The precision of restored values.
     pub fidelity: Fidelity,
 }
 

@@ -1,7 +1,7 @@
 //! Reports of a run: for the terminal, for programs, for build servers, for a browser, for a page of documentation.
 //!
-//! A plugin chooses much of what is printed here: its name, its messages, what it writes to stderr. Each report
-//! escapes all of it in its own way.
+//! A plugin controls much of the printed text: its name, its messages, its output to stderr. Each report escapes
+//! all of it in its own way.
 
 pub mod html;
 pub mod json;
@@ -36,7 +36,7 @@ pub fn save(path: &Path, report: &str) -> Result<(), Error> {
 /// Looks before a long run whether a report could be written there.
 ///
 /// # Errors
-/// [`Error::Report`]: there is no such folder, it takes no files, or a folder is there in place of a file.
+/// [`Error::Report`]: the folder does not exist or is not writable, or a folder has the name of the file.
 pub fn check(path: &Path) -> Result<(), Error> {
     let refused = |source: io::Error| Err(Error::Report { path: path.to_owned(), source });
     if path == Path::new("-") {
@@ -53,7 +53,7 @@ pub fn check(path: &Path) -> Result<(), Error> {
     tempfile::tempfile_in(folder(&path)).map(drop).or_else(refused)
 }
 
-/// Whether it is a device or a pipe, which is written to: in its place no file can be put.
+/// Tests whether it is a device or a pipe, which is written to directly and cannot be replaced by a file.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }

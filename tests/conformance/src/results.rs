@@ -1,4 +1,4 @@
-//! What came of a run: the values that every report prints.
+//! The results of a run: the values that every report prints.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -12,15 +12,15 @@ use crate::trial::Settings;
 pub struct Run {
     /// The version of the runner.
     pub version: &'static str,
-    /// What it was asked for; the level and the seed are in here.
+    /// Its options, including the level and the seed.
     pub settings: Settings,
     /// The command that does it again, with the same random numbers.
     pub replay: String,
     /// When it began.
     pub started: SystemTime,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
-    /// Where it ran.
+    /// Its machine.
     pub machine: Machine,
     /// The libraries, in the order they were given.
     pub libraries: Vec<LibraryResult>,
@@ -37,24 +37,24 @@ pub struct Machine {
     pub architecture: &'static str,
     /// How many threads run at a time.
     pub cpus: usize,
-    /// The version of the C library, such as `glibc 2.36`, where it says one.
+    /// The version of the C library, such as `glibc 2.36`, if it has one.
     pub c_library: Option<String>,
 }
 
-/// What came of one library.
+/// The results of one library.
 #[derive(Debug, Clone)]
 pub struct LibraryResult {
-    /// Where it lies, as it was given.
+    /// Its path, as given.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
     /// When its file was last changed.
     pub modified: Option<SystemTime>,
-    /// The CRC-32 of the file: two reports speak of the same library.
+    /// The CRC-32 of the file: it identifies the library across reports.
     pub crc32: u32,
-    /// What it offers; only [`Target::Library`] if it cannot be opened.
+    /// Its parts; only [`Target::Library`] if it cannot be opened.
     pub targets: Vec<TargetFacts>,
-    /// What came of each check of each target, in the order of checks, then of targets.
+    /// The outcome of each check of each target, in the order of checks, then of targets.
     pub results: Vec<CheckResult>,
 }
 
@@ -67,14 +67,14 @@ pub struct TargetFacts {
     pub facts: Vec<(String, String)>,
 }
 
-/// What came of one check of one target.
+/// The outcome of one check of one target.
 #[derive(Debug, Clone)]
 pub struct CheckResult {
     /// The check.
     pub check: &'static Check,
     /// What it was run on.
     pub target: Target,
-    /// The verdict, what was seen, figures.
+    /// The verdict, findings and figures.
     pub outcome: Outcome,
     /// How long its process ran.
     pub took: Duration,
@@ -95,7 +95,7 @@ pub enum Fitness {
     Fit,
     /// A rule is broken.
     Unfit,
-    /// All checks were skipped, so that nothing can be said.
+    /// All checks were skipped, so there is no verdict.
     Unchecked,
 }
 

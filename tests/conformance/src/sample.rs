@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use ncz_codec::{Container, Dtype, Env, Kind, Repr};
 
-/// What kind of values a chunk holds.
+/// The kind of values in a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Zeros.
@@ -94,7 +94,7 @@ impl Sample {
         Self { dtype: Dtype::little(Kind::UInt, 1), shape, content: Content::Noise, bytes }
     }
 
-    /// Where the chunk is: in an HDF5 dataset, or an array of NCZarr, of just its own shape.
+    /// The container of the chunk: an HDF5 dataset, or an NCZarr array, of exactly its shape.
     pub fn env(&self, container: Container) -> Env {
         Env { dtype: self.dtype, array_shape: self.shape.clone(), chunk_shape: self.shape.clone(), container }
     }
@@ -138,7 +138,7 @@ fn smooth(dtype: Dtype, elements: usize, rng: &mut Rng) -> Vec<u8> {
             (Kind::Float, 8) => value.to_le_bytes().to_vec(),
             (Kind::Complex, 8) => [(value as f32).to_le_bytes(), (-value as f32).to_le_bytes()].concat(),
             (Kind::Complex, 16) => [value.to_le_bytes(), (-value).to_le_bytes()].concat(),
-            // Half floats: the walk in the mantissa of numbers from 1 to 2.
+            // Half-precision floats: a walk in the mantissa of numbers from 1 to 2.
             (Kind::Float, 2) => (0x3c00 | (value as i64 as u16 & 0x3ff)).to_le_bytes().to_vec(),
             (Kind::Bool, _) => vec![(value as i64 / 16 % 2) as u8],
             (_, size) => (value as i64 as i128).to_le_bytes().into_iter().cycle().take(size).collect(),

@@ -1,9 +1,9 @@
-//! Processes that a plugin started and left behind.
+//! Processes that a plugin started and left running.
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-/// Makes orphans of workers children of this process, so that it can reap them; where that is unknown, the system's
-/// first process does.
+/// Makes orphans of workers children of this process, so that it can reap them; if the system cannot do this, the
+/// init process reaps them.
 pub(crate) fn adopt() {
     #[cfg(target_os = "linux")]
     {
@@ -51,8 +51,8 @@ fn kill_where(is_wanted: impl Fn(Pid) -> bool) -> usize {
     }
 }
 
-/// Whether this process has no children, as a program that was just started. One that took the place of a shell has
-/// the children of that.
+/// Whether this process has no children, like a program that was just started. A program that replaced a shell has
+/// the shell's children.
 #[cfg(target_os = "linux")]
 pub fn has_no_children() -> bool {
     linux::children().is_empty()
@@ -60,8 +60,8 @@ pub fn has_no_children() -> bool {
 
 /// Kills and reaps all children of this process, and what becomes its child by that: how many there were.
 ///
-/// For the end of a program that had no children when it began: what is there then was left behind by plugins, threw
-/// away the environment by which it would be known, and became a child of this process as its next living parent.
+/// For the end of a program that had no children when it began: the remaining children were started by plugins, cleared
+/// the environment that would mark them, and were reparented to this process.
 #[cfg(target_os = "linux")]
 pub fn kill_children() -> usize {
     kill_where(|_| true)
@@ -73,13 +73,13 @@ pub fn has_no_children() -> bool {
     false
 }
 
-/// Unknown on this system: there is no telling whose child a process was.
+/// Not supported on this system: the original parent of a process cannot be determined.
 #[cfg(not(target_os = "linux"))]
 pub fn kill_children() -> usize {
     0
 }
 
-/// Unknown on this system: there is no telling whose child a process was.
+/// Not supported on this system: the original parent of a process cannot be determined.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn kill(_token: &str) -> usize {
     0

@@ -12,7 +12,7 @@ use crate::check::Target;
 /// An opened library and what it offers, good and bad.
 #[derive(Debug)]
 pub struct Subject {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// The library.
     pub library: Arc<Library>,

@@ -108,7 +108,7 @@ fn number(name: &'static str) -> Result<Option<u64>, Error> {
     number.map(Some).ok_or_else(|| Error::Variable { name, value: text.to_string_lossy().into_owned() })
 }
 
-/// Where the library of a crate lies that cargo built for the running test; a path stays as it is.
+/// Returns the path of the library of a crate that cargo built for the running test; a path is returned unchanged.
 fn built(library: PathBuf) -> Result<PathBuf, Error> {
     let is_name = library.components().count() == 1 && !library.to_string_lossy().contains(DLL_SUFFIX);
     if !is_name || library.exists() {

@@ -16,18 +16,18 @@ use crate::outcome::{Ending, Outcome, Verdict};
 use crate::subject::Subject;
 use crate::worker;
 
-/// What a run is asked for.
+/// The options of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// How thorough, 1 to 10.
     pub level: u8,
     /// From which all random choices follow.
     pub seed: u64,
-    /// `cd_values` for filters, by id, in place of what the runner knows.
+    /// `cd_values` for filters, by id; they replace the known ones.
     pub params: Vec<(u32, Vec<u32>)>,
-    /// Filters whose values do not come back to the byte, by id.
+    /// Filters that do not restore values exactly, by id.
     pub lossy: Vec<u32>,
-    /// How many damaged streams of each sort, in place of what the level says.
+    /// The number of damaged streams of each kind; replaces the number of the level.
     pub mutations: Option<usize>,
     /// The newest version of glibc that a library may need.
     pub glibc: (u32, u32),
@@ -39,13 +39,13 @@ impl Default for Settings {
     }
 }
 
-/// Where a trial says what it does just now, so that a crash can be put down to it.
+/// Receives the current step of a trial, so that a crash can be attributed to it.
 pub trait Progress {
     /// Called before each step that may crash or hang.
     fn step(&mut self, what: &str);
 
-    /// The step that was reported last may use so much processor time. The process is ended if it uses more, where that
-    /// is possible.
+    /// Sets the processor time limit of the last reported step. The process is ended if it uses more, if that is
+    /// possible.
     fn watch(&mut self, limit: Duration) {
         let _ = limit;
     }
@@ -88,7 +88,7 @@ impl Trial {
         }
     }
 
-    /// Runs the check and says what came of it.
+    /// Runs the check and returns its outcome.
     pub fn run(mut self, check: &Check) -> Outcome {
         let ending = (check.run)(&mut self);
         let (verdict, message) = match ending {
@@ -100,7 +100,7 @@ impl Trial {
         Outcome { verdict, message, figures: self.figures }
     }
 
-    /// What the run was asked for.
+    /// The options of the run.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -116,7 +116,7 @@ impl Trial {
         (base * TENTHS[usize::from(self.settings.level.min(10))]).div_ceil(10)
     }
 
-    /// Where the library lies.
+    /// The path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,12 +131,12 @@ impl Trial {
         &mut self.rng
     }
 
-    /// Tells what is done next, for the case that it crashes or hangs.
+    /// Reports the next step, in case it crashes or hangs.
     pub fn step(&mut self, what: impl Display) {
         self.progress.step(&what.to_string());
     }
 
-    /// Does one step that may use `limit` of processor time, all threads together. Where it uses more, the process
+    /// Does one step that may use `limit` of processor time, all threads together. If it uses more, the process
     /// ends and the verdict is [`Verdict::Hung`].
     ///
     /// [`cpu_time`](crate::clock::cpu_time) measures what a limit is made from.

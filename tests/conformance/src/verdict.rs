@@ -9,12 +9,12 @@ use crate::process::{Ended, How};
 use crate::results::{CheckResult, TargetFacts};
 use crate::signals;
 
-/// What came of looking at a library.
+/// The result of inspecting a library.
 #[derive(Debug)]
 pub(crate) enum Inspected {
     /// It offers this.
     Opened(Vec<TargetFacts>),
-    /// It cannot be opened, or its entry functions do not come back; and what it was at.
+    /// It cannot be opened, or its entry functions do not return; with the last step.
     Broken(Outcome, Option<String>),
     /// A fault of the runner.
     Bug(String),
@@ -31,7 +31,7 @@ impl Inspected {
         }
     }
 
-    /// The filter ids of its parts; nothing where they are unknown.
+    /// The filter ids of its parts; `None` if they are unknown.
     pub(crate) fn filter_ids(&self) -> Option<Vec<u32>> {
         match self {
             Self::Opened(targets) => Some(targets.iter().filter_map(TargetFacts::filter_id).collect()),
@@ -43,7 +43,7 @@ impl Inspected {
 pub(crate) fn of_inspection(mut ended: Ended, timeout: Duration) -> Inspected {
     ended.step = Some("opening the library and asking what it offers".to_owned());
     match ended.answer.take() {
-        // One that crashes only when the process ends offers what it said; each check will tell.
+        // If it crashes only when the process ends, its reported parts are used; each check will report the crash.
         Some(Answer::Targets(targets)) => Inspected::Opened(targets),
         Some(Answer::Closed(why)) => Inspected::Broken(Outcome::new(Verdict::Failed, why), None),
         Some(Answer::Bug(what)) => Inspected::Bug(what),
@@ -106,7 +106,7 @@ pub(crate) fn skipped(check: &'static Check, target: Target, why: &str, replay: 
     }
 }
 
-/// A worker that answered: its exit code says nothing, but its end may.
+/// A worker that answered: its exit code is not used, but a crash at its end is.
 fn after_answer(mut outcome: Outcome, ended: &Ended, timeout: Duration) -> Outcome {
     let (verdict, note) = match ended.how {
         // It ended itself to get out of a hung call.
@@ -146,7 +146,7 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-/// What is in place of a finding where the runner failed.
+/// The message if the runner failed.
 pub(crate) fn bug_text(what: &str) -> String {
     format!("a bug in ncz-conform: {what}")
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::clock::cpu_time;
 
-/// How often it looks. Looking on its own is cheaper than being woken for each of 10^5 steps.
+/// How often it looks. Polling is cheaper than a wake-up for each of 10^5 steps.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// Ends this process when one step uses more processor time than it may.
@@ -25,7 +25,7 @@ impl Watchdog {
     pub(crate) fn start(bite: impl Fn(Duration) + Send + 'static) -> Self {
         let dog = Self::default();
         let eyes = dog.clone();
-        // Without a thread there is no limit here; the one of the whole check is left.
+        // Without a thread there is no limit here, but that of the whole check still applies.
         let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
             loop {
                 thread::sleep(EVERY);

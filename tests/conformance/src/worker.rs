@@ -28,7 +28,7 @@ use crate::watchdog::Watchdog;
 const ADDRESS_SPACE: u64 = 4 << 30;
 /// Nor may it write longer files, its output among them.
 const FILE_LENGTH: u64 = 256 << 20;
-/// A longer step is cut in the file that says it.
+/// A longer step is truncated in the file.
 const STEP_MAX: usize = 2000;
 
 static READY: AtomicBool = AtomicBool::new(false);
@@ -61,8 +61,8 @@ pub fn run_if_asked() {
     }
 }
 
-/// Says that this program exports [`ncz_registry::load::probe::allocate`] and its sisters under the names of libhdf5's
-/// memory functions, so that plugins find them. To be called before [`run_if_asked`].
+/// Declares that this program exports [`ncz_registry::load::probe::allocate`] and its sisters under the names of
+/// libhdf5's memory functions, so that plugins find them. To be called before [`run_if_asked`].
 pub fn exports_allocator() {
     EXPORTED.store(true, Ordering::SeqCst);
 }
@@ -86,11 +86,11 @@ fn run(job: &Job) -> ! {
     die_with_parent();
     let answer = panic::catch_unwind(AssertUnwindSafe(|| answer(job)));
     let answer = answer.unwrap_or_else(|panic| Answer::Bug(panic_text(&*panic)));
-    // A plugin that forked in a call comes back here twice. The child has nothing to say.
+    // A plugin that forked in a call returns here twice. The child reports nothing.
     if getpid() == own
         && let Err(error) = job.write(&answer)
     {
-        // Where the disk is full, this cannot be written either.
+        // If the disk is full, this cannot be written either.
         let _ = writeln!(io::stderr(), "error: the result cannot be written: {error}");
     }
     process::exit(0);
@@ -117,7 +117,7 @@ fn answer(job: &Job) -> Answer {
     }
 }
 
-/// What the parts of a library say of themselves.
+/// The descriptions of a library's parts.
 fn targets(subject: &Subject) -> Vec<TargetFacts> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let facts = |target: &Target| match target {
@@ -161,7 +161,7 @@ fn targets(subject: &Subject) -> Vec<TargetFacts> {
     subject.targets().into_iter().map(|target| TargetFacts { facts: facts(&target), target }).collect()
 }
 
-/// Tells the steps of a trial in a file, and ends the process when one of them passes its limit.
+/// Writes the steps of a trial to a file, and ends the process when one of them exceeds its limit.
 struct Recorder {
     job: Job,
     file: File,

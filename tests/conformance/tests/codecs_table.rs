@@ -1,4 +1,4 @@
-//! What `plugins/CODECS.md` says of each codec is what the codec says of itself.
+//! Compares `plugins/CODECS.md` with the info of each codec.
 
 #![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
 
@@ -29,7 +29,7 @@ fn names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" ")
 }
 
-/// What the table says of codecs that zarr-python has in both versions.
+/// The entry of the table for codecs that zarr-python has in both versions.
 const BOTH: &str = "numcodecs, zarr-python v2 and v3";
 
 #[test]
@@ -56,9 +56,13 @@ fn the_table_of_codecs_says_what_the_codecs_say() {
         ];
         let found = rows.remove(&expected[0]).unwrap_or_default();
         if found.get(..COMPARED) != Some(&expected[..]) {
-            wrong.push(format!("wanted: | {} |\nfound:  | {} |", expected.join(" | "), found.join(" | ")));
+            wrong.push(format!(
+                "expected: | {} |\nfound:    | {} |",
+                expected.join(" | "),
+                found.join(" | ")
+            ));
         }
-        // Who reads it is one table in the registry, by which `ncz bench` recommends and `ncz copy` notes.
+        // The readers are one table in the registry, which `ncz bench` and `ncz copy` use.
         let readers = found.last().map_or("", String::as_str);
         for (reader, texts) in [
             (Reader::NetcdfC, &["netcdf-c"][..]),

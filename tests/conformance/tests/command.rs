@@ -1,6 +1,6 @@
 //! The program as a user meets it: what it prints, how it ends, and the committed list of its checks.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -64,7 +64,7 @@ fn what_is_asked_for_wrongly_ends_with_2_and_the_remedy() {
         ("--include library.laod", "did you mean library.load?"),
         ("--exclude nonsense-of-mine", "--list"),
         ("--include threads.conversions --level 1", "begins at level 5; add --level 5"),
-        ("--include library.load --target native:none", "what is there (library, hdf5:"),
+        ("--include library.load --target native:none", "available parts (library, hdf5:"),
         ("--include damaged --mutations 0", "1.."),
         ("--level 11", "1..=10"),
         ("--params x", "32015=3"),
@@ -95,7 +95,7 @@ fn options_for_a_filter_are_for_the_libraries_that_have_it() {
     let report: Value = serde_json::from_str(&out).unwrap();
     for (index, given, not) in [(0, "--lossy 40200", "--params"), (1, "--params 65535=1", "--lossy")] {
         let replay = report["libraries"][index]["results"][0]["replay"].as_str().unwrap();
-        // Other options would be refused beside only this library.
+        // Other options would be refused with only this library.
         assert!(replay.contains(given) && !replay.contains(not), "{replay}");
     }
     // One that does not open may have any filter.
@@ -133,7 +133,7 @@ fn a_folder_means_each_file_in_it_with_the_name_of_a_plugin() {
 }
 
 #[test]
-fn help_starts_with_examples_and_tells_the_exit_codes() {
+fn help_starts_with_examples_and_lists_the_exit_codes() {
     let (code, out, _) = conform(["--help"]);
     assert_eq!(code, 0);
     assert!(out.starts_with("Example: ncz-conform "), "{out}");
@@ -160,7 +160,7 @@ fn the_checks_are_listed_for_people_and_for_programs() {
 }
 
 #[test]
-fn a_seed_that_nobody_gave_differs_from_run_to_run() {
+fn a_random_seed_differs_between_runs() {
     let good = library("good");
     let seeds = [0; 2].map(|_| {
         let (_, out, _) = on(&good, "--level 1 --include records.hdf5");

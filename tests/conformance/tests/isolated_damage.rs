@@ -1,7 +1,7 @@
-//! Damaged streams of each filter of other people's plugins, in worker processes: a thousand, or as many as two seconds
-//! allow where hangs and crashes take their time. The table that is printed has the numbers.
+//! Damaged streams of each filter of third-party plugins, in worker processes: a thousand, or as many as two seconds
+//! allow if hangs and crashes take time. The table that is printed has the numbers.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
 use std::path::PathBuf;
 use std::process::Command;

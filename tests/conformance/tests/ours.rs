@@ -1,5 +1,5 @@
 //! The plugins of this repository at the highest level.
-#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! Reports of a made-up run whose libraries choose the worst names and messages, read by the parsers of others.
+//! Reports of a synthetic run whose libraries have the worst names and messages, read by third-party parsers.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are outside test functions")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use ncz_conform::results::{CheckResult, LibraryResult, Machine, Run, TargetFacts
 use ncz_conform::trial::Settings;
 use serde_json::{Value, json as value};
 
-/// What a plugin says to get out of where it is printed.
+/// A text with which a plugin tries to escape from its context in a report.
 const HOSTILE: &str = "</td></script><script>alert(1)</script> ]]>--><img src=x onerror='x()'> \"&amp;&#0; \
      \x1b]0;title\x07\x1b[31mred\r\0 \u{9b}31m \u{202e}gnp.\u{feff} |`*_[x](http://example.org) \u{ffff}";
 
@@ -276,7 +276,7 @@ fn the_json_has_the_names_that_the_readme_promises() {
 }
 
 #[test]
-fn the_summary_tells_what_did_not_pass() {
+fn the_summary_lists_what_did_not_pass() {
     let summary = text::render(&run("x"), Style::default());
     let wanted = "\
 target/libgood.so
@@ -348,7 +348,7 @@ fn packages_are_those_that_installed_the_file() {
 }
 
 #[test]
-fn a_report_replaces_a_file_whole_and_an_impossible_place_is_told_before_the_run() {
+fn a_report_replaces_a_file_whole_and_an_impossible_path_is_reported_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("report.json");
     std::fs::write(&path, "old").unwrap();

@@ -1,6 +1,6 @@
-//! What the runner does with workers: that they end, that nothing of them is left, and that only their word counts.
+//! How the runner handles workers: they end, nothing of them remains, and only their result file counts.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -58,7 +58,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// The runner as a program, on a library that never comes back, when its first worker is there.
+/// Starts the runner as a program, on a library that never returns, and waits for its first worker.
 fn hanging(library: &Path) -> (Child, String) {
     let runner = Command::new(PROGRAM)
         .arg(library)
@@ -317,7 +317,7 @@ fn a_program_that_runs_no_checks_is_not_started_over_and_over() {
     let error = Conformance::of(library("good")).run().unwrap_err();
     assert!(matches!(error, Error::NoWorker), "{error}");
     assert!(error.to_string().contains("run_if_asked"), "{error}");
-    // One that does not know what it is asked for gives no result, and that is reported.
+    // A worker that does not know its job writes no result, and that is reported.
     let found = run(&Conformance::of(library("good")).level(1).worker("/bin/true").include("records.hdf5"));
     assert!(found.is_unfit(), "{found:?}");
 }

@@ -122,7 +122,7 @@ fn conform(library: &Path, level: u8, timeout: Duration) -> LibraryResult {
     run.libraries.into_iter().next().unwrap()
 }
 
-/// What speaks against the row, one line each.
+/// The mismatches with the row, one per line.
 fn compare(row: &Row, result: &LibraryResult) -> String {
     let mut wrong = String::new();
     let mut tell = |what: &str, found: &ncz_conform::results::CheckResult| {

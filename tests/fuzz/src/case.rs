@@ -3,7 +3,7 @@
 /// One input of a target. As a file: the context, a line feed, the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Case {
-    /// Where the bytes are, for instance the dataset and the key; without line feed.
+    /// The location of the bytes, for instance the dataset and the key; without line feed.
     pub context: String,
     /// What is changed.
     pub bytes: Vec<u8>,

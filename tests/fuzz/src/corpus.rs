@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Case;
 
-/// The input that runs at this moment, if asked for. It stays where the process dies, for instance when the stack is
-/// exhausted, and is then part of the corpus.
+/// The current input, if requested. It remains if the process dies, for instance when the stack is exhausted, and is
+/// then part of the corpus.
 const RUNNING: &str = "running";
 
 /// The folder of one target.

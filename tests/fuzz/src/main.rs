@@ -8,7 +8,7 @@ use ncz_fuzz::corpus::Corpus;
 use ncz_fuzz::runner::{Plan, Runner};
 use ncz_fuzz::{Case, targets};
 
-/// Tries damaged and made-up input; what breaks a promise is kept in tests/fuzz/corpus.
+/// Tries damaged and synthetic input; failures are kept in tests/fuzz/corpus.
 #[derive(Parser)]
 struct Options {
     /// The targets; all of them if none is named.
@@ -19,14 +19,14 @@ struct Options {
     /// The most inputs to try of each target.
     #[arg(long, value_name = "N", default_value_t = u64::MAX)]
     cases: u64,
-    /// Where the random numbers begin; chosen and printed if not given.
+    /// The seed of the random numbers; chosen and printed if not given.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Keep also the first inputs of which something new was reported, up to this many.
     #[arg(long, value_name = "N", default_value_t = 0)]
     keep_new: usize,
-    /// Write each input to the corpus while it runs. Where a run ended the process, the same seed with this finds
-    /// the input.
+    /// Write each input to the corpus while it runs. If a run ended the process, the same seed with this option
+    /// finds the input.
     #[arg(long)]
     note: bool,
     /// Run only this file of a corpus.
@@ -66,7 +66,7 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
         let time = Some(Duration::from_secs(options.seconds));
         let report = runner.run(Plan { seed, cases: options.cases, time, note: options.note })?;
         let (cases, new, failures) = (report.cases, report.new.len(), report.failures.len());
-        println!("{name}: {cases} inputs, {new} told something new, {failures} failed");
+        println!("{name}: {cases} inputs, {new} with a new report, {failures} failed");
         let corpus = Corpus::of(name);
         for failure in &report.failures {
             println!("{}:\n{}\n", corpus.keep(&failure.case)?.display(), failure.message);
@@ -80,7 +80,9 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
     let unknown: Vec<&String> =
         options.targets.iter().filter(|wanted| !targets::NAMES.contains(&wanted.as_str())).collect();
     if !unknown.is_empty() {
-        return Err(format!("{unknown:?} are no targets; there are {}", targets::NAMES.join(", ")).into());
+        return Err(
+            format!("unknown targets {unknown:?}; the targets are {}", targets::NAMES.join(", ")).into()
+        );
     }
     Ok(good)
 }

@@ -21,7 +21,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Different failures after which a run ends.
 const MOST_FAILURES: usize = 20;
 
-/// Longest input; changes that repeat would go on for ever.
+/// Longest input; repeated changes could go on forever.
 const LONGEST: usize = 1 << 18;
 
 /// Inputs that showed something new and are changed further.
@@ -30,7 +30,7 @@ const MOST_NEW: usize = 2000;
 /// How much to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Where the random numbers begin: the same seed on the same fixtures and corpus gives the same inputs.
+    /// The seed of the random numbers: the same seed on the same fixtures and corpus gives the same inputs.
     pub seed: u64,
     /// The most inputs.
     pub cases: u64,
@@ -132,7 +132,7 @@ impl Runner {
                     }
                 }
                 Err(message) => {
-                    // The place of the panic and the first line of what it says.
+                    // The location of the panic and the first line of its message.
                     let first = message.lines().take(2).collect::<String>();
                     if broken.insert(outline(&first)) {
                         report.failures.push(Failure { case, message });
@@ -151,7 +151,7 @@ impl Runner {
 }
 
 thread_local! {
-    /// The last panic of this thread with its place.
+    /// The last panic of this thread with its location.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 

@@ -20,7 +20,7 @@ impl Filter for Unknown {
 
 /// Reads nothing of the JSON, as the one in C.
 unsafe extern "C" fn to_words(_json: *const c_char, count: *mut usize, words: *mut *mut c_uint) -> c_int {
-    // SAFETY: netcdf-c promises places that can be written to.
+    // SAFETY: netcdf-c passes valid output pointers.
     unsafe {
         count.write(0);
         words.write(std::ptr::null_mut());
@@ -30,7 +30,7 @@ unsafe extern "C" fn to_words(_json: *const c_char, count: *mut usize, words: *m
 
 /// Wants a null pointer for no parameters, as the one in C.
 unsafe extern "C" fn to_json(count: usize, words: *const c_uint, json: *mut *mut c_char) -> c_int {
-    // SAFETY: netcdf-c promises a place that can be written to, or null.
+    // SAFETY: netcdf-c passes a valid output pointer, or null.
     match unsafe { json.as_mut() } {
         _ if count != 0 || !words.is_null() => error::EINVAL,
         Some(json) => put_json("unknown", [], json),

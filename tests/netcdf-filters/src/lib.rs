@@ -1,8 +1,6 @@
 //! The filters that netcdf-c's test scripts use, with the ids, parameters, JSON and printed lines of its own
-//! (`plugins/` of
-//! netcdf-c 4.10). Each file in `examples/` is a plugin as netcdf-c builds it, without a native face, so to `ncz` they
-//! are
-//! as foreign as those in C:
+//! (`plugins/` of netcdf-c 4.10). Each file in `examples/` is a plugin as netcdf-c builds it, without a native face, so
+//! to `ncz` they are as foreign as those in C:
 //!
 //! | library | HDF5 filter | codec | what it does |
 //! | --- | --- | --- | --- |
@@ -13,14 +11,11 @@
 //! | `h5unknown` | `unknown`, 33000 | `unknown` | copies; tests take it away after writing |
 //!
 //! With 3 as its first parameter `h5misc` stores the length of a chunk in 8 bytes before it, as netcdf-c does since
-//! 4.10.1;
-//! chunks of older ones have no length.
+//! 4.10.1; chunks of older ones have no length.
 //!
-//! Three differences: what is not an input for a filter is refused where the C code reads or writes past its memory;
-//! parameters
-//! that did not come through fail the chunk, where the C code prints and goes on; and a filter returns how many bytes
-//! the
-//! chunk has, where the C code returns the size of its buffer (`*buf_size`), which may be more.
+//! Three differences: invalid input of a filter is refused, while the C code reads or writes past its memory; lost
+//! parameters fail the chunk, while the C code prints a message and continues; and a filter returns the number of bytes
+//! of the chunk, while the C code returns the size of its buffer (`*buf_size`), which may be more.
 
 mod json;
 pub mod misc;

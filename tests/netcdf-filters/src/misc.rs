@@ -15,8 +15,7 @@ const KEYS: [&str; 14] = [
     "int64_0", "int64_1", "uint64_0", "uint64_1",
 ];
 /// What netcdf-c's tests give after the first: one value of each type, those of 8 bytes as two words, low word first.
-/// In
-/// this order they are in its scripts and in `nc_test4/test_filter_misc.c`.
+/// In this order they are in its scripts and in `nc_test4/test_filter_misc.c`.
 const GIVEN: [u32; 13] = [
     (-17_i8) as u8 as u32,
     23,
@@ -32,8 +31,8 @@ const GIVEN: [u32; 13] = [
     u32::MAX,
     u32::MAX,
 ];
-/// Where the double is in [`GIVEN`], and the integers of 8 bytes after it. netcdf-c's own filter, and
-/// `nczarr_test/testfilter_misc.c`, have the integers first; either order is taken.
+/// The index of the double in [`GIVEN`], and of the integers of 8 bytes after it. netcdf-c's own filter, and
+/// `nczarr_test/testfilter_misc.c`, have the integers first; either order is accepted.
 const DOUBLE: usize = 7;
 /// The length of what [`EXPANDED`] makes.
 const LEN: usize = 8192;

@@ -36,8 +36,8 @@ const COLUMNS: u64 = 1440;
 /// Rows of a chunk: it is one step deep and has all columns, 1.04 MB.
 const CHUNK_ROWS: u64 = 181;
 
-/// What is done: a name, and the program that does it. The last of a pair are told to keep 64 requests going; without
-/// that zarr-python has 10 and tensorstore 32.
+/// The runs: a name, and its program. The second of a pair is configured for 64 concurrent requests; the default is 10
+/// in zarr-python and 32 in tensorstore.
 const PROGRAMS: [&str; 5] = ["ncz", "zarr-python", "zarr-python 64", "tensorstore", "tensorstore 64"];
 
 struct Options {
@@ -99,7 +99,7 @@ fn compare(options: &Options) -> Result<()> {
                     }
                 }
                 table.add("ncz", "copy", turn.take("ncz", "copy")?);
-                // What all that costs where there is no service.
+                // The cost of all that without a service.
                 for direction in ["write", "read"] {
                     table.add(
                         "ncz, folder",

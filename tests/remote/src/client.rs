@@ -87,7 +87,7 @@ pub fn new_store(server: &S3Server, prefix: &str, overwrite: bool) -> Result<Arc
     create(config(server, prefix), overwrite)
 }
 
-/// A new dataset, or with `overwrite` one in the place of another one.
+/// A new dataset, or with `overwrite` one that replaces another.
 ///
 /// # Errors
 ///
@@ -123,7 +123,7 @@ pub fn session() -> Session {
     Session::new(Arc::new(registry), Pool::with_threads(2).expect("two threads"))
 }
 
-/// Opens a dataset for reading as [`DatasetUrl::open`](ncz::location::DatasetUrl::open) does for remote places.
+/// Opens a dataset for reading as [`DatasetUrl::open`](ncz::location::DatasetUrl::open) does for remote locations.
 ///
 /// # Errors
 ///

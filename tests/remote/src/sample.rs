@@ -20,7 +20,7 @@ pub const OLD: u64 = 5;
 /// The rows of a sample that has grown.
 pub const NEW: u64 = 9;
 
-/// What is read where nothing was written.
+/// The value that is read where nothing was written.
 const FILL: i32 = -1;
 
 const PATHS: [&str; 3] = ["/a", "/b", "/g/c"];
@@ -35,7 +35,7 @@ pub struct Sample {
     pub is_sharded: bool,
     /// Whether it has consolidated metadata.
     pub is_consolidated: bool,
-    /// Tells two samples of the same shape apart.
+    /// Distinguishes two samples of the same shape.
     pub seed: u64,
 }
 
@@ -149,8 +149,8 @@ impl Sample {
         Ok(())
     }
 
-    /// Checks that a dataset is this sample, before or after growth or in the midst of it: old values are right, and
-    /// so are new ones where the array has its new length. Gives the lengths of `/a`, `/b` and `/g/c`.
+    /// Checks that a dataset is this sample, before or after growth or during it: old values are right, and so are
+    /// new ones if the array has its new length. Returns the lengths of `/a`, `/b` and `/g/c`.
     ///
     /// # Errors
     ///
@@ -250,7 +250,10 @@ impl Sample {
         for (t, (found, wanted)) in found.chunks_exact(row).zip(wanted.chunks_exact(row)).enumerate() {
             let t = t as u64;
             let is_fill = found.chunks_exact(4).all(|element| element == FILL.to_ne_bytes());
-            assert!(found == wanted || t >= OLD && is_fill, "{path}, row {t}: {found:?}, not {wanted:?}");
+            assert!(
+                found == wanted || t >= OLD && is_fill,
+                "{path}, row {t}: expected {wanted:?}, got {found:?}"
+            );
             if found == wanted && written == t {
                 written = t + 1;
             }

@@ -152,7 +152,7 @@ fn without_consolidated_metadata_nczarr_asks_once_for_each_object_and_lists_noth
         control.reset_counts();
         sample.check(&open(store)).unwrap();
         let log = gets(control);
-        // 7 chunks of /a (3 x 2), /b (2) and /g/c (3) make 11; what is not there but might be is asked for as well
+        // 7 chunks of /a (3 x 2), /b (2) and /g/c (3) make 11; chunks that might exist are requested as well
         let documents = log.iter().filter(|request| is_document(request)).count();
         let stored = servers.s3.objects(BUCKET).keys().filter(|key| is_document_name(key)).count();
         assert!(documents >= stored && documents <= 3 * stored, "{documents} of {stored}: {log:#?}");
@@ -220,7 +220,7 @@ fn a_whole_chunk_is_one_put_and_nothing_else() {
         let keys: BTreeSet<_> = log.iter().map(|request| request.key.clone()).collect();
         let are_puts = log.iter().all(|request| request.operation == Operation::PutObject);
         assert!(are_puts && log.len() == 15 && keys.len() == 15, "{log:#?}");
-        // a part of a chunk has to be put into what is there
+        // a part of a chunk has to be merged into the existing chunk
         servers.s3.reset_counts();
         array.write_bytes(&Slab::new([5], [3]), Elements::Native, &numbers(0, 3)).unwrap();
         let operations: Vec<_> = servers.s3.requests().iter().map(|request| request.operation).collect();

@@ -8,7 +8,7 @@ mod contract;
 // Answers that do not end, or hardly come.
 #[path = "http_store/endless.rs"]
 mod endless;
-// What goes wrong on the way, and passes or does not.
+// Temporary and permanent failures of the network.
 #[path = "http_store/faults.rs"]
 mod faults;
 // How much is on its way at the same time, on which threads.
@@ -20,7 +20,7 @@ mod foreign;
 // Servers that answer otherwise than one would wish.
 #[path = "http_store/manners.rs"]
 mod manners;
-// Passwords and tokens: where they go, and where they are never seen.
+// Passwords and tokens: where they are sent, and where they never appear.
 #[path = "http_store/secrets.rs"]
 mod secrets;
 #[path = "http_store/setup.rs"]

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code, helpers included")]
 
 #[path = "peers/command.rs"]
-mod command; // `ncz copy` between all kinds of places
+mod command; // `ncz copy` between all kinds of locations
 #[path = "peers/moto.rs"]
 mod moto; // an S3 service that others wrote
 #[path = "peers/netcdf.rs"]
@@ -11,6 +11,6 @@ mod netcdf; // netcdf-c, by way of folders
 #[path = "peers/service.rs"]
 mod service; // either service, and scripts and commands that know it
 #[path = "peers/web.rs"]
-mod web; // what others wrote, behind file servers
+mod web; // third-party datasets on file servers
 #[path = "peers/zarr.rs"]
 mod zarr; // zarr-python and tensorstore

@@ -1,5 +1,5 @@
-//! What `S3Store` promises beyond the contract of stores: how many requests it takes, what it does when they fail, and
-//! how a new dataset takes its place.
+//! The guarantees of `S3Store` beyond the store contract: the number of requests, the handling of failures, and the
+//! replacement of a dataset.
 
 #![expect(clippy::unwrap_used, reason = "test code, helpers included")]
 
@@ -54,7 +54,7 @@ fn each_operation_takes_the_requests_that_it_must() {
         let _ = store.read(a, range, 100, &mut out);
         let heads = server.count(Operation::HeadObject);
         assert_eq!(server.count(Operation::GetObject), 1, "{range}");
-        // this server does not tell the length with a 416
+        // this server does not return the length with a 416
         assert!(heads == 0 || matches!(range, ReadRange::From(10)), "{range}: {heads}");
     }
     costs("a missing object", &|| assert!(!store.exists(key("b")).unwrap()), &[(Operation::HeadObject, 1)]);
@@ -72,7 +72,7 @@ fn each_operation_takes_the_requests_that_it_must() {
     costs(
         "deleting an empty object",
         &|| assert!(store.delete(a).unwrap()),
-        // this server does not tell the length with a 416
+        // this server does not return the length with a 416
         &[(Operation::GetObject, 1), (Operation::HeadObject, 1), (Operation::DeleteObject, 1)],
     );
 }
@@ -168,7 +168,7 @@ fn a_lost_answer_does_not_make_a_new_object_look_like_somebody_elses() {
     server.fail(Rule::new(Fault::internal_error()).operation(Operation::PutObject).nth(1));
     let error = store.write(key("other"), b"mine", WriteMode::CreateNew).unwrap_err();
     assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
-    // racing writers are told to try again
+    // racing writers get an answer to try again
     server.heal();
     server.fail(Rule::new(Fault::conflict()).operation(Operation::PutObject).nth(1));
     store.write(key("raced"), b"mine", WriteMode::CreateNew).unwrap();
@@ -290,7 +290,7 @@ fn https_needs_a_certificate_that_is_trusted() {
 }
 
 #[test]
-fn other_programs_objects_are_told_from_those_of_the_dataset() {
+fn objects_of_other_programs_are_distinguished_from_those_of_the_dataset() {
     let server = server();
     for name in ["", "a/", "a/0", "a//b", "b/c/", "../x", ".ncz-unfinished", "plus+and space%20", "tab\tit"] {
         server.put("air", &format!("a.zarr/{name}"), "1");

@@ -11,4 +11,4 @@ mod moto; // an S3 service that others wrote
 #[path = "../../../host/store/tests/contract/objects.rs"]
 mod objects; // what each operation promises
 #[path = "service/stores.rs"]
-mod stores; // the service, and places in it
+mod stores; // the service, and locations in it

@@ -18,7 +18,7 @@ type Objects = BTreeMap<String, Bytes>;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Where the dataset is.
+/// The location of the dataset.
 const PLACE: &str = "ocean/2024.zarr";
 
 /// The request of a client that is its last.
@@ -80,7 +80,7 @@ fn for_all_last_requests(
     assert!(failed as u64 > requests, "{failed} of {requests} requests twice");
 }
 
-/// What is at a prefix, read where no fault reaches; `None` if that is not a dataset.
+/// Reads a prefix without faults; `None` if it is not a dataset.
 fn dataset(server: &S3Server, prefix: &str) -> Option<Dataset> {
     match client::open(client::seen(server, prefix)) {
         Ok(dataset) => Some(dataset),
@@ -104,7 +104,7 @@ fn copy_from_memory(server: &S3Server, sample: Sample, overwrite: bool) -> Outco
     Ok(())
 }
 
-/// After an attempt to make a dataset where none was: it is there whole, or it is not; and a second attempt makes it.
+/// After an attempt to create a dataset: it exists completely, or not at all; and a second attempt creates it.
 fn look_at_new(
     server: &S3Server,
     sample: Sample,
@@ -117,7 +117,7 @@ fn look_at_new(
         None => assert!(outcome.is_err()),
     }
     if let Err(error) = again(false) {
-        let error = error.downcast_ref::<StoreError>().expect("the place is refused by the store");
+        let error = error.downcast_ref::<StoreError>().expect("the store refuses the location");
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
         let text = error.to_string();
         assert!(text.contains(PLACE) && text.contains("overwrite"), "{text}");
@@ -343,7 +343,7 @@ fn overwriting(sample: Sample) {
             }
             copy_from_memory(server, new, true).unwrap_or_else(|error| panic!("{}", explained(&*error)));
             assert_eq!(which(server, PLACE, [old, new]), Some(new));
-            // What a dead client has left beside the place is the only thing more than there should be.
+            // The only additional objects are the remains of a dead client next to the location.
             let mut found = server.objects(BUCKET);
             found.retain(|name, _| !name.starts_with(&beside));
             assert_eq!(found, whole);

@@ -12,7 +12,7 @@ use crate::{Fault, Operation, Rule};
 pub struct Request {
     /// The number of the request since the counts were last reset, from 1.
     pub number: u64,
-    /// What it asked for.
+    /// The requested object.
     pub operation: Operation,
     /// The bucket; `None` for a file server.
     pub bucket: Option<String>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Operation;
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// This answer is given; the request is not carried out.

@@ -4,7 +4,7 @@
 //! * [`HttpServer`]: a file server with the manners of real ones, good and bad.
 //! * [`Control`]: what every server counts ([`Request`], [`Operation`]), and how it fails ([`Rule`], [`Fault`]); the
 //!   servers deref to it.
-//! * [`Authority`]: signs the certificates of servers that speak https.
+//! * [`Authority`]: signs the certificates of servers with https.
 
 #![forbid(unsafe_code)]
 

@@ -64,7 +64,7 @@ struct Common {
     /// Milliseconds by which every answer is late
     #[arg(long, value_name = "MS", default_value_t = 0)]
     latency: u64,
-    /// Speaks https, and writes the certificate of the authority to this file
+    /// Uses https, and writes the certificate of the authority to this file
     #[arg(long, value_name = "FILE")]
     https: Option<PathBuf>,
 }

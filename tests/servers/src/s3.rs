@@ -212,7 +212,7 @@ impl S3Server {
         self.memory.lock().page_size = entries.map(|entries| entries.max(1));
     }
 
-    /// Answers 403 AccessDenied instead of 404 for keys that are missing, as S3 does to those who may not list.
+    /// Answers 403 AccessDenied instead of 404 for keys that are missing, as S3 does without permission to list.
     pub fn hide_missing(&self, hide: bool) {
         self.memory.lock().hide_missing = hide;
     }

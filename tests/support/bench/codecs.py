@@ -1,4 +1,4 @@
-"""Each codec of ncz beside a Python package that has it: one thread, in memory, in turns.
+"""Compares each codec of ncz with a Python package that has it: one thread, in memory, alternating.
 
     cargo bench --no-run -p ncz --bench codecs_speed           prints the path of the program
     peers.py --dir DIR --field-only                            makes DIR/field.f32

@@ -1,4 +1,4 @@
-"""The peers' half of the benchmark table: netCDF4, zarr-python, zarr-python with the zarrs pipeline, tensorstore.
+"""The peers' part of the benchmark table: netCDF4, zarr-python, zarr-python with the zarrs pipeline, tensorstore.
 
     peers.py --dir /dev/shm/bench                    every peer, every codec
     peers.py --dir /dev/shm/bench --ncz BENCH        with ncz, and a table at the end; BENCH is the program that
@@ -247,7 +247,7 @@ def main():
         failed |= program.returncode
 
     for codec in args.codecs:
-        # no pool of a library beyond what was asked for; blosc's is the only one that netcdf-c can have
+        # no thread pool of a library beyond the requested threads; blosc's is the only one that netcdf-c can have
         limits = {name: str(args.threads) for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "BLOSC_NTHREADS")}
         for peer in args.peers:
             command = [sys.executable, __file__, "--worker", "--peers", peer, "--codecs", codec]

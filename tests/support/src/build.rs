@@ -60,7 +60,7 @@ pub fn plugin(name: &str) -> Result<PathBuf, Error> {
 /// The program `name` of the workspace, such as `ncz`, built in the profile of the running test.
 ///
 /// A path that cargo or nextest has put into the environment (`CARGO_BIN_EXE_<name>`, `NEXTEST_BIN_EXE_<name>`) is
-/// taken as it is.
+/// used unchanged.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ pub fn build_binary(name: &str) -> Result<PathBuf, Error> {
 /// The shared libraries that are examples of a package of the workspace, by the names of the examples, built in the
 /// profile of the running test.
 ///
-/// They lie where cargo puts them, beside other files. Another build writes to them only if their sources changed.
+/// They are where cargo puts them, next to other files. Another build writes to them only if their sources changed.
 ///
 /// # Errors
 ///
@@ -116,8 +116,9 @@ pub fn build_examples(package: &str) -> Result<BTreeMap<String, PathBuf>, Error>
     })
 }
 
-/// Builds files, or takes those that another process of this test run has built: under nextest cargo runs once a run for
-/// each `what`. `build` gets the folder `<target>/test-plugins/<profile>`, which also holds a lock file and the records.
+/// Builds files, or takes those that another process of this test run has built: under nextest cargo runs once a run
+/// for each `what`. `build` gets the folder `<target>/test-plugins/<profile>`, which also holds a lock file and the
+/// records.
 fn once_a_run(
     what: &str,
     build: impl FnOnce(&Path) -> Result<BTreeMap<String, PathBuf>, Error>,

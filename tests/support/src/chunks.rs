@@ -26,7 +26,7 @@ pub struct ChunkCase {
     pub filter_mask: u32,
     /// Whether encoding lost digits: `raw` is then what decoding gives, not what was put in.
     pub lossy: bool,
-    /// SHA-256 of `raw`, in hexadecimal digits; empty where none is stored.
+    /// SHA-256 of `raw`, in hexadecimal digits; empty if none is stored.
     pub sha256: String,
     /// The chunk as stored.
     pub encoded: Vec<u8>,
@@ -96,7 +96,7 @@ pub fn chunks() -> Result<Vec<ChunkCase>, Error> {
         let entry = archive.by_index(index).map_err(Error::zip(&path))?;
         let name = entry.name().map_err(Error::zip(&path))?;
         let Some((stem, "json" | "enc" | "raw")) = name.rsplit_once('.') else {
-            return Err(Error::fixture(&path.join(&*name), "is no part of a case"));
+            return Err(Error::fixture(&path.join(&*name), "is not part of a case"));
         };
         names.insert(stem.to_owned());
     }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::Output;
 
-/// Why the test tooling could not do what a test asked for.
+/// The errors of the test tooling.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -67,7 +67,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// Cargo built, but not what was asked for.
+    /// Cargo built, but not the requested file.
     #[error("cargo did not report {what}")]
     NotBuilt {
         /// The artifact that was expected.

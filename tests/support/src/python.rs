@@ -158,7 +158,7 @@ impl Python {
         made
     }
 
-    /// Makes the environment in its final place (scripts inside it hold absolute paths), with the marker last.
+    /// Makes the environment at its final path (scripts inside it hold absolute paths), with the marker last.
     fn make(&self) -> Result<(), Error> {
         if self.folder.exists() {
             std::fs::remove_dir_all(&self.folder).map_err(Error::io(&self.folder))?;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_python_without_venv_is_told_its_debian_package() {
+    fn a_missing_venv_module_is_reported_with_its_debian_package() {
         let folder = tempfile::tempdir().unwrap();
         let error =
             step(Command::new("sh").args(["-c", "echo ensurepip is not available >&2; exit 1"])).unwrap_err();

@@ -14,7 +14,7 @@ impl SmallDisk {
     ///
     /// # Errors
     ///
-    /// A [`Skip`] where the test must not mount a file system: it takes the rights of root.
+    /// A [`Skip`] if the test must not mount a file system, which needs root privileges.
     pub fn mount(size: &str) -> Result<Self, Skip> {
         let refused = |why: String| Skip::new("a small disk", why, "run the tests as root");
         let folder = tempfile::tempdir().map_err(|error| refused(error.to_string()))?;

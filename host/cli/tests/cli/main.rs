@@ -1,6 +1,6 @@
 //! The program as a user meets it: what it prints, and how it ends.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests stand outside test functions")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
 /// Running the program, and datasets to run it on.
 mod bench;

@@ -212,7 +212,7 @@ fn nothing_that_a_filter_returns_is_believed() {
 }
 
 #[test]
-fn json_of_a_codec_half_is_checked() {
+fn json_of_an_nczarr_codec_is_checked() {
     let half = nczarr_codec(&codec_record());
     let params = |value: serde_json::Value| half.to_params(value.as_object().unwrap());
     assert_eq!(params(json!({"level": 5})).unwrap(), [5]);
@@ -224,7 +224,7 @@ fn json_of_a_codec_half_is_checked() {
     assert_eq!(serde_json::Value::Object(half.to_json(&[1]).unwrap()), json!({"level": 1}));
     assert!(half.to_json(&[0]).unwrap_err().to_string().contains("other"));
     assert!(half.to_json(&[2]).unwrap_err().to_string().contains("JSON"));
-    assert!(half.to_json(&[3]).unwrap_err().to_string().contains("without an end"));
+    assert!(half.to_json(&[3]).unwrap_err().to_string().contains("without a terminating zero"));
     assert!(half.to_json(&[4]).unwrap_err().to_string().contains("no JSON"));
     assert_eq!(half.to_json(&[5]).unwrap_err().kind(), &ErrorKind::Plugin { code: EINVAL.into() });
 }

@@ -99,7 +99,7 @@ fn a_buffer_that_has_room_is_not_replaced() {
 }
 
 #[test]
-fn read_into_fills_what_both_have_and_tells_the_true_length() {
+fn read_into_fills_the_common_part_and_returns_the_true_length() {
     each(|store| {
         let a = key("a");
         store.write(a, b"0123456789", WriteMode::Replace).unwrap();

@@ -1,4 +1,4 @@
-//! Who owns which memory, and how long it is.
+//! Ownership and lengths of buffers.
 
 mod allocator;
 mod failures;
@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "buffers.beyond-input",
         level: 3,
         scope: Scope::Coding,
-        about: "what lies after the input is not read, not even of streams that are cut",
+        about: "bytes after the input are not read, even for truncated streams",
         run: native::beyond_input,
     },
     Check {

@@ -1,8 +1,8 @@
 //! Streams that are cut, changed or made up.
 //!
-//! A host that reads files of others meets all of them. Errors are good answers. What nobody can see is wrong data of
-//! the right length. Too few data are seen by ncz and netcdf-c, but HDF5 compares no lengths: it hands on what lies in
-//! memory after them.
+//! A host that reads third-party files gets all of them. Errors are good answers. Wrong data of the right length cannot
+//! be detected. ncz and netcdf-c detect too few data, but HDF5 does not compare lengths: it returns the memory after
+//! them.
 
 mod material;
 mod tally;
@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "damaged.truncated",
         level: 1,
         scope: Scope::Coding,
-        about: "a stream whose end is missing is an error, no chunk and no part of one; filters that keep lengths cannot tell",
+        about: "a stream whose end is missing is an error, no chunk and no part of one; filters that keep lengths cannot detect it",
         run: truncated,
     },
     Check {
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "damaged.spliced",
         level: 3,
         scope: Scope::Coding,
-        about: "a stream that goes on as another one ends no process, hangs nothing and takes no memory",
+        about: "a stream that continues with another one does not crash, hang or exhaust memory",
         run: |trial| run(trial, Sort::Spliced).map(drop),
     },
     Check {
@@ -74,7 +74,7 @@ fn truncated(trial: &mut Trial) -> Result<(), Ending> {
     match &tally.short.first {
         Some(short) if trial.hdf5().is_ok() && !tally.keeps_lengths && tally.short.count > too_many => {
             return Err(Ending::failed(format!(
-                "{} of {} truncated streams give less than a chunk without an error, {short} for one; HDF5 compares no lengths and hands on what lies in memory after it: have the stream tell its length, and return 0",
+                "{} of {} truncated streams give less than a chunk without an error, {short} for one; HDF5 does not compare lengths and returns the memory after it: store the length in the stream, and return 0",
                 tally.short.count, tally.streams
             )));
         }
@@ -82,7 +82,7 @@ fn truncated(trial: &mut Trial) -> Result<(), Ending> {
     }
     if let Some(same) = &tally.same.first {
         trial.warn(format!(
-            "{} of {} truncated streams are taken without an error, though their data are right, {same} for one",
+            "{} of {} truncated streams are accepted without an error, though their data are right, {same} for one",
             tally.same.count, tally.streams
         ));
     }
@@ -100,7 +100,7 @@ fn extended(trial: &mut Trial) -> Result<(), Ending> {
     }
     match &tally.same.first {
         Some(same) if is_native => Err(Ending::failed(format!(
-            "{} of {} streams with bytes after them are taken without the error that the native interface asks for, {same} for one",
+            "{} of {} streams with bytes after them are accepted without the error that the native interface requires, {same} for one",
             tally.same.count, tally.streams
         ))),
         _ => Ok(()),
@@ -112,14 +112,14 @@ fn flipped(trial: &mut Trial) -> Result<(), Ending> {
     let tally = run(trial, Sort::Flipped)?;
     match &tally.wrong.first {
         Some(wrong) if has_checksum => Err(Ending::failed(format!(
-            "the codec says that it has a checksum, and takes {} of {} damaged streams for good ones of the right length, {wrong} for one",
+            "the codec declares a checksum, and accepts {} of {} damaged streams as good ones of the right length, {wrong} for one",
             tally.wrong.count, tally.streams
         ))),
         _ => Ok(()),
     }
 }
 
-/// Whether the codec says that damage is always seen.
+/// Tests whether the codec declares that damage is always detected.
 fn has_checksum(trial: &Trial) -> Result<bool, Ending> {
     use ncz_codec::CodecType;
 

@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "interop.writes",
         level: 3,
         scope: Scope::Coding,
-        about: "encodes what HDF5 and numcodecs encoded; figures tell whether to the same bytes",
+        about: "encodes the data that HDF5 and numcodecs encoded; figures show whether to the same bytes",
         run: writes,
     },
 ];
@@ -97,7 +97,7 @@ impl Stream {
                 (format!("working words {words:?}"), codec.coder(words).map_err(refused)?)
             }
             Parameters::Json(dialect, config) => {
-                // numcodecs speaks of Zarr v2.
+                // The fixtures of numcodecs are for Zarr v2.
                 let container = match dialect {
                     Dialect::ZarrV3 => Container::ZarrV3,
                     Dialect::Numcodecs => Container::ZarrV2,
@@ -176,7 +176,7 @@ fn reads(trial: &mut Trial) -> Result<(), Ending> {
 }
 
 fn writes(trial: &mut Trial) -> Result<(), Ending> {
-    // What lost digits does not lose the same ones again.
+    // Data that have already lost digits may lose others.
     let streams: Vec<Stream> = streams_for(trial)?.into_iter().filter(|stream| !stream.lossy).collect();
     let (mut same, mut other, mut sizes) = (0, Vec::new(), (0, 0));
     let mut refused = Vec::new();

@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "library.symbols",
         level: 2,
         scope: Scope::File,
-        about: "exports its entry points alone",
+        about: "exports only its entry points",
         run: |trial| {
             let image = image_of(trial)?;
             symbols::check(trial, &image)
@@ -89,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: 3,
         scope: Scope::File,
         about: "changes nothing of its process when loaded: folder, environment, signals, umask, locale, limits, files, \
-                threads, arithmetic; good calls leave all but files and threads alone",
+                threads, arithmetic; good calls change only files and threads",
         run: hygiene,
     },
     Check {
@@ -154,14 +154,14 @@ fn entry_points(trial: &mut Trial) -> Result<(), Ending> {
     let has_draft_alone = exports.has(names::HDF5_DRAFT[0]) && !exports.has(names::HDF5[0]);
     if has_draft_alone {
         trial.warn(format!(
-            "exports the names of a proposal alone; HDF5 and netcdf-c ask for {}",
+            "exports only the names of a proposal; HDF5 and netcdf-c require {}",
             names::HDF5.join(" and ")
         ));
     }
     if exports.has_codec_defaults() && (exports.has(names::CODEC) || exports.has_hdf5()) {
         trial.warn(format!(
-            "exports {} beside other entry points: netcdf-c takes its list and passes over the rest; put the list into a \
-             library of its own",
+            "exports {} with other entry points: netcdf-c uses its list and ignores the rest; put the list into a separate \
+             library",
             names::CODEC_DEFAULTS
         ));
     }
@@ -209,7 +209,7 @@ fn image_of(trial: &Trial) -> Result<Image, Ending> {
 fn quiet(trial: &mut Trial) -> Result<(), Ending> {
     let Some(marks) = Marks::now() else {
         return Err(Ending::skipped(
-            "standard output and error are not files here, so nobody can tell what was written",
+            "standard output and error are not files here, so output cannot be observed",
         ));
     };
     open(trial)?;
@@ -286,7 +286,7 @@ fn stack(trial: &mut Trial) -> Result<(), Ending> {
         }
         None if cfg!(any(target_arch = "x86_64", target_arch = "x86")) => {
             return Err(Ending::failed(
-                "does not say that its stack need not be executable, so the loader makes it so: link with -Wl,-z,noexecstack",
+                "does not declare that its stack need not be executable, so the loader makes it so: link with -Wl,-z,noexecstack",
             ));
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! What hosts make of the library when they have nothing else.
+//! How hosts use the library without any other.
 
 mod serves;
 
@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "pairing.state",
         level: 1,
         scope: Scope::Library,
-        about: "alone in a folder it is of use: for HDF5, for NCZarr in netcdf-c, for ncz",
+        about: "by itself in a folder it is usable: for HDF5, for NCZarr in netcdf-c, for ncz",
         run: serves::check,
     },
     Check {
@@ -59,7 +59,7 @@ fn name(trial: &mut Trial) -> Result<(), Ending> {
         match taken(named) {
             Some(Clash::Filter(filter)) => {
                 return Err(Ending::failed(format!(
-                    "its {} is called {:?}, which everybody knows for the HDF5 filter {} with id {}; its own id is {}: choose \
+                    "its {} is called {:?}, which is the common name of the HDF5 filter {} with id {}; its own id is {}: choose \
                      another name",
                     named.part,
                     named.name,
@@ -79,7 +79,7 @@ fn name(trial: &mut Trial) -> Result<(), Ending> {
     Ok(())
 }
 
-/// Who else has a name.
+/// The other owner of a name.
 enum Clash {
     Filter(&'static known::Filter),
     Numcodecs,
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_others_are_known() {
+    fn names_of_other_codecs_are_known() {
         let clash = |name: &str, id| match taken(&Named { part: "NCZarr codec", name: name.to_owned(), id }) {
             None => "free",
             Some(Clash::Filter(filter)) => filter.name,

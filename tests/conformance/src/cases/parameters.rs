@@ -1,7 +1,7 @@
-//! What parameters and JSON do.
+//! Checks of parameters and JSON.
 //!
-//! Words come out of files and JSON out of metadata, so both may be anything. A codec refuses what it does not take;
-//! what it does take gives the data back.
+//! Words come from files and JSON from metadata, so both can have any content. A codec refuses invalid parameters,
+//! and restores the data with valid ones.
 
 mod bind;
 mod candidates;
@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "parameters.json-identity",
         level: 1,
         scope: Scope::Json,
-        about: "JSON that it writes is taken, and is written again as it was",
+        about: "JSON that it writes is read, and is written again unchanged",
         run: text::json_identity,
     },
     Check {
@@ -68,7 +68,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "parameters.missing-keys",
         level: 2,
         scope: Scope::Json,
-        about: "a missing key is taken as its default, or refused by its name",
+        about: "a missing key has its default, or the error names it",
         run: keys::missing_keys,
     },
     Check {
@@ -89,28 +89,28 @@ pub(super) const CHECKS: &[Check] = &[
         id: "parameters.long-json",
         level: 3,
         scope: Scope::Json,
-        about: "JSON of a megabyte is taken as what it says, or refused",
+        about: "JSON of a megabyte is interpreted correctly, or refused",
         run: text::long_json,
     },
     Check {
         id: "parameters.deep-json",
         level: 3,
         scope: Scope::Json,
-        about: "JSON of 10,000 levels is taken as what it says, or refused",
+        about: "JSON of 10,000 levels is interpreted correctly, or refused",
         run: text::deep_json,
     },
     Check {
         id: "parameters.ownership",
         level: 2,
         scope: Scope::Codec,
-        about: "words and texts that it gives are malloc's, as long as it says, and ours to free",
+        about: "words and texts that it returns come from malloc, have the stated length, and can be freed by the host",
         run: text::ownership,
     },
     Check {
         id: "parameters.bind",
         level: 1,
         scope: Scope::Native,
-        about: "binds to every type or says why not; what it stores stays as it is, and sizes hold what it promises",
+        about: "binds to every type or returns an error; its stored configuration is stable, and outputs fit the stated sizes",
         run: bind::bind,
     },
     Check {

@@ -1,4 +1,4 @@
-//! The records that the entry functions give.
+//! The records that the entry functions return.
 
 mod agree;
 mod flags;
@@ -68,21 +68,21 @@ pub(super) const CHECKS: &[Check] = &[
         id: "records.flags",
         level: 2,
         scope: Scope::Hdf5,
-        about: "encoder_present and decoder_present say what the filter does",
+        about: "encoder_present and decoder_present match what the filter does",
         run: flags::check,
     },
     Check {
         id: "records.stable",
         level: 2,
         scope: Scope::Library,
-        about: "asked again, and from another thread, the library gives the same records",
+        about: "called again, and from another thread, the library returns the same records",
         run: stable::check,
     },
 ];
 
-/// Why a part of the library cannot be looked at where a broken rule of another check is in the way.
-fn told_elsewhere(id: &str) -> Ending {
-    Ending::skipped(format!("{id} says what is wrong with the record"))
+/// Why a part of the library cannot be checked if another check already failed for it.
+fn reported_elsewhere(id: &str) -> Ending {
+    Ending::skipped(format!("{id} reports what is wrong with the record"))
 }
 
 fn hdf5(trial: &mut Trial) -> Result<(), Ending> {
@@ -118,7 +118,7 @@ fn hdf5_fields(trial: &Trial) -> Result<RawFilterFields, Ending> {
     let Some(plugin) = trial.subject()?.library.raw_hdf5() else {
         return Err(Ending::skipped("the library exports no HDF5 filter"));
     };
-    plugin.record.and_then(|record| record.fields).ok_or_else(|| told_elsewhere("records.hdf5"))
+    plugin.record.and_then(|record| record.fields).ok_or_else(|| reported_elsewhere("records.hdf5"))
 }
 
 fn hdf5_id(trial: &mut Trial) -> Result<(), Ending> {

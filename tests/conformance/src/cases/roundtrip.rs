@@ -1,4 +1,4 @@
-//! Chunks come back as they were.
+//! Round trips: chunks are restored exactly.
 
 mod same;
 mod trips;
@@ -58,7 +58,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "roundtrip.deterministic",
         level: 2,
         scope: Scope::Coding,
-        about: "the same chunk gives the same stream, whatever came before and whatever fresh memory holds",
+        about: "the same chunk gives the same stream, independent of earlier calls and of the contents of new memory",
         run: same::deterministic,
     },
     Check {
@@ -159,7 +159,7 @@ fn empty(trial: &mut Trial) -> Result<(), Ending> {
                 Ok(chunk) if !chunk.is_empty() => {
                     return Err(Ending::failed(format!("0 bytes come back as {} bytes", chunk.len())));
                 }
-                // A filter function has no other way to say 0 bytes.
+                // A filter function cannot express 0 bytes in another way.
                 Ok(_) | Err(Refused::Filter { returned: 0, .. }) => None,
                 Err(error) => {
                     return Err(Ending::failed(format!("the stream that 0 bytes gave is refused: {error}")));
@@ -249,8 +249,8 @@ fn random_sample(rng: &mut Rng) -> Sample {
     Sample::new(dtype, &shape, content, rng.u64(..))
 }
 
-/// Whether a refusal to encode breaks a write in netcdf-c too, which knows no optional filters. HDF5 stores a chunk
-/// as it is where the filter is optional.
+/// Whether a refusal to encode breaks a write in netcdf-c too, which has no optional filters. HDF5 stores a chunk
+/// unfiltered if the filter is optional.
 fn has_codec_half(trial: &Trial, coding: &Coding) -> Result<bool, Ending> {
     Ok(match (&coding.way, trial.target()) {
         (Way::Filter(..), Target::Hdf5(id)) => trial.subject()?.codec_of(*id).is_some(),

@@ -1,7 +1,7 @@
 //! Calls from several threads at a time.
 //!
-//! HDF5 and netcdf-c call filters one after the other; this program calls native codecs on all cores. What goes wrong
-//! only in a filter is therefore a warning: for programs that run filters themselves.
+//! HDF5 and netcdf-c call filters one after the other; this program calls native codecs on all cores. A failure only
+//! in a filter is therefore a warning, for programs that run filters themselves.
 
 use std::panic::resume_unwind;
 use std::sync::Barrier;
@@ -53,14 +53,14 @@ pub(super) const CHECKS: &[Check] = &[
 struct Work {
     coding: Coding,
     sample: Sample,
-    /// Nothing where the codec gives now this, now that.
+    /// `None` if the codec's results vary.
     stream: Option<Vec<u8>>,
     own_stream: Vec<u8>,
     chunk: Vec<u8>,
 }
 
 impl Work {
-    /// Runs the codec by itself; nothing if it refuses the chunk.
+    /// Runs the codec by itself; `None` if it refuses the chunk.
     fn new(trial: &mut Trial, coding: Coding, sample: Sample) -> Option<Self> {
         trial.step(format_args!("encoding {} with {} in one thread", sample.name(), coding.name));
         let own_stream = coding.encode(&sample.bytes).ok()?;
@@ -70,7 +70,7 @@ impl Work {
         Some(Self { coding: Coding { concurrent: true, ..coding }, sample, stream, own_stream, chunk })
     }
 
-    /// Runs the codec once, beside other threads; what differs from a run by itself.
+    /// Runs the codec once, concurrently with other threads; returns the difference from a run by itself.
     fn run(&self) -> Result<(), String> {
         let what = || format!("{} with {}", self.sample.name(), self.coding.name);
         let stream = self
@@ -138,7 +138,7 @@ fn run(trial: &mut Trial, works: &[Work]) -> Result<(), Ending> {
     let (calls, wrong) = at_a_time(|thread, number| works[(thread + number) % works.len()].run());
     trial.figure("calls", calls);
     let Some(first) = wrong.first() else { return Ok(()) };
-    let text = format!("{} of {calls} calls beside others go wrong: {first}", wrong.len());
+    let text = format!("{} of {calls} concurrent calls go wrong: {first}", wrong.len());
     if is_filter && !has_native {
         trial.warn(format!("{text}. HDF5 and netcdf-c call filters one after the other"));
         return Ok(());
@@ -211,7 +211,7 @@ fn conversions(trial: &mut Trial) -> Result<(), Ending> {
             false => Err(Ending::skipped("nothing could be looked at: every text and every word is refused")),
         };
     };
-    let text = format!("{} of {calls} conversions beside others go wrong: {first}", wrong.len());
+    let text = format!("{} of {calls} concurrent conversions go wrong: {first}", wrong.len());
     if !is_native {
         trial.warn(format!("{text}. netcdf-c converts in one thread"));
         return Ok(());
@@ -219,7 +219,7 @@ fn conversions(trial: &mut Trial) -> Result<(), Ending> {
     Err(Ending::failed(text))
 }
 
-/// JSON with the keys of all codecs that netcdf-c knows: others pass over what they do not know.
+/// JSON with the keys of all codecs that netcdf-c knows: codecs ignore the keys that they do not know.
 pub(super) fn texts(codec_id: &str) -> Vec<String> {
     let text = |level: u32| {
         format!(
@@ -237,7 +237,7 @@ type Answers = (WordsAnswer, JsonAnswer);
 fn convert(half: &NczarrCodec, text: &str) -> Option<Answers> {
     let words = half.probe_words(text.as_bytes()).ok()?;
     let json = half.probe_json(&words.words).ok()?;
-    // How large a block is is the allocator's affair.
+    // The size of a block is up to the allocator.
     Some((WordsAnswer { holds: 0, ..words }, json))
 }
 

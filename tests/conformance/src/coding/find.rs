@@ -1,4 +1,4 @@
-//! Where the parameters of a codec come from.
+//! Finds the parameters of a codec.
 
 mod numbers;
 
@@ -41,7 +41,7 @@ impl Trial {
     }
 
     /// A chunk of about `len` bytes that the codec takes, and the codec with its ordinary parameters: of `<f4` in two
-    /// dimensions, or else of what it does take. Where it refuses the values of all of them, it is the first.
+    /// dimensions, or else of a type that it accepts. If it refuses the values of all of them, it is the first.
     ///
     /// # Errors
     /// `Skipped` if it takes none, or its parameters are not known here.
@@ -102,7 +102,7 @@ impl Trial {
     fn filter_codings(&self, sample: &Sample, most: usize) -> Result<Vec<Coding>, Ending> {
         let half = self.hdf5()?;
         if !half.encodes() || !half.decodes() {
-            return Err(Ending::skipped("the filter says of itself that it does not do both directions"));
+            return Err(Ending::skipped("the filter declares that it does not do both directions"));
         }
         let sets = self.parameter_sets(half, sample, most)?;
         let coding = |set: ParameterSet| Coding {
@@ -115,7 +115,7 @@ impl Trial {
         Ok(sets.into_iter().map(coding).collect())
     }
 
-    /// Where working parameters of a filter come from, the surest first.
+    /// The sources of a filter's working parameters, the most reliable first.
     fn parameter_sets(
         &self,
         half: &Hdf5Filter,
@@ -174,7 +174,7 @@ impl Trial {
     }
 }
 
-/// What a native codec says of what it is bound to.
+/// The result of binding a native codec.
 fn known_fidelity(stage: &BoundStage) -> Fidelity {
     if stage.lossy == Some(true) { Fidelity::Lossy } else { Fidelity::Exact }
 }
@@ -195,7 +195,7 @@ fn stages(
             Ok(stage) if !stages.is_empty() && only_decodes(&stage, sample) => {}
             Ok(stage) => {
                 let name = name_of(&*config, &stage);
-                // Two ways to say the same are one.
+                // Two forms of the same configuration count once.
                 if stages.iter().all(|(known, other)| *known != name || other.working != stage.working) {
                     stages.push((name, stage));
                 }
@@ -215,7 +215,7 @@ fn stages(
     }
 }
 
-/// Whether a codec says of a chunk of zeros, too, that it does not encode such chunks.
+/// Tests whether a codec also refuses to encode a chunk of zeros.
 fn only_decodes(stage: &BoundStage, sample: &Sample) -> bool {
     let elements = sample.shape.iter().try_fold(1_u64, |product, &len| product.checked_mul(len));
     let len = elements.and_then(|elements| usize::try_from(elements).ok()?.checked_mul(sample.dtype.size));
@@ -227,7 +227,7 @@ fn only_decodes(stage: &BoundStage, sample: &Sample) -> bool {
     encoded.is_err_and(|error| *error.kind() == ErrorKind::Unsupported)
 }
 
-/// Configurations of a native codec that are worth a try, the ordinary one first, made as they are asked for.
+/// Returns configurations of a native codec to try, the ordinary one first, made on demand.
 struct Configs<'a> {
     codec: &'a NativeCodec,
     tries: std::vec::IntoIter<Try>,
@@ -235,7 +235,7 @@ struct Configs<'a> {
     is_varied: bool,
 }
 
-/// A way to a configuration.
+/// A source of a configuration.
 enum Try {
     Json(Dialect, Map<String, Value>),
     Words(Vec<u32>),

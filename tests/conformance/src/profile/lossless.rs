@@ -90,8 +90,8 @@ pub(super) fn bitshuffle(chunk: Chunk<'_>) -> Sets {
     Ok(choices.into_iter().map(|given| ParameterSet::exact(given, [&[0, 4, size], given].concat())).collect())
 }
 
-/// HDF5's own nbit, which leaves nothing out of ordinary numbers; and of numbers with a bit that is not in use, which
-/// comes back as zero.
+/// HDF5's own nbit, which copies ordinary numbers; and for numbers with an unused bit, which is restored as
+/// zero.
 pub(super) fn nbit(chunk: Chunk<'_>) -> Sets {
     if ![Kind::Int, Kind::UInt, Kind::Float].contains(&chunk.dtype.kind) {
         return Err(NotForThis(format!("nbit is not for {}", dtype_name(chunk.dtype))));

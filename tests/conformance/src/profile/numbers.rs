@@ -1,4 +1,4 @@
-//! Filters for fields of numbers: most of them give values back only to a tolerance.
+//! Filters for fields of numbers: most of them restore values only within a tolerance.
 
 use ncz_codec::{ByteOrder, Kind};
 

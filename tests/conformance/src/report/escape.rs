@@ -1,4 +1,4 @@
-//! Text that others chose, made harmless for where it is printed.
+//! Escapes third-party text for its context.
 
 /// The text without characters that terminals obey and that change how other text looks: control characters become
 /// their pictures, invisible ones their numbers. Line ends and tabs stay.
@@ -60,8 +60,8 @@ pub(super) fn cell(text: &str) -> String {
     escaped
 }
 
-/// Characters that nobody sees, or that turn the text around them: controls of the second set, marks of direction,
-/// zero widths, tags, and what is not a character.
+/// Tests for characters that are invisible, or that reorder the text around them: controls of the second set, marks of
+/// direction, zero widths, tags, and what is not a character.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,7 +1,7 @@
 //! The report for a browser: one page that needs nothing but itself.
 //!
-//! It says with a content security policy that it loads nothing, and runs no script but its own, whose hash is
-//! there: text of a plugin that slipped through the escaping could still do nothing.
+//! Its content security policy forbids loading anything, and allows only its own script, by its hash: plugin
+//! text that bypassed the escaping could still do nothing.
 
 mod charts;
 mod details;
@@ -105,7 +105,7 @@ fn bugs(page: &mut String, run: &Run) {
     page.push_str("</ul>\n</section>\n");
 }
 
-/// The sign that is beside a verdict, so that colours are not needed to tell them apart.
+/// Returns the symbol next to a verdict, so that colours are not needed to distinguish them.
 const fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Passed => "✓",

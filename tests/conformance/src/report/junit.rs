@@ -114,7 +114,7 @@ fn case(xml: &mut String, class: &str, result: &CheckResult) {
     }
 }
 
-/// What was seen, where, and how to see it again.
+/// The findings, their location, and the command to repeat them.
 fn story(result: &CheckResult) -> String {
     let mut text = format!("{}\n", result.outcome.message);
     if let Some(step) = &result.step {

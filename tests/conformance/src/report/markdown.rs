@@ -15,7 +15,7 @@ const COUNTED: [Verdict; 6] =
 /// How many parts of a library are named for one finding.
 const PARTS: usize = 3;
 
-/// The report. Packages are looked up where the libraries lie: in Python's lists of files and in Debian's.
+/// The report. Packages are looked up by the paths of the libraries: in Python's lists of files and in Debian's.
 pub fn render(run: &Run) -> String {
     let mut text = String::from("<!-- made by ncz-conform --markdown; do not edit -->\n\n");
     let settings = &run.settings;

@@ -10,7 +10,7 @@ pub(super) fn of(library: &Path) -> Option<String> {
     of_python(&path).or_else(|| of_debian(&path)).or_else(|| of_debian(&std::path::absolute(library).ok()?))
 }
 
-/// The folder of each package's list of files lies beside the package (PEP 376, PEP 627).
+/// The folder of each package's list of files is next to the package (PEP 376, PEP 627).
 fn of_python(path: &Path) -> Option<String> {
     path.ancestors().skip(1).find_map(|folder| {
         if folder.file_name()? != "site-packages" && folder.file_name()? != "dist-packages" {

@@ -49,7 +49,8 @@ impl Style {
     }
 }
 
-/// Text of others without characters that terminals obey and that change how other text looks; line ends stay.
+/// Third-party text without control characters of terminals and without characters that affect other text; line ends
+/// are kept.
 pub fn visible(text: &str) -> String {
     escape::visible(text)
 }

@@ -38,7 +38,7 @@ pub(super) const NUMBERS: [&str; 30] = [
     "1e400",
 ];
 
-/// Changes a text in one way: a sign, a number or one of `words` put in, put in place of others, or as bytes.
+/// Changes a text in one way: a sign, a number or one of `words` inserted, replaced, or as bytes.
 pub fn mutate(text: &mut Vec<u8>, other: &[u8], words: &[&str], rng: &mut Rng) {
     let new = match rng.u32(..4) {
         0 => any(&NUMBERS, rng),

@@ -10,8 +10,8 @@ use super::hdf5_chunks::bind;
 use super::{Target, explained};
 use crate::{Case, mutate};
 
-/// The parameter words of a filter, as a file states them, and a chunk: whatever either is, there is an error or a chunk
-/// which does not depend on what the buffers held before.
+/// The parameter words of a filter, as a file states them, and a chunk: whatever either is, there is an error or a
+/// chunk which does not depend on what the buffers held before.
 ///
 /// The bytes are the count of the words, the words with the least significant byte first, and the chunk.
 pub(super) struct Words {
@@ -67,7 +67,7 @@ impl Target for Words {
     }
 
     fn mutate(&self, case: &mut Case, other: &Case, rng: &mut Rng) {
-        // The words are few beside a chunk.
+        // The words are few compared with a chunk.
         let words = 1 + 4 * usize::from(case.bytes.first().copied().unwrap_or(0));
         if rng.bool() || words > case.bytes.len() {
             return mutate::bytes::mutate(&mut case.bytes, &other.bytes, rng);

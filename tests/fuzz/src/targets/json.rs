@@ -32,7 +32,7 @@ impl Target for Documents {
             assert!(again.duplicates.is_empty());
             assert_eq!(again.bare_words, parsed.bare_words, "{text}");
         }
-        // Strict text, where bare words are quoted, is JSON for everybody.
+        // Strict text, where bare words are quoted, is JSON for every reader.
         for text in [to_text(&parsed.value), to_text_indented(&parsed.value, false)] {
             // A number that no double can hold is JSON, too.
             if let Err(error) = serde_json::from_str::<serde_json::Value>(&text) {

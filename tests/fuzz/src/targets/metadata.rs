@@ -33,7 +33,7 @@ impl Metadata {
         Self::new(|name| [".zattrs", ".nczattr"].contains(&name))
     }
 
-    /// Consolidated metadata of both versions, made where the fixtures have none.
+    /// Consolidated metadata of both versions, made if the fixtures have none.
     pub(super) fn consolidated() -> Self {
         let mut all = Self::new(|name| [".zmetadata", "zarr.json"].contains(&name));
         for objects in all.datasets.values_mut() {
@@ -169,7 +169,7 @@ fn same(old: &Hierarchy, new: &Hierarchy, documents: &Objects) {
     let (before, after) = (facts(old), facts(new));
     for ((what, before), (what_now, after)) in before.iter().zip(&after) {
         let text = || shown(documents);
-        assert!(what == what_now, "in place of {what} there is {what_now} after writing\n{}", text());
+        assert!(what == what_now, "expected {what}, got {what_now} after writing\n{}", text());
         assert!(before == after, "{what} changed by writing\n{before}\n{after}\n{}", text());
     }
     assert_eq!(before.len(), after.len(), "something is missing after writing\n{}", shown(documents));

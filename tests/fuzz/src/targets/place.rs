@@ -4,7 +4,7 @@ use ncz::location::{DatasetUrl, Location, Storage};
 use super::{Target, explained};
 use crate::{Case, mutate};
 
-/// Places as users type them.
+/// Locations as users type them.
 pub(super) struct Places;
 
 const TEXTS: [&str; 16] = [
@@ -70,8 +70,8 @@ impl Target for Places {
         mutate::text::mutate(&mut case.bytes, &other.bytes, &WORDS, rng);
     }
 
-    /// A path is part of the text that names it; a place elsewhere shows a text that means the same place; the words
-    /// agree with what is made of them.
+    /// A path is part of its displayed text; a remote location is displayed as a text that means the same location;
+    /// the modes agree with the parsed location.
     fn run(&mut self, case: &Case) -> String {
         let text = String::from_utf8_lossy(&case.bytes);
         let place = match DatasetUrl::parse(&text) {
@@ -81,7 +81,7 @@ impl Target for Places {
         match &place.location {
             Location::Path(path) => {
                 let path = path.to_str().expect("the text was UTF-8");
-                assert!(text.contains(path), "{path:?} is no part of {text:?}");
+                assert!(text.contains(path), "{path:?} is not part of {text:?}");
             }
             // An endpoint may have a name that would mean a bucket in a URL.
             _ if text.to_ascii_lowercase().contains("endpoint") => {}

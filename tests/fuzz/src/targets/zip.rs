@@ -109,7 +109,7 @@ impl Target for Archives {
             };
             assert!(
                 self.contents.contains(&crc32c::crc32c(&whole)),
-                "{key} reads as something that nobody stored"
+                "{key} reads as something that was never stored"
             );
             assert_eq!(store.len(key).unwrap(), Some(whole.len() as u64), "{key}");
             let half = whole.len() / 2;

@@ -8,7 +8,7 @@ use ncz_fuzz::corpus::Corpus;
 use ncz_fuzz::runner::{Plan, Runner};
 use ncz_fuzz::targets;
 
-/// Where the random numbers of the tests begin.
+/// The seed of the random numbers of the tests.
 const SEED: u64 = 3;
 
 /// One target at a time, because the allocator counts for the whole process.

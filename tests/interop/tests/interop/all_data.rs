@@ -138,7 +138,7 @@ fn every_dataset_of_netcdf_c_has_the_same_values_unpacked_and_zipped() {
     }
 }
 
-/// Where our text of a dataset is not that of its CDL source: dataset, text of the source, ours.
+/// The differences of our text of a dataset from its CDL source: dataset, text of the source, ours.
 fn differences() -> Vec<(&'static str, String, String)> {
     let all = |name: &str, value: &str, count| format!(" {name} = {} ;", vec![value; count].join(", "));
     let difference = |of, theirs: &str, ours: &str| (of, theirs.to_owned(), ours.to_owned());
@@ -149,7 +149,7 @@ fn differences() -> Vec<(&'static str, String, String)> {
         difference("types", ":a_double = 3.14159265358979 ;", ":a_double = 3.14159 ;"),
         // and fill values too, which are then no default fill value.
         ("filters", all("zstd", "_", 3700), all("zstd", "9.96921e+36", 3700)),
-        // What is never written where nothing is filled in reads as zeros.
+        // Without fill, data that are never written read as zeros.
         ("nczarr/fill", all("nofill", "_", 35), all("nofill", "0", 35)),
         // Up to 4.9.2 it declares big-endian what it stores little-endian; every reader believes it, and we warn.
         difference(
@@ -217,7 +217,7 @@ fn datasets_of_netcdf_c_print_as_netcdf_files_made_of_their_cdl_sources_do() {
     assert_eq!(compared, 23);
 }
 
-/// The text with one blank between words: where lines end depends on how long values are.
+/// The text with one blank between words: line breaks depend on the length of values.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -61,7 +61,7 @@ impl Victim {
         ncz(&["dump", "-v", "v", &self.path()])
     }
 
-    /// A copy that must fail, saying all of `words`, and leave nothing behind.
+    /// Checks that a copy fails with all of `words` in its message, and leaves no files.
     fn refuses_to_copy(&self, options: &[&str], code: i32, words: &[&str]) {
         let target = self.target().display().to_string();
         let output = ncz(&[&["copy", &self.path(), &target, "-q"], options].concat());
@@ -139,7 +139,7 @@ fn cut_and_lengthened_chunks_are_errors_that_name_chunk_and_codec() {
             says(&victim.dump(), FAILED, &words);
             if number == 4 {
                 victim.refuses_to_copy(&["--codec", "none", "-c", "v:50,37"], FAILED, &words);
-                // chunks that pass unchanged are decoded by this alone
+                // only this option decodes chunks that pass unchanged
                 victim.refuses_to_copy(&["--verify"], FAILED, &words);
             }
         }

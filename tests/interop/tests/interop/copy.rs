@@ -131,7 +131,7 @@ fn made_up_datasets_of_netcdf_c_are_copied_as_both_peers_read_them() {
 }
 
 #[test]
-fn what_was_appended_behind_the_back_of_consolidated_metadata_is_copied_and_told() {
+fn records_missing_in_consolidated_metadata_are_copied_and_reported() {
     let Ok(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [original, copy, consolidated] =

@@ -37,8 +37,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         plugin if plugins.contains(plugin) => &set(&SHARED) | &set(&["ncz-codec"]),
         library => {
             let codec = library.strip_suffix("-plugin").filter(|name| plugins.contains(*name));
-            let codec =
-                codec.unwrap_or_else(|| panic!("{library} has no place in the design; give it one here"));
+            let codec = codec.unwrap_or_else(|| panic!("{library} is not in the design; add it here"));
             set(&["ncz-codec", codec])
         }
     }

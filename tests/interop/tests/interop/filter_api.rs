@@ -1,5 +1,5 @@
-//! The filter functions against those of netcdf-c: the same calls return the same numbers and leave the same codecs, but
-//! for the differences listed here.
+//! The filter functions against those of netcdf-c: the same calls return the same numbers and leave the same codecs,
+//! except for the differences listed here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ struct Difference {
 /// Cases after which the codecs or attributes differ, and why. What is left out of them is in [`Difference`].
 const OTHER_CHAIN: [(&str, &str); 11] = [
     ("half a deflate", "netcdf-c has the shuffle of a deflate that it refused"),
-    ("switching off", "deflate and shuffle are taken out"),
+    ("switching off", "deflate and shuffle are removed"),
     ("fletcher32 off", "netcdf-c switches it on"),
     ("fletcher32 on and off", "netcdf-c leaves it on"),
     ("parameters of a deflate that is there", "netcdf-c takes any"),
@@ -96,7 +96,7 @@ fn differences() -> Vec<Difference> {
         difference("blosc out of range", 0, json!([0]), json!([-36]), "the levels are 0 to 9"),
         difference("blosc out of range", 1, json!([0]), json!([-36]), "the library has an int for it"),
         difference("shuffle of another size", 0, json!([0]), json!([-132]), "data would be read otherwise"),
-        difference("asking for shuffle", 1, json!([0]), json!([0, 4]), "the size that is stored is told"),
+        difference("asking for shuffle", 1, json!([0]), json!([0, 4]), "the stored size is returned"),
         difference(
             "szip by an unlimited dimension",
             0,
@@ -233,7 +233,7 @@ fn cases() -> Vec<(&'static str, &'static str, Json)> {
         ),
         ("half a deflate", "d", json!([["szip", 32, 8], ["deflate", 1, 1, 1], ["ids"]])),
         (
-            "places are kept",
+            "positions are kept",
             "f",
             json!([
                 ["filter", 307, 3],
@@ -412,7 +412,7 @@ fn the_same_calls_return_the_same_numbers_and_leave_the_same_codecs() {
     );
 }
 
-/// Requests that both carry out, in any order: places and clashes.
+/// Requests that both carry out, in any order: positions and conflicts.
 #[test]
 fn chains_that_are_made_at_random_are_the_same() {
     let Ok(python) = python() else { return };
@@ -474,7 +474,8 @@ fn by_netcdf_c<'a>(python: &Python, cases: impl Iterator<Item = (&'a str, Json)>
     printed.as_array().unwrap().clone()
 }
 
-/// What netcdf-c stored, in our spelling: the true element size of shuffle (trap 1), zstd's level with its sign (trap 15).
+/// What netcdf-c stored, in our spelling: the true element size of shuffle (trap 1), zstd's level with its sign (trap
+/// 15).
 fn respelled(stored: &Json, variable: &str) -> Json {
     let mut stored = stored.clone();
     for codec in stored.get_mut(0).and_then(Json::as_array_mut).into_iter().flatten() {

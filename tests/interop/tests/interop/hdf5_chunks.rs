@@ -1,5 +1,5 @@
-//! Chunks that HDF5 stored decode to the byte: through built-in codecs, through our plugins by their native face, and in
-//! chains with foreign plugins.
+//! Chunks that HDF5 stored decode to the byte: through built-in codecs, through our plugins by their native face, and
+//! in chains with foreign plugins.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -81,7 +81,7 @@ fn chains_of_our_codecs_and_foreign_plugins_decode_what_hdf5_wrote() {
     let Ok(python) = python() else { return };
     let foreign = python.plugin_dir("hdf5plugin").unwrap();
     let cases = ChainCases::write();
-    // ours built in, ours as plugins beside the foreign ones
+    // ours built in, ours as plugins next to the foreign ones
     for registry in [
         Registry::builder().plugin_path(vec![foreign.clone()]).build(),
         plugins(&[&build_plugins().unwrap(), &foreign]),

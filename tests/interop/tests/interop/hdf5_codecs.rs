@@ -1,4 +1,4 @@
-//! LZ4, bitshuffle and LZF in HDF5 files and NCZarr datasets, by our shared libraries and by those of others.
+//! LZ4, bitshuffle and LZF in HDF5 files and NCZarr datasets, by our shared libraries and by third-party ones.
 
 use std::path::Path;
 

@@ -38,11 +38,11 @@ struct Case<'a> {
     mask: u32,
     given: &'a [u8],
     encoded: &'a [u8],
-    /// What HDF5 decodes; none where it does not read what it wrote.
+    /// HDF5's decoding; `None` if it cannot read what it wrote.
     raw: Option<&'a [u8]>,
 }
 
-/// Chunks for HDF5, or what it read: a place for each case, or none.
+/// Chunks for HDF5, or its results: an entry for each case, or none.
 #[derive(Default)]
 struct Places {
     places: Vec<Option<(usize, usize)>>,
@@ -130,8 +130,8 @@ fn hdf5_with_our_plugins_writes_and_reads_the_chunks_of_hdf5plugins() {
         let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
         assert_eq!(ours.name, theirs.name);
         seen.insert(ours.filter);
-        // Of an array type our bitshuffle sorts the numbers, hdf5plugin's the arrays. The words in a file say which, but
-        // here the chunks of one go to a dataset of the other.
+        // Of an array type our bitshuffle sorts the numbers, hdf5plugin's the arrays. The words in a file say which,
+        // but here the chunks of one go to a dataset of the other.
         if ours.filter == BITSHUFFLE && ours.name.starts_with("array") {
             continue;
         }

@@ -22,7 +22,7 @@ mod netcdf4;
 mod zarr_python;
 // Every codec of numcodecs, both ways.
 mod numcodecs;
-// Arrays with each of them, alone and in chains.
+// Arrays with each of them, by itself and in chains.
 mod numcodecs_arrays;
 // The byte codecs of Zarr v3 against zarr-python and tensorstore.
 mod zarr_v3_codecs;

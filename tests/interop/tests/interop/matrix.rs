@@ -68,7 +68,7 @@ fn list(value: &Json) -> &[Json] {
     value.as_array().unwrap()
 }
 
-/// What went wrong with each cell of a row, in the words of who refused; empty where nothing did.
+/// The failure of each cell of a row, in the words of the program that refused; empty if none.
 type Row = BTreeMap<String, String>;
 
 /// The rows by their names.

@@ -1,6 +1,5 @@
-//! Every codec of numcodecs both ways, for every type, length and content: what numcodecs decodes, we decode to the
-//! same bits; what we encode, it decodes to what its own stream would have given. Where it is otherwise, a list says
-//! why.
+//! Every codec of numcodecs both ways, for every type, length and content: we decode numcodecs' streams to the same
+//! bits, and it decodes ours to the same values as its own. A list gives the reason for each exception.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ const SCRIPT: &str = "every_numcodec.py";
 
 /// What we refuse although numcodecs does something with it: the codec, part of the error, and why.
 const REFUSED: &[(&str, &str, &str)] = &[
-    ("astype", "and another number would be read", "it does not come back, or as the machine has it"),
+    ("astype", "and another number would be read", "it is not restored, or only depending on the machine"),
     ("astype", "the stream is damaged: element", "decoding gives what the machine gives"),
     ("bitround", "which numcodecs refuses", "it does"),
     ("bitround", "numcodecs refuses others", "it does"),
@@ -31,14 +30,14 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "pcodec",
         "little-endian numbers only",
-        "it does, but for big-endian times, whose bytes it takes the wrong way round",
+        "it does, except for big-endian times, whose bytes it swaps wrongly",
     ),
     ("quantize", "numcodecs makes all numbers NaN", "it does"),
     ("quantize", "is larger than any number", "it makes infinity of it"),
     (
         "zfpy",
         "little-endian numbers only",
-        "it does, but for big-endian times, whose bytes it takes the wrong way round",
+        "it does, except for big-endian times, whose bytes it swaps wrongly",
     ),
     ("zfpy", "no tolerance for integers", "zfp's loss is not bounded"),
     ("zfpy", "further off than the tolerance", "zfp does not keep its promise"),
@@ -86,7 +85,7 @@ fn every_codec_of_numcodecs_goes_both_ways_for_every_type_length_and_content() {
     for line in act("decode").lines() {
         let known =
             |(id, text): &&(&str, &str)| line.contains(&format!("'id': '{id}'")) && line.contains(text);
-        // Only where there is nothing to decode.
+        // Only if there is nothing to decode.
         if !line.contains(" empty: ") || !UNDECODED.iter().any(|one| known(&one)) {
             tally.faults.push(format!("numcodecs does not decode ours: {line}"));
         }
@@ -114,7 +113,7 @@ struct Tally {
     faults: Vec<String>,
 }
 
-/// A codec, what goes in, and what numcodecs makes of it.
+/// A codec, its input, and numcodecs' result.
 struct Case<'a> {
     json: Value,
     /// What its elements are made of.
@@ -154,14 +153,14 @@ impl<'a> Case<'a> {
         let error = explained(error);
         match REFUSED.iter().find(|(id, text, _)| *id == self.id() && error.contains(text)) {
             Some((id, text, _)) => *tally.refused.entry((id, text)).or_default() += 1,
-            // Where both refuse, there is nothing to explain.
+            // If both refuse, there is nothing to explain.
             None if self.encoded.is_none() => {}
             None => self.fault(tally, &error),
         }
     }
 
-    /// Whether `ours` differs from what numcodecs decodes only where that is spoiled: where it makes something else of
-    /// NaN, or no finite number of a finite one.
+    /// Tests whether `ours` differs from numcodecs' decoding only where that is wrong: where it changes NaN, or makes
+    /// a finite number not finite.
     fn is_kept(&self, ours: &[u8]) -> bool {
         let theirs = self.decoded.unwrap_or_default();
         let size = self.number.size;
@@ -297,7 +296,7 @@ fn every_codec_of_numcodecs_is_ours_or_its_error_says_what_to_do() {
     let printed = run_script(&python, SCRIPT, &["ids", "."], None).success(SCRIPT).unwrap().stdout_text();
     let registry = builtins();
     let mut missing = Vec::new();
-    // numcodecs has msgpack2 only beside the package msgpack; older versions wrote the other two.
+    // numcodecs has msgpack2 only with the package msgpack; older versions wrote the other two.
     for id in printed.split_whitespace().chain(["json", "msgpack", "msgpack2"]) {
         if registry.by_name(Dialect::Numcodecs, id).is_ok() {
             continue;

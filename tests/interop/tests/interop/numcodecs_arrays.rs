@@ -1,5 +1,5 @@
-//! Whole arrays of both versions of Zarr with every codec of numcodecs, alone and in chains, plain and in shards: what
-//! zarr-python wrote, and what `ncz copy` wrote for zarr-python, zarrs and tensorstore.
+//! Whole arrays of both versions of Zarr with every codec of numcodecs, single and in chains, plain and in shards:
+//! arrays that zarr-python wrote, and arrays that `ncz copy` wrote for zarr-python, zarrs and tensorstore.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn arrays_with_every_codec_of_numcodecs_are_exchanged_with_zarr_python_zarrs_and
     act("make");
     let made: Value =
         serde_json::from_slice(&std::fs::read(folder.path().join("cases.json")).unwrap()).unwrap();
-    // zarr-python stores numbers of one byte without a byte order, also where a codec makes longer ones of them.
+    // zarr-python stores numbers of one byte without a byte order, even if a codec makes longer ones from them.
     let refused: Vec<&str> = made["refused"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(refused.len(), 6, "{refused:#?}");
     assert!(refused.iter().all(|text| text.starts_with("v3 int8") && text.contains("Invalid endianness")));

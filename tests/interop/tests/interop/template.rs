@@ -61,7 +61,7 @@ fn the_commands_of_the_readme_lead_from_a_copy_to_a_plugin_that_every_program_us
 }
 
 #[test]
-fn one_face_alone_is_one_library_and_two_of_them_are_a_codec() {
+fn libraries_with_one_face_each_form_a_codec() {
     let copy = Copy::new();
     copy.cargo(&["build", "-p", "my-delta8-hdf5-only", "-p", "my-delta8-codec-only"]);
     let built = |name| copy.source().join("target/debug").join(name);
@@ -109,7 +109,7 @@ fn the_example_in_c_needs_no_rust_and_writes_the_same_streams() {
 }
 
 #[test]
-fn a_trace_tells_what_h5py_and_netcdf_ask_a_plugin() {
+fn a_trace_shows_the_calls_of_h5py_and_netcdf() {
     let Ok(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let given = "cd_values=[0, 0, 0, 0, 5, 1, 1]";
@@ -303,7 +303,7 @@ fn shell(line: &str, folder: &Path, limit: Duration) {
 /// The template in a temporary folder.
 struct Copy {
     folder: tempfile::TempDir,
-    /// Where cargo builds: kept from run to run, for the dependencies.
+    /// The target folder of cargo: kept between runs, for the dependencies.
     target: PathBuf,
     /// The target folder serves one copy at a time.
     _lock: File,

@@ -1,5 +1,5 @@
-//! Our shared libraries in other people's programs: Debian's h5dump, h5repack, ncdump and nccopy, h5py, netCDF4, and a caller
-//! that watches its memory. What `h5py` and `netcdf4` prove already is not repeated here.
+//! Our shared libraries in third-party programs: Debian's h5dump, h5repack, ncdump and nccopy, h5py, netCDF4, and a
+//! caller that watches its memory. Tests that are in `h5py` and `netcdf4` are not repeated here.
 
 // What the libraries export, need and expect of the system.
 mod binary;
@@ -11,7 +11,7 @@ mod debian_netcdf;
 mod direct;
 // Chunks from one byte to 64 MiB, types, noise, threads, in HDF5 2.0, HDF5 2.2 and netcdf-c's NCZarr.
 mod sizes;
-// Beside foreign plugins, in one process.
+// Together with foreign plugins, in one process.
 mod together;
 
 use std::ffi::OsStr;

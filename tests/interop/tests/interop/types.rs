@@ -11,7 +11,7 @@ use ncz_test_support::{Python, fixtures, program, python, run, unpack};
 
 use crate::harness::{builtins, explained, ncz_ok, run_json, run_script};
 
-/// What a script prints, which is nothing where nothing differs.
+/// The output of a script, which is empty if nothing differs.
 fn differences(python: &Python, args: &[&str]) -> String {
     run_script(python, "odd_types.py", args, None).success("odd_types.py").unwrap().stdout_text()
 }

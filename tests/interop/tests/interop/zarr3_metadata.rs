@@ -160,7 +160,7 @@ fn our_metadata_mean_the_same_to_zarr_python_and_tensorstore() {
     let store = Arc::new(FileStore::create(&path, CreateOptions::new()).unwrap());
     Dataset::create(store, dataset.clone(), session(), true).unwrap().finish().unwrap();
     let theirs = run_json(&python, "zarr3_metadata.py", &["describe".as_ref(), path.as_os_str()], None);
-    // `_FillValue` is in xarray's form, which is no business of theirs.
+    // `_FillValue` is in xarray's form, which they do not interpret.
     let keys: Vec<&str> = ALL.into_iter().filter(|key| *key != "attributes").collect();
     let count = dataset.variables().count();
     assert_eq!(compare(&dataset, &theirs["zarr"], "zarr-python", &keys), count);

@@ -102,7 +102,7 @@ fn v3_arrays_that_ncz_copies_with_these_codecs_hold_the_same_values() {
         for codec in codecs.as_array().unwrap() {
             assert!(text.contains(&format!("\"name\":{}", codec["name"])), "{name}: {text}");
         }
-        // What is there twice would be a wrong pipeline.
+        // A codec that occurs twice would be a wrong pipeline.
         let whole = text.contains("\"packbits\"") || text.contains("\"zfp\"") || text.contains("pcodec");
         assert_eq!(
             text.matches("\"bytes\"").count(),

@@ -98,7 +98,7 @@ fn codec_json_that_other_readers_refuse_is_refused_by_name() {
 }
 
 #[test]
-fn the_numcodecs_name_of_every_codec_is_read_and_one_that_is_ours_alone_is_noted() {
+fn the_numcodecs_name_of_every_codec_is_read_and_one_that_only_we_have_is_noted() {
     let name = |codec| read(codec).unwrap();
     assert_eq!(name(json!("crc32c")), ("crc32c".into(), vec![]));
     let known =

@@ -42,7 +42,7 @@ def netcdf_groups(group, path="/"):
 
 
 def attributes(owner):
-    """Name -> (type, values): everything about an attribute but where it is."""
+    """Name -> (type, values): everything about an attribute except its location."""
     found = {}
     for name in owner.ncattrs():
         value = owner.getncattr(name)
@@ -122,7 +122,7 @@ def zarr_arrays(folder):
 
 
 def attributes_of_zarr(array):
-    """But for those that NCZarr adds."""
+    """Except for those that NCZarr adds."""
     return repr({name: value for name, value in array.attrs.items() if not name.startswith(("_nczarr", "_ARRAY_DIM"))})
 
 

@@ -20,7 +20,7 @@ from h5py import h5d, h5p, h5s, h5t
 from values import mapped, same, values
 
 BLOSC, BZIP2, ZSTD = 32001, 307, 32015
-# Other people's blosc fails where data do not shrink, and HDF5 then stores the chunk as it is if the filter is optional;
+# Third-party blosc fails if data do not shrink, and HDF5 then stores the chunk unfiltered if the filter is optional;
 # ours must never fail.
 FLAGS = 1 if "--hdf5plugin" in sys.argv else 0
 DTYPES = "i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 >f4 >f8 >i2 S5".split()
@@ -33,7 +33,7 @@ PARAMETERS = [
     (BZIP2, ()), (BZIP2, (1,)), (BZIP2, (9,)),
     (ZSTD, ()), (ZSTD, (1,)), (ZSTD, (3,)), (ZSTD, (19,)), (ZSTD, (2**32 - 5,)),
 ]
-# types that only HDF5 has, for the parameters alone
+# types that only HDF5 has, for the parameters only
 TYPES = {
     "array": lambda: h5t.array_create(h5t.IEEE_F32LE, (3,)),
     "nested": lambda: h5t.array_create(h5t.array_create(h5t.IEEE_F32LE, (5,)), (2,)),

@@ -75,7 +75,7 @@ def lzf(file, write):
     return count
 
 
-# netcdf-c has these types, and leaves NaN alone.
+# netcdf-c has these types, and does not change NaN.
 NUMBERS = [dtype for dtype in DTYPES if np.dtype(dtype).kind in "iuf" and dtype != "<f2"]
 
 

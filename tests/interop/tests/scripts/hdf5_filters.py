@@ -133,7 +133,7 @@ def contents(text, count, rng):
         yield "special", np.resize(np.array(edges, dtype), count)
         yield "least", np.resize(np.array([info.min, info.min + 1], dtype), count)
         yield "most", np.resize(np.array([info.max, info.max - 2], dtype), count)
-        # The whole range except for so few, where HDF5 begins to keep all bits.
+        # The whole range except for this many, where HDF5 begins to keep all bits.
         yield "span", np.resize(np.array([info.min + 1, info.max - int(rng.integers(0, 3))], dtype), count)
         yield "walk", (walk + info.max // 2).astype(dtype)
         yield "powers", np.resize(np.array([2**n for n in range(8 * dtype.itemsize - 1)], dtype), count)
@@ -224,7 +224,7 @@ def create(file, number, kind, shape, filter_, words, fill):
 
 
 def decoded(dataset, kind, encoded, mask, size):
-    """What HDF5 decodes a chunk to, without a conversion; None where it fails."""
+    """HDF5's decoding of a chunk, without a conversion; None if it fails."""
     # What it has in memory is forgotten with the new chunk.
     dataset.write_direct_chunk((0,) * len(dataset.shape), encoded, mask)
     raw = np.zeros(size, "u1")

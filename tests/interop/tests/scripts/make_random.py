@@ -1,4 +1,4 @@
-"""Writes made-up NCZarr datasets with netCDF4: make_random.py FOLDER COUNT, as FOLDER/0, FOLDER/1 ..
+"""Writes random NCZarr datasets with netCDF4: make_random.py FOLDER COUNT, as FOLDER/0, FOLDER/1 ..
 
 Types, byte orders, ranks, lengths, chunks, codecs, fill values, groups, and which parts are written: by chance, but the same
 each time.

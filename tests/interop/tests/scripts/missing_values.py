@@ -36,7 +36,7 @@ PACKED = {"scale_factor": 0.5, "add_offset": 0.0}
 
 
 def values(dtype, fill):
-    """Small numbers, and the fill value at three places."""
+    """Small numbers, and the fill value at three positions."""
     array = (np.arange(24) % 5 + 1).astype(dtype).reshape(SHAPE)
     array[0, 1] = array[2, 3] = array[3, 5] = fill
     return array
@@ -62,7 +62,7 @@ def make_xarray(folder, version, **encoding):
 
 
 def make_zarr(folder):
-    """As zarr-python does by itself: 0 is the fill value, and nobody masks it."""
+    """As zarr-python does by itself: 0 is the fill value, and no reader masks it."""
     root = zarr.create_group(folder, zarr_format=2)
     for name, dtype in (("float", "f4"), ("short", "i2"), ("named", "i4")):
         array = root.create_array(name, shape=SHAPE, chunks=(2, 3), dtype=dtype)
@@ -102,7 +102,7 @@ def make_netcdf(folder):
             variable = root.createVariable(name, dtype, DIMENSIONS, fill_value=filled, chunksizes=(2, 3))
             variable.set_auto_maskandscale(False)
             variable[:] = values(dtype, netCDF4.default_fillvals[dtype])
-        # never written at some places, which read as netCDF's default
+        # never written at some positions, which read as netCDF's default
         for name, dtype in (("partly_float", "f4"), ("partly_int", "i4"), ("partly_byte", "i1")):
             variable = root.createVariable(name, dtype, DIMENSIONS, chunksizes=(2, 3))
             variable[:2] = 1

@@ -1,6 +1,6 @@
 """The numbers in datasets as netcdf-c reads them: netcdf_values.py MODE DATASET OUT.npz [DATASET OUT.npz]..
 
-MODE is what stands behind #mode=, such as nczarr,file. Variables are named by their paths; strings are left out.
+MODE is the value of #mode=, such as nczarr,file. Variables are named by their paths; strings are left out.
 """
 
 import sys

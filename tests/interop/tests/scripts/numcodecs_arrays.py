@@ -1,4 +1,4 @@
-"""Arrays of zarr-python with every codec of numcodecs, alone and in chains: numcodecs_arrays.py make FOLDER, later check FOLDER.
+"""Arrays of zarr-python with every codec of numcodecs, single and in chains: numcodecs_arrays.py make FOLDER, later check FOLDER.
 
 make: for each version (v2, v3) two groups of the same arrays: `theirs` with the codecs, `plain` without. FOLDER/cases.json lists the
 arrays, [version, name, codecs as JSON, whether zarr-python spoils it]; FOLDER/VERSION.NAME.raw holds what zarr-python reads of `theirs`, in the machine's byte

@@ -30,13 +30,13 @@ LARGE, UNFILTERED, ONCE, SMALL, BIG, SMOOTH = (
     f"--{name}" in sys.argv for name in "large unfiltered once small big smooth".split())
 FILTERS = next((int(option[10:]) for option in sys.argv if option.startswith("--filters=")), None)
 OF = next((option[5:] for option in sys.argv if option.startswith("--of=")), None)
-# 64 MiB through each filter where it costs least: bzip2 takes seconds
+# 64 MiB through each filter with the cheapest settings: bzip2 takes seconds
 LARGE_CHAINS = {
     "h5py": ["zstd", "blosc", "bzip2"],
     "netcdf": ["zstd", "blosc"],
     "nczarr": ["blosc_zstd_bits", "shuffle_zlib", "szip", "fletcher32"],
 }
-# chains of ours alone, and beside filters that HDF5 has itself
+# chains of only our filters, and with filters that HDF5 has itself
 HDF5_CHAINS = {
     "zstd": [(ZSTD, (3,))],
     "blosc": [(BLOSC, (0, 0, 0, 0, 5, 1, 1))],
@@ -113,7 +113,7 @@ class H5py:
         h5 = self.h5py
         dcpl = h5.h5p.create(h5.h5p.DATASET_CREATE)
         dcpl.set_chunk(chunks)
-        # other people's blosc fails where data do not shrink; if the filter is optional HDF5 stores the chunk as it is
+        # third-party blosc fails if data do not shrink; if the filter is optional HDF5 stores the chunk unfiltered
         for id_, parameters in chain:
             dcpl.set_filter(id_, 1 if "--hdf5plugin" in sys.argv else 0, parameters)
         type_, space = h5.h5t.py_create(np.dtype(dtype), logical=True), h5.h5s.create_simple(shape)

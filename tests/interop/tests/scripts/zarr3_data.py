@@ -118,7 +118,7 @@ def metadata(case):
 
 
 def values(case):
-    """The whole array, and where it was written."""
+    """The whole array, and a mask of the written elements."""
     dtype = np.dtype(DTYPES[case["dtype"]])
     shape = case["shape"]
     random = np.random.default_rng(len(case["name"]))

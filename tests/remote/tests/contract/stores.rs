@@ -1,4 +1,4 @@
-//! Stores in S3, each empty and in a place of its own.
+//! Stores in S3, each empty and at its own location.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};

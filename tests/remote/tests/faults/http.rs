@@ -84,7 +84,7 @@ fn failures_that_last_are_reported_with_url_and_tries() {
 }
 
 #[test]
-fn who_is_refused_is_told_so_at_once() {
+fn refusals_are_reported_at_once() {
     for sample in SAMPLES {
         for status in [401, 403] {
             let server = server(sample);

@@ -168,7 +168,7 @@ fn a_body_that_stops_coming_is_given_up() {
 }
 
 #[test]
-fn nobody_listening_is_reported_with_the_endpoint() {
+fn a_refused_connection_is_reported_with_the_endpoint() {
     let bench = Bench::new(Operation::Open, TRIES);
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let endpoint = format!("http://{free}");

@@ -1,5 +1,5 @@
-//! Services that fail: what passes is tried again and gives the right result, all else gives one clear error, and
-//! nothing is ever wrong, filled in, half visible or lost.
+//! Services that fail: temporary failures are retried and give the right result, all others give one clear error,
+//! and data are never wrong, filled in, partly visible or lost.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail the test")]
 

@@ -14,10 +14,10 @@ use ncz_test_servers::{Request, S3Server};
 
 use crate::Outcome;
 
-/// Where the dataset is that is read, changed, copied or replaced.
+/// The location of the dataset that is read, changed, copied or replaced.
 pub(crate) const THERE: &str = "old/ocean.zarr";
 
-/// Where the dataset is that is made.
+/// The location of the dataset that is created.
 pub(crate) const NEW_PLACE: &str = "new/ocean.zarr";
 
 /// The object of [`Operation::WriteParts`] and [`Operation::Delete`].
@@ -231,7 +231,7 @@ impl Bench {
         assert_eq!(objects.keys().find(strange), None, "left over");
     }
 
-    /// Checks that nothing is half visible, and that nothing is lost.
+    /// Checks that nothing is partly visible, and that nothing is lost.
     pub(crate) fn check_failed(&self, error: &(dyn std::error::Error + 'static)) {
         let is_there = |prefix: &str, sample: Sample| match client::open(client::seen(&self.server, prefix)) {
             Ok(dataset) => {
@@ -282,7 +282,7 @@ impl Bench {
             _ => {
                 self.check_original();
                 is_there(NEW_PLACE, self.operation.made());
-                assert!(!self.zip().exists(), "half a file");
+                assert!(!self.zip().exists(), "a partial file");
             }
         }
     }

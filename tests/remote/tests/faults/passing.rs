@@ -48,7 +48,7 @@ fn services_that_ask_to_slow_down_are_tried_again() {
 }
 
 #[test]
-fn a_service_that_names_a_time_is_left_alone_for_that_long() {
+fn retry_after_is_respected() {
     let bench = Bench::new(Operation::Open, TRIES);
     let refusal =
         Refusal::new(503, "SlowDown", "Please reduce your request rate.").header("Retry-After", "1");

@@ -1,4 +1,4 @@
-//! Services that refuse: reported at once, with the place and the remedy, without secrets.
+//! Services that refuse: reported at once, with the location and the remedy, without secrets.
 
 use ncz::store::Secret;
 use ncz::store::StoreError;
@@ -63,7 +63,7 @@ fn hides_secrets(text: &str) {
 }
 
 #[test]
-fn who_may_not_read_write_or_list_is_told_so() {
+fn missing_permissions_to_read_write_or_list_are_reported() {
     check(
         &Fault::access_denied(),
         &[&[], READS, WRITES, LISTS],
@@ -114,7 +114,7 @@ fn refusal(server: &S3Server, change: impl Fn(&mut S3Config)) -> String {
     hides_secrets(&text);
     assert!(text.contains("a/b.zarr"), "{text}");
     assert!(!text.contains(&format!("tried {TRIES} times")), "{text}");
-    // "denied" may be said of what is missing, so other documents are asked for, each once
+    // "denied" can mean that an object is missing, so other documents are requested, each once
     let mut asked: Vec<_> = server.requests().into_iter().map(|request| request.key).collect();
     asked.sort_unstable();
     assert!(asked.windows(2).all(|two| two[0] != two[1]), "{asked:?}");
@@ -126,7 +126,7 @@ fn keys(id: &str, secret: &str, token: Option<&str>) -> Credentials {
 }
 
 #[test]
-fn a_service_refuses_wrong_keys_wrong_secrets_and_strangers() {
+fn a_service_refuses_wrong_keys_wrong_secrets_and_anonymous_requests() {
     let server = client::server();
     let text = refusal(&server, |config| config.credentials = keys("nobody", "testtest", None));
     assert!(text.contains("InvalidAccessKeyId"), "{text}");
@@ -171,7 +171,7 @@ fn a_client_that_asks_in_the_wrong_region_asks_in_the_right_one() {
 #[test]
 fn a_chunk_that_is_hidden_is_not_read_as_fill() {
     let bench = Bench::new(Operation::ReadSlab, TRIES);
-    // as S3 answers those who may not list, of a key that is missing
+    // the answer of S3 for a missing key without permission to list
     bench.server.hide_missing(true);
     let name = format!("{}/a/0.0", crate::operations::THERE);
     let key = bench.server.objects(BUCKET).into_keys().find(|key| *key == name).expect("a chunk");

@@ -1,4 +1,4 @@
-//! What every store promises of reads, on a server with ranges, without, and on one that knows only half of them.
+//! The store contract for reads, on a server with ranges, without, and with partial support.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -119,7 +119,7 @@ fn a_buffer_that_has_room_is_not_replaced() {
 }
 
 #[test]
-fn read_into_fills_what_both_have_and_tells_the_true_length() {
+fn read_into_fills_the_common_part_and_returns_the_true_length() {
     each(|_, store| {
         for (offset, room, want) in [
             (0, 10, "0123456789"),
@@ -142,7 +142,7 @@ fn read_into_fills_what_both_have_and_tells_the_true_length() {
 }
 
 #[test]
-fn read_end_into_fills_the_last_bytes_and_tells_the_true_length() {
+fn read_end_into_fills_the_last_bytes_and_returns_the_true_length() {
     each(|server, store| {
         for (room, want) in [(4, "6789"), (1, "9"), (9, "123456789"), (10, "0123456789"), (0, "")] {
             let mut out = vec![0xee; room];
@@ -169,7 +169,7 @@ fn read_end_into_fills_the_last_bytes_and_tells_the_true_length() {
 }
 
 #[test]
-fn read_many_answers_every_request_once_on_the_calling_thread_and_stops_when_told() {
+fn read_many_answers_every_request_once_on_the_calling_thread_and_stops_on_request() {
     each(|server, store| {
         server.put("d.zarr/a", "aa");
         server.put("d.zarr/b", "bbb");
@@ -203,7 +203,7 @@ fn read_many_answers_every_request_once_on_the_calling_thread_and_stops_when_tol
             ControlFlow::Break(())
         });
         assert_eq!(*calls.lock().unwrap(), 1);
-        store.read_many(&[], &|_, _| panic!("nothing was asked for"));
+        store.read_many(&[], &|_, _| panic!("nothing was requested"));
     });
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong on the way, and passes or does not.
+//! Temporary and permanent failures of the network.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -73,7 +73,7 @@ fn what_does_not_pass_is_not_tried_again() {
 }
 
 #[test]
-fn a_wish_to_be_left_alone_is_granted_if_it_is_reasonable() {
+fn a_reasonable_retry_after_is_respected() {
     let server = digits(Ranges::Served);
     let store = open(&server);
     let refusal = |seconds: &str| {
@@ -152,7 +152,7 @@ fn a_server_that_was_there_and_is_away_for_a_moment_is_waited_for() {
 fn a_dataset_is_given_up_at_the_first_document_that_the_server_fails_to_give() {
     let server = digits(Ranges::Served);
     server.put("d.zarr/zarr.json", "{}");
-    // both have been asked for when one fails
+    // both have been requested when one fails
     server.set_latency(Duration::from_millis(200));
     let slow = Fault::Delay(Duration::from_secs(1));
     server.fail(Rule::new(slow).keys(|key| key.ends_with("zarr.json")));

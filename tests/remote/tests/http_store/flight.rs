@@ -87,7 +87,7 @@ fn after_break_nothing_more_is_asked_and_what_was_is_dropped() {
     thread::sleep(3 * LATENCY);
     assert_eq!(server.total(), 8);
     assert_eq!(server.in_flight(), 0);
-    assert!(read(&store, "t/0").unwrap().is_some(), "what was dropped holds no place");
+    assert!(read(&store, "t/0").unwrap().is_some(), "a dropped request holds no slot");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_callback_may_wait_for_others_that_read() {
 }
 
 #[test]
-fn an_object_above_the_limit_of_bytes_goes_alone() {
+fn an_object_above_the_limit_of_bytes_is_requested_by_itself() {
     let server = server();
     let keys = objects(&server, 8, 3 << 20);
     let mut config = config(server.url("d.zarr"));

@@ -111,7 +111,7 @@ fn another_range_than_asked_for_is_refused() {
             assert!(out.is_empty());
         }
         assert!(store.read_into(key("t/0"), 2, &mut [0; 3]).is_err());
-        assert_eq!(asked(&server).0, 3, "what the server says is not asked for again");
+        assert_eq!(asked(&server).0, 3, "information from the server is not requested again");
         assert!(store.read_end_into(key("t/0"), &mut [0; 3]).is_err());
     }
 }
@@ -122,7 +122,7 @@ fn answers_that_do_not_fit_the_question_are_refused() {
     let store = HttpStore::open(config(always(part))).unwrap();
     let error = read(&store, "t/0").unwrap_err().to_string();
     assert!(error.contains("but all of it was requested"), "{error}");
-    // a part shorter than asked for, though the object goes on; a suffix that is a beginning
+    // a part shorter than requested, though the object is longer; a suffix that is a beginning
     let mut out = Vec::new();
     for range in [ReadRange::Bounded { offset: 0, len: 7 }, ReadRange::Suffix(5)] {
         let error = store.read(key("t/0"), range, 10, &mut out).unwrap_err().to_string();
@@ -198,7 +198,7 @@ fn gone_is_missing_and_denied_is_an_error_with_its_remedy() {
 }
 
 #[test]
-fn where_head_is_not_allowed_a_byte_tells_the_length() {
+fn a_range_of_one_byte_gives_the_length_if_head_is_not_allowed() {
     for status in [405, 501, 403] {
         let server = digits(Ranges::Served);
         server.put("d.zarr/empty", "");
@@ -232,7 +232,7 @@ fn an_object_of_unknown_length_is_read_all_the_same() {
             match store.read(key("t/0"), range, 10, &mut out) {
                 Ok(found) => assert!(found && out == want, "{range}"),
                 Err(error) => {
-                    // the end of the object can be asked for only where the length is known somehow
+                    // the end of the object can be requested only if the length is known
                     let text = error.to_string();
                     assert!(range == ReadRange::From(10) && text.contains("length"), "{range}: {text}");
                 }
@@ -255,7 +255,7 @@ fn much_is_not_read_in_vain() {
     let mut out = Vec::new();
     assert!(store.read(key("large"), ReadRange::Bounded { offset: 30 << 20, len: 5 }, 10, &mut out).unwrap());
     assert_eq!(out, [7; 5]);
-    assert!(out.capacity() < 100, "what is not wanted takes no memory");
+    assert!(out.capacity() < 100, "unrequested bytes take no memory");
     assert!(store.read_end_into(key("large"), &mut [0; 5]).is_err(), "79 MiB for 5 bytes");
     let error = store.read(key("large"), ReadRange::Suffix(5), 10, &mut out).unwrap_err().to_string();
     assert!(error.contains("no ranges") && error.contains("copy the dataset"), "{error}");
@@ -341,7 +341,7 @@ fn https_is_trusted_by_the_file_of_its_authority_and_never_left_for_http() {
 }
 
 #[test]
-fn what_is_no_url_and_no_proxy_is_refused_when_opening() {
+fn invalid_urls_and_proxies_are_refused_when_opening() {
     for url in ["data.zarr", "s3://bucket/key", "http://", "http://127.0.0.1/x#mode=zarr"] {
         let error = HttpStore::open(HttpConfig::new(url)).unwrap_err();
         assert!(matches!(error, StoreError::InvalidOptions { .. }), "{error}");

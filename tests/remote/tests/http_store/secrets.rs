@@ -1,4 +1,4 @@
-//! Passwords and tokens: where they go, and where they are never seen.
+//! Passwords and tokens: where they are sent, and where they never appear.
 
 use std::error::Error;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! `ncz copy` between all kinds of places.
+//! `ncz copy` between all kinds of locations.
 
 use ncz_remote_tests::Sample;
 use ncz_remote_tests::client::BUCKET;
@@ -15,7 +15,7 @@ fn ncz_copies_between_folders_buckets_zip_files_and_file_servers() {
     let web = HttpServer::start(folder.path(), Default::default()).unwrap();
     for (number, service) in Service::all(&python).iter().enumerate() {
         let file = |name: &str| folder.path().join(format!("{number}-{name}")).display().to_string();
-        // The environment says who asks, and where.
+        // The environment has the credentials and the endpoint.
         let bucket = |name: &str| format!("s3://{BUCKET}/{name}");
         service.ncz_ok(&["copy", "-q", "--verify", plain.to_str().unwrap(), &bucket("a.nczarr")]);
         service.check("a.nczarr");
@@ -30,7 +30,7 @@ fn ncz_copies_between_folders_buckets_zip_files_and_file_servers() {
         service.ncz_ok(&["copy", "-q", &web.url("/plain.nczarr"), &bucket("f.nczarr")]);
         service.check("f.nczarr");
 
-        // What is there stays, unless it may be replaced.
+        // An existing dataset is kept, unless it may be replaced.
         let refused = service.ncz(&["copy", "-q", &bucket("b.zarr"), &bucket("a.nczarr")]);
         assert_eq!(refused.status.code(), Some(3), "{refused:?}");
         assert!(refused.text().contains("--overwrite"), "{refused:?}");

@@ -66,7 +66,7 @@ impl Service {
         }
     }
 
-    /// Tells the environment of a child who asks, and where `s3://` is.
+    /// Sets the credentials and the endpoint of `s3://` in the environment of a child.
     fn introduce(&self, command: &mut Command) {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_")) {
             command.env_remove(name);

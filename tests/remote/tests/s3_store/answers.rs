@@ -17,7 +17,7 @@ fn a_length_that_must_be_asked_for_takes_no_turn_from_itself() {
     let store = S3Store::open(config, Access::Read).unwrap();
     let (done, wait) = mpsc::channel();
     std::thread::spawn(move || {
-        // this server does not tell the length with a 416
+        // this server does not return the length with a 416
         let mut room = [0; 4];
         let into = store.read_into(key("e"), 10, &mut room).unwrap().unwrap();
         let mut out = Vec::new();
@@ -29,7 +29,7 @@ fn a_length_that_must_be_asked_for_takes_no_turn_from_itself() {
 }
 
 #[test]
-fn an_empty_404_to_a_get_is_no_missing_object() {
+fn an_empty_404_to_a_get_is_not_a_missing_object() {
     let gateway =
         Raw::start(|_| "HTTP/1.1 404 Not Found\r\nServer: gateway\r\nContent-Length: 0\r\n\r\n".to_owned());
     let store = gateway.open();
@@ -49,7 +49,7 @@ fn an_empty_404_to_a_get_is_no_missing_object() {
 }
 
 #[test]
-fn an_empty_404_to_a_delete_is_no_success() {
+fn an_empty_404_to_a_delete_is_not_success() {
     let gateway = Raw::start(|head| match head.starts_with("GET") {
         true => "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-0/9\r\nContent-Length: 1\r\n\r\nx"
             .to_owned(),
@@ -145,7 +145,7 @@ fn a_part_that_does_not_say_which_it_is_is_not_taken() {
     // the last bytes of nothing, which are all of it
     server.put("air", "a.zarr/empty", "");
     assert_eq!(store.read_end_into(key("empty"), &mut [0; 4]).unwrap().unwrap().object_len, 0);
-    // a service without ranges gives more than was asked for, which is all
+    // a service without ranges returns the whole object
     let service = Raw::start(|_| "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789".to_owned());
     let mut room = [0; 4];
     let read = service.open().read_into(key("e"), 2, &mut room).unwrap().unwrap();

@@ -1,4 +1,5 @@
-//! Writers of the same place: who was taken for dead, who comes later, and what neither may harm.
+//! Writers at the same location: writers that were considered dead, later writers, and the data that neither must
+//! damage.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::{config, key, names, server};
 
 const MARKER: &str = "a.zarr/.ncz-unfinished";
 
-/// Begins a dataset in the place of whatever is there.
+/// Begins a dataset that replaces any existing one.
 fn overwrite(server: &S3Server) -> Result<S3Store, StoreError> {
     S3Store::create(config(server), CreateOptions::new().replace_if(|_| Ok(true)))
 }
@@ -147,7 +148,7 @@ fn a_whole_dataset_is_not_deleted_for_a_marker_that_stays() {
 }
 
 #[test]
-fn a_dataset_that_was_moved_in_is_told_as_whole_whatever_happens_to_the_marker() {
+fn a_dataset_that_was_moved_is_reported_complete_whatever_happens_to_the_marker() {
     let server = server();
     server.put("air", "a.zarr/.zgroup", "old");
     let store = overwrite(&server).unwrap();
@@ -161,7 +162,7 @@ fn a_dataset_that_was_moved_in_is_told_as_whole_whatever_happens_to_the_marker()
 }
 
 #[test]
-fn a_marker_whose_answers_are_lost_shuts_nobody_out() {
+fn a_marker_whose_answers_are_lost_blocks_no_writer() {
     let server = server();
     server.fail(Rule::new(Fault::LoseAnswer).operation(Operation::PutObject).first(5));
     server.fail(Rule::new(Fault::internal_error()).operation(Operation::HeadObject));
@@ -189,7 +190,7 @@ fn what_another_writer_ended_before_the_marker_came_is_somebody_elses() {
 }
 
 #[test]
-fn strangers_beside_an_unfinished_dataset_are_kept_and_so_is_a_bucket() {
+fn foreign_objects_next_to_an_unfinished_dataset_are_kept_and_so_is_a_bucket() {
     let server = server();
     let known = server.credentials();
     let place = |place: &str| {

@@ -1,4 +1,4 @@
-//! The service, and places in it.
+//! The service, and locations in it.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -23,11 +23,11 @@ enum Service {
     Moto(Moto),
 }
 
-/// A prefix of its own. All below it goes when this is dropped, however the test ends.
+/// A unique prefix. Everything below it is removed when this is dropped, however the test ends.
 pub(crate) struct Place(pub(crate) S3Config);
 
 impl Place {
-    /// A new one; `None` where there is no service and no moto.
+    /// Makes a new one; `None` if there is neither a service nor moto.
     pub(crate) fn new() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let random = RandomState::new().hash_one(std::process::id());

@@ -139,7 +139,8 @@ fn content(parts: &Parts, path: &str, file: Bytes, options: &HttpOptions) -> Res
     }
 }
 
-/// The part that a `Range` header asks for: `None` if the whole file is given, `Some(None)` if there is no such part.
+/// Returns the part that a `Range` header requests: `None` if the whole file is given, `Some(None)` if there is no such
+/// part.
 fn asked(range: &str, length: usize, ranges: Ranges) -> Option<Option<ops::Range<usize>>> {
     if matches!(ranges, Ranges::Ignored | Ranges::Declined) {
         return None;

@@ -669,7 +669,7 @@ fn index(position: u64) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
-/// A token says where to go on; clients must not look into it, so it does not look like a key.
+/// A token marks where to continue; clients must not interpret it, so it does not look like a key.
 fn to_token(last: &str) -> String {
     last.bytes().map(|byte| format!("{:02x}", byte ^ 0x5a)).collect()
 }

@@ -15,7 +15,7 @@ use crate::client::{block, config, outcome};
 
 /// A question to which moto answers otherwise.
 ///
-/// Ours is what S3 does according to its documentation, where the comment does not say otherwise.
+/// Ours is what S3 does according to its documentation, unless the comment says otherwise.
 struct Known {
     question: &'static str,
     ours: &'static str,
@@ -42,7 +42,7 @@ const KNOWN: &[Known] = &[
     Known { question: "list parts", ours: "[Some(5242880), Some(5242880), Some(3)]", theirs: "200 -" },
     // moto falls over its own missing entry
     Known { question: "part of an upload that is complete", ours: "404 NoSuchUpload", theirs: "500 -" },
-    // S3 ignores what is not a range, as moto does; here s3s refuses it before the service is asked
+    // S3 ignores what is not a range, as moto does; here s3s refuses it before the service is called
     Known {
         question: "range that ends before it begins",
         ours: "400 InvalidArgument",
@@ -185,7 +185,7 @@ async fn objects(client: &Client, answers: &mut Answers) {
     answers.note("list odd keys", keys(&listed));
     put(client, "objects", "x", "file").await;
     put(client, "objects", "x/y", "below").await;
-    answers.note("a key beside keys below it", get(client, "objects", "x").await);
+    answers.note("a key that is also a prefix of keys", get(client, "objects", "x").await);
     let described = client
         .put_object()
         .bucket("objects")
@@ -231,7 +231,7 @@ async fn ranges(client: &Client, answers: &mut Answers) {
     answers.note("range without end", range("a", "bytes=7-").await);
     answers.note("range of the last bytes", range("a", "bytes=-3").await);
     answers.note("range of more than all last bytes", range("a", "bytes=-99").await);
-    answers.note("range behind the end", range("a", "bytes=10-").await);
+    answers.note("range after the end", range("a", "bytes=10-").await);
     answers.note("range of no bytes at the end", range("a", "bytes=-0").await);
     answers.note("range of an empty object", range("empty", "bytes=0-0").await);
     answers.note("last bytes of an empty object", range("empty", "bytes=-4").await);

@@ -1,4 +1,4 @@
-//! The servers seen by clients that other people wrote.
+//! Tests of the servers with third-party clients.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -8,7 +8,7 @@ mod client;
 mod comparison;
 /// What the file server does on demand.
 mod files;
-/// What goes wrong on demand, what is counted, and how late answers are.
+/// Faults on demand, counters, and delays.
 mod on_demand;
 /// The program that starts the servers.
 mod program;

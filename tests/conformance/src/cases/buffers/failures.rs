@@ -1,4 +1,4 @@
-//! What a filter function that fails leaves behind.
+//! Checks the buffers that a failing filter function leaves.
 
 use ncz_codec::{Dtype, Kind};
 use ncz_registry::load::probe::FilterAnswer;
@@ -44,7 +44,7 @@ fn provocations(trial: &mut Trial, filter: &Filter) -> Result<Vec<Provocation>, 
     Ok(all)
 }
 
-/// Calls that damage less hardy filters; only where nothing else makes one fail.
+/// Calls that damage fragile filters; used only if nothing else makes one fail.
 fn harsh(trial: &mut Trial, filter: &Filter) -> Result<Vec<Provocation>, Ending> {
     let mut all = Vec::new();
     if let Some(mut stream) = filter.stream(trial)? {
@@ -108,7 +108,7 @@ pub(super) fn value(trial: &mut Trial) -> Result<(), Ending> {
     match findings.is_empty() {
         true => Ok(()),
         false => Err(Ending::failed(format!(
-            "{}. HDF5 takes all but 0 for the length of the result, and goes on with so many bytes",
+            "{}. HDF5 interprets every value except 0 as the length of the result, and continues with that many bytes",
             findings.join("; ")
         ))),
     }
@@ -116,7 +116,7 @@ pub(super) fn value(trial: &mut Trial) -> Result<(), Ending> {
 
 pub(super) fn buffer(trial: &mut Trial) -> Result<(), Ending> {
     let mut all = failures(trial)?;
-    // What is lost in a write is worse.
+    // Data loss in a write is worse.
     all.sort_by_key(|(provocation, _)| provocation.direction == Direction::Decode);
     for (provocation, answer) in all {
         let what = &provocation.what;

@@ -15,10 +15,10 @@ pub(super) struct Filter {
     pub(super) sample: Sample,
 }
 
-/// The two ways that a filter runs.
+/// The two directions of a filter.
 pub(super) const DIRECTIONS: [Direction; 2] = [Direction::Encode, Direction::Decode];
 
-/// A way that a filter runs.
+/// A direction of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Encode,
@@ -54,20 +54,20 @@ impl Filter {
         self.half.probe(call).map_err(|error| Ending::skipped(format!("no memory for the call: {error}")))
     }
 
-    /// The chunk's stream; nothing where it is refused.
+    /// Returns the chunk's stream; `None` if it is refused.
     pub(super) fn stream(&self, trial: &mut Trial) -> Result<Option<Vec<u8>>, Ending> {
         trial.step(format_args!("encoding {}", self.sample.name()));
         let answer = self.make(&self.call(Direction::Encode, &self.sample.bytes))?;
         Ok((!answer.failed()).then(|| answer.bytes().to_vec()))
     }
 
-    /// What comes of a call each time; nothing where that differs from time to time, which another check says.
+    /// Returns the result of repeated calls; `None` if they differ, which another check reports.
     pub(super) fn steady(&self, call: &FilterCall<'_>) -> Result<Option<FilterAnswer>, Ending> {
         let (answer, again) = (self.make(call)?, self.make(call)?);
         Ok((answer.failed() == again.failed() && answer.bytes() == again.bytes()).then_some(answer))
     }
 
-    /// The chunk, or its stream, for a call in that direction; nothing where it is refused.
+    /// Returns the chunk, or its stream, for a call in that direction; `None` if it is refused.
     pub(super) fn input(&self, trial: &mut Trial, direction: Direction) -> Result<Option<Vec<u8>>, Ending> {
         match direction {
             Direction::Encode => Ok(Some(self.sample.bytes.clone())),
@@ -156,7 +156,7 @@ pub(super) fn capacity(trial: &mut Trial) -> Result<(), Ending> {
                     input.len()
                 );
                 trial.step(&what);
-                // What looks like more input.
+                // Bytes that look like more input.
                 let call = FilterCall { capacity, after: &input, filler: 0xff, ..plain };
                 let answer = filter.make(&call)?;
                 if answer.failed() != want.failed() {
@@ -198,7 +198,7 @@ pub(super) fn beyond_parameters(trial: &mut Trial) -> Result<(), Ending> {
                 let answer = filter.make(&FilterCall { params_end: ParamsEnd::Words(word), ..plain })?;
                 if answer.failed() != want.failed() || answer.bytes() != want.bytes() {
                     return Err(Ending::failed(format!(
-                        "{what}: the result is another when words of {word} stand after them than when zeros do"
+                        "{what}: the result differs between following words of {word} and of zero"
                     )));
                 }
             }

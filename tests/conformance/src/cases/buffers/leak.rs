@@ -23,7 +23,7 @@ const ROUND: Duration = Duration::from_millis(15);
 
 pub(super) fn leak(trial: &mut Trial) -> Result<(), Ending> {
     if probe::heap_in_use().is_none() {
-        return Err(Ending::skipped("this C library does not say how much memory is in use"));
+        return Err(Ending::skipped("this C library does not report how much memory is in use"));
     }
     match trial.target() {
         Target::Codec(_) => conversions(trial),

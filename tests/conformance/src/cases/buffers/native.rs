@@ -34,7 +34,7 @@ impl Native {
         }
     }
 
-    /// Encodes or decodes into exactly so much room, between pages that must not be touched.
+    /// Encodes or decodes into exactly this much room, between guard pages.
     fn run(&self, direction: Direction, input: &[u8], output: &mut Guarded) -> ncz_codec::Result<usize> {
         let mut scratch = self.coder.scratch();
         match direction {
@@ -50,7 +50,7 @@ impl Native {
         }
     }
 
-    /// How much room a careful host gives.
+    /// The buffer size of a careful host.
     fn room(&self, direction: Direction) -> Result<usize, Ending> {
         match direction {
             Direction::Encode => self.coder.max_encoded_len(self.sample.bytes.len()).ok_or_else(|| {
@@ -97,7 +97,7 @@ pub(super) fn beyond_output(trial: &mut Trial) -> Result<(), Ending> {
     if looked == 0 { Err(nothing_taken()) } else { Ok(()) }
 }
 
-/// How many calls worked.
+/// The number of successful calls.
 fn filter_beyond_output(trial: &mut Trial, len: usize, content: Content) -> Result<usize, Ending> {
     let mut looked = 0;
     let filter = Filter::usual(trial, len, content)?;
@@ -174,7 +174,7 @@ fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending>
         trial.step(&what);
         let plain = filter.call(Direction::Decode, input);
         let outcome = |call: &FilterCall<'_>| -> Result<(usize, Vec<u8>), Ending> {
-            // What was never written is the same in all calls.
+            // Unwritten memory is the same in all calls.
             probe::fill_fresh_memory(0x5a);
             let answer = filter.make(call);
             probe::fill_fresh_memory(0);
@@ -199,7 +199,7 @@ fn filter_beyond_input(trial: &mut Trial, filter: &Filter) -> Result<(), Ending>
         }
     }
     if unsteady {
-        trial.warn("some cut streams give now these data, now those: memory is read that was never written");
+        trial.warn("some truncated streams decode to different data each time: unwritten memory is read");
     }
     Ok(())
 }

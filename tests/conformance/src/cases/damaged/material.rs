@@ -27,20 +27,20 @@ const OUTPUT_MAX: usize = (16 << 10) + 64;
 pub(super) struct Material {
     /// One stream for each content that the codec takes.
     pub(super) streams: Vec<Stream>,
-    /// Both end where memory must not be read or written; a native decoder gets their last bytes.
+    /// Both end at a guard page; a native decoder gets their last bytes.
     input: Guarded,
     output: Guarded,
 }
 
 /// A good stream.
 pub(super) struct Stream {
-    /// Which chunk it is of.
+    /// The chunk of the stream.
     pub(super) name: String,
     /// Its bytes.
     pub(super) stream: Vec<u8>,
     /// The stream of another chunk with the same parameters.
     pub(super) other: Vec<u8>,
-    /// What the good stream decodes to.
+    /// The data of the good stream.
     pub(super) clean: Vec<u8>,
     /// The processor time that this takes.
     pub(super) cost: Duration,
@@ -48,15 +48,15 @@ pub(super) struct Stream {
     scratch: Option<Scratch>,
 }
 
-/// What came of a stream.
+/// The result for a stream.
 pub(super) struct Decoded {
-    /// Which data came.
+    /// The decoded data.
     pub(super) result: Data,
     /// The processor time that it took.
     pub(super) cost: Duration,
 }
 
-/// Which data came.
+/// The decoded data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Data {
     /// None: an error.
@@ -122,7 +122,7 @@ impl Material {
         let Stream { clean, coding, scratch, .. } = &mut self.streams[kind];
         match &coding.way {
             Way::Filter(half, working) => {
-                // Where a stream is cut, what is after it is not what was cut off.
+                // The bytes after a truncated stream differ from those that were cut off.
                 let filler = !bytes.last().copied().unwrap_or_default();
                 let params_end = ParamsEnd::Words(0);
                 let host = coding.host;
@@ -145,7 +145,7 @@ impl Material {
                 let at = output.len().saturating_sub(clean.len() + more);
                 let output = &mut output[at..];
                 let start = cpu_time();
-                // Hosts ask this of damaged streams too.
+                // Hosts query this for damaged streams too.
                 let _ = coder.decoded_len(input);
                 let scratch = scratch.get_or_insert_with(|| coder.scratch());
                 let written = coder.decode(scratch, input, output);
@@ -210,7 +210,7 @@ impl Data {
     }
 }
 
-/// A chunk whose floating-point numbers are finite: damage is the matter here, not what a filter makes of NaN.
+/// A chunk whose floating-point numbers are finite: this checks damage, not the handling of NaN.
 fn chunk(dtype: Dtype, shape: &[u64], content: Content, seed: u64) -> Sample {
     let mut sample = Sample::new(dtype, shape, content, seed);
     if dtype.kind == Kind::Float {

@@ -1,4 +1,4 @@
-//! What came of many damaged streams.
+//! The results for many damaged streams.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ const WORTH_A_LOOK: Duration = Duration::from_millis(10);
 /// Multiples of the good stream's time count from here on; below, the clock and the caches are what is measured.
 const SHORTEST: Duration = Duration::from_micros(20);
 
-/// What came of many damaged streams.
+/// The results for many damaged streams.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// How many were decoded.
+    /// The number that were decoded.
     pub(super) streams: usize,
-    /// How many were not, because the damage changed nothing.
+    /// The number that were not, because the damage changed nothing.
     pub(super) unchanged: usize,
     /// Those with other data of the right length.
     pub(super) wrong: Seen,
@@ -43,10 +43,10 @@ pub(super) struct Tally {
     memory: u64,
 }
 
-/// How often something was seen.
+/// The count of an observation.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// How often.
+    /// The count.
     pub(super) count: usize,
     /// The first stream with which it was.
     pub(super) first: Option<String>,
@@ -112,12 +112,12 @@ impl Tally {
     }
 }
 
-/// The processor time that a damaged stream may take, where the good one takes `clean`.
+/// Returns the limit of processor time for a damaged stream, if the good one takes `clean`.
 pub(super) fn limit(clean: Duration) -> Duration {
     clean * TIMES_MAX + MORE
 }
 
-/// The most memory in bytes that this process ever had in use; none where the system does not say.
+/// The most memory in bytes that this process ever had in use; `None` if the system does not report it.
 fn memory_most() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

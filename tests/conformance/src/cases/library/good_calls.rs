@@ -13,7 +13,7 @@ use crate::trial::{Progress, Trial};
 /// The length of the chunk that is encoded.
 const LEN: usize = 12 << 10;
 
-/// A part that says nothing of its steps: the check itself does.
+/// A part that does not report its steps: the check itself does.
 struct Silent;
 
 impl Progress for Silent {
@@ -48,8 +48,8 @@ pub(super) fn make(trial: &mut Trial) -> Result<usize, Ending> {
     Ok(calls)
 }
 
-/// Parameters that an NCZarr codec surely takes, if they are known. Only an unknown half is asked for the
-/// parameters of an empty configuration: published ones crash at it.
+/// Returns parameters that an NCZarr codec certainly accepts, if they are known. Only unknown codecs are
+/// queried for the parameters of an empty configuration: published ones crash on it.
 fn ordinary_words(part: &Trial, half: &NczarrCodec) -> Option<Vec<u32>> {
     let id = half.filter_id();
     if let Some((_, words)) = part.settings().params.iter().find(|(of, _)| *of == id) {

@@ -1,4 +1,4 @@
-//! What the tables of a shared library say, read from the file.
+//! Reads the tables of a shared library from the file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,16 +13,16 @@ use object::{Endianness, ReadRef};
 /// No library is looked at that is longer.
 const LEN_MAX: u64 = 1 << 30;
 
-/// What the tables of a shared library say.
+/// The tables of a shared library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Image {
     /// The names that it exports, sorted.
     pub(super) exports: BTreeSet<String>,
-    /// Those of them that are one thing in the whole process, even where libraries are kept apart.
+    /// Those that are unique in the whole process, even if libraries are loaded privately.
     pub(super) unique: BTreeSet<String>,
-    /// What it expects from elsewhere.
+    /// Its undefined symbols.
     pub(super) imports: Vec<Import>,
-    /// What only ELF says.
+    /// Facts that only ELF has.
     pub(super) elf: Option<ElfFacts>,
 }
 
@@ -36,10 +36,10 @@ pub(super) struct Import {
     pub(super) version: Option<String>,
 }
 
-/// What only ELF says.
+/// Facts that only ELF has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ElfFacts {
-    /// Whether the stack must be executable; nothing if the file does not say.
+    /// Whether the stack must be executable; `None` if the file does not state it.
     pub(super) executable_stack: Option<bool>,
     /// Whether the loader must write to code.
     pub(super) text_relocations: bool,
@@ -98,7 +98,7 @@ impl Image {
         };
         for export in file.exports()? {
             let export = export?;
-            // Marks of the linker such as `_end`, and the names of versions, have no place.
+            // Marks of the linker such as `_end`, and the names of versions, have no address.
             if matches!(export.target(), ExportTarget::Absolute { .. }) {
                 continue;
             }

@@ -10,7 +10,7 @@ use super::symbols::{count, some};
 use crate::outcome::Ending;
 use crate::trial::Trial;
 
-/// Beginnings of the file names of libraries that hosts bring themselves, each in a version of its own.
+/// Beginnings of the file names of libraries that hosts bring themselves, each in its own version.
 const HOSTS: [(&str, &str); 2] = [("libhdf5", "libhdf5"), ("libnetcdf", "libnetcdf")];
 
 /// More libraries are not followed.
@@ -28,7 +28,7 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
         needed.iter().filter(|needed| needed.found.is_none()).map(|needed| needed.name.as_str()).collect();
     if !missing.is_empty() && image.elf.is_some() {
         return Err(Ending::failed(format!(
-            "needs {}, which the loader does not find; link such libraries statically, or ship them beside the plugin and \
+            "needs {}, which the loader does not find; link such libraries statically, or ship them next to the plugin and \
              link with -Wl,-rpath,'$ORIGIN'",
             missing.join(", ")
         )));
@@ -65,14 +65,14 @@ fn unresolved(image: &Image, needed: Vec<Needed>, finder: &mut LibraryFinder) ->
         if !seen.insert(path.clone()) || seen.len() > FOLLOWED_MAX {
             continue;
         }
-        // What cannot be looked at may have the rest; the loader says.
+        // A library that cannot be read may have the rest; the loader decides.
         let Ok(library) = Image::read(&path) else { return Ok(()) };
         wanted.retain(|name| !library.exports.contains(*name));
         let Ok(further) = symbols::needed(&path, finder) else { return Ok(()) };
         for needed in further {
             match needed.found {
                 Some(path) => queue.push_back(path),
-                // The loader may know a way, such as the folders of who needs this one.
+                // The loader may find it, such as in the folders of a library that needs this one.
                 None => return Ok(()),
             }
         }
@@ -86,7 +86,7 @@ fn unresolved(image: &Image, needed: Vec<Needed>, finder: &mut LibraryFinder) ->
         "it loads only in programs that were linked with libhdf5 or libnetcdf, not in Python; look the host's functions up when \
          called"
     } else {
-        "it loads only where another library has brought them; name the library that has them when linking, such as -lm, and \
+        "it loads only if another library has loaded them; name the library that has them when linking, such as -lm, and \
          link with -Wl,-z,defs"
     };
     Err(Ending::failed(format!(

@@ -1,21 +1,21 @@
-//! What a library writes to the process's standard output and error.
+//! Observes a library's output to the process's standard output and error.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 
 use ncz_registry::load::probe;
 
-/// How much of a text a message shows.
+/// The length of a text in a message.
 const SHOWN: usize = 120;
 
-/// How long the files after standard output and error are.
+/// The lengths of the files of standard output and error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks {
     output: u64,
     error: u64,
 }
 
-/// What was written since.
+/// Returns the text written since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) output: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Written {
 }
 
 impl Marks {
-    /// The lengths now; none if output or error are not files of their own.
+    /// The lengths now; `None` if output or error are not separate files.
     pub(super) fn now() -> Option<Self> {
         probe::flush_output();
         let [output, error] =
@@ -35,7 +35,7 @@ impl Marks {
         Some(Self { output: output.len(), error: error.len() })
     }
 
-    /// What was written since.
+    /// Returns the text written since.
     pub(super) fn written(self) -> Written {
         let now = Self::now().unwrap_or(self);
         Written { output: text(1, self.output, now.output), error: text(2, self.error, now.error) }

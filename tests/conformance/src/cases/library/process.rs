@@ -1,4 +1,4 @@
-//! What loading a library may change of its process.
+//! The process state that loading a library must not change.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 #[cfg(unix)]
 use crate::signals;
 
-/// The state of a process that a library has no business with.
+/// The state of a process that a library must not change.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct State {
     folder: Option<PathBuf>,
@@ -28,7 +28,7 @@ pub(super) struct State {
     threads: Option<String>,
 }
 
-/// Which parts are compared.
+/// The parts to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parts {
     /// All.
@@ -55,7 +55,7 @@ impl State {
         }
     }
 
-    /// What changed from this state to a later one, a fragment for each change.
+    /// Returns the changes from this state to a later one, a fragment for each.
     pub(super) fn changes(&self, later: &Self, parts: Parts) -> Vec<String> {
         let mut changes = Vec::new();
         if self.folder != later.folder {
@@ -152,7 +152,7 @@ fn signal_name(number: i32) -> String {
     ];
     let known = further.into_iter().find(|(signal, _)| signal.as_raw() == number);
     let name = known.map_or_else(|| signals::name(number), |(_, name)| name.to_owned());
-    // What a signal mostly means does not matter here.
+    // The usual meaning of a signal does not matter here.
     let name = name.split(',').next().unwrap_or_default();
     if name.starts_with("SIG") { format!("{name} (signal {number})") } else { name.to_owned() }
 }
@@ -208,7 +208,7 @@ const LIMITS: [(&str, &str); 5] = [
     ("the limit of processor time", "Max cpu time"),
 ];
 
-/// The open files by number, with where they lead.
+/// Returns the open files by number, with their targets.
 fn files() -> BTreeMap<String, String> {
     let Ok(entries) = fs::read_dir("/proc/self/fd") else { return BTreeMap::new() };
     let own = "/proc/self/fd";

@@ -1,4 +1,4 @@
-//! What a library exports beside its entry points.
+//! The exports of a library in addition to its entry points.
 
 use ncz_registry::symbols::names;
 
@@ -6,7 +6,7 @@ use super::image::Image;
 use crate::outcome::Ending;
 use crate::trial::Trial;
 
-/// How many names a message shows.
+/// The number of names in a message.
 const SHOWN: usize = 6;
 
 /// Names of widely used libraries: a prefix, or with a blank at its end a whole name.
@@ -84,7 +84,7 @@ fn owner(name: &str) -> Option<&'static str> {
     LIBRARIES.iter().find(|(_, patterns)| patterns.iter().any(owns)).map(|(library, _)| *library)
 }
 
-/// Sorts what is exported and says what is wrong with it.
+/// Sorts the exports and reports the invalid ones.
 pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
     let others: Vec<&str> = image.exports.iter().map(String::as_str).filter(|name| !is_entry(name)).collect();
     trial.figure("exports", image.exports.len());
@@ -92,7 +92,7 @@ pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
     let taken: Vec<(&str, &str)> = others.iter().filter_map(|name| Some((*name, owner(name)?))).collect();
     if !taken.is_empty() {
         return Err(Ending::failed(format!(
-            "exports {} that other libraries have too: {}; where plugins share one scope, as in netcdf-c, these libraries \
+            "exports {} that other libraries have too: {}; if plugins share one scope, as in netcdf-c, these libraries \
              call the plugin's in place of their own, or the plugin calls theirs; {REMEDY}",
             count(taken.len(), "name"),
             by_owner(&taken),
@@ -101,7 +101,7 @@ pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
     if !image.unique.is_empty() {
         let names: Vec<&str> = image.unique.iter().map(String::as_str).collect();
         trial.warn(format!(
-            "exports {} that the loader makes one with those of other libraries even where they are kept apart: {}; \
+            "exports {} that the loader merges with those of other libraries even if they are loaded privately: {}; \
              {REMEDY}, or compile with -fno-gnu-unique",
             count(names.len(), "name"),
             some(&names)
@@ -109,7 +109,7 @@ pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
     }
     if !others.is_empty() {
         trial.warn(format!(
-            "exports {} beside its entry points: {}; {REMEDY}",
+            "exports {} in addition to its entry points: {}; {REMEDY}",
             count(others.len(), "name"),
             some(&others)
         ));
@@ -118,7 +118,7 @@ pub(super) fn check(trial: &mut Trial, image: &Image) -> Result<(), Ending> {
 }
 
 const REMEDY: &str =
-    "export the entry points alone (a version script, or -fvisibility=hidden and -Wl,--exclude-libs,ALL)";
+    "export only the entry points (a version script, or -fvisibility=hidden and -Wl,--exclude-libs,ALL)";
 
 /// The first two names of each library.
 fn by_owner(taken: &[(&str, &str)]) -> String {

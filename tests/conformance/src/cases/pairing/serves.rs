@@ -1,4 +1,4 @@
-//! Which programs can use the library by itself.
+//! The programs that can use the library by itself.
 
 use ncz_codec::{CodecType, Dialect};
 use ncz_registry::Registry;
@@ -9,7 +9,7 @@ use crate::outcome::Ending;
 use crate::subject::Subject;
 use crate::trial::Trial;
 
-/// What one codec of the library can be used for.
+/// The uses of one codec of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Use {
     hdf5: bool,
@@ -19,8 +19,8 @@ struct Use {
 
 pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     let (folder, link) = super::alone(trial)
-        .map_err(|error| Ending::skipped(format!("no folder for the library alone: {error}")))?;
-    trial.step("looking for plugins in a folder with the library alone");
+        .map_err(|error| Ending::skipped(format!("no folder for the single library: {error}")))?;
+    trial.step("looking for plugins in a folder with only the library");
     let registry = Registry::builder().plugin_path(vec![folder.path().to_owned()]).builtins(false).build();
     let report = registry.report();
     let Some(file) = report.files().find(|file| file.path == link) else {
@@ -55,15 +55,15 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     judge(trial, &registry)
 }
 
-/// Tells for whom each codec is, and what is missing for the others.
+/// Reports the programs that each codec works for, and what is missing for the others.
 fn judge(trial: &mut Trial, registry: &Registry) -> Result<(), Ending> {
     let subject = trial.subject()?;
     let uses = uses(subject, registry);
     if uses.is_empty() {
         return match subject.defaults.is_empty() {
-            true => Err(Ending::failed("nothing in it can be used; other checks tell why")),
+            true => Err(Ending::failed("nothing in it can be used; other checks report why")),
             false => Err(Ending::skipped(
-                "it holds NCZarr codecs for filters of other libraries; alone there is nothing to pair them with",
+                "it holds NCZarr codecs for filters of other libraries; by itself there is nothing to pair them with",
             )),
         };
     }
@@ -126,11 +126,11 @@ impl Use {
                 Some("netcdf-c does not use it in NCZarr: there is no NCZ_get_codec_info with this id")
             }
             (true, false, false) => Some(
-                "it serves HDF5 alone: without NCZ_get_codec_info it has no JSON, so netcdf-c does not use it in NCZarr, and ncz \
-                 only with JSON of its own for this filter",
+                "it works for HDF5 only: without NCZ_get_codec_info it has no JSON, so netcdf-c does not use it in NCZarr, and \
+                 ncz only with its own JSON for this filter",
             ),
             (false, ..) => Some(
-                "it serves nobody alone: it has no HDF5 filter (H5PLget_plugin_type and H5PLget_plugin_info) and no native \
+                "it does not work by itself: it has no HDF5 filter (H5PLget_plugin_type and H5PLget_plugin_info) and no native \
                  codec that would run it",
             ),
         }
@@ -142,12 +142,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_by_whom_it_serves() {
+    fn missing_parts_are_reported_by_the_programs_that_need_them() {
         let usable = |hdf5, netcdf, ncz| Use { hdf5, netcdf, ncz };
         assert_eq!(usable(true, true, true).lacking(), None);
         assert_eq!(usable(false, false, true).lacking(), None);
-        assert!(usable(true, false, false).lacking().unwrap().contains("HDF5 alone"));
-        assert!(usable(false, false, false).lacking().unwrap().contains("nobody alone"));
+        assert!(usable(true, false, false).lacking().unwrap().contains("works for HDF5 only"));
+        assert!(usable(false, false, false).lacking().unwrap().contains("does not work by itself"));
         assert_eq!(usable(true, true, true).in_words(), "HDF5, NCZarr of netcdf-c, ncz");
         assert_eq!(usable(false, false, false).in_words(), "nobody");
     }

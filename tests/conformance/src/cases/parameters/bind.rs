@@ -1,4 +1,4 @@
-//! What a native codec binds to, and whether the faces of a codec agree.
+//! Checks what a native codec binds to, and whether the faces of a codec agree.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn look(
     env: &Env,
     name: &str,
 ) -> Result<(), Ending> {
-    // What metadata hold is bound again by every reader.
+    // Every reader binds the configuration in the metadata again.
     let again = sound(stage.stored.bind(input, env))?
         .map_err(|error| Ending::failed(format!("{name}: it binds, but not with what it stores: {error}")))?;
     if again.working != stage.working {
@@ -152,7 +152,7 @@ pub(super) fn faces_agree(trial: &mut Trial) -> Result<(), Ending> {
     }
 }
 
-/// What one face takes, the other takes for the same.
+/// Parameters that one face accepts have the same meaning in the other.
 fn agree_on_json(trial: &mut Trial, faces: &[JsonFace; 2]) -> Result<(), Ending> {
     let [half, native] = faces;
     for (one, other) in [(half, native), (native, half)] {

@@ -12,8 +12,8 @@ use super::numcodecs;
 
 /// Configurations that the face takes, the most ordinary one first, each once.
 ///
-/// No parameters at all are tried only where nothing better is known: what a codec makes of them is the business of
-/// two checks, and no reason for all others to crash.
+/// An empty list of parameters is tried only if nothing better is known: two checks test its handling, and the others
+/// should not crash because of it.
 ///
 /// # Errors
 /// `Skipped` if there is none; `Failed` if an answer cannot be used.

@@ -18,12 +18,12 @@ pub(super) enum JsonFace {
     Native(NativeCodec, Dialect),
 }
 
-/// What became of JSON or words that were taken.
+/// The result for accepted JSON or words.
 #[derive(Debug, Clone)]
 pub(super) struct Taken {
     /// The parameter words, if there are any for this.
     pub(super) words: Option<Vec<u32>>,
-    /// What is written for it, without the codec's id; none if nothing can be.
+    /// The JSON written for it, without the codec's id; `None` if there is none.
     pub(super) json: Option<Map<String, Value>>,
     /// The text as it was written.
     pub(super) text: Vec<u8>,
@@ -92,7 +92,7 @@ impl JsonFace {
         Value::Object(whole).to_string().into_bytes()
     }
 
-    /// Gives it a configuration.
+    /// Passes a configuration.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -100,7 +100,7 @@ impl JsonFace {
         self.take(&self.text_of(config))
     }
 
-    /// Gives it a text.
+    /// Passes a text.
     ///
     /// # Errors
     /// `Failed` if the answer is not one that a host can use: a panic, words that are not there, JSON that is none.
@@ -113,7 +113,7 @@ impl JsonFace {
                 }
                 if answer.words.len() < answer.count {
                     return Err(Ending::failed(format!(
-                        "for {} it says that it gives {} words, and gives a block of {} bytes",
+                        "for {} it reports {} words, and returns a block of {} bytes",
                         shown(text),
                         answer.count,
                         answer.holds
@@ -133,7 +133,7 @@ impl JsonFace {
         }
     }
 
-    /// Gives it parameter words.
+    /// Passes parameter words.
     ///
     /// # Errors
     /// As [`take`](Self::take).
@@ -182,7 +182,7 @@ impl Taken {
 }
 
 impl Refusal {
-    /// Whether it says which key is meant.
+    /// Tests whether the error names the key.
     pub(super) fn names(&self, key: &str) -> bool {
         self.key.as_deref() == Some(key) || self.why.contains(key)
     }
@@ -222,7 +222,7 @@ pub(super) fn sound<T>(result: Result<T, CodecError>) -> Result<Result<T, CodecE
     }
 }
 
-/// A text for a message, cut where it is long.
+/// Shortens a text for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     const MOST: usize = 120;
     let all = String::from_utf8_lossy(text);

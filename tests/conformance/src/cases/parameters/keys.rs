@@ -51,7 +51,7 @@ fn written(face: &JsonFace, keys: &Keys, example: &Map<String, Value>, taken: &T
             Some(written) if same(written, value) => {}
             Some(written @ Value::String(_)) if value.is_number() => {
                 return Err(bad(format!(
-                    "{} refuses the text {written} at {key:?}, a number is wanted",
+                    "{} refuses the text {written} at {key:?}, expected a number",
                     keys.of
                 )));
             }
@@ -71,17 +71,16 @@ pub(super) fn unknown_keys(trial: &mut Trial) -> Result<(), Ending> {
         match (face.take_config(&config)?, face.is_v3()) {
             (Ok(_), true) => {
                 return Err(Ending::failed(format!(
-                    "{face}: an unknown key is taken; readers of Zarr v3 refuse what they do not know"
+                    "{face}: an unknown key is accepted; readers of Zarr v3 refuse what they do not know"
                 )));
             }
             (Err(refusal), true) if refusal.names(UNKNOWN) => {}
-            (Err(refusal), true) => trial.warn(format!(
-                "{face}: an unknown key is refused without its name being told: {}",
-                refusal.why
-            )),
+            (Err(refusal), true) => {
+                trial.warn(format!("{face}: an unknown key is refused without naming it: {}", refusal.why))
+            }
             (Err(refusal), false) => {
                 return Err(Ending::failed(format!(
-                    "{face}: an unknown key is refused, which others write beside the known ones: {}",
+                    "{face}: an unknown key is refused, but other programs write such keys: {}",
                     refusal.why
                 )));
             }
@@ -130,7 +129,7 @@ pub(super) fn missing_keys(trial: &mut Trial) -> Result<(), Ending> {
     Ok(())
 }
 
-/// Looks at what a missing key is taken for.
+/// Checks the default of a missing key.
 fn without(trial: &mut Trial, face: &JsonFace, keys: Option<&Keys>, key: &str, taken: &Taken) {
     let Some(keys) = keys else { return };
     let now = taken.json.as_ref().and_then(|json| json.get(key));
@@ -177,7 +176,7 @@ pub(super) fn wrong_types(trial: &mut Trial) -> Result<(), Ending> {
             for text in ["{}", "{\"id\": 4}", "{\"id\": null}", "{\"id\": [\"x\"]}"] {
                 trial.step(format!("{face}: {text}"));
                 seen += 1;
-                // A caller that looks up the codec by its id has read it; a half that takes any is not wrong.
+                // A caller that looks up the codec by its id has read it; a codec that accepts any is not wrong.
                 let _ = face.take(text.as_bytes())?;
             }
         }
@@ -189,7 +188,7 @@ pub(super) fn wrong_types(trial: &mut Trial) -> Result<(), Ending> {
     }
 }
 
-/// Values to put in the place of a good one, and whether taking them is wrong.
+/// Replacements for a good value, and whether accepting them is wrong.
 fn values(good: &Value) -> Vec<(Value, bool)> {
     let number = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
     let mut values = vec![

@@ -1,4 +1,4 @@
-//! The keys that codecs have in numcodecs, and in netcdf-c where numcodecs has no such codec.
+//! The keys that codecs have in numcodecs, and in netcdf-c if numcodecs has no such codec.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub(super) struct Keys {
     /// The codec's id.
     pub(super) id: &'static str,
-    /// Who defines them.
+    /// Their definer.
     pub(super) of: &'static str,
     /// The keys and their defaults in JSON; no default if the key must be there.
     defaults: &'static [(&'static str, Option<&'static str>)],
@@ -103,7 +103,7 @@ const fn numcodecs(
     Keys { id, of: "numcodecs", defaults, examples }
 }
 
-/// What is known of the codec with one of these ids.
+/// Returns the known keys of the codec with one of these ids.
 pub(super) fn known(names: &[String]) -> Option<&'static Keys> {
     CODECS.iter().find(|keys| names.iter().any(|name| name == keys.id))
 }

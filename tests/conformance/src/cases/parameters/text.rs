@@ -11,7 +11,7 @@ use crate::trial::Trial;
 use super::candidates;
 use super::json::{JsonFace, Refusal, Taken, shown};
 
-/// What reading a megabyte of JSON may take of processor time.
+/// The processor time limit for reading a megabyte of JSON.
 const LIMIT: Duration = Duration::from_secs(10);
 const LONG: usize = 1 << 20;
 const DEEP: usize = 10_000;
@@ -101,7 +101,7 @@ pub(super) fn broken_json(trial: &mut Trial) -> Result<(), Ending> {
                 loose.push(what);
             }
         }
-        // A codec without parameters has no reason to read what it is given.
+        // A codec without parameters need not read its JSON.
         if !loose.is_empty() && (is_native || !json.is_empty()) {
             trial.warn(format!("{face}: it takes for JSON: {}", loose.join(", ")));
         }
@@ -127,7 +127,7 @@ pub(super) fn long_json(trial: &mut Trial) -> Result<(), Ending> {
             let mut longer = json.clone();
             longer.insert(UNKNOWN.to_owned(), value.clone());
             same_or_refused(trial, &face, &face.text_of(&longer), what, &good)?;
-            // In place of what a key has, it is of a wrong type or absurd; only that the codec lives is asked.
+            // As the value of a key it has a wrong type or is absurd; only survival of the codec is checked.
             for key in json.keys() {
                 let mut absurd = json.clone();
                 absurd.insert(key.clone(), value.clone());
@@ -158,7 +158,7 @@ pub(super) fn deep_json(trial: &mut Trial) -> Result<(), Ending> {
     Ok(())
 }
 
-/// Asks thrice for everything, and for things that fail: what is not ours to free ends the process here.
+/// Calls everything three times, including calls that fail: freeing memory that is not ours ends the process here.
 pub(super) fn ownership(trial: &mut Trial) -> Result<(), Ending> {
     let half = trial.codec()?.clone();
     let face = JsonFace::Half(half.clone());
@@ -171,7 +171,7 @@ pub(super) fn ownership(trial: &mut Trial) -> Result<(), Ending> {
             let answer = half.probe_words(&text).map_err(memory)?;
             if answer.code == 0 && answer.words.len() < answer.count {
                 return Err(Ending::failed(format!(
-                    "for {} it says that it gives {} words, and gives a block of {} bytes",
+                    "for {} it reports {} words, and returns a block of {} bytes",
                     shown(&text),
                     answer.count,
                     answer.holds
@@ -207,13 +207,13 @@ fn with_member(text: &[u8], value: &[u8]) -> Vec<u8> {
     [open, comma, b"\"", UNKNOWN.as_bytes(), b"\":", value, b"}"].concat()
 }
 
-/// Whether a text is refused. A native codec must; an NCZarr codec gets text that its host has read and written again, so
-/// taking more than JSON does no harm there.
+/// Tests whether a text is refused. A native codec must refuse it; an NCZarr codec gets text that its host has parsed
+/// and written again, so accepting more than JSON is harmless there.
 fn refused(trial: &mut Trial, face: &JsonFace, text: &[u8], what: &str) -> Result<bool, Ending> {
     let result = trial.limited(LIMIT, format!("{face}: {what}: {}", shown(text)), || face.take(text))?;
     match result {
         Ok(taken) if matches!(face, JsonFace::Native(..)) => Err(Ending::failed(format!(
-            "{face}: {what} is taken for a configuration with the words {:?}: {}",
+            "{face}: {what} is accepted as a configuration with the words {:?}: {}",
             taken.words.unwrap_or_default(),
             shown(text)
         ))),
@@ -234,7 +234,7 @@ fn same_or_refused(
         Err(refusal) => Ok(Some(refusal)),
         Ok(taken) if taken.is(good) => Ok(None),
         Ok(taken) => Err(Ending::failed(format!(
-            "{face}: with {what} more the same JSON is taken for {:?}, not {:?}",
+            "{face}: with {what} added the same JSON means {:?}, not {:?}",
             taken.words, good.words
         ))),
     }

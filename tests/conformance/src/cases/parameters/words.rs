@@ -15,19 +15,19 @@ use crate::trial::Trial;
 
 use super::json::{JsonFace, shown, sound};
 
-/// What a small chunk may take of processor time, there and back.
+/// The processor time limit for encoding and decoding a small chunk.
 const LIMIT: Duration = Duration::from_secs(10);
 /// More words than any filter of HDF5 or netcdf-c has.
 const TOO_MANY: [usize; 2] = [40, 1000];
 
-/// What words are tried on.
+/// The codec on which words are tried.
 enum Subject {
     Filter { half: Hdf5Filter, chunk: Chunk },
     Native { codec: NativeCodec, chunk: Chunk },
     Json(JsonFace),
 }
 
-/// A small chunk, and good words for it where they are known.
+/// A small chunk, and good words for it if they are known.
 struct Chunk {
     sample: Sample,
     working: Vec<u32>,
@@ -78,7 +78,7 @@ pub(super) fn out_of_range(trial: &mut Trial) -> Result<(), Ending> {
     Ok(())
 }
 
-/// Words of which one or all are anything; `good` ones are at hand or not.
+/// Words of which one or all are random; `good` ones may be available.
 fn any_words(good: &[u32], rng: &mut Rng) -> Vec<u32> {
     if good.is_empty() || rng.u8(..3) == 0 {
         let count = rng.usize(..=good.len().max(8));
@@ -171,7 +171,7 @@ impl Chunk {
                 .encode(&sample.bytes)
                 .and_then(|stream| coding.decode(&stream, sample.bytes.len()))
                 .map_err(|error| error.to_string());
-            // Where ordinary parameters do not do, nothing is to be learnt from others.
+            // If ordinary parameters do not work, others show nothing.
             if chunk.compare(back.as_deref().map_err(Clone::clone), fidelity, &coding.name).is_ok() {
                 return Ok(chunk);
             }
@@ -210,7 +210,7 @@ impl Chunk {
             }
             for container in [Container::Hdf5, Container::NczarrV2, Container::ZarrV3] {
                 if let Ok(bound) = sound(config.bind(&self.sample.repr(), &self.sample.env(container)))? {
-                    // What a configuration promises of itself counts for it alone.
+                    // The promises of a configuration hold only for that configuration.
                     let fidelity = if bound.lossy == Some(false) { Fidelity::Exact } else { self.fidelity };
                     worked |= self.coder(&*bound.coder, fidelity, &format!("given {name}"))?;
                 }
@@ -238,7 +238,7 @@ impl Chunk {
         Ok(true)
     }
 
-    /// What was encoded without an error must come back.
+    /// Data that were encoded without an error must be restored.
     fn compare(&self, chunk: Result<&[u8], String>, fidelity: Fidelity, name: &str) -> Result<(), Ending> {
         let want = &self.sample.bytes;
         let of = self.sample.name();
@@ -247,12 +247,12 @@ impl Chunk {
                 "with {name} it encodes a chunk of {of} and does not decode it: {error}"
             ))),
             Ok(chunk) if chunk.len() != want.len() => Err(Ending::failed(format!(
-                "with {name} a chunk of {of} comes back with {} of {} bytes",
+                "with {name} a chunk of {of} is decoded to {} of {} bytes",
                 chunk.len(),
                 want.len()
             ))),
             Ok(chunk) if fidelity == Fidelity::Exact && chunk != want => {
-                Err(Ending::failed(format!("with {name} a chunk of {of} comes back with other values")))
+                Err(Ending::failed(format!("with {name} a chunk of {of} is decoded to other values")))
             }
             Ok(_) => Ok(()),
         }
@@ -275,7 +275,7 @@ fn native_words(trial: &Trial, sample: &Sample) -> Vec<u32> {
     bound.map(|bound| bound.working).unwrap_or_default()
 }
 
-/// Words to JSON; what is written is taken and means the same. Whether they were taken.
+/// Converts words to JSON; the JSON must be accepted and mean the same. Returns whether the words were accepted.
 fn json(face: &JsonFace, words: &[u32], name: &str) -> Result<bool, Ending> {
     let Ok(first) = face.of_words(words)? else { return Ok(false) };
     let Some(config) = &first.json else { return Ok(true) };

@@ -1,4 +1,4 @@
-//! One library speaks of one codec in three places.
+//! Checks that the records of a library describe one codec.
 
 use ncz_codec::CodecType;
 

@@ -1,4 +1,4 @@
-//! What a filter says of itself, against what it does.
+//! Compares the flags of a filter's record with what it does.
 
 use ncz_codec::{Dtype, Kind};
 use ncz_registry::load::Hdf5Filter;
@@ -56,7 +56,7 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
     }
 }
 
-/// The first sort of chunk that the filter has parameters for, whatever it says of itself.
+/// The first kind of chunk for which the filter has parameters, independent of its flags.
 fn first_coding(trial: &Trial) -> Result<(Coding, Sample), Ending> {
     let half = trial.hdf5()?;
     if half.encodes() && half.decodes() {
@@ -80,7 +80,7 @@ fn first_coding(trial: &Trial) -> Result<(Coding, Sample), Ending> {
     Err(last)
 }
 
-/// Working parameters for a filter that says that it does one direction only.
+/// Working parameters for a filter that declares only one direction.
 fn words(trial: &Trial, half: &Hdf5Filter, sample: &Sample) -> Result<Vec<u32>, Ending> {
     let id = half.id();
     if let Some((_, words)) = trial.settings().params.iter().find(|(of, _)| *of == id) {

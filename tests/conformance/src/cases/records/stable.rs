@@ -1,4 +1,4 @@
-//! Records are asked for at any time and from any thread; hosts keep what they got first.
+//! Records are requested at any time and from any thread; hosts keep the first ones.
 
 use std::sync::Arc;
 use std::thread;
@@ -10,18 +10,18 @@ use ncz_registry::load::probe::{RawCodec, RawDefaults, RawPlugin};
 use crate::outcome::Ending;
 use crate::trial::Trial;
 
-/// How often it is asked from each thread.
+/// The number of calls from each thread.
 const TIMES: usize = 3;
 /// From how many threads, one after the other.
 const THREADS: usize = 3;
 
-/// All that a library says of itself.
+/// All records of a library.
 #[derive(Debug, Clone, PartialEq)]
 struct Answers {
     hdf5: Option<RawPlugin>,
     codec: Option<Option<RawCodec>>,
     defaults: Option<RawDefaults>,
-    /// The functions of the native table, and what the codecs say of themselves.
+    /// The functions of the native table, and the infos of the codecs.
     native: (Option<String>, Vec<CodecInfo>),
 }
 
@@ -37,7 +37,7 @@ impl Answers {
         }
     }
 
-    /// The same, except for where the records lie.
+    /// The same content, without the addresses of the records.
     fn contents(&self) -> Self {
         let mut contents = self.clone();
         contents.addresses().into_iter().for_each(|address| *address = 0);
@@ -77,10 +77,10 @@ pub(super) fn check(trial: &mut Trial) -> Result<(), Ending> {
         let asked = Arc::clone(&library);
         let answers = thread::spawn(move || Answers::of(&asked)).join();
         let answers = answers.map_err(|_| Ending::failed("asking from another thread panicked"))?;
-        compare(&first, &answers, "asked from another thread", &mut moved)?;
+        compare(&first, &answers, "called from another thread", &mut moved)?;
     }
-    // The thread that was asked first may be gone by now, and its memory with it.
-    compare(&first, &Answers::of(&library), "asked once more", &mut moved)?;
+    // The thread of the first call may have ended, and its memory with it.
+    compare(&first, &Answers::of(&library), "called once more", &mut moved)?;
     moved.dedup();
     if !moved.is_empty() {
         trial.warn(format!(
@@ -99,7 +99,7 @@ fn compare(first: &Answers, now: &Answers, when: &str, moved: &mut Vec<String>) 
     }
     let differing = first.differing(now);
     if !differing.is_empty() {
-        moved.push(format!("{when}, its {} lies elsewhere", differing.join(" and ")));
+        moved.push(format!("{when}, its {} has another address", differing.join(" and ")));
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_place_is_told_from_another_content() {
+    fn another_address_is_distinguished_from_other_content() {
         let answers = |address, version| Answers {
             hdf5: None,
             codec: Some(Some(RawCodec { address, version, fields: None })),
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(compare(&answers(1, 1), &answers(1, 1), "again", &mut moved), Ok(()));
         assert!(moved.is_empty());
         assert_eq!(compare(&answers(1, 1), &answers(2, 1), "again", &mut moved), Ok(()));
-        assert_eq!(moved, ["again, its codec record lies elsewhere"]);
+        assert_eq!(moved, ["again, its codec record has another address"]);
         let failed = compare(&answers(1, 1), &answers(1, 2), "again", &mut moved);
         assert_eq!(failed, Err(Ending::failed("again, it gives another codec record")));
     }

@@ -1,4 +1,4 @@
-//! Chunks that are encoded and decoded, and what came back.
+//! Encodes and decodes chunks, and compares the result.
 
 use std::collections::BTreeSet;
 
@@ -13,27 +13,27 @@ use crate::trial::Trial;
 /// Chunks that are encoded and decoded, one after the other.
 #[derive(Debug)]
 pub(super) struct Trips {
-    /// How many came back.
+    /// The number of restored chunks.
     pub(super) taken: usize,
-    /// The types of chunks that came back.
+    /// The types of restored chunks.
     pub(super) dtypes: BTreeSet<String>,
     judge: Judge,
     refused: Vec<Refusal>,
     not_for: Option<Ending>,
     is_filter_alone: bool,
-    /// Chunks of which the values were refused, where others of the same type and shape come back.
+    /// Chunks whose values were refused, although others of the same type and shape are restored.
     values: usize,
 }
 
-/// What to make of chunks that only a filter refuses. HDF5 stores a chunk as it is if the filter is optional;
-/// where a filter has an NCZarr codec, or is none, data cannot be written, and each refusal counts.
+/// How to judge chunks that a filter refuses. HDF5 stores a chunk unfiltered if the filter is optional; if a
+/// filter has an NCZarr codec, or is not an HDF5 filter, the data cannot be written, and each refusal counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judge {
-    /// They are what is asked for.
+    /// They are what the check tests.
     Each,
-    /// They are asked for elsewhere; but some chunk of each type has to be taken.
+    /// Another check tests them, but some chunk of each type must be accepted.
     EachType,
-    /// They are asked for elsewhere.
+    /// Another check tests them.
     None,
 }
 
@@ -43,7 +43,7 @@ struct Refusal {
     dtype: String,
     what: String,
     error: String,
-    /// As HDF5 knows a failure.
+    /// A failure as HDF5 detects it.
     is_plain: bool,
 }
 
@@ -69,7 +69,7 @@ impl Trips {
     /// Encodes and decodes the chunk with the ordinary parameters. Whether the codec is for such chunks.
     ///
     /// # Errors
-    /// It does not come back.
+    /// It is not restored.
     pub(super) fn run_first(&mut self, trial: &mut Trial, sample: &Sample) -> Result<bool, Ending> {
         let Some(coding) = self.or_note(trial.coding(sample))? else { return Ok(false) };
         self.run(trial, sample, &coding)?;
@@ -79,7 +79,7 @@ impl Trips {
     /// Encodes and decodes the chunk.
     ///
     /// # Errors
-    /// It does not come back.
+    /// It is not restored.
     pub(super) fn run(&mut self, trial: &mut Trial, sample: &Sample, coding: &Coding) -> Result<(), Ending> {
         let what = || format!("{} with {}", sample.name(), coding.name);
         trial.step(format_args!("encoding {}", what()));
@@ -110,7 +110,7 @@ impl Trips {
         Ok(())
     }
 
-    /// Says of all chunks together what came of them.
+    /// Reports the result of all chunks together.
     ///
     /// # Errors
     /// Chunks were refused that must not be; or the codec was for none.
@@ -169,7 +169,8 @@ impl Trips {
     }
 }
 
-/// Whether a codec that refuses the values of a chunk takes some others of the same type and shape, which come back.
+/// Whether a codec that refuses the values of a chunk accepts some others of the same type and shape, and restores
+/// them.
 fn takes_others(trial: &mut Trial, sample: &Sample, coding: &Coding) -> Result<bool, Ending> {
     for content in [Content::Zeros, Content::Smooth, Content::Runs] {
         let other = Sample::new(sample.dtype, &sample.shape, content, 1);

@@ -3,7 +3,7 @@
 use ncz_codec::{Dtype, Kind, Names, Number};
 use serde_json::{Map, Value, json};
 
-/// Configurations for elements of this type, none where the codec is not for them; `None` for any other codec.
+/// Configurations for elements of this type, none if the codec does not support them; `None` for any other codec.
 pub(super) fn configs(names: &Names, dtype: Dtype) -> Option<Vec<Map<String, Value>>> {
     let name = names
         .iter()

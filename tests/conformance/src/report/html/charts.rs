@@ -49,7 +49,7 @@ struct Speed {
     target: String,
     /// `encode` or `decode`.
     way: &'static str,
-    /// What the figure says beside its unit and the way.
+    /// The label of the figure without its unit and direction.
     of: String,
     rate: f64,
 }

@@ -14,7 +14,7 @@ pub(super) fn write(page: &mut String, run: &Run) {
     }
 }
 
-/// What hides rows. It does nothing without the script, which is what shows it.
+/// The control that hides rows. It does nothing without the script, which also shows the control.
 fn filter(page: &mut String, run: &Run) {
     page.push_str("<form class=\"filter\" hidden>\n<fieldset>\n<legend>Show</legend>\n");
     for verdict in Verdict::ALL {
@@ -96,7 +96,7 @@ fn row(page: &mut String, result: &CheckResult) {
     let _ = writeln!(page, "</td><td class=\"time\">{}</td></tr>", format::seconds(result.took));
 }
 
-/// Where it ended, how to see it again, what was printed.
+/// The step of the failure, the command to repeat it, and the output.
 fn details(page: &mut String, result: &CheckResult) {
     let bad = result.outcome.verdict.is_bad();
     let printed = [("stdout", &result.stdout), ("stderr", &result.stderr)];

@@ -1,6 +1,6 @@
-//! Debian's HDF5 1.10 with our plugins: h5repack writes with blosc, bzip2 and zstd, alone and in chains, h5diff and h5dump read
-//! it; what they write hdf5plugin reads, and the other way round. (For the ids 1 to 4 every libhdf5 has filters of its own:
-//! `direct` and `netcdf4` show ours.)
+//! Debian's HDF5 1.10 with our plugins: h5repack writes with blosc, bzip2 and zstd, single and in chains, h5diff and
+//! h5dump read it; what they write hdf5plugin reads, and the other way round. (For the ids 1 to 4 every libhdf5 has
+//! filters of its own: `direct` and `netcdf4` show ours.)
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::{debian, debian_ok};
 use crate::harness::{run_json, with_one_damaged};
 
 const SCRIPT: &str = "third_party.py";
-/// Where Debian's packages put other people's plugins.
+/// The folders of third-party plugins in Debian's packages.
 const DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/hdf5/serial/plugins";
-/// Filters as h5repack takes them (id, whether optional, number of words, words), the number of filters they make and our
-/// plugins among them.
+/// Filters as h5repack takes them (id, whether optional, number of words, words), the number of filters they make and
+/// our plugins among them.
 const REPACKS: [(&[&str], usize, &[&str]); 7] = [
     (&["UD=32015,0,1,3"], 1, &["zstd"]),
     (&["UD=32015,1,0"], 1, &["zstd"]),
@@ -23,12 +23,12 @@ const REPACKS: [(&[&str], usize, &[&str]); 7] = [
     (&["UD=32001,0,7,0,0,0,0,9,2,5"], 1, &["blosc"]),
     (&["UD=307,1,1,9"], 1, &["bzip2"]),
     (&["SHUF", "UD=32015,0,1,9", "FLET"], 3, &["zstd"]),
-    // one after the other: what does not shrink goes through them all
+    // one after the other: data that do not shrink pass through all of them
     (&["UD=32001,0,0", "UD=307,0,0", "UD=32015,0,1,1"], 3, &["blosc", "bzip2", "zstd"]),
 ];
 
-/// A folder with `plain.h5`: every type, sizes from one byte on, half of it noise, no filters; `small.h5` is without the
-/// large arrays.
+/// A folder with `plain.h5`: every type, sizes from one byte on, half of it noise, no filters; `small.h5` is without
+/// the large arrays.
 struct Files {
     folder: TempDir,
     python: Python,
@@ -56,7 +56,7 @@ impl Files {
         let mut args: Vec<&str> = filters.iter().flat_map(|filter| ["-f", filter]).collect();
         args.extend([from.as_str(), to.as_str()]);
         let output = debian_ok("h5repack", &args, plugins)?;
-        // where a plugin is not found h5repack leaves the dataset as it is, with a warning and success
+        // if a plugin is not found, h5repack leaves the dataset unchanged, with a warning and success
         assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{filters:?}: {}", output.text());
         Ok(())
     }
@@ -74,7 +74,7 @@ impl Files {
     /// What h5dump prints of all data, except for the file's name in the first line.
     fn dump(&self, name: &str, plugins: &[&Path]) -> Result<String, Skip> {
         let path = self.text(name);
-        // 17 digits tell every float64 from its neighbours
+        // 17 digits distinguish every float64 from its neighbours
         let text = debian_ok("h5dump", &["-m", "%.17g", &path], plugins)?.stdout_text();
         Ok(text.split_once('\n').unwrap().1.to_owned())
     }
@@ -177,7 +177,7 @@ fn beside_debians_own_plugins_the_data_are_right_in_either_order() {
     let plugins = build_plugins().unwrap();
     let files = Files::new(python);
     let debians = Path::new(DEBIAN);
-    // lz4 is only Debian's; optional, as their filters fail where data do not shrink
+    // lz4 is only Debian's; optional, as their filters fail if data do not shrink
     let filters = ["UD=32004,1,0", "UD=32001,1,7,0,0,0,0,5,1,1", "UD=307,1,1,9", "UD=32015,1,1,3"];
     for order in [[&*plugins, debians], [debians, &*plugins]] {
         if files.repack(&filters, "plain.h5", "mixed.h5", &order).is_err() {

@@ -1,6 +1,7 @@
-//! The filter function of each plugin, called by a C program that makes, marks and checks every block: the answer is right,
-//! `*buf_size` is true, blocks come from the allocator of the library that calls and go back there, nothing is written
-//! after them, and a failure leaves them alone. HDF5 has filters of its own for the ids 1 to 4: here ours run.
+//! The filter function of each plugin, called by a C program that makes, marks and checks every block: the answer is
+//! right, `*buf_size` is true, blocks come from the allocator of the library that calls and go back there, nothing is
+//! written after them, and a failure does not change them. HDF5 has filters of its own for the ids 1 to 4: here ours
+//! run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +40,7 @@ struct Callers {
     folder: TempDir,
 }
 
-/// A library that calls, and one in the global scope beside it.
+/// A calling library, and another one in the global scope.
 #[derive(Clone, Copy)]
 struct Pair {
     other: &'static str,
@@ -49,7 +50,7 @@ struct Pair {
 const PAIRS: [Pair; 3] = [
     Pair { other: "libone.so", caller: "libtwo.so" },
     Pair { other: "libtwo.so", caller: "libone.so" },
-    // as netcdf-c calls beside a libhdf5
+    // as netcdf-c calls next to a libhdf5
     Pair { other: "libone.so", caller: "libplain.so" },
 ];
 
@@ -123,7 +124,7 @@ impl Callers {
 }
 
 #[test]
-fn what_hdf5_stored_decodes_in_every_callers_memory_and_damage_leaves_it_alone() {
+fn stored_chunks_decode_in_every_callers_memory_and_damage_does_not_change_it() {
     let Ok(callers) = Callers::build() else { return };
     for (id, name) in FILTERS {
         let mut jobs = stored(id);
@@ -165,7 +166,7 @@ fn threads_with_different_parameters_do_not_disturb_each_other() {
 }
 
 #[test]
-fn the_caller_tells_right_from_wrong_and_loads_no_damaged_library() {
+fn the_caller_detects_errors_and_loads_no_damaged_library() {
     let Ok(callers) = Callers::build() else { return };
     let mut jobs = stored(1);
     let zlib = plugin("deflate").unwrap();
@@ -187,7 +188,7 @@ fn the_caller_tells_right_from_wrong_and_loads_no_damaged_library() {
     assert!(fault(&jobs, &zlib).contains("it must fail"));
 }
 
-/// Nothing leaks, and the other library's allocator was not asked.
+/// Checks that nothing leaks, and that the other library's allocator was not called.
 fn check(counts: &Value, pair: Pair, name: &str) {
     let (alive, other) = (&counts["alive"], &counts["alive in the other"]);
     assert!(*alive == 0 && *other == 0, "{name} called by {}: {counts}", pair.caller);
@@ -210,7 +211,7 @@ fn stored(id: u32) -> Vec<Job> {
         .collect()
 }
 
-/// The same chunk cut in two places.
+/// The same chunk cut at two positions.
 fn cut(job: &Job) -> Vec<Job> {
     [job.bytes.len() / 2, job.bytes.len() - 1]
         .map(|len| Job {

@@ -1,6 +1,6 @@
-//! Our plugins and other makers' in one process, on one `HDF5_PLUGIN_PATH`, under two libhdf5 and a libnetcdf: the data are right
-//! whoever is found first and whichever module comes first. (netcdf-c loads plugins into the global scope, and hdf5plugin's
-//! libraries export thousands of symbols: a plugin that can be interposed runs another's code.)
+//! Our plugins and third-party plugins in one process, on one `HDF5_PLUGIN_PATH`, under two libhdf5 and a libnetcdf:
+//! the data are right whoever is found first and whichever module comes first. (netcdf-c loads plugins into the global
+//! scope, and hdf5plugin's libraries export thousands of symbols: a plugin that can be interposed runs another's code.)
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ const ORDERS: [&[&str]; 4] = [
 ];
 
 #[test]
-fn ours_first_with_all_the_others_behind() {
+fn ours_first_and_all_the_others_after() {
     let Ok(python) = python() else { return };
     let plugins = build_plugins().unwrap();
     let [netcdf, hdf5plugin] = ["netCDF4", "hdf5plugin"].map(|package| python.plugin_dir(package).unwrap());
@@ -66,7 +66,7 @@ fn every_order<const N: usize>(python: &Python, path: [&Path; N]) -> [Value; 4] 
 }
 
 #[test]
-fn ours_alone_serve_their_ids_where_others_stand_beside_them() {
+fn only_ours_are_used_for_their_ids_next_to_other_plugins() {
     let Ok(python) = python() else { return };
     let plugins = build_plugins().unwrap();
     let hdf5plugin = python.plugin_dir("hdf5plugin").unwrap();

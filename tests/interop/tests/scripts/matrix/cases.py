@@ -62,7 +62,7 @@ def item_size(dtype):
 
 
 def with_sizes(codecs, size):
-    """The chain with the size of the elements where it is told."""
+    """The chain with the size of the elements where a codec has it."""
     sized = []
     for codec in codecs:
         inside = codec.get("configuration", codec)
@@ -72,7 +72,7 @@ def with_sizes(codecs, size):
 
 
 def values(dtype):
-    """An array of the type; of objects where its strings are of any length."""
+    """An array of the type; of objects if its strings have any length."""
     count = int(np.prod(SHAPE))
     random = np.random.default_rng(sum(dtype.encode()))
     if dtype.startswith("vlen"):

@@ -1,4 +1,4 @@
-//! Ends what it writes with a zero, as if it were a text, where it keeps the caller's block: after that block.
+//! Terminates its output with a zero, like a string, if it keeps the caller's block: after that block.
 use ncz_bad_plugins::{CODEC, Chunk, Filter, filter, plugin};
 
 struct Ends;

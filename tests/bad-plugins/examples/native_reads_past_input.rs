@@ -7,7 +7,7 @@ struct Looks;
 impl Transcoder for Looks {
     fn run(call: Native) -> i32 {
         if call.input_len > 0 {
-            // SAFETY: none: nothing says that there is another byte. That is the fault.
+            // SAFETY: not safe: there may not be another byte. That is the fault.
             let next = unsafe { call.input.add(call.input_len).read_volatile() };
             std::hint::black_box(next);
         }

@@ -11,7 +11,7 @@ impl Filter for Believes {
             && let Some(more) = (stated + HEAD).checked_sub(chunk.len)
             && (1..=64).contains(&more)
         {
-            // None: nothing says that there are so many bytes. That is the fault.
+            // Not safe: there may not be that many bytes. That is the fault.
             return match chunk.tiny().and_then(|tiny| tiny.decoded(chunk.input_and(more))) {
                 Some(bytes) => chunk.put(&bytes),
                 None => 0,
