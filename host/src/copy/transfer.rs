@@ -206,12 +206,31 @@ impl Buffers<'_> {
             return Ok(Moved::default());
         }
         stop()?;
+        if self.source.skipped_filters(&self.reader) {
+            return self.encode_all(index);
+        }
         let chunks = self.source.loaded_chunks(&self.reader, index)?;
         let stored = self.source.loaded(&self.reader);
         self.target.write_object(&mut self.writer, index, stored)?;
         let len = stored.len() as u64;
         let decoded = chunks.saturating_mul(self.source.chain().chunk_len() as u64);
         Ok(Moved { before: len, after: len, decoded, chunks })
+    }
+
+    /// Writes the loaded chunk, for which filters were skipped, with all codecs: Zarr has no note of skipped ones.
+    fn encode_all(&mut self, index: &[u64]) -> Result<Moved, CopyError> {
+        let Self { source, target, reader, writer, ours, .. } = self;
+        if source.chain().lossy_stages().is_some() {
+            let reason =
+                format!("the chunk {index:?} was stored without its lossy filter; choose other codecs");
+            return Err(DataError::Unsupported { variable: source.path().to_owned(), reason }.into());
+        }
+        let len = source.chain().chunk_len();
+        let before = source.loaded(reader).len() as u64;
+        resize(ours, len, source)?;
+        source.decode_loaded(reader, index, ours)?;
+        let after = target.write_chunk(writer, index, ours)? as u64;
+        Ok(Moved { before, after, decoded: len as u64, chunks: 1 })
     }
 
     fn recode(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {

@@ -4,8 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use ncz_model::{DataError, Format, MetadataError, Session, limits};
-use ncz_netcdf::Source;
-use ncz_netcdf::classic::ClassicFile;
+use ncz_netcdf::NetcdfFile;
 use ncz_store::{Access, CreateOptions, Depth, Entry, EntryKind, Prefix, Store, StoreError, Unlisted};
 use ncz_zarr::Dataset as ZarrDataset;
 use ncz_zarr::metadata::document;
@@ -154,16 +153,8 @@ impl DatasetUrl {
             source,
         };
         let (store, key) = stores::open_file(self)?;
-        let source =
-            Source::open(Arc::new(Unlisted::new(store)), key).map_err(|error| failed(error.into()))?;
-        let head = source.read_up_to(0, 3, "the first bytes").map_err(|error| failed(error.into()))?;
-        if head != b"CDF" {
-            return Err(LocationError::NotADataset {
-                location: self.location.clone(),
-                reason: "is not a classic netCDF file, and HDF5 files are not read".to_owned(),
-            });
-        }
-        let file = ClassicFile::open(&source, session).map_err(|error| failed(error.into()))?;
+        let store = Arc::new(Unlisted::new(store));
+        let file = NetcdfFile::open(store, key, session).map_err(|error| failed(error.into()))?;
         Ok(Dataset::new(file))
     }
 

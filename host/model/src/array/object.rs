@@ -202,6 +202,13 @@ impl Array {
         if self.shards.is_some() { worker.shard() } else { &worker.stored }
     }
 
+    /// Whether the last loaded object is a chunk for which filters were skipped, so that its bytes are not those that its
+    /// codecs make.
+    #[must_use]
+    pub fn skipped_filters(&self, worker: &Worker) -> bool {
+        worker.location.filter_mask != 0 && !self.chain.is_empty()
+    }
+
     /// Returns how many of its [chunks](Self::object_chunks) the last loaded object has.
     ///
     /// # Errors
