@@ -5,9 +5,9 @@
 //!
 //! `FIELD` is a file of little-endian float32, as `tests/support/bench/peers.py --field-only` makes it; four chunks of
 //! 721 x 1440 are taken from it. `--plugins DIR` measures the filters of the libraries there as well, by their HDF5
-//! faces; `--rounds N` (5) and `--only NAME` are for the table. Times are processor time of the thread, so that other work of
-//! the machine counts little; buffers and contexts are used again. Figures are medians; MB/s count the bytes that enter
-//! a codec. `tests/support/bench/codecs.py` sets them beside those of Python packages.
+//! faces; `--rounds N` (5) and `--only NAME` are for the table. Times are processor time of the thread, so that other
+//! work of the machine counts little; buffers and contexts are used again. Figures are medians; MB/s count the bytes
+//! that enter a codec. `tests/support/bench/codecs.py` sets them beside those of Python packages.
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -40,7 +40,7 @@ enum Data {
     Shuffled,
     /// Its hundredths as `<i4`.
     Hundredths,
-    /// Where it is above its middle.
+    /// A mask of the values above the middle.
     Above,
 }
 
@@ -131,7 +131,7 @@ fn main() -> Result<()> {
                 continue;
             }
         };
-        // What is taken from a library: the same filter by its HDF5 face.
+        // The same filter from a library, by its HDF5 face.
         if let Some(foreign) = &foreign
             && let Ok(bench) = Bench::new(&field, foreign, case)
             && bench.is_foreign
@@ -159,7 +159,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One round for each name that is asked for.
+/// Runs one round for each requested name.
 fn serve(field: &Field, own: &Registry) -> Result<()> {
     let mut benches: Vec<(&str, Bench<'_>)> = Vec::new();
     for name in std::io::stdin().lock().lines() {
@@ -200,7 +200,8 @@ impl Field {
     fn of(bytes: &[u8]) -> Result<Self> {
         let len = ELEMENTS * 4;
         let taken = TAKEN.iter().map(|at| bytes.get(at * len..(at + 1) * len).map(<[u8]>::to_vec));
-        let plain: Vec<Vec<u8>> = taken.collect::<Option<_>>().ok_or("the file is no field of 60 chunks")?;
+        let plain: Vec<Vec<u8>> =
+            taken.collect::<Option<_>>().ok_or("the file is not a field of 60 chunks")?;
         let numbers = |chunk: &[u8]| -> Vec<f32> {
             chunk.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
         };

@@ -1,10 +1,10 @@
 //! Rows become columns: chunks (1, N) to chunks (N, 1), against netcdf-c's nccopy.
 //!
-//!     cargo bench -p ncz --bench copy                          512 MiB, ours alone
+//!     cargo bench -p ncz --bench copy                          512 MiB, only ours
 //!     cargo bench -p ncz --bench copy -- --rows 2048 --columns 4096 --nccopy --pairs 3
 //!
 //! The dataset (float32, uncompressed) is made in a folder of `--dir` (default: the system's for temporary files).
-//! With `--nccopy` both take turns (A B A B) and the median of the ratios is printed; 2048 rows at least, since nccopy
+//! With `--nccopy` both alternate (A B A B) and the median of the ratios is printed; 2048 rows at least, since nccopy
 //! leaves chunks as they are where they would become shorter than 8192 bytes. netcdf-c 4.9 can take a minute for
 //! 32 MiB. Printed besides: the memory that this process had at most (Linux), of `--memory` bytes for the copy.
 

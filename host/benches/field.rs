@@ -225,7 +225,7 @@ impl Bench {
     }
 }
 
-/// The codecs alone, from chunk to a warm buffer.
+/// Only the codecs, from chunk to a warm buffer.
 fn bare_encode(chain: &FilterChain, field: &[u8], threads: usize) -> Result<()> {
     let next = AtomicUsize::new(0);
     in_threads(threads, || {
@@ -240,7 +240,7 @@ fn bare_encode(chain: &FilterChain, field: &[u8], threads: usize) -> Result<()> 
     })
 }
 
-/// The codecs alone, from chunks in memory to the caller's buffer.
+/// Only the codecs, from chunks in memory to the caller's buffer.
 fn bare_decode(chain: &FilterChain, chunks: &[Vec<u8>], out: &mut [u8], threads: usize) -> Result<()> {
     let work = Mutex::new(chunks.iter().zip(out.chunks_exact_mut(CHUNK_BYTES)));
     in_threads(threads, || {

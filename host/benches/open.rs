@@ -1,6 +1,6 @@
 //! Opening a dataset of many variables from a directory: `cargo bench -p ncz --bench open [-- --variables 10000]`.
 //!
-//! Prints for each format the time until the dataset is open, with consolidated metadata alone and with the documents
+//! Prints for each format the time until the dataset is open, with only consolidated metadata and with the documents
 //! themselves, compared with the consolidated ones or not.
 
 use std::error::Error;
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (None, _) => 10_000,
         _ => return Err("usage: open [--variables N]".into()),
     };
-    // A memory file system where there is one: the disk is not what is measured.
+    // A memory file system if available: the disk is not measured.
     let folder = match tempfile::tempdir_in("/dev/shm") {
         Ok(folder) => folder,
         Err(_) => tempfile::tempdir()?,

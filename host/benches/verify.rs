@@ -4,9 +4,9 @@
 //!     cargo bench -p ncz --bench verify -- --codec zstd-3 --threads 2 --pairs 31
 //!
 //! The field is that of `field.rs`: 60 x 721 x 1440 float32 in chunks of 1 x 721 x 1440, in a folder on a memory file
-//! system (`--dir`, default `/dev/shm`). The bare loop runs the same coders over the same chunks in memory into one warm
-//! buffer a thread, on the same number of threads; both sides take turns (A B A B), and the median of the ratios is
-//! printed. `verify` reads the chunks from the file system, the metadata twice, and lists the folders besides.
+//! system (`--dir`, default `/dev/shm`). The bare loop runs the same coders over the same chunks in memory into one
+//! warm buffer a thread, on the same number of threads; both sides take turns (A B A B), and the median of the ratios
+//! is printed. `verify` reads the chunks from the file system, the metadata twice, and lists the folders besides.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ fn whole(path: &Path, session: &Session) -> Result<()> {
     if sound { Ok(()) } else { Err(format!("not sound: {:?}", report.findings).into()) }
 }
 
-/// The codecs alone, from chunks in memory to a warm buffer of each thread.
+/// Only the codecs, from chunks in memory to a warm buffer of each thread.
 fn bare_decode(chain: &FilterChain, chunks: &[Vec<u8>], threads: usize) -> Result<()> {
     let next = AtomicUsize::new(0);
     let work = || -> std::result::Result<(), String> {

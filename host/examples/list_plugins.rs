@@ -1,4 +1,4 @@
-//! Lists the codecs that can be used, and explains where one of them comes from.
+//! Lists the codecs that can be used, and explains the origin of one of them.
 //!
 //!     HDF5_PLUGIN_PATH=/usr/lib/hdf5/plugins cargo run -p ncz --example list_plugins -- zstd
 
@@ -10,7 +10,7 @@ fn main() {
     print!("{}{}", codecs(&registry), explanation(&registry, &query));
 }
 
-/// A line for each codec: HDF5 number, name, and where it comes from.
+/// A line for each codec: HDF5 number, name, and origin.
 pub(crate) fn codecs(registry: &Registry) -> String {
     // The report searches the path and loads what it finds, so it is complete.
     let report = registry.report();

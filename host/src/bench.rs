@@ -57,7 +57,7 @@ const RUNS: usize = 5;
 /// Options of a benchmark.
 #[derive(Clone, Debug)]
 pub struct BenchOptions {
-    /// Bytes of decoded chunks to try them on; at least one chunk is taken, of which a part if it is more than
+    /// Bytes of decoded chunks to try them on; at least one chunk is used, or a part of it if it is more than
     /// four times as long.
     pub sample: u64,
     /// How long to take. A chain that is running is given up at the next chunk.
@@ -165,7 +165,7 @@ pub enum BenchError {
     NotMet {
         /// The path.
         path: String,
-        /// How many chunks were asked for.
+        /// The number of requested chunks.
         tried: u64,
     },
     /// Strings of any length.
@@ -206,8 +206,8 @@ struct Subject {
 /// Each is looked at whole first: what it decodes must be what was encoded. Then all take turns, so that what else the
 /// machine does hits them alike. `watch` is called before each run, and may stop it.
 ///
-/// Codecs that [say](ncz_codec::CodecInfo::lossy) that they are lossless are tried, with their defaults where nothing
-/// more is known of them; others are [left out](BenchReport::skipped) and can be named in [`BenchOptions::also`].
+/// Codecs that [say](ncz_codec::CodecInfo::lossy) that they are lossless are tried, with their defaults if nothing more
+/// is known about them; others are [left out](BenchReport::skipped) and can be named in [`BenchOptions::also`].
 ///
 /// # Errors
 /// See [`BenchError`]. A chain that fails is not an error but part of the report.

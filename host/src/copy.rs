@@ -1,8 +1,8 @@
-//! Copying a dataset or a part of it, with other codecs or chunks where they are asked for.
+//! Copying a dataset or a part of it, with other codecs or chunks if requested.
 //!
 //! # Memory
 //! The data that are decoded and encoded at the same time are bounded by [`CopyOptions::memory`], unless a single chunk
-//! is more, whatever the size of the dataset. Where chunks become others, boxes of that size are moved. If then every
+//! is more, whatever the size of the dataset. If the chunk shape changes, boxes of that size are moved. If then every
 //! chunk of the original had to be decoded several times, as where rows become columns, the elements go through a
 //! scratch file ([`CopyOptions::scratch`]) in pieces that both sides have in common, so that it is decoded once.
 //! Strings of any length have no scratch file.
@@ -76,9 +76,9 @@ pub struct CopyOptions {
     /// Compared are all values, and from the metadata of the copy which value its readers mask
     /// ([`Variable::masked_value`](ncz_model::Variable::masked_value)).
     ///
-    /// Where a codec is lossy, values may differ from the original's. The source is then encoded once more and must
-    /// give identical results, and the codecs before the first lossy one must give back the source. A fault that the
-    /// lossy codec repeats is not found.
+    /// If a codec is lossy, values can differ from the original's. The source is then encoded once more and must
+    /// give identical results, and the codecs before the first lossy one must restore the source. An error that the
+    /// lossy codec repeats is not detected.
     pub verify: bool,
     /// Whether to write consolidated metadata.
     pub consolidated: bool,
@@ -162,13 +162,13 @@ pub struct VariableSummary {
     pub unchanged: bool,
     /// Bytes of the decoded data in the chunks that exist.
     pub decoded: u64,
-    /// Bytes of the stored chunks of the original, where they were all read once.
+    /// Bytes of the stored chunks of the original, if they were all read once.
     pub before: Option<u64>,
     /// Bytes of the stored chunks of the copy.
     pub after: u64,
     /// Chunks written.
     pub chunks: u64,
-    /// What [`CopyOptions::verify`] found; `None` where it was not asked for.
+    /// What [`CopyOptions::verify`] found; `None` if it was not requested.
     pub verified: Option<Verified>,
 }
 
@@ -274,9 +274,9 @@ pub enum CopyError {
     Slab {
         /// The dimension.
         dimension: String,
-        /// Its length; 0 where there is no such dimension.
+        /// Its length; 0 if there is no such dimension.
         len: u64,
-        /// What was asked for.
+        /// The requested value.
         indices: Indices,
     },
     /// Chunk lengths that do not fit a variable.
@@ -288,11 +288,11 @@ pub enum CopyError {
         path: String,
         /// Its dimensions.
         rank: usize,
-        /// What was asked for.
+        /// The requested value.
         chunks: Vec<u64>,
     },
-    /// New records would share chunks of a lossy codec with existing ones, so that its changes could not be told from
-    /// faults.
+    /// New records would share chunks of a lossy codec with existing ones, so that its changes could not be
+    /// distinguished from errors.
     #[error(
         "what is appended to variable {path:?} could not be verified: its {len} records end inside a chunk of {chunk}, \
          and {codec}, which is lossy, would encode that again with the new ones; append without verifying, or so that \
@@ -315,7 +315,7 @@ pub enum CopyError {
     Verify {
         /// The path.
         path: String,
-        /// Where the chunk starts.
+        /// The start of the chunk.
         start: Vec<u64>,
     },
     /// Readers of the copy would mask other values than readers of the source.
@@ -360,7 +360,7 @@ impl CopyError {
 
 /// Copies `source`, or what is selected of it, to the new dataset in `target` and makes that visible at the end.
 ///
-/// Chunks pass as they are where nothing that shapes them differs; else they are decoded and encoded
+/// Chunks are copied unchanged if nothing that affects them differs; else they are decoded and encoded
 /// on all threads of the source's session.
 ///
 /// # Errors
@@ -396,7 +396,7 @@ pub fn copy(
     Ok(CopySummary { variables, foreign_objects, unreadable, elapsed })
 }
 
-/// Moves the data of the variables that `has` names, and compares them if that is asked for.
+/// Moves the data of the variables that `has` names, and compares them if requested.
 fn transfer(
     source: &dyn Container,
     target: &Dataset,

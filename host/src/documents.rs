@@ -121,8 +121,8 @@ pub(crate) fn examine(store: &dyn Store, choices: &Choices) -> Result<Examined, 
     Ok(examined)
 }
 
-/// All documents: those of the root, and of all arrays and groups below it. Those of one level are asked for together,
-/// which far stores answer in one round trip.
+/// All documents: those of the root, and of all arrays and groups below it. Those of one level are requested together,
+/// which remote stores answer in one round trip.
 fn find(store: &dyn Store, examined: &mut Examined) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
     let mut found = BTreeMap::new();
     let mut level = vec![String::new()];

@@ -151,11 +151,11 @@ pub struct Finding {
     pub severity: Severity,
     /// The kind.
     pub code: Code,
-    /// The path of the variable, where it is about one.
+    /// The path of the variable, if it is about one.
     pub variable: Option<String>,
-    /// The index of the chunk, where it is about one.
+    /// The index of the chunk, if it is about one.
     pub chunk: Option<Vec<u64>>,
-    /// The key in the store, where it is about one object.
+    /// The key in the store, if it is about one object.
     pub key: Option<String>,
     /// What is wrong, and why.
     pub reason: String,

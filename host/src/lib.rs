@@ -23,7 +23,7 @@
 //! # }
 //! ```
 //!
-//! # Where to go
+//! # Where to start
 //!
 //! - [`open`](open()), [`create`], [`OpenOptions`], [`CreateOptions`]: datasets by path or URL; [`prelude`] has what
 //!   most programs use. A [`Dataset`] is read, whatever its format is; a [`zarr::Dataset`] is also written.
@@ -42,13 +42,13 @@
 //!
 //! # Finish
 //!
-//! Zarr datasets are changed: [`OpenOptions::open_zarr`]. End every change with [`zarr::Dataset::finish`]. Without it, what was not flushed is lost, and a new
-//! dataset is lost as a whole; an event at the level `error` reports it.
+//! Zarr datasets are changed: [`OpenOptions::open_zarr`]. End every change with [`zarr::Dataset::finish`]. Without it,
+//! what was not flushed is lost, and a new dataset is lost as a whole; an event at the level `error` reports it.
 //!
 //! # Async programs
 //!
 //! All functions block: they read and decode on the threads of a [`model::Pool`], and stores wait for the network on
-//! threads of their own. From async code, call them where blocking is allowed:
+//! their own threads. From async code, call them on a thread that may block:
 //!
 //! ```no_run
 //! use ncz::prelude::*;
@@ -63,8 +63,8 @@
 //! }
 //! ```
 //!
-//! [`Dataset`], [`zarr::Dataset`] and [`model::Array`] are `Send` and `Sync`; share one by an `Arc` instead of opening it for each
-//! call.
+//! [`Dataset`], [`zarr::Dataset`] and [`model::Array`] are `Send` and `Sync`; share one by an `Arc` instead of opening
+//! it for each call.
 //!
 //! # Features
 //!

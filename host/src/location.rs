@@ -1,4 +1,4 @@
-//! Where a dataset is stored: paths, `file://` URLs, S3 and HTTP servers.
+//! The location of a dataset: paths, `file://` URLs, S3 and HTTP servers.
 //!
 //! A [`DatasetUrl`] is what a user types: a path or a URL, with the mode words of netCDF after `#` or without. Parsed,
 //! it is a [`Location`] and a [`Mode`]. Opening one infers storage, Zarr version and format. A netCDF or HDF5 file is
@@ -48,7 +48,7 @@ pub use self::redact::{Secrets, redacted};
 pub use self::s3::{Addressing, S3Location, S3Options, Service};
 pub use ncz_store::Secret;
 
-/// Where a dataset is. `Display` names it for messages, without secrets.
+/// The location of a dataset. `Display` names it for messages, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Location {
@@ -122,7 +122,7 @@ pub enum LocationError {
     NotADataset {
         /// The location.
         location: Location,
-        /// What is there instead and what to do, as the rest of a sentence.
+        /// What exists instead and the remedy, as the rest of a sentence.
         reason: String,
     },
     /// The dataset is a netCDF file, and the operation is one on Zarr datasets.
@@ -248,7 +248,7 @@ pub const MARKS: [&str; 6] = [
 /// Whether a store holds a dataset.
 ///
 /// # Errors
-/// The store cannot be asked.
+/// The store fails.
 pub fn is_dataset(store: &dyn Store) -> Result<bool, StoreError> {
     for mark in MARKS {
         if let Ok(key) = Key::parse(mark)

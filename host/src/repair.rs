@@ -1,4 +1,4 @@
-//! Repairing what known writers do wrong: metadata that other programs misread, and what netcdf-c leaves when it
+//! Repairs the errors of known writers: metadata that other programs misread, and what netcdf-c leaves when it
 //! writes a shorter object in place.
 //!
 //! A [`Plan`] says what would be done. It is carried out in at, each object replaced whole, or looked at through
@@ -83,7 +83,7 @@ pub enum RepairError {
         /// The object.
         key: String,
     },
-    /// A byte order was chosen where there is nothing to choose.
+    /// A byte order was chosen, but there is nothing to choose.
     #[error("the byte order of variable {path:?} is not in doubt, or there is no such variable")]
     NoChoice {
         /// The path.
@@ -209,8 +209,9 @@ impl Plan {
         Arc::new(RepairedStore::new(Arc::clone(&self.store), replaced, cut))
     }
 
-    /// Carries the plan out in place: interrupted growth is finished or given up, then come chunks, then documents,
-    /// `.zmetadata` last. Each object is replaced whole; an object that changed since the plan was made stops it.
+    /// Carries out the plan in place: first interrupted growth is finished or discarded, then come chunks, then
+    /// documents, `.zmetadata` last. Each object is replaced whole; an object that changed since the plan was made
+    /// stops it.
     ///
     /// # Errors
     /// See [`RepairError`]. After a failure or a crash each object is as it was, or repaired, and either reads as

@@ -66,7 +66,7 @@ impl Default for VerifyOptions {
 pub struct Report {
     /// Variable by variable, in the order of the dataset; those whose metadata cannot be read are not among them.
     pub variables: Vec<VariableReport>,
-    /// What there is to say, first of the dataset, then variable by variable.
+    /// The findings, first those of the dataset, then those of each variable.
     pub findings: Vec<Finding>,
     /// How long it took.
     pub elapsed: Duration,
@@ -79,8 +79,8 @@ pub struct VariableReport {
     pub path: String,
     /// The codecs as filter text; empty for none.
     pub chain: String,
-    /// Whether some codec has a checksum. Without one, a chunk of the right length with wrong values cannot be told
-    /// from a sound one.
+    /// Whether some codec has a checksum. Without one, a chunk of the right length with wrong values cannot be
+    /// distinguished from a valid one.
     pub checksum: bool,
     /// Whether the chunks were decoded at all; if not, a finding says why.
     pub checked: bool,
@@ -144,7 +144,7 @@ impl Report {
     }
 }
 
-/// A variable with fewer objects for each thread than this is looked at by one thread, beside others.
+/// A variable with fewer objects for each thread than this is checked by one thread, together with others.
 const SMALL: u64 = 4;
 
 /// Looks at the metadata of a dataset and decodes every stored chunk, on all threads of its session.

@@ -138,7 +138,7 @@ fn a_copy_holds_a_few_chunks_a_thread_however_many_variables_there_are() -> Resu
         copy(&source, target, &copy_options, &peak)?;
         let peak = peak.1.into_inner();
         // Metadata and codec contexts have 8 MiB.
-        assert!(peak < most + (8 << 20), "{name}: {peak} bytes where {most} are allowed");
+        assert!(peak < most + (8 << 20), "{name}: {peak} bytes, but {most} are allowed");
     }
     Ok(())
 }

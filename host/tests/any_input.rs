@@ -1,5 +1,5 @@
-//! Whatever type, shape and configuration a codec is given, it binds or refuses: none panics. Bound codecs then encode and
-//! decode, whatever the bytes are.
+//! Whatever type, shape and configuration a codec is given, it binds or refuses: none panics. Bound codecs then encode
+//! and decode, whatever the bytes are.
 
 #![cfg(feature = "builtin")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
@@ -69,7 +69,7 @@ fn shapes() -> impl Strategy<Value = Vec<u64>> {
     ]
 }
 
-/// What enters a codec, and where.
+/// The input of a codec, and its environment.
 fn inputs() -> impl Strategy<Value = (Repr, Env)> {
     const CONTAINERS: [Container; 4] =
         [Container::Hdf5, Container::ZarrV2, Container::NczarrV2, Container::ZarrV3];
@@ -97,7 +97,7 @@ fn words() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(word, 0..12)
 }
 
-/// Values in the place of some that a configuration has, by their position.
+/// Replacements for values of a configuration, by position.
 fn changes() -> impl Strategy<Value = Vec<(usize, Value)>> {
     let values = [
         json!(0),

@@ -97,7 +97,7 @@ fn memory_is_taken_for_what_a_stream_holds() {
         assert_eq!(out, b"a few bytes", "{spec}");
         assert!(out.capacity() <= 4096, "{} bytes taken by {spec}", out.capacity());
     }
-    // A header that promises more than there may be is believed before memory is taken.
+    // A header with a too large length is checked before memory is allocated.
     let blosc = chain(r#"{"id":"blosc"}"#, MOST);
     let mut stored = encode(&blosc, &[7; 5000]);
     stored[4..8].copy_from_slice(&0x7000_0000_u32.to_le_bytes());

@@ -359,7 +359,7 @@ fn chunks_take_as_many_rounds_as_64_at_a_time_do() {
     }
 }
 
-/// What a store has, far away and not asked yet.
+/// A remote store that has not been queried yet.
 fn again(memory: &Arc<MemoryStore>, latency: u64) -> Arc<Remote<Counting<Arc<MemoryStore>>>> {
     let latency = Duration::from_millis(latency);
     Arc::new(Remote::new(Counting::new(Arc::clone(memory))).with_latency(latency))
@@ -452,6 +452,6 @@ fn variables_that_grow_are_checked_and_cleared_together() {
     let after = store.inner().counts();
     assert_eq!(after.deletes - before.deletes, (VARIABLES - 1) * 100 + 1, "the chunks, and the journal");
     let alone = store.round_trips() - trips - (after.deletes - before.deletes);
-    assert!(alone - (after.writes - before.writes) <= 6, "{alone}: variables are asked for one by one");
+    assert!(alone - (after.writes - before.writes) <= 6, "{alone}: variables are requested one by one");
     assert_eq!(opened(memory).array("/v7").unwrap().shape(), [400]);
 }

@@ -1,5 +1,5 @@
-//! A codec that promises to lose nothing, as it is configured and for what enters it, gives back every bit; one that does
-//! not promise it does lose something.
+//! A codec that promises to lose nothing, as it is configured and for what enters it, gives back every bit; one that
+//! does not promise it does lose something.
 
 #![cfg(feature = "builtin")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
@@ -23,7 +23,7 @@ fn dtype(text: &str, order: ByteOrder) -> Dtype {
     Dtype { kind, size: text[1..].parse().unwrap(), order }
 }
 
-/// Configurations with the type of the elements in place of `T` and each type in place of `S`.
+/// Configurations in which `T` stands for the type of the elements and `S` for each type.
 fn specs(entering: &str) -> Vec<(Container, String)> {
     const V2: [&str; 8] = [
         r#"{"id":"delta","dtype":"T","astype":"S"}"#,

@@ -103,7 +103,7 @@ pub(crate) enum CliError {
     /// A dataset could not be read.
     #[error("cannot read the dataset in {place}")]
     Dataset {
-        /// Where it is.
+        /// Its location.
         place: Location,
         /// Why.
         source: Box<DataError>,
@@ -111,7 +111,7 @@ pub(crate) enum CliError {
     /// The store of a dataset could not be opened or read.
     #[error("cannot read {place}")]
     Store {
-        /// Where it is.
+        /// Its location.
         place: Location,
         /// Why.
         source: Box<StoreError>,
@@ -119,7 +119,7 @@ pub(crate) enum CliError {
     /// The target could not be made.
     #[error("cannot write to {place}{hint}")]
     Target {
-        /// Where it is.
+        /// Its location.
         place: Location,
         /// The option that would help, if one does.
         hint: &'static str,

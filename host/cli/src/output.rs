@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     colour: bool,
-    /// Whether the output is a terminal, where long cells are cut so that lines do not wrap.
+    /// Whether the output is a terminal, on which long cells are cut so that lines do not wrap.
     terminal: bool,
 }
 

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_slab_is_reported() {
+    fn an_invalid_slab_is_reported() {
         for (text, reason) in [
             ("x", "\"x\" is not DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX"),
             ("=1", "\"=1\" is not DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX"),

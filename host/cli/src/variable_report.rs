@@ -31,7 +31,7 @@ pub(crate) struct SizedVariableReport<'a> {
     variable: VariableReport<'a>,
     /// `None` if the elements have no fixed length.
     raw_bytes: Option<u64>,
-    /// `None` unless the sizes were asked for; the same holds for the chunks.
+    /// `None` unless the sizes were requested; the same holds for the chunks.
     stored_bytes: Option<u64>,
     stored_chunks: Option<u64>,
 }
@@ -159,7 +159,7 @@ pub(crate) fn codecs_words(filters: &[Json]) -> String {
 
 fn codec_words(codec: &Json) -> String {
     let Some(object) = codec.as_object() else { return codec.to_string() };
-    // Version 2 has the parameters beside the name, version 3 in an object of their own.
+    // Version 2 has the parameters next to the name, version 3 in a separate object.
     let name = if object.contains_key("id") { "id" } else { "name" };
     let parameters = object.get("configuration").and_then(Json::as_object).filter(|_| name == "name");
     let mut words = object.get(name).and_then(Json::as_str).unwrap_or("?").to_owned();

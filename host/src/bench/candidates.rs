@@ -1,4 +1,4 @@
-//! The chains to try: every codec of the registry that says that it is lossless, at its sensible settings where those
+//! The chains to try: every codec of the registry that declares that it is lossless, at its sensible settings if those
 //! are known, with and without a shuffle before it.
 
 use ncz_codec::Dialect;
@@ -14,7 +14,7 @@ use crate::causes::with_causes;
 /// What was not tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// The chain as text, or the codec's name where no chain of it was made.
+    /// The chain as text, or the codec's name if no chain with it was made.
     pub chain: String,
     /// Why.
     pub reason: String,
@@ -115,7 +115,7 @@ const NO_COMPRESSORS: &[(Option<u32>, &str)] = &[
 /// How long codecs are thought to take of which nothing is known.
 const UNKNOWN: u8 = 5;
 
-/// The shuffle that goes before, for variables that it suits.
+/// The preceding shuffle, for variables that it suits.
 struct Shuffles {
     bytes: bool,
     bits: bool,

@@ -7,7 +7,7 @@ pub const WORTH: f64 = 1.05;
 
 impl BenchReport {
     /// The chains that the [reader](Self::reader) of the dataset reads and that make the sample [`WORTH`] times
-    /// smaller. Where there are none, no codec helps, and nothing is recommended.
+    /// smaller. If there are none, no codec helps, and nothing is recommended.
     #[must_use]
     pub fn recommendable(&self) -> Vec<&Trial> {
         let is_worth = |trial: &&Trial| trial.unread.is_none() && trial.ratio(&self.sample) >= WORTH;

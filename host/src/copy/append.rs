@@ -17,7 +17,7 @@ use super::{
 };
 use crate::progress::{Phase, Progress};
 
-/// Attributes that give numbers their meaning: where they differ, the same number means another thing.
+/// Attributes that give numbers their meaning: if they differ, the same number has another meaning.
 const MEANING: [&str; 9] = [
     "units",
     "calendar",
@@ -36,7 +36,7 @@ const COMPARED: u64 = 64 << 20;
 /// What an append did.
 #[derive(Debug)]
 pub struct Appended {
-    /// What was copied; no variable where nothing was.
+    /// What was copied; no variable if nothing was.
     pub summary: CopySummary,
     /// An interrupted append, or other growth, that was finished or given up first.
     pub recovered: Option<Interrupted>,
@@ -66,7 +66,7 @@ struct Plan {
 /// their meaning (`units`, `calendar`, `scale_factor` ...) must be the same.
 ///
 /// Of the options the selection, memory and [`verify`](CopyOptions::verify) count. A slab of the dimension is the
-/// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify where a
+/// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify if a
 /// codec of the target is lossy, its old records have to be whole chunks ([`CopyError::Unverifiable`]).
 ///
 /// An append that is interrupted can be run again: if the records were appended, which the next program that opens the
@@ -74,7 +74,7 @@ struct Plan {
 ///
 /// # Errors
 /// See [`CopyError`]. Until the very end the target has its old length, whatever happens. If the last step fails,
-/// [`journal::interrupted`](ncz_zarr::journal::interrupted) tells how far it came.
+/// [`journal::interrupted`](ncz_zarr::journal::interrupted) reports how far it came.
 pub fn append(
     source: &dyn Container,
     target: Dataset,
@@ -369,7 +369,7 @@ fn shared_lossy(
     Ok(target.array(path)?.chain().lossy().next().map(|codec| (codec.name.to_string(), chunk)))
 }
 
-/// Where a dataset is, however it was named.
+/// The location of a dataset, independent of how it was named.
 fn location(dataset: &dyn Container) -> String {
     let (store, text) = (dataset.store(), dataset.store().to_string());
     match std::fs::canonicalize(&text) {
@@ -532,7 +532,8 @@ fn same_dimensions(
     Ok(())
 }
 
-/// Whether a coordinate that stays as it is has the same values on both sides: else the records are of other places.
+/// Whether a coordinate that stays as it is has the same values on both sides: else the records are at other
+/// coordinates.
 fn same_coordinates(
     source: &dyn Container,
     target: &Dataset,

@@ -37,7 +37,7 @@ pub(super) fn keep(
     let explicit = original.attribute(FILL_VALUE).is_some();
     if let Some(value) = masked.as_ref().filter(|_| explicit || format == Format::Zarr3) {
         let same = |attribute: &Attribute| is_same_number(&attribute.value, value);
-        // Version 2 has two places for it, of which the other one counts.
+        // Version 2 has two locations for it; the other one is used.
         if variable.attribute(FILL_VALUE).is_none_or(|attribute| was == Format::Zarr2 && !same(attribute)) {
             variable.set_attribute(Attribute::new(FILL_VALUE, value.clone()))?;
         }
@@ -54,7 +54,7 @@ pub(super) fn keep(
     let bytes = |fill: &Option<FillValue>| fill.as_ref().map(|fill| fill.bytes().to_vec());
     // Missing chunks without a fill value read as zeros.
     let is_zero = variable.fill.as_ref().is_none_or(FillValue::is_zero);
-    // Where a missing value is written as NaN, missing chunks may read as any other missing value.
+    // If a missing value is written as NaN, missing chunks may read as any other missing value.
     let is_nan = variable
         .fill
         .as_ref()

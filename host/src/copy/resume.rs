@@ -25,8 +25,8 @@ const DATA: &str = "data";
 /// How files begin that a store has not finished, and its mark of a writer.
 const UNFINISHED: &str = ".ncz-";
 
-/// A folder beside a target, `TARGET.ncz-partial`, in which a copy is made. Objects are whole in it or absent. If the
-/// copy is interrupted the folder stays, and the next copy of the same source with the same options goes on with it
+/// A folder next to a target, `TARGET.ncz-partial`, in which a copy is made. Objects are whole in it or absent. If the
+/// copy is interrupted the folder stays, and the next copy of the same source with the same options continues it
 /// ([`CopyOptions::resume`](super::CopyOptions::resume)); at the end it becomes the target.
 ///
 /// After a restart of the machine it is not known which objects reached the disk, and the copy starts again.
@@ -113,7 +113,7 @@ pub enum ResumeError {
 }
 
 impl PartialCopy {
-    /// Where a copy to `target` is made.
+    /// Returns the folder in which a copy to `target` is made.
     #[must_use]
     pub fn folder_of(target: &Path) -> PathBuf {
         let mut name = target.file_name().map_or_else(OsString::new, OsString::from);
@@ -121,7 +121,7 @@ impl PartialCopy {
         target.with_file_name(name)
     }
 
-    /// Begins a copy to `target`, or goes on with an interrupted one. `source` is the directory or the file that is
+    /// Begins a copy to `target`, or continues an interrupted one. `source` is the directory or the file that is
     /// copied, `options` a text of everything else on which the copy depends.
     ///
     /// # Errors
@@ -185,13 +185,13 @@ impl PartialCopy {
         Ok(Self { target: target.to_owned(), folder, store: Arc::new(store), is_resumed, _lock: lock })
     }
 
-    /// Where the copy is to be written.
+    /// The location to write the copy.
     #[must_use]
     pub fn store(&self) -> Arc<dyn Store> {
         self.store.clone()
     }
 
-    /// Whether an interrupted copy goes on.
+    /// Whether an interrupted copy is continued.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         self.is_resumed
@@ -320,7 +320,7 @@ fn remove_unfinished(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// An identifier of this start of the system; where there is none, a text that is never the same.
+/// An identifier of this start of the system; if there is none, a unique text.
 fn boot() -> String {
     match fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         Ok(id) => id.trim().to_owned(),
@@ -344,7 +344,7 @@ fn fingerprint(source: &Path) -> io::Result<String> {
             let mut inside = fs::read_dir(&path)?
                 .map(|entry| entry.map(|entry| entry.path()))
                 .collect::<io::Result<Vec<PathBuf>>>()?;
-            // The mark of a writer comes and goes.
+            // The mark of a writer appears and disappears.
             inside.retain(|path| {
                 !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(UNFINISHED))
             });

@@ -1,5 +1,5 @@
-//! Pieces of a variable on their way from chunks of one shape to chunks of another, in one file without a name: it goes
-//! with the program, however that ends.
+//! Pieces of a variable on their way from chunks of one shape to chunks of another, in one unnamed file, which is
+//! removed when the program ends, however it ends.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ use ncz_store::{
 /// Key of the only variable.
 const NAME: &str = "pieces";
 
-/// Pieces of one length, each at its place in the file.
+/// Pieces of one length, each at its offset in the file.
 #[derive(Debug)]
 struct Scratch {
     file: File,

@@ -71,7 +71,8 @@ impl Sum for Moved {
 /// Fails when the copy is to stop.
 type Stop<'a> = dyn Fn() -> Result<(), CopyError> + 'a;
 
-/// Tells the changes of lossy codecs from faults: the source is encoded once more, with the first codecs of the target.
+/// Distinguishes the changes of lossy codecs from errors: the source is encoded once more, with the first codecs of the
+/// target.
 pub(super) struct LossyReference<'a> {
     /// The stages of the target's chain from the first lossy codec to the last.
     pub(super) lossy: Range<usize>,
@@ -94,7 +95,7 @@ struct Buffers<'a> {
 
 impl<'a> ChunkTransfer<'a> {
     pub(super) fn run(&self, progress: &dyn Progress) -> Result<Moved, CopyError> {
-        // A task that waits for a store is asked to stop meanwhile.
+        // A task that waits for a store gets a stop request meanwhile.
         let stop = || advance(progress, 0);
         let states = self.parallelism.for_each(
             self.tiles.len(),
@@ -115,7 +116,7 @@ impl<'a> ChunkTransfer<'a> {
         Ok(states.into_iter().map(|(_, moved)| moved).sum())
     }
 
-    /// Decodes both sides and compares them. Where they differ, the target must be what `reference` gives.
+    /// Decodes both sides and compares them. If they differ, the target must equal the result of `reference`.
     pub(super) fn verify(
         &self,
         reference: Option<&LossyReference<'_>>,

@@ -5,7 +5,7 @@ use ncz_model::json;
 /// Precedes a quoted word that was bare in the document; an unused character.
 pub(super) const MARK: char = '\u{10FFFD}';
 
-/// Where the object at the start of a document ends; `None`: it does not.
+/// Returns the end of the object at the start of a document; `None` if it is incomplete.
 pub(super) fn object_end(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
     if bytes.get(start) != Some(&b'{') {

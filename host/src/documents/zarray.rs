@@ -236,7 +236,7 @@ fn shuffle(
             let action = format!("\"elementsize\" {stored} becomes {size}, as was chosen");
             notes.repaired(Severity::Error, Code::ShuffleSizeDisputed, reason, action);
         }
-        // Its chunks must be encoded again; a partly repaired variable could not be told from others.
+        // Its chunks must be encoded again; a partly repaired variable could not be distinguished from others.
         ShuffleReading::AsStored => {
             notes.left(Severity::Error, Code::ShuffleSizeDisputed, reason, Remedy::Copy);
         }

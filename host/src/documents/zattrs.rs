@@ -12,7 +12,7 @@ use crate::finding::{Code, Severity};
 const CHAR: &str = ">S1";
 /// The type entry of JSON, which netcdf-c writes for its own attributes and refuses for others.
 const JSON: &str = "|J0";
-/// Where the generations that have type entries in `.zattrs` keep them.
+/// The keys of the type entries in `.zattrs`, in the generations that have them there.
 const TYPES: [&str; 2] = ["_nczarr_attr", "_NCZARR_ATTR"];
 
 /// Repairs what is wrong with a `.zattrs`; `nczarr` says whether its dataset has type entries. Words that are still
@@ -107,7 +107,7 @@ fn typed(name: &str, value: &mut Json, entry: Option<&str>, notes: &mut Notes<'_
     }
 }
 
-/// What netcdf-c does not open in pure Zarr, which has no place for a type.
+/// Types that netcdf-c does not open in pure Zarr, which cannot store a type.
 fn refused(name: &str, value: &Json, notes: &mut Notes<'_>) {
     if is_refused(value) {
         let reason = format!(

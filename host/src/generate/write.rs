@@ -28,7 +28,7 @@ pub(super) struct Stored {
     pub(super) written: Written,
 }
 
-/// Where elements go.
+/// The destination of elements.
 enum Target {
     Elements(Box<Array>),
     Strings(Box<StringArray>),
@@ -117,7 +117,7 @@ pub(super) fn variable<R: Read + Seek>(
         };
     }
     thread::scope(|scope| {
-        // A block that is handed over is taken at once: no third one waits.
+        // A block that is passed on is processed at once: no third one waits.
         let (sender, receiver) = sync_channel::<(Slab, Row)>(0);
         let writer = thread::Builder::new().name("ncz-gen".to_owned());
         let writer = writer.spawn_scoped(scope, move || {
@@ -158,13 +158,13 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Goes to the next slab; its number of elements, 0 if there is none.
+    /// Advances to the next slab; its number of elements, 0 if there is none.
     fn advance(&mut self) -> u64 {
         self.slab = self.blocks.next();
         self.slab.as_ref().and_then(Slab::elements).unwrap_or(0)
     }
 
-    /// Tells how far the text is read.
+    /// Reports how far the text is read.
     fn tell(&mut self, position: u64) -> Result<(), GenerateError> {
         let bytes = position.saturating_sub(*self.told);
         *self.told = position;

@@ -19,7 +19,7 @@ use crate::dataset::Dataset;
 /// A dataset as a user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetUrl {
-    /// Where it is.
+    ///    /// Its location.
     pub location: Location,
     /// The mode words after `#`.
     pub mode: Mode,
@@ -158,7 +158,8 @@ impl DatasetUrl {
         Ok(Dataset::new(file))
     }
 
-    /// How to read metadata by this mode. Where each document costs a round trip, consolidated metadata are preferred.
+    /// Returns how to read metadata in this mode. If each document costs a round trip, consolidated metadata are
+    /// preferred.
     #[must_use]
     pub fn read_options(&self) -> ReadOptions {
         let consolidated = match (self.mode.consolidated, &self.location) {
@@ -200,7 +201,7 @@ impl DatasetUrl {
     ///
     /// # Errors
     /// Something exists there already; with `overwrite`, anything but a dataset in the same storage without other files
-    /// beside it. The location cannot be written to, or with `overwrite` it is a whole bucket that is not empty.
+    /// next to it. The location cannot be written to, or with `overwrite` it is a whole bucket that is not empty.
     /// `NC_DEFAULT_CREATE_PERMS` or `NC_DEFAULT_DIR_PERMS` in the environment is not a number.
     pub fn create_store(&self, overwrite: bool) -> Result<Arc<dyn Store>, StoreError> {
         let mut options = CreateOptions::new();
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn modes_of_netcdf_mean_what_they_mean_there() {
-        // Each was tried with netcdf-c 4.10; capitals in the first word, which it refuses, are taken here.
+        // Each was tried with netcdf-c 4.10; capitals in the first word, which it refuses, are accepted here.
         for text in [
             "file://a#mode=nczarr",
             "file://a#mode=nczarr,FILE",

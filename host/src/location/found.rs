@@ -48,7 +48,7 @@ impl fmt::Display for Storage {
     }
 }
 
-/// What stores the dataset at a path. The error says what is there instead.
+/// Finds the storage of the dataset at a path. The error says what exists instead.
 pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
     let refuse = |reason: String| Err(LocationError::NotADataset { location: path.into(), reason });
     let look = |source| LocationError::Look { location: path.into(), source };

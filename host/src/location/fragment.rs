@@ -26,7 +26,7 @@ impl Fragment {
         let has_key = |item: &str| {
             item.split_once('=').is_some_and(|(key, _)| key.eq_ignore_ascii_case("mode") || is_key(key))
         };
-        // A known key is enough, even beside a mistyped one; words must all be known, since they might be part of a
+        // A known key is enough, even with a mistyped one; words must all be known, since they might be part of a
         // file name.
         text.split('&').any(has_key) || (!text.is_empty() && text.split('&').all(mode::is_word))
     }

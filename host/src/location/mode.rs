@@ -18,7 +18,7 @@ pub struct Mode {
     pub metadata: Option<Metadata>,
     /// Which version of Zarr.
     pub version: Option<ZarrVersion>,
-    /// Where the bytes are.
+    /// The storage of the bytes.
     pub storage: Option<Storage>,
     /// Leave `_ARRAY_DIMENSIONS` out on writing.
     pub noxarray: bool,

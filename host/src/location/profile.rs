@@ -15,7 +15,7 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// The profile of this name in the files where it usually is; empty if it is in none.
+    /// The profile of this name in the usual files; empty if it is in none.
     pub(super) fn usual(name: &str, environment: &dyn Environment) -> Self {
         let folder = environment.home().map(|home| home.join(".aws"));
         let path = |variable: &str, file: &str| {

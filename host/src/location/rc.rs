@@ -1,7 +1,7 @@
 //! netcdf-c's configuration files: `.ncrc`, `.daprc` and `.dodsrc`.
 //!
-//! They are looked for in the user's folder and then in the current one; what is read later wins. `NCRCENV_RC` names
-//! another file in their place, `NCRCENV_IGNORE` has none read, `NCRCENV_HOME` is another user's folder.
+//! They are read from the user's folder and then from the current one; later values win. `NCRCENV_RC` names another
+//! file instead, `NCRCENV_IGNORE` disables them, `NCRCENV_HOME` is another user's folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,7 +85,7 @@ impl Line {
         format!("{}:{}: {what}", self.file.display(), self.number)
     }
 
-    /// A number of seconds; zero, which is "for ever" to netcdf-c, is none.
+    /// A number of seconds; zero, which means "forever" in netcdf-c, sets no limit.
     pub(super) fn seconds(&self) -> Result<Option<std::time::Duration>, String> {
         match self.value.reveal().parse::<u32>() {
             Ok(0) => Ok(None),

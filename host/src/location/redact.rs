@@ -128,7 +128,7 @@ fn starred(text: &str, mut found: Vec<Range<usize>>) -> String {
     out
 }
 
-/// Where the secrets of a URL are.
+/// Returns the ranges of the secrets in a URL.
 fn secrets_of_url(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let scheme_end = text.find("://");
@@ -147,7 +147,7 @@ fn secrets_of_url(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the secrets of a message are.
+/// Returns the ranges of the secrets in a message.
 fn secrets_of_message(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("://") {
@@ -181,7 +181,7 @@ fn url(text: &str, start: usize, colon: usize, end: usize, found: &mut Vec<Range
     let mut hash = until(at, &['#']);
     let query = until(at, &['?', '#']);
     if !is_file && query < hash {
-        // A `#` in a query is taken as part of it unless known words follow.
+        // A `#` in a query is part of it unless known words follow.
         hash = text[query..end].rfind('#').map_or(end, |len| query + len);
         found.push(query + 1..hash);
     }

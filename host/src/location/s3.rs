@@ -33,7 +33,7 @@ pub struct S3Location {
     pub service: Service,
     /// The region that the host's name says.
     pub region: Option<String>,
-    /// Where the URL has the bucket, if that is to be kept.
+    /// The position of the bucket in the URL, if that is to be kept.
     pub addressing: Option<Addressing>,
     /// The keys after `#`.
     pub options: S3Options,
@@ -51,7 +51,7 @@ pub enum Service {
     At(String),
 }
 
-/// Where a bucket is, as a host's name says.
+/// The location of a bucket, according to the host name.
 struct Found {
     service: Service,
     region: Option<String>,

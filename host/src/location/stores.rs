@@ -20,7 +20,7 @@ use super::S3Location;
 #[cfg(any(feature = "s3", feature = "http"))]
 use super::{configured, environment::Process};
 
-/// How many names are examined where no dataset is found.
+/// The number of names to examine if no dataset is found.
 const LOOKED_AT: usize = 1000;
 
 /// Opens the store of a location. Only for paths it is checked whether there is a dataset: elsewhere that takes
@@ -147,7 +147,7 @@ fn not_built(url: &DatasetUrl, what: &str) -> StoreError {
     }
 }
 
-/// The error for a location in S3 or on a server without a dataset: names what is there instead, if that can be seen.
+/// The error for a location in S3 or on a server without a dataset: names what exists instead, if that is visible.
 pub(super) fn nothing(url: &DatasetUrl, store: &dyn Store) -> LocationError {
     let refuse = |reason: String| LocationError::NotADataset { location: url.location.clone(), reason };
     let name = url.location.file_name().unwrap_or_default();

@@ -48,7 +48,7 @@ impl Window {
         Self { axes: indices.into_iter().map(|source| Axis { source, offset: 0 }).collect() }
     }
 
-    /// All of an array, at the same place in the copy.
+    /// All of an array, at the same position in the copy.
     pub(crate) fn whole(shape: &[u64]) -> Self {
         Self::new(shape.iter().map(|&len| Indices::all(len)))
     }
@@ -66,17 +66,17 @@ impl Window {
         self.axes.iter().all(|axis| axis.source.start == axis.offset && axis.source.step == 1)
     }
 
-    /// Whether it begins where the copy does.
+    /// Whether it begins at the start of the copy.
     pub(crate) fn is_at_start(&self) -> bool {
         self.axes.iter().all(|axis| axis.offset == 0)
     }
 
-    /// Where it begins in the copy.
+    /// Its start in the copy.
     pub(crate) fn offset(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.offset).collect()
     }
 
-    /// Where it ends in the copy.
+    /// Its end in the copy.
     pub(crate) fn end(&self) -> Vec<u64> {
         self.axes.iter().map(|axis| axis.offset.saturating_add(axis.source.count)).collect()
     }

@@ -1,4 +1,4 @@
-//! The objects of an array to visit, and other objects beside them.
+//! The objects of an array to visit, and foreign objects next to them.
 
 use ncz_model::{Array, DataError, Separator, Variable};
 use ncz_store::{Depth, Entry, EntryKind, Prefix, Store, StoreError};
@@ -12,12 +12,13 @@ pub(super) struct ChunkIndex {
     pub(super) tiles: Tiles,
     /// How many chunks the array has, in all its objects.
     pub(super) total: u64,
-    /// What the listing has beside them.
+    /// Foreign objects in the listing.
     pub(super) findings: Vec<Finding>,
 }
 
 impl ChunkIndex {
-    /// Lists the objects of an array. Where there are too many to list, or the store cannot, every chunk is asked for.
+    /// Lists the objects of an array. If there are too many to list, or the store cannot list, every chunk is
+    /// requested.
     pub(super) fn of(array: &Array, variable: &Variable, store: &dyn Store) -> Result<Self, DataError> {
         let counts = array.object_counts();
         let refused = |reason: String| DataError::Unsupported { variable: variable.path.clone(), reason };

@@ -5,7 +5,7 @@ use ncz_model::{Array, ChunkError};
 use ncz_registry::chain::Operation;
 use ncz_store::{Key, Store, StoreExt};
 
-/// HDF5's numbers of codecs whose streams say where they end: zlib, bzip2, blosc, zstd.
+/// HDF5's numbers of codecs whose streams mark their end: zlib, bzip2, blosc, zstd.
 const SELF_ENDING: [u32; 4] = [1, 307, 32_001, 32_015];
 
 /// A stored chunk longer than this times its decoded length is not examined.

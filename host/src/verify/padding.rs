@@ -1,6 +1,6 @@
 //! What a chunk holds beyond the end of its array.
 
-/// Where the elements of a chunk lie, and how many of them belong to the array.
+/// The positions of the elements of a chunk, and how many of them are in the array.
 pub(super) struct Layout {
     /// Lengths of a chunk from the dimension that changes slowest to the one that changes fastest.
     shape: Vec<usize>,

@@ -22,7 +22,7 @@ use crate::progress::Progress;
 
 /// A variable whose chunks are about to be looked at.
 pub(super) struct Check<'a> {
-    /// Where it has strings of any length, one of bytes with the same chunks.
+    /// For strings of any length, an array of bytes with the same chunks.
     array: Array,
     strings: Option<StringArray>,
     variable: &'a Variable,
@@ -46,7 +46,7 @@ struct Found {
     padded: AtomicBool,
     /// The first faults by the number of the chunk; later ones are counted.
     faults: Mutex<BTreeMap<ChunkPosition, Finding>>,
-    /// Where the padding is not fill, the first chunk.
+    /// The first chunk whose padding is not fill.
     padding: Mutex<Option<Vec<u64>>>,
 }
 
@@ -272,7 +272,7 @@ fn code_of(fault: &ChunkError) -> Code {
     }
 }
 
-/// Whether the whole dataset is no longer there.
+/// Tests whether the whole dataset no longer exists.
 fn is_gone(error: &DataError) -> bool {
     match error {
         DataError::Chunk { source, .. } => {

@@ -1,4 +1,4 @@
-//! Metadata of existing datasets that change: only what changed is written, and nothing of others is lost.
+//! Metadata of existing datasets that change: only changes are written, and foreign data are kept.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ fn nczarr() -> Arc<MemoryStore> {
 }
 
 #[test]
-fn an_attribute_changes_one_document_and_nothing_of_others_is_lost() {
+fn an_attribute_changes_one_document_and_foreign_keys_are_kept() {
     let store = foreign();
     let before = objects(&*store, true);
     let mut dataset = opened(&store);
@@ -96,7 +96,7 @@ fn an_attribute_changes_one_document_and_nothing_of_others_is_lost() {
 }
 
 #[test]
-fn growth_keeps_keys_that_nobody_knows() {
+fn growth_keeps_unknown_keys() {
     let store = foreign();
     let mut dataset = opened(&store);
     dataset.append("/v", 0, Elements::Native, &[1, 0]).unwrap();
@@ -125,7 +125,7 @@ fn consolidated_metadata_that_are_out_of_date_are_deleted() {
         dataset.finish().unwrap();
         assert!(!store.exists(Key::parse(".zmetadata").unwrap()).unwrap());
     }
-    // Also where they were not looked at.
+    // Also if they were not read.
     let store = foreign();
     let ignore = ReadOptions {
         consolidated: ncz::zarr::metadata::ConsolidatedPolicy::Ignore,
@@ -232,7 +232,7 @@ fn what_is_in_the_dataset_is_not_defined_anew() {
 }
 
 #[test]
-fn a_new_name_under_which_something_stands_is_refused() {
+fn a_new_name_that_already_exists_is_refused() {
     let store = nczarr();
     put(&*store, "g/w/0", "chunk");
     let add = |hierarchy: &mut Hierarchy| {

@@ -278,7 +278,7 @@ fn a_copy_that_goes_on_keeps_what_is_there_and_is_whole() {
         let now = objects(&*store, false);
         assert!(chunks.iter().all(|(key, bytes)| now[key] == *bytes), "{fault:?}");
     }
-    // What is there is kept without a look into it: the caller knows that it is of this source.
+    // Existing records are kept without a check: the caller knows that they are from this source.
     let store = memory();
     attempt(&store, Fault::Never).0.unwrap();
     let key = ncz::store::Key::parse("t/0.0").unwrap();

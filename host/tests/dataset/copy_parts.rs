@@ -105,7 +105,7 @@ fn variables_and_groups_are_chosen_and_left_out() {
     };
     let part = copied(&source, &only(Selection { variables: Some(paths(&["/x"])), ..Selection::default() }));
     assert_eq!(names(&part), ["/x"]);
-    assert_eq!(dimensions(&part), ["x", "unused"], "what nobody used before stays");
+    assert_eq!(dimensions(&part), ["x", "unused"], "unused dimensions stay");
     assert_eq!(part.hierarchy().groups().count(), 1);
     let keep = Selection { variables: Some(paths(&["/x"])), keep_unused: true, ..Selection::default() };
     let part = copied(&source, &only(keep));

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::helpers::{explained, memory, objects, open, session, spec, values};
 use crate::made_up::{MadeUp, Spoils};
 
-/// Stores zeroes in place of the data every time, and says that it is lossless, or nothing.
+/// Always stores zeros instead of the data, and declares that it is lossless, or nothing.
 #[derive(Clone, Debug)]
 struct Forgets<const IS_KNOWN: bool>;
 
@@ -102,7 +102,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn what_is_the_same_is_told_from_what_only_repeats(
+    fn identical_values_are_distinguished_from_repeated_errors(
         lossy in prop::sample::select(vec![BITROUND, ZFP]),
         is_ahead in any::<bool>(),
         chunks in prop::sample::select(&CHUNKS[..]),
@@ -122,7 +122,7 @@ proptest! {
         match summary.variables[0].verified {
             Some(Verified::Same) => prop_assert!(flat, "{chain} changes waves"),
             Some(Verified::Repeated { boxes, of }) => prop_assert!(!flat && (1..=of).contains(&boxes)),
-            None => prop_assert!(false, "it was asked for"),
+            None => prop_assert!(false, "it was requested"),
         }
     }
 }

@@ -210,7 +210,7 @@ fn what_netcdf_c_wrote_is_copied_as_identical_chunks_and_the_true_size_of_shuffl
 }
 
 #[test]
-fn codec_json_stays_as_it_is_but_for_the_open_size_of_shuffle() {
+fn codec_json_is_unchanged_except_for_the_open_size_of_shuffle() {
     let hierarchy = Hierarchy::new(Format::NCZARR);
     let store = memory();
     Dataset::create(store.clone(), hierarchy, session(1), false).unwrap().finish().unwrap();
@@ -488,7 +488,7 @@ fn lengths_at_the_end_of_64_bits_and_lengths_of_0_are_copied() {
         let copy = open(copied(&empty, &options).0, &session).array("/v").unwrap();
         assert!(values(&copy).is_empty());
     }
-    // So many chunks cannot be distinguished by a number.
+    // This many chunks cannot be distinguished by a number.
     let wide = array(&[1 << 40, 1 << 40], &[1, 1]).dataset(&session);
     let error = copy(&wide, memory(), &CopyOptions::default(), &()).unwrap_err();
     assert!(explained(&error).contains("more than 2^64 chunks"), "{}", explained(&error));
@@ -511,7 +511,7 @@ fn what_is_stored_beside_the_dataset_is_named() {
         assert_eq!(foreign_objects(unpack(name).unwrap().path()), Default::default(), "{name}");
     }
     let folder = unpack("zarr-python/v2-none.zip").unwrap();
-    // beside members, beyond the grid, of another rank, not a chunk
+    // next to members, beyond the grid, of another rank, not a chunk
     let foreign = ["README", "notes/a/b", "v/9999.0", "v/0", "v/0.0.bak"];
     foreign.iter().for_each(|file| put(folder.path(), file));
     std::fs::create_dir_all(folder.path().join("empty/empty")).unwrap();

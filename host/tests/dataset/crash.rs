@@ -43,7 +43,7 @@ fn hierarchy(session: &Session, format: Format, len: u64) -> Hierarchy {
     hierarchy
 }
 
-/// What is at a place in `/a` (column 0 to 2), `/b` (3) or `/g/c` (4).
+/// The value at a position in `/a` (column 0 to 2), `/b` (3) or `/g/c` (4).
 fn value(t: u64, column: u64) -> i32 {
     (t * 5 + column) as i32
 }
@@ -354,8 +354,8 @@ fn write_until_killed(path: &Path) {
     }
 }
 
-/// Starts the child, and kills it at a moment that `random` chooses: up to 15 ms after it started where `creating`, else
-/// up to 1 ms after any of its first eight writes, however slow the machine.
+/// Starts the child, and kills it at a moment that `random` chooses: up to 15 ms after it started where `creating`,
+/// else up to 1 ms after any of its first eight writes, however slow the machine.
 fn start_and_kill(path: &Path, creating: bool, random: &mut u64) {
     // xorshift64*
     let mut below = |limit: u64| {

@@ -1,4 +1,4 @@
-//! Every change of a stored chunk's length is an error, and so is every change of its bytes where a codec carries a
+//! Every change of a stored chunk's length is an error, and so is every change of its bytes if a codec has a
 //! checksum.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +60,7 @@ fn ran(case: &ChunkCase) -> Vec<u32> {
     case.filters.iter().map(|filter| filter.id).enumerate().filter(ran).map(|(_, id)| id).collect()
 }
 
-/// All numbers below `len`, or where those are many, the ends and a good many between.
+/// All numbers below `len` or, if those are many, both ends and many between.
 fn some_of(len: usize) -> BTreeSet<usize> {
     let step = len.div_ceil(300).max(1);
     (0..len).filter(|at| at % step == 0 || *at < 40 || at + 40 >= len).collect()
@@ -109,7 +109,7 @@ fn changed_bytes_pass_only_where_no_codec_has_a_checksum() {
     }
     let unchecked = passed.keys().all(|filters| !filters.iter().any(|id| CHECKED.contains(id)));
     assert!(unchecked, "{passed:?}");
-    // The formats that cannot tell: none at all, shuffle, szip, blosc, zstd as its HDF5 filter writes it.
+    // The formats that cannot detect it: none at all, shuffle, szip, blosc, zstd as its HDF5 filter writes it.
     let seen: BTreeSet<u32> = passed.into_keys().flatten().collect();
     assert!(seen.is_subset(&BTreeSet::from([2, 4, 32_001, 32_015])), "{seen:?}");
 }

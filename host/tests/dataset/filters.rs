@@ -117,7 +117,7 @@ fn parameters_are_checked_in_netcdf_order() {
     assert_eq!(one(65_535, &[]), -36);
     assert_eq!(one(u32::MAX, &[]), -36);
     assert_eq!(one(65_534, &[]), -136);
-    // The codec's own word, where netcdf-c has none.
+    // The codec's own word, for which netcdf-c has none.
     assert_eq!(one(307, &[77]), -132);
     assert_eq!(one(2, &[9]), -132);
     assert_eq!(defined(|filters| filters.define_text("no-such-codec")).0, -136);
@@ -160,7 +160,7 @@ fn szip_where_the_last_dimension_grows_is_refused() {
 }
 
 #[test]
-fn the_named_functions_check_what_they_are_told() {
+fn the_named_functions_check_their_arguments() {
     let code = |change: &dyn Fn(&mut FilterDefinition<'_>) -> Result<(), FilterError>| defined(change).0;
     for (level, expected) in [(0, -36), (1, 0), (9, 0), (10, -36)] {
         assert_eq!(code(&|filters| filters.bzip2(level)), expected);
@@ -213,7 +213,7 @@ fn what_was_defined_is_reported() {
 }
 
 #[test]
-fn a_codec_that_is_not_at_hand_is_told_as_0_and_can_be_cleared() {
+fn a_codec_that_is_not_found_is_reported_as_0_and_can_be_cleared() {
     let session = session(1);
     let mut dataset = dataset(Format::NCZARR);
     let stranger = json!({"id": "stranger", "x": 1});

@@ -91,7 +91,7 @@ impl Model {
         }
     }
 
-    /// What is left where a program stopped before it wrote the lengths.
+    /// The state after a program stopped before it wrote the lengths.
     fn forget_beyond(&mut self, lens: &BTreeMap<&'static str, u64>) {
         self.lens.clone_from(lens);
         self.values.retain(|(path, at), _| {
@@ -185,13 +185,13 @@ fn slab_of(number: usize, spans: &[(u64, u64, u64)]) -> Slab {
     Slab::new(part(|span| span.0), part(|span| span.1)).with_stride(part(|span| span.2))
 }
 
-/// Opened with the draft of NCZarr over version 3, where it is that.
+/// Opened with the draft of NCZarr over version 3, if the format is that.
 fn reopened(store: Arc<dyn Store>, session: &Session) -> Dataset {
     let options = ReadOptions { nczarr3: true, ..ReadOptions::default() };
     Dataset::open(store, session.clone(), &options).unwrap_or_else(|error| panic!("{}", explained(&error)))
 }
 
-/// Goes through the steps; `again` opens the store anew.
+/// Runs the steps; `again` reopens the store.
 fn play(
     store: Arc<dyn Store>,
     again: &dyn Fn() -> Arc<dyn Store>,
@@ -306,7 +306,7 @@ fn text(store: &dyn Store, key: &str) -> String {
 }
 
 #[test]
-fn what_another_program_left_beyond_the_end_is_no_data() {
+fn chunks_of_another_program_beyond_the_end_are_not_data() {
     let store = made(Format::NCZARR);
     let session = session(2);
     let mut dataset = open(store.clone(), &session);
@@ -339,7 +339,7 @@ fn what_another_program_left_beyond_the_end_is_no_data() {
     let dataset = open(store.clone(), &session);
     let wanted = [1, 2, 3, 4, 9, FILL, FILL, FILL, FILL, FILL, FILL, 6];
     assert_eq!(shorts(&dataset.array("/c").unwrap(), &Slab::new([0], [12])), wanted);
-    // What cannot even be decoded there is no data either.
+    // Chunks there that cannot be decoded are not data either.
     put(&*store, "c/4", b"rubbish");
     let mut dataset = open(store.clone(), &session);
     dataset.write("/c", &Slab::new([20], [1]), Elements::Native, &bytes(&[7])).unwrap();
@@ -377,7 +377,7 @@ fn appending_record_by_record_reads_the_last_chunk_once_and_writes_metadata_once
         assert_eq!(range, record as u64..record as u64 + 1);
     }
     let after = counting.counts();
-    // Two chunks a record; each is read where it has the record before it already, or may be there.
+    // Two chunks a record; each is read if it already has the record before, or may exist.
     assert_eq!(after.writes - before.writes, 80);
     assert!(after.reads - before.reads <= 160, "{}", after.reads - before.reads);
     assert!(open(store.clone(), &session(1)).array("/a").unwrap().shape() == [0, 3]);
@@ -606,7 +606,7 @@ fn strings_of_every_kind_grow() {
 }
 
 #[test]
-fn arrays_that_a_stopped_program_left_behind_are_brought_to_the_common_length() {
+fn arrays_of_a_stopped_program_are_brought_to_the_common_length() {
     let store = made(Format::NCZARR);
     let mut dataset = open(store.clone(), &session(1));
     dataset.write("/a", &Slab::new([0, 0], [3, 3]), Elements::Native, &bytes(&[1; 9])).unwrap();

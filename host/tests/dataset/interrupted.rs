@@ -242,7 +242,7 @@ fn another_append_finishes_the_interrupted_one_first() {
 #[test]
 fn a_source_that_changed_after_an_interruption_is_refused_once() {
     let store = half_done(Format::NCZARR);
-    // At the same place as the first source: all in memory are called so.
+    // At the same location as the first source: all memory stores have that name.
     let changed = side(OLD + 1..NEW + 1).dataset();
     let error = append_from(&changed, store.clone()).unwrap_err();
     assert!(matches!(&error, CopyError::SourceChanged { .. }), "{error:?}");
@@ -461,7 +461,7 @@ fn two_do_not_append_at_once() {
     assert!(matches!(dataset.flush(), Err(DataError::Busy { .. })));
     plan(store.clone(), &session(1), &Choices::default(), &()).unwrap_err();
     check_same(&*store, &*before, &"refused");
-    // It is over even before somebody has asked how it ended.
+    // It has ended even before it is reaped.
     child.kill().unwrap();
     while !std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap().contains(") Z ") {
         std::thread::yield_now();
@@ -499,7 +499,7 @@ fn of_an_append_on_another_machine_only_the_same_one_goes_on() {
 fn an_append_that_was_taken_for_dead_is_not_committed() {
     let store = begun();
     let mut slow = open(store.clone(), &session(1));
-    // Opening has given up what `begun` began; this one begins anew, and is taken over.
+    // Opening has discarded what `begun` started; this one starts again, and is taken over.
     slow.begin_append(Appending {
         source: "slow".to_owned(),
         part: "all".to_owned(),

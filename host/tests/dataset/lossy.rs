@@ -109,7 +109,7 @@ fn assert_padded<T>(result: Result<T, DataError>) {
 }
 
 #[test]
-fn behind_an_end_that_stays_the_last_elements_are_repeated_for_a_codec_that_refuses_fill() {
+fn beyond_a_fixed_end_the_last_elements_are_repeated_for_a_codec_that_refuses_fill() {
     let layouts = [
         Layout::of(Format::NCZARR, 3, [1, 4, 4]),
         Layout::of(Format::NCZARR, 3, [3, 16, 16]),
@@ -141,7 +141,7 @@ fn behind_an_end_that_stays_the_last_elements_are_repeated_for_a_codec_that_refu
 }
 
 #[test]
-fn behind_an_end_that_may_move_there_is_fill_and_the_codec_says_no() {
+fn beyond_an_end_that_can_grow_there_is_fill_and_the_codec_refuses() {
     // Time is unlimited; arrays of Zarr grow along every dimension.
     assert_padded(Layout::of(Format::NCZARR, 3, [2, 4, 4]).written(zfp(Format::NCZARR)));
     for format in FORMATS {
@@ -346,7 +346,7 @@ fn without_the_guard_the_library_stores_what_the_codec_makes() {
 }
 
 #[test]
-fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
+fn missing_values_are_kept_and_do_not_damage_their_neighbours() {
     const FILL: f32 = 9.969_21e36;
     let waves = |at: u64| 15.0 + (at as f32 / 9.0).sin();
     // Nothing is missing, or what looks like it means nothing.
@@ -355,7 +355,7 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
         assert!(read.iter().all(|value| (13.0..17.0).contains(value)), "{codec}: {read:?}");
     }
     masked(RATE, None, -9999.0, waves).unwrap();
-    // Of eight bits for a number none are left beside the fill value.
+    // Next to the fill value, none of the eight bits of a number are left.
     let error = masked(RATE, None, FILL, waves).unwrap_err();
     assert!(error.contains("missing values") && error.contains("after the codec zfpy"), "{error}");
     let error = masked(PRECISION, None, FILL, waves).unwrap_err();
@@ -385,7 +385,7 @@ fn what_stands_for_missing_values_stays_it_and_spoils_nothing_beside_it() {
     assert!(masked(fine, None, 0.15, rain).unwrap()[3] > 0.0);
     let error = masked(fine, None, FILL, rain).unwrap_err();
     assert!(error.contains("missing values"), "{error}");
-    // A number near zero may be lost beside one that moves the grid, by no more than others.
+    // A number near zero can be lost next to one that shifts the grid, by no more than others.
     let crossing = |at: u64| if at == 100 { 0.006 } else { 30.0 * ((at * at) as f32 / 5.0).sin() };
     let read = masked("6,0,2", Some(-999.0), -999.0, crossing).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(read[0], -999.0);

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use ncz::codec::{Bound, Codec, CodecConfig, CodecError, CodecInfo, Coder, Dialect, Env, Repr, Result};
 use serde_json::{Map, Value};
 
-/// What a made-up codec is called, says and does.
+/// The name, the info and the behaviour of a synthetic codec.
 pub(crate) trait Spoils: Clone + std::fmt::Debug + Send + Sync + 'static {
     const NAMES: &'static [&'static str];
     const LOSSY: Option<bool>;
@@ -48,7 +48,7 @@ impl<S: Spoils> Codec for MadeUp<S> {
     type Coder = Self;
 
     fn bind(&self, input: &Repr, _: &Env) -> Result<Bound<Self>> {
-        // What enters goes on, so that a codec of numbers can follow.
+        // The input is passed on, so that a codec of numbers can follow.
         let output = input.clone();
         Ok(Bound { stored: Self(PhantomData), working: Vec::new(), output, coder: Self(PhantomData) })
     }

@@ -17,7 +17,7 @@ mod copy_parts;
 mod copy_append;
 // What lossy codecs change is verified, and nothing else.
 mod copy_verify;
-// A copy that fails leaves nothing behind.
+// A failed copy leaves no files.
 mod failing;
 // Shuffles that readers disagree about.
 mod shuffle;
@@ -43,7 +43,7 @@ mod interrupted;
 mod filters;
 // Values quantized as they are written.
 mod quantize;
-// Faults are found at their places.
+// Faults are found at their positions.
 mod verify;
 // Known faults are repaired, and stopping midway does no harm.
 mod repair;

@@ -1,4 +1,4 @@
-//! Quantizing on writing: by the place of a value in the slab, whatever the layout of the chunks.
+//! Quantizing on writing: by the position of a value in the slab, whatever the layout of the chunks.
 
 use ncz::copy::{CopyOptions, VariablePlan, copy};
 use ncz::model::{
@@ -142,7 +142,7 @@ fn stored_elements_and_copies_are_as_they_were() {
 }
 
 #[test]
-fn attributes_that_nobody_can_follow_stop_writing_values_and_nothing_else() {
+fn invalid_quantization_attributes_stop_only_writing_values() {
     let name = QuantizeMode::BitGroom.attribute_name();
     for wrong in [Value::from(7i32), Value::from(0i32), Value::from("3")] {
         let dataset =

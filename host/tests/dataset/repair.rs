@@ -136,7 +136,7 @@ fn what_is_in_order_stays_byte_for_byte() {
 }
 
 #[test]
-fn a_byte_order_is_taken_from_the_user_alone() {
+fn a_byte_order_is_taken_only_from_the_user() {
     let store = small(&json!({"dtype": "|i4"}), None);
     put(&*store, "v/0", &[1, 0, 0, 0, 2, 0, 0, 0]);
     let left = planned(&store, &Choices::default()).left;
@@ -263,7 +263,7 @@ fn attributes_that_netcdf_c_refuses_get_a_type_that_it_opens() {
     for name in ["object", "number", "none", "mixed"] {
         assert_eq!(after["_nczarr_attr"]["types"][name], ">S1", "{name}");
     }
-    // Pure Zarr has no place for a type.
+    // Pure Zarr cannot store a type.
     let store = small(&json!({}), Some(r#"{"none": []}"#));
     let plan = planned(&store, &Choices::default());
     assert!(plan.is_empty());
@@ -310,7 +310,7 @@ fn metadata_that_are_only_consolidated_are_repaired_where_they_are() {
     assert_eq!(objects(&*store, true).len(), 1);
 }
 
-/// What is in a file when netcdf-c writes `new` over `old` in place.
+/// The content of a file when netcdf-c writes `new` over `old` in place.
 fn overwritten(old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut bytes = new.to_vec();
     bytes.extend(old.get(new.len()..).unwrap_or_default());
@@ -343,7 +343,7 @@ fn documents_with_the_end_of_an_older_one_are_cut_and_open_again() {
 }
 
 #[test]
-fn what_follows_a_document_and_is_no_older_end_is_left_alone() {
+fn bytes_after_a_document_that_are_not_an_older_end_are_kept() {
     for tail in ["{\"a\": 1}", "garbage", "]", "}}{"] {
         let store = small(&json!({}), None);
         let mut bytes = get(&*store, "v/.zarray");
@@ -356,7 +356,7 @@ fn what_follows_a_document_and_is_no_older_end_is_left_alone() {
 }
 
 #[test]
-fn chunks_with_the_end_of_an_older_one_are_cut_where_the_codec_tells_their_end() {
+fn chunks_with_the_end_of_an_older_one_are_cut_if_the_codec_finds_their_end() {
     for (filters, repairable) in [
         (json!([]), true),
         (json!([{"id": "zlib", "level": 4}]), true),

@@ -238,7 +238,7 @@ fn what_an_element_cannot_hold_is_refused_unless_it_may_be_cut() {
 }
 
 #[test]
-fn elements_that_are_no_strings_are_told_from_strings() {
+fn elements_that_are_not_strings_are_distinguished_from_strings() {
     for nc_type in [NcType::Char, NcType::Int] {
         let dataset = one(VariableBuilder::new("v", nc_type), &[3], Format::NCZARR);
         let error = dataset.strings("v").unwrap_err();
@@ -249,7 +249,7 @@ fn elements_that_are_no_strings_are_told_from_strings() {
 }
 
 #[test]
-fn a_code_that_is_no_character_is_named_with_its_chunk() {
+fn an_invalid_character_code_is_named_with_its_chunk() {
     let dataset = one(
         VariableBuilder::of_dtype("u", Dtype::parse("<U1").unwrap(), None).chunks([2]),
         &[5],

@@ -76,13 +76,13 @@ fn many_threads_write_chunks_of_their_own() {
 }
 
 #[test]
-fn work_inside_the_lent_pool_and_inside_other_pools_does_not_wait_for_ever() {
+fn work_inside_the_shared_pool_and_inside_other_pools_does_not_deadlock() {
     for threads in [1, 2, 4] {
         let (pool, lent) = shared(threads);
         let array = dataset(lent).array("/v").unwrap();
         let wanted = data();
         let many = |array: &Array| (0..64).into_par_iter().for_each(|_| assert_eq!(values(array), wanted));
-        // All threads of the lent pool are busy with callers of it.
+        // All threads of the shared pool are busy with callers of it.
         pool.install(|| many(&array));
         // Another pool around it, and a third one's array inside.
         let (outer, _) = shared(threads);

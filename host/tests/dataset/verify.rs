@@ -1,4 +1,4 @@
-//! Verifying finds every damaged chunk, says where it is, and calls nothing damaged that is not.
+//! Verifying finds every damaged chunk, reports its location, and reports no valid chunk.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -185,7 +185,7 @@ fn only_the_first_faults_are_kept_and_all_are_counted() {
 }
 
 #[test]
-fn one_variable_may_be_looked_at_alone_and_an_unknown_one_is_refused() {
+fn one_variable_can_be_verified_by_itself_and_an_unknown_one_is_refused() {
     let dataset = open_file(&fixtures().join("ocean.nczarr"));
     let only = |path: &str| VerifyOptions {
         variables: Some(BTreeSet::from([path.to_owned()])),

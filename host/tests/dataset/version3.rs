@@ -263,7 +263,7 @@ fn a_megabyte_of_a_large_shard_touches_the_index_and_what_it_needs() {
     let data: Vec<u8> =
         (0..64 * 512 * 512u64).flat_map(|i| (i.wrapping_mul(i) as i16 / 3).to_ne_bytes()).collect();
     array.write_bytes(&Slab::whole(&stored.shape), Elements::Native, &data).unwrap();
-    // Two levels of half a megabyte: 32 chunks.
+    // Two levels of 0.5 MB: 32 chunks.
     let mut worker = array.worker();
     let mut needed = 64 * 16 * 16 + 4;
     for number in 0..32 {

@@ -61,7 +61,7 @@ pub(crate) fn values(dataset: &Dataset, path: &str) -> Result<Value, DataError> 
     Ok(Value::from_native_bytes(nc_type, array.dtype().size(), &out).unwrap())
 }
 
-/// Both texts must be the same; shows the first line where they are not.
+/// Both texts must be the same; shows the first line that differs.
 #[track_caller]
 pub(crate) fn assert_same_text(one: &str, other: &str) {
     for (at, (ours, theirs)) in one.lines().zip(other.lines()).enumerate() {

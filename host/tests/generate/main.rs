@@ -8,7 +8,7 @@ mod helpers;
 mod fixed_point;
 // netcdf-c's ncgen makes the same of the same text.
 mod oracles;
-// What is wrong with a text is reported with its place, and no text does harm.
+// Errors of a text are reported with their position, and no text crashes the reader.
 mod faults;
 // Texts of any shape.
 mod random;

@@ -1,4 +1,4 @@
-//! What the modules share: datasets far away, and what was asked of them.
+//! Shared helpers: remote datasets, and the requests to them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ pub(crate) fn session() -> Session {
 /// Objects by their keys.
 pub(crate) type Objects = BTreeMap<String, Vec<u8>>;
 
-/// A store far away, and all that is asked of it.
+/// A remote store, and all requests to it.
 pub(crate) type Far = Remote<Log<Counting<MemoryStore>>>;
 
 pub(crate) fn far(objects: &Objects) -> Far {
@@ -47,7 +47,7 @@ pub(crate) struct Cost {
     pub(crate) round_trips: u64,
 }
 
-/// Opens a dataset, and says what it cost: no length is asked for, and no object twice.
+/// Opens a dataset, and returns the requests: no length is requested, and no object twice.
 pub(crate) fn open(store: Far, options: &ReadOptions) -> (Result<Dataset, DataError>, Cost) {
     let store = Arc::new(store);
     let opened = Dataset::open(store.clone(), session(), options);
@@ -56,7 +56,7 @@ pub(crate) fn open(store: Far, options: &ReadOptions) -> (Result<Dataset, DataEr
     let gets = keys.len();
     keys.sort();
     keys.dedup();
-    assert_eq!(keys.len(), gets, "an object is asked for twice");
+    assert_eq!(keys.len(), gets, "an object is requested twice");
     assert_eq!(counts.lens, 0);
     (opened, Cost { gets, lists: counts.lists, round_trips: store.round_trips() })
 }

@@ -1,4 +1,4 @@
-//! Places that cannot list, or hide what does not exist from those who may not list.
+//! Stores that cannot list, or that answer "denied" for missing objects without permission to list.
 
 use ncz::model::{DataError, Format, MetadataError};
 use ncz::zarr::metadata::ConsolidatedPolicy;
@@ -93,7 +93,7 @@ fn a_place_that_hides_everything_is_not_said_to_hold_nothing() {
 }
 
 #[test]
-fn documents_that_may_not_be_read_are_not_taken_for_missing() {
+fn documents_without_read_permission_do_not_count_as_missing() {
     for (format, keys) in [
         (Format::NCZARR, &[".zattrs", "v3/.zarray", "v3/.zattrs", "g1/.zattrs", "g1/v1/.zattrs"][..]),
         (Format::Zarr2, &[".zattrs", "v3/.zarray", "v3/.zattrs", "g1/.zgroup", "g1/v1/.zattrs"]),

@@ -1,4 +1,4 @@
-//! Consolidated metadata that are no longer true, read from far away.
+//! Outdated consolidated metadata, read from a remote store.
 
 use std::sync::Arc;
 

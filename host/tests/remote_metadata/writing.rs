@@ -125,7 +125,7 @@ fn shown(store: Arc<dyn Store>) -> Result<Vec<String>, DataError> {
 }
 
 #[test]
-fn wherever_creation_stops_there_is_no_dataset_or_a_whole_one() {
+fn creation_leaves_no_dataset_or_a_complete_one_wherever_it_stops() {
     for (format, consolidated) in [(Format::NCZARR, true), (Format::Zarr3, true), (Format::Zarr2, false)] {
         let create = |fault| {
             let memory = Arc::new(MemoryStore::new("test"));
@@ -184,7 +184,7 @@ fn a_change_that_failed_can_be_made_again() {
     assert_eq!(wanted.len(), 31);
     for n in 0..operations {
         for fault in [Fault::Once(n), Fault::AfterDoing(n)] {
-            // It fails where it was to be opened or finished.
+            // It fails when it is opened or finished.
             if let Ok((shown, _)) = change(fault) {
                 assert_eq!(shown, wanted, "{fault:?}");
             }

@@ -33,7 +33,7 @@ pub(crate) enum FormatArg {
     Nczarr3,
 }
 
-/// Where the element size of the shuffle filter is taken from.
+/// The source of the element size of the shuffle filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShuffleSize {
     Type,

@@ -15,7 +15,7 @@ use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
 use crate::output::{Style, shape, write_json};
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// Runs the command.

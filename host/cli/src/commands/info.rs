@@ -19,7 +19,7 @@ use crate::variable_report::{
     type_words,
 };
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// Runs the command.

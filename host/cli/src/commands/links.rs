@@ -13,7 +13,7 @@ use crate::output::write_json;
 use crate::shell::quoted;
 use crate::tool_name::ToolName;
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// The JSON form.
@@ -91,14 +91,14 @@ fn found(link: &Path, program: &Path) -> io::Result<Found> {
     Ok(if ours { Found::Ours } else { Found::Other })
 }
 
-/// Makes a link, replacing what is there.
+/// Makes a link, replacing an existing file.
 fn make(link: &Path, program: &Path) -> io::Result<()> {
     let mut name = link.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
     let new = link.with_file_name(name);
     symlink(program, &new)?;
     fs::rename(&new, link).inspect_err(|_| {
-        // The first error is reported; this one only leaves a link behind.
+        // The first error is reported; this one only leaves a link.
         let _ = fs::remove_file(&new);
     })
 }

@@ -8,15 +8,15 @@ use ncz::store::StoreError;
 
 use crate::error::store_error;
 
-/// A new dataset is made beside its place and moved there in one step.
+/// A new dataset is made next to its target and moved there in one step.
 const UNCHANGED: &str = "the target is as it was before";
 /// In S3 objects of an unfinished dataset may be left if the service can no longer be reached.
 const NO_NEW_DATASET: &str = "there is no new dataset at the target, and an existing one is as it was before";
-/// In S3, while the new dataset was moved to its place. The source of the error says where it is.
+/// In S3, while the new dataset was moved to the target. The source of the error has its location.
 const BESIDE: &str = "the new dataset is complete, but not all of it has been moved to the target yet: \
                       ncz copy NEW TARGET --overwrite does that";
 /// The old dataset was renamed to make room for the new one and could not be renamed back. The source of the error
-/// says where it is.
+/// has its location.
 const ASIDE: &str = "nothing is at the target, and the dataset that was there has another name";
 /// The source cannot be read.
 const LEAVE_OUT: &str = "the target is as it was before; ncz copy --exclude leaves out variables by name, \

@@ -70,7 +70,7 @@ pub(crate) fn dump(path: &Path) -> String {
     run.ends(findings).stdout
 }
 
-/// Both texts must be the same; shows the first line where they are not.
+/// Both texts must be the same; shows the first line that differs.
 #[track_caller]
 pub(crate) fn assert_same_text(ours: &str, theirs: &str, what: &str) {
     for (at, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {

@@ -66,7 +66,7 @@ fn only_chains_that_the_datasets_readers_have_are_recommended_and_the_others_are
             let trial = trial(&choice["chain"]);
             assert!(trial["unread"].is_null() && trial["ratio"].as_f64().unwrap() >= 1.05, "{trial}");
         }
-        // The best one of all is not recommended where the readers lack it.
+        // The best one of all is not recommended if the readers lack it.
         assert_ne!(choices[0]["chain"], r#"{"id":"pcodec"}"#, "{format}");
     }
     let run = bench(&NAMED).ends(0);
@@ -105,7 +105,7 @@ fn where_no_codec_helps_that_is_what_is_said() {
 }
 
 #[test]
-fn the_page_stands_alone_and_marks_the_front() {
+fn the_page_is_self_contained_and_marks_the_front() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     let run = bench(&["--html", page.to_str().unwrap()]).ends(0);

@@ -35,7 +35,7 @@ fn metadata(path: &Path) -> Value {
 }
 
 #[test]
-fn a_filter_that_nobody_has_json_for_is_written_and_read_by_number() {
+fn a_filter_without_json_is_written_and_read_by_number() {
     let folder = tempfile::tempdir().unwrap();
     let plugins = folder.path().join("plugins");
     let library = &build_examples("ncz-bad-plugins").unwrap()["good_hdf5_only"];
@@ -88,7 +88,7 @@ fn a_filter_that_nobody_has_json_for_is_written_and_read_by_number() {
         };
         let said = missing();
         assert!(said.contains("HDF5 filter 40200"), "{said}");
-        // One that is known: the message says where it comes from.
+        // A known one: the message names its package.
         let known = fs::read_to_string(copy.join(file)).unwrap().replace("40200", "32028");
         fs::write(copy.join(file), known).unwrap();
         let said = missing();
@@ -104,7 +104,7 @@ fn json_by_number_is_taken_as_written_and_what_is_wrong_with_it_is_named() {
     let by_number = |json: &str| {
         ncz(["copy".as_ref(), dataset.as_os_str(), copy.as_os_str(), "--codec".as_ref(), json.as_ref()])
     };
-    // Also where a name would do: who writes this wants it.
+    // Even if a name would work: the user requested it.
     by_number(r#"{"id":"ncz.hdf5_filter","filter":1,"cd_values":[6]}"#).ends(0);
     assert_eq!(
         metadata(&copy.join("t/.zarray"))["compressor"],

@@ -122,7 +122,7 @@ fn negative_levels_are_negative() {
 }
 
 #[test]
-fn what_is_no_codec_is_distinguished_from_one_that_is_not_here() {
+fn an_invalid_codec_is_distinguished_from_one_that_is_not_found() {
     ncz(["codec", r#"{"id":"#]).ends(2).says(&["is not JSON"]);
     ncz(["codec", "3.14"]).ends(2).says(&["neither a filter id"]);
     ncz(["codec", "zsdt,3"])

@@ -25,7 +25,7 @@ impl Place {
         ncz(["copy", source.to_str().unwrap(), target.to_str().unwrap()].iter().chain(options))
     }
 
-    /// A copy that was refused leaves nothing behind, not even hidden.
+    /// Checks that a refused copy leaves no files, not even hidden ones.
     #[track_caller]
     fn assert_empty(&self) {
         let left: Vec<_> = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -53,7 +53,7 @@ impl Place {
 fn the_readme_example_keeps_every_value_and_says_what_it_did() {
     let place = Place::new();
     let run = place.copy(&ocean(), &["--codec", r#"{"id":"zstd","level":3}"#, "--verify"]).ends(0);
-    assert_eq!(run.stderr, "", "no bar where nobody watches");
+    assert_eq!(run.stderr, "", "no progress bar without a terminal");
     assert!(run.stdout.contains("verified: every value is the same"), "{}", run.stdout);
     assert!(run.stdout.contains("22 chunks"), "{}", run.stdout);
     assert_same_data(&ocean(), &place.target());
@@ -63,7 +63,7 @@ fn the_readme_example_keeps_every_value_and_says_what_it_did() {
 }
 
 #[test]
-fn a_lossy_codec_is_told_of_once_and_what_it_gives_back_is_verified() {
+fn a_lossy_codec_is_reported_once_and_its_values_are_verified() {
     let place = Place::new();
     // Nine bits are what the fill value -999 needs.
     let bitround = r#"{"id":"bitround","keepbits":9}"#;
@@ -117,7 +117,7 @@ fn a_lossy_codec_that_makes_data_of_missing_values_is_refused() {
         run.says(&["/v", "fill value -999.1 would be read as", read, "missing values become data", "choose"]);
         place.assert_empty();
     }
-    // HDF5's BitRound spares the fill value, and a whole-number codec that keeps it is taken.
+    // HDF5's BitRound preserves the fill value, and a codec for integers that keeps it is accepted.
     place.copy(&source, &["-F", "v,32032,3"]).ends(0);
     assert!(dump(&place.target()).contains("1.25, _, 2.5, _"), "{}", dump(&place.target()));
 }
@@ -138,7 +138,7 @@ fn array_of(folder: &Path, data_type: &str, fill: &serde_json::Value, attributes
 }
 
 #[test]
-fn all_that_stands_for_missing_values_is_tried_with_a_lossy_codec_and_nothing_else() {
+fn all_missing_values_are_tried_with_a_lossy_codec_and_nothing_else() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("source");
@@ -186,7 +186,7 @@ fn all_that_stands_for_missing_values_is_tried_with_a_lossy_codec_and_nothing_el
         assert_eq!(run.stderr, "");
         fs::remove_dir_all(place.target()).unwrap();
     }
-    // Version 3 has a fill value in any case: zeros alone were not chosen by anybody.
+    // Version 3 has a fill value in any case: a zero alone was not chosen by a writer.
     array_of(&source, "float32", &json!(0.0), &json!({}));
     let offset = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":273.15,"scale":10,"astype":"<i2"}}"#;
     place.copy(&source, &["--codec", offset]).ends(0);
@@ -421,7 +421,7 @@ fn every_generation_of_netcdf_c_is_copied_value_for_value() {
 }
 
 #[test]
-fn scalars_are_left_alone_by_a_star_and_refused_by_name() {
+fn scalars_are_skipped_by_a_star_and_refused_by_name() {
     let source = unpack("netcdf-c-4.10.2/nczarr/scalars.zip").unwrap();
     let place = Place::new();
     place

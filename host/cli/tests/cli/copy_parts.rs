@@ -155,7 +155,7 @@ fn an_append_that_was_interrupted_is_not_made_twice() {
 }
 
 #[test]
-fn records_that_a_lossy_codec_encodes_again_are_told_of() {
+fn records_that_a_lossy_codec_encodes_again_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (first, rest) = (folder.path().join("first.nczarr"), folder.path().join("rest.nczarr"));
     copy(&ocean(), &rest, &["--slab", "time=5:"]).ends(0);

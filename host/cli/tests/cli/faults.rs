@@ -71,7 +71,7 @@ struct Case {
     after: After,
 }
 
-/// What there is after a failure.
+/// The files after a failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     /// What was there before, or the whole result.
@@ -221,7 +221,7 @@ fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// A case that is ready to run, with what is there before and after it where nothing fails.
+/// A case that is ready to run, with the files before and after it without a failure.
 struct Bench {
     case: &'static Case,
     prepared: tempfile::TempDir,

@@ -75,7 +75,7 @@ fn errors_show_the_line_and_leave_nothing() {
     };
     make(&[]).says(&["the target is as it was before"]);
     make(&["--check"]);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the text alone");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "only the text");
     ncz(["gen", "none.cdl"]).ends(3).says(&["cannot use none.cdl"]);
     ncz(["gen", &cdl("simple"), "-o", "x.nc"]).ends(2).says(&[".nc"]);
 }

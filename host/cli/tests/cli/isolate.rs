@@ -11,10 +11,10 @@ fn ncz(folder: &PathBuf, args: &[&str]) -> Run {
 }
 
 #[test]
-fn plugins_run_in_processes_of_their_own_if_that_is_wanted() {
+fn plugins_run_in_worker_processes_on_request() {
     let Ok(python) = python() else { return };
     let folder = python.plugin_dir("hdf5plugin").unwrap();
-    // Beside ncz, where it is looked for.
+    // Next to ncz, where it is searched for.
     let (ncz_program, worker) = (build_binary("ncz").unwrap(), build_binary("ncz-worker").unwrap());
     assert_eq!(ncz_program.parent(), worker.parent());
     let isolated = |args: &[&str]| {

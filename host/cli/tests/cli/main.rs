@@ -24,9 +24,9 @@ mod dump;
 mod faults;
 /// `ncz gen` and ncgen.
 mod generate;
-/// `ncz info`: what there is, and what is odd about it.
+/// `ncz info`: the contents, and anomalies.
 mod info;
-/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: which plugins may be used.
+/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: the plugins that are allowed.
 mod isolate; // plugins in processes of their own
 /// Symbolic links that lead in circles, and those that do not.
 mod loops;
@@ -36,7 +36,7 @@ mod ls;
 mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;
-/// Places that are not a dataset, and the way round that the message names.
+/// Locations that are not a dataset, and the remedy in the message.
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;

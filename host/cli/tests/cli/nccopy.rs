@@ -305,7 +305,7 @@ fn the_eight_rows_of_the_documentation_hold_whatever_the_input_has() {
         ("-F t,307,9", "/t", bz2),
         ("-F t,307,9", "/big", "[]"),
         ("-F big,307,9", "/big", bz2),
-        // The input's deflate counts for nothing where -F or -d speaks of the variable.
+        // The input's deflate is ignored if -F or -d applies to the variable.
         ("-d 0 -F t,307,9", "/t", bz2),
         ("-d 5 -F big&t,307,9", "/t", bz2),
     ] {

@@ -21,7 +21,7 @@ fn theirs<S: AsRef<std::ffi::OsStr>>(path: &Path, args: impl IntoIterator<Item =
         .env("LC_ALL", "C")
         .env("HDF5_PLUGIN_PATH", "")
         .env_remove("NCLOGGING"));
-    // netCDF looks for accounts of S3 whatever it is asked for.
+    // netCDF looks for S3 accounts in every call.
     let said = run.stderr.lines().filter(|line| !line.starts_with("Warning:"));
     run.stderr = said.map(|line| format!("{line}\n")).collect();
     run
@@ -294,7 +294,7 @@ fn what_netcdf_wrote_as_nczarr_prints_as_netcdf_prints_it() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_words_of_ncdump() {
+fn mistakes_are_reported_in_the_words_of_ncdump() {
     let (Ok(ncdump), Ok(ncgen)) = (program("ncdump"), program("ncgen")) else { return };
     let both = Both::of(
         &ncgen,
@@ -383,7 +383,7 @@ fn a_codec_that_is_missing_ends_it_in_the_words_that_netcdf_tests_for() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_not_an_error() {
     let mut child =
         command().arg0("ncdump").arg(ocean()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

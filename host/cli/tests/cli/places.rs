@@ -34,7 +34,7 @@ fn other_files_are_refused_with_a_way_round() {
 }
 
 #[test]
-fn a_directory_that_is_no_dataset_tells_of_those_inside() {
+fn a_directory_that_is_not_a_dataset_names_those_inside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     ncz(["info", path]).ends(3).says(&["is a directory, but not a Zarr dataset", ".zgroup"]);
@@ -116,7 +116,7 @@ fn urls_are_read_where_they_mean_a_directory_and_refused_by_name_elsewhere() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_anything_is_read() {
+fn an_unwritable_target_is_reported_before_anything_is_read() {
     let copy = |target: &str| ncz(["copy", "/nowhere/x.zarr", target]);
     copy("https://localhost:1/x").ends(3).says(&["https://localhost:1/x cannot be written", "#mode=s3"]);
     copy("s3://bucket/x.zip").ends(2).says(&["not a .zip file", ".zarr"]);
@@ -161,7 +161,7 @@ fn damaged_metadata_of_the_root_are_an_error_and_those_of_a_variable_are_not() {
 }
 
 #[test]
-fn an_array_of_the_other_version_is_no_stranger_to_pass_over() {
+fn an_array_of_the_other_version_is_not_skipped_as_a_foreign_object() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("mixed.zarr");
     fs::create_dir_all(root.join("v")).unwrap();

@@ -131,7 +131,7 @@ fn a_copy_runs_through_our_plugins_and_equals_that_of_the_built_ins() {
 }
 
 #[test]
-fn files_that_are_no_plugins_are_rows_and_stop_nothing() {
+fn files_that_are_not_plugins_are_listed_and_the_search_continues() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("libh5broken.so"), "not a library").unwrap();
     fs::write(folder.path().join("README"), "text").unwrap();
@@ -175,7 +175,7 @@ fn the_search_path_is_shown_with_who_named_it() {
 }
 
 #[test]
-fn a_codec_that_nobody_offers_is_reported_with_the_places_searched() {
+fn a_codec_that_is_not_found_is_reported_with_the_folders_searched() {
     let folder = tempfile::tempdir().unwrap();
     let why = with_path(folder.path(), &["plugins", "why", "32028"]).ends(1).stdout;
     assert!(why.contains("no codec found for HDF5 filter 32028"), "{why}");

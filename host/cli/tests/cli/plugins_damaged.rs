@@ -11,7 +11,7 @@ use crate::bench::{command, run};
 const FILES: usize = 200;
 const OF_FOLDER: usize = 25;
 
-/// Sound plugins: one that is compiled here, and, where there is Python, some of hdf5plugin.
+/// Valid plugins: one that is compiled here and, if Python is available, some of hdf5plugin.
 fn sound(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut paths: Vec<PathBuf> = Vec::new();
     if let Ok(compiler) = program("cc") {
@@ -42,7 +42,7 @@ impl Numbers {
     }
 }
 
-/// Where the dynamic section of a 64-bit little-endian file is.
+/// Returns the location of the dynamic section of a 64-bit little-endian file.
 fn dynamic(bytes: &[u8]) -> Option<(usize, usize)> {
     let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?) as usize);
     let headers = word(0x20)?;

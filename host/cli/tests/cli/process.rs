@@ -34,7 +34,7 @@ fn quiet_says_nothing_and_no_colour_reaches_a_pipe() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_not_an_error() {
     let mut child = command()
         .args(["dump", ocean().to_str().unwrap()])
         .stdout(Stdio::piped())
@@ -72,7 +72,7 @@ fn a_full_disk_as_the_output_is_an_error() {
 
 #[test]
 #[cfg(unix)]
-fn ctrl_c_ends_a_copy_and_leaves_nothing_behind() {
+fn ctrl_c_ends_a_copy_and_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let source = big_dataset(folder.path(), 400, 1 << 15);
     let targets = folder.path().join("targets");

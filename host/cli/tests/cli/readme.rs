@@ -23,7 +23,7 @@ fn blocks(heading: &str, language: &str) -> Vec<String> {
     section.split(&fence).skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
-/// A clone in which cargo has built what it is asked for, and a home of its own.
+/// A clone in which cargo has built its targets, with its own home folder.
 struct Clone {
     folder: tempfile::TempDir,
 }

@@ -21,7 +21,7 @@ const SECRETS: [&str; 7] = [
 /// What only a signed request has in it, in small letters.
 const OF_SIGNATURES: [&str; 3] = ["signature=", "aws4-hmac", "x-amz-security-token"];
 
-/// Places that hold all kinds of secrets, at a server's address.
+/// URLs with all kinds of secrets, at a server's address.
 fn places(address: &str) -> Vec<String> {
     let secret = "aws.secret_access_key=fragment-key-51ee";
     vec![
@@ -62,7 +62,7 @@ fn talkative(address: &str) -> Command {
     command
 }
 
-/// The commands that take a place, in all the ways they talk.
+/// The commands that take a URL, with all kinds of output.
 fn command_lines(place: &str, beside: &str) -> Vec<Vec<String>> {
     let ocean = ocean().display().to_string();
     let lines: [&[&str]; 11] = [
@@ -76,7 +76,7 @@ fn command_lines(place: &str, beside: &str) -> Vec<Vec<String>> {
         &["verify", "-vvv", "--json", place],
         &["verify", "-vvv", "--repair-to", beside, place],
         &["dump", "--verbose", "--verbose", "--verbose", place],
-        // One place too many, and one as an option: the errors of the command line name them.
+        // One URL too many, and one as an option: the errors of the command line name them.
         &["info", "one", place, "three"],
     ];
     let owned = |line: &&[&str]| line.iter().map(|word| (*word).to_owned()).collect();

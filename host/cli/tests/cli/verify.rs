@@ -164,7 +164,7 @@ fn damage_is_reported_with_its_place_and_what_cannot_be_repaired_stays() {
 }
 
 #[test]
-fn why_a_codec_is_missing_is_told_once() {
+fn the_reason_for_a_missing_codec_is_reported_once() {
     let (_folder, path) = sea();
     for variable in ["air_temperature", "sea_surface_temperature", "model/salinity"] {
         let document = path.join(variable).join(".zarray");
@@ -182,7 +182,7 @@ fn why_a_codec_is_missing_is_told_once() {
 }
 
 #[test]
-fn a_dataset_that_does_not_open_is_told_why_and_opens_when_it_is_repaired() {
+fn a_dataset_that_does_not_open_is_explained_and_opens_when_it_is_repaired() {
     let (_folder, path) = sea();
     let zattrs = path.join(".zattrs");
     let text = fs::read_to_string(&zattrs).unwrap();
@@ -208,7 +208,7 @@ fn a_disputed_shuffle_and_a_byte_order_are_settled_by_the_user() {
     fs::write(&zarray, text.replace(r#""elementsize": 0"#, r#""elementsize": 2"#)).unwrap();
     let printed = run(&path, &["--repair"]).ends(1);
     assert!(printed.stdout.contains("--repair --shuffle-size fixes it"), "{}", printed.stdout);
-    // Chunks would have to be encoded anew, and nothing would tell the new ones from the old.
+    // Chunks would have to be encoded again, and the new ones could not be distinguished from the old.
     let kept = run(&path, &["--repair", "--shuffle-size", "stored"]).ends(1);
     assert!(
         kept.stdout.contains("shuffle-size-disputed") && kept.stdout.contains("--repair-to"),

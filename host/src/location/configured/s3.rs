@@ -82,7 +82,7 @@ fn configured(location: &S3Location, environment: &dyn Environment) -> Result<S3
     Ok(config)
 }
 
-/// As whom to ask, if `options` say it, and the section of a file that they name. `others` may name that file.
+/// The credentials, if `options` have them, and the profile that they name. `others` may name the file of the profile.
 fn credentials(
     options: &S3Options,
     others: &S3Options,

@@ -57,7 +57,7 @@ pub(super) fn amazon(url: &Url) -> Option<Result<Found, String>> {
 
 /// Any other host: `bucket.s3.region.domain` and `s3.region.domain`, else all of it is the service's.
 ///
-/// netcdf-c cuts such names at a fixed place; here the label `s3` decides. The next one is a region if it looks like
+/// netcdf-c cuts such names at a fixed position; here the label `s3` decides. The next one is a region if it looks like
 /// one (`eu-central-1`) or if a domain of two labels follows it; `s3.example.org` has none.
 pub(super) fn other(url: &Url) -> Found {
     let host = url.host.to_ascii_lowercase();

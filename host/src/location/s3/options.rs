@@ -16,7 +16,7 @@ pub struct S3Options {
     pub default_region: Option<String>,
     /// `aws.endpoint`: `http[s]://host[:port]` of the service.
     pub endpoint: Option<String>,
-    /// `aws.config_file`: where to look for the profile.
+    /// `aws.config_file`: the file with the profile.
     pub config_file: Option<PathBuf>,
     /// `aws.access_key_id`.
     pub access_key_id: Option<String>,
@@ -30,7 +30,7 @@ pub struct S3Options {
     pub checksums_when_required: Option<bool>,
 }
 
-/// Where a request has the bucket.
+/// The position of the bucket in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addressing {
     /// `https://host/bucket/key`.
@@ -53,7 +53,7 @@ impl S3Options {
         "aws.request_checksum_calculation",
     ];
 
-    /// The region, the weaker key's where the other one is not there.
+    /// The region; that of the weaker key if the other one is missing.
     #[must_use]
     pub fn region(&self) -> Option<&str> {
         self.region.as_deref().or(self.default_region.as_deref())

@@ -3,7 +3,7 @@
 use super::super::{DatasetUrl, Location};
 use super::*;
 
-/// A row: text; shown; service; region; bucket; prefix; where the URL has the bucket.
+/// A row: text; shown; service; region; bucket; prefix; the position of the bucket in the URL.
 type Row = (
     &'static str,
     &'static str,
@@ -37,7 +37,7 @@ fn check(rows: &[Row]) {
         assert_eq!(found, (*service, *region, *bucket, *prefix), "{text}");
         assert_eq!(place.addressing, *addressing, "{text}");
         assert_eq!(place.to_string(), *shown, "{text}");
-        // What is shown means the same, except for where the bucket is in a request.
+        // The displayed URL means the same, except for the position of the bucket in a request.
         let mode = if place.needs_mode() { "#mode=s3" } else { "" };
         let again = s3(&format!("{shown}{mode}"));
         assert_eq!((&again.bucket, &again.prefix), (&place.bucket, &place.prefix), "{text}");
@@ -303,7 +303,7 @@ fn keys_after_the_hash_and_before_the_url_are_taken() {
 }
 
 #[test]
-fn what_contradicts_itself_or_is_no_place_in_s3_is_refused() {
+fn contradictions_and_invalid_s3_locations_are_refused() {
     for (text, wanted) in [
         ("s3://", "the host is missing or not valid"),
         ("s3:///a", "the host is missing or not valid"),

@@ -154,7 +154,7 @@ fn chart(page: &mut String, report: &Report<'_>, heading: &str, speed: Speed, on
     page.push_str("</svg>\n");
 }
 
-/// Writes the names of the choices beside their points.
+/// Writes the names of the choices next to their points.
 fn names(page: &mut String, report: &Report<'_>, x: &Axis, y: &Axis, speed: Speed) {
     let mut named: Vec<&Trial> = Vec::new();
     for choice in report.choices() {

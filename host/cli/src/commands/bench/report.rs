@@ -7,7 +7,7 @@ use super::names::{command, short};
 use crate::output::{Cell, Style, Table, bytes, count, seconds, shape};
 use crate::secrets;
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// What was measured on a variable of a dataset.

@@ -13,7 +13,7 @@ use crate::target::create;
 const KEPT: &str =
     "the finished part is kept in the folder TARGET.ncz-partial; run the same command again to resume";
 
-/// Copies to a folder beside the target that is kept until the copy is complete, and then makes it the target.
+/// Copies to a folder next to the target that is kept until the copy is complete, and then makes it the target.
 pub(super) fn copied(
     source: &DatasetUrl,
     target: &DatasetUrl,

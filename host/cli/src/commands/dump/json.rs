@@ -12,8 +12,8 @@
 //! Numbers are exact: integers as they are, floating-point numbers with as many digits as they need. `NaN`, `Infinity`
 //! and `-Infinity` are strings, because JSON has no such numbers. Data are nested lists, one level for each dimension;
 //! `char` has a string for each row; a complex number is a list of two numbers, an element of `vlen-bytes` a list of
-//! bytes. Data that were not requested are absent. If data cannot be read, `error` says why, and `data` ends there. With
-//! `--head`, `more` is the number of elements that follow.
+//! bytes. Data that were not requested are absent. If data cannot be read, `error` says why, and `data` ends there.
+//! With `--head`, `more` is the number of elements that follow.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ use crate::dataset::format_words;
 use crate::error::{CliError, with_causes};
 use crate::variable_report::VariableReport;
 
-/// The version of the form; it changes when a key changes its meaning or goes.
+/// The version of the form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// Bytes of text to collect before they are written.

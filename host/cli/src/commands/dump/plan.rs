@@ -9,7 +9,7 @@ pub(crate) struct Plan {
     pub(crate) language: Language,
     /// The name in the first line of CDL.
     pub(crate) name: String,
-    /// Where the dataset is, for NcML.
+    /// The location of the dataset, for NcML.
     pub(crate) location: String,
     pub(crate) header: bool,
     /// Data only of coordinate variables.

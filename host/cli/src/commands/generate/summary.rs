@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::dataset::format_words;
 use crate::output::{Cell, Style, Table, bytes, count, ratio, seconds, speed};
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 /// Maximum number of variables in the table; the rest is counted.
 const ROWS: usize = 40;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::output::{Style, bytes, count, seconds};
 use crate::remedy;
 
-/// The version of the JSON form; it changes when a key changes its meaning or goes.
+/// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
 
 /// Maximum number of notes without -v.
@@ -317,7 +317,7 @@ fn line(finding: &Finding, reason: &str, style: Style) -> String {
     format!("{severity} {place} {}: {reason}{remedy}\n", style.dim(finding.code.id()))
 }
 
-/// Returns where a finding is: `/v chunk 0,1 (v/0.1)`.
+/// Returns the location of a finding: `/v chunk 0,1 (v/0.1)`.
 fn location_of(finding: &Finding) -> String {
     let mut text = finding.variable.clone().unwrap_or_default();
     if let Some(chunk) = &finding.chunk {
