@@ -10,6 +10,7 @@
 mod append;
 mod foreign_objects;
 mod missing_values;
+mod netcdf;
 mod plan;
 mod rechunk;
 mod resume;
@@ -22,6 +23,7 @@ mod variable;
 mod version;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -158,8 +160,12 @@ pub struct VariableSummary {
     /// Records that the target had and that those codecs encoded once more, because records that were appended share
     /// their chunks.
     pub encoded_again: u64,
-    /// Whether the stored chunks were copied as they are.
+    /// Whether the stored chunks were copied as they are, unless filters were skipped in some of them.
     pub unchanged: bool,
+    /// Chunks that were decoded and encoded; the others were copied as they are.
+    pub recoded: u64,
+    /// Why they were.
+    pub recoding: Option<Recoding>,
     /// Bytes of the decoded data in the chunks that exist.
     pub decoded: u64,
     /// Bytes of the stored chunks of the original, if they were all read once.
@@ -170,6 +176,37 @@ pub struct VariableSummary {
     pub chunks: u64,
     /// What [`CopyOptions::verify`] found; `None` if it was not requested.
     pub verified: Option<Verified>,
+}
+
+/// Why chunks are decoded and encoded instead of being copied as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recoding {
+    /// The chunks of the copy hold other elements.
+    Chunks,
+    /// The elements have another type, byte order or order.
+    Elements,
+    /// The copy has another fill value, which chunks are padded with.
+    Fill,
+    /// The copy has other codecs, or their parameters differ.
+    Codecs,
+    /// The copy stores strings in another form.
+    Strings,
+    /// HDF5 skipped filters in these chunks.
+    SkippedFilters,
+}
+
+impl fmt::Display for Recoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Chunks => "the chunks differ",
+            Self::Elements => "the type or order of the elements differs",
+            Self::Fill => "the fill value differs",
+            Self::Codecs => "the codecs differ",
+            Self::Strings => "strings are stored in another form",
+            Self::SkippedFilters => "filters were skipped in them",
+        })
+    }
 }
 
 /// In what a copy was found to agree with its original.

@@ -189,14 +189,6 @@ pub enum LocationError {
         /// What makes it two.
         source: MetadataError,
     },
-    /// The netCDF or HDF5 file could not be read.
-    #[error("cannot read {location}")]
-    File {
-        /// The location.
-        location: Location,
-        /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
     /// The dataset could not be read.
     #[error("cannot read the dataset in {location}")]
     Dataset {

@@ -178,7 +178,7 @@ pub fn verify(
         }
         Err(error) => return Err(error.into()),
     }
-    if !dataset.store().capabilities().list {
+    if !dataset.store().capabilities().list && !dataset.hierarchy().format.is_netcdf() {
         let reason = "the store does not list its keys: every chunk was checked, but not metadata that readers \
                       interpret differently, chunks outside of their arrays or under wrong keys, and objects of no \
                       variable";

@@ -110,10 +110,16 @@ impl Header<'_> {
             if let Some(text) = properties {
                 self.special(out, "", "_NCProperties", &quoted_text(text))?;
             }
-            let superblock = if self.hierarchy.format.is_nczarr() { "2" } else { "0" };
-            self.special(out, "", "_SuperblockVersion", superblock)?;
-            self.special(out, "", "_IsNetcdf4", "1")?;
-            self.special(out, "", "_Format", "\"netCDF-4\"")?;
+            if self.has_specials() {
+                let of_zarr = if self.hierarchy.format.is_nczarr() { 2 } else { 0 };
+                let (superblock, is_netcdf4) = match self.hierarchy.hdf5 {
+                    Some(hdf5) => (hdf5.superblock, hdf5.is_netcdf4),
+                    None => (of_zarr, true),
+                };
+                self.special(out, "", "_SuperblockVersion", &superblock.to_string())?;
+                self.special(out, "", "_IsNetcdf4", if is_netcdf4 { "1" } else { "0" })?;
+            }
+            self.special(out, "", "_Format", &quoted_text(self.hierarchy.format.kind().name()))?;
         }
         Ok(())
     }
@@ -132,7 +138,9 @@ impl Header<'_> {
             );
         };
         let type_name = self.types.name(shown);
-        let remark = types::remark(variable).map(|text| format!(" // {text}")).unwrap_or_default();
+        // The types of a netCDF file are those of CDL.
+        let remark = types::remark(variable).filter(|_| !self.hierarchy.format.is_netcdf());
+        let remark = remark.map(|text| format!(" // {text}")).unwrap_or_default();
         writeln!(out, "{:indent$}\t{type_name} {name}{dimensions} ;{remark}", "")?;
         for attribute in &variable.attributes {
             // ncgen refuses a fill value of another type than the variable's.
@@ -143,7 +151,7 @@ impl Header<'_> {
             }
             self.attribute(out, Some(variable), attribute)?;
         }
-        if self.options.special {
+        if self.options.special && self.has_specials() {
             self.specials(out, variable, shown)?;
         }
         Ok(())
@@ -257,6 +265,11 @@ impl Header<'_> {
         }
     }
 
+    /// Whether variables, and not only the dataset, have special attributes: in classic files they have none.
+    fn has_specials(&self) -> bool {
+        self.hierarchy.format.kind().is_hdf5()
+    }
+
     fn specials(&self, out: &mut dyn Write, variable: &Variable, shown: NetcdfView) -> Result<(), io::Error> {
         let name = &variable.name;
         let storage = match variable.storage {
@@ -268,8 +281,12 @@ impl Header<'_> {
             let lengths: Vec<String> = variable.chunk_shape.iter().map(u64::to_string).collect();
             self.special(out, name, "_ChunkSizes", &lengths.join(", "))?;
         }
+        let by_number = |codec: &Json| self.hierarchy.format.is_netcdf().then(|| number(codec)).flatten();
         let filter = |id: &str| {
-            variable.filters.iter().find(|filter| filter.get("id").and_then(Json::as_str) == Some(id))
+            let is = |filter: &&Json| filter.get("id").and_then(Json::as_str) == Some(id);
+            let is_number =
+                |filter: &&Json| by_number(filter).is_some_and(|number| Some(number) == number_of(id));
+            variable.filters.iter().find(|filter| is(filter) || is_number(filter))
         };
         let only_filter = self.options.only_filter;
         if filter("fletcher32").is_some() && !only_filter {
@@ -279,13 +296,17 @@ impl Header<'_> {
             self.special(out, name, "_Shuffle", "\"true\"")?;
         }
         if let Some(zlib) = filter("zlib").filter(|_| !only_filter) {
-            let level = zlib.get("level").map_or_else(|| "1".to_owned(), ncz_model::json::to_text);
+            let level = match by_number(zlib) {
+                Some(_) => zlib.get("cd_values").and_then(|words| words.as_array()?.first()),
+                None => zlib.get("level"),
+            };
+            let level = level.map_or_else(|| "1".to_owned(), ncz_model::json::to_text);
             self.special(out, name, "_DeflateLevel", &level)?;
         }
         if let Some(text) = self.options.filter_text.and_then(|text| text(variable)) {
             self.special(out, name, "_Filter", &quoted_text(&text))?;
         }
-        if !variable.filters.is_empty() {
+        if !variable.filters.is_empty() && !self.hierarchy.format.is_netcdf() {
             self.special(out, name, "_Codecs", &quoted_text(&json::codecs_text(&variable.filters)))?;
         }
         // ncgen accepts a byte order only for numbers.
@@ -296,7 +317,8 @@ impl Header<'_> {
                 ByteOrder::None => {}
             }
         }
-        if variable.fill.is_none() {
+        let is_string = self.hierarchy.format.is_netcdf() && variable.dtype.is_variable_length();
+        if variable.fill.is_none() && !is_string {
             self.special(out, name, "_NoFill", "\"true\"")?;
         }
         Ok(())
@@ -322,6 +344,21 @@ fn number_at(value: &Value, at: usize) -> Option<f64> {
         Value::Double(values) => *values.get(at)?,
         Value::Char(_) | Value::String(_) => return None,
     })
+}
+
+/// Returns the number of a filter of an HDF5 file.
+fn number(codec: &Json) -> Option<u64> {
+    codec.get("filter").and_then(Json::as_u64)
+}
+
+/// Returns the number of a filter that has a special attribute of its own.
+fn number_of(id: &str) -> Option<u64> {
+    match id {
+        "zlib" => Some(1),
+        "shuffle" => Some(2),
+        "fletcher32" => Some(3),
+        _ => None,
+    }
 }
 
 fn quoted_text(text: &str) -> String {

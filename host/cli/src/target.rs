@@ -17,7 +17,7 @@ use crate::error::CliError;
 /// The format of a new dataset, from an option and from the mode after `#` of the target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
-    /// The requested format; `None` keeps that of the source.
+    /// The requested format, NCZarr for a netCDF file; `None` keeps that of the source.
     pub(crate) format: Option<Format>,
     pub(crate) consolidated: bool,
     pub(crate) noxarray: bool,
@@ -37,7 +37,14 @@ impl Target {
             (Some(ZarrVersion::V2), true) => Some(Format::Zarr2),
             _ => None,
         };
-        let format = by_option.or(mode.new_format()).or(by_version);
+        if mode.bytes {
+            return Err(CliError::Usage(
+                "mode=bytes is for reading a netCDF file; leave it out of the target, and name it .nczarr, .zarr or .zip"
+                    .to_owned(),
+            ));
+        }
+        let by_source = source.is_netcdf().then_some(Format::NCZARR);
+        let format = by_option.or(mode.new_format()).or(by_version).or(by_source);
         let becomes = format.unwrap_or(source);
         let other_version = mode.version.is_some_and(|wanted| (wanted == ZarrVersion::V3) != becomes.is_v3());
         let other_metadata =
@@ -74,21 +81,25 @@ pub(crate) fn check_ending(target: &DatasetUrl) -> Result<(), CliError> {
     let Some(path) = target.location.path() else {
         let name = target.location.file_name().unwrap_or_default().to_ascii_lowercase();
         return match name.rsplit_once('.') {
-            Some((_, ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5"))) => Err(CliError::Usage(format!(
-                "{}: a dataset in S3 is one object for each chunk, not a .{ending} file; name it .nczarr or .zarr, or \
+            Some((_, ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5" | "cdf" | "nc3"))) => {
+                Err(CliError::Usage(format!(
+                    "{}: a dataset in S3 is one object for each chunk, not a .{ending} file; name it .nczarr or .zarr, or \
                  write a local zip file",
-                target.location
-            ))),
+                    target.location
+                )))
+            }
             _ => Ok(()),
         };
     };
     let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
     let is_directory = target.new_storage() == Storage::Directory;
     match ending.as_ref().and_then(|ending| ending.to_str()) {
-        Some(ending @ ("nc" | "nc4" | "h5" | "hdf5")) if !path.is_dir() => Err(CliError::Usage(format!(
-            "{}: .{ending} files cannot be written; name the target .nczarr, .zarr or .zip",
-            path.display()
-        ))),
+        Some(ending @ ("nc" | "nc4" | "h5" | "hdf5" | "cdf" | "nc3")) if !path.is_dir() => {
+            Err(CliError::Usage(format!(
+                "{}: .{ending} files cannot be written; name the target .nczarr, .zarr or .zip",
+                path.display()
+            )))
+        }
         Some("zip") if is_directory && !path.is_dir() => Err(CliError::Usage(format!(
             "{}: mode=file makes a directory; name it .nczarr or .zarr, or remove mode=file",
             path.display()

@@ -2,7 +2,11 @@
 
 use ncz::location::DatasetUrl;
 use ncz::model::json::Json;
-use ncz::model::{Container, Dtype, Hierarchy, NcType, NetcdfView, Variable, limits};
+use ncz::model::{
+    ChunkLocation, Container, DataError, Dtype, Extent, Hierarchy, NcType, NetcdfView, Variable, limits,
+};
+use ncz::registry::known;
+use ncz::registry::spec::generic;
 use ncz::store::{Depth, EntryKind, Prefix, Store};
 use ncz::zarr::metadata::document;
 use serde::Serialize;
@@ -76,6 +80,9 @@ impl StoredSize {
         place: &DatasetUrl,
         variable: &Variable,
     ) -> Result<Self, CliError> {
+        if dataset.hierarchy().format.is_netcdf() {
+            return Self::in_file(dataset, variable).map_err(CliError::dataset(&place.location));
+        }
         let store: &dyn Store = &**dataset.store();
         let failed = CliError::store(&place.location);
         let prefix = if variable.key.is_empty() {
@@ -92,6 +99,38 @@ impl StoredSize {
                 size.chunks += 1;
                 size.bytes += store.len(key).map_err(&failed)?.unwrap_or(0);
             }
+        }
+        Ok(size)
+    }
+
+    /// Adds up the chunks of a variable of a netCDF file by its chunk index.
+    fn in_file(dataset: &dyn Container, variable: &Variable) -> Result<Self, DataError> {
+        let chunks = dataset.chunks(variable)?;
+        let mut location = ChunkLocation::default();
+        let mut size = Self { chunks: 0, bytes: 0 };
+        let counts =
+            variable.shape.iter().zip(&variable.chunk_shape).map(|(len, chunk)| len.div_ceil(*chunk));
+        let counts: Vec<u64> = counts.collect();
+        let mut index = vec![0; counts.len()];
+        while !counts.contains(&0) {
+            chunks.locate(&index, &mut location).map_err(|source| DataError::Chunk {
+                variable: variable.path.clone(),
+                key: location.key.clone(),
+                store: dataset.store().to_string(),
+                source: Box::new(source),
+            })?;
+            let bytes = match &location.extent {
+                Extent::Range(range) => Some(range.end - range.start),
+                Extent::Inline(bytes) => Some(bytes.len() as u64),
+                Extent::Missing | Extent::Object => None,
+            };
+            size.chunks += u64::from(bytes.is_some());
+            size.bytes += bytes.unwrap_or(0);
+            let Some(axis) = (0..index.len()).rev().find(|&axis| index[axis] + 1 < counts[axis]) else {
+                break;
+            };
+            index[axis] += 1;
+            index[axis + 1..].fill(0);
         }
         Ok(size)
     }
@@ -158,6 +197,11 @@ pub(crate) fn codecs_words(filters: &[Json]) -> String {
 }
 
 fn codec_words(codec: &Json) -> String {
+    if let Some((id, params)) = generic::of_codec_json(&codec.to_value()) {
+        let name = known::by_id(id).map_or("unknown", |filter| filter.name);
+        let words: Vec<String> = params.iter().map(u32::to_string).collect();
+        return format!("{name} ({id}) {}", words.join(",")).trim_end().to_owned();
+    }
     let Some(object) = codec.as_object() else { return codec.to_string() };
     // Version 2 has the parameters next to the name, version 3 in a separate object.
     let name = if object.contains_key("id") { "id" } else { "name" };
@@ -189,6 +233,9 @@ mod tests {
         assert_eq!(codecs_words(&filters), "shuffle elementsize=4 | blosc cname=lz4");
         let zstd = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
         assert_eq!(codecs_words(&[zstd, json!({"name": "crc32c"})]), "zstd level=3 checksum=false | crc32c");
+        let by_number = [generic::codec_json(2, &[4]), generic::codec_json(32_015, &[3])];
+        let by_number = by_number.map(Json::from);
+        assert_eq!(codecs_words(&by_number), "shuffle (2) 4 | Zstandard (32015) 3");
         assert_eq!(codecs_words(&[]), "-");
     }
 }

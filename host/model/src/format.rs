@@ -40,6 +40,12 @@ impl Format {
         self.is_nczarr() || self.is_netcdf()
     }
 
+    /// Whether metadata in both formats are written in the same way; generations of NCZarr do not count.
+    #[must_use]
+    pub fn is_like(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
     /// Whether the metadata are those of Zarr version 3.
     #[must_use]
     pub fn is_v3(self) -> bool {

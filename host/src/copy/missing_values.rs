@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use ncz_model::Container;
 use ncz_model::{
-    Attribute, DataError, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
+    Attribute, DataError, Extent, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
     is_same_number,
 };
 use ncz_store::{Depth, Prefix, StoreError};
 use ncz_zarr::metadata::{self, ReadOptions};
 
 use super::CopyError;
+use crate::tiles::Tiles;
 
 const FILL_VALUE: &str = "_FillValue";
 
@@ -26,7 +27,7 @@ pub(super) fn keep(
     format: Format,
 ) -> Result<(), DataError> {
     let was = source.hierarchy().format;
-    if (was.is_nczarr(), was.is_v3()) == (format.is_nczarr(), format.is_v3()) {
+    if was.is_like(format) {
         return Ok(());
     }
     let is_number = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
@@ -110,6 +111,16 @@ fn every_chunk_exists(source: &dyn Container, variable: &Variable) -> Result<boo
     let Some(total) = total.filter(|&total| total <= LOOKED_AT && !array.is_sharded()) else {
         return Ok(false);
     };
+    if source.hierarchy().format.is_netcdf() {
+        let tiles = Tiles::all(&array, array.stored_shape(), array.object_shape())?;
+        let mut worker = array.worker();
+        for position in 0..tiles.len() {
+            if array.locate(&mut worker, &tiles.index(position))?.extent == Extent::Missing {
+                return Ok(false);
+            }
+        }
+        return Ok(total == tiles.len());
+    }
     if !store.capabilities().list {
         return Ok(false);
     }

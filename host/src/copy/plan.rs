@@ -11,7 +11,7 @@ use ncz_registry::spec::{ChainSpec, StageSpec};
 use serde_json::json;
 
 use super::{
-    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, strings, version,
+    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, version,
 };
 use crate::progress::Progress;
 
@@ -24,18 +24,22 @@ pub(super) fn plan(
 ) -> Result<Hierarchy, CopyError> {
     let mut hierarchy = source.hierarchy().clone();
     options.selection.prune(&mut hierarchy, lost);
-    hierarchy.format = options.format.unwrap_or(match hierarchy.format {
-        Format::Nczarr(_) => Format::NCZARR,
+    let was = hierarchy.format;
+    hierarchy.format = options.format.unwrap_or(match was {
+        Format::Nczarr(_) | Format::Netcdf(_) => Format::NCZARR,
         other => other,
     });
     let format = hierarchy.format;
+    if was.is_netcdf() {
+        hierarchy.hdf5 = None;
+        hierarchy.nc_properties = None;
+    }
     if format.is_nczarr() {
         // An array at the root cannot have the metadata of NCZarr.
         hierarchy.root_array = false;
     } else {
         // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
-        let was_nczarr = source.hierarchy().format.is_nczarr();
-        hierarchy.nc_properties = hierarchy.nc_properties.filter(|_| !was_nczarr);
+        hierarchy.nc_properties = hierarchy.nc_properties.filter(|_| !was.is_nczarr());
     }
     for path in options.variables.keys() {
         if !source.hierarchy().variables().any(|variable| variable.path == *path) {
@@ -49,9 +53,11 @@ pub(super) fn plan(
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
         strings::fix_length(source, original, variable, format, progress)?;
-        let was = source.hierarchy().format;
-        if (was.is_nczarr(), was.is_v3()) != (format.is_nczarr(), format.is_v3()) {
+        if !was.is_like(format) {
             change_format(source, variable, format)?;
+        }
+        if was.is_netcdf() {
+            netcdf::rechunk(source.hierarchy(), variable, was, format);
         }
         if was.is_v3() != format.is_v3() {
             version::change(variable, format);

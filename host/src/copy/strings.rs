@@ -6,6 +6,7 @@ use ncz_model::{
 };
 use ncz_zarr::Dataset;
 
+use super::Recoding;
 use super::rechunk;
 use super::transfer::{Moved, kept};
 use super::variable::{VariableCopy, advance, axes};
@@ -145,6 +146,8 @@ impl<'a> StringCopy<'a> {
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
             unchanged: self.unchanged,
+            recoded: if self.unchanged { 0 } else { moved.chunks },
+            recoding: (!self.unchanged).then_some(Recoding::Strings),
             decoded: moved.decoded,
             before: self.unchanged.then_some(moved.after),
             after: moved.after,
@@ -178,7 +181,7 @@ impl<'a> StringCopy<'a> {
         let Some(stored) = self.source.read_stored(index)? else { return Ok(Moved::default()) };
         self.target.write_stored(index, &stored)?;
         let len = stored.len() as u64;
-        Ok(Moved { before: len, after: len, decoded: len, chunks: 1 })
+        Ok(Moved { before: len, after: len, decoded: len, chunks: 1, recoded: 0 })
     }
 
     fn rewrite(&self, (from, to): &(Slab, Slab)) -> Result<Moved, DataError> {
@@ -186,7 +189,7 @@ impl<'a> StringCopy<'a> {
         let rows: Vec<&[u8]> = strings.iter().collect();
         let written = self.target.write_serial(to, &rows)?;
         let decoded = strings.byte_len() as u64;
-        Ok(Moved { before: 0, after: written.bytes, decoded, chunks: written.chunks })
+        Ok(Moved { after: written.bytes, decoded, chunks: written.chunks, ..Moved::default() })
     }
 
     /// The part of both arrays in a tile.

@@ -48,6 +48,8 @@ pub(super) struct Moved {
     pub(super) after: u64,
     pub(super) decoded: u64,
     pub(super) chunks: u64,
+    /// Chunks that were decoded and encoded although the others are passed on.
+    pub(super) recoded: u64,
 }
 
 impl AddAssign for Moved {
@@ -56,6 +58,7 @@ impl AddAssign for Moved {
         self.after += other.after;
         self.decoded += other.decoded;
         self.chunks += other.chunks;
+        self.recoded += other.recoded;
     }
 }
 
@@ -215,7 +218,7 @@ impl Buffers<'_> {
         self.target.write_object(&mut self.writer, index, stored)?;
         let len = stored.len() as u64;
         let decoded = chunks.saturating_mul(self.source.chain().chunk_len() as u64);
-        Ok(Moved { before: len, after: len, decoded, chunks })
+        Ok(Moved { before: len, after: len, decoded, chunks, recoded: 0 })
     }
 
     /// Writes the loaded chunk, for which filters were skipped, with all codecs: Zarr has no note of skipped ones.
@@ -231,7 +234,7 @@ impl Buffers<'_> {
         resize(ours, len, source)?;
         source.decode_loaded(reader, index, ours)?;
         let after = target.write_chunk(writer, index, ours)? as u64;
-        Ok(Moved { before, after, decoded: len as u64, chunks: 1 })
+        Ok(Moved { before, after, decoded: len as u64, chunks: 1, recoded: 1 })
     }
 
     fn recode(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
@@ -285,7 +288,9 @@ impl Buffers<'_> {
             true => self.target.write_bytes(to, Elements::Stored, &self.ours)?,
             false => self.target.write_serial(&mut self.writer, to, Elements::Stored, &self.ours)?,
         };
-        Ok(Moved { before: 0, after: written.bytes, decoded: len as u64, chunks: written.chunks })
+        let moved =
+            Moved { after: written.bytes, decoded: len as u64, chunks: written.chunks, ..Moved::default() };
+        Ok(moved)
     }
 
     fn agree(&mut self, (from, to): &(Slab, Slab), stop: &Stop<'_>) -> Result<bool, CopyError> {

@@ -11,7 +11,7 @@ use ncz_zarr::Dataset;
 
 use super::rechunk::{self, Axis, RechunkPlan};
 use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
-use super::{CopyError, Resources, VariableSummary, Verified, scratch};
+use super::{CopyError, Recoding, Resources, VariableSummary, Verified, scratch};
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
 use crate::tiles::{Tiles, Window};
@@ -26,6 +26,8 @@ pub(super) struct VariableCopy<'a> {
     stores: [&'a dyn Store; 2],
     resources: Resources<'a>,
     mode: TransferMode,
+    /// Why stored chunks are not passed on.
+    recoding: Option<Recoding>,
     plan: Option<RechunkPlan>,
     /// The shape of the tile that is moved, or compared, at a time.
     tile: Vec<u64>,
@@ -63,9 +65,18 @@ impl<'a> VariableCopy<'a> {
             && original.order.axes(rank) == planned.order.axes(rank)
             && same_elements(&original.dtype, &planned.dtype);
         let same_objects = same_chunks && original.sharding == planned.sharding;
-        let same_bytes = same_objects
-            && fill_bytes(original) == fill_bytes(planned)
-            && same_codecs(source, target, &from, &to);
+        // What a netCDF file has beyond the end of an array is not fill in any case.
+        let same_fill = source.hierarchy().format.is_netcdf() || fill_bytes(original) == fill_bytes(planned);
+        let recoding = match () {
+            () if !same_objects && !same_elements(&original.dtype, &planned.dtype) => {
+                Some(Recoding::Elements)
+            }
+            () if !same_objects => Some(Recoding::Chunks),
+            () if !same_fill => Some(Recoding::Fill),
+            () if !same_codecs(source, target, &from, &to) => Some(Recoding::Codecs),
+            () => None,
+        };
+        let same_bytes = recoding.is_none();
         // If both sides have shards of different shapes, a shard of the copy would be written in parts.
         let same_grid =
             same_objects || same_chunks && (original.sharding.is_none() || planned.sharding.is_none());
@@ -105,6 +116,7 @@ impl<'a> VariableCopy<'a> {
             stores,
             resources,
             mode,
+            recoding,
             plan,
             tile,
             tiles,
@@ -145,6 +157,8 @@ impl<'a> VariableCopy<'a> {
             },
             encoded_again: 0,
             unchanged: self.mode == TransferMode::Unchanged,
+            recoded: if self.recoding.is_some() { moved.chunks } else { moved.recoded },
+            recoding: self.recoding.or((moved.recoded > 0).then_some(Recoding::SkippedFilters)),
             decoded: moved.decoded,
             before: (self.mode != TransferMode::Rechunk && !self.resources.keep).then_some(moved.before),
             after: moved.after,

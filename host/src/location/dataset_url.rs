@@ -1,6 +1,5 @@
 //! A dataset as a user names it: a path or a URL, with mode words after `#` or without.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use ncz_model::{DataError, Format, MetadataError, Session, limits};
@@ -148,14 +147,11 @@ impl DatasetUrl {
 
     /// Opens a netCDF or HDF5 file.
     fn open_file(&self, session: Session) -> Result<Dataset, LocationError> {
-        let failed = |source: Box<dyn Error + Send + Sync>| LocationError::File {
-            location: self.location.clone(),
-            source,
-        };
         let (store, key) = stores::open_file(self)?;
-        let store = Arc::new(Unlisted::new(store));
-        let file = NetcdfFile::open(store, key, session).map_err(|error| failed(error.into()))?;
-        Ok(Dataset::new(file))
+        let file = NetcdfFile::open(Arc::new(Unlisted::new(store)), key, session);
+        let failed =
+            |source| LocationError::Dataset { location: self.location.clone(), source: Box::new(source) };
+        Ok(Dataset::new(file.map_err(failed)?))
     }
 
     /// Returns how to read metadata in this mode. If each document costs a round trip, consolidated metadata are

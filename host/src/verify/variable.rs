@@ -29,6 +29,8 @@ pub(super) struct Check<'a> {
     store: &'a dyn Store,
     index: ChunkIndex,
     layout: Layout,
+    /// Whether chunks are to be padded with fill; in netCDF files they are not.
+    is_padded: bool,
     keep: usize,
 }
 
@@ -73,7 +75,8 @@ impl<'a> Check<'a> {
         let index = ChunkIndex::of(&array, variable, store)?;
         let axes = variable.order.axes(variable.chunk_shape.len());
         let layout = Layout::new(&variable.chunk_shape, axes, variable.fill_bytes());
-        Ok(Self { array, strings, variable, store, index, layout, keep: options.keep })
+        let is_padded = !dataset.hierarchy().format.is_netcdf();
+        Ok(Self { array, strings, variable, store, index, layout, is_padded, keep: options.keep })
     }
 
     /// Decodes every chunk, on these threads.
@@ -219,7 +222,7 @@ impl<'a> Check<'a> {
         let lens = slab.count().iter().zip(self.array.chunk_shape()).enumerate();
         let ends = lens.map(|(d, (count, len))| if self.array.may_repeat(d) { *len } else { *count });
         let ends: Vec<u64> = ends.collect();
-        if !found.padded.load(Ordering::Relaxed) && !self.layout.is_filled(chunk, &ends) {
+        if self.is_padded && !found.padded.load(Ordering::Relaxed) && !self.layout.is_filled(chunk, &ends) {
             found.padded.store(true, Ordering::Relaxed);
             found.padding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(index);
         }

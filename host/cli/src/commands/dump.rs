@@ -38,7 +38,7 @@ pub(crate) fn run(
     let threads = if plan.has_data() { options.threads } else { Some(1) };
     let dataset = open(&place, session(registry, threads, options.shuffle_size)?)?;
     if options.kind {
-        writeln!(out, "{}", KIND)?;
+        writeln!(out, "{}", dataset.hierarchy().format.kind().name())?;
         return Ok(Exit::Good);
     }
     plan.variables = named_variables(options, &dataset, &place)?;
@@ -97,9 +97,6 @@ pub(crate) fn warn_of_many(counts: impl Iterator<Item = u128>, messages: Message
         ));
     }
 }
-
-/// The name that netCDF has for these formats, as for HDF5 files: they have groups and all of its types.
-pub(crate) const KIND: &str = "netCDF-4";
 
 fn plan(options: &Dump, location: &Location) -> Plan {
     let name = options.name.clone().unwrap_or_else(|| name_of(location));

@@ -102,7 +102,12 @@ impl<'a> DatasetInfo<'a> {
         if let Some(properties) = &hierarchy.nc_properties {
             text.push_str(&format!("  written by {properties}\n"));
         }
-        text.push_str(&format!("  consolidated metadata: {}\n", consolidated_words(hierarchy.consolidated)));
+        if !hierarchy.format.is_netcdf() {
+            text.push_str(&format!(
+                "  consolidated metadata: {}\n",
+                consolidated_words(hierarchy.consolidated)
+            ));
+        }
 
         let mut dimensions = Table::new(&["dimension", ">length", ""]);
         for group in hierarchy.groups() {

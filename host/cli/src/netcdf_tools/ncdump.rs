@@ -129,7 +129,8 @@ fn dump(program: &str, arguments: Vec<OsString>) -> Result<(), End> {
     let stdout = io::stdout();
     let mut out = BufWriter::with_capacity(1 << 16, stdout.lock());
     if options.kind {
-        return written(writeln!(out, "{}", dump::KIND).and_then(|()| out.flush()).map_err(CliError::Output));
+        let kind = hierarchy.format.kind().name();
+        return written(writeln!(out, "{kind}").and_then(|()| out.flush()).map_err(CliError::Output));
     }
     if options.extended_kind {
         // The number of NCZarr, for which ncdump has no name.

@@ -11,7 +11,7 @@ impl Target {
     pub(crate) fn changes(self, hierarchy: &Hierarchy) -> Vec<String> {
         let becomes = self.format.unwrap_or(hierarchy.format);
         let mut notes = Vec::new();
-        match (hierarchy.format.is_nczarr(), becomes.is_nczarr()) {
+        match (hierarchy.format.has_netcdf_model(), becomes.has_netcdf_model()) {
             (false, true) => without_type(hierarchy, &mut notes),
             (true, false) => without_netcdf(hierarchy, &mut notes),
             _ => {}

@@ -225,11 +225,9 @@ fn fill(
     dataset: &Dataset,
     dtype: &Dtype,
 ) -> Result<Result<Option<FillValue>, String>, Hdf5Error> {
-    let zeros = vec![0; dtype.size()];
     let bytes = match &dataset.fill {
-        Fill::Undefined => return Ok(Ok(None)),
-        Fill::Default if dtype.is_variable_length() => return Ok(Ok(None)),
-        Fill::Default => zeros.as_slice(),
+        // netCDF calls both no fill value; what was never written reads as zeros.
+        Fill::Undefined | Fill::Default => return Ok(Ok(None)),
         Fill::Value(address) if dtype.is_variable_length() => {
             return match string(file, heaps, address) {
                 Ok(text) => {
@@ -244,7 +242,7 @@ fn fill(
     Ok(match FillValue::from_bytes(bytes, dtype) {
         Ok(fill) => Ok(Some(fill)),
         // No fill value reads as zeros too.
-        Err(_) if bytes == zeros => Ok(None),
+        Err(_) if bytes.iter().all(|byte| *byte == 0) => Ok(None),
         Err(error) => Err(error.to_string()),
     })
 }

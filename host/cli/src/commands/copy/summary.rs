@@ -1,6 +1,6 @@
 //! The summary of a copy: as text for people, as JSON for programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ncz::model::Container;
 use ncz::registry::Registry;
 use serde::Serialize;
 
-use crate::output::{Cell, Style, Table, bytes, count, ratio, seconds, speed};
+use crate::output::{Cell, Style, Table, abbreviated, bytes, count, ratio, seconds, speed};
 
 /// The version of the JSON form; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
@@ -25,6 +25,8 @@ pub(super) struct Summary<'a> {
     registry: Arc<Registry>,
     threads: usize,
     verified: bool,
+    /// Whether the source is a netCDF file.
+    is_netcdf: bool,
     notes: &'a [String],
 }
 
@@ -39,7 +41,8 @@ impl<'a> Summary<'a> {
     ) -> Self {
         let session = dataset.session();
         let (registry, threads) = (Arc::clone(&session.registry), session.pool.threads());
-        Self { source, target, copied, registry, threads, verified, notes }
+        let is_netcdf = dataset.hierarchy().format.is_netcdf();
+        Self { source, target, copied, registry, threads, verified, is_netcdf, notes }
     }
 
     pub(super) fn to_text(&self, style: Style) -> String {
@@ -48,7 +51,7 @@ impl<'a> Summary<'a> {
             Table::new(&["variable", "codecs", ">chunks", ">decoded", ">before", ">now", ">ratio"]);
         for variable in variables.iter().take(ROWS) {
             let mut chain = named(&variable.chain, &self.registry);
-            if variable.unchanged {
+            if variable.unchanged && variable.recoded == 0 {
                 chain.push_str(" (unchanged)");
             }
             table.row([
@@ -65,6 +68,9 @@ impl<'a> Summary<'a> {
         if variables.len() > ROWS {
             text.push_str(&format!("... and {}\n", count((variables.len() - ROWS) as u64, "more variable")));
         }
+        for note in self.passed() {
+            text.push_str(&format!("{note}\n"));
+        }
         let before = self.before().map_or_else(String::new, |before| format!(", {} before", bytes(before)));
         text.push_str(&format!(
             "{}: {} decoded, {} stored{before} ({}); {} in {} at {} with {}{}\n",
@@ -79,6 +85,27 @@ impl<'a> Summary<'a> {
             if self.verified { style.good(&self.verified_words()) } else { String::new() },
         ));
         text
+    }
+
+    /// Returns how many chunks of a netCDF file were copied as they are, and why others were not.
+    fn passed(&self) -> Vec<String> {
+        if !self.is_netcdf {
+            return Vec::new();
+        }
+        let variables = &self.copied.variables;
+        let recoded: u64 = variables.iter().map(|variable| variable.recoded).sum();
+        let passed = self.chunks().saturating_sub(recoded);
+        let mut lines =
+            vec![format!("{} copied as stored, {recoded} decoded and encoded", count(passed, "chunk"))];
+        let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for variable in variables {
+            if let Some(reason) = variable.recoding.filter(|_| variable.recoded > 0) {
+                let text = format!("{} of {}", variable.recoded, variable.path);
+                reasons.entry(reason.to_string()).or_default().push(text);
+            }
+        }
+        lines.extend(reasons.iter().map(|(reason, paths)| format!("  {reason}: {}", abbreviated(paths))));
+        lines
     }
 
     fn verified_words(&self) -> String {
@@ -164,6 +191,8 @@ struct VariableJson<'a> {
     encoded_again: u64,
     unchanged: bool,
     chunks: u64,
+    recoded_chunks: u64,
+    recoded_because: Option<String>,
     decoded_bytes: u64,
     stored_bytes_before: Option<u64>,
     stored_bytes: u64,
@@ -185,6 +214,11 @@ impl<'a> VariableJson<'a> {
             encoded_again: variable.encoded_again,
             unchanged: variable.unchanged,
             chunks: variable.chunks,
+            recoded_chunks: variable.recoded,
+            recoded_because: variable
+                .recoding
+                .filter(|_| variable.recoded > 0)
+                .map(|reason| reason.to_string()),
             decoded_bytes: variable.decoded,
             stored_bytes_before: variable.before,
             stored_bytes: variable.after,

@@ -5,7 +5,7 @@ use std::io::Write;
 use ncz::cdl::{self, CdlOptions, DataWriter};
 use ncz::location::Location;
 use ncz::model::{Container, Group, NcType, Variable};
-use ncz::registry::spec::format_spec_text;
+use ncz::registry::spec::{format_spec_text, generic};
 
 use super::json;
 use super::plan::{CFormat, Language, Plan};
@@ -83,6 +83,9 @@ fn values(
 
 /// Returns what ncdump prints as `_Filter`: filters without an attribute of their own, or all filters with `-F`.
 fn filter_text(dataset: &dyn Container, variable: &Variable, all: bool) -> Option<String> {
+    if dataset.hierarchy().format.is_netcdf() {
+        return hdf5_filter_text(variable, all);
+    }
     let spec = variable.chain_spec(dataset.hierarchy().format).ok()?;
     let mut shown = Vec::new();
     for stage in spec.stages() {
@@ -94,6 +97,14 @@ fn filter_text(dataset: &dyn Container, variable: &Variable, all: bool) -> Optio
             _ => {}
         }
     }
+    let borrowed: Vec<(u32, &[u32])> = shown.iter().map(|(id, params)| (*id, params.as_slice())).collect();
+    (!borrowed.is_empty()).then(|| format_spec_text(&borrowed))
+}
+
+/// Returns the same for an HDF5 file, whose filters need not be found.
+fn hdf5_filter_text(variable: &Variable, all: bool) -> Option<String> {
+    let filters = variable.filters.iter().filter_map(|codec| generic::of_codec_json(&codec.to_value()));
+    let shown: Vec<(u32, Vec<u32>)> = filters.filter(|(id, _)| all || !matches!(id, 1..=3)).collect();
     let borrowed: Vec<(u32, &[u32])> = shown.iter().map(|(id, params)| (*id, params.as_slice())).collect();
     (!borrowed.is_empty()).then(|| format_spec_text(&borrowed))
 }
