@@ -83,7 +83,7 @@ fn made_field() -> Vec<u8> {
             for x in 0..SHAPE[2] {
                 let lon = x as f64 / 1440.0 * std::f64::consts::TAU;
                 noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                // A slow random walk stands for weather between the waves.
+                // A slow random walk represents weather between the waves.
                 drift = drift * 0.995 + ((noise >> 40) as f64 / f64::from(1 << 24) - 0.5) * 0.05;
                 let waves =
                     (3.0 * lon + 2.0 * lat + 0.1 * t as f64).sin() * 4.0 + (7.0 * lon - 0.2 * t as f64).cos();

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_that_nobody_knows_shows_failures_and_says_so_where_lines_go() {
+    fn an_unknown_level_shows_failures_and_is_reported_with_the_lines() {
         for (name, level) in [
             ("", Some(Level::Off)),
             ("0", Some(Level::Off)),

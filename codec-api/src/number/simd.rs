@@ -90,7 +90,7 @@ mod tests {
                 continue;
             }
             for value in values.iter().map(|&value| from.wrapped(value)) {
-                // Among zeros, at any place.
+                // Among zeros, at any position.
                 for at in [0, 20] {
                     let mut integers = [0; 21];
                     integers[at] = value;

@@ -85,7 +85,7 @@ fn check(lines: &[String]) {
 }
 
 #[test]
-fn failures_alone_can_be_printed_into_a_file_and_nothing_is_the_default() {
+fn only_failures_can_be_logged_to_a_file_and_the_default_is_nothing() {
     let path = std::env::temp_dir().join(format!("ncz-log-{}", std::process::id()));
     let output = child(&[("NCZ_LOG", "1"), ("NCZ_LOG_FILE", path.to_str().unwrap())]);
     let printed = std::fs::read(&path).unwrap();

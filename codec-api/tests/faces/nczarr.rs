@@ -73,7 +73,7 @@ fn failures_are_netcdf_error_numbers() {
 }
 
 #[test]
-fn calls_without_places_fail() {
+fn calls_with_null_outputs_fail() {
     let record = record();
     let (mut count, mut params) = (0, std::ptr::null_mut());
     unsafe {

@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_admitted_while_place_and_bytes_are_as_listed() {
+    fn a_file_is_accepted_while_path_and_bytes_are_as_listed() {
         let folder = tempfile::tempdir().unwrap();
         let (file, copy) = (folder.path().join("liba.so"), folder.path().join("libb.so"));
         fs::write(&file, "one").unwrap();

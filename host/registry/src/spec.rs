@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn redefining_a_codec_keeps_its_place() {
+    fn redefining_a_codec_keeps_its_position() {
         let mut chain = ChainSpec::parse("2|1,6|3").unwrap();
         chain.define(StageSpec::Filter { id: 1, params: vec![9] });
         assert_eq!(chain, ChainSpec::parse("2|1,9|3").unwrap());

@@ -167,7 +167,7 @@ fn a_program_with_more_privileges_than_its_caller_always_refuses_untrusted_plugi
 }
 
 #[test]
-fn a_library_that_finds_others_by_its_own_place_finds_them_from_the_copy_too() {
+fn a_library_that_finds_others_relative_to_its_path_finds_them_from_the_copy_too() {
     // The wheel's plugins have libhdf5 and more in a folder next to theirs.
     let Ok(python) = python() else { return };
     let folder = python.plugin_dir("netCDF4").unwrap();

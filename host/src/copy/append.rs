@@ -558,6 +558,6 @@ fn same_coordinates(
     };
     match values(source)? == values(target)? {
         true => Ok(()),
-        false => Err(disagree("its values differ, so that the records are of other places".to_owned())),
+        false => Err(disagree("its values differ, so the records are at other coordinates".to_owned())),
     }
 }

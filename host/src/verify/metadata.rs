@@ -51,7 +51,7 @@ pub(super) fn findings(dataset: &dyn Container) -> Result<Vec<Finding>, DataErro
         if variable.order != Order::C {
             let severity = if hierarchy.format.is_nczarr() { Severity::Warning } else { Severity::Note };
             let reason =
-                "its chunks are in order F, which netcdf-c ignores: it returns the values in wrong places";
+                "its chunks are in order F, which netcdf-c ignores: it returns the values in wrong positions";
             findings.push(
                 Finding::new(severity, Code::OrderF, reason).variable(&variable.path).remedy(Remedy::Copy),
             );

@@ -259,7 +259,7 @@ fn an_append_that_fails_leaves_no_chunks_after_the_end() {
 }
 
 #[test]
-fn a_copy_that_goes_on_keeps_what_is_there_and_is_whole() {
+fn a_resumed_copy_keeps_existing_records_and_is_complete() {
     let source = side(0..9).dataset();
     let resumes = CopyOptions { resume: true, ..CopyOptions::default() };
     let attempt = |store: &Arc<MemoryStore>, fault| {

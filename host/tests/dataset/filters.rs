@@ -56,7 +56,7 @@ fn shuffle(size: u32) -> Json {
 }
 
 #[test]
-fn a_filter_that_is_there_keeps_its_place_however_it_is_named() {
+fn an_existing_filter_keeps_its_position_however_it_is_named() {
     let (code, chain) = defined(|filters| {
         filters.deflate(true, Some(5))?;
         filters.fletcher32(true)?;

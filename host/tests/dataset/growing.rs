@@ -350,7 +350,7 @@ fn chunks_of_another_program_beyond_the_end_are_not_data() {
 }
 
 #[test]
-fn a_far_write_lists_what_is_there_instead_of_asking_for_every_chunk() {
+fn a_remote_write_lists_existing_chunks_instead_of_requesting_each() {
     let store = made(Format::NCZARR);
     put(&*store, "c/77", b"rubbish");
     let counting = Arc::new(Counting::new(store));

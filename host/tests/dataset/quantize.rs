@@ -36,7 +36,7 @@ fn hierarchy(order: Order, byte_order: ByteOrder, attribute: Attribute) -> Hiera
 }
 
 #[test]
-fn values_are_quantized_by_their_place_in_the_slab() {
+fn values_are_quantized_by_their_position_in_the_slab() {
     let slabs = [
         Slab::whole(&[5, 7]),
         Slab::new([0, 0], [2, 3]),
@@ -82,7 +82,7 @@ fn values_are_quantized_by_their_place_in_the_slab() {
 }
 
 #[test]
-fn values_in_shards_are_quantized_by_their_place_in_the_slab_too() {
+fn values_in_shards_are_quantized_by_their_position_in_the_slab_too() {
     let quantize = Quantize::new(QuantizeMode::BitGroom, 3, NcType::Float).unwrap();
     let mut hierarchy = Hierarchy::new(Format::Zarr3);
     hierarchy.add_dimension("/", "y", 5, false).unwrap();

@@ -114,7 +114,7 @@ fn ocean_with(chain: &str, threads: usize) -> (Arc<ncz::store::MemoryStore>, ncz
 }
 
 #[test]
-fn every_damaged_chunk_is_found_at_its_place_and_the_rest_is_visited_all_the_same() {
+fn every_damaged_chunk_is_found_at_its_location_and_the_rest_is_still_checked() {
     for threads in [1, 3] {
         for (chain, damage) in [
             ("[]", 0),

@@ -17,7 +17,7 @@ fn fails(text: &str, wanted: &[&str]) {
 }
 
 #[test]
-fn errors_show_the_place_and_what_was_expected() {
+fn errors_show_the_position_and_what_was_expected() {
     fails("netcdf d {\nvariables:\n\tint v\n}\n", &["line 4, column 1", "got \"}\"", "\n    }\n    ^"]);
     let text = "netcdf d {\ndimensions: x = 2 ;\nvariables: int v(x) ;\ndata: v = 1,, 2 ;\n}";
     fails(text, &["line 4, column 13: expected a value", "\n    data: v = 1,, 2 ;\n                ^"]);

@@ -79,7 +79,7 @@ fn groups_that_neither_name_nor_list_their_content_are_refused_with_the_remedies
 }
 
 #[test]
-fn a_place_that_hides_everything_is_not_said_to_hold_nothing() {
+fn a_store_that_hides_everything_is_not_reported_as_empty() {
     for policy in [ConsolidatedPolicy::Prefer, ConsolidatedPolicy::Compare, ConsolidatedPolicy::Ignore] {
         let (dataset, _) = open(far(&Objects::new()).hiding_what_is_missing(), &options(policy));
         let error = dataset.unwrap_err();

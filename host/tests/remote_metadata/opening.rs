@@ -86,7 +86,7 @@ fn the_documents_are_compared_with_consolidated_ones_in_the_same_round_trips() {
 }
 
 #[test]
-fn both_versions_in_one_place_are_refused() {
+fn both_versions_at_one_location_are_refused() {
     for (v2, v3) in [(true, true), (true, false), (false, false)] {
         let mut objects = written(thirty(Format::Zarr2), v2);
         objects.extend(written(thirty(Format::Zarr3), v3));

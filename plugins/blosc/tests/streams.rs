@@ -61,7 +61,7 @@ fn chunks_of_the_hdf5_filter_decode_to_the_byte() {
 }
 
 #[test]
-fn frames_of_numcodecs_and_hdf5plugin_decode_for_ever() {
+fn frames_of_numcodecs_and_hdf5plugin_decode_forever() {
     let folder = ncz_test_support::fixtures().join("codecs/blosc");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -99,7 +99,7 @@ fn streams_of_numcodecs_are_made_again_and_decode_to_the_same_numbers() {
 }
 
 #[test]
-fn what_would_be_lost_is_refused_by_its_place() {
+fn numbers_that_would_be_lost_are_refused_with_their_index() {
     let (one, ten) = (Factor::Integer(1), Factor::Float(10.0));
     let message = |coder: ncz_codec::Result<FixedScaleOffsetCoder>, data: &[u8]| {
         try_encode(&coder.unwrap(), data).unwrap_err().to_string()

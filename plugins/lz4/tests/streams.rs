@@ -21,7 +21,7 @@ fn values(count: u64) -> Vec<u8> {
 }
 
 #[test]
-fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_same_bytes() {
+fn streams_of_numcodecs_decode_forever_and_encode_to_the_same_bytes() {
     let mut seen = 0;
     for entry in std::fs::read_dir(ncz_test_support::fixtures().join("codecs/lz4")).unwrap() {
         let path = entry.unwrap().path();

@@ -32,7 +32,7 @@ fn coders() -> [LzmaCoder; 5] {
 }
 
 #[test]
-fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_same_bytes() {
+fn streams_of_numcodecs_decode_forever_and_encode_to_the_same_bytes() {
     let cases = stored::cases::<Lzma>("lzma");
     let (mut same, mut theirs_only) = (0, 0);
     for case in &cases {

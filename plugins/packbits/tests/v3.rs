@@ -171,7 +171,7 @@ fn chunks_of_which_the_bits_cannot_be_counted_are_refused() {
 }
 
 #[test]
-fn numbers_that_would_not_come_back_are_refused_by_their_place() {
+fn numbers_that_would_not_be_restored_are_refused_with_their_index() {
     let twelve = coder(&json!({"last_bit": 11}), Dtype::little(Kind::UInt, 2), 3);
     let mut output = [0; 5];
     assert_eq!(twelve.encode(&mut (), &[1, 0, 0xff, 0x0f, 0, 0], &mut output), Ok(5));

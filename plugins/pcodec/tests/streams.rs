@@ -30,7 +30,7 @@ fn integers(count: i32) -> Vec<u8> {
 }
 
 #[test]
-fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_bytes_of_the_same_version() {
+fn streams_of_numcodecs_decode_forever_and_encode_to_the_bytes_of_the_same_version() {
     let (mut old, mut same) = (0, 0);
     let cases = stored::cases::<Pcodec>("pcodec");
     let makers = makers();

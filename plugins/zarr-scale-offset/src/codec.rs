@@ -133,7 +133,7 @@ impl ScaleOffsetCoder {
         self.number.value(bits[0]).to_string()
     }
 
-    /// Runs `piece` over all pieces; `fault` makes an error of the first number that is refused, and its place.
+    /// Runs `piece` over all pieces; `fault` makes an error of the first number that is refused, and its index.
     fn all(
         &self,
         input: &[u8],

@@ -82,7 +82,7 @@ fn every_number_becomes_what_zarr_python_makes_of_it() {
 }
 
 #[test]
-fn what_the_type_does_not_have_is_refused_by_its_place() {
+fn numbers_outside_the_type_are_refused_with_their_index() {
     let coder = coder(&json!({"offset": 5, "scale": 2}), Dtype::little(Kind::UInt, 1));
     for (number, at) in [(4, 0), (4, 511), (4, 512), (133, 1500)] {
         let mut raw = vec![132; 1501];

@@ -154,7 +154,7 @@ fn streams_without_a_header_are_those_of_zfpy() {
 }
 
 #[test]
-fn streams_of_numcodecs_decode_for_ever_and_encode_to_the_same_bytes() {
+fn streams_of_numcodecs_decode_forever_and_encode_to_the_same_bytes() {
     let (mut same, mut careful, mut refused) = (0, 0, 0);
     for case in cases("numcodecs/zfpy.json") {
         let env = env(case.dtype, &case.shape, Container::ZarrV2);

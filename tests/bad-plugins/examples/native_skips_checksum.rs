@@ -9,7 +9,7 @@ impl Transcoder for Skips {
     fn run(call: Native) -> i32 {
         match call.decode() {
             status::CHECKSUM => {
-                // SAFETY: the host gives a place for the length; the output has the content, which is of this length.
+                // SAFETY: the host passes a valid output pointer for the length; the output has the content, which is of this length.
                 unsafe { call.written.write(call.input_len - HEAD) };
                 status::OK
             }

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_double_may_stand_before_the_integers_or_after_them() {
+    fn the_double_can_be_before_or_after_the_integers() {
         let [first @ .., double_0, double_1, int64_0, int64_1, uint64_0, uint64_1] = GIVEN;
         let last = [&first[..], &[int64_0, int64_1, uint64_0, uint64_1, double_0, double_1]].concat();
         assert!(came_through(&GIVEN) && came_through(&last));

@@ -343,7 +343,7 @@ fn a_new_dataset_shuts_out_others_and_leaves_nothing_unless_published() {
 }
 
 #[test]
-fn at_any_failure_the_old_or_the_new_dataset_is_whole_at_one_of_two_places() {
+fn after_any_failure_the_old_or_the_new_dataset_is_complete_at_one_of_two_locations() {
     let old = [(".zgroup", "old"), ("v/.zarray", "old"), ("v/0", "old"), ("v/9", "old")];
     let new = [("v/.zarray", "new"), ("v/0", "new"), ("v/1", "new"), (".zattrs", "new"), (".zgroup", "new")];
     let mut stopped = 0;

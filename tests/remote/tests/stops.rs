@@ -148,7 +148,7 @@ fn a_new_dataset_of_version_3_is_whole_or_none_whichever_request_is_the_last() {
 }
 
 #[test]
-fn a_copy_to_a_new_place_is_whole_or_none_whichever_request_is_the_last() {
+fn a_copy_to_a_new_location_is_complete_or_absent_whichever_request_is_the_last() {
     let sample = Sample::NCZARR;
     for_all_last_requests(
         |_| {},

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_is_read_from_the_place_of_the_program() {
+    fn the_profile_is_read_from_the_path_of_the_program() {
         let target = target();
         for (program, triple, profile) in [
             ("debug/deps/registry-0123", None, "dev"),

@@ -186,7 +186,7 @@ fn all_missing_values_are_tried_with_a_lossy_codec_and_nothing_else() {
         assert_eq!(run.stderr, "");
         fs::remove_dir_all(place.target()).unwrap();
     }
-    // Version 3 has a fill value in any case: a zero alone was not chosen by a writer.
+    // Version 3 has a fill value in any case: a zero by itself was not chosen by a writer.
     array_of(&source, "float32", &json!(0.0), &json!({}));
     let offset = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":273.15,"scale":10,"astype":"<i2"}}"#;
     place.copy(&source, &["--codec", offset]).ends(0);
@@ -518,7 +518,7 @@ fn a_target_that_exists_is_replaced_on_request_and_only_if_it_is_a_dataset() {
 }
 
 #[test]
-fn a_dataset_can_be_recompressed_in_its_place() {
+fn a_dataset_can_be_recompressed_in_place() {
     let place = Place::new();
     place.copy(&ocean(), &[]).ends(0);
     let target = place.target();
@@ -650,7 +650,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
 }
 
 #[test]
-fn what_pure_zarr_has_no_place_for_is_said() {
+fn metadata_that_pure_zarr_cannot_store_are_reported() {
     for (name, wanted) in [
         ("types", "numbers become int or double in: /:a_byte (byte), /:a_short (short), /:a_float (float), "),
         ("types", "pure Zarr has no char; one-byte strings are: /c\n"),

@@ -87,7 +87,7 @@ fn what_cannot_be_read_is_named_with_the_way_round_it() {
 }
 
 #[test]
-fn records_are_appended_and_a_second_time_from_another_place() {
+fn records_are_appended_and_a_second_time_from_another_location() {
     let folder = tempfile::tempdir().unwrap();
     let (first, rest) = (folder.path().join("first.nczarr"), folder.path().join("rest.zip"));
     copy(&ocean(), &first, &["--slab", "time=0:5"]).ends(0);

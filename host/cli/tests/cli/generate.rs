@@ -32,7 +32,7 @@ fn a_dataset_is_named_after_the_text_or_by_the_option() {
 }
 
 #[test]
-fn what_is_there_is_replaced_only_if_asked() {
+fn an_existing_dataset_is_replaced_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("x.zarr");
     let make = |name: &str, more: &[&str]| {

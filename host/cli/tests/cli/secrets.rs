@@ -91,7 +91,7 @@ fn assert_nothing_shown(run: &Run, line: &[String]) {
     }
 }
 
-/// Runs all commands on two places and one on all, at the same time since most of it is waiting; gives back everything
+/// Runs all commands on two URLs and one on all, at the same time since most of it is waiting; returns everything
 /// that was said on standard error.
 fn say_all(address: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -115,11 +115,11 @@ fn say_all(address: &str) -> String {
 }
 
 #[test]
-fn no_secret_is_seen_where_nobody_answers() {
+fn no_secret_is_printed_if_no_server_answers() {
     // Bound and dropped: no service listens there.
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let said = say_all(&address);
-    assert!(said.contains("a.zarr"), "the places are named: {said}");
+    assert!(said.contains("a.zarr"), "the locations are named: {said}");
     assert!(said.contains("***"), "what is hidden is seen to be hidden: {said}");
 }
 
@@ -148,7 +148,7 @@ fn service(secret: &str, token: &str) -> S3Server {
     S3Server::start(options).unwrap()
 }
 
-/// All commands on a place in S3, beginning with a copy of a dataset to it.
+/// All commands on a location in S3, beginning with a copy of a dataset to it.
 fn lines_in_s3(place: &str, beside: &str) -> Vec<Vec<String>> {
     let ocean = ocean().display().to_string();
     let lines: [&[&str]; 8] = [
@@ -173,7 +173,7 @@ fn assert_no_signature_shown(run: &Run, line: &[String]) {
     }
 }
 
-/// Runs all commands on a place in S3, first as they should go and then with every kind of failure.
+/// Runs all commands on a location in S3, first as they should go and then with every kind of failure.
 fn say_all_in_s3(server: &S3Server, place: &str, command: &(dyn Fn() -> Command + Sync)) {
     let folder = tempfile::tempdir().unwrap();
     let beside = folder.path().join("beside.zarr").display().to_string();
@@ -221,7 +221,7 @@ fn no_secret_is_seen_where_the_service_takes_those_of_the_environment() {
 }
 
 #[test]
-fn no_secret_is_seen_where_the_service_takes_those_of_the_place() {
+fn no_secret_is_printed_if_the_service_accepts_those_of_the_url() {
     let server = service("fragment-key-51ee", "fragment-token-0d4e");
     let address = server.address().to_string();
     let place = format!(

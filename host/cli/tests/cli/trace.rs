@@ -19,7 +19,7 @@ fn lacks(run: &Run, unwanted: &[&str]) {
 }
 
 #[test]
-fn each_v_tells_more() {
+fn each_v_logs_more() {
     lacks(&copied(&[], &[]), &["dataset opened", "INFO"]);
     let once = copied(&["-v"], &[]).says(&[
         "dataset opened place=",

@@ -129,7 +129,7 @@ fn old_generations_become_new_ones_in_a_copy_only() {
 }
 
 #[test]
-fn damage_is_reported_with_its_place_and_what_cannot_be_repaired_stays() {
+fn damage_is_reported_with_its_location_and_unrepairable_damage_stays() {
     let (_folder, path) = sea();
     let chunk = path.join("model/salinity/1.0.1");
     let bytes = fs::read(&chunk).unwrap();

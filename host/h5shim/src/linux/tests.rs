@@ -90,7 +90,7 @@ fn a_carrier_is_a_library_with_its_name_and_no_part_that_is_both_written_and_run
 }
 
 #[test]
-fn a_copy_needs_the_carrier_in_place_of_the_replaced_library() {
+fn a_copy_needs_the_stub_instead_of_the_replaced_library() {
     let Some(plugin) = debian() else { return };
     let before = Dynamic::read(&plugin).unwrap();
     let needed = strings(&before, DT_NEEDED);

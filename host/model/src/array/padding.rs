@@ -1,7 +1,7 @@
 //! Encodes chunks that reach beyond the end of the array.
 //!
 //! Such a chunk holds fill beyond the end, which becomes data if the array grows. If a lossy codec refuses a chunk
-//! because of that fill, the last elements are repeated in its place, as zfp does with partial blocks. This applies
+//! because of that fill, the last elements are repeated instead, as zfp does with partial blocks. This applies
 //! only along dimensions that never grow.
 
 use ncz_registry::chain::Operation;

@@ -32,7 +32,7 @@ const SHORT_RUN: (u64, u64) = (256 << 10, 1 << 20);
 /// The most chunks that are located at a time.
 const PLANNED: u64 = 1 << 16;
 
-/// Whether a slab of so many chunks is read in runs.
+/// Whether a slab of this many chunks is read in runs.
 pub(super) fn joins(array: &Array, chunks: u64) -> bool {
     chunks > 1
         && array.chunks.has_neighbours()

@@ -294,7 +294,7 @@ impl IndexMut<&str> for Json {
 impl Index<usize> for Json {
     type Output = Self;
 
-    /// The item at this place, `null` if there is none.
+    /// Returns the item at this index, `null` if there is none.
     fn index(&self, at: usize) -> &Self {
         self.as_array().and_then(|items| items.get(at)).unwrap_or(&Self::Null)
     }

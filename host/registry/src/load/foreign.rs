@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_in_tables_and_sentences() {
+    fn names_are_used_in_tables_and_sentences() {
         for (name, shown) in [
             ("HDF5 lz4 filter; see https://github.com/HDFGroup/hdf5_plugins/x.md", "HDF5 lz4 filter"),
             ("bitshuffle; see https://github.com/kiyo-masui/bitshuffle", "bitshuffle"),

@@ -115,7 +115,7 @@ impl Libhdf5 {
         let (mut major, mut minor, mut release) = (0, 0, 0);
         // A byte since 1.10, an int before.
         let mut is_threadsafe: c_uint = 0;
-        // SAFETY: the places are there and large enough; `H5open` may be called at any time.
+        // SAFETY: the output pointers are valid and large enough; `H5open` may be called at any time.
         let code = unsafe {
             (call.version)(&raw mut major, &raw mut minor, &raw mut release)
                 | (call.is_threadsafe)(&raw mut is_threadsafe)
@@ -187,7 +187,7 @@ impl Asked<'_> {
         let said = self.libhdf5.said();
         let after = self.values(dcpl.0, half.id());
         drop(quiet);
-        // A `set_local` that only confirms what is there cannot be distinguished from one that does nothing.
+        // A `set_local` that only confirms the existing parameters cannot be distinguished from one that does nothing.
         Ok(Answer { can_apply, set_local, after, modified: true, said })
     }
 
@@ -350,7 +350,7 @@ impl Quiet {
     fn new(call: Functions) -> Self {
         let mut auto = (std::ptr::null_mut(), std::ptr::null_mut());
         let mut loading = 0;
-        // SAFETY: the places are there; no function is not printing.
+        // SAFETY: the output pointers are valid; no function means no printing.
         unsafe {
             if (call.get_auto)(STACK, &raw mut auto.0, &raw mut auto.1) < 0 {
                 auto = (std::ptr::null_mut(), std::ptr::null_mut());

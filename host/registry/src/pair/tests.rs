@@ -196,7 +196,7 @@ fn a_name_leads_to_the_first_candidate_that_has_it() {
 }
 
 #[test]
-fn a_library_whose_halves_have_different_ids_is_refused_and_others_take_its_place() {
+fn a_library_with_two_different_ids_is_refused_and_others_are_used_instead() {
     let offers = [
         hdf5(307, 0, ENVIRONMENT),
         codec(32_015, 0, ENVIRONMENT),

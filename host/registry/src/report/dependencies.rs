@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_libhdf5_that_answers_is_named_with_its_place() {
+    fn the_libhdf5_that_answers_is_named_with_its_path() {
         let hdf5_provider = Dependencies {
             hdf5_provider: Some(Hdf5Provider::Hdf5("/opt/libhdf5.so".into())),
             ..linked(true)

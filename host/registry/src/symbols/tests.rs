@@ -199,7 +199,7 @@ fn a_sparse_file_with_absurd_tables_takes_no_memory() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_a_file_does_not_block() {
+fn a_pipe_instead_of_a_file_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("libx.so");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();

@@ -164,7 +164,7 @@ mod s3 {
     }
 
     #[test]
-    fn checksums_and_the_place_of_the_bucket_can_be_chosen() {
+    fn checksums_and_the_position_of_the_bucket_can_be_chosen() {
         let config = ok(
             "s3://b/k#aws.request_checksum_calculation=when_required&aws.addressing_style=virtual&aws.endpoint=https://h",
             &Fake::new(),

@@ -200,7 +200,7 @@ fn the_filters_of_a_rewritten_variable_are_split_as_netcdf_does() {
 }
 
 #[test]
-fn an_unreadable_variable_keeps_its_place_in_the_list() {
+fn an_unreadable_variable_keeps_its_position_in_the_list() {
     let mut store = Memory::fixture("netcdf-c-4.10.2/nczarr/simple");
     store.set("temp/.zarray", "{");
     let hierarchy = store.read();

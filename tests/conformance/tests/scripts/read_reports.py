@@ -15,7 +15,7 @@ VOID = {"meta", "input", "rect", "br", "link", "img", "hr"}
 
 
 class Page(HTMLParser):
-    """Whether tags are balanced, what attributes there are, what text stands in cells, what script runs."""
+    """Whether tags are balanced, what attributes there are, what text is in cells, what script runs."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)

@@ -162,7 +162,7 @@ def main(kind, original, copies):
                 return values if wanted[path].shape else np.reshape(values, ())
 
             readable = [path for path in wanted if not NOT_IN_ZARR & set(codecs(copy, path))]
-            # netcdf-c tells text from strings by a byte order that zarr-python refuses; strings have a length in Zarr
+            # netcdf-c distinguishes text from strings by a byte order that zarr-python refuses; strings have a length in Zarr
             compare_values(copy, wanted, zarr_python, [path for path in readable if wanted[path].dtype.kind != "S"])
         return
     arrays = zarr_arrays(original)

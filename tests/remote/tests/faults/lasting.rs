@@ -70,33 +70,33 @@ fn look(bench: &Bench, outcome: Outcome, context: &str) {
 }
 
 #[test]
-fn internal_errors_that_last_are_reported_with_place_and_tries() {
+fn internal_errors_that_last_are_reported_with_location_and_attempts() {
     check(&Fault::internal_error(), &REQUESTS);
 }
 
 #[test]
-fn a_service_that_is_always_busy_is_reported_with_place_and_tries() {
+fn a_service_that_is_always_busy_is_reported_with_location_and_attempts() {
     check(&Fault::slow_down(), &[&[], &[Request::PutObject]]);
 }
 
 #[test]
-fn connections_that_are_always_reset_are_reported_with_place_and_tries() {
+fn connections_that_are_always_reset_are_reported_with_location_and_attempts() {
     check(&Fault::Reset, &REQUESTS);
 }
 
 #[test]
-fn answers_that_are_always_lost_are_reported_with_place_and_tries() {
+fn answers_that_are_always_lost_are_reported_with_location_and_attempts() {
     check(&Fault::LoseAnswer, &REQUESTS);
 }
 
 #[test]
-fn bodies_that_never_come_whole_are_reported_with_place_and_tries() {
+fn bodies_that_are_always_truncated_are_reported_with_location_and_attempts() {
     check(&Fault::ShortBody { missing: 1 }, &[&[Request::GetObject]]);
     check(&Fault::ResetInBody { after: 1 }, &[&[Request::GetObject]]);
 }
 
 #[test]
-fn an_error_inside_every_good_answer_is_reported_with_place_and_tries() {
+fn an_error_inside_every_good_answer_is_reported_with_location_and_attempts() {
     for operation in [Operation::Overwrite, Operation::WriteParts] {
         let bench = Bench::new(operation, TRIES);
         let moves = Rule::new(Fault::error_inside());

@@ -19,7 +19,7 @@ fn each(claim: impl Fn(&HttpServer, &dyn Store)) {
 }
 
 #[test]
-fn what_is_there_is_read_and_what_is_not_is_missing() {
+fn existing_objects_are_read_and_others_are_missing() {
     each(|server, store| {
         let a = key("t/1");
         let mut buffer = vec![9; 4];
@@ -229,7 +229,7 @@ fn nothing_is_written_deleted_or_listed_and_the_errors_say_what_to_do() {
 }
 
 #[test]
-fn keys_and_places_of_all_kinds_of_letters_are_found() {
+fn keys_and_locations_with_all_kinds_of_letters_are_found() {
     let server = digits(Ranges::Served);
     for text in
         ["é a/50%", "x+y&z=1", "?#/%2e%2e", "[1]:;@!$'(),*", "a\\b", "\u{1f30a}/0.0", ".zattrs", "~/-_"]

@@ -105,7 +105,7 @@ fn a_server_that_says_nothing_is_asked_twice_whatever_the_number_of_tries() {
 }
 
 #[test]
-fn a_server_that_sends_on_for_ever_is_left() {
+fn an_endless_answer_is_aborted() {
     let head =
         "HTTP/1.1 302 Found\r\nLocation: /d.zarr/again\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let (url, asked) = server(head, |_| Ok(()));

@@ -65,7 +65,7 @@ fn continuation_tokens_that_come_again_end_the_list() {
 }
 
 #[test]
-fn names_that_come_again_for_ever_end_the_list() {
+fn names_that_repeat_forever_end_the_list() {
     let same: Vec<String> = (0..1000).map(|n| format!("k{n}")).collect();
     let store =
         service(move |n| page(&same.iter().map(String::as_str).collect::<Vec<_>>(), &format!("t{n}")));

@@ -31,7 +31,7 @@ fn contents(server: &S3Server) -> Vec<String> {
 }
 
 #[test]
-fn who_was_taken_for_dead_neither_deletes_nor_publishes_what_is_there_now() {
+fn a_writer_considered_dead_neither_deletes_nor_publishes_the_current_dataset() {
     for publishes in [false, true] {
         let server = server();
         let slow = S3Store::create(config(&server), CreateOptions::new()).unwrap();

@@ -289,7 +289,7 @@ fn what_belongs_to_somebody_else_is_refused() {
 }
 
 #[test]
-fn a_part_that_fails_late_leaves_its_place_to_the_next() {
+fn a_part_that_fails_late_is_replaced_by_the_next() {
     let folders = Folders::new().with("a", Origin::Explicit, &["a-late-hdf307-ncz307", "b-hdf307-ncz307"]);
     let scan = folders.scan();
     let second = folders.file("a/libb-hdf307-ncz307.so");
@@ -496,7 +496,7 @@ fn of_two_equal_codecs_of_one_folder_the_newer_is_used() {
 }
 
 #[test]
-fn libraries_without_a_version_keep_their_places() {
+fn libraries_without_a_version_keep_their_positions() {
     let folders = Folders::new().with(
         "a",
         Origin::Environment,

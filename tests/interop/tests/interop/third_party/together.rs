@@ -1,6 +1,7 @@
 //! Our plugins and third-party plugins in one process, on one `HDF5_PLUGIN_PATH`, under two libhdf5 and a libnetcdf:
-//! the data are right whoever is found first and whichever module comes first. (netcdf-c loads plugins into the global
-//! scope, and hdf5plugin's libraries export thousands of symbols: a plugin that can be interposed runs another's code.)
+//! the data are right whichever plugin is found first and whichever module comes first. (netcdf-c loads plugins into
+//! the global scope, and hdf5plugin's libraries export thousands of symbols: a plugin that can be interposed runs
+//! another's code.)
 
 use std::path::Path;
 
