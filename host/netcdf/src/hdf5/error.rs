@@ -9,7 +9,7 @@ use crate::source::ReadError;
 pub enum Hdf5Error {
     /// The bytes cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(Box<ReadError>),
     /// There is no signature of HDF5 at 0, 512, 1024, 2048 and so on.
     #[error("{key:?} is not an HDF5 file: it has no superblock")]
     NoSuperblock {
@@ -54,10 +54,14 @@ impl Hdf5Error {
 
     /// Whether another attempt may succeed, so that no conclusion about the file is possible.
     pub(crate) fn is_of_store(&self) -> bool {
-        matches!(
-            self,
-            Self::Read(ReadError::Store { .. } | ReadError::Changed { .. } | ReadError::Missing { .. })
-        )
+        let Self::Read(error) = self else { return false };
+        matches!(**error, ReadError::Store { .. } | ReadError::Changed { .. } | ReadError::Missing { .. })
+    }
+}
+
+impl From<ReadError> for Hdf5Error {
+    fn from(error: ReadError) -> Self {
+        Self::Read(Box::new(error))
     }
 }
 
