@@ -106,7 +106,7 @@ impl Service {
 
 /// Opens a dataset for reading.
 pub(crate) fn open(place: &str) -> Dataset {
-    let opened = DatasetUrl::parse(place).and_then(|place| place.open(Access::Read, session()));
+    let opened = DatasetUrl::parse(place).and_then(|place| place.open_zarr(Access::Read, session()));
     opened.unwrap_or_else(|error| panic!("{place}: {}", explained(&error)))
 }
 

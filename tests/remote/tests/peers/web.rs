@@ -67,7 +67,7 @@ fn a_dataset_without_consolidated_metadata_over_http_is_read_as_far_as_it_is_nam
     service.peers(&python, &["write,zarr-python,v3,v3".to_owned(), format!("download,v3,{path}")]);
     let files = Files::start(&python.interpreter(), folder.path());
     let place = ncz::location::DatasetUrl::parse(&format!("{}/v3", files.address)).unwrap();
-    let opened = place.open(ncz::store::Access::Read, ncz_remote_tests::client::session());
+    let opened = place.open(ncz_remote_tests::client::session());
     let error = ncz_remote_tests::explained(&opened.expect_err("its children are not known"));
     assert!(error.contains("consolidated"), "{error}");
     // A single array is found by its name.
