@@ -37,7 +37,7 @@ fn stored_streams_stay_readable() {
 }
 
 #[test]
-fn data_of_every_length_come_back() {
+fn data_of_every_length_round_trip() {
     for distance in [1, 2, 3, 8, 255] {
         let coder = coder(distance);
         for len in 0..600_u32 {

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_half_comes_back() {
+    fn every_half_round_trips() {
         for half in 0..=u16::MAX {
             assert_eq!(from_f64(to_f64(half)), half, "{half:#06x}");
         }

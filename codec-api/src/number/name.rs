@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_words_come_back() {
+    fn texts_and_words_round_trip() {
         for (_, short) in NAMES {
             for order in ["<", ">"] {
                 let text = format!("{order}{short}");

@@ -81,7 +81,7 @@ mod tests {
         ["|i1", "|u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u4", "<i8", ">i8", "<u8", ">u8"];
 
     #[test]
-    fn narrow_integers_are_those_that_come_back() {
+    fn narrow_integers_are_those_that_round_trip() {
         let edges = (0..64).flat_map(|bit| [-1, 0, 1].map(|by| (1_i64 << bit).wrapping_add(by)));
         let values: Vec<i64> = edges.flat_map(|value| [value, value.wrapping_neg()]).collect();
         for (from, to) in INTEGERS.iter().flat_map(|from| INTEGERS.iter().map(move |to| (from, to))) {

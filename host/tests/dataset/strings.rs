@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(160))]
 
     #[test]
-    fn any_slabs_of_any_strings_come_back(
+    fn any_slabs_of_any_strings_round_trip(
         dtype in dtypes(),
         (shape, chunks, slabs) in boxes(),
         texts in prop::collection::vec("[a-zé\u{1f600}]{0,3}", 1..20),

@@ -108,7 +108,7 @@ fn no_stream_states_more_than_it_can_hold() {
 
 proptest! {
     #[test]
-    fn any_elements_come_back(
+    fn any_elements_round_trip(
         data in proptest::collection::vec(any::<u8>(), 0..3000),
         size in 1..20_u32,
         eights in 0..20_u32,

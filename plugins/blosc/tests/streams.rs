@@ -124,7 +124,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(
+    fn any_bytes_round_trip(
         noise in proptest::collection::vec(any::<u8>(), 0..200),
         repeat in 0..60_usize,
         typesize in prop_oneof![1..=17_u32, Just(255), Just(256), Just(1000)],

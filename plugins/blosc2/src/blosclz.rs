@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_near_and_far_short_and_long_come_back() {
+    fn matches_near_and_far_short_and_long_round_trip() {
         let noise = |len: usize, seed: u32| {
             let mut state = seed;
             let mut next = || {

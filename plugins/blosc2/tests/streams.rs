@@ -69,7 +69,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[test]
-fn frames_of_hdf5plugin_decode_to_the_byte_and_ours_come_back() {
+fn frames_of_hdf5plugin_decode_to_the_byte_and_ours_round_trip() {
     let cases = cases();
     assert_eq!(cases.len(), 533);
     for case in cases {
@@ -454,7 +454,7 @@ fn words() -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(
+    fn any_bytes_round_trip(
         data in prop::collection::vec(any::<u8>(), 0..3000),
         size in 1..20_usize,
         words in words(),
@@ -463,7 +463,7 @@ proptest! {
     }
 
     #[test]
-    fn any_array_comes_back(
+    fn any_array_round_trips(
         shape in prop::collection::vec(1..7_u64, 1..6),
         size in 1..20_usize,
         words in words(),

@@ -61,7 +61,7 @@ fn failures_are_distinguished() {
 }
 
 #[test]
-fn data_of_several_blocks_and_long_runs_come_back() {
+fn data_of_several_blocks_and_long_runs_round_trip() {
     let bzip2 = coder(1);
     let mut state = 1_u32;
     let noise: Vec<u8> = std::iter::repeat_with(|| {
@@ -79,12 +79,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_bytes_come_back(data in proptest::collection::vec(any::<u8>(), 0..3000), level in 1..=9_u32) {
+    fn any_bytes_round_trip(data in proptest::collection::vec(any::<u8>(), 0..3000), level in 1..=9_u32) {
         round_trip(&coder(level), &data);
     }
 
     #[test]
-    fn runs_come_back(data in proptest::collection::vec((any::<u8>(), 1..600_usize), 0..8)) {
+    fn runs_round_trip(data in proptest::collection::vec((any::<u8>(), 1..600_usize), 0..8)) {
         let data: Vec<u8> = data.into_iter().flat_map(|(byte, count)| vec![byte; count]).collect();
         round_trip(&coder(1), &data);
     }

@@ -12,7 +12,7 @@ fn parse(config: &Value) -> Result<CastValue, String> {
 }
 
 #[test]
-fn json_comes_back_and_the_words_mean_the_same() {
+fn json_round_trips_and_the_words_mean_the_same() {
     for config in [
         json!({"data_type": "uint8"}),
         json!({"data_type": "float16", "rounding": "nearest-away", "out_of_range": "clamp"}),

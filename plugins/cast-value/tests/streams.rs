@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_that_the_stored_type_has_come_back(values in proptest::collection::vec(any::<i16>(), 0..3000)) {
+    fn numbers_that_the_stored_type_has_round_trip(values in proptest::collection::vec(any::<i16>(), 0..3000)) {
         let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         for data_type in ["int16", "int32", "int64", "float32", "float64"] {
             let coder = coder(&json!({"data_type": data_type}), Dtype::little(Kind::Int, 2));

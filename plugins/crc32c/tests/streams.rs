@@ -50,7 +50,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back_beside_their_sum(data in proptest::collection::vec(any::<u8>(), 0..40_000)) {
+    fn any_bytes_round_trip_with_their_sum(data in proptest::collection::vec(any::<u8>(), 0..40_000)) {
         let [end, start] = coders();
         let sum = slow(&data).to_le_bytes();
         prop_assert_eq!(round_trip(&end, &data), [&data[..], &sum].concat());

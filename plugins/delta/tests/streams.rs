@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_encoded_as_other_integers_comes_back(
+    fn what_is_encoded_as_other_integers_round_trips(
         data in proptest::collection::vec(any::<u8>(), 0..4000),
         spread in 1..=8_u32,
         dtype in proptest::sample::select(&INTEGERS[..]),

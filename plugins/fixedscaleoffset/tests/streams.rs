@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived_and_integers_come_back(
+    fn any_bytes_are_survived_and_integers_round_trip(
         bytes in proptest::collection::vec(any::<u8>(), 0..4000),
         capacity in 0..4000_usize,
         offset in -100..100_i64,

@@ -54,7 +54,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(data in proptest::collection::vec(any::<u8>(), 0..30_000)) {
+    fn any_bytes_round_trip(data in proptest::collection::vec(any::<u8>(), 0..30_000)) {
         round_trip(&coder(), &data);
     }
 

@@ -157,7 +157,7 @@ fn no_single_flipped_bit_gives_other_data() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back_from_us_and_from_zlib(
+    fn any_bytes_round_trip_with_us_and_with_zlib(
         data in proptest::collection::vec(any::<u8>(), 0..20_000),
         level in 0..=9_u32,
     ) {

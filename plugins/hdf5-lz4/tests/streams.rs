@@ -97,7 +97,7 @@ fn no_stream_states_more_than_it_can_hold() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(data in proptest::collection::vec(any::<u8>(), 0..3000), block in 0..400_u32) {
+    fn any_bytes_round_trip(data in proptest::collection::vec(any::<u8>(), 0..3000), block in 0..400_u32) {
         round_trip(&coder(block), &data);
     }
 

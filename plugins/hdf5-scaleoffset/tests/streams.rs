@@ -118,7 +118,7 @@ fn kinds() -> impl Strategy<Value = (Dtype, [u32; 2])> {
 
 proptest! {
     #[test]
-    fn any_integers_come_back(
+    fn any_integers_round_trip(
         data in proptest::collection::vec(any::<u8>(), 0..800),
         spread in 0..64_u32,
         (dtype, given) in kinds(),

@@ -45,7 +45,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back_before_their_sum(data in proptest::collection::vec(any::<u8>(), 0..40_000)) {
+    fn any_bytes_round_trip_before_their_sum(data in proptest::collection::vec(any::<u8>(), 0..40_000)) {
         for coder in coders() {
             let stream = round_trip(&coder, &data);
             prop_assert_eq!(&stream[..data.len()], &data);

@@ -78,7 +78,7 @@ fn no_stream_states_more_than_it_can_hold() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(data in proptest::collection::vec(any::<u8>(), 0..3000), acceleration: u32) {
+    fn any_bytes_round_trip(data in proptest::collection::vec(any::<u8>(), 0..3000), acceleration: u32) {
         round_trip(&coder(acceleration), &data);
     }
 

@@ -112,7 +112,7 @@ fn a_chunk_of_another_length_than_the_bound_one_is_not_encoded() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(
+    fn any_bytes_round_trip(
         data in proptest::collection::vec(any::<u8>(), 0..3000),
         few in proptest::collection::vec(0..3_u8, 0..3000),
     ) {

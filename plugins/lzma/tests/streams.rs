@@ -144,7 +144,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn any_bytes_come_back(data in proptest::collection::vec(any::<u8>(), 0..3000), few in proptest::collection::vec(0..3_u8, 0..3000)) {
+    fn any_bytes_round_trip(data in proptest::collection::vec(any::<u8>(), 0..3000), few in proptest::collection::vec(0..3_u8, 0..3000)) {
         for coder in coders() {
             round_trip(&coder, &data);
             round_trip(&coder, &few);

@@ -110,7 +110,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn what_has_been_read_once_comes_back(
+    fn what_has_been_read_once_round_trips(
         data in proptest::collection::vec(any::<u8>(), 0..40),
         size in 1..20_u32,
         order in 0..2_u32,

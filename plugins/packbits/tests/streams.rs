@@ -69,7 +69,7 @@ fn bytes_that_are_not_booleans_are_refused_with_their_index() {
 
 proptest! {
     #[test]
-    fn any_truth_values_come_back_from_their_bits(flags in proptest::collection::vec(any::<bool>(), 0..3000)) {
+    fn any_booleans_round_trip_through_their_bits(flags in proptest::collection::vec(any::<bool>(), 0..3000)) {
         let values: Vec<u8> = flags.iter().map(|&flag| flag.into()).collect();
         let stream = round_trip(&PackBitsCoder, &values);
         prop_assert_eq!(stream.len(), 1 + flags.len().div_ceil(8));

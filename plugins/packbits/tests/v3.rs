@@ -77,7 +77,7 @@ fn chunks_of_zarrs_are_accepted_and_made_again() {
 }
 
 #[test]
-fn json_comes_back_and_the_words_mean_the_same() {
+fn json_round_trips_and_the_words_mean_the_same() {
     for config in [
         json!({"padding_encoding": "none"}),
         json!({"padding_encoding": "first_byte", "first_bit": 0, "last_bit": 11}),
@@ -217,7 +217,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn any_truth_values_come_back_from_their_bits(flags in proptest::collection::vec(any::<bool>(), 0..3000)) {
+    fn any_booleans_round_trip_through_their_bits(flags in proptest::collection::vec(any::<bool>(), 0..3000)) {
         let values: Vec<u8> = flags.iter().map(|&flag| flag.into()).collect();
         let stream = round_trip(&coder(&json!({}), Dtype::little(Kind::Bool, 1), flags.len()), &values);
         prop_assert_eq!(stream.len(), flags.len().div_ceil(8));

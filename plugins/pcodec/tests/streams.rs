@@ -168,7 +168,7 @@ fn any_coder() -> impl Strategy<Value = PcodecCoder> {
 
 proptest! {
     #[test]
-    fn any_numbers_come_back(
+    fn any_numbers_round_trip(
         coder in any_coder(),
         data in proptest::collection::vec(any::<u64>(), 0..200),
         small in proptest::collection::vec(0..9_u64, 0..600),

@@ -53,7 +53,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(
+    fn any_bytes_round_trip(
         data in proptest::collection::vec(any::<u8>(), 0..500),
         mask in prop_oneof![Just(133_u32), Just(169)],
         block in (1..=16_u32).prop_map(|half| half * 2),

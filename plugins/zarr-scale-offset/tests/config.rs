@@ -16,7 +16,7 @@ fn env(dtype: Dtype) -> Env {
 }
 
 #[test]
-fn json_comes_back_and_the_words_mean_the_same() {
+fn json_round_trips_and_the_words_mean_the_same() {
     for config in [
         json!({}),
         json!({"offset": 5, "scale": 0.1}),

@@ -136,7 +136,7 @@ fn failures_are_distinguished() {
 
 proptest! {
     #[test]
-    fn integers_come_back(
+    fn integers_round_trip(
         values in proptest::collection::vec(-1000..1000_i16, 0..3000), offset in -900..900_i16, scale in 1..10_i16,
     ) {
         let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();

@@ -100,7 +100,7 @@ fn contexts_serve_coders_of_other_levels() {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back(data in proptest::collection::vec(any::<u8>(), 0..3000), level in -7..=22_i32) {
+    fn any_bytes_round_trip(data in proptest::collection::vec(any::<u8>(), 0..3000), level in -7..=22_i32) {
         round_trip(&coder(level), &data);
     }
 

@@ -76,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_of_any_bytes_and_acceleration_come_back(
+        fn blocks_of_any_bytes_and_acceleration_round_trip(
             data in proptest::collection::vec(0..5_u8, 0..5000),
             acceleration: i32,
         ) {

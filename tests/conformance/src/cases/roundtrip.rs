@@ -23,28 +23,28 @@ pub(super) const CHECKS: &[Check] = &[
         id: "roundtrip.one",
         level: 1,
         scope: Scope::Coding,
-        about: "a chunk of one element comes back, whatever its type; a native codec may refuse values, not all of a type",
+        about: "a chunk of one element of any type round-trips; a native codec may refuse values, not all of a type",
         run: one,
     },
     Check {
         id: "roundtrip.dtypes",
         level: 1,
         scope: Scope::Coding,
-        about: "chunks of every type that the codec takes come back",
+        about: "chunks of every type that the codec accepts round-trip",
         run: every_dtype,
     },
     Check {
         id: "roundtrip.incompressible",
         level: 1,
         scope: Scope::Coding,
-        about: "random bytes have a valid stream and come back; a native codec may refuse values, not all of a type",
+        about: "random bytes have a valid stream and round-trip; a native codec may refuse values, not all of a type",
         run: incompressible,
     },
     Check {
         id: "roundtrip.odd",
         level: 2,
         scope: Scope::Coding,
-        about: "chunks come back whose length is not a multiple of anything",
+        about: "chunks whose length is not a multiple of anything round-trip",
         run: odd,
     },
     Check {
@@ -65,21 +65,21 @@ pub(super) const CHECKS: &[Check] = &[
         id: "roundtrip.large",
         level: 3,
         scope: Scope::Coding,
-        about: "large chunks come back: 1 MiB, 16 MiB from level 6 on, 64 MiB from level 9 on",
+        about: "large chunks round-trip: 1 MiB, 16 MiB from level 6 on, 64 MiB from level 9 on",
         run: large,
     },
     Check {
         id: "roundtrip.parameters",
         level: 4,
         scope: Scope::Coding,
-        about: "chunks come back with every parameter set that is known to be good",
+        about: "chunks round-trip with every parameter set that is known to be good",
         run: parameters,
     },
     Check {
         id: "roundtrip.random",
         level: 5,
         scope: Scope::Coding,
-        about: "chunks of random types, shapes, values and parameters come back",
+        about: "chunks of random types, shapes, values and parameters round-trip",
         run: random,
     },
 ];
@@ -157,7 +157,7 @@ fn empty(trial: &mut Trial) -> Result<(), Ending> {
             trial.step(format_args!("decoding the stream of {} bytes that 0 bytes gave", stream.len()));
             match coding.decode(&stream, usual.bytes.len()) {
                 Ok(chunk) if !chunk.is_empty() => {
-                    return Err(Ending::failed(format!("0 bytes come back as {} bytes", chunk.len())));
+                    return Err(Ending::failed(format!("0 bytes are decoded to {} bytes", chunk.len())));
                 }
                 // A filter function cannot express 0 bytes in another way.
                 Ok(_) | Err(Refused::Filter { returned: 0, .. }) => None,

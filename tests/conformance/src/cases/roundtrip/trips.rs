@@ -103,7 +103,7 @@ impl Trips {
             Ending::failed(format!("the codec's own stream of {} is refused: {error}", what()))
         })?;
         if let Some(how) = difference(sample, &chunk, coding.fidelity) {
-            return Err(Ending::failed(format!("{} comes back otherwise: {how}", what())));
+            return Err(Ending::failed(format!("{} is decoded differently: {how}", what())));
         }
         self.taken += 1;
         self.dtypes.insert(dtype_name(sample.dtype));
@@ -182,7 +182,7 @@ fn takes_others(trial: &mut Trial, sample: &Sample, coding: &Coding) -> Result<b
             Err(error) => Some(format!("its stream is refused: {error}")),
         };
         return match how {
-            Some(how) => Err(Ending::failed(format!("{} comes back otherwise: {how}", other.name()))),
+            Some(how) => Err(Ending::failed(format!("{} is decoded differently: {how}", other.name()))),
             None => Ok(true),
         };
     }
