@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ncz_model::Container;
+use ncz_model::json::Json;
 use ncz_model::{
     DataError, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Storage, Variable,
     VariableError,
@@ -79,10 +80,7 @@ pub(super) fn plan(
         }
         fit(source.hierarchy(), options, original, variable);
         match &plan.codecs {
-            Codecs::Keep if was.is_v3() == format.is_v3() => {
-                variable.filters = source.agreed_filters(original, format)?;
-            }
-            Codecs::Keep => variable.filters = version::filters(source, original, variable, format)?,
+            Codecs::Keep => variable.filters = kept_filters(source, original, variable, format)?,
             Codecs::Spec(spec) => {
                 source.session().define(variable, format, spec)?;
             }
@@ -109,6 +107,19 @@ pub(super) fn plan(
     }
     hierarchy.xarray = !options.noxarray;
     Ok(hierarchy)
+}
+
+/// The codecs of a variable of the source, as metadata of the copy name them.
+pub(super) fn kept_filters(
+    source: &dyn Container,
+    original: &Variable,
+    planned: &Variable,
+    format: Format,
+) -> Result<Vec<Json>, DataError> {
+    match source.hierarchy().format.is_v3() == format.is_v3() {
+        true => source.agreed_filters(original, format),
+        false => version::filters(source, original, planned, format),
+    }
 }
 
 /// Makes every dimension fixed that has a length; in netCDF one without is unlimited.

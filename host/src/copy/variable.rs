@@ -9,6 +9,7 @@ use ncz_model::{Array, DataError, Dtype, Session, Variable};
 use ncz_store::{MemoryStore, Store};
 use ncz_zarr::Dataset;
 
+use super::plan::kept_filters;
 use super::rechunk::{self, Axis, RechunkPlan};
 use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
 use super::{CopyError, Recoding, Resources, VariableSummary, Verified, scratch};
@@ -73,7 +74,7 @@ impl<'a> VariableCopy<'a> {
             }
             () if !same_objects => Some(Recoding::Chunks),
             () if !same_fill => Some(Recoding::Fill),
-            () if !same_codecs(source, target, &from, &to) => Some(Recoding::Codecs),
+            () if !same_codecs(source, target, (original, planned), (&from, &to)) => Some(Recoding::Codecs),
             () => None,
         };
         let same_bytes = recoding.is_none();
@@ -291,14 +292,26 @@ pub(super) fn axes(original: &Variable, planned: &Variable, window: &Window) -> 
 }
 
 /// Whether both chains encode a chunk to the same bytes. Across Zarr versions they are compared by their numcodecs
-/// names.
-fn same_codecs(source: &dyn Container, target: &Dataset, from: &Array, to: &Array) -> bool {
-    let dialect = match (source.hierarchy().format.dialect(), target.hierarchy().format.dialect()) {
+/// names. For filters of a netCDF file, the metadata of the copy must be those that keep them.
+fn same_codecs(
+    source: &dyn Container,
+    target: &Dataset,
+    (original, planned): (&Variable, &Variable),
+    (from, to): (&Array, &Array),
+) -> bool {
+    if from.chain().working() != to.chain().working() {
+        return false;
+    }
+    let (was, format) = (source.hierarchy().format, target.hierarchy().format);
+    if was.is_netcdf() {
+        return kept_filters(source, original, planned, format).is_ok_and(|kept| kept == planned.filters);
+    }
+    let dialect = match (was.dialect(), format.dialect()) {
         (one, other) if one == other => one,
         _ => ncz_codec::Dialect::Numcodecs,
     };
     let json = |array: &Array| array.chain().stored_json(dialect).ok();
-    from.chain().working() == to.chain().working() && json(from).is_some() && json(from) == json(to)
+    json(from).is_some() && json(from) == json(to)
 }
 
 /// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`.

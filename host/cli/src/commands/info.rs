@@ -67,7 +67,7 @@ impl<'a> DatasetInfo<'a> {
             if let Err(error) = dataset.chain(variable) {
                 findings.push(with_causes(&error));
             }
-            if variable.fill.is_none() {
+            if variable.fill.is_none() && !hierarchy.format.is_netcdf() {
                 zeros.push(variable.path.as_str());
             }
         }
