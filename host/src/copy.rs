@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use ncz_model::Appending;
 use ncz_model::Container;
 use ncz_model::Remedy;
-use ncz_model::{DataError, Format};
+use ncz_model::{DataError, Format, Hierarchy};
 use ncz_registry::spec::ChainSpec;
 use ncz_store::Store;
 use ncz_zarr::Dataset;
@@ -42,6 +42,7 @@ pub use self::select::Selection;
 pub use crate::tiles::Indices;
 
 use self::strings::AnyVariableCopy;
+pub(crate) use self::variable::{same_codecs, same_elements};
 use crate::causes::with_causes;
 use crate::progress::{Phase, Progress};
 
@@ -431,6 +432,21 @@ pub fn copy(
     target.finish()?;
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     Ok(CopySummary { variables, foreign_objects, unreadable, elapsed })
+}
+
+/// The hierarchy of a copy, and the variables that it leaves out.
+///
+/// # Errors
+/// The selection names what does not exist, a variable cannot be read, or the format cannot describe one.
+pub(crate) fn planned(
+    source: &dyn Container,
+    options: &CopyOptions,
+    progress: &dyn Progress,
+) -> Result<(Hierarchy, Vec<UnreadableVariable>), CopyError> {
+    options.selection.check(source.hierarchy())?;
+    let lost = options.selection.unreadable(source)?;
+    let hierarchy = plan::plan(source, options, &lost, progress)?;
+    Ok((hierarchy, lost.into_iter().map(UnreadableVariable::from).collect()))
 }
 
 /// Moves the data of the variables that `has` names, and compares them if requested.

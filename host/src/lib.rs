@@ -34,6 +34,7 @@
 //!   [`bench`](mod@bench): operations on whole datasets, with their [`progress`].
 //! - [`registry`]: codecs, from `HDF5_PLUGIN_PATH` to chains of them. [`codec`]: what the author of a plugin sees.
 //! - [`location`]: paths, URLs and their mode words. [`store`]: bytes by key. [`zarr`], [`cdl`]: the formats.
+//! - [`references`](mod@references): datasets in JSON that refers to ranges of other files.
 //! - [`readers`]: which programs can read a dataset.
 //! - [`netcdf_api`]: netCDF's view of a store and its filter functions, for programs that are ported from C.
 //!
@@ -99,6 +100,7 @@ mod parallelism;
 pub mod prelude;
 pub mod progress;
 pub mod readers;
+pub mod references;
 pub mod repair;
 mod tiles;
 pub mod verify;

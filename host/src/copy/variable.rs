@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncz_model::Container;
-use ncz_model::{Array, DataError, Dtype, Session, Variable};
+use ncz_model::{Array, DataError, Dtype, Format, Session, Variable};
+use ncz_registry::chain::FilterChain;
 use ncz_store::{MemoryStore, Store};
 use ncz_zarr::Dataset;
 
@@ -68,13 +69,16 @@ impl<'a> VariableCopy<'a> {
         let same_objects = same_chunks && original.sharding == planned.sharding;
         // What a netCDF file has beyond the end of an array is not fill in any case.
         let same_fill = source.hierarchy().format.is_netcdf() || fill_bytes(original) == fill_bytes(planned);
+        let format = target.hierarchy().format;
         let recoding = match () {
             () if !same_objects && !same_elements(&original.dtype, &planned.dtype) => {
                 Some(Recoding::Elements)
             }
             () if !same_objects => Some(Recoding::Chunks),
             () if !same_fill => Some(Recoding::Fill),
-            () if !same_codecs(source, target, (original, planned), (&from, &to)) => Some(Recoding::Codecs),
+            () if !same_codecs(source, format, (original, planned), (from.chain(), to.chain())) => {
+                Some(Recoding::Codecs)
+            }
             () => None,
         };
         let same_bytes = recoding.is_none();
@@ -292,17 +296,17 @@ pub(super) fn axes(original: &Variable, planned: &Variable, window: &Window) -> 
 }
 
 /// Whether both chains encode a chunk to the same bytes. Across Zarr versions they are compared by their numcodecs
-/// names. For filters of a netCDF file, the metadata of the copy must be those that keep them.
-fn same_codecs(
+/// names. For filters of a netCDF file, the metadata in `format` must be those that keep them.
+pub(crate) fn same_codecs(
     source: &dyn Container,
-    target: &Dataset,
+    format: Format,
     (original, planned): (&Variable, &Variable),
-    (from, to): (&Array, &Array),
+    (from, to): (&FilterChain, &FilterChain),
 ) -> bool {
-    if from.chain().working() != to.chain().working() {
+    if from.working() != to.working() {
         return false;
     }
-    let (was, format) = (source.hierarchy().format, target.hierarchy().format);
+    let was = source.hierarchy().format;
     if was.is_netcdf() {
         return kept_filters(source, original, planned, format).is_ok_and(|kept| kept == planned.filters);
     }
@@ -310,12 +314,12 @@ fn same_codecs(
         (one, other) if one == other => one,
         _ => ncz_codec::Dialect::Numcodecs,
     };
-    let json = |array: &Array| array.chain().stored_json(dialect).ok();
+    let json = |chain: &FilterChain| chain.stored_json(dialect).ok();
     json(from).is_some() && json(from) == json(to)
 }
 
 /// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`.
-fn same_elements(one: &Dtype, other: &Dtype) -> bool {
+pub(crate) fn same_elements(one: &Dtype, other: &Dtype) -> bool {
     let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
     one == other || (one.size() == 1 && facts(one) == facts(other))
 }

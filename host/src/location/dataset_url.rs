@@ -58,6 +58,7 @@ impl DatasetUrl {
         let found = match &self.location {
             Location::Path(path) => found::storage(path)?,
             _ if self.names_file() => return Ok(Storage::File),
+            _ if self.has_extension(&["json"]) => return Ok(Storage::References),
             Location::S3(_) => Storage::S3,
             Location::Http(_) => Storage::Http,
         };
@@ -77,12 +78,16 @@ impl DatasetUrl {
 
     /// Whether the URL names one file, by its mode or its extension.
     fn names_file(&self) -> bool {
+        self.mode.bytes || self.has_extension(&FILE_EXTENSIONS)
+    }
+
+    /// Whether the name has one of these extensions, and the mode does not say that it is a folder of Zarr.
+    fn has_extension(&self, extensions: &[&str]) -> bool {
         let has_extension = |name: String| {
             let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-            extension.is_some_and(|extension| FILE_EXTENSIONS.contains(&extension.as_str()))
+            extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
         };
-        self.mode.bytes
-            || self.mode.zarr_word().is_none() && self.location.file_name().is_some_and(has_extension)
+        self.mode.zarr_word().is_none() && self.location.file_name().is_some_and(has_extension)
     }
 
     /// Opens the store of an existing dataset.

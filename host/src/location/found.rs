@@ -20,10 +20,12 @@ pub enum Storage {
     Http,
     /// A netCDF or HDF5 file, on this machine, in S3 or on an HTTP server.
     File,
+    /// JSON of references to other files, on this machine, in S3 or on an HTTP server.
+    References,
 }
 
 impl Storage {
-    /// The word of netCDF's mode; it has none for HTTP.
+    /// The word of netCDF's mode; it has none for HTTP and for references.
     #[must_use]
     pub fn mode_word(self) -> &'static str {
         match self {
@@ -32,6 +34,7 @@ impl Storage {
             Self::S3 => "s3",
             Self::Http => "http",
             Self::File => "bytes",
+            Self::References => "references",
         }
     }
 }
@@ -44,6 +47,7 @@ impl fmt::Display for Storage {
             Self::S3 => "in S3",
             Self::Http => "on an HTTP server",
             Self::File => "a netCDF or HDF5 file",
+            Self::References => "a file of references",
         })
     }
 }
@@ -69,6 +73,7 @@ pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
         return match FileKind::of(path).map_err(look)? {
             FileKind::Zip => Ok(Storage::Zip),
             FileKind::Netcdf => Ok(Storage::File),
+            FileKind::References => Ok(Storage::References),
             FileKind::Other => refuse(NO_KIND.to_owned()),
         };
     }
@@ -111,11 +116,13 @@ enum FileKind {
     /// HDF5, or a classic netCDF file.
     Netcdf,
     Zip,
+    /// An object in JSON.
+    References,
     Other,
 }
 
 const NO_KIND: &str = "is a file, but not a dataset: a netCDF-4 or HDF5 file begins with \\x89HDF, a classic netCDF file with \
-                       CDF and 1, 2 or 5, and a Zarr dataset is a directory or a zip file with zarr.json, .zgroup or .zarray \
+                       CDF and 1, 2 or 5, references with {, and a Zarr dataset is a directory or a zip file with zarr.json, .zgroup or .zarray \
                        in it";
 
 /// The directory of an archive without entries, or after other bytes, is searched in this many last bytes.
@@ -129,6 +136,7 @@ impl FileKind {
         match &head[..len] {
             [b'C', b'D', b'F', 1 | 2 | 5, ..] => return Ok(Self::Netcdf),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => return Ok(Self::Zip),
+            head if head.trim_ascii_start().starts_with(b"{") => return Ok(Self::References),
             _ => {}
         }
         let len = file.metadata()?.len();
@@ -176,6 +184,8 @@ mod tests {
             (&after_a_long_user_block, FileKind::Netcdf),
             (b"CDF\x02rest", FileKind::Netcdf),
             (b"CDF\x03rest", FileKind::Other),
+            (b"{\"version\": 1}", FileKind::References),
+            (b" \n {", FileKind::References),
             (b"\x89HDF\r\n\x1a", FileKind::Other),
             (b"PK\x03\x04rest", FileKind::Zip),
             (&after_a_script, FileKind::Zip),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_store::{
-    Access, CreateOptions, Depth, EntryKind, FilePermissions, FileStore, KeyBuf, Prefix, Store, StoreError,
-    ZipLayout, ZipStore,
+    Access, CreateOptions, Depth, EntryKind, FilePermissions, FileStore, KeyBuf, ObjectLocation, Prefix, Store,
+    StoreError, ZipLayout, ZipStore,
 };
 
 #[cfg(feature = "http")]
@@ -14,6 +14,7 @@ use ncz_store::http::HttpStore;
 use ncz_store::s3::S3Store;
 
 use super::{DatasetUrl, Location, LocationError, MARKS, Nesting, Storage};
+use crate::references;
 
 #[cfg(feature = "s3")]
 use super::S3Location;
@@ -27,8 +28,14 @@ const LOOKED_AT: usize = 1000;
 /// requests.
 pub(super) fn open(url: &DatasetUrl, access: Access) -> Result<Arc<dyn Store>, LocationError> {
     let storage = url.storage()?;
-    if storage == Storage::File {
-        return Err(is_file(url));
+    match (storage, access) {
+        (Storage::File, _) => return Err(is_file(url)),
+        (Storage::References, Access::Read) => return references::open_store(url, None),
+        (Storage::References, Access::ReadWrite) => {
+            let source = Box::new(StoreError::ReadOnly { at: ObjectLocation::store(&url.location) });
+            return Err(LocationError::Store { location: url.location.clone(), source });
+        }
+        _ => {}
     }
     let opened = match &url.location {
         Location::Path(path) if storage == Storage::Zip => {
