@@ -116,19 +116,30 @@ enum FileKind {
     /// HDF5, or a classic netCDF file.
     Netcdf,
     Zip,
-    /// An object in JSON.
+    /// JSON of references.
     References,
     Other,
 }
 
 const NO_KIND: &str = "is a file, but not a dataset: a netCDF-4 or HDF5 file begins with \\x89HDF, a classic netCDF file with \
-                       CDF and 1, 2 or 5, references with {, and a Zarr dataset is a directory or a zip file with zarr.json, .zgroup or .zarray \
-                       in it";
+                       CDF and 1, 2 or 5; references are a JSON object with \"refs\"; a Zarr dataset is a directory or a zip \
+                       file with zarr.json, .zgroup or .zarray in it";
 
 /// The directory of an archive without entries, or after other bytes, is searched in this many last bytes.
 const ZIP_END: u64 = 22 + 65535;
 
+/// What references have near their start, and other JSON has not.
+const OF_REFERENCES: [&[u8]; 5] = [b"\"refs\"", b"\"templates\"", b".zgroup\"", b".zarray\"", b".zattrs\""];
+
 impl FileKind {
+    fn of_json(mut file: File) -> io::Result<Self> {
+        let mut head = [0; 4096];
+        file.seek(SeekFrom::Start(0))?;
+        let len = read_up_to(&mut file, &mut head)?;
+        let has = |mark: &&[u8]| head[..len].windows(mark.len()).any(|bytes| bytes == *mark);
+        Ok(if OF_REFERENCES.iter().any(has) { Self::References } else { Self::Other })
+    }
+
     fn of(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let mut head = [0; 8];
@@ -136,7 +147,7 @@ impl FileKind {
         match &head[..len] {
             [b'C', b'D', b'F', 1 | 2 | 5, ..] => return Ok(Self::Netcdf),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => return Ok(Self::Zip),
-            head if head.trim_ascii_start().starts_with(b"{") => return Ok(Self::References),
+            head if head.trim_ascii_start().starts_with(b"{") => return Self::of_json(file),
             _ => {}
         }
         let len = file.metadata()?.len();
@@ -184,8 +195,9 @@ mod tests {
             (&after_a_long_user_block, FileKind::Netcdf),
             (b"CDF\x02rest", FileKind::Netcdf),
             (b"CDF\x03rest", FileKind::Other),
-            (b"{\"version\": 1}", FileKind::References),
-            (b" \n {", FileKind::References),
+            (b"{\"version\": 1, \"refs\": {}}", FileKind::References),
+            (b" \n {\"v/.zarray\": \"\"}", FileKind::References),
+            (b"{\"zarr_format\": 3}", FileKind::Other),
             (b"\x89HDF\r\n\x1a", FileKind::Other),
             (b"PK\x03\x04rest", FileKind::Zip),
             (&after_a_script, FileKind::Zip),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz_store::{
-    Access, CreateOptions, Depth, EntryKind, FilePermissions, FileStore, KeyBuf, ObjectLocation, Prefix, Store,
-    StoreError, ZipLayout, ZipStore,
+    Access, CreateOptions, Depth, EntryKind, FilePermissions, FileStore, KeyBuf, ObjectLocation, Prefix,
+    Store, StoreError, ZipLayout, ZipStore,
 };
 
 #[cfg(feature = "http")]

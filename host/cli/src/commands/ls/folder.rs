@@ -53,7 +53,7 @@ fn in_folder(root: &Path, folder: &Path, deep: bool, found: &mut Vec<Found>) -> 
         let is_folder = path.is_dir() && !path.is_symlink();
         let is_zip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
         match place.storage() {
-            Ok(Storage::Directory | Storage::File) => {}
+            Ok(Storage::Directory | Storage::File | Storage::References) => {}
             Ok(_) if is_zip => {}
             _ if is_folder && deep => {
                 in_folder(root, &path, deep, found)?;
