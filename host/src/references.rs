@@ -137,6 +137,8 @@ pub fn write(
         let original = source.hierarchy().variable(&path).map_err(DataError::from)?;
         let planned = hierarchy.variable_mut(&path).map_err(DataError::from)?;
         set_key(planned)?;
+        // A copy may join records of a netCDF file.
+        planned.chunk_shape.clone_from(&original.chunk_shape);
         let missing = summary.missing;
         variable::write(source, original, planned, url, options, &mut json, &mut summary)?;
         if summary.missing == missing && source.hierarchy().format.is_netcdf() {

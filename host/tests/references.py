@@ -8,17 +8,18 @@ import netCDF4
 import numpy as np
 
 folder = pathlib.Path(sys.argv[2])
-KINDS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+KINDS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4"]
 
 
 def make(path, kind):
     with netCDF4.Dataset(path, "w", format=kind) as f:
         f.title = "references"
+        filters = {"zlib": True, "shuffle": True, "chunksizes": (100, 200)} if kind == "NETCDF4" else {}
         f.createDimension("time", None)
         f.createDimension("y", 1201)
         f.createDimension("x", 1009)
         f.createDimension("text", 8)
-        v = f.createVariable("large", "f8", ("y", "x"), fill_value=-1.0)
+        v = f.createVariable("large", "f8", ("y", "x"), fill_value=-1.0, **filters)
         v.units = "K"
         v[:] = np.arange(1201 * 1009).reshape(1201, 1009)
         v[3, 4:9] = -1.0
