@@ -441,3 +441,43 @@ fn filters_are_written_in_the_codecs_of_zarr() {
     );
     assert!(json("/zlib", Format::Zarr3).contains("numcodecs.zlib"), "{}", json("/zlib", Format::Zarr3));
 }
+
+#[test]
+fn links_that_lead_nowhere_or_around_are_reported_and_the_rest_is_read() {
+    let Some((folder, _)) = written() else { return };
+    for version in ["earliest", "v108", "latest"] {
+        let file = open(folder, &format!("groups_{version}.h5")).unwrap();
+        let warnings: Vec<String> = file.hierarchy().warnings.iter().map(ToString::to_string).collect();
+        for (path, text) in [
+            ("/g/h/i/dangling", "\"/nowhere\", which does not exist"),
+            ("/g/h/i/around", "does not exist"),
+            ("/g/h/i/other", "of the file \"other.h5\""),
+            ("/g/h/i/loop", "another name of the group \"/\""),
+            ("/g/h/i/i2", "another name of the group \"/g/h/i\""),
+        ] {
+            let of = warnings.iter().filter(|warning| warning.starts_with(&format!("{path}: "))).count();
+            assert_eq!(of, 1, "{version} {path}: {warnings:?}");
+            assert!(warnings.iter().any(|warning| warning.contains(text)), "{version} {path}: {warnings:?}");
+        }
+        for path in ["/g/h/i/soft", "/g/h/i/relative", "/hard", "/g/h/i/x", "/v299"] {
+            assert!(file.hierarchy().variable(path).is_ok(), "{version} {path}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_the_reason() {
+    let Some((folder, _)) = written() else { return };
+    let reason =
+        |name: &str, path: &str| line(&open(folder, name).unwrap().hierarchy().variable(path).unwrap_err());
+    for (path, want) in [
+        ("/unreadable_compound", "compounds of a, b"),
+        ("/unreadable_bits", "integers of 17 bits in 4 bytes"),
+        ("/unreadable_rows", "rows of any length"),
+        ("/unreadable_null", "neither a shape nor elements"),
+    ] {
+        assert!(reason("types.h5", path).contains(want), "{}", reason("types.h5", path));
+    }
+    assert!(reason("layouts.h5", "/unreadable_virtual").contains("virtual"));
+    assert!(reason("layouts.h5", "/unreadable_external").contains("in other files"));
+}
