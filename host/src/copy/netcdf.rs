@@ -1,6 +1,6 @@
 //! The chunks of variables of netCDF files in a copy.
 
-use ncz_model::{Format, Hierarchy, NetcdfKind, Storage, Variable, product};
+use ncz_model::{Format, Group, Hierarchy, NetcdfKind, Storage, Value, Variable, product};
 
 /// Bytes of a chunk that is made of several records (4 MiB).
 const RECORDS: u64 = 4 << 20;
@@ -34,6 +34,19 @@ pub(super) fn rechunk(hierarchy: &Hierarchy, variable: &mut Variable, was: Forma
     } else if !is_whole || !variable.filters.is_empty() {
         variable.storage = Storage::Chunked;
     }
+}
+
+/// Makes text of attributes that are one string: readers of pure Zarr take a list of one string for a list.
+pub(super) fn plain_texts(group: &mut Group) {
+    let of_variables = group.variables.iter_mut().flat_map(|variable| &mut variable.attributes);
+    for attribute in group.attributes.iter_mut().chain(of_variables) {
+        if let Value::String(strings) = &mut attribute.value
+            && let [text] = strings.as_mut_slice()
+        {
+            attribute.value = Value::Char(std::mem::take(text));
+        }
+    }
+    group.groups.iter_mut().for_each(plain_texts);
 }
 
 fn join_records(variable: &mut Variable) {

@@ -34,6 +34,9 @@ pub(super) fn plan(
     if was.is_netcdf() {
         hierarchy.hdf5 = None;
         hierarchy.nc_properties = None;
+        if !format.is_nczarr() {
+            netcdf::plain_texts(&mut hierarchy.root);
+        }
     }
     if format.is_nczarr() {
         // An array at the root cannot have the metadata of NCZarr.

@@ -36,6 +36,8 @@ mod ls;
 mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;
+/// netCDF files as sources, against their own readers.
+mod netcdf_files;
 /// Locations that are not a dataset, and the remedy in the message.
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
