@@ -10,6 +10,7 @@ use ncz::copy::{CopyError, ResumeError};
 use ncz::generate::GenerateError;
 use ncz::location::{Location, LocationError};
 use ncz::model::{DataError, PoolError};
+use ncz::references::ReferenceError;
 use ncz::registry::allow_list::AllowListError;
 use ncz::registry::spec::SpecError;
 use ncz::repair::RepairError;
@@ -137,6 +138,16 @@ pub(crate) enum CliError {
         state: &'static str,
         /// Why.
         source: Box<CopyError>,
+    },
+    /// References could not be written.
+    #[error("cannot write references to {from}; nothing is changed at {target}")]
+    References {
+        /// The dataset that they refer to.
+        from: Location,
+        /// The file of references.
+        target: Location,
+        /// Why.
+        source: Box<ReferenceError>,
     },
     /// The dataset is complete at the target, but a later step failed.
     #[error("{target} is complete and in place, but {what}")]

@@ -2,6 +2,7 @@
 
 mod append;
 mod plan;
+mod references;
 mod resume;
 mod select;
 mod summary;
@@ -38,6 +39,13 @@ pub(crate) fn run(
     let source = DatasetUrl::parse(&options.source)?;
     let target = DatasetUrl::parse(&options.target)?;
     check_apart(&source, &target)?;
+    if references::is_target(&target) {
+        references::check(options)?;
+        let session =
+            writing_session(registry, options.threads, options.shuffle_size, options.no_lossy_guard)?;
+        let dataset = open(&source, session)?;
+        return references::run(options, (&source, &target), &dataset, out, style, messages);
+    }
     if let Some(dimension) = &options.append {
         return append::run(options, dimension, (&source, &target), registry, out, style, messages);
     }

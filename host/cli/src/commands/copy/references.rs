@@ -1,0 +1,209 @@
+//! `ncz copy SOURCE TARGET.json`: writes references to the stored chunks instead of a copy.
+
+use std::fs::{self, Permissions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use ncz::location::{DatasetUrl, Location, Storage};
+use ncz::references::{ReferenceOptions, ReferenceSummary};
+use ncz::{Dataset, references};
+use serde::Serialize;
+
+use super::select;
+use crate::args::Copy;
+use crate::error::CliError;
+use crate::exit_code::Exit;
+use crate::messages::Messages;
+use crate::output::{Style, bytes, count, write_json};
+
+/// The version of the JSON form of the summary.
+const SCHEMA: u32 = 1;
+
+/// Whether a target is a file of references.
+pub(super) fn is_target(target: &DatasetUrl) -> bool {
+    let extension = target.location.path().and_then(Path::extension);
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// Refuses options that would change chunks or metadata.
+pub(super) fn check(options: &Copy) -> Result<(), CliError> {
+    let given = [
+        ("-F", !options.filters.is_empty()),
+        ("--codec", !options.codecs.is_empty()),
+        ("--compress", options.compress),
+        ("--deflate", options.deflate.is_some()),
+        ("--chunks", !options.chunks.is_empty()),
+        ("--fixed", options.fixed),
+        ("--format", options.format.is_some()),
+        ("--consolidated", options.consolidated),
+        ("--values", !options.values.is_empty()),
+        ("--slab", options.slab.is_some()),
+        ("--append", options.append.is_some()),
+        ("--resume", options.resume),
+        ("--verify", options.verify),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(CliError::Usage(format!(
+            "{option} does not apply to a target in JSON: references keep the chunks as they are stored; leave it out, \
+             or name the target .zarr"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Writes the references, which appear at the target when they are complete.
+pub(super) fn run(
+    options: &Copy,
+    (source, target): (&DatasetUrl, &DatasetUrl),
+    dataset: &Dataset,
+    out: &mut dyn Write,
+    style: Style,
+    messages: Messages,
+) -> Result<Exit, CliError> {
+    let path = target.location.path().unwrap_or(Path::new(""));
+    check_existing(target, path, options.overwrite)?;
+    let base = base_url(source)?;
+    let object_url = |key: &str| match &base {
+        Base::File(url) => url.clone(),
+        Base::Folder(url) => format!("{url}/{key}"),
+    };
+    let selection = select::selection(options, dataset.hierarchy(), source)?;
+    let reference_options = ReferenceOptions { selection, ..ReferenceOptions::default() };
+    let failed = |error| CliError::References {
+        from: source.location.clone(),
+        target: target.location.clone(),
+        source: Box::new(error),
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let io = |error: std::io::Error| failed(error.into());
+    let mut file = tempfile::Builder::new()
+        .prefix(".ncz-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        .map_err(io)?;
+    let mut writer = BufWriter::new(file.as_file_mut());
+    let summary =
+        references::write(&**dataset, &object_url, &reference_options, &mut writer).map_err(failed)?;
+    writer.flush().map_err(io)?;
+    drop(writer);
+    file.as_file().sync_all().map_err(io)?;
+    let persisted = if options.overwrite { file.persist(path) } else { file.persist_noclobber(path) };
+    persisted.map_err(|error| match error.error.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(target),
+        _ => io(error.error),
+    })?;
+    print(&Summary { source, target, written: &summary }, options, out, style)
+        .map_err(|error| error.not_printed(&target.location))?;
+    for lost in &summary.unreadable {
+        messages.warn(&format!("left out because it cannot be read: {}: {}", lost.path, lost.reason));
+    }
+    Ok(Exit::of_findings(!summary.unreadable.is_empty()))
+}
+
+/// The URL of the objects of a dataset.
+enum Base {
+    /// The dataset is one file.
+    File(String),
+    /// The dataset is a folder of objects.
+    Folder(String),
+}
+
+fn base_url(source: &DatasetUrl) -> Result<Base, CliError> {
+    let url = match &source.location {
+        Location::Path(path) => format!("file://{}", absolute(path)?.display()),
+        other => other.to_string().trim_end_matches('/').to_owned(),
+    };
+    let storage = source.storage()?;
+    match storage {
+        Storage::File => Ok(Base::File(url)),
+        Storage::Directory | Storage::S3 | Storage::Http => Ok(Base::Folder(url)),
+        _ => Err(CliError::Usage(format!(
+            "{}: references to the chunks of a zip file or of other references cannot be written; name the target .zarr",
+            source.location
+        ))),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, CliError> {
+    let absolute = fs::canonicalize(path)?;
+    match absolute.to_str() {
+        Some(_) => Ok(absolute),
+        None => Err(CliError::Usage(format!(
+            "{}: the path is not UTF-8, which JSON needs; rename the file",
+            path.display()
+        ))),
+    }
+}
+
+/// Refuses to replace anything but references.
+fn check_existing(target: &DatasetUrl, path: &Path, overwrite: bool) -> Result<(), CliError> {
+    match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) if overwrite && matches!(target.storage(), Ok(Storage::References)) => Ok(()),
+        Ok(_) if overwrite => Err(CliError::Usage(format!(
+            "{} exists, and is not a file of references; remove it, or choose another name",
+            path.display()
+        ))),
+        Ok(_) => Err(exists(target)),
+    }
+}
+
+fn exists(target: &DatasetUrl) -> CliError {
+    CliError::Usage(format!(
+        "{} exists already: choose another name; --overwrite replaces references",
+        target.location
+    ))
+}
+
+struct Summary<'a> {
+    source: &'a DatasetUrl,
+    target: &'a DatasetUrl,
+    written: &'a ReferenceSummary,
+}
+
+#[derive(Serialize)]
+struct SummaryJson {
+    schema: u32,
+    source: String,
+    target: String,
+    references: u64,
+    bytes: u64,
+    inline: u64,
+    recoded: u64,
+    missing: u64,
+    unreadable: Vec<String>,
+}
+
+fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Style) -> Result<(), CliError> {
+    let Summary { source, target, written } = summary;
+    if options.json {
+        write_json(
+            out,
+            &SummaryJson {
+                schema: SCHEMA,
+                source: source.location.to_string(),
+                target: target.location.to_string(),
+                references: written.references,
+                bytes: written.bytes,
+                inline: written.inline,
+                recoded: written.recoded,
+                missing: written.missing,
+                unreadable: written.unreadable.iter().map(|lost| lost.path.clone()).collect(),
+            },
+        )?;
+    } else if !options.verbosity.quiet {
+        writeln!(
+            out,
+            "{}: {} to {} in {}; {} inside the file ({} encoded again), {} missing",
+            style.bold(&target.location.to_string()),
+            count(written.references, "reference"),
+            bytes(written.bytes),
+            source.location,
+            count(written.inline, "chunk"),
+            written.recoded,
+            written.missing
+        )?;
+    }
+    Ok(out.flush()?)
+}
