@@ -8,13 +8,15 @@ use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
 
 /// Copy a dataset or a part of it, with other codecs or chunks, or in another format.
 ///
-/// Reads Zarr versions 2 and 3 and all versions of NCZarr, from directories, zip files, S3 and HTTP servers. The target
-/// appears when it is complete, or not at all.
+/// Reads Zarr versions 2 and 3, all versions of NCZarr, netCDF and HDF5 files, and references in JSON, from directories,
+/// zip files, S3 and HTTP servers. The target appears when it is complete, or not at all.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'\n         \
         ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100\n         \
+        ncz copy in.nc out.zarr\n         \
+        ncz copy in.nc out.json\n         \
         ncz copy in.zarr part.zarr --variables t --slab time=0:24,lat=10:20\n         \
         ncz copy today.zarr ocean.zarr --append time\n         \
         ncz copy ocean.zarr s3://bucket/ocean.zarr",
@@ -51,7 +53,8 @@ Memory:
 pub(crate) struct Copy {
     /// The dataset to copy: a directory, a zip file or a URL (see Locations)
     pub(crate) source: String,
-    /// The new dataset: a directory, a zip file if the name ends in .zip, or an S3 URL
+    /// The new dataset: a directory, a zip file if the name ends in .zip, references to SOURCE if it ends in .json, or
+    /// an S3 URL
     pub(crate) target: String,
     /// Codecs as in nccopy: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]

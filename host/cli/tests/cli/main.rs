@@ -49,6 +49,7 @@ mod plugins_lock;
 mod process;
 /// The commands of the README, run as they are there.
 mod readme;
+mod references;
 /// No secret is seen, however much is said.
 mod secrets;
 /// Completions, manual pages and the links of netCDF's tools.

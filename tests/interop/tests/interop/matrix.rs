@@ -136,9 +136,7 @@ fn what_xarray_keeps_by_conventions_is_kept_by_copies_of_every_form() {
             };
             let session = Session::new(Arc::new(builtins()), Pool::serial());
             let source = DatasetUrl::parse(folder.path().join(form).to_str().unwrap()).unwrap();
-            let source = source
-                .open(session)
-                .unwrap_or_else(|error| panic!("{form}: {}", explained(&error)));
+            let source = source.open(session).unwrap_or_else(|error| panic!("{form}: {}", explained(&error)));
             copy(&source, new_store(&copy_path), &options, &())
                 .unwrap_or_else(|error| panic!("{}: {}", copy_path.display(), explained(&error)));
         }

@@ -1,0 +1,43 @@
+//! `ncz copy SOURCE TARGET.json`.
+
+use std::fs;
+
+use crate::bench::{ncz, ocean};
+
+#[test]
+fn references_have_the_values_of_their_source_and_are_replaced_only_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (source, target) = (ocean().to_str().unwrap().to_owned(), path("ocean.json"));
+    let run = ncz(["copy", &source, &target]).ends(0);
+    assert!(run.stdout.contains("references to"), "{}", run.stdout);
+    assert!(run.stdout.contains("0 missing"), "{}", run.stdout);
+    for variable in ["air_temperature", "model/salinity", "time"] {
+        let values = |dataset: &str| ncz(["cat", dataset, variable]).ends(0).stdout;
+        assert_eq!(values(&target), values(&source), "{variable}");
+    }
+    ncz(["verify", &target]).ends(0);
+
+    let written = fs::read(&target).unwrap();
+    let refused = ncz(["copy", &source, &target, "--exclude", "time"]).ends(2);
+    assert!(refused.stderr.contains("--overwrite"), "{}", refused.stderr);
+    assert_eq!(fs::read(&target).unwrap(), written);
+    ncz(["copy", &source, &target, "--exclude", "time", "--overwrite"]).ends(0);
+    assert!(fs::read(&target).unwrap().len() < written.len());
+
+    let other = path("other.json");
+    fs::write(&other, "[1]").unwrap();
+    let refused = ncz(["copy", &source, &other, "--overwrite"]).ends(2);
+    assert!(refused.stderr.contains("not a file of references"), "{}", refused.stderr);
+    assert_eq!(fs::read(&other).unwrap(), b"[1]");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary files are left");
+}
+
+#[test]
+fn options_that_change_chunks_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (ocean(), folder.path().join("ocean.json"));
+    let run = ncz(["copy", source.to_str().unwrap(), target.to_str().unwrap(), "--codec", "zstd,3"]).ends(2);
+    assert!(run.stderr.contains("--codec does not apply"), "{}", run.stderr);
+    assert!(!target.exists());
+}
