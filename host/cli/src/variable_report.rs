@@ -198,9 +198,12 @@ pub(crate) fn codecs_words(filters: &[Json]) -> String {
 
 fn codec_words(codec: &Json) -> String {
     if let Some((id, params)) = generic::of_codec_json(&codec.to_value()) {
-        let name = known::by_id(id).map_or("unknown", |filter| filter.name);
+        let name = match known::by_id(id) {
+            Some(filter) => format!("{} ({id})", filter.name),
+            None => format!("HDF5 filter {id}"),
+        };
         let words: Vec<String> = params.iter().map(u32::to_string).collect();
-        return format!("{name} ({id}) {}", words.join(",")).trim_end().to_owned();
+        return format!("{name} {}", words.join(",")).trim_end().to_owned();
     }
     let Some(object) = codec.as_object() else { return codec.to_string() };
     // Version 2 has the parameters next to the name, version 3 in a separate object.

@@ -284,7 +284,7 @@ fn a_damaged_chunk_in_a_shard_is_found_and_the_others_are_read() {
     assert_eq!((damaged.variables[0].chunks, damaged.variables[0].faulty), (chunks, 1), "{damaged:#?}");
     let faults = chunk_faults(&damaged);
     assert_eq!(faults.len(), 1);
-    assert!(damaged.findings[0].reason.contains("shard"), "{damaged:#?}");
+    assert!(damaged.findings[0].reason.contains("one of those in this object"), "{damaged:#?}");
     // Without its index nothing of a shard can be read.
     let end = bytes.len() - 1;
     bytes[end] ^= 1;

@@ -59,7 +59,7 @@ fn wrong_configurations_are_refused_with_the_expected_form() {
         (json!({}), r#"key "data_type" is not usable: it is missing; types read here are int8"#),
         (json!({"data_type": "int4"}), r#""int4" is not a supported number type"#),
         (json!({"data_type": "<f4"}), r#""<f4" is not a supported number type"#),
-        (json!({"data_type": "bool"}), r#""bool" is not a type"#),
+        (json!({"data_type": "bool"}), r#""bool" is not a supported number type"#),
         (
             json!({"data_type": {"name": "uint8", "configuration": {"a": 1}}}),
             "is not a supported number type",
