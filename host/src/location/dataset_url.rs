@@ -338,6 +338,30 @@ mod tests {
     }
 
     #[test]
+    fn elsewhere_a_file_is_recognised_by_its_mode_or_its_extension() {
+        let storage = |text: &str| DatasetUrl::parse(text).unwrap().storage().unwrap();
+        for text in [
+            "s3://b/a.nc",
+            "s3://b/a/b.HDF5",
+            "https://h/a.nc?token=x",
+            "https://h/a#mode=bytes",
+            "https://h/a.zarr#bytes",
+            "https://s3.us-east-1.amazonaws.com/b/a#mode=bytes",
+            "https://h/b/a#mode=s3,bytes",
+        ] {
+            assert_eq!(storage(text), Storage::File, "{text}");
+        }
+        for (text, wanted) in [
+            ("s3://b/a.nc#mode=zarr", Storage::S3),
+            ("s3://b/nc", Storage::S3),
+            ("https://h/a.nc/b.zarr", Storage::Http),
+            ("https://h/a.nc#mode=nczarr", Storage::Http),
+        ] {
+            assert_eq!(storage(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
     fn nested_locations_are_found() {
         let nests = |one: &str, other: &str| {
             DatasetUrl::parse(one).unwrap().nests(&DatasetUrl::parse(other).unwrap())

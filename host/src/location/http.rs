@@ -28,11 +28,11 @@ impl HttpLocation {
         Self { url: text, user: url.user, query: url.query }
     }
 
-    /// The location of the folder around it, and its name there.
+    /// The location of the folder around it, and its name there; `None` for a server without a path.
     #[cfg(feature = "http")]
-    pub(super) fn split(&self) -> (Self, String) {
-        let folder = self.url.rfind('/').and_then(|end| self.url.get(..end)).unwrap_or(&self.url);
-        (Self { url: folder.to_owned(), ..self.clone() }, self.name())
+    pub(super) fn split(&self) -> Option<(Self, String)> {
+        let (folder, _) = self.url.rsplit_once('/').filter(|(folder, _)| folder.contains("://"))?;
+        Some((Self { url: folder.to_owned(), ..self.clone() }, self.name()))
     }
 
     /// The last part of its path, else its host.

@@ -64,7 +64,7 @@ pub(super) fn open_file(url: &DatasetUrl) -> Result<(Arc<dyn Store>, KeyBuf), Lo
         Location::Path(path) => file_in_directory(path),
         #[cfg(feature = "s3")]
         Location::S3(s3) => {
-            let (prefix, name) = s3.prefix.rsplit_once('/').unwrap_or(("", &s3.prefix));
+            let (prefix, name) = s3.prefix.rsplit_once('/').unwrap_or(("", s3.prefix.as_str()));
             let around = S3Location { prefix: prefix.to_owned(), ..(**s3).clone() };
             let store =
                 configured::s3(&around, &Process).and_then(|config| S3Store::open(config, Access::Read));
@@ -72,9 +72,14 @@ pub(super) fn open_file(url: &DatasetUrl) -> Result<(Arc<dyn Store>, KeyBuf), Lo
         }
         #[cfg(feature = "http")]
         Location::Http(http) => {
-            let (around, name) = http.split();
-            let store = configured::http(&around, &Process).and_then(HttpStore::open);
-            store.and_then(|store| Ok((shared(store), KeyBuf::parse(name)?)))
+            let split = http.split().ok_or_else(|| StoreError::InvalidOptions {
+                location: http.to_string(),
+                reason: "the URL names a server, but no file there; add the path of the file".to_owned(),
+            });
+            split.and_then(|(around, name)| {
+                let store = HttpStore::open(configured::http(&around, &Process)?)?;
+                Ok((shared(store), KeyBuf::parse(name)?))
+            })
         }
         #[cfg(not(feature = "s3"))]
         Location::S3(_) => Err(not_built(url, "S3 (feature s3)")),
