@@ -25,12 +25,17 @@ pub fn codec_json(id: u32, params: &[u32]) -> Value {
     json!({"id": NAME, "filter": id, "cd_values": params})
 }
 
-/// Reads what [`codec_json`] returns: the filter's number and its parameters; `None` if it is another codec.
+/// Reads the JSON of a filter in the dialect of Zarr v2 or v3: the filter's number and its parameters; `None` if it is
+/// another codec.
 #[must_use]
 pub fn of_codec_json(codec: &Value) -> Option<(u32, Vec<u32>)> {
     let mut config = codec.as_object()?.clone();
-    let is_generic = config.shift_remove("id").as_ref().and_then(Value::as_str) == Some(NAME);
-    is_generic.then(|| read(&config).ok())?
+    let is_name = |name: Option<Value>| name.as_ref().and_then(Value::as_str) == Some(NAME);
+    if is_name(config.shift_remove("id")) {
+        return read(&config).ok();
+    }
+    let configuration = config.get("configuration").and_then(Value::as_object);
+    configuration.filter(|_| is_name(codec.get("name").cloned())).and_then(|config| read(config).ok())
 }
 
 /// A codec that is written by number; all else is the codec's own.
@@ -146,6 +151,8 @@ mod tests {
             of_codec_json(&codec_json(32_028, &[940_177_214, 0])),
             Some((32_028, vec![940_177_214, 0]))
         );
+        let v3 = json!({"name": NAME, "configuration": {"filter": 32_028, "cd_values": [1]}});
+        assert_eq!(of_codec_json(&v3), Some((32_028, vec![1])));
         assert_eq!(of_codec_json(&json!({"id": "zlib", "level": 3})), None);
         let many = json!({"filter": 1, "cd_values": vec![0; PARAMS_MAX + 1]});
         assert!(parsed(many).unwrap_err().to_string().contains("65536 are more"));
