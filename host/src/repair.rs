@@ -1,7 +1,7 @@
 //! Repairs the errors of known writers: metadata that other programs misread, and what netcdf-c leaves when it
 //! writes a shorter object in place.
 //!
-//! A [`Plan`] says what would be done. It is carried out in at, each object replaced whole, or looked at through
+//! A [`Plan`] says what would be done. It is carried out in place, each object replaced whole, or looked at through
 //! [`Plan::view`], as if it had been carried out, and copied to a new dataset from there.
 //!
 //! ```

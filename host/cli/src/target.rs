@@ -81,6 +81,10 @@ pub(crate) fn check_ending(target: &DatasetUrl) -> Result<(), CliError> {
     let Some(path) = target.location.path() else {
         let name = target.location.file_name().unwrap_or_default().to_ascii_lowercase();
         return match name.rsplit_once('.') {
+            Some((_, "json")) => Err(CliError::Usage(format!(
+                "{}: references are written to a local file; write them there, and copy the file",
+                target.location
+            ))),
             Some((_, ending @ ("zip" | "nc" | "nc4" | "h5" | "hdf5" | "cdf" | "nc3"))) => {
                 Err(CliError::Usage(format!(
                     "{}: a dataset in S3 is one object for each chunk, not a .{ending} file; name it .nczarr or .zarr, or \

@@ -104,6 +104,10 @@ fn every_chunk_exists(source: &dyn Container, variable: &Variable) -> Result<boo
     if variable.dtype.is_variable_length() {
         return Ok(false);
     }
+    // Elements that netCDF shows beyond the stored array read as fill, like those of missing chunks.
+    if source.hierarchy().shape_of(variable) != variable.shape {
+        return Ok(false);
+    }
     let store = source.store();
     let array = source.array(&variable.path)?;
     let counts = array.object_counts();

@@ -36,6 +36,12 @@ pub(super) fn rechunk(hierarchy: &Hierarchy, variable: &mut Variable, was: Forma
     }
 }
 
+/// Keeps the names that netCDF gives to dimensions without one: xarray needs names.
+pub(super) fn name_dimensions(group: &mut Group) {
+    group.dimensions.iter_mut().for_each(|dimension| dimension.anonymous = false);
+    group.groups.iter_mut().for_each(name_dimensions);
+}
+
 /// Makes text of attributes that are one string: readers of pure Zarr take a list of one string for a list.
 pub(super) fn plain_texts(group: &mut Group) {
     let of_variables = group.variables.iter_mut().flat_map(|variable| &mut variable.attributes);

@@ -34,6 +34,7 @@ pub(super) fn plan(
     if was.is_netcdf() {
         hierarchy.hdf5 = None;
         hierarchy.nc_properties = None;
+        netcdf::name_dimensions(&mut hierarchy.root);
         if !format.is_nczarr() {
             netcdf::plain_texts(&mut hierarchy.root);
         }

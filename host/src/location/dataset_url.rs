@@ -18,7 +18,7 @@ use crate::dataset::Dataset;
 /// A dataset as a user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetUrl {
-    ///    /// Its location.
+    /// Its location.
     pub location: Location,
     /// The mode words after `#`.
     pub mode: Mode,

@@ -132,14 +132,6 @@ const ZIP_END: u64 = 22 + 65535;
 const OF_REFERENCES: [&[u8]; 5] = [b"\"refs\"", b"\"templates\"", b".zgroup\"", b".zarray\"", b".zattrs\""];
 
 impl FileKind {
-    fn of_json(mut file: File) -> io::Result<Self> {
-        let mut head = [0; 4096];
-        file.seek(SeekFrom::Start(0))?;
-        let len = read_up_to(&mut file, &mut head)?;
-        let has = |mark: &&[u8]| head[..len].windows(mark.len()).any(|bytes| bytes == *mark);
-        Ok(if OF_REFERENCES.iter().any(has) { Self::References } else { Self::Other })
-    }
-
     fn of(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let mut head = [0; 8];
@@ -147,7 +139,9 @@ impl FileKind {
         match &head[..len] {
             [b'C', b'D', b'F', 1 | 2 | 5, ..] => return Ok(Self::Netcdf),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => return Ok(Self::Zip),
-            head if head.trim_ascii_start().starts_with(b"{") => return Self::of_json(file),
+            head if head.trim_ascii_start().starts_with(b"{") && is_references(&mut file)? => {
+                return Ok(Self::References);
+            }
             _ => {}
         }
         let len = file.metadata()?.len();
@@ -166,6 +160,15 @@ impl FileKind {
         file.take(ZIP_END).read_to_end(&mut end)?;
         Ok(if end.windows(4).any(|bytes| bytes == b"PK\x05\x06") { Self::Zip } else { Self::Other })
     }
+}
+
+/// Whether a file of JSON has what references have near their start.
+fn is_references(file: &mut File) -> io::Result<bool> {
+    let mut head = [0; 4096];
+    file.seek(SeekFrom::Start(0))?;
+    let len = read_up_to(file, &mut head)?;
+    let has = |mark: &&[u8]| head[..len].windows(mark.len()).any(|bytes| bytes == *mark);
+    Ok(OF_REFERENCES.iter().any(has))
 }
 
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {

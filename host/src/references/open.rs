@@ -33,7 +33,7 @@ pub fn open(
 
 /// Opens references as a store.
 ///
-/// URLs in them are relative to the references. References from a server may not point to files of this machine.
+/// URLs in them are relative to the references. References from a server must not point to files of this machine.
 ///
 /// # Errors
 /// As [`open`].
@@ -57,20 +57,25 @@ pub fn open_store(references: &DatasetUrl, target: Option<&str>) -> Result<Arc<d
 #[derive(Debug)]
 struct Targets {
     references: Location,
-    /// Their folders, by URL, so that objects of one folder share connections.
-    folders: Mutex<HashMap<String, Arc<dyn Store>>>,
+    /// Their folders, so that objects of one folder share connections. Locations of one URL may differ in their query,
+    /// user or options.
+    folders: Mutex<HashMap<String, Vec<(Location, Arc<dyn Store>)>>>,
 }
 
 impl OpenTarget for Targets {
     fn open(&self, url: &str) -> Result<(Arc<dyn Store>, KeyBuf), StoreError> {
-        let location = if url.contains("://") {
+        let local = url.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://")).and(url.get(7..));
+        // fsspec takes such a path as it is: nothing in it is a fragment, a query or an escape.
+        let location = if let Some(path) = local {
+            Location::Path(path.into())
+        } else if url.contains("://") {
             let parsed = DatasetUrl::parse(url).map_err(|error| self.refused(url, &error.to_string()))?;
             parsed.location
         } else {
             self.relative(url)?
         };
         if location.path().is_some() && self.references.path().is_none() {
-            return Err(self.refused(url, "references from a server may not point to files of this machine"));
+            return Err(self.refused(url, "references from a server must not point to files of this machine"));
         }
         self.object(&location)
     }
@@ -85,7 +90,7 @@ impl Targets {
                 Ok(Location::Path(folder.join(path)))
             }
             _ if Path::new(path).is_absolute() => {
-                Err(self.refused(path, "references from a server may not point to files of this machine"))
+                Err(self.refused(path, "references from a server must not point to files of this machine"))
             }
             Location::S3(s3) => {
                 let prefix = joined(&s3.prefix, path).ok_or_else(|| self.refused(path, ABOVE))?;
@@ -121,7 +126,8 @@ impl Targets {
         };
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         let address = folder.to_string();
-        if let Some(store) = folders.get(&address) {
+        let known = folders.entry(address.clone()).or_default();
+        if let Some((_, store)) = known.iter().find(|(location, _)| *location == folder) {
             return Ok((Arc::clone(store), key));
         }
         let store: Arc<dyn Store> = match &folder {
@@ -129,14 +135,14 @@ impl Targets {
             _ => {
                 // Whatever its extension, it is a folder.
                 let mode = Mode { metadata: Some(Metadata::Zarr), ..Mode::default() };
-                let url = DatasetUrl { location: folder, mode };
+                let url = DatasetUrl { location: folder.clone(), mode };
                 url.open_folder().map_err(|error| match error {
                     LocationError::Store { source, .. } => *source,
                     error => self.refused(&address, &error.to_string()),
                 })?
             }
         };
-        folders.insert(address, Arc::clone(&store));
+        known.push((folder, Arc::clone(&store)));
         Ok((store, key))
     }
 
@@ -197,7 +203,7 @@ mod tests {
             let targets = Targets { references, folders: Mutex::default() };
             for url in ["file:///etc/passwd", "/etc/passwd", "FILE:///etc/passwd"] {
                 let error = targets.open(url).unwrap_err();
-                assert!(error.to_string().contains("may not point to files of this machine"), "{error}");
+                assert!(error.to_string().contains("must not point to files of this machine"), "{error}");
             }
         }
     }

@@ -20,8 +20,8 @@ const SHORT_VARIABLE: u64 = 64 << 10;
 /// A variable that ends with its file, and not with a whole chunk, is one chunk if it has at most this many bytes.
 const ONE_CHUNK: u64 = 32 << 20;
 
-/// Writes the references of the chunks of a variable. Where they are not the stored chunks, `planned` becomes what they
-/// are.
+/// Writes the references of the chunks of a variable. If they are not the stored chunks, `planned` is changed to
+/// describe them.
 pub(super) fn write(
     source: &dyn Container,
     original: &Variable,
@@ -31,6 +31,11 @@ pub(super) fn write(
     json: &mut Json<'_>,
     summary: &mut ReferenceSummary,
 ) -> Result<(), ReferenceError> {
+    check_end(original, planned)?;
+    if planned.shape != original.shape {
+        // Chunks beyond the stored array are missing.
+        summary.missing += 1;
+    }
     if original.dtype.is_variable_length() {
         return strings(source, original, planned, options, json, summary);
     }
@@ -83,6 +88,21 @@ pub(super) fn write(
         walk.chunk(&index(number, &counts))?;
     }
     Ok(())
+}
+
+/// Refuses an array that ends within a chunk, but before its dimensions: readers would show the padding of that chunk.
+fn check_end(original: &Variable, planned: &Variable) -> Result<(), ReferenceError> {
+    let lens = planned.shape.iter().zip(&original.shape).zip(&original.chunk_shape);
+    let mut cut = lens.filter(|((shown, stored), chunk)| shown > stored && !stored.is_multiple_of(**chunk));
+    match cut.next() {
+        None => Ok(()),
+        Some(((shown, stored), chunk)) => Err(ReferenceError::Variable {
+            path: original.path.clone(),
+            reason: format!(
+                "it has {stored} of the {shown} elements of a dimension and ends within a chunk of {chunk}"
+            ),
+        }),
+    }
 }
 
 fn chain(source: &dyn Container, planned: &Variable) -> Result<FilterChain, DataError> {
@@ -240,7 +260,7 @@ impl Walk<'_, '_> {
         }
         let chunk_len = self.array.chain().chunk_len() as u64;
         if self.array.chain().is_empty() && len < chunk_len {
-            // Readers want a whole chunk, and ignore what is behind the end of the array.
+            // Readers want a whole chunk, and ignore what is beyond the end of the array.
             if range.start.checked_add(chunk_len).is_none_or(|end| end > file_len) {
                 let reason = "it is cut at the end of the file";
                 check(self.path, chunk, reason, chunk_len, self.options)?;
@@ -326,6 +346,12 @@ impl Walk<'_, '_> {
 
     /// Writes a chunk to which not every codec was applied, with all of them.
     fn recode(&mut self, key: &str, chunk: &[u64]) -> Result<(), ReferenceError> {
+        if self.chain.lossy_stages().is_some() {
+            return Err(ReferenceError::Variable {
+                path: self.path.to_owned(),
+                reason: format!("its chunk {chunk:?} was stored without its lossy filter"),
+            });
+        }
         let mut decoded = std::mem::take(&mut self.chunk);
         decoded.resize(self.array.chain().chunk_len(), 0);
         let found = self.array.read_chunk(&mut self.worker, chunk, &mut decoded);

@@ -40,7 +40,7 @@ pub(crate) fn run(
     let target = DatasetUrl::parse(&options.target)?;
     check_apart(&source, &target)?;
     if references::is_target(&target) {
-        references::check(options)?;
+        references::check(options, &target)?;
         let session =
             writing_session(registry, options.threads, options.shuffle_size, options.no_lossy_guard)?;
         let dataset = open(&source, session)?;

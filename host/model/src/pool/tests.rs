@@ -69,7 +69,7 @@ fn a_panic_on_an_io_thread_continues_and_leaves_the_gate_open() {
 }
 
 #[test]
-fn each_task_runs_once_and_every_state_round_trips() {
+fn each_task_runs_once_and_every_state_is_returned() {
     let store = remote();
     let stores: [&dyn Store; 1] = [&store];
     for threads in [1, 3] {

@@ -19,7 +19,7 @@ pub(super) const MOST_REFERENCES: usize = 16 << 20;
 /// The most bytes of a URL.
 pub(super) const MOST_URL: usize = 8 << 10;
 
-/// The most bytes of all URLs together, templates replaced (256 MiB).
+/// The most bytes of all URLs together, templates replaced, and of all generated keys (256 MiB).
 const MOST_URLS: usize = 256 << 20;
 
 /// References by key.
@@ -29,6 +29,7 @@ pub(super) struct Document {
     /// The URLs, without templates; `None` is the target that the opener gives.
     pub(super) urls: Vec<Option<String>>,
     url_bytes: usize,
+    generated_key_bytes: usize,
 }
 
 /// What a key stands for.
@@ -78,6 +79,15 @@ impl Document {
             generate::apply(&rule, &raw.names, &mut document)?;
         }
         Ok(document)
+    }
+
+    /// Counts the bytes of a key that a rule makes.
+    pub(super) fn count_key(&mut self, key: &str) -> Result<(), String> {
+        self.generated_key_bytes += key.len();
+        match self.generated_key_bytes > MOST_URLS {
+            true => Err(format!("its keys have more than {MOST_URLS} bytes")),
+            false => Ok(()),
+        }
     }
 
     /// Adds a URL without templates. Returns its number.

@@ -14,7 +14,8 @@ pub(super) struct Rule {
     url: String,
     offset: Option<Number>,
     length: Option<Number>,
-    dimensions: HashMap<String, Values>,
+    /// By name, in the order of the document: the last changes fastest.
+    dimensions: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A number, or a text with braces that gives one.
@@ -82,21 +83,23 @@ pub(super) fn apply(rule: &Rule, templates: &Names, document: &mut Document) -> 
     if rule.offset.is_some() != rule.length.is_some() {
         return Err(of_rule("it has only one of offset and length".to_owned()));
     }
-    let counts: Option<Vec<(&String, &Values, usize)>> = rule
-        .dimensions
-        .iter()
-        .map(|(name, values)| values.count().map(|count| (name, values, count)))
-        .collect();
-    let counts =
-        counts.ok_or_else(|| of_rule("a dimension has a step of 0, or too many values".to_owned()))?;
+    let mut counts = Vec::new();
+    for (name, values) in &rule.dimensions {
+        let values = Values::deserialize(values)
+            .map_err(|_| of_rule(format!("the dimension {name:?} is neither a list nor a range")))?;
+        let count = values.count();
+        let count =
+            count.ok_or_else(|| of_rule("a dimension has a step of 0, or too many values".to_owned()))?;
+        counts.push((name, values, count));
+    }
     let total = counts.iter().try_fold(1usize, |total, (_, _, count)| total.checked_mul(*count));
     let most = MOST_REFERENCES.saturating_sub(document.references.len());
     let total = total.filter(|total| *total <= most);
     let total = total.ok_or_else(|| of_rule(format!("it makes more than {MOST_REFERENCES} references")))?;
     let mut urls: HashMap<String, u32> = HashMap::new();
+    let mut names = templates.clone();
     for mut number in 0..total {
-        let mut names = templates.clone();
-        for (name, values, count) in &counts {
+        for (name, values, count) in counts.iter().rev() {
             if let Some(value) = values.value(number % count) {
                 names.insert((*name).clone(), value);
             }
@@ -128,7 +131,9 @@ pub(super) fn apply(rule: &Rule, templates: &Names, document: &mut Document) -> 
             }
             _ => Reference::Whole(url),
         };
-        document.references.insert(expand(&rule.key)?, reference);
+        let key = expand(&rule.key)?;
+        document.count_key(&key).map_err(of_rule)?;
+        document.references.insert(key, reference);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ncz::location::{DatasetUrl, Location, Storage};
+use ncz::location::{DatasetUrl, Location, Mode, Storage};
 use ncz::references::{ReferenceOptions, ReferenceSummary};
 use ncz::{Dataset, references};
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub(super) fn is_target(target: &DatasetUrl) -> bool {
 }
 
 /// Refuses options that would change chunks or metadata.
-pub(super) fn check(options: &Copy) -> Result<(), CliError> {
+pub(super) fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
     let given = [
         ("-F", !options.filters.is_empty()),
         ("--codec", !options.codecs.is_empty()),
@@ -42,6 +42,7 @@ pub(super) fn check(options: &Copy) -> Result<(), CliError> {
         ("--append", options.append.is_some()),
         ("--resume", options.resume),
         ("--verify", options.verify),
+        ("the mode after #", target.mode != Mode::default()),
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(CliError::Usage(format!(
@@ -114,6 +115,15 @@ fn base_url(source: &DatasetUrl) -> Result<Base, CliError> {
         Location::Path(path) => format!("file://{}", absolute(path)?.display()),
         other => other.to_string().trim_end_matches('/').to_owned(),
     };
+    if let Location::Http(http) = &source.location
+        && http.query.is_some()
+    {
+        return Err(CliError::Usage(format!(
+            "{}: the query after ? may hold a secret and is not written into references; use a URL without a query, or \
+             copy the file first",
+            source.location
+        )));
+    }
     let storage = source.storage()?;
     match storage {
         Storage::File => Ok(Base::File(url)),
@@ -128,6 +138,9 @@ fn base_url(source: &DatasetUrl) -> Result<Base, CliError> {
 fn absolute(path: &Path) -> Result<PathBuf, CliError> {
     let absolute = fs::canonicalize(path)?;
     match absolute.to_str() {
+        Some(path) if ["{{", "{%", "{#"].iter().any(|start| path.contains(start)) => Err(CliError::Usage(
+            format!("{path}: readers of references would take the braces for a template; rename the file"),
+        )),
         Some(_) => Ok(absolute),
         None => Err(CliError::Usage(format!(
             "{}: the path is not UTF-8, which JSON needs; rename the file",
@@ -140,13 +153,17 @@ fn absolute(path: &Path) -> Result<PathBuf, CliError> {
 fn check_existing(target: &DatasetUrl, path: &Path, overwrite: bool) -> Result<(), CliError> {
     match path.symlink_metadata() {
         Err(_) => Ok(()),
-        Ok(_) if overwrite && matches!(target.storage(), Ok(Storage::References)) => Ok(()),
+        Ok(_) if overwrite && is_references(target) => Ok(()),
         Ok(_) if overwrite => Err(CliError::Usage(format!(
             "{} exists, and is not a file of references; remove it, or choose another name",
             path.display()
         ))),
         Ok(_) => Err(exists(target)),
     }
+}
+
+fn is_references(file: &DatasetUrl) -> bool {
+    matches!(file.storage(), Ok(Storage::References)) && references::open_store(file, None).is_ok()
 }
 
 fn exists(target: &DatasetUrl) -> CliError {
