@@ -473,7 +473,7 @@ fn what_cannot_be_read_is_named_with_the_reason() {
     for (path, want) in [
         ("/unreadable_compound", "compounds of a, b"),
         ("/unreadable_bits", "integers of 17 bits in 4 bytes"),
-        ("/unreadable_rows", "rows of any length"),
+        ("/unreadable_rows", "variable-length sequences"),
         ("/unreadable_null", "neither a shape nor elements"),
     ] {
         assert!(reason("types.h5", path).contains(want), "{}", reason("types.h5", path));

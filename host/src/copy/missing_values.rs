@@ -36,6 +36,13 @@ pub(super) fn keep(
     }
     let masked = original.masked_value(was);
     let explicit = original.attribute(FILL_VALUE).is_some();
+    if was.is_netcdf() && !explicit && !format.is_nczarr() {
+        // xarray masks by the attribute in a netCDF file, and by the fill value in version 2.
+        if format == Format::Zarr2 && every_chunk_exists(source, original)? {
+            variable.fill = None;
+        }
+        return Ok(());
+    }
     if let Some(value) = masked.as_ref().filter(|_| explicit || format == Format::Zarr3) {
         let same = |attribute: &Attribute| is_same_number(&attribute.value, value);
         // Version 2 has two locations for it; the other one is used.

@@ -20,6 +20,10 @@ def make(folder):
     for name, kind in KINDS.items():
         with netCDF4.Dataset(f"{folder}/{name}.nc", "w", format=kind) as file:
             fill(file, kind)
+    with netCDF4.Dataset(f"{folder}/short.nc", "w") as file:
+        file.createDimension("time", None)
+        file.createVariable("long", "i4", ("time",), chunksizes=(2,))[:] = np.arange(6)
+        file.createVariable("short", "i4", ("time",), chunksizes=(2,))[:2] = [7, 8]
     with h5py.File(f"{folder}/plain.h5", "w") as file:
         file.attrs["title"] = "text"
         file["a"] = np.arange(20.0).reshape(4, 5)

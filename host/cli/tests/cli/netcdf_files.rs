@@ -133,3 +133,20 @@ fn info_names_filters_and_says_which_are_not_found() {
     let special = ncz(["dump", "-hs", &files.text("plain.h5")]).ends(0).stdout;
     assert!(special.contains("foreign:_Filter = \"40000,7,8\""), "{special}");
 }
+
+#[test]
+fn a_variable_that_is_shorter_than_its_dimension_keeps_its_fill() {
+    let Some(files) = Files::make() else { return };
+    let source = files.text("short.nc");
+    let values = |dataset: &str| ncz(["cat", dataset, "short"]).ends(0).stdout;
+    let wanted = values(&source);
+    assert_eq!(wanted.lines().count(), 6, "{wanted}");
+    for format in ["nczarr", "zarr", "zarr3"] {
+        let target = files.text(&format!("short.{format}"));
+        ncz(["copy", "--verify", "--format", format, &source, &target]).ends(0);
+        assert_eq!(values(&target), wanted, "{format}");
+    }
+    let references = files.text("short.json");
+    ncz(["copy", &source, &references]).ends(0);
+    assert_eq!(values(&references), wanted);
+}

@@ -45,12 +45,14 @@ impl Attributes {
         let dense = header.message(ATTRIBUTE_INFO);
         let mut by_name = false;
         if let Some(message) = dense {
-            let info = heap_and_index(file, &message.body);
-            let info = info.map_err(|error| file.error(error, "the attribute info", header.address))?;
-            if let Some((heap, index)) = info {
-                by_name = true;
-                if let Err(error) = found.read_dense(file, heap, index, header.address) {
-                    found.fail(error)?;
+            match heap_and_index(file, &message.body) {
+                Err(error) => found.fail(file.error(error, "the attribute info", header.address))?,
+                Ok(None) => {}
+                Ok(Some((heap, index))) => {
+                    by_name = true;
+                    if let Err(error) = found.read_dense(file, heap, index, header.address) {
+                        found.fail(error)?;
+                    }
                 }
             }
         }
@@ -62,6 +64,11 @@ impl Attributes {
             found.all.sort_by_key(|attribute| decode::name_hash(&attribute.name));
         }
         Ok(found)
+    }
+
+    /// The bytes of all values.
+    pub(crate) fn len(&self) -> u64 {
+        self.all.iter().map(|attribute| attribute.data.len() as u64).sum()
     }
 
     /// The attribute of this name.

@@ -1,4 +1,4 @@
-//! Global heaps: the strings and rows of any length of a file (HDF5 file format, III.E).
+//! Global heaps: the strings and variable-length sequences of a file (HDF5 file format, III.E).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -145,6 +145,11 @@ impl Header {
         Ok(())
     }
 
+    /// The bytes of all messages.
+    pub(crate) fn len(&self) -> u64 {
+        self.messages.iter().map(|message| message.body.len() as u64).sum()
+    }
+
     /// The first message of this type.
     pub(crate) fn message(&self, kind: u16) -> Option<&Message> {
         self.messages.iter().find(|message| message.kind == kind)

@@ -27,8 +27,16 @@ impl HeapStrings {
         let mut strings = Strings::new();
         for reference in references {
             let bytes = heaps.get(&self.file, reference)?;
-            let len = usize::try_from(reference.len).unwrap_or(usize::MAX).min(bytes.len());
-            let bytes = bytes.get(..len).unwrap_or_default();
+            let bytes = match usize::try_from(reference.len).ok().and_then(|len| bytes.get(..len)) {
+                Some(bytes) => bytes,
+                None if reference.collection.is_none() => &[],
+                None => {
+                    let reason =
+                        format!("a string of {} bytes is in an object of {}", reference.len, bytes.len());
+                    let at = reference.collection.unwrap_or(0);
+                    return Err(self.file.error(reason.into(), "a heap of strings", at));
+                }
+            };
             // netCDF's strings end at a NUL.
             strings.push(before_nul(bytes));
         }

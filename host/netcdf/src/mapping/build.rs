@@ -47,7 +47,8 @@ pub(crate) fn map(file: &File) -> Result<Mapped, Hdf5Error> {
     {
         return Err(error);
     }
-    let dimensions = Dimensions::find(file, &root, &mut heaps)?;
+    let mut dimensions = Dimensions::find(file, &root, &mut heaps)?;
+    warnings.append(&mut dimensions.warnings);
     let is_strict = root.attributes.get(STRICT).is_some();
     let kind = if is_strict { NetcdfKind::Netcdf4Classic } else { NetcdfKind::Netcdf4 };
     let mut hierarchy = Hierarchy::new(Format::Netcdf(kind));
@@ -93,7 +94,18 @@ impl Builder<'_> {
         group.attributes = self.attributes(&group.path, &node.attributes)?;
         let mut names = HashSet::new();
         for (position, found) in node.datasets.into_iter().enumerate() {
-            if found.dataset.as_ref().is_ok_and(is_only_dimension) {
+            if let Ok(dataset) = &found.dataset
+                && is_only_dimension(dataset)
+            {
+                let path = join_path(&group.path, &found.name);
+                let lost = self.attributes(&path, &dataset.attributes)?;
+                if !lost.is_empty() {
+                    let names: Vec<&str> = lost.iter().map(|attribute| attribute.name.as_str()).collect();
+                    let text = format!(
+                        "its attributes {names:?} are left out: netCDF has none for a dimension without a variable"
+                    );
+                    self.warnings.push(Warning { at: path, text });
+                }
                 continue;
             }
             let name = variable_name(&found.name).to_owned();

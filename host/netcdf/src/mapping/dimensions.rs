@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ncz_model::{Dimension, DimensionRef};
+use ncz_model::{Dimension, DimensionRef, Warning};
 
 use super::attributes::{self, COORDINATES, DIMENSION_ID, DIMENSION_LIST, NAME};
 use super::walk::Node;
@@ -12,7 +12,7 @@ use crate::hdf5::{Collections, Dataset, Dataspace, File, Hdf5Error};
 /// The text in `NAME` of a dimension without variable; its length follows.
 const NOT_A_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
 
-/// What stands before the name of a variable that has the name of a dimension but is not over it.
+/// The prefix of the name of a variable that has the name of a dimension but is not over it.
 pub(super) const NON_COORDINATE: &str = "_nc4_non_coord_";
 
 /// The dimensions of a file.
@@ -26,6 +26,8 @@ pub(super) struct Dimensions {
     /// The dimensions of each variable, by its path.
     of_variables: HashMap<String, Vec<usize>>,
     next_id: i64,
+    /// Scales that do not have the length of their axes.
+    pub(super) warnings: Vec<Warning>,
 }
 
 #[derive(Debug)]
@@ -142,18 +144,33 @@ impl Dimensions {
             let mut own = self.named(file, dataset, heaps)?;
             own.resize(shape.len(), None);
             let mut numbers: Vec<usize> = Vec::new();
+            let path = ncz_model::join_path(&node.path, variable_name(&found.name));
             for ((named, len), max) in own.into_iter().zip(shape).zip(max) {
-                let number = match named {
+                let number = match named.filter(|number| self.fits(*number, *len, &path)) {
                     Some(number) => number,
-                    // As netcdf-c: 0 is the length that stands for an unlimited dimension.
+                    // As netcdf-c: the length 0 means an unlimited dimension.
                     None => self.phony(&node.path, *len, max.is_none() || *len == 0, &numbers),
                 };
                 self.grow(number, *len);
                 numbers.push(number);
             }
-            self.of_variables.insert(ncz_model::join_path(&node.path, variable_name(&found.name)), numbers);
+            self.of_variables.insert(path, numbers);
         }
         Ok(())
+    }
+
+    /// Whether a dimension can be that of an axis of this length; HDF5 does not check it.
+    fn fits(&mut self, number: usize, len: u64, path: &str) -> bool {
+        let Some(entry) = self.all.get(number) else { return false };
+        let fits = entry.unlimited || entry.len == len;
+        if !fits {
+            let text = format!(
+                "a dimension of length {len} has the scale {:?} of length {}; it is shown without that scale",
+                entry.name, entry.len
+            );
+            self.warnings.push(Warning { at: path.to_owned(), text });
+        }
+        fits
     }
 
     /// The dimensions of a variable that the file names.

@@ -65,7 +65,7 @@ pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
             let more = if members.len() > names.len() { ", ..." } else { "" };
             Err(format!("compounds of {}{more}", names.join(", ")))
         }
-        DatatypeMessage::VarLenSequence { .. } => Err("rows of any length".to_owned()),
+        DatatypeMessage::VarLenSequence { .. } => Err("variable-length sequences".to_owned()),
         DatatypeMessage::Array { .. } => Err("arrays".to_owned()),
         DatatypeMessage::Reference { .. } => Err("references to objects or regions".to_owned()),
     }

@@ -33,11 +33,16 @@ pub(super) struct Walk<'a> {
     /// The groups that were visited, by address.
     visited: BTreeMap<u64, String>,
     members: usize,
+    /// The bytes of the headers and attributes of all members together; an object with several names counts for each.
+    bytes: u64,
 }
+
+/// The most bytes of headers and attributes (512 MiB).
+const MOST_BYTES: u64 = 512 << 20;
 
 /// Reads all groups and descriptions of datasets.
 pub(super) fn walk(file: &File) -> Result<(Node, Vec<Warning>), Hdf5Error> {
-    let mut walk = Walk { file, warnings: Vec::new(), visited: BTreeMap::new(), members: 0 };
+    let mut walk = Walk { file, warnings: Vec::new(), visited: BTreeMap::new(), members: 0, bytes: 0 };
     let header = Header::read(file, file.root)?;
     walk.visited.insert(file.root, "/".to_owned());
     let root = walk.group(String::new(), "/".to_owned(), &header, 0)?;
@@ -76,7 +81,13 @@ impl Walk<'_> {
                 let error = format!("the file has more than {} objects", limits::MEMBERS);
                 return Err(self.file.error(error.into(), "the group", header.address));
             }
+            if matches!(link.name.as_str(), "" | "." | "..") || link.name.contains('/') {
+                let text = format!("the link {:?} is left out: HDF5 does not allow this name", link.name);
+                self.warn(&path, text);
+                continue;
+            }
             let at = join_path(&path, &link.name);
+            let is_soft = matches!(link.target, Target::Path(_));
             let address = match link.target {
                 Target::Object(address) => address,
                 Target::Path(target) => match self.follow(&target, header.address, 0)? {
@@ -98,7 +109,7 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            self.object(&mut node, link.name, at, address, depth)?;
+            self.object(&mut node, link.name, at, address, (depth, is_soft))?;
         }
         node.path = path;
         Ok(node)
@@ -111,7 +122,7 @@ impl Walk<'_> {
         name: String,
         at: String,
         address: u64,
-        depth: usize,
+        (depth, is_soft): (usize, bool),
     ) -> Result<(), Hdf5Error> {
         let header = match Header::read(self.file, address) {
             Err(error) if error.is_of_store() => return Err(error),
@@ -121,9 +132,17 @@ impl Walk<'_> {
             }
             Ok(header) => header,
         };
+        self.bytes = self.bytes.saturating_add(header.len());
         if header.is_dataset() {
-            let dataset = Attributes::read(self.file, &header)
-                .and_then(|attributes| Dataset::read(self.file, &header, attributes));
+            let attributes = Attributes::read(self.file, &header);
+            self.bytes = self.bytes.saturating_add(attributes.as_ref().map_or(0, Attributes::len));
+            if self.bytes > MOST_BYTES {
+                let error = format!(
+                    "the headers and attributes of all its objects have more than {MOST_BYTES} bytes"
+                );
+                return Err(self.file.error(error.into(), "the group with the object", address));
+            }
+            let dataset = attributes.and_then(|attributes| Dataset::read(self.file, &header, attributes));
             let dataset = match dataset {
                 Err(error) if error.is_of_store() => return Err(error),
                 other => other.map_err(|error| error.line()),
@@ -133,6 +152,12 @@ impl Walk<'_> {
             if let Some(first) = self.visited.get(&address) {
                 let text = format!("another name of the group {first:?}, where its content is shown");
                 self.warn(&at, text);
+            } else if is_soft {
+                // Soft links are not needed to reach a group: each has a hard link from another one.
+                self.warn(
+                    &at,
+                    "a soft link to a group, whose content is shown only under its own name".to_owned(),
+                );
             } else if depth >= limits::GROUP_DEPTH {
                 self.warn(
                     &at,
@@ -143,7 +168,7 @@ impl Walk<'_> {
                 node.groups.push(self.group(name, at, &header, depth + 1)?);
             }
         } else {
-            self.warn(&at, "a type of its own, or an object of unknown kind; it is not shown".to_owned());
+            self.warn(&at, "a committed datatype, or an object of unknown kind; it is not shown".to_owned());
         }
         Ok(())
     }
