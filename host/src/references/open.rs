@@ -59,8 +59,11 @@ struct Targets {
     references: Location,
     /// Their folders, so that objects of one folder share connections. Locations of one URL may differ in their query,
     /// user or options.
-    folders: Mutex<HashMap<String, Vec<(Location, Arc<dyn Store>)>>>,
+    folders: Mutex<HashMap<String, Vec<Folder>>>,
 }
+
+/// A folder, and its store.
+type Folder = (Location, Arc<dyn Store>);
 
 impl OpenTarget for Targets {
     fn open(&self, url: &str) -> Result<(Arc<dyn Store>, KeyBuf), StoreError> {
