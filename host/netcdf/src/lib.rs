@@ -3,6 +3,7 @@
 pub mod classic;
 mod hdf5;
 mod hdf5_file;
+pub mod hdf5_write;
 mod mapping;
 mod netcdf_file;
 mod source;

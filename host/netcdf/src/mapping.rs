@@ -5,6 +5,7 @@
 mod attributes;
 mod build;
 mod dimensions;
+pub(crate) mod names;
 mod types;
 mod walk;
 

@@ -2,47 +2,11 @@
 
 use ncz_model::{Attribute, Kind, NcType, Value, Warning};
 
+use super::names::{CLASS, NAME, is_hidden};
 use super::types;
 use crate::hdf5::{
     Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference, before_nul,
 };
-
-/// The attribute of the root with the programs that made the file.
-pub(super) const PROPERTIES: &str = "_NCProperties";
-
-/// The attribute of the root that marks the classic data model.
-pub(super) const STRICT: &str = "_nc3_strict";
-
-pub(super) const CLASS: &str = "CLASS";
-pub(super) const NAME: &str = "NAME";
-pub(super) const DIMENSION_LIST: &str = "DIMENSION_LIST";
-pub(super) const REFERENCE_LIST: &str = "REFERENCE_LIST";
-pub(super) const DIMENSION_ID: &str = "_Netcdf4Dimid";
-pub(super) const COORDINATES: &str = "_Netcdf4Coordinates";
-
-/// What netCDF does not show as attributes (`NC_reserved` in netcdf-c).
-const HIDDEN: [&str; 15] = [
-    CLASS,
-    NAME,
-    DIMENSION_LIST,
-    REFERENCE_LIST,
-    DIMENSION_ID,
-    COORDINATES,
-    STRICT,
-    PROPERTIES,
-    "_ARRAY_DIMENSIONS",
-    "_nczarr_attrs",
-    "_Codecs",
-    "_Format",
-    "_IsNetcdf4",
-    "_SuperblockVersion",
-    "_nczarr_maxstrlen",
-];
-
-/// Whether netCDF hides an attribute.
-fn is_hidden(name: &str) -> bool {
-    HIDDEN.contains(&name) || name.starts_with("_nczarr_") || name.starts_with("_NCZARR_")
-}
 
 /// The attributes that netCDF shows of the object at `path`.
 pub(super) fn shown(

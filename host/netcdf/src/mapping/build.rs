@@ -9,8 +9,9 @@ use ncz_model::{
 };
 use ncz_registry::spec::generic;
 
-use super::attributes::{self, PROPERTIES, STRICT};
+use super::attributes;
 use super::dimensions::{Dimensions, is_only_dimension, variable_name};
+use super::names::{self, PROPERTIES, STRICT};
 use super::types::{self, Element};
 use super::walk::{Found, Node, walk};
 use crate::classic::layout::Layout as Block;
@@ -75,13 +76,8 @@ fn references(file: &File, node: &Node) -> Vec<Reference> {
 
 /// Whether an object has an attribute that netCDF-4 writes (`NC4_isnetcdf4` in netcdf-c).
 fn has_marks(node: &Node) -> bool {
-    let marks = [
-        attributes::CLASS,
-        attributes::DIMENSION_LIST,
-        attributes::REFERENCE_LIST,
-        attributes::DIMENSION_ID,
-        attributes::COORDINATES,
-    ];
+    let marks =
+        [names::CLASS, names::DIMENSION_LIST, names::REFERENCE_LIST, names::DIMENSION_ID, names::COORDINATES];
     let marked = |dataset: &Dataset| marks.iter().any(|mark| dataset.attributes.get(mark).is_some());
     node.datasets.iter().any(|found| found.dataset.as_ref().is_ok_and(marked))
         || node.groups.iter().any(has_marks)

@@ -5,15 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use ncz_model::{Dimension, DimensionRef, Warning};
 
-use super::attributes::{self, COORDINATES, DIMENSION_ID, DIMENSION_LIST, NAME};
+use super::attributes;
+use super::names::{COORDINATES, DIMENSION_ID, DIMENSION_LIST, NAME, NON_COORDINATE, NOT_A_VARIABLE};
 use super::walk::Node;
 use crate::hdf5::{Collections, Dataset, Dataspace, File, Hdf5Error};
-
-/// The text in `NAME` of a dimension without variable; its length follows.
-const NOT_A_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
-
-/// The prefix of the name of a variable that has the name of a dimension but is not over it.
-pub(super) const NON_COORDINATE: &str = "_nc4_non_coord_";
 
 /// The dimensions of a file.
 #[derive(Debug, Default)]
@@ -43,7 +38,10 @@ struct Entry {
 /// Whether a dataset is a dimension, and not a variable.
 pub(super) fn is_only_dimension(dataset: &Dataset) -> bool {
     attributes::is_scale(&dataset.attributes)
-        && dataset.attributes.get(NAME).is_some_and(|name| attributes::text(name).starts_with(NOT_A_VARIABLE))
+        && dataset
+            .attributes
+            .get(NAME)
+            .is_some_and(|name| attributes::text(name).starts_with(NOT_A_VARIABLE.as_bytes()))
 }
 
 /// The name of a variable.
