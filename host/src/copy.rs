@@ -36,6 +36,7 @@ use ncz_registry::spec::ChainSpec;
 use ncz_store::Store;
 use ncz_zarr::Dataset;
 
+pub(crate) use self::append::find as find_dimension;
 pub use self::append::{Appended, append, append_with_receipt};
 pub use self::resume::{PartialCopy, ResumeError};
 pub use self::select::Selection;

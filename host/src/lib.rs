@@ -34,6 +34,7 @@
 //!   [`bench`](mod@bench): operations on whole datasets, with their [`progress`].
 //! - [`registry`]: codecs, from `HDF5_PLUGIN_PATH` to chains of them. [`codec`]: what the author of a plugin sees.
 //! - [`location`]: paths, URLs and their mode words. [`store`]: bytes by key. [`zarr`], [`cdl`]: the formats.
+//! - [`concat`](mod@concat): several datasets as one, along a dimension.
 //! - [`references`](mod@references): datasets in JSON that refers to ranges of other files.
 //! - [`readers`]: which programs can read a dataset.
 //! - [`netcdf_api`]: netCDF's view of a store and its filter functions, for programs that are ported from C.
@@ -84,10 +85,12 @@
 
 #![forbid(unsafe_code)]
 
+mod agreement;
 pub mod bench;
 mod builtin;
 mod byte_array;
 mod causes;
+pub mod concat;
 pub mod copy;
 mod dataset;
 mod documents;

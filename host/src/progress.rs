@@ -41,6 +41,8 @@ pub trait Progress: Sync {
 pub enum Phase {
     /// Moving chunks.
     Copy,
+    /// Writing references to chunks.
+    Refer,
     /// Creating a dataset from CDL or NcML.
     Generate,
     /// Comparing source and target, or decoding every chunk.

@@ -16,6 +16,7 @@ pub use self::open::{open, open_store};
 
 use self::json::Json;
 use crate::copy::{self, CopyError, CopyOptions, Selection, UnreadableVariable};
+use crate::progress::{Phase, Progress};
 
 /// The most references that are written, and read (16 Mi).
 pub const MOST_REFERENCES: u64 = 16 << 20;
@@ -101,6 +102,9 @@ pub enum ReferenceError {
         /// Its chunks.
         count: u64,
     },
+    /// The progress said to stop.
+    #[error("the references were not completed")]
+    Stopped,
     /// The text cannot be written.
     #[error("cannot write the references")]
     Output(#[from] io::Error),
@@ -119,6 +123,7 @@ pub fn write(
     url: &dyn Fn(&str) -> String,
     options: &ReferenceOptions,
     out: &mut dyn io::Write,
+    progress: &dyn Progress,
 ) -> Result<ReferenceSummary, ReferenceError> {
     let selection = options.selection.clone();
     if let Some(dimension) = selection.slabs.keys().next() {
@@ -129,9 +134,15 @@ pub fn write(
         });
     }
     let planned = CopyOptions { format: Some(Format::Zarr2), selection, ..CopyOptions::default() };
-    let (mut hierarchy, unreadable) = copy::planned(source, &planned, &())?;
+    let (mut hierarchy, unreadable) = copy::planned(source, &planned, progress)?;
     let mut summary = ReferenceSummary { unreadable, ..ReferenceSummary::default() };
     let mut json = Json::begin(out)?;
+    let bytes = |variable: &Variable| {
+        let lens =
+            variable.shape.iter().fold(variable.dtype.size() as u64, |all, len| all.saturating_mul(*len));
+        lens.max(1)
+    };
+    progress.begin(Phase::Refer, hierarchy.variables().map(bytes).fold(0, u64::saturating_add));
     let paths: Vec<String> = hierarchy.variables().map(|variable| variable.path.clone()).collect();
     for path in paths {
         let original = source.hierarchy().variable(&path).map_err(DataError::from)?;
@@ -140,7 +151,7 @@ pub fn write(
         // A copy may join records of a netCDF file.
         planned.chunk_shape.clone_from(&original.chunk_shape);
         let missing = summary.missing;
-        variable::write(source, original, planned, url, options, &mut json, &mut summary)?;
+        variable::write(source, original, planned, (url, options), &mut json, &mut summary, progress)?;
         if summary.missing == missing && source.hierarchy().format.is_netcdf() {
             planned.fill = masking_fill(original, planned);
         }

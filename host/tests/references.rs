@@ -27,7 +27,7 @@ fn write(
     to: &Path,
 ) -> Result<ReferenceSummary, ReferenceError> {
     let mut json = Vec::new();
-    let summary = references::write(source, url, options, &mut json)?;
+    let summary = references::write(source, url, options, &mut json, &())?;
     std::fs::write(to, json).unwrap();
     Ok(summary)
 }
@@ -242,8 +242,13 @@ fn too_many_chunks_are_refused_before_anything_is_walked() {
         .unwrap();
     let store = Arc::new(MemoryStore::new("memory"));
     let dataset = ncz::zarr::Dataset::create(store, hierarchy, session(), false).unwrap();
-    let error =
-        references::write(&dataset, &|key| key.to_owned(), &ReferenceOptions::default(), &mut Vec::new());
+    let error = references::write(
+        &dataset,
+        &|key| key.to_owned(),
+        &ReferenceOptions::default(),
+        &mut Vec::new(),
+        &(),
+    );
     assert!(matches!(error, Err(ReferenceError::TooMany { .. })), "{error:?}");
     dataset.discard();
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ncz::bench::BenchError;
+use ncz::concat::ConcatError;
 use ncz::copy::{CopyError, ResumeError};
 use ncz::generate::GenerateError;
 use ncz::location::{Location, LocationError};
@@ -138,6 +139,14 @@ pub(crate) enum CliError {
         state: &'static str,
         /// Why.
         source: Box<CopyError>,
+    },
+    /// Several sources are not one.
+    #[error("cannot join the sources{hint}")]
+    Concat {
+        /// The option that would help, if one does.
+        hint: &'static str,
+        /// Why.
+        source: Box<ConcatError>,
     },
     /// References could not be written.
     #[error("cannot write references to {from}; nothing is changed at {target}")]

@@ -64,6 +64,7 @@ impl Progress for Bar {
         self.bar.set_length(total);
         self.bar.set_message(match phase {
             Phase::Copy => "copying",
+            Phase::Refer => "writing references",
             Phase::Generate => "reading the text",
             Phase::Verify => "verifying",
             Phase::Repair => "searching for faults",

@@ -4,9 +4,7 @@ use std::time::{Duration, Instant};
 
 use ncz_model::Container;
 use ncz_model::{Appending, Interrupted, Reached};
-use ncz_model::{
-    ByteOrder, DataError, DimensionRef, Elements, FillValue, Hierarchy, Slab, Value, Variable, is_same_number,
-};
+use ncz_model::{DataError, DimensionRef, Elements, Hierarchy, Slab, Variable};
 use ncz_zarr::metadata::ReadOptions;
 use ncz_zarr::{Dataset, Receipt};
 
@@ -15,20 +13,11 @@ use super::{
     CopyError, CopyOptions, CopySummary, ForeignObjects, Resources, UnreadableSource, UnreadableVariable,
     rechunk, run,
 };
+use crate::agreement;
 use crate::progress::{Phase, Progress};
 
-/// Attributes that give numbers their meaning: if they differ, the same number has another meaning.
-const MEANING: [&str; 9] = [
-    "units",
-    "calendar",
-    "scale_factor",
-    "add_offset",
-    "missing_value",
-    "_Unsigned",
-    "flag_values",
-    "flag_masks",
-    "positive",
-];
+/// How messages name the two datasets.
+const SIDES: (&str, &str) = ("the source", "the target");
 
 /// Coordinates of up to this many bytes are compared.
 const COMPARED: u64 = 64 << 20;
@@ -216,8 +205,8 @@ impl Plan {
                     ));
                 }
                 (Some(original), &[axis]) => {
-                    same_kind(original, variable).map_err(&disagree)?;
-                    same_masks((original, ours), (variable, theirs)).map_err(&disagree)?;
+                    agreement::same_meaning(SIDES, (original, ours), (variable, theirs))
+                        .map_err(&disagree)?;
                     let lens = (axis, to.len, records);
                     same_dimensions(ours, theirs, original, variable, lens, options).map_err(disagree)?;
                     variables.push((variable.path.clone(), axis));
@@ -379,7 +368,7 @@ fn location(dataset: &dyn Container) -> String {
 }
 
 /// The dimension of this name or path.
-fn find(hierarchy: &Hierarchy, name: &str) -> Result<DimensionRef, CopyError> {
+pub(crate) fn find(hierarchy: &Hierarchy, name: &str) -> Result<DimensionRef, CopyError> {
     let all = hierarchy.groups().flat_map(|group| {
         let of = |name: &str| DimensionRef { group: group.path.clone(), name: name.to_owned() };
         group.dimensions.iter().map(move |dimension| of(&dimension.name))
@@ -404,89 +393,6 @@ fn find(hierarchy: &Hierarchy, name: &str) -> Result<DimensionRef, CopyError> {
 /// of the same name around it.
 fn is_same(hierarchy: &Hierarchy, growing: &DimensionRef, dimension: &DimensionRef) -> bool {
     dimension == growing || !hierarchy.format.is_nczarr() && dimension.name == growing.name
-}
-
-/// Whether elements of the one are elements of the other, and mean the same.
-fn same_kind(original: &Variable, variable: &Variable) -> Result<(), String> {
-    let (ours, theirs) = (&original.dtype, &variable.dtype);
-    if (ours.kind(), ours.size()) != (theirs.kind(), theirs.size()) {
-        return Err(format!("its type is {ours} in the source and {theirs} in the target"));
-    }
-    let fill = |variable: &Variable| {
-        let bytes = variable
-            .fill
-            .as_ref()
-            .map_or(vec![0; variable.dtype.size()], |fill: &FillValue| fill.bytes().to_vec());
-        match variable.dtype.order() {
-            ByteOrder::Big => bytes
-                .chunks(variable.dtype.swap_unit().max(1))
-                .flat_map(|unit| unit.iter().rev().copied().collect::<Vec<u8>>())
-                .collect(),
-            _ => bytes,
-        }
-    };
-    if fill(original) != fill(variable) {
-        return Err("its fill values differ, so that a missing value would become another one".to_owned());
-    }
-    let names = original.attributes.iter().chain(&variable.attributes).map(|attribute| &attribute.name);
-    for name in names.filter(|name| MEANING.contains(&name.as_str()) || name.starts_with("_Quantize")) {
-        let value = |variable: &Variable| variable.attribute(name).map(|attribute| plain(&attribute.value));
-        let (ours, theirs) = (value(original), value(variable));
-        if ours != theirs {
-            let shown = |value: Option<String>| value.unwrap_or_else(|| "missing".to_owned());
-            return Err(format!(
-                "its attribute {name:?} is {} in the source and {} in the target",
-                shown(ours),
-                shown(theirs)
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Whether readers mask the same value on both sides. Without the attribute on both it is a default, which is that of
-/// the other side too, since the fill values are the same.
-fn same_masks(
-    (original, ours): (&Variable, &Hierarchy),
-    (variable, theirs): (&Variable, &Hierarchy),
-) -> Result<(), String> {
-    let masks = (original.masked_value(ours.format), variable.masked_value(theirs.format));
-    let is_explicit = [original, variable].iter().any(|side| side.attribute("_FillValue").is_some());
-    let shown = |value: &Option<Value>| value.as_ref().map_or("none".to_owned(), plain);
-    match &masks {
-        (Some(ours), Some(theirs)) if is_same_number(ours, theirs) => Ok(()),
-        (None, None) => Ok(()),
-        (ours, theirs) if is_explicit => Err(format!(
-            "its missing value (_FillValue) is {} in the source and {} in the target",
-            shown(ours),
-            shown(theirs)
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// A value as text, in which numbers of all types are the same.
-fn plain(value: &Value) -> String {
-    fn list<T: std::fmt::Display>(values: &[T]) -> String {
-        values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    }
-    match value {
-        Value::Byte(values) => list(values),
-        Value::UByte(values) => list(values),
-        Value::Short(values) => list(values),
-        Value::UShort(values) => list(values),
-        Value::Int(values) => list(values),
-        Value::UInt(values) => list(values),
-        Value::Int64(values) => list(values),
-        Value::UInt64(values) => list(values),
-        Value::Float(values) => list(values),
-        Value::Double(values) => list(values),
-        Value::Char(text) => format!("{:?}", String::from_utf8_lossy(text)),
-        Value::String(texts) => {
-            let texts = texts.iter().map(|text| format!("{:?}", String::from_utf8_lossy(text)));
-            texts.collect::<Vec<_>>().join(", ")
-        }
-    }
 }
 
 /// Whether the dimensions besides the one that grows have the same names and lengths.
@@ -549,8 +455,8 @@ fn same_coordinates(
     if !is_coordinate || !comparable || is_cut(&shape) {
         return Ok(());
     }
-    same_kind(original, variable).map_err(&disagree)?;
-    same_masks((original, source.hierarchy()), (variable, target.hierarchy())).map_err(&disagree)?;
+    let sides = ((original, source.hierarchy()), (variable, target.hierarchy()));
+    agreement::same_meaning(SIDES, sides.0, sides.1).map_err(&disagree)?;
     let values = |dataset: &dyn Container| {
         let mut values = vec![0; bytes as usize];
         dataset.array(&variable.path)?.read_bytes(&Slab::whole(&shape), Elements::Native, &mut values)?;

@@ -1,7 +1,7 @@
 //! The references of one variable.
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use ncz_model::{
     Array, ChunkIndex, ChunkLocation, Container, DataError, Elements, Extent, Format, ObjectKeys, Slab,
@@ -13,6 +13,7 @@ use ncz_store::Key;
 use super::json::Json;
 use super::{MOST_REFERENCES, ReferenceError, ReferenceOptions, ReferenceSummary};
 use crate::copy::{same_codecs, same_elements};
+use crate::progress::Progress;
 
 /// A variable of several short chunks is one chunk in the references if it has at most this many bytes.
 const SHORT_VARIABLE: u64 = 64 << 10;
@@ -26,10 +27,10 @@ pub(super) fn write(
     source: &dyn Container,
     original: &Variable,
     planned: &mut Variable,
-    url: &dyn Fn(&str) -> String,
-    options: &ReferenceOptions,
+    (url, options): (&dyn Fn(&str) -> String, &ReferenceOptions),
     json: &mut Json<'_>,
     summary: &mut ReferenceSummary,
+    progress: &dyn Progress,
 ) -> Result<(), ReferenceError> {
     check_end(original, planned)?;
     if planned.shape != original.shape {
@@ -37,7 +38,7 @@ pub(super) fn write(
         summary.missing += 1;
     }
     if original.dtype.is_variable_length() {
-        return strings(source, original, planned, options, json, summary);
+        return strings(source, original, planned, options, json, summary, progress);
     }
     let array = source.array(&original.path)?;
     let chunks = count(original, array.chunk_counts(), summary)?;
@@ -86,6 +87,7 @@ pub(super) fn write(
     }
     for number in 0..chunks {
         walk.chunk(&index(number, &counts))?;
+        advance(progress, chunk_len)?;
     }
     Ok(())
 }
@@ -168,6 +170,7 @@ fn strings(
     options: &ReferenceOptions,
     json: &mut Json<'_>,
     summary: &mut ReferenceSummary,
+    progress: &dyn Progress,
 ) -> Result<(), ReferenceError> {
     let array = source.strings(&original.path)?;
     let lens = array.stored_shape().iter().zip(array.chunk_shape());
@@ -180,6 +183,7 @@ fn strings(
     planned.filters = stored.into_iter().map(ncz_model::json::Json::from).collect();
     let keys = ObjectKeys::new(planned);
     for number in 0..chunks {
+        advance(progress, 1)?;
         let chunk = index(number, &counts);
         let Some(bytes) = array.read_stored(&chunk)? else {
             summary.missing += 1;
@@ -191,6 +195,13 @@ fn strings(
         summary.inline += 1;
     }
     Ok(())
+}
+
+fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), ReferenceError> {
+    match progress.advance(bytes) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ReferenceError::Stopped),
+    }
 }
 
 fn check(

@@ -10,13 +10,14 @@ use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
 ///
 /// Reads Zarr versions 2 and 3, all versions of NCZarr, netCDF and HDF5 files, and references in JSON, from directories,
 /// zip files, S3 and HTTP servers. The target appears when it is complete, or not at all.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(
     help_template = TEMPLATE,
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'\n         \
         ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100\n         \
         ncz copy in.nc out.zarr\n         \
         ncz copy in.nc out.json\n         \
+        ncz copy --concat time day*.nc all.json\n         \
         ncz copy in.zarr part.zarr --variables t --slab time=0:24,lat=10:20\n         \
         ncz copy today.zarr ocean.zarr --append time\n         \
         ncz copy ocean.zarr s3://bucket/ocean.zarr",
@@ -51,8 +52,9 @@ Memory:
   as large as the variable."
 )]
 pub(crate) struct Copy {
-    /// The dataset to copy: a directory, a zip file or a URL (see Locations)
-    pub(crate) source: String,
+    /// The dataset to copy: a directory, a file or a URL (see Locations); several with --concat
+    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
+    pub(crate) sources: Vec<String>,
     /// The new dataset: a directory, a zip file if the name ends in .zip, references to SOURCE if it ends in .json, or
     /// an S3 URL
     pub(crate) target: String,
@@ -105,6 +107,12 @@ pub(crate) struct Copy {
     /// Leave out variables that cannot be read, with a warning for each and exit code 1
     #[arg(long, help_heading = "Parts")]
     pub(crate) skip_unreadable: bool,
+    /// Join all SOURCEs along this dimension, in their order. Variables without it must be equal in all of them
+    #[arg(long, value_name = "DIM", conflicts_with_all = ["append", "resume"])]
+    pub(crate) concat: Option<String>,
+    /// With --concat: the coordinate of the dimension may have its values in any order
+    #[arg(long, requires = "concat")]
+    pub(crate) any_order: bool,
     /// Append the records of SOURCE to TARGET, which must exist, along this unlimited dimension. After an interruption,
     /// run the same command again: it appends the rest, and nothing twice
     #[arg(long, value_name = "DIM", conflicts_with_all = [

@@ -1,6 +1,7 @@
 //! `ncz copy`: copies a dataset, with other codecs, chunks or metadata.
 
 mod append;
+mod concat;
 mod plan;
 mod references;
 mod resume;
@@ -11,6 +12,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ncz::Dataset;
+use ncz::concat::Misaligned;
 use ncz::copy::{CopyError, CopyOptions, CopySummary, copy};
 use ncz::location::{DatasetUrl, Nesting};
 use ncz::registry::Registry;
@@ -36,33 +39,41 @@ pub(crate) fn run(
     messages: Messages,
 ) -> Result<Exit, CliError> {
     let requests = Requests::parse(options)?;
-    let source = DatasetUrl::parse(&options.source)?;
+    let sources = concat::sources(options)?;
+    let [source, ..] = sources.as_slice() else {
+        return Err(CliError::Usage("there is no source".to_owned()));
+    };
     let target = DatasetUrl::parse(&options.target)?;
-    check_apart(&source, &target)?;
+    sources.iter().try_for_each(|source| check_apart(source, &target))?;
     if references::is_target(&target) {
-        references::check(options, &target)?;
-        let session =
-            writing_session(registry, options.threads, options.shuffle_size, options.no_lossy_guard)?;
-        let dataset = open(&source, session)?;
-        return references::run(options, (&source, &target), &dataset, out, style, messages);
+        return references::run(options, (&sources, &target), registry, out, style, messages);
     }
     if let Some(dimension) = &options.append {
-        return append::run(options, dimension, (&source, &target), registry, out, style, messages);
+        return append::run(options, dimension, (source, &target), registry, out, style, messages);
     }
     check_ending(&target)?;
     target.check_new().map_err(|source| cannot_write(&target, source))?;
 
     let session = writing_session(registry, options.threads, options.shuffle_size, options.no_lossy_guard)?;
-    let dataset = open(&source, session)?;
+    let joined;
+    let (options, dataset) = match &options.concat {
+        None => (options, open(source, session)?),
+        Some(dimension) => {
+            let dataset = concat::open(options, dimension, &sources, &session, Misaligned::Assemble)?;
+            dataset.notes().iter().for_each(|note| messages.note(note));
+            joined = concat::selected(options);
+            (&joined, Dataset::new(dataset))
+        }
+    };
     let mut format = Target::of(&target.mode, options.format, dataset.hierarchy().format)?;
     format.consolidated |= options.consolidated;
-    let selection = select::selection(options, dataset.hierarchy(), &source)?;
+    let selection = select::selection(options, dataset.hierarchy(), source)?;
     let selected = selection.selected(dataset.hierarchy());
     for warning in &selected.warnings {
         messages.warn(&warning.to_string());
     }
     let rules = options.nccopy.as_ref();
-    let mut plan = Plan::make(&requests, &dataset, &source, format.format, &selection, rules)?;
+    let mut plan = Plan::make(&requests, &dataset, source, format.format, &selection, rules)?;
     plan.notes.extend(format.changes(&selected));
     for note in &plan.notes {
         messages.note(note);
@@ -79,12 +90,12 @@ pub(crate) fn run(
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
     let copied = match options.resume {
-        true => resume::copied(&source, &target, &dataset, copy_options, &bar, messages)?,
+        true => resume::copied(source, &target, &dataset, copy_options, &bar, messages)?,
         false => {
             let store = create(&target, options.overwrite)?;
             let result = copy(&dataset, store, &copy_options, &bar);
             bar.clear();
-            result.map_err(|error| failed(&source, &target, error))?
+            result.map_err(|error| failed(source, &target, error))?
         }
     };
 

@@ -98,7 +98,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
     };
     let mut rules = NccopyRules { least_chunk: LEAST_CHUNK, ..NccopyRules::default() };
     let mut copy = Copy {
-        source: source.clone(),
+        sources: vec![source.clone()],
         target: target.clone(),
         filters: Vec::new(),
         codecs: Vec::new(),
@@ -116,6 +116,8 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         values: Vec::new(),
         slab: None,
         skip_unreadable: false,
+        concat: None,
+        any_order: false,
         append: None,
         resume: false,
         // As nccopy, which overwrites without asking.

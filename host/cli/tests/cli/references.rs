@@ -41,3 +41,26 @@ fn options_that_change_chunks_are_refused() {
     assert!(run.stderr.contains("--codec does not apply"), "{}", run.stderr);
     assert!(!target.exists());
 }
+
+#[test]
+fn several_sources_are_joined_in_the_order_of_their_coordinate() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (ocean, json, zarr) = (ocean().to_str().unwrap().to_owned(), path("two.json"), path("two.zarr"));
+    let run = ncz(["copy", &ocean, &ocean, &json]).ends(2);
+    assert!(run.stderr.contains("--concat"), "{}", run.stderr);
+    for target in [&json, &zarr] {
+        let run = ncz(["copy", "--concat", "time", &ocean, &ocean, target]).ends(3);
+        assert!(
+            run.stderr.contains("is not in order") && run.stderr.contains("--any-order"),
+            "{}",
+            run.stderr
+        );
+        ncz(["copy", "--concat", "time", "--any-order", &ocean, &ocean, target]).ends(0);
+        let values = |dataset: &str| ncz(["cat", dataset, "time"]).ends(0).stdout;
+        assert_eq!(values(target), values(&ocean).repeat(2));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary files are left");
+    let run = ncz(["copy", &ocean, &path("none/x.json")]).ends(3);
+    assert!(run.stderr.contains("none does not exist") && !run.stderr.contains(".ncz-"), "{}", run.stderr);
+}

@@ -4,18 +4,24 @@ use std::fs::{self, Permissions};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use ncz::concat::Misaligned;
 use ncz::location::{DatasetUrl, Location, Mode, Storage};
-use ncz::references::{ReferenceOptions, ReferenceSummary};
+use ncz::model::Container;
+use ncz::references::{ReferenceError, ReferenceOptions, ReferenceSummary};
+use ncz::registry::Registry;
 use ncz::{Dataset, references};
 use serde::Serialize;
 
-use super::select;
+use super::{concat, select};
 use crate::args::Copy;
+use crate::dataset::{open, writing_session};
 use crate::error::CliError;
 use crate::exit_code::Exit;
 use crate::messages::Messages;
 use crate::output::{Style, bytes, count, write_json};
+use crate::progress::{Bar, Interrupt};
 
 /// The version of the JSON form of the summary.
 const SCHEMA: u32 = 1;
@@ -27,7 +33,7 @@ pub(super) fn is_target(target: &DatasetUrl) -> bool {
 }
 
 /// Refuses options that would change chunks or metadata.
-pub(super) fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
+fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
     let given = [
         ("-F", !options.filters.is_empty()),
         ("--codec", !options.codecs.is_empty()),
@@ -56,36 +62,62 @@ pub(super) fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError>
 /// Writes the references, which appear at the target when they are complete.
 pub(super) fn run(
     options: &Copy,
-    (source, target): (&DatasetUrl, &DatasetUrl),
-    dataset: &Dataset,
+    (sources, target): (&[DatasetUrl], &DatasetUrl),
+    registry: Arc<Registry>,
     out: &mut dyn Write,
     style: Style,
     messages: Messages,
 ) -> Result<Exit, CliError> {
+    check(options, target)?;
     let path = target.location.path().unwrap_or(Path::new(""));
     check_existing(target, path, options.overwrite)?;
-    let base = base_url(source)?;
-    let object_url = |key: &str| match &base {
-        Base::File(url) => url.clone(),
-        Base::Folder(url) => format!("{url}/{key}"),
+    let bases = sources.iter().map(base_url).collect::<Result<Vec<_>, _>>()?;
+    let [source, ..] = sources else { return Err(CliError::Usage("there is no source".to_owned())) };
+    let [base, ..] = bases.as_slice() else { return Err(CliError::Usage("there is no source".to_owned())) };
+    let session = writing_session(registry, options.threads, options.shuffle_size, options.no_lossy_guard)?;
+    let mut reference_options = ReferenceOptions::default();
+    let joined;
+    let (options, dataset) = match &options.concat {
+        None => (options, open(source, session)?),
+        Some(dimension) => {
+            let misaligned = Misaligned::Refuse { most: reference_options.most_inline };
+            let dataset = concat::open(options, dimension, sources, &session, misaligned)?;
+            dataset.notes().iter().for_each(|note| messages.note(note));
+            joined = concat::selected(options);
+            (&joined, Dataset::new(dataset))
+        }
     };
-    let selection = select::selection(options, dataset.hierarchy(), source)?;
-    let reference_options = ReferenceOptions { selection, ..ReferenceOptions::default() };
-    let failed = |error| CliError::References {
-        from: source.location.clone(),
-        target: target.location.clone(),
-        source: Box::new(error),
+    let object_url = |key: &str| match options.concat {
+        None => base.url(key),
+        Some(_) => ncz::concat::object(key)
+            .and_then(|(number, key)| Some(bases.get(number)?.url(key)))
+            .unwrap_or_else(|| key.to_owned()),
+    };
+    reference_options.selection = select::selection(options, dataset.hierarchy(), source)?;
+    let failed = |error| match error {
+        ReferenceError::Stopped => CliError::Interrupted("nothing is changed"),
+        error => CliError::References {
+            from: source.location.clone(),
+            target: target.location.clone(),
+            source: Box::new(error),
+        },
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let io = |error: std::io::Error| failed(error.into());
+    // Ctrl-C ends the writing, so that the temporary file is removed.
+    let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
     let mut file = tempfile::Builder::new()
         .prefix(".ncz-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)
-        .map_err(io)?;
+        .map_err(|error| match folder.is_dir() {
+            true => io(error),
+            false => io(std::io::Error::other(format!("the folder {} does not exist", folder.display()))),
+        })?;
     let mut writer = BufWriter::new(file.as_file_mut());
-    let summary =
-        references::write(&**dataset, &object_url, &reference_options, &mut writer).map_err(failed)?;
+    let written = references::write(&*dataset, &object_url, &reference_options, &mut writer, &bar);
+    bar.clear();
+    let summary = written.map_err(failed)?;
     writer.flush().map_err(io)?;
     drop(writer);
     file.as_file().sync_all().map_err(io)?;
@@ -94,7 +126,7 @@ pub(super) fn run(
         std::io::ErrorKind::AlreadyExists => exists(target),
         _ => io(error.error),
     })?;
-    print(&Summary { source, target, written: &summary }, options, out, style)
+    print(&Summary { source, sources: sources.len(), target, written: &summary }, options, out, style)
         .map_err(|error| error.not_printed(&target.location))?;
     for lost in &summary.unreadable {
         messages.warn(&format!("left out because it cannot be read: {}: {}", lost.path, lost.reason));
@@ -108,6 +140,16 @@ enum Base {
     File(String),
     /// The dataset is a folder of objects.
     Folder(String),
+}
+
+impl Base {
+    /// The URL of an object of the dataset.
+    fn url(&self, key: &str) -> String {
+        match self {
+            Self::File(url) => url.clone(),
+            Self::Folder(url) => format!("{url}/{key}"),
+        }
+    }
 }
 
 fn base_url(source: &DatasetUrl) -> Result<Base, CliError> {
@@ -175,6 +217,8 @@ fn exists(target: &DatasetUrl) -> CliError {
 
 struct Summary<'a> {
     source: &'a DatasetUrl,
+    /// How many datasets are joined, of which `source` is the first.
+    sources: usize,
     target: &'a DatasetUrl,
     written: &'a ReferenceSummary,
 }
@@ -193,7 +237,7 @@ struct SummaryJson {
 }
 
 fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Style) -> Result<(), CliError> {
-    let Summary { source, target, written } = summary;
+    let Summary { source, sources, target, written } = summary;
     if options.json {
         write_json(
             out,
@@ -216,7 +260,10 @@ fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Styl
             style.bold(&target.location.to_string()),
             count(written.references, "reference"),
             bytes(written.bytes),
-            source.location,
+            match sources {
+                1 => source.location.to_string(),
+                more => format!("{} and {} more", source.location, more - 1),
+            },
             count(written.inline, "chunk"),
             written.recoded,
             written.missing

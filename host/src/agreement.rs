@@ -1,0 +1,111 @@
+//! Whether the elements of a variable mean the same in two datasets, so that they can be one variable.
+
+use ncz_model::{ByteOrder, FillValue, Hierarchy, Value, Variable, is_same_number};
+
+/// Attributes that give numbers their meaning: if they differ, the same number has another meaning.
+const MEANING: [&str; 9] = [
+    "units",
+    "calendar",
+    "scale_factor",
+    "add_offset",
+    "missing_value",
+    "_Unsigned",
+    "flag_values",
+    "flag_masks",
+    "positive",
+];
+
+/// A variable, and the dataset that it is in.
+pub(crate) type Side<'a> = (&'a Variable, &'a Hierarchy);
+
+/// Whether an attribute gives numbers their meaning.
+pub(crate) fn is_meaning(attribute: &str) -> bool {
+    MEANING.contains(&attribute) || attribute.starts_with("_Quantize")
+}
+
+/// Whether elements of the one are elements of the other, and mean the same. The error is the difference, in which the
+/// `names` are those of the two datasets.
+pub(crate) fn same_meaning(names: (&str, &str), one: Side<'_>, other: Side<'_>) -> Result<(), String> {
+    same_kind(names, one.0, other.0)?;
+    same_masks(names, one, other)
+}
+
+fn same_kind((one, other): (&str, &str), original: &Variable, variable: &Variable) -> Result<(), String> {
+    let (ours, theirs) = (&original.dtype, &variable.dtype);
+    if (ours.kind(), ours.size()) != (theirs.kind(), theirs.size()) {
+        return Err(format!("its type is {ours} in {one} and {theirs} in {other}"));
+    }
+    let fill = |variable: &Variable| {
+        let bytes = variable
+            .fill
+            .as_ref()
+            .map_or(vec![0; variable.dtype.size()], |fill: &FillValue| fill.bytes().to_vec());
+        match variable.dtype.order() {
+            ByteOrder::Big => bytes
+                .chunks(variable.dtype.swap_unit().max(1))
+                .flat_map(|unit| unit.iter().rev().copied().collect::<Vec<u8>>())
+                .collect(),
+            _ => bytes,
+        }
+    };
+    if fill(original) != fill(variable) {
+        return Err("its fill values differ, so that a missing value would become another one".to_owned());
+    }
+    let names = original.attributes.iter().chain(&variable.attributes).map(|attribute| &attribute.name);
+    for name in names.filter(|name| is_meaning(name)) {
+        let value = |variable: &Variable| variable.attribute(name).map(|attribute| plain(&attribute.value));
+        let (ours, theirs) = (value(original), value(variable));
+        if ours != theirs {
+            let shown = |value: Option<String>| value.unwrap_or_else(|| "missing".to_owned());
+            let (ours, theirs) = (shown(ours), shown(theirs));
+            return Err(format!("its attribute {name:?} is {ours} in {one} and {theirs} in {other}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether readers mask the same value on both sides. Without the attribute on both it is a default, which is that of
+/// the other side too, since the fill values are the same.
+fn same_masks(
+    (one, other): (&str, &str),
+    (original, ours): Side<'_>,
+    (variable, theirs): Side<'_>,
+) -> Result<(), String> {
+    let masks = (original.masked_value(ours.format), variable.masked_value(theirs.format));
+    let is_explicit = [original, variable].iter().any(|side| side.attribute("_FillValue").is_some());
+    let shown = |value: &Option<Value>| value.as_ref().map_or("none".to_owned(), plain);
+    match &masks {
+        (Some(ours), Some(theirs)) if is_same_number(ours, theirs) => Ok(()),
+        (None, None) => Ok(()),
+        (ours, theirs) if is_explicit => Err(format!(
+            "its missing value (_FillValue) is {} in {one} and {} in {other}",
+            shown(ours),
+            shown(theirs)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A value as text, in which numbers of all types are the same.
+pub(crate) fn plain(value: &Value) -> String {
+    fn list<T: std::fmt::Display>(values: &[T]) -> String {
+        values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+    match value {
+        Value::Byte(values) => list(values),
+        Value::UByte(values) => list(values),
+        Value::Short(values) => list(values),
+        Value::UShort(values) => list(values),
+        Value::Int(values) => list(values),
+        Value::UInt(values) => list(values),
+        Value::Int64(values) => list(values),
+        Value::UInt64(values) => list(values),
+        Value::Float(values) => list(values),
+        Value::Double(values) => list(values),
+        Value::Char(text) => format!("{:?}", String::from_utf8_lossy(text)),
+        Value::String(texts) => {
+            let texts = texts.iter().map(|text| format!("{:?}", String::from_utf8_lossy(text)));
+            texts.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
