@@ -272,8 +272,8 @@ pub enum CopyError {
         /// The path.
         path: String,
     },
-    /// There is no dimension of this name in both datasets.
-    #[error("there is no dimension {dimension:?} in both datasets")]
+    /// There is no dimension of this name in all datasets.
+    #[error("there is no dimension {dimension:?} in all datasets")]
     NoSuchDimension {
         /// The name.
         dimension: String,

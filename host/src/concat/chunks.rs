@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use ncz_model::{
-    Array, ChunkError, ChunkIndex, ChunkLocation, Container, DataError, Elements, Extent, Slab, StringArray,
-    StringChunks, Strings, Variable,
+    Array, ChunkError, ChunkIndex, ChunkLocation, Container, DataError, Elements, Extent, Slab, SourceError,
+    StringArray, StringChunks, Strings, Variable,
 };
 
 use super::Part;
@@ -34,15 +34,15 @@ pub(super) struct Split {
 }
 
 impl StoredChunks {
-    fn index(&self, part: usize) -> Result<&Arc<dyn ChunkIndex>, ChunkError> {
+    fn index(&self, part: usize) -> Result<&Arc<dyn ChunkIndex>, SourceError> {
         let (Some(index), Some(Part { dataset, .. })) = (self.indexes.get(part), self.parts.get(part)) else {
-            return Err(ChunkError::Index("there is no such dataset".into()));
+            return Err("there is no such dataset".into());
         };
         if let Some(index) = index.get() {
             return Ok(index);
         }
         let variable = dataset.hierarchy().variable(&self.path).map_err(DataError::from);
-        let read = variable.and_then(|variable| dataset.chunks(variable)).map_err(failed)?;
+        let read = variable.and_then(|variable| dataset.chunks(variable))?;
         Ok(index.get_or_init(|| read))
     }
 }
@@ -60,7 +60,7 @@ impl ChunkIndex for StoredChunks {
                 *number /= together;
             }
         }
-        self.index(part)?.locate(&chunk, location)?;
+        self.index(part).map_err(ChunkError::Index)?.locate(&chunk, location)?;
         parts_store::join(part, &mut location.key);
         let Some(Split { len, .. }) = self.split else { return Ok(()) };
         let skipped = within.saturating_mul(len);
@@ -171,16 +171,16 @@ pub(super) struct AssembledChunks {
 }
 
 impl AssembledChunks {
-    fn array(&self, part: usize) -> Result<&Array, ChunkError> {
+    fn array(&self, part: usize) -> Result<&Array, SourceError> {
         let (Some(array), Some(Part { dataset, .. })) =
             (self.arrays.get(part), self.assembly.parts.get(part))
         else {
-            return Err(ChunkError::Index("there is no such dataset".into()));
+            return Err("there is no such dataset".into());
         };
         if let Some(array) = array.get() {
             return Ok(array);
         }
-        let opened = dataset.array(&self.assembly.path).map_err(failed)?;
+        let opened = dataset.array(&self.assembly.path)?;
         Ok(array.get_or_init(|| opened))
     }
 }
@@ -201,7 +201,7 @@ impl ChunkIndex for AssembledChunks {
         }
         let (mut any, mut read) = (false, Vec::new());
         for piece in self.assembly.pieces(chunk) {
-            let array = self.array(piece.part)?;
+            let array = self.array(piece.part).map_err(ChunkError::Index)?;
             // A piece is not longer than the chunk.
             let len = piece.slab.elements().unwrap_or(0) as usize * element;
             read.clear();

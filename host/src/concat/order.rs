@@ -1,6 +1,6 @@
 //! The order of the coordinate along which datasets are joined.
 
-use ncz_model::{Container, DataError, DimensionRef, Elements, Slab, Value, join_path};
+use ncz_model::{Container, DimensionRef, Elements, Slab, Value, join_path};
 
 use super::{ConcatError, Concatenated, Part};
 
@@ -19,9 +19,9 @@ pub(super) fn check(joined: &Concatenated, dimension: &DimensionRef) -> Result<(
     }
     let failed = |source| ConcatError::Data { part: joined.store.to_string(), source: Box::new(source) };
     let mut values = vec![0; bytes as usize];
-    let read = joined.array(&path).and_then(|array| {
-        array.read_bytes(&Slab::whole(&shape), Elements::Native, &mut values).map_err(DataError::from)
-    });
+    let read = joined
+        .array(&path)
+        .and_then(|array| array.read_bytes(&Slab::whole(&shape), Elements::Native, &mut values));
     read.map_err(failed)?;
     let Some(values) = Value::from_native_bytes(nc_type, variable.dtype.size(), &values) else {
         return Ok(());
