@@ -6,6 +6,7 @@ mod filter_words;
 mod hdf5_chunks;
 mod json;
 mod metadata;
+mod netcdf;
 mod place;
 mod spec_text;
 mod zip;
@@ -38,7 +39,7 @@ pub trait Target {
 }
 
 /// The names of all targets.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 22] = [
     "json",
     "metadata_v2",
     "metadata_v3",
@@ -53,6 +54,14 @@ pub const NAMES: [&str; 14] = [
     "chunks",
     "shards",
     "strings",
+    "hdf5_superblock",
+    "hdf5_headers",
+    "hdf5_trees",
+    "hdf5_arrays",
+    "hdf5_heaps",
+    "hdf5_types",
+    "hdf5_files",
+    "classic_files",
 ];
 
 /// The target of this name with its fixtures; `None` if there is none.
@@ -73,6 +82,15 @@ pub fn open(name: &str) -> Option<Box<dyn Target>> {
         "chunks" => Box::new(data::Objects::chunks()),
         "shards" => Box::new(data::Objects::shards()),
         "strings" => Box::new(data::Objects::strings()),
+        "hdf5_superblock" => Box::new(netcdf::Files::new(netcdf::SUPERBLOCK, |_| true)),
+        "hdf5_headers" => Box::new(netcdf::Files::new(netcdf::HEADERS, |_| true)),
+        "hdf5_trees" => Box::new(netcdf::Files::new(netcdf::TREES, |_| true)),
+        "hdf5_arrays" => Box::new(netcdf::Files::new(netcdf::ARRAYS, |_| true)),
+        "hdf5_heaps" => Box::new(netcdf::Files::new(netcdf::HEAPS, |_| true)),
+        // Types and attributes are in headers; this file has every class of types.
+        "hdf5_types" => Box::new(netcdf::Files::new(netcdf::HEADERS, |name| name == "types.h5")),
+        "hdf5_files" => Box::new(netcdf::Files::new(&[], |name| !name.starts_with("cdf"))),
+        "classic_files" => Box::new(netcdf::Files::new(netcdf::CLASSIC, |name| name.starts_with("cdf"))),
         _ => return None,
     })
 }

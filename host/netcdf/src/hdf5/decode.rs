@@ -11,7 +11,7 @@ pub(crate) use rust_hdf5::format::messages::datatype::{
     ByteOrder, CompoundMember, DatatypeMessage, IeeeFormat,
 };
 
-use super::cursor::{Decoded, Malformed};
+use super::cursor::{Cursor, Decoded, Malformed};
 use super::error::Hdf5Error;
 use super::file::File;
 
@@ -20,6 +20,12 @@ const HEADER: u64 = 512;
 
 /// The deepest B-tree: with two children in each node it has more records than a file has bytes.
 const MOST_DEPTH: u16 = 64;
+
+/// The longest floating-point number: its precision in bits is a number of 16 bits.
+const MOST_FLOAT: u32 = 8192;
+
+/// The longest ID of an object in a heap (`H5HF_MAX_ID_LEN` in libhdf5).
+const MOST_HEAP_ID: u16 = 4097;
 
 impl From<FormatError> for Malformed {
     fn from(error: FormatError) -> Self {
@@ -46,7 +52,51 @@ pub(crate) fn name_hash(name: &str) -> u32 {
 
 /// Decodes the message of a type.
 pub(crate) fn datatype(file: &File, body: &[u8]) -> Decoded<DatatypeMessage> {
-    Ok(DatatypeMessage::decode(body, &context(file))?.0)
+    let datatype = DatatypeMessage::decode(body, &context(file))?.0;
+    check_floats(&datatype)?;
+    Ok(datatype)
+}
+
+/// Checks that no number of a type is so long that the crate's sum of its bits overflows.
+fn check_floats(datatype: &DatatypeMessage) -> Decoded<()> {
+    match datatype {
+        DatatypeMessage::FloatingPoint { size, .. } if *size > MOST_FLOAT => {
+            Err(format!("a floating-point number of {size} bytes, possible are {MOST_FLOAT}").into())
+        }
+        DatatypeMessage::Enum { base, .. }
+        | DatatypeMessage::Array { base, .. }
+        | DatatypeMessage::VarLenSequence { base } => check_floats(base),
+        DatatypeMessage::Compound { members, .. } => {
+            members.iter().try_for_each(|member| check_floats(&member.datatype))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks the fields of a fractal heap's header with which the crate computes.
+fn check_heap_header(mut cursor: Cursor<'_>) -> Decoded<()> {
+    cursor.signature(b"FRHP", 0)?;
+    let id = cursor.u16()?;
+    if !(1..=MOST_HEAP_ID).contains(&id) {
+        return Err(format!("its IDs have {id} bytes, possible are 1 to {MOST_HEAP_ID}").into());
+    }
+    // Filters, flags and the size of managed objects; then the huge ones, the free space and eight sums.
+    cursor.skip(2 + 1 + 4)?;
+    for _ in 0..2 {
+        cursor.length()?;
+        cursor.address()?;
+    }
+    for _ in 0..8 {
+        cursor.length()?;
+    }
+    let _width = cursor.u16()?;
+    let (first, largest) = (cursor.length()?, cursor.length()?);
+    let bits = cursor.u16()?;
+    if !first.is_power_of_two() || !largest.is_power_of_two() || bits > 64 {
+        let reason = format!("its blocks have {first} to {largest} bytes, and it has {bits} bits of addresses");
+        return Err(format!("{reason}, which is not possible").into());
+    }
+    Ok(())
 }
 
 /// The size of an element in the file.
@@ -123,6 +173,7 @@ impl Heap {
     pub(crate) fn read(file: &File, address: u64) -> Result<Self, Hdf5Error> {
         let mut reader = Blocks::new(file, Self::WHAT);
         let bytes = file.read_up_to(address, HEADER, Self::WHAT)?;
+        check_heap_header(file.cursor(&bytes)).map_err(|error| file.error(error, Self::WHAT, address))?;
         let header = FractalHeapHeader::decode(&bytes, &context(file));
         let header = header.map_err(|error| file.error(error.into(), Self::WHAT, address))?;
         if header.filter_len > 0 {

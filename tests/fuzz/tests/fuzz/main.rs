@@ -62,4 +62,12 @@ targets! {
     chunks 1000,
     shards 1000,
     strings 1000,
+    hdf5_superblock 600,
+    hdf5_headers 600,
+    hdf5_trees 600,
+    hdf5_arrays 600,
+    hdf5_heaps 600,
+    hdf5_types 600,
+    hdf5_files 600,
+    classic_files 600,
 }
