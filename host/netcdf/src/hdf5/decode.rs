@@ -93,7 +93,8 @@ fn check_heap_header(mut cursor: Cursor<'_>) -> Decoded<()> {
     let (first, largest) = (cursor.length()?, cursor.length()?);
     let bits = cursor.u16()?;
     if !first.is_power_of_two() || !largest.is_power_of_two() || bits > 64 {
-        let reason = format!("its blocks have {first} to {largest} bytes, and it has {bits} bits of addresses");
+        let reason =
+            format!("its blocks have {first} to {largest} bytes, and it has {bits} bits of addresses");
         return Err(format!("{reason}, which is not possible").into());
     }
     Ok(())

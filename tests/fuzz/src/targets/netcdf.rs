@@ -89,7 +89,9 @@ fn structures(bytes: &[u8], signatures: &[&[u8]]) -> Vec<Structure> {
     for start in 0..bytes.len() {
         let begins = |signature: &&&[u8]| {
             let here = bytes.get(start..start + signature.len());
-            here.is_some_and(|here| here.iter().zip(**signature).all(|(byte, sign)| byte == sign || *sign == b'?'))
+            here.is_some_and(|here| {
+                here.iter().zip(**signature).all(|(byte, sign)| byte == sign || *sign == b'?')
+            })
         };
         if !signatures.iter().any(|signature| begins(&signature)) {
             continue;
@@ -151,7 +153,8 @@ impl Target for Files {
                 return error;
             }
         };
-        let mut reports: BTreeSet<String> = file.hierarchy().warnings.iter().map(ToString::to_string).collect();
+        let mut reports: BTreeSet<String> =
+            file.hierarchy().warnings.iter().map(ToString::to_string).collect();
         for variable in file.hierarchy().variables() {
             if let Err(error) = read(&file, &variable.path) {
                 reports.insert(error);
