@@ -32,7 +32,6 @@ const OF_ELEMENTS: [u16; 3] = [2, 5, 6];
 #[derive(Debug)]
 pub struct Hdf5File {
     store: Arc<dyn Store>,
-    file: Arc<File>,
     hierarchy: Hierarchy,
     session: Session,
     /// By the path of the variable.
@@ -49,11 +48,10 @@ impl Hdf5File {
     /// It is not an HDF5 file, it is cut short, its root is damaged, or the store fails.
     pub fn open(source: Source, session: Session) -> Result<Self, Hdf5Error> {
         let store = Arc::clone(source.store());
-        let file = Arc::new(File::open(Arc::new(source))?);
+        let file = Arc::new(File::open(Arc::new(source), 0)?);
         let mapped = mapping::map(&file)?;
         Ok(Self {
             store,
-            file,
             hierarchy: mapped.hierarchy,
             session,
             datasets: mapped.datasets,
@@ -81,9 +79,10 @@ impl Hdf5File {
             return Ok(Arc::clone(index));
         }
         // Two threads may read the same index; nothing waits for the store meanwhile.
-        let index = FileChunks::read(&self.file, self.dataset(variable)?);
+        let dataset = self.dataset(variable)?;
+        let index = FileChunks::read(dataset);
         let index = Arc::new(index.map_err(|source| MetadataError::Read {
-            key: format!("{} ({})", self.file.source.key(), variable.path),
+            key: format!("{} ({})", dataset.file.source.key(), variable.path),
             source: Box::new(source),
         })?);
         indexes().insert(variable.path.clone(), Arc::clone(&index));
@@ -173,7 +172,7 @@ impl Container for Hdf5File {
         if !variable.dtype.is_variable_length() {
             return Ok(strings.with_chunks(self.index(variable)?));
         }
-        let addresses = self.addresses(variable)?;
-        Ok(strings.supplied(Arc::new(HeapStrings::new(Arc::clone(&self.file), addresses))))
+        let file = Arc::clone(&self.dataset(variable)?.file);
+        Ok(strings.supplied(Arc::new(HeapStrings::new(file, self.addresses(variable)?))))
     }
 }

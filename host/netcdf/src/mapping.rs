@@ -5,6 +5,7 @@
 mod attributes;
 mod build;
 mod dimensions;
+mod linked_files;
 pub(crate) mod names;
 mod types;
 mod walk;

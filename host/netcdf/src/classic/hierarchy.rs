@@ -59,6 +59,9 @@ pub(super) fn hierarchy(
 
 /// Why a variable cannot be read.
 fn unreadable(entry: &Entry, layout: &Layout, file_len: u64) -> Option<String> {
+    if entry.name.text.contains('/') {
+        return Some("its name contains '/', which separates the names of groups".to_owned());
+    }
     if entry.dimensions.len() > limits::RANK {
         return Some(format!("it has {} dimensions, the limit is {}", entry.dimensions.len(), limits::RANK));
     }

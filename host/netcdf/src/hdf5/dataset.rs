@@ -18,6 +18,8 @@ const MOST_FILTERS: u8 = 32;
 /// A dataset as it is described in its header.
 #[derive(Clone, Debug)]
 pub(crate) struct Dataset {
+    /// The file that holds it.
+    pub(crate) file: Arc<File>,
     /// The address of its header, which is its identity.
     pub(crate) address: u64,
     pub(crate) dataspace: Dataspace,
@@ -50,7 +52,7 @@ pub(crate) enum Fill {
 
 impl Dataset {
     /// Reads the description of a dataset.
-    pub(crate) fn read(file: &File, header: &Header, attributes: Attributes) -> Result<Self, Hdf5Error> {
+    pub(crate) fn read(file: &Arc<File>, header: &Header, attributes: Attributes) -> Result<Self, Hdf5Error> {
         let address = header.address;
         let failed = |error, what| file.error(error, what, address);
         let part = |kind| header.message(kind).map(|message| shared::body(file, message)).transpose();
@@ -87,7 +89,17 @@ impl Dataset {
             let error = format!("it has {} bytes, an element has {element}", value.len());
             return Err(failed(error.into(), "the fill value"));
         }
-        Ok(Self { address, dataspace, datatype, element, layout, filters, fill, attributes })
+        Ok(Self {
+            file: Arc::clone(file),
+            address,
+            dataspace,
+            datatype,
+            element,
+            layout,
+            filters,
+            fill,
+            attributes,
+        })
     }
 }
 

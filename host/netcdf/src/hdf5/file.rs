@@ -24,6 +24,8 @@ const SUPERBLOCK: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) source: Arc<Source>,
+    /// 0 for the file that is opened; another number for each file that its external links lead to.
+    pub(crate) id: usize,
     pub(crate) widths: Widths,
     /// The version of the superblock.
     pub(crate) version: u8,
@@ -69,7 +71,7 @@ impl File {
     ///
     /// # Errors
     /// There is none, it is damaged, or the file is cut short.
-    pub(crate) fn open(source: Arc<Source>) -> Result<Self, Hdf5Error> {
+    pub(crate) fn open(source: Arc<Source>, id: usize) -> Result<Self, Hdf5Error> {
         let key = source.key().as_str();
         let offset = find(&source)?.ok_or_else(|| Hdf5Error::NoSuperblock { key: key.to_owned() })?;
         let bytes = source.read_up_to(offset, SUPERBLOCK, "the superblock")?;
@@ -81,6 +83,7 @@ impl File {
             return Err(Hdf5Error::CutShort { key: key.to_owned(), len: source.len(), want });
         }
         let mut file = Self {
+            id,
             widths: block.widths,
             version: block.version,
             root: block.root,

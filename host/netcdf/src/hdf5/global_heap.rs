@@ -47,8 +47,8 @@ impl Reference {
 /// Collections that were read.
 #[derive(Debug, Default)]
 pub(crate) struct Collections {
-    /// By address: the bytes, and the place of each object in them by its index.
-    read: BTreeMap<u64, Collection>,
+    /// By the number of the file and the address: the bytes, and the place of each object in them by its index.
+    read: BTreeMap<(usize, u64), Collection>,
     bytes: u64,
 }
 
@@ -69,7 +69,7 @@ impl Collections {
         let wanted: BTreeSet<u64> = references
             .into_iter()
             .filter_map(|reference| reference.collection)
-            .filter(|address| !self.read.contains_key(address))
+            .filter(|address| !self.read.contains_key(&(file.id, *address)))
             .collect();
         let first = file.read_nodes(wanted.iter().map(|address| (*address, USUAL)), WHAT)?;
         let mut longer = Vec::new();
@@ -104,14 +104,14 @@ impl Collections {
 
     fn add(&mut self, file: &File, address: u64, bytes: Vec<u8>) -> Result<(), Hdf5Error> {
         let objects = objects(file, &bytes).map_err(|error| file.error(error, WHAT, address))?;
-        self.read.insert(address, Collection { bytes, objects });
+        self.read.insert((file.id, address), Collection { bytes, objects });
         Ok(())
     }
 
     /// The bytes of an object; empty for a reference to nothing.
     pub(crate) fn get(&self, file: &File, reference: Reference) -> Result<&[u8], Hdf5Error> {
         let Some(address) = reference.collection else { return Ok(&[]) };
-        let object = self.read.get(&address).and_then(|collection| {
+        let object = self.read.get(&(file.id, address)).and_then(|collection| {
             let (start, len) = collection.objects.get(&u16::try_from(reference.index).ok()?)?;
             collection.bytes.get(*start..start + len)
         });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ncz_model::{ChunkError, ChunkIndex, ChunkLocation, Extent};
 
 use crate::classic::layout::Layout as Block;
-use crate::hdf5::{Chunks, Dataset, File, Hdf5Error, Layout};
+use crate::hdf5::{Chunks, Dataset, Hdf5Error, Layout};
 
 /// Where the chunks of a variable are.
 #[derive(Debug)]
@@ -27,7 +27,8 @@ enum Kind {
 
 impl FileChunks {
     /// Reads the index of a variable.
-    pub(super) fn read(file: &File, dataset: &Dataset) -> Result<Self, Hdf5Error> {
+    pub(super) fn read(dataset: &Dataset) -> Result<Self, Hdf5Error> {
+        let file = &*dataset.file;
         let failed = || file.error("its lengths do not fit 64 bits".into(), "the layout", dataset.address);
         let kind = match &dataset.layout {
             Layout::Compact(stored) => {

@@ -1,6 +1,7 @@
 //! Makes the hierarchy of a file.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use ncz_model::json::Json;
 use ncz_model::{
@@ -13,7 +14,7 @@ use super::attributes;
 use super::dimensions::{Dimensions, is_only_dimension, variable_name};
 use super::names::{self, PROPERTIES, STRICT};
 use super::types::{self, Element};
-use super::walk::{Found, Node, walk};
+use super::walk::{Found, Node, Walked, walk};
 use crate::classic::layout::Layout as Block;
 use crate::hdf5::{Collections, Dataset, Dataspace, File, Fill, Hdf5Error, Layout, Reference, before_nul};
 
@@ -25,8 +26,7 @@ pub(crate) struct Mapped {
 }
 
 /// What is made from the groups of a file.
-struct Builder<'a> {
-    file: &'a File,
+struct Builder {
     heaps: Collections,
     dimensions: Dimensions,
     warnings: Vec<Warning>,
@@ -34,8 +34,8 @@ struct Builder<'a> {
 }
 
 /// Reads all of a file but its data.
-pub(crate) fn map(file: &File) -> Result<Mapped, Hdf5Error> {
-    let (root, mut warnings) = walk(file)?;
+pub(crate) fn map(file: &Arc<File>) -> Result<Mapped, Hdf5Error> {
+    let Walked { root, mut warnings, files } = walk(file)?;
     if file.is_open_for_writing {
         let text =
             "a program is writing the file, or was stopped while it wrote; it may change, or be damaged";
@@ -43,12 +43,14 @@ pub(crate) fn map(file: &File) -> Result<Mapped, Hdf5Error> {
     }
     let mut heaps = Collections::default();
     // What is damaged is reported where it is needed.
-    if let Err(error) = heaps.fetch(file, references(file, &root))
-        && error.is_of_store()
-    {
-        return Err(error);
+    for file in &files {
+        if let Err(error) = heaps.fetch(file, references(file, &root))
+            && error.is_of_store()
+        {
+            return Err(error);
+        }
     }
-    let mut dimensions = Dimensions::find(file, &root, &mut heaps)?;
+    let mut dimensions = Dimensions::find(&root, &mut heaps)?;
     warnings.append(&mut dimensions.warnings);
     let is_strict = root.attributes.get(STRICT).is_some();
     let kind = if is_strict { NetcdfKind::Netcdf4Classic } else { NetcdfKind::Netcdf4 };
@@ -60,16 +62,18 @@ pub(crate) fn map(file: &File) -> Result<Mapped, Hdf5Error> {
         is_netcdf4: is_strict || hierarchy.nc_properties.is_some() || has_marks(&root),
     });
     hierarchy.xarray = false;
-    let mut builder = Builder { file, heaps, dimensions, warnings, datasets: HashMap::new() };
+    let mut builder = Builder { heaps, dimensions, warnings, datasets: HashMap::new() };
     hierarchy.root = builder.group(root)?;
     hierarchy.warnings = builder.warnings;
     Ok(Mapped { hierarchy, datasets: builder.datasets })
 }
 
-/// The references into heaps of all attributes, so that their collections are read in one round.
+/// The references of all attributes into heaps of a file, so that their collections are read in one round.
 fn references(file: &File, node: &Node) -> Vec<Reference> {
     let datasets = node.datasets.iter().filter_map(|found| found.dataset.as_ref().ok());
-    let own = std::iter::once(&node.attributes).chain(datasets.map(|dataset| &dataset.attributes));
+    let datasets = datasets.map(|dataset| (&dataset.file, &dataset.attributes));
+    let own = std::iter::once((&node.file, &node.attributes)).chain(datasets);
+    let own = own.filter(|(of, _)| of.id == file.id).map(|(_, attributes)| attributes);
     let own = own.flat_map(|attributes| &attributes.all).flat_map(|raw| attributes::references(file, raw));
     own.chain(node.groups.iter().flat_map(|group| references(file, group))).collect()
 }
@@ -83,18 +87,18 @@ fn has_marks(node: &Node) -> bool {
         || node.groups.iter().any(has_marks)
 }
 
-impl Builder<'_> {
+impl Builder {
     fn group(&mut self, node: Node) -> Result<Group, Hdf5Error> {
         let mut group = Group::new(node.name, node.path);
         group.dimensions = self.dimensions.of_group(&group.path);
-        group.attributes = self.attributes(&group.path, &node.attributes)?;
+        group.attributes = self.attributes(&node.file, &group.path, &node.attributes)?;
         let mut names = HashSet::new();
         for (position, found) in node.datasets.into_iter().enumerate() {
             if let Ok(dataset) = &found.dataset
                 && is_only_dimension(dataset)
             {
                 let path = join_path(&group.path, &found.name);
-                let lost = self.attributes(&path, &dataset.attributes)?;
+                let lost = self.attributes(&dataset.file, &path, &dataset.attributes)?;
                 if !lost.is_empty() {
                     let names: Vec<&str> = lost.iter().map(|attribute| attribute.name.as_str()).collect();
                     let text = format!(
@@ -128,10 +132,11 @@ impl Builder<'_> {
 
     fn attributes(
         &mut self,
+        file: &File,
         path: &str,
         all: &crate::hdf5::Attributes,
     ) -> Result<Vec<ncz_model::Attribute>, Hdf5Error> {
-        attributes::shown(self.file, &mut self.heaps, path, all, &mut self.warnings)
+        attributes::shown(file, &mut self.heaps, path, all, &mut self.warnings)
     }
 
     /// Makes a variable; the inner error says why it cannot be read.
@@ -160,7 +165,7 @@ impl Builder<'_> {
             Ok(chunks) => chunks,
             Err(reason) => return Ok(Err(reason)),
         };
-        let fill = match fill(self.file, &mut self.heaps, &dataset, &dtype)? {
+        let fill = match fill(&mut self.heaps, &dataset, &dtype)? {
             Ok(fill) => fill,
             Err(reason) => return Ok(Err(format!("its fill value cannot be read: {reason}"))),
         };
@@ -186,7 +191,7 @@ impl Builder<'_> {
             separator: Separator::Dot,
             filters: filters.map(Json::from).collect(),
             storage,
-            attributes: self.attributes(path, &dataset.attributes)?,
+            attributes: self.attributes(&dataset.file, path, &dataset.attributes)?,
             documents: VariableDocuments::default(),
         };
         self.datasets.insert(path.to_owned(), dataset);
@@ -228,7 +233,6 @@ fn chunks(dataset: &Dataset, shape: &[u64]) -> Result<(Vec<u64>, Storage), Strin
 
 /// The value of elements that were never written.
 fn fill(
-    file: &File,
     heaps: &mut Collections,
     dataset: &Dataset,
     dtype: &Dtype,
@@ -237,7 +241,7 @@ fn fill(
         // netCDF calls both no fill value; what was never written reads as zeros.
         Fill::Undefined | Fill::Default => return Ok(Ok(None)),
         Fill::Value(address) if dtype.is_variable_length() => {
-            return match string(file, heaps, address) {
+            return match string(&dataset.file, heaps, address) {
                 Ok(text) => {
                     Ok(FillValue::from_bytes(&text, dtype).map(Some).map_err(|error| error.to_string()))
                 }

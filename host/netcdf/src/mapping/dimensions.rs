@@ -8,13 +8,14 @@ use ncz_model::{Dimension, DimensionRef, Warning};
 use super::attributes;
 use super::names::{COORDINATES, DIMENSION_ID, DIMENSION_LIST, NAME, NON_COORDINATE, NOT_A_VARIABLE};
 use super::walk::Node;
-use crate::hdf5::{Collections, Dataset, Dataspace, File, Hdf5Error};
+use crate::hdf5::{Collections, Dataset, Dataspace, Hdf5Error};
 
 /// The dimensions of a file.
 #[derive(Debug, Default)]
 pub(super) struct Dimensions {
     all: Vec<Entry>,
-    by_address: HashMap<u64, usize>,
+    /// By the number of the file and the address of the header.
+    by_address: HashMap<(usize, u64), usize>,
     by_id: BTreeMap<i64, usize>,
     /// The dimensions of a group that have, or once had, a length, and whether they are unlimited.
     by_length: HashMap<(String, u64, bool), Vec<usize>>,
@@ -51,10 +52,10 @@ pub(super) fn variable_name(name: &str) -> &str {
 
 impl Dimensions {
     /// Finds the dimensions of all variables below a group.
-    pub(super) fn find(file: &File, root: &Node, heaps: &mut Collections) -> Result<Self, Hdf5Error> {
+    pub(super) fn find(root: &Node, heaps: &mut Collections) -> Result<Self, Hdf5Error> {
         let mut dimensions = Self::default();
         dimensions.add_scales(root);
-        dimensions.match_variables(file, root, heaps)?;
+        dimensions.match_variables(root, heaps)?;
         Ok(dimensions)
     }
 
@@ -79,7 +80,7 @@ impl Dimensions {
         entries.map(|entry| DimensionRef { group: entry.group.clone(), name: entry.name.clone() }).collect()
     }
 
-    fn add(&mut self, entry: Entry, address: Option<u64>) -> usize {
+    fn add(&mut self, entry: Entry, address: Option<(usize, u64)>) -> usize {
         let number = self.all.len();
         self.by_id.entry(entry.id).or_insert(number);
         self.next_id = self.next_id.max(entry.id.saturating_add(1));
@@ -107,7 +108,9 @@ impl Dimensions {
             if !attributes::is_scale(&dataset.attributes) {
                 continue;
             }
-            let id = dataset.attributes.get(DIMENSION_ID).and_then(attributes::integers);
+            // The numbers of another file are not those of this one.
+            let id = dataset.attributes.get(DIMENSION_ID).filter(|_| dataset.file.id == 0);
+            let id = id.and_then(attributes::integers);
             let id = id.and_then(|ids| ids.first().copied()).filter(|id| *id >= 0);
             let id = id.filter(|id| !self.by_id.contains_key(id)).unwrap_or(self.next_id);
             let entry = Entry {
@@ -118,20 +121,15 @@ impl Dimensions {
                 unlimited: max.is_none() || *len == 0,
                 is_phony: false,
             };
-            self.add(entry, Some(dataset.address));
+            self.add(entry, Some((dataset.file.id, dataset.address)));
         }
         node.groups.iter().for_each(|group| self.add_scales(group));
     }
 
     /// Finds the dimensions of variables; inner groups are done first.
-    fn match_variables(
-        &mut self,
-        file: &File,
-        node: &Node,
-        heaps: &mut Collections,
-    ) -> Result<(), Hdf5Error> {
+    fn match_variables(&mut self, node: &Node, heaps: &mut Collections) -> Result<(), Hdf5Error> {
         for group in &node.groups {
-            self.match_variables(file, group, heaps)?;
+            self.match_variables(group, heaps)?;
         }
         for found in &node.datasets {
             let Ok(dataset) = &found.dataset else { continue };
@@ -139,7 +137,7 @@ impl Dimensions {
                 continue;
             }
             let Dataspace::Simple { shape, max } = &dataset.dataspace else { continue };
-            let mut own = self.named(file, dataset, heaps)?;
+            let mut own = self.named(dataset, heaps)?;
             own.resize(shape.len(), None);
             let mut numbers: Vec<usize> = Vec::new();
             let path = ncz_model::join_path(&node.path, variable_name(&found.name));
@@ -172,21 +170,18 @@ impl Dimensions {
     }
 
     /// The dimensions of a variable that the file names.
-    fn named(
-        &self,
-        file: &File,
-        dataset: &Dataset,
-        heaps: &mut Collections,
-    ) -> Result<Vec<Option<usize>>, Hdf5Error> {
+    fn named(&self, dataset: &Dataset, heaps: &mut Collections) -> Result<Vec<Option<usize>>, Hdf5Error> {
         let rank = dataset.dataspace.shape().len();
-        let ids = dataset.attributes.get(COORDINATES).and_then(attributes::integers);
+        let file = &*dataset.file;
+        let ids = dataset.attributes.get(COORDINATES).filter(|_| file.id == 0);
+        let ids = ids.and_then(attributes::integers);
         if let Some(ids) = ids.filter(|ids| ids.len() == rank) {
             let numbers = ids.iter().map(|id| self.by_id.get(id).copied());
             if let Some(numbers) = numbers.collect::<Option<Vec<_>>>() {
                 return Ok(numbers.into_iter().map(Some).collect());
             }
         }
-        if let Some(own) = self.by_address.get(&dataset.address) {
+        if let Some(own) = self.by_address.get(&(file.id, dataset.address)) {
             let mut numbers = vec![None; rank];
             if let Some(first) = numbers.first_mut() {
                 *first = Some(*own);
@@ -202,7 +197,7 @@ impl Dimensions {
         }
         let numbers = rows.into_iter().map(|row| {
             let address = heaps.get(file, row).ok().and_then(|row| file.cursor(row).address().ok().flatten());
-            address.and_then(|address| self.by_address.get(&address).copied())
+            address.and_then(|address| self.by_address.get(&(file.id, address)).copied())
         });
         Ok(numbers.collect())
     }
