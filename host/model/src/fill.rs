@@ -96,6 +96,13 @@ impl FillValue {
                 plain.or_else(|| parse::text_json(bytes, FillText::Base64))
             }
             (_, Some(nc_type)) => parse::to_json(bytes, nc_type, dtype, FillText::Plain),
+            (Kind::Complex, _) => {
+                let part = Dtype::numeric(Kind::Float, dtype.size() / 2, dtype.order()).ok()?;
+                let (real, imaginary) = bytes.split_at_checked(part.size())?;
+                let parts =
+                    [Self::from_bytes(real, &part).ok()?.json, Self::from_bytes(imaginary, &part).ok()?.json];
+                Some(Json::from(parts.to_vec()))
+            }
             (Kind::Float, None) => {
                 let mut native = bytes.to_vec();
                 if dtype.is_swapped() {

@@ -18,7 +18,7 @@ mod layout;
 mod shared;
 
 pub(crate) use self::attributes::{Attributes, RawAttribute};
-pub(crate) use self::cursor::before_nul;
+pub(crate) use self::cursor::{before_nul, before_padding};
 pub(crate) use self::dataset::{Dataset, Fill};
 pub(crate) use self::dataspace::Dataspace;
 pub(crate) use self::decode::{ByteOrder as StoredOrder, CompoundMember, DatatypeMessage, IeeeFormat};

@@ -17,8 +17,8 @@ use ncz_registry::spec::{self, ChainSpec, StageSpec, generic};
 use ncz_store::Store;
 
 use self::chunks::FileChunks;
-use self::strings::HeapStrings;
-use crate::hdf5::{Dataset, File, Hdf5Error};
+use self::strings::{HeapStrings, TerminatedStrings};
+use crate::hdf5::{Dataset, DatatypeMessage, File, Hdf5Error};
 use crate::mapping;
 use crate::source::Source;
 
@@ -89,21 +89,21 @@ impl Hdf5File {
         Ok(index)
     }
 
-    /// The addresses that the chunks of a variable of strings hold, as elements.
-    fn addresses(&self, variable: &Variable) -> Result<Array, DataError> {
+    /// The elements of a variable of strings as they are stored: addresses, or strings of a fixed length.
+    fn elements(&self, variable: &Variable) -> Result<Array, DataError> {
         let element = self.dataset(variable)?.element;
-        let mut addresses = variable.clone();
-        addresses.dtype = Dtype::parse(&format!("|V{element}")).map_err(|error| DataError::Unsupported {
+        let mut stored = variable.clone();
+        stored.dtype = Dtype::parse(&format!("|V{element}")).map_err(|error| DataError::Unsupported {
             variable: variable.path.clone(),
             reason: error.to_string(),
         })?;
-        addresses.nc_type = None;
-        addresses.fill = None;
+        stored.nc_type = None;
+        stored.fill = None;
         let spec = ChainSpec::new(self.filters(variable)?);
-        let chain = self.session.bind(&addresses, self.hierarchy.format, &spec)?;
+        let chain = self.session.bind(&stored, self.hierarchy.format, &spec)?;
         let store = Arc::clone(&self.store);
         let pool = self.session.pool.clone();
-        let array = Array::new(store, &addresses, addresses.shape.clone(), chain, pool)?;
+        let array = Array::new(store, &stored, stored.shape.clone(), chain, pool)?;
         Ok(array.with_chunks(self.index(variable)?))
     }
 
@@ -172,7 +172,11 @@ impl Container for Hdf5File {
         if !variable.dtype.is_variable_length() {
             return Ok(strings.with_chunks(self.index(variable)?));
         }
-        let file = Arc::clone(&self.dataset(variable)?.file);
-        Ok(strings.supplied(Arc::new(HeapStrings::new(file, self.addresses(variable)?))))
+        let dataset = self.dataset(variable)?;
+        let elements = self.elements(variable)?;
+        Ok(strings.supplied(match dataset.datatype {
+            DatatypeMessage::FixedString { .. } => Arc::new(TerminatedStrings::new(elements)),
+            _ => Arc::new(HeapStrings::new(Arc::clone(&dataset.file), elements)),
+        }))
     }
 }

@@ -128,6 +128,16 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The text in a string of a fixed length with this `padding` (HDF5 file format, IV.A.2.d): before a NUL, or before the
+/// NULs at its end. Blanks at its end are kept, as netCDF does.
+pub(crate) fn before_padding(bytes: &[u8], padding: u8) -> &[u8] {
+    if padding == 0 {
+        return before_nul(bytes);
+    }
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    bytes.get(..end).unwrap_or_default()
+}
+
 /// The bytes before the first NUL.
 pub(crate) fn before_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()

@@ -161,6 +161,7 @@ impl BlockReader for Blocks<'_> {
 }
 
 /// A fractal heap: attributes, links or shared messages (HDF5 file format, III.F).
+#[derive(Debug)]
 pub(crate) struct Heap {
     header: FractalHeapHeader,
     blocks: Vec<ManagedBlock>,

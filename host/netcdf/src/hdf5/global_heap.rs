@@ -12,6 +12,9 @@ const USUAL: u64 = 4096;
 /// The most bytes of collections that are held together (256 MiB).
 const MOST_BYTES: u64 = 256 << 20;
 
+/// The most collections that are read together.
+const MOST_COLLECTIONS: usize = (MOST_BYTES / USUAL) as usize;
+
 const WHAT: &str = "a global heap collection";
 
 /// An object in a global heap.
@@ -59,18 +62,37 @@ struct Collection {
 }
 
 impl Collections {
-    /// Reads the collections of these references in one round, in the order of their addresses; a second round for those
-    /// that are longer than usual.
+    /// As [`fetch_within`](Self::fetch_within); more than the limit is an error.
     pub(crate) fn fetch(
         &mut self,
         file: &File,
-        references: impl IntoIterator<Item = Reference>,
+        references: impl IntoIterator<Item = Reference> + Clone,
     ) -> Result<(), Hdf5Error> {
+        if self.fetch_within(file, references.clone())? {
+            return Ok(());
+        }
+        let first = references.into_iter().find_map(|reference| reference.collection).unwrap_or(0);
+        let error = format!("the strings that are read together have more than {MOST_BYTES} bytes");
+        Err(file.error(error.into(), WHAT, first))
+    }
+
+    /// Reads the collections of these references in one round, in the order of their addresses; a second round for those
+    /// that are longer than usual. Returns `false`, without those that are left, if several collections have more bytes
+    /// together than may be held.
+    pub(crate) fn fetch_within(
+        &mut self,
+        file: &File,
+        references: impl IntoIterator<Item = Reference>,
+    ) -> Result<bool, Hdf5Error> {
         let wanted: BTreeSet<u64> = references
             .into_iter()
             .filter_map(|reference| reference.collection)
             .filter(|address| !self.read.contains_key(&(file.id, *address)))
             .collect();
+        let count = wanted.len();
+        if count > MOST_COLLECTIONS {
+            return Ok(false);
+        }
         let first = file.read_nodes(wanted.iter().map(|address| (*address, USUAL)), WHAT)?;
         let mut longer = Vec::new();
         for (address, bytes) in wanted.iter().copied().zip(first) {
@@ -83,8 +105,9 @@ impl Collections {
             })();
             let len = len.map_err(failed)?;
             self.bytes = self.bytes.saturating_add(len);
-            if self.bytes > MOST_BYTES {
-                return Err(failed("the strings that are read together have more than 256 MiB".into()));
+            // A single one that is longer is refused when it is read.
+            if self.bytes > MOST_BYTES && (count > 1 || !self.read.is_empty()) {
+                return Ok(false);
             }
             match usize::try_from(len).ok().and_then(|len| bytes.get(..len)) {
                 Some(whole) => self.add(file, address, whole.to_vec())?,
@@ -99,7 +122,7 @@ impl Collections {
             }
             self.add(file, *address, bytes)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn add(&mut self, file: &File, address: u64, bytes: Vec<u8>) -> Result<(), Hdf5Error> {

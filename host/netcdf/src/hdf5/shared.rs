@@ -1,5 +1,7 @@
 //! Messages that several objects share: committed types, and the heaps of shared messages.
 
+use std::sync::OnceLock;
+
 use super::cursor::Cursor;
 use super::decode::{self, Heap};
 use super::error::Hdf5Error;
@@ -7,11 +9,25 @@ use super::file::File;
 use super::header::{Header, Message, SHARED};
 
 /// The heap of the shared messages of some types.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct SharedHeap {
     /// Bit `n`: it holds messages of type `n`.
     types: u16,
     address: u64,
+    /// Read when the first message in it is needed.
+    heap: OnceLock<Heap>,
+}
+
+impl SharedHeap {
+    fn heap(&self, file: &File) -> Result<&Heap, Hdf5Error> {
+        match self.heap.get() {
+            Some(heap) => Ok(heap),
+            None => {
+                let heap = Heap::read(file, self.address)?;
+                Ok(self.heap.get_or_init(|| heap))
+            }
+        }
+    }
 }
 
 /// The body of a message: that of the shared message if it points to one. The address is that of the object that holds
@@ -33,8 +49,7 @@ pub(crate) fn pointed(file: &File, pointer: &[u8], kind: u16) -> Result<(Vec<u8>
         let heaps = file.shared_heaps()?;
         let heap = heaps.iter().find(|heap| u32::from(heap.types) & (1_u32 << kind.min(31)) != 0);
         let heap = heap.ok_or_else(|| failed("the file has no heap of shared messages for it".into()))?;
-        let heap = Heap::read(file, heap.address)?;
-        return Ok((heap.object(file, &id)?, None));
+        return Ok((heap.heap(file)?.object(file, &id)?, None));
     }
     let header = Header::read(file, address)?;
     let found = header.message(kind).filter(|message| message.flags & SHARED == 0);
@@ -77,7 +92,7 @@ pub(super) fn read_table(file: &File, address: u64, count: u8) -> Result<Vec<Sha
             cursor.skip(10)?;
             cursor.address()?;
             if let Some(address) = cursor.address()? {
-                heaps.push(SharedHeap { types, address });
+                heaps.push(SharedHeap { types, address, heap: OnceLock::new() });
             }
         }
         Ok(heaps)

@@ -5,7 +5,8 @@ use ncz_model::{Attribute, Kind, NcType, Value, Warning};
 use super::names::{CLASS, NAME, is_hidden};
 use super::types;
 use crate::hdf5::{
-    Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference, before_nul,
+    Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference,
+    before_nul, before_padding,
 };
 
 /// The attributes that netCDF shows of the object at `path`.
@@ -117,14 +118,7 @@ fn value(
         }
         DatatypeMessage::FixedString { size, padding, .. } => {
             let strings = raw.data.chunks_exact((*size).max(1) as usize);
-            let strings = strings.map(|string| match padding {
-                0 => before_nul(string).to_vec(),
-                _ => string
-                    .iter()
-                    .rposition(|byte| *byte != 0)
-                    .map_or_else(Vec::new, |last| string.iter().take(last + 1).copied().collect()),
-            });
-            Value::String(strings.collect())
+            Value::String(strings.map(|string| before_padding(string, *padding).to_vec()).collect())
         }
         _ if is_null => Value::empty(element.nc_type.unwrap_or(NcType::Float)),
         _ => {

@@ -16,7 +16,9 @@ use super::names::{self, PROPERTIES, STRICT};
 use super::types::{self, Element};
 use super::walk::{Found, Node, Walked, walk};
 use crate::classic::layout::Layout as Block;
-use crate::hdf5::{Collections, Dataset, Dataspace, File, Fill, Hdf5Error, Layout, Reference, before_nul};
+use crate::hdf5::{
+    Collections, Dataset, Dataspace, DatatypeMessage, File, Fill, Hdf5Error, Layout, Reference, before_nul,
+};
 
 /// The hierarchy of a file, and the descriptions of its variables by their paths.
 #[derive(Debug)]
@@ -241,7 +243,7 @@ fn fill(
         // netCDF calls both no fill value; what was never written reads as zeros.
         Fill::Undefined | Fill::Default => return Ok(Ok(None)),
         Fill::Value(address) if dtype.is_variable_length() => {
-            return match string(&dataset.file, heaps, address) {
+            return match string(dataset, heaps, address) {
                 Ok(text) => {
                     Ok(FillValue::from_bytes(&text, dtype).map(Some).map_err(|error| error.to_string()))
                 }
@@ -259,8 +261,12 @@ fn fill(
     })
 }
 
-/// The string at an address in a heap.
-fn string(file: &File, heaps: &mut Collections, address: &[u8]) -> Result<Vec<u8>, Hdf5Error> {
+/// The string in a fill value, or at its address in a heap.
+fn string(dataset: &Dataset, heaps: &mut Collections, address: &[u8]) -> Result<Vec<u8>, Hdf5Error> {
+    if let DatatypeMessage::FixedString { .. } = dataset.datatype {
+        return Ok(before_nul(address).to_vec());
+    }
+    let file = &*dataset.file;
     let references = Reference::decode_all(file, address);
     let references = references.map_err(|error| file.error(error, "the fill value", 0))?;
     heaps.fetch(file, references.iter().copied())?;

@@ -13,9 +13,11 @@ const MOST: usize = 64;
 
 /// The file that is opened, and those that its external links lead to, each opened once.
 ///
-/// Links are followed to files in the folder of the linking file and below it. A link in a file from elsewhere could
+/// Links are followed to files in the folder of the file that is opened and below it. A link in a file from elsewhere could
 /// otherwise name any file that its reader may read.
 pub(super) struct LinkedFiles {
+    /// The key of the file that is opened.
+    main: String,
     opened: Vec<Arc<File>>,
     /// By key: the position of a file, or why it cannot be opened.
     found: BTreeMap<String, Result<usize, String>>,
@@ -24,7 +26,8 @@ pub(super) struct LinkedFiles {
 impl LinkedFiles {
     pub(super) fn new(main: &Arc<File>) -> Self {
         let key = main.source.key().as_str().to_owned();
-        Self { opened: vec![Arc::clone(main)], found: BTreeMap::from([(key, Ok(0))]) }
+        let found = BTreeMap::from([(key.clone(), Ok(0))]);
+        Self { main: key, opened: vec![Arc::clone(main)], found }
     }
 
     /// All files that were opened; the number of each is its position.
@@ -37,7 +40,7 @@ impl LinkedFiles {
         if !from.source.store().capabilities().local {
             return Ok(Err("links to other files are followed only between local files".to_owned()));
         }
-        let key = match resolve(from.source.key().as_str(), name) {
+        let key = match resolve(&self.main, from.source.key().as_str(), name) {
             Ok(key) => key,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -73,22 +76,26 @@ impl LinkedFiles {
     }
 }
 
-/// The key of the file that a link names in the file at `from`.
-fn resolve(from: &str, name: &str) -> Result<KeyBuf, String> {
+/// The key of the file that a link names in the file at `from`, which is not above the folder of the file at `main`.
+fn resolve(main: &str, from: &str, name: &str) -> Result<KeyBuf, String> {
     let outside = || "only links to files in the same folder or below it are followed".to_owned();
     if name.starts_with('/') || name.contains(['\\', ':']) {
         return Err(outside());
     }
-    let mut below: Vec<&str> = Vec::new();
-    for part in name.split('/').filter(|part| !part.is_empty() && *part != ".") {
+    let folder =
+        |key: &'_ str| key.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned());
+    let (top, folder) = (folder(main), folder(from));
+    let is_name = |part: &&str| !part.is_empty() && *part != ".";
+    let top = top.split('/').filter(is_name).count();
+    let mut path: Vec<&str> = folder.split('/').filter(is_name).collect();
+    for part in name.split('/').filter(is_name) {
         match part {
-            ".." => drop(below.pop().ok_or_else(outside)?),
-            part => below.push(part),
+            ".." if path.len() <= top => return Err(outside()),
+            ".." => drop(path.pop()),
+            part => path.push(part),
         }
     }
-    let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let parts = Some(folder).filter(|folder| !folder.is_empty()).into_iter().chain(below);
-    KeyBuf::parse(parts.collect::<Vec<_>>().join("/")).map_err(|error| error.to_string())
+    KeyBuf::parse(path.join("/")).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -97,12 +104,14 @@ mod tests {
 
     #[test]
     fn a_link_leads_to_the_folder_of_its_file_and_below() {
-        let key = |from, name| resolve(from, name).map(|key| key.as_str().to_owned());
-        assert_eq!(key("a.h5", "b.h5").unwrap(), "b.h5");
+        let key = |from, name| resolve("x/main.h5", from, name).map(|key| key.as_str().to_owned());
+        assert_eq!(resolve("a.h5", "a.h5", "b.h5").unwrap().as_str(), "b.h5");
         assert_eq!(key("x/a.h5", "./y//b.h5").unwrap(), "x/y/b.h5");
         assert_eq!(key("x/a.h5", "y/../b.h5").unwrap(), "x/b.h5");
-        for name in ["../b.h5", "y/../../b.h5", "/etc/b.h5", "http://host/b.h5", "C:\\b.h5", "", "."] {
-            assert!(resolve("x/a.h5", name).is_err() || name.len() < 2, "{name}");
+        assert_eq!(key("x/y/a.h5", "../b.h5").unwrap(), "x/b.h5");
+        for name in ["../b.h5", "y/../../b.h5", "../x/b.h5", "/etc/b.h5", "http://host/b.h5", "C:\\b.h5"] {
+            assert!(key("x/a.h5", name).is_err(), "{name}");
         }
+        assert!(resolve("a.h5", "a.h5", ".").is_err());
     }
 }

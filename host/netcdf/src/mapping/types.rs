@@ -4,6 +4,9 @@ use ncz_model::{ByteOrder, Dtype, Kind, NcType, limits};
 
 use crate::hdf5::{CompoundMember, DatatypeMessage, IeeeFormat, StoredOrder};
 
+/// Strings of a fixed length end before a NUL (`H5T_STR_NULLTERM`).
+const TERMINATED: u8 = 0;
+
 /// The type of an element in the data model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Element {
@@ -39,9 +42,11 @@ pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
         DatatypeMessage::FixedString { size: 1, .. } => {
             Ok(Element { dtype: Dtype::char(), nc_type: Some(NcType::Char), note: None })
         }
-        DatatypeMessage::FixedString { size, .. } => match usize::try_from(*size) {
+        DatatypeMessage::FixedString { size, padding, .. } => match usize::try_from(*size) {
             Ok(len) if len > 0 && u64::from(*size) <= limits::ELEMENT_BYTES => {
-                Ok(Element { dtype: Dtype::string(len), nc_type: Some(NcType::String), note: None })
+                // What follows the NUL is not part of the string, but would be in other formats.
+                let dtype = if *padding == TERMINATED { Dtype::vlen_text() } else { Dtype::string(len) };
+                Ok(Element { dtype, nc_type: Some(NcType::String), note: None })
             }
             _ => Err(format!("strings of {size} bytes")),
         },
