@@ -57,7 +57,7 @@ impl HeapStrings {
 
 impl StringChunks for HeapStrings {
     fn read(&self, index: &[u64]) -> Result<Option<Strings>, ChunkError> {
-        let chunk = stored(&self.addresses, index)?;
+        let chunk = stored(&self.addresses, index).map_err(|error| *error)?;
         let strings = chunk.map(|chunk| self.strings(&chunk)).transpose();
         strings.map_err(|error| ChunkError::Index(Box::new(error)))
     }
@@ -78,7 +78,7 @@ impl TerminatedStrings {
 
 impl StringChunks for TerminatedStrings {
     fn read(&self, index: &[u64]) -> Result<Option<Strings>, ChunkError> {
-        let Some(chunk) = stored(&self.elements, index)? else { return Ok(None) };
+        let Some(chunk) = stored(&self.elements, index).map_err(|error| *error)? else { return Ok(None) };
         let mut strings = Strings::new();
         for element in chunk.chunks_exact(self.elements.dtype().size().max(1)) {
             strings.push(before_nul(element));
@@ -88,17 +88,17 @@ impl StringChunks for TerminatedStrings {
 }
 
 /// The bytes of a chunk; `None` if it is not stored.
-fn stored(array: &Array, index: &[u64]) -> Result<Option<Vec<u8>>, ChunkError> {
+fn stored(array: &Array, index: &[u64]) -> Result<Option<Vec<u8>>, Box<ChunkError>> {
     let mut worker = array.worker();
     let len = array.chain().chunk_len();
     let mut chunk = Vec::new();
-    chunk.try_reserve_exact(len).map_err(|_| ChunkError::Memory { len })?;
+    chunk.try_reserve_exact(len).map_err(|_| Box::new(ChunkError::Memory { len }))?;
     chunk.resize(len, 0);
     let read = array.read_chunk(&mut worker, index, &mut chunk);
     array.release(worker);
     match read {
         Ok(found) => Ok(found.map(|_| chunk)),
-        Err(DataError::Chunk { source, .. }) => Err(*source),
-        Err(other) => Err(ChunkError::Index(Box::new(other))),
+        Err(DataError::Chunk { source, .. }) => Err(source),
+        Err(other) => Err(Box::new(ChunkError::Index(Box::new(other)))),
     }
 }
