@@ -74,6 +74,7 @@
 //!   codec also has a feature of its own: `default-features = false` with `features = ["zstd", "shuffle"]` links only
 //!   these two.
 //! - `ndarray` (default): parts of variables as arrays of the crate [`ndarray`](https://docs.rs/ndarray).
+//! - `parquet`: references in Parquet.
 //! - `s3`, `http`: datasets in S3, and on HTTP servers.
 //!
 //! # Events

@@ -5,16 +5,20 @@
 
 mod json;
 mod open;
+mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod variable;
 
 use std::io;
 
-use ncz_model::{Container, DataError, FillText, FillValue, Format, Hierarchy, Variable, names};
+use ncz_model::{Container, DataError, FillText, FillValue, Format, Variable, names};
 use ncz_zarr::metadata;
 
 pub use self::open::{open, open_store};
 
 use self::json::Json;
+use self::output::Output;
 use crate::copy::{self, CopyError, CopyOptions, Selection, UnreadableVariable};
 use crate::progress::{Phase, Progress};
 
@@ -125,6 +129,32 @@ pub fn write(
     out: &mut dyn io::Write,
     progress: &dyn Progress,
 ) -> Result<ReferenceSummary, ReferenceError> {
+    write_to(source, url, options, &mut Json::begin(out)?, progress)
+}
+
+/// Writes references as [`write`](write()) does, as tables of Parquet in the folder of a new store. They become visible
+/// when that is [published](ncz_store::Store::publish).
+///
+/// # Errors
+/// As there.
+#[cfg(feature = "parquet")]
+pub fn write_parquet(
+    source: &dyn Container,
+    url: &dyn Fn(&str) -> String,
+    options: &ReferenceOptions,
+    to: &dyn ncz_store::Store,
+    progress: &dyn Progress,
+) -> Result<ReferenceSummary, ReferenceError> {
+    write_to(source, url, options, &mut parquet::Parquet::begin(to), progress)
+}
+
+fn write_to(
+    source: &dyn Container,
+    url: &dyn Fn(&str) -> String,
+    options: &ReferenceOptions,
+    out: &mut dyn Output,
+    progress: &dyn Progress,
+) -> Result<ReferenceSummary, ReferenceError> {
     let selection = options.selection.clone();
     if let Some(dimension) = selection.slabs.keys().next() {
         let path = dimension.to_string();
@@ -136,7 +166,6 @@ pub fn write(
     let planned = CopyOptions { format: Some(Format::Zarr2), selection, ..CopyOptions::default() };
     let (mut hierarchy, unreadable) = copy::planned(source, &planned, progress)?;
     let mut summary = ReferenceSummary { unreadable, ..ReferenceSummary::default() };
-    let mut json = Json::begin(out)?;
     let bytes = |variable: &Variable| {
         let lens =
             variable.shape.iter().fold(variable.dtype.size() as u64, |all, len| all.saturating_mul(*len));
@@ -151,24 +180,16 @@ pub fn write(
         // A copy may join records of a netCDF file.
         planned.chunk_shape.clone_from(&original.chunk_shape);
         let missing = summary.missing;
-        variable::write(source, original, planned, (url, options), &mut json, &mut summary, progress)?;
+        variable::write(source, original, planned, (url, options), out, &mut summary, progress)?;
         if summary.missing == missing && source.hierarchy().format.is_netcdf() {
             planned.fill = masking_fill(original, planned);
         }
     }
-    documents(&hierarchy, &mut json)?;
-    json.end()?;
-    Ok(summary)
-}
-
-fn documents(hierarchy: &Hierarchy, json: &mut Json<'_>) -> Result<(), ReferenceError> {
-    for (key, content) in metadata::write(hierarchy, false).map_err(DataError::from)? {
-        match str::from_utf8(&content) {
-            Ok(text) => json.text(&key, text)?,
-            Err(_) => json.bytes(&key, &content)?,
-        }
+    for (key, content) in metadata::write(&hierarchy, false).map_err(DataError::from)? {
+        out.document(&key, &content)?;
     }
-    Ok(())
+    out.end()?;
+    Ok(summary)
 }
 
 /// Gives a variable the key of its path.

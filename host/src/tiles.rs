@@ -12,6 +12,9 @@ pub(crate) use self::window::Window;
 /// entry takes about 100 bytes.
 pub(crate) const LISTED: u64 = 250_000;
 
+/// Up to this many tiles are visited one by one, also where the stored chunks are known.
+const FEW: u64 = 1000;
+
 /// If there are more chunks than can be listed, up to this many tiles are visited one by one.
 pub(crate) const PROBED: u64 = 1 << 32;
 
@@ -78,6 +81,9 @@ impl Tiles {
         tile: &[u64],
     ) -> Result<Self, DataError> {
         let total = self.len();
+        if let Some(stored) = (total > FEW).then(|| array.stored_objects()).flatten() {
+            return self.touching(array, window, tile, stored.into_iter());
+        }
         if total <= LISTED || !store.capabilities().list {
             return Ok(self);
         }
@@ -87,8 +93,21 @@ impl Tiles {
             Err(StoreError::TooManyEntries { .. }) if total <= PROBED => return Ok(self),
             listing => listing.map_err(|source| DataError::Store { store: store.to_string(), source })?,
         };
+        let stored = listing.entries.iter().filter_map(|entry| array.object_index(entry.key.as_str()));
+        self.touching(array, window, tile, stored)
+    }
+
+    /// The tiles that any of these objects touches.
+    fn touching(
+        self,
+        array: &Array,
+        window: &Window,
+        tile: &[u64],
+        stored: impl Iterator<Item = Vec<u64>>,
+    ) -> Result<Self, DataError> {
+        let total = self.len();
         let mut numbers = Vec::new();
-        for index in listing.entries.iter().filter_map(|entry| array.object_index(entry.key.as_str())) {
+        for index in stored {
             if !self.touched(&index, array.object_shape(), window, tile, &mut numbers) {
                 if total <= PROBED {
                     return Ok(self);

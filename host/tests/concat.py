@@ -1,5 +1,7 @@
-"""`write FOLDER` makes folders of daily files; `read FOLDER` compares what ncz made of each with the files."""
+"""`write FOLDER` makes folders of daily files; `read FOLDER` compares what ncz made of each with the files; `tables FOLDER`
+makes tables of ncz's references."""
 
+import json
 import pathlib
 import sys
 
@@ -65,11 +67,14 @@ def read(kind):
     paths = sorted((folder / kind).glob("*.nc"))
     parts = [xarray.open_dataset(path) for path in paths]
     want = xarray.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override", join="override")
-    fs = fsspec.filesystem(
-        "reference", fo=str(folder / f"{kind}.json"), remote_protocol="file", asynchronous=True, skip_instance_cache=True
-    )
-    references = zarr.storage.FsspecStore(fs, read_only=True)
-    for store, options in [(references, {"zarr_format": 2}), (str(folder / f"{kind}.zarr"), {})]:
+    stores = [(str(folder / f"{kind}.zarr"), {})]
+    for extension in ["json", "parq"]:
+        references = folder / f"{kind}.{extension}"
+        if extension == "json" or references.exists():
+            options = {"remote_protocol": "file", "asynchronous": True, "skip_instance_cache": True}
+            fs = fsspec.filesystem("reference", fo=str(references), **options)
+            stores.append((zarr.storage.FsspecStore(fs, read_only=True), {"zarr_format": 2}))
+    for store, options in stores:
         with xarray.open_dataset(store, engine="zarr", consolidated=False, **options) as ours:
             same(ours, want)
         if kind == "NETCDF4":
@@ -77,10 +82,24 @@ def read(kind):
             assert np.array_equal(q[:], np.concatenate([np.arange(24) * day for day in range(DAYS)]))
 
 
+def tables(kind):
+    from fsspec.implementations.reference import LazyReferenceMapper
+
+    references = json.loads((folder / f"{kind}.json").read_text())["refs"]
+    mapper = LazyReferenceMapper.create(str(folder / f"theirs-{kind}.parq"), record_size=100)
+    for is_document in [True, False]:
+        for key, value in references.items():
+            if (key.rsplit("/")[-1][:2] == ".z") == is_document:
+                mapper[key] = value
+    mapper.flush()
+
+
 for kind in KINDS:
     if sys.argv[1] == "write":
         (folder / kind).mkdir()
         for day in range(DAYS):
             make(folder / kind / f"{day:02}.nc", kind, day)
+    elif sys.argv[1] == "tables":
+        tables(kind)
     else:
         read(kind)

@@ -59,6 +59,14 @@ fn xarray_reads_the_references_and_the_copy_of_thirty_files_as_their_concatenati
         assert_eq!(summary.missing, 0, "{summary:?}");
         let file = folder.path().join(format!("{kind}.json"));
         std::fs::write(&file, json).unwrap();
+        #[cfg(feature = "parquet")]
+        {
+            let store =
+                FileStore::create(folder.path().join(format!("{kind}.parq")), CreateOptions::new()).unwrap();
+            let tables = references::write_parquet(&joined, &url, &options, &store, &()).unwrap();
+            assert_eq!((tables.references, tables.inline), (summary.references, summary.inline));
+            ncz::store::Store::publish(&store).unwrap();
+        }
 
         let joined = join(&paths, &ConcatOptions::default()).unwrap();
         let target = folder.path().join(format!("{kind}.zarr"));
@@ -71,6 +79,19 @@ fn xarray_reads_the_references_and_the_copy_of_thirty_files_as_their_concatenati
         }
     }
     python.run(&script, &["read", place], &[]).unwrap();
+    #[cfg(feature = "parquet")]
+    {
+        python.run(&script, &["tables", place], &[]).unwrap();
+        for (kind, prefix) in [("NETCDF4", ""), ("NETCDF4", "theirs-"), ("NETCDF3_CLASSIC", "theirs-")] {
+            let want = ncz::open(folder.path().join(format!("{kind}.json"))).unwrap();
+            let tables = ncz::open(folder.path().join(format!("{prefix}{kind}.parq"))).unwrap();
+            for path in want.hierarchy().variables().map(|variable| &variable.path) {
+                if !want.hierarchy().variable(path).unwrap().dtype.is_variable_length() {
+                    assert!(values(&*tables, path) == values(&*want, path), "{prefix}{kind} {path}");
+                }
+            }
+        }
+    }
 }
 
 /// What a file has.

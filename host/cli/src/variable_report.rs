@@ -1,13 +1,13 @@
 //! What several commands report about a variable, in words and as JSON.
 
-use ncz::location::DatasetUrl;
+use ncz::location::{DatasetUrl, Storage};
 use ncz::model::json::Json;
 use ncz::model::{
     ChunkLocation, Container, DataError, Dtype, Extent, Hierarchy, NcType, NetcdfView, Variable, limits,
 };
 use ncz::registry::known;
 use ncz::registry::spec::generic;
-use ncz::store::{Depth, EntryKind, Prefix, Store};
+use ncz::store::{Depth, EntryKind, Key, Prefix, Store, StoreError};
 use ncz::zarr::metadata::document;
 use serde::Serialize;
 
@@ -80,7 +80,10 @@ impl StoredSize {
         place: &DatasetUrl,
         variable: &Variable,
     ) -> Result<Self, CliError> {
-        if dataset.hierarchy().format.is_netcdf() {
+        // A folder with tables of references does not list its chunks.
+        let is_indexed =
+            matches!(place.storage(), Ok(Storage::References)) && !dataset.store().capabilities().list;
+        if dataset.hierarchy().format.is_netcdf() || is_indexed {
             return Self::in_file(dataset, variable).map_err(CliError::dataset(&place.location));
         }
         let store: &dyn Store = &**dataset.store();
@@ -103,29 +106,43 @@ impl StoredSize {
         Ok(size)
     }
 
-    /// Adds up the chunks of a variable of a netCDF file by its chunk index.
+    /// Adds up the chunks of a variable by its chunk index.
     fn in_file(dataset: &dyn Container, variable: &Variable) -> Result<Self, DataError> {
         let chunks = dataset.chunks(variable)?;
         let mut location = ChunkLocation::default();
         let mut size = Self { chunks: 0, bytes: 0 };
-        let counts =
-            variable.shape.iter().zip(&variable.chunk_shape).map(|(len, chunk)| len.div_ceil(*chunk));
-        let counts: Vec<u64> = counts.collect();
-        let mut index = vec![0; counts.len()];
-        while !counts.contains(&0) {
-            chunks.locate(&index, &mut location).map_err(|source| DataError::Chunk {
+        let mut add = |index: &[u64]| {
+            let failed = |location: &ChunkLocation, source| DataError::Chunk {
                 variable: variable.path.clone(),
                 key: location.key.clone(),
                 store: dataset.store().to_string(),
                 source: Box::new(source),
-            })?;
+            };
+            chunks.locate(index, &mut location).map_err(|source| failed(&location, source))?;
             let bytes = match &location.extent {
                 Extent::Range(range) => Some(range.end - range.start),
                 Extent::Inline(bytes) => Some(bytes.len() as u64),
-                Extent::Missing | Extent::Object => None,
+                Extent::Missing => None,
+                Extent::Object => {
+                    let key = Key::parse(&location.key).map_err(StoreError::from);
+                    let len = key.and_then(|key| dataset.store().len(key));
+                    len.map_err(|source| failed(&location, source.into()))?
+                }
             };
             size.chunks += u64::from(bytes.is_some());
             size.bytes += bytes.unwrap_or(0);
+            Ok::<_, DataError>(())
+        };
+        if let Some(stored) = chunks.stored() {
+            stored.iter().try_for_each(|index| add(index))?;
+            return Ok(size);
+        }
+        let counts =
+            variable.shape.iter().zip(variable.object_shape()).map(|(len, chunk)| len.div_ceil(*chunk));
+        let counts: Vec<u64> = counts.collect();
+        let mut index = vec![0; counts.len()];
+        while !counts.contains(&0) {
+            add(&index)?;
             let Some(axis) = (0..index.len()).rev().find(|&axis| index[axis] + 1 < counts[axis]) else {
                 break;
             };

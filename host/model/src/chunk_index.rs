@@ -24,6 +24,12 @@ pub trait ChunkIndex: fmt::Debug + Send + Sync {
     /// The prefix of the keys of all objects, without a trailing slash; empty at the root of a store.
     fn prefix(&self) -> &str;
 
+    /// The coordinates of all objects that are stored, if the index has a list of them; `None` if each has to be looked
+    /// for. Objects whose extent is [`Extent::Object`] cannot be in such a list.
+    fn stored(&self) -> Option<Vec<Vec<u64>>> {
+        None
+    }
+
     /// Whether chunks are ranges of the same objects, so that several can be read in one request.
     fn has_neighbours(&self) -> bool {
         false

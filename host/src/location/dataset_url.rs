@@ -15,6 +15,9 @@ use super::{
 };
 use crate::dataset::Dataset;
 
+/// The extensions of folders with references in Parquet.
+const TABLES: [&str; 2] = ["parq", "parquet"];
+
 /// A dataset as a user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetUrl {
@@ -58,7 +61,9 @@ impl DatasetUrl {
         let found = match &self.location {
             Location::Path(path) => found::storage(path)?,
             _ if self.names_file() => return Ok(Storage::File),
-            _ if self.has_extension(&["json"]) => return Ok(Storage::References),
+            _ if self.has_extension(&["json"]) || self.has_extension(&TABLES) => {
+                return Ok(Storage::References);
+            }
             Location::S3(_) => Storage::S3,
             Location::Http(_) => Storage::Http,
         };
@@ -73,6 +78,14 @@ impl DatasetUrl {
                 reason: format!("is {found}, but the mode after # says {word}; leave {word} out"),
             }),
             None => Ok(found),
+        }
+    }
+
+    /// Whether references are a folder of tables (Parquet), and not one file.
+    pub(crate) fn is_folder_of_references(&self) -> bool {
+        match &self.location {
+            Location::Path(path) => path.is_dir(),
+            _ => self.has_extension(&TABLES),
         }
     }
 
@@ -165,6 +178,10 @@ impl DatasetUrl {
     pub fn read_options(&self) -> ReadOptions {
         let consolidated = match (self.mode.consolidated, &self.location) {
             (true, _) => ConsolidatedPolicy::Only,
+            // They have nothing else.
+            _ if self.is_folder_of_references() && matches!(self.storage(), Ok(Storage::References)) => {
+                ConsolidatedPolicy::Only
+            }
             (false, Location::Path(_)) => ConsolidatedPolicy::Compare,
             (false, Location::S3(_) | Location::Http(_)) => ConsolidatedPolicy::Prefer,
         };

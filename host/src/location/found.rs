@@ -84,6 +84,9 @@ pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
     }
     let has_mark = |folder: &Path| MARKS.iter().any(|name| folder.join(name).exists());
     if has_mark(path) {
+        if has_tables(path).map_err(look)? {
+            return Ok(Storage::References);
+        }
         return Ok(Storage::Directory);
     }
     let inside = datasets_inside(path, &has_mark)?;
@@ -93,6 +96,27 @@ pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
             refuse(format!("is a directory, but not a dataset; there are some inside: {}", names.join(", ")))
         }
     }
+}
+
+/// Whether a directory has references in Parquet: its only metadata are a `.zmetadata` that says how many references are
+/// in a file.
+fn has_tables(path: &Path) -> io::Result<bool> {
+    const MARK: &[u8] = b"\"record_size\"";
+    const ENDS: u64 = 256;
+    if MARKS.iter().any(|name| *name != ".zmetadata" && path.join(name).exists()) {
+        return Ok(false);
+    }
+    let mut file = File::open(path.join(".zmetadata"))?;
+    let len = file.metadata()?.len();
+    for start in [0, len.saturating_sub(ENDS)] {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        (&file).take(ENDS).read_to_end(&mut bytes)?;
+        if bytes.windows(MARK.len()).any(|window| window == MARK) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Names of datasets right below a directory, a few of them.

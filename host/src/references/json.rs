@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use ncz_model::base64;
+use ncz_model::{Variable, base64};
+
+use super::output::{Output, Reference};
 
 /// References that are being written.
 pub(super) struct Json<'a> {
@@ -16,36 +18,9 @@ impl<'a> Json<'a> {
         Ok(Self { out, is_first: true })
     }
 
-    pub(super) fn end(self) -> io::Result<()> {
-        self.out.write_all(b"\n}}\n")
-    }
-
-    /// Text, such as a metadata document.
-    pub(super) fn text(&mut self, key: &str, text: &str) -> io::Result<()> {
-        if text.starts_with("base64:") {
-            return self.bytes(key, text.as_bytes());
-        }
-        self.key(key)?;
-        string(self.out, text)
-    }
-
-    pub(super) fn bytes(&mut self, key: &str, bytes: &[u8]) -> io::Result<()> {
+    fn bytes(&mut self, key: &str, bytes: &[u8]) -> io::Result<()> {
         self.key(key)?;
         write!(self.out, "\"base64:{}\"", base64::encode(bytes))
-    }
-
-    pub(super) fn object(&mut self, key: &str, url: &str) -> io::Result<()> {
-        self.key(key)?;
-        self.out.write_all(b"[")?;
-        string(self.out, url)?;
-        self.out.write_all(b"]")
-    }
-
-    pub(super) fn range(&mut self, key: &str, url: &str, offset: u64, len: u64) -> io::Result<()> {
-        self.key(key)?;
-        self.out.write_all(b"[")?;
-        string(self.out, url)?;
-        write!(self.out, ",{offset},{len}]")
     }
 
     fn key(&mut self, key: &str) -> io::Result<()> {
@@ -53,6 +28,38 @@ impl<'a> Json<'a> {
         self.is_first = false;
         string(self.out, key)?;
         self.out.write_all(b":")
+    }
+}
+
+impl Output for Json<'_> {
+    fn begin(&mut self, _: &Variable) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn chunk(&mut self, key: &str, reference: Reference<'_>) -> io::Result<()> {
+        let (url, range) = match reference {
+            Reference::Bytes(bytes) => return self.bytes(key, bytes),
+            Reference::Object(url) => (url, String::new()),
+            Reference::Range(url, offset, len) => (url, format!(",{offset},{len}")),
+        };
+        self.key(key)?;
+        self.out.write_all(b"[")?;
+        string(self.out, url)?;
+        write!(self.out, "{range}]")
+    }
+
+    fn document(&mut self, key: &str, content: &[u8]) -> io::Result<()> {
+        match str::from_utf8(content) {
+            Ok(text) if !text.starts_with("base64:") => {
+                self.key(key)?;
+                string(self.out, text)
+            }
+            _ => self.bytes(key, content),
+        }
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n}}\n")
     }
 }
 

@@ -40,6 +40,9 @@ pub fn open(
 pub fn open_store(references: &DatasetUrl, target: Option<&str>) -> Result<Arc<dyn Store>, LocationError> {
     let location = &references.location;
     let targets = Targets { references: location.clone(), folders: Mutex::default() };
+    if references.is_folder_of_references() {
+        return open_folder(references, target, targets);
+    }
     let opened = targets.object(location).and_then(|(store, key)| {
         let mut json = Vec::new();
         match store.read(key.as_key(), ReadRange::All, ReferenceStore::MOST_BYTES, &mut json)? {
@@ -51,6 +54,43 @@ pub fn open_store(references: &DatasetUrl, target: Option<&str>) -> Result<Arc<d
         Ok(store) => Ok(Arc::new(store)),
         Err(source) => Err(LocationError::Store { location: location.clone(), source: Box::new(source) }),
     }
+}
+
+/// Opens the tables of references in a folder.
+#[cfg(feature = "parquet")]
+fn open_folder(
+    references: &DatasetUrl,
+    target: Option<&str>,
+    targets: Targets,
+) -> Result<Arc<dyn Store>, LocationError> {
+    let location = &references.location;
+    let folder = targets.folder(location.clone());
+    let opened = folder.and_then(|folder| {
+        ncz_store::references::parquet::ParquetStore::open(
+            location.to_string(),
+            folder,
+            target,
+            Arc::new(targets),
+        )
+    });
+    match opened {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(source) => Err(LocationError::Store { location: location.clone(), source: Box::new(source) }),
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_folder(
+    references: &DatasetUrl,
+    _: Option<&str>,
+    _: Targets,
+) -> Result<Arc<dyn Store>, LocationError> {
+    let source = StoreError::Unsupported {
+        location: references.location.to_string(),
+        operation: "be read",
+        remedy: "this ncz was built without references in Parquet (feature parquet)".to_owned(),
+    };
+    Err(LocationError::Store { location: references.location.clone(), source: Box::new(source) })
 }
 
 /// Opens the objects that references point into.
@@ -127,11 +167,16 @@ impl Targets {
                 Location::Http(Box::new(HttpLocation { url: folder.to_owned(), ..(**http).clone() }))
             }
         };
+        Ok((self.folder(folder)?, key))
+    }
+
+    /// The store of a folder.
+    fn folder(&self, folder: Location) -> Result<Arc<dyn Store>, StoreError> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         let address = folder.to_string();
         let known = folders.entry(address.clone()).or_default();
         if let Some((_, store)) = known.iter().find(|(location, _)| *location == folder) {
-            return Ok((Arc::clone(store), key));
+            return Ok(Arc::clone(store));
         }
         let store: Arc<dyn Store> = match &folder {
             Location::Path(path) => Arc::new(FileStore::open(path, Access::Read)?),
@@ -146,7 +191,7 @@ impl Targets {
             }
         };
         known.push((folder, Arc::clone(&store)));
-        Ok((store, key))
+        Ok(store)
     }
 
     fn refused(&self, url: &str, reason: &str) -> StoreError {

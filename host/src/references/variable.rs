@@ -10,7 +10,7 @@ use ncz_model::{
 use ncz_registry::chain::{ChainScratch, FilterChain};
 use ncz_store::Key;
 
-use super::json::Json;
+use super::output::{Output, Reference};
 use super::{MOST_REFERENCES, ReferenceError, ReferenceOptions, ReferenceSummary};
 use crate::copy::{same_codecs, same_elements};
 use crate::progress::Progress;
@@ -28,7 +28,7 @@ pub(super) fn write(
     original: &Variable,
     planned: &mut Variable,
     (url, options): (&dyn Fn(&str) -> String, &ReferenceOptions),
-    json: &mut Json<'_>,
+    out: &mut dyn Output,
     summary: &mut ReferenceSummary,
     progress: &dyn Progress,
 ) -> Result<(), ReferenceError> {
@@ -38,14 +38,14 @@ pub(super) fn write(
         summary.missing += 1;
     }
     if original.dtype.is_variable_length() {
-        return strings(source, original, planned, options, json, summary, progress);
+        return strings(source, original, planned, options, out, summary, progress);
     }
     let array = source.array(&original.path)?;
     let chunks = count(original, array.chunk_counts(), summary)?;
     let chunk_len = array.chain().chunk_len() as u64;
     let all = product(array.stored_shape().iter().copied().chain([array.dtype().size() as u64]));
     if chunks > 1 && chunk_len <= options.inline && all.is_some_and(|all| all <= SHORT_VARIABLE) {
-        return whole(original, planned, &array, json, summary);
+        return whole(original, planned, &array, out, summary);
     }
     let planned_chain = chain(source, planned)?;
     let rank = original.shape.len();
@@ -77,13 +77,25 @@ pub(super) fn write(
         array: &array,
         url,
         options,
-        json,
+        out,
         summary,
     };
     let counts = array.chunk_counts();
     if let Some((key, range)) = walk.one_range(&counts, all.unwrap_or(u64::MAX))? {
         planned.chunk_shape.clone_from(&original.shape);
+        walk.out.begin(planned)?;
         return walk.range(&key_of(&ObjectKeys::new(planned), &vec![0; rank])?, &key, range);
+    }
+    walk.out.begin(planned)?;
+    if let Some(mut stored) = array.stored_objects().filter(|_| !array.is_sharded()) {
+        stored.sort_unstable();
+        walk.summary.missing += chunks.saturating_sub(stored.len() as u64);
+        advance(progress, chunk_len.saturating_mul(chunks.saturating_sub(stored.len() as u64)))?;
+        for chunk in stored {
+            walk.chunk(&chunk)?;
+            advance(progress, chunk_len)?;
+        }
+        return Ok(());
     }
     for number in 0..chunks {
         walk.chunk(&index(number, &counts))?;
@@ -146,7 +158,7 @@ fn whole(
     original: &Variable,
     planned: &mut Variable,
     array: &Array,
-    json: &mut Json<'_>,
+    out: &mut dyn Output,
     summary: &mut ReferenceSummary,
 ) -> Result<(), ReferenceError> {
     let slab = Slab::whole(array.stored_shape());
@@ -157,7 +169,8 @@ fn whole(
     planned.filters.clear();
     planned.order = ncz_model::Order::C;
     let first = vec![0; original.shape.len()];
-    json.bytes(&key_of(&ObjectKeys::new(planned), &first)?, &bytes)?;
+    out.begin(planned)?;
+    out.chunk(&key_of(&ObjectKeys::new(planned), &first)?, Reference::Bytes(&bytes))?;
     summary.inline += 1;
     Ok(())
 }
@@ -168,7 +181,7 @@ fn strings(
     original: &Variable,
     planned: &mut Variable,
     options: &ReferenceOptions,
-    json: &mut Json<'_>,
+    out: &mut dyn Output,
     summary: &mut ReferenceSummary,
     progress: &dyn Progress,
 ) -> Result<(), ReferenceError> {
@@ -182,6 +195,7 @@ fn strings(
         .map_err(|fault| DataError::Spec { variable: original.path.clone(), source: Box::new(fault) })?;
     planned.filters = stored.into_iter().map(ncz_model::json::Json::from).collect();
     let keys = ObjectKeys::new(planned);
+    out.begin(planned)?;
     for number in 0..chunks {
         advance(progress, 1)?;
         let chunk = index(number, &counts);
@@ -191,7 +205,7 @@ fn strings(
         };
         let reason = "its strings are of any length";
         check(&original.path, &chunk, reason, bytes.len() as u64, options)?;
-        json.bytes(&key_of(&keys, &chunk)?, &bytes)?;
+        out.chunk(&key_of(&keys, &chunk)?, Reference::Bytes(&bytes))?;
         summary.inline += 1;
     }
     Ok(())
@@ -219,7 +233,7 @@ fn check(
 }
 
 /// Goes through the chunks of a variable.
-struct Walk<'a, 'out> {
+struct Walk<'a> {
     source: &'a dyn Container,
     path: &'a str,
     keys: ObjectKeys,
@@ -233,11 +247,11 @@ struct Walk<'a, 'out> {
     lens: HashMap<String, u64>,
     url: &'a dyn Fn(&str) -> String,
     options: &'a ReferenceOptions,
-    json: &'a mut Json<'out>,
+    out: &'a mut dyn Output,
     summary: &'a mut ReferenceSummary,
 }
 
-impl Walk<'_, '_> {
+impl Walk<'_> {
     fn chunk(&mut self, chunk: &[u64]) -> Result<(), ReferenceError> {
         let key = key_of(&self.keys, chunk)?;
         let location = self.array.locate(&mut self.worker, chunk)?;
@@ -257,7 +271,7 @@ impl Walk<'_, '_> {
                 }
                 Some(len) if len <= self.options.inline => return self.inline(&key, chunk),
                 Some(len) => {
-                    self.json.object(&key, &(self.url)(&location.key))?;
+                    self.out.chunk(&key, Reference::Object(&(self.url)(&location.key)))?;
                     return self.refers_to(len);
                 }
             },
@@ -285,7 +299,7 @@ impl Walk<'_, '_> {
     /// Writes a range of an object.
     fn range(&mut self, key: &str, object: &str, range: Range<u64>) -> Result<(), ReferenceError> {
         let len = range.end - range.start;
-        self.json.range(key, &(self.url)(object), range.start, len)?;
+        self.out.chunk(key, Reference::Range(&(self.url)(object), range.start, len))?;
         self.refers_to(len)
     }
 
@@ -348,7 +362,7 @@ impl Walk<'_, '_> {
         match self.array.read_stored(&mut self.worker, chunk)? {
             None => self.summary.missing += 1,
             Some(bytes) => {
-                self.json.bytes(key, bytes)?;
+                self.out.chunk(key, Reference::Bytes(bytes))?;
                 self.summary.inline += 1;
             }
         }
@@ -378,7 +392,7 @@ impl Walk<'_, '_> {
         })?;
         let reason = "some of its filters were not applied";
         check(self.path, chunk, reason, bytes.len() as u64, self.options)?;
-        self.json.bytes(key, bytes)?;
+        self.out.chunk(key, Reference::Bytes(bytes))?;
         self.summary.inline += 1;
         self.summary.recoded += 1;
         Ok(())

@@ -2,6 +2,8 @@
 
 mod document;
 mod generate;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod read;
 mod target;
 mod template;
@@ -80,6 +82,15 @@ impl ReferenceStore {
         let document = Document::parse(json);
         let document =
             document.map_err(|reason| StoreError::BadReferences { location: name.clone(), reason })?;
+        Ok(Self::of_document(name, document, target, open))
+    }
+
+    fn of_document(
+        name: String,
+        document: Document,
+        target: Option<&str>,
+        open: Arc<dyn OpenTarget>,
+    ) -> Self {
         let mut references = BTreeMap::new();
         let mut skipped = Vec::new();
         for (key, reference) in document.references {
@@ -104,7 +115,7 @@ impl ReferenceStore {
             in_flight: of_first.in_flight,
             ..Capabilities::default()
         };
-        Ok(Self { name, references, skipped, targets, open, capabilities })
+        Self { name, references, skipped, targets, open, capabilities }
     }
 
     /// The object and the range that a key stands for; `None` if its bytes are in the references, or it does not exist.

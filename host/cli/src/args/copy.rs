@@ -55,8 +55,8 @@ pub(crate) struct Copy {
     /// The dataset to copy: a directory, a file or a URL (see Locations); several with --concat
     #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-    /// The new dataset: a directory, a zip file if the name ends in .zip, references to SOURCE if it ends in .json, or
-    /// an S3 URL
+    /// The new dataset: a directory, a zip file if the name ends in .zip, references to SOURCE if it ends in .json
+    /// (one file) or .parq (a folder of tables, read in parts), or an S3 URL
     pub(crate) target: String,
     /// Codecs as in nccopy: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]

@@ -79,6 +79,15 @@ impl Array {
         Ok(worker.location.clone())
     }
 
+    /// The coordinates of all objects that are stored, if the chunk index has a list of them
+    /// ([`ChunkIndex::stored`](crate::ChunkIndex::stored)).
+    #[must_use]
+    pub fn stored_objects(&self) -> Option<Vec<Vec<u64>>> {
+        let mut stored = self.chunks.stored()?;
+        stored.retain(|index| !self.is_beyond(index, self.object_shape()));
+        Some(stored)
+    }
+
     /// Returns the index of the object with this key; `None` if the stored array has no such object.
     #[must_use]
     pub fn object_index(&self, key: &str) -> Option<Vec<u64>> {

@@ -128,6 +128,16 @@ impl Chunks {
         Ok(Self { counts: grid.counts, stored: Stored::Listed(entries) })
     }
 
+    /// The coordinates of the stored chunks; `None` if all are.
+    pub(crate) fn stored(&self) -> Option<Vec<Vec<u64>>> {
+        match &self.stored {
+            Stored::Listed(entries) => {
+                Some(entries.iter().map(|entry| coordinates(entry.number, &self.counts)).collect())
+            }
+            Stored::InOrder { .. } => None,
+        }
+    }
+
     /// The chunk with these coordinates; `None` if it is not stored.
     pub(crate) fn get(&self, index: &[u64]) -> Option<Entry> {
         match &self.stored {

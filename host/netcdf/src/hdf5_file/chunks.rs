@@ -77,6 +77,14 @@ impl ChunkIndex for FileChunks {
         &self.key
     }
 
+    fn stored(&self) -> Option<Vec<Vec<u64>>> {
+        match &self.kind {
+            Kind::Empty => Some(Vec::new()),
+            Kind::Compact(_) | Kind::Block(_) => None,
+            Kind::Chunked(chunks) => chunks.stored(),
+        }
+    }
+
     fn has_neighbours(&self) -> bool {
         true
     }

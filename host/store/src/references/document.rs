@@ -81,6 +81,34 @@ impl Document {
         Ok(document)
     }
 
+    /// Adds a reference of a table.
+    #[cfg(feature = "parquet")]
+    pub(super) fn add(&mut self, key: String, row: super::parquet::Row) -> Result<(), String> {
+        use super::parquet::Row;
+
+        let mut number = |url: Option<String>| {
+            if url.as_ref().is_some_and(|url| url.len() > MOST_URL) {
+                return Err(format!("a URL is longer than {MOST_URL} bytes"));
+            }
+            // References of a file that follow each other are mostly ones into the same object.
+            match self.urls.last() {
+                Some(last) if *last == url => Ok(self.urls.len() as u32 - 1),
+                _ => self.add_url(url),
+            }
+        };
+        let reference = match row {
+            Row::Missing => return Ok(()),
+            Row::Inline(bytes) => Reference::Inline(bytes.into()),
+            Row::Whole(url) => Reference::Whole(number(url)?),
+            Row::Range { url, offset, len } => {
+                offset.checked_add(len).ok_or("a range does not end within 64 bits")?;
+                Reference::Range { url: number(url)?, offset, len }
+            }
+        };
+        self.references.insert(key, reference);
+        Ok(())
+    }
+
     /// Counts the bytes of a key that a rule makes.
     pub(super) fn count_key(&mut self, key: &str) -> Result<(), String> {
         self.generated_key_bytes += key.len();

@@ -1,4 +1,4 @@
-//! `ncz copy SOURCE TARGET.json`: writes references to the stored chunks instead of a copy.
+//! `ncz copy SOURCE TARGET.json`, and `TARGET.parq`: writes references to the stored chunks instead of a copy.
 
 use std::fs::{self, Permissions};
 use std::io::{BufWriter, Write};
@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use ncz::concat::Misaligned;
 use ncz::location::{DatasetUrl, Location, Mode, Storage};
-use ncz::model::Container;
 use ncz::references::{ReferenceError, ReferenceOptions, ReferenceSummary};
 use ncz::registry::Registry;
 use ncz::{Dataset, references};
@@ -22,14 +21,25 @@ use crate::exit_code::Exit;
 use crate::messages::Messages;
 use crate::output::{Style, bytes, count, write_json};
 use crate::progress::{Bar, Interrupt};
+#[cfg(feature = "parquet")]
+use crate::target::{cannot_write, create};
 
 /// The version of the JSON form of the summary.
 const SCHEMA: u32 = 1;
 
-/// Whether a target is a file of references.
+/// Whether a target is references: a file of JSON on this machine, or a folder of tables.
 pub(super) fn is_target(target: &DatasetUrl) -> bool {
-    let extension = target.location.path().and_then(Path::extension);
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+    target.location.path().is_some_and(|path| has_extension(path, "json")) || is_tables(target)
+}
+
+/// Whether a target is a folder of tables.
+fn is_tables(target: &DatasetUrl) -> bool {
+    let name = target.location.file_name().unwrap_or_default();
+    has_extension(Path::new(&name), "parq") || has_extension(Path::new(&name), "parquet")
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
 }
 
 /// Refuses options that would change chunks or metadata.
@@ -52,8 +62,8 @@ fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(CliError::Usage(format!(
-            "{option} does not apply to a target in JSON: references keep the chunks as they are stored; leave it out, \
-             or name the target .zarr"
+            "{option} does not apply to a target of references (.json, .parq), which keep the chunks as they are stored; leave it \
+             out, or name the target .zarr"
         ))),
         None => Ok(()),
     }
@@ -69,8 +79,9 @@ pub(super) fn run(
     messages: Messages,
 ) -> Result<Exit, CliError> {
     check(options, target)?;
-    let path = target.location.path().unwrap_or(Path::new(""));
-    check_existing(target, path, options.overwrite)?;
+    if !is_tables(target) {
+        check_existing(target, options.overwrite)?;
+    }
     let bases = sources.iter().map(base_url).collect::<Result<Vec<_>, _>>()?;
     let [source, ..] = sources else { return Err(CliError::Usage("there is no source".to_owned())) };
     let [base, ..] = bases.as_slice() else { return Err(CliError::Usage("there is no source".to_owned())) };
@@ -94,37 +105,22 @@ pub(super) fn run(
             .unwrap_or_else(|| key.to_owned()),
     };
     reference_options.selection = select::selection(options, dataset.hierarchy(), source)?;
-    let failed = |error| match error {
-        ReferenceError::Stopped => CliError::Interrupted("nothing is changed"),
-        error => CliError::References {
+    // Ctrl-C ends the writing, so that nothing unfinished is left.
+    let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
+    let overwrite = options.overwrite;
+    let written = match is_tables(target) {
+        true => write_tables(target, overwrite, &dataset, &object_url, &reference_options, &bar),
+        false => write_json_file(target, overwrite, &dataset, &object_url, &reference_options, &bar),
+    };
+    bar.clear();
+    let summary = written.map_err(|error| match error {
+        WriteError::References(ReferenceError::Stopped) => CliError::Interrupted("nothing is changed"),
+        WriteError::References(error) => CliError::References {
             from: source.location.clone(),
             target: target.location.clone(),
             source: Box::new(error),
         },
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let io = |error: std::io::Error| failed(error.into());
-    // Ctrl-C ends the writing, so that the temporary file is removed.
-    let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
-    let mut file = tempfile::Builder::new()
-        .prefix(".ncz-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(|error| match folder.is_dir() {
-            true => io(error),
-            false => io(std::io::Error::other(format!("the folder {} does not exist", folder.display()))),
-        })?;
-    let mut writer = BufWriter::new(file.as_file_mut());
-    let written = references::write(&*dataset, &object_url, &reference_options, &mut writer, &bar);
-    bar.clear();
-    let summary = written.map_err(failed)?;
-    writer.flush().map_err(io)?;
-    drop(writer);
-    file.as_file().sync_all().map_err(io)?;
-    let persisted = if options.overwrite { file.persist(path) } else { file.persist_noclobber(path) };
-    persisted.map_err(|error| match error.error.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(target),
-        _ => io(error.error),
+        WriteError::Command(error) => error,
     })?;
     print(&Summary { source, sources: sources.len(), target, written: &summary }, options, out, style)
         .map_err(|error| error.not_printed(&target.location))?;
@@ -132,6 +128,82 @@ pub(super) fn run(
         messages.warn(&format!("left out because it cannot be read: {}: {}", lost.path, lost.reason));
     }
     Ok(Exit::of_findings(!summary.unreadable.is_empty()))
+}
+
+/// Why references were not written.
+enum WriteError {
+    References(ReferenceError),
+    Command(CliError),
+}
+
+impl From<std::io::Error> for WriteError {
+    fn from(error: std::io::Error) -> Self {
+        Self::References(error.into())
+    }
+}
+
+/// Writes a file of JSON.
+fn write_json_file(
+    target: &DatasetUrl,
+    overwrite: bool,
+    dataset: &Dataset,
+    object_url: &dyn Fn(&str) -> String,
+    options: &ReferenceOptions,
+    bar: &Bar,
+) -> Result<ReferenceSummary, WriteError> {
+    let path = target.location.path().unwrap_or(Path::new(""));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(std::io::Error::other(format!("the folder {} does not exist", folder.display())).into());
+    }
+    let mut file = tempfile::Builder::new()
+        .prefix(".ncz-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    let mut writer = BufWriter::new(file.as_file_mut());
+    let summary = references::write(&**dataset, object_url, options, &mut writer, bar)
+        .map_err(WriteError::References)?;
+    writer.flush()?;
+    drop(writer);
+    file.as_file().sync_all()?;
+    let persisted = if overwrite { file.persist(path) } else { file.persist_noclobber(path) };
+    persisted.map_err(|error| match error.error.kind() {
+        std::io::ErrorKind::AlreadyExists => WriteError::Command(exists(target)),
+        _ => error.error.into(),
+    })?;
+    Ok(summary)
+}
+
+/// Writes a folder of tables.
+#[cfg(feature = "parquet")]
+fn write_tables(
+    target: &DatasetUrl,
+    overwrite: bool,
+    dataset: &Dataset,
+    object_url: &dyn Fn(&str) -> String,
+    options: &ReferenceOptions,
+    bar: &Bar,
+) -> Result<ReferenceSummary, WriteError> {
+    let store = create(target, overwrite).map_err(WriteError::Command)?;
+    let summary = references::write_parquet(&**dataset, object_url, options, &*store, bar);
+    let summary = summary.map_err(WriteError::References)?;
+    store.publish().map_err(|source| WriteError::Command(cannot_write(target, source)))?;
+    Ok(summary)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn write_tables(
+    target: &DatasetUrl,
+    _: bool,
+    _: &Dataset,
+    _: &dyn Fn(&str) -> String,
+    _: &ReferenceOptions,
+    _: &Bar,
+) -> Result<ReferenceSummary, WriteError> {
+    Err(WriteError::Command(CliError::Usage(format!(
+        "{}: this ncz was built without references in Parquet (feature parquet); write .json",
+        target.location
+    ))))
 }
 
 /// The URL of the objects of a dataset.
@@ -192,7 +264,8 @@ fn absolute(path: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// Refuses to replace anything but references.
-fn check_existing(target: &DatasetUrl, path: &Path, overwrite: bool) -> Result<(), CliError> {
+fn check_existing(target: &DatasetUrl, overwrite: bool) -> Result<(), CliError> {
+    let path = target.location.path().unwrap_or(Path::new(""));
     match path.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) if overwrite && is_references(target) => Ok(()),
