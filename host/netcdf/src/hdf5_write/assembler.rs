@@ -44,10 +44,9 @@ pub struct StoredChunk<I> {
 /// Where the data of a variable are.
 #[derive(Debug)]
 enum Stored {
-    /// The root of the tree of its chunks, if there are chunks, and whether that are all.
+    /// The root of the tree of its chunks, if there are chunks.
     Chunks {
         root: Option<u64>,
-        is_complete: bool,
     },
     Contiguous {
         address: u64,
@@ -105,7 +104,6 @@ impl<'a, W: Write + Seek> Assembler<'a, W> {
             let reason = "is not stored in chunks, but has chunks".to_owned();
             return Err(Hdf5WriteError::Layout { path: path.to_owned(), reason });
         }
-        let mut count = 0u64;
         let mut before: Option<Vec<u64>> = None;
         let entries = chunks.into_iter().map(|chunk| {
             let index = chunk.index.as_ref();
@@ -118,7 +116,6 @@ impl<'a, W: Write + Seek> Assembler<'a, W> {
                 return Err(error("it does not come after the chunk before it".to_owned()));
             }
             let entry = entry(variable, &chunk).map_err(error)?;
-            count += 1;
             let before = before.get_or_insert_default();
             before.clear();
             before.extend_from_slice(index);
@@ -126,8 +123,7 @@ impl<'a, W: Write + Seek> Assembler<'a, W> {
         });
         let rank = variable.shape.len();
         let root = chunk_tree::write(&mut self.sink, rank, variable.element_bytes, entries)?;
-        let is_complete = variable.chunks() == Some(count);
-        self.store(number, Stored::Chunks { root, is_complete });
+        self.store(number, Stored::Chunks { root });
         Ok(())
     }
 
@@ -418,16 +414,11 @@ fn variable(
     storage: &mut impl Storage,
 ) -> Result<(), Hdf5WriteError> {
     let bytes = planned.bytes().unwrap_or(u64::MAX);
-    let is_complete = match stored {
-        Some(Stored::Chunks { is_complete, .. }) => *is_complete,
-        Some(Stored::Contiguous { .. } | Stored::Compact(_)) => true,
-        None => bytes == 0,
-    };
-    let fill = fill(planned, is_complete, storage)?;
+    let fill = fill(planned, storage)?;
     let (layout, allocation) = match stored {
         _ if planned.is_chunked() => {
             let index = match stored {
-                Some(Stored::Chunks { root: Some(root), .. }) => *root,
+                Some(Stored::Chunks { root: Some(root) }) => *root,
                 _ => UNDEFINED,
             };
             let shape = planned.variable.chunk_shape.iter().copied().chain([planned.element_bytes]).collect();
@@ -438,7 +429,7 @@ fn variable(
         None if planned.is_compact() => {
             let element = match &fill {
                 Fill::Value(bytes) => bytes.clone(),
-                Fill::Zeros | Fill::Never => vec![0; planned.element_bytes as usize],
+                Fill::Zeros => vec![0; planned.element_bytes as usize],
             };
             let data = element.iter().copied().cycle().take(bytes as usize).collect();
             (Layout::Compact(data), AllocationTime::Early)
@@ -458,17 +449,11 @@ fn variable(
     Ok(())
 }
 
-/// The fill value of a variable. Without one, netcdf-c never fills; where elements are missing, they must read as zeros
-/// nevertheless, as in Zarr.
-fn fill(
-    planned: &PlannedVariable<'_>,
-    is_complete: bool,
-    storage: &mut impl Storage,
-) -> Result<Fill, Hdf5WriteError> {
+/// The fill value of a variable. Without one, elements that were never written read as zeros, as in Zarr. netCDF shows
+/// that as no fill value, too; the fill time "never", which netcdf-c writes, would make readers leave what is in memory.
+fn fill(planned: &PlannedVariable<'_>, storage: &mut impl Storage) -> Result<Fill, Hdf5WriteError> {
     let variable = planned.variable;
-    let Some(value) = &variable.fill else {
-        return Ok(if is_complete { Fill::Never } else { Fill::Zeros });
-    };
+    let Some(value) = &variable.fill else { return Ok(Fill::Zeros) };
     if !variable.dtype.is_variable_length() {
         return Ok(Fill::Value(value.bytes().to_vec()));
     }

@@ -51,8 +51,6 @@ pub(super) enum Fill {
     Value(Vec<u8>),
     /// Zeros, as no value is defined.
     Zeros,
-    /// Anything: space is not filled.
-    Never,
 }
 
 /// The extent of a dataset or an attribute.
@@ -139,12 +137,11 @@ pub(super) fn attribute(name: &str, datatype: &[u8], space: &Dataspace, data: Ve
 }
 
 pub(super) fn fill(fill: &Fill, allocation: AllocationTime) -> Vec<u8> {
-    use messages::fill_value::{FILL_TIME_IFSET, FILL_TIME_NEVER};
-    let (fill_write_time, fill_defined, fill_value) = match fill {
-        Fill::Value(bytes) => (FILL_TIME_IFSET, 2, Some(bytes.clone())),
-        Fill::Zeros => (FILL_TIME_IFSET, 1, None),
-        Fill::Never => (FILL_TIME_NEVER, 1, None),
+    let (fill_defined, fill_value) = match fill {
+        Fill::Value(bytes) => (2, Some(bytes.clone())),
+        Fill::Zeros => (1, None),
     };
+    let fill_write_time = messages::fill_value::FILL_TIME_IFSET;
     FillValueMessage { alloc_time: allocation as u8, fill_write_time, fill_defined, fill_value }.encode()
 }
 

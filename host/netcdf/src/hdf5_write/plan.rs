@@ -27,6 +27,8 @@ pub(super) struct Plan<'a> {
     pub(super) properties: Option<&'a str>,
     /// Whether the file has the classic data model.
     pub(super) is_classic_model: bool,
+    /// The numbers of the variables, by path.
+    variables: HashMap<&'a str, usize>,
 }
 
 #[derive(Debug)]
@@ -94,12 +96,6 @@ impl PlannedVariable<'_> {
         product(self.shape.iter().copied().chain([self.element_bytes]))
     }
 
-    /// The number of chunks.
-    pub(super) fn chunks(&self) -> Option<u64> {
-        let along = self.shape.iter().zip(&self.variable.chunk_shape);
-        product(along.map(|(len, chunk)| len.div_ceil((*chunk).max(1))))
-    }
-
     /// The bytes of a chunk before its filters.
     pub(super) fn chunk_bytes(&self) -> Option<u64> {
         product(self.variable.chunk_shape.iter().copied().chain([self.element_bytes]))
@@ -112,13 +108,19 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// The dataset has what a netCDF-4 file cannot hold.
     pub(super) fn new(hierarchy: &'a Hierarchy) -> Result<Self, Hdf5WriteError> {
-        let mut planner = Planner { dimensions: HashMap::new(), lens: Vec::new(), objects: Vec::new() };
+        let mut planner = Planner::default();
         for group in hierarchy.groups() {
             for dimension in &group.dimensions {
                 let id = planner.lens.len();
                 let reference = DimensionRef { group: group.path.clone(), name: dimension.name.clone() };
                 planner.dimensions.insert(reference, id);
                 planner.lens.push(dimension);
+            }
+        }
+        for variable in hierarchy.variables() {
+            for (reference, len) in variable.dimensions.iter().zip(&variable.shape) {
+                let reached = planner.reached.entry(reference).or_default();
+                *reached = (*reached).max(*len);
             }
         }
         planner.group(&hierarchy.root)?;
@@ -130,7 +132,13 @@ impl<'a> Plan<'a> {
             }
         }
         attach(&mut objects, &scales);
+        let variables = objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
+            Content::Variable(variable) => Some((variable.variable.path.as_str(), number)),
+            _ => None,
+        });
+        let variables = variables.collect();
         Ok(Self {
+            variables,
             objects,
             scales,
             properties: hierarchy.nc_properties.as_deref(),
@@ -140,8 +148,9 @@ impl<'a> Plan<'a> {
 
     /// The number and plan of the variable at a path.
     pub(super) fn variable(&self, path: &str) -> Result<(usize, &PlannedVariable<'a>), Hdf5WriteError> {
-        let found = self.objects.iter().enumerate().find_map(|(number, object)| match &object.content {
-            Content::Variable(variable) if variable.variable.path == path => Some((number, &**variable)),
+        let number = self.variables.get(path).copied();
+        let found = number.and_then(|number| match &self.objects.get(number)?.content {
+            Content::Variable(variable) => Some((number, &**variable)),
             _ => None,
         });
         found.ok_or_else(|| Hdf5WriteError::NotFound { path: path.to_owned() })
@@ -166,10 +175,13 @@ fn attach(objects: &mut [Object<'_>], scales: &[usize]) {
     }
 }
 
+#[derive(Default)]
 struct Planner<'a> {
     /// The numbers of all dimensions.
     dimensions: HashMap<DimensionRef, usize>,
     lens: Vec<&'a Dimension>,
+    /// The greatest length of the variables along each dimension.
+    reached: HashMap<&'a DimensionRef, u64>,
     objects: Vec<Object<'a>>,
 }
 
@@ -254,9 +266,10 @@ impl<'a> Planner<'a> {
                 let (name, len) = (&dimension.name, dimension.len);
                 return Err(layout(format!("has {stored} elements along {name:?}, whose length is {len}")));
             }
-            // Only the length of a dimension itself is that of an unlimited dimension.
+            // A dimension is as long as its longest variable. If that is not enough, its own dataset is longer.
             let is_own = is_scale && dimensions.is_empty();
-            shape.push(if dimension.unlimited && !is_own { *stored } else { dimension.len.max(*stored) });
+            let extends = is_own && self.reached.get(reference).is_none_or(|len| *len < dimension.len);
+            shape.push(if dimension.unlimited && !extends { *stored } else { dimension.len });
             max.push(if dimension.unlimited { UNLIMITED } else { dimension.len });
             dimensions.push(id);
         }
