@@ -25,16 +25,13 @@ mod version;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz_model::Appending;
-use ncz_model::Container;
+use ncz_model::{Container, ContainerWriter};
 use ncz_model::Remedy;
 use ncz_model::{DataError, Format, Hierarchy};
 use ncz_registry::spec::ChainSpec;
-use ncz_store::Store;
-use ncz_zarr::Dataset;
 
 pub(crate) use self::append::find as find_dimension;
 pub use self::append::{Appended, append, append_with_receipt};
@@ -45,6 +42,7 @@ pub use crate::tiles::Indices;
 use self::strings::AnyVariableCopy;
 pub(crate) use self::variable::{same_codecs, same_elements};
 use crate::causes::with_causes;
+use crate::new_dataset::NewDataset;
 use crate::progress::{Phase, Progress};
 
 /// The codecs of a variable in the copy.
@@ -406,7 +404,7 @@ impl CopyError {
 /// See [`CopyError`]; nothing is visible at the target then.
 pub fn copy(
     source: &dyn Container,
-    target: Arc<dyn Store>,
+    target: impl Into<NewDataset>,
     options: &CopyOptions,
     progress: &dyn Progress,
 ) -> Result<CopySummary, CopyError> {
@@ -417,20 +415,17 @@ pub fn copy(
     let foreign_objects = foreign_objects::find(source, &has)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
     let session = source.session().clone();
-    let target = match options.resume {
-        true => Dataset::resume(target, hierarchy, session, options.consolidated)?,
-        false => Dataset::create(target, hierarchy, session, options.consolidated)?,
-    };
+    let target = target.into().begin(hierarchy, session, options.consolidated, options.resume)?;
 
     let started = Instant::now();
-    let (variables, elapsed) = match transfer(source, &target, &has, options, progress) {
+    let (variables, elapsed) = match transfer(source, &*target, &has, options, progress) {
         Ok(variables) => (variables, started.elapsed()),
         Err(error) => {
             target.discard();
             return Err(error);
         }
     };
-    target.finish()?;
+    target.publish()?;
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     Ok(CopySummary { variables, foreign_objects, unreadable, elapsed })
 }
@@ -453,7 +448,7 @@ pub(crate) fn planned(
 /// Moves the data of the variables that `has` names, and compares them if requested.
 fn transfer(
     source: &dyn Container,
-    target: &Dataset,
+    target: &dyn ContainerWriter,
     has: &dyn Fn(&str) -> bool,
     options: &CopyOptions,
     progress: &dyn Progress,
@@ -470,12 +465,14 @@ fn transfer(
         .filter(|original| has(&original.path) && selection.has_values(&original.path));
     let mut copies = Vec::new();
     for original in wanted {
-        copies.push(AnyVariableCopy::new(source, target, original, selection.window(original), resources)?);
+        let window = selection.window(original);
+        copies.push(AnyVariableCopy::new(source, target, original, window, resources)?);
     }
     let mut variables = run(&copies, progress)?;
+    target.complete()?;
     if options.verify {
         verify(&copies, &mut variables, progress)?;
-        missing_values::verify(source.hierarchy(), target.hierarchy())?;
+        missing_values::verify(source.hierarchy(), &target.read_back()?)?;
     }
     Ok(variables)
 }

@@ -4,15 +4,13 @@ mod define;
 mod write;
 
 use std::io::{self, Cursor, Read, Seek};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ncz_cdl::{Cdl, CdlError, CdlFile};
 use ncz_model::Remedy;
-use ncz_model::{DataError, Format, Hierarchy, Session};
-use ncz_store::Store;
-use ncz_zarr::Dataset;
+use ncz_model::{Container, DataError, Format, Hierarchy, Session};
 
+use crate::new_dataset::NewDataset;
 use crate::progress::{Phase, Progress};
 
 /// Bytes of a text that comes from a pipe and is held in memory; a longer one goes to a temporary file.
@@ -194,30 +192,31 @@ impl Plan {
 pub fn generate<R: Read + Seek>(
     file: &mut CdlFile<R>,
     plan: Plan,
-    target: Arc<dyn Store>,
+    target: impl Into<NewDataset>,
     session: Session,
     options: &GenerateOptions,
     progress: &dyn Progress,
 ) -> Result<GenerateSummary, GenerateError> {
     let started = Instant::now();
     let Plan { hierarchy, chains, .. } = plan;
-    let dataset = Dataset::create(target, hierarchy, session, options.consolidated)?;
+    let dataset = target.into().begin(hierarchy, session, options.consolidated, false)?;
     progress.begin(Phase::Generate, file.len());
-    let variables = match write_all(file, &dataset, chains, options, progress) {
+    let variables = match write_all(file, &*dataset, chains, options, progress) {
         Ok(variables) => variables,
         Err(error) => {
             dataset.discard();
             return Err(error);
         }
     };
-    dataset.finish()?;
+    dataset.complete()?;
+    dataset.publish()?;
     Ok(GenerateSummary { name: file.cdl().name.clone(), variables, elapsed: started.elapsed() })
 }
 
 /// Writes the values of all variables.
 fn write_all<R: Read + Seek>(
     file: &mut CdlFile<R>,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     chains: Vec<String>,
     options: &GenerateOptions,
     progress: &dyn Progress,

@@ -99,6 +99,7 @@ mod finding;
 pub mod generate;
 pub mod location;
 pub mod netcdf_api;
+mod new_dataset;
 mod open;
 mod parallelism;
 pub mod prelude;
@@ -110,6 +111,7 @@ mod tiles;
 pub mod verify;
 
 pub use self::dataset::Dataset;
+pub use self::new_dataset::NewDataset;
 pub use self::open::{CreateOptions, OpenOptions, create, open};
 
 #[cfg(feature = "ndarray")]

@@ -4,7 +4,6 @@ use ncz_model::Container;
 use ncz_model::{
     Array, DataError, Dtype, FillText, FillValue, Format, Kind, Slab, StringArray, Strings, Value, Variable,
 };
-use ncz_zarr::Dataset;
 
 use super::Recoding;
 use super::rechunk;
@@ -29,7 +28,7 @@ pub(super) enum AnyVariableCopy<'a> {
 impl<'a> AnyVariableCopy<'a> {
     pub(super) fn new(
         source: &'a dyn Container,
-        target: &'a Dataset,
+        target: &'a dyn Container,
         original: &Variable,
         window: Window,
         resources: Resources<'a>,
@@ -71,6 +70,7 @@ impl<'a> AnyVariableCopy<'a> {
 pub(super) struct StringCopy<'a> {
     source: StringArray,
     target: StringArray,
+    copy: &'a dyn Container,
     /// The keys of the target's chunks, if existing chunks are kept.
     keys: Option<Array>,
     window: Window,
@@ -84,7 +84,7 @@ pub(super) struct StringCopy<'a> {
 impl<'a> StringCopy<'a> {
     fn new(
         source: &'a dyn Container,
-        target: &'a Dataset,
+        target: &'a dyn Container,
         original: &Variable,
         window: Window,
         resources: Resources<'a>,
@@ -122,7 +122,7 @@ impl<'a> StringCopy<'a> {
             one_by_one: false,
             limit: resources.memory / bytes.max(1),
         };
-        Ok(Self { source: from, target: to, keys, window, parallelism, unchanged, tile, tiles })
+        Ok(Self { source: from, target: to, copy: target, keys, window, parallelism, unchanged, tile, tiles })
     }
 
     fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
@@ -157,9 +157,10 @@ impl<'a> StringCopy<'a> {
     }
 
     fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
+        let target = self.copy.strings(self.target.path())?;
         let compare = |(): &mut (), position| {
             let (from, to) = self.slabs(&self.tiles.index(position));
-            let (ours, theirs) = (self.source.read_serial(&from)?, self.target.read_serial(&to)?);
+            let (ours, theirs) = (self.source.read_serial(&from)?, target.read_serial(&to)?);
             let same = match (&ours, &theirs) {
                 // Strings that were never written.
                 (None, _) => true,

@@ -8,7 +8,6 @@ use ncz_model::Container;
 use ncz_model::{Array, DataError, Dtype, Format, Session, Variable};
 use ncz_registry::chain::FilterChain;
 use ncz_store::{MemoryStore, Store};
-use ncz_zarr::Dataset;
 
 use super::plan::kept_filters;
 use super::rechunk::{self, Axis, RechunkPlan};
@@ -23,6 +22,7 @@ use crate::tiles::{Tiles, Window};
 pub(super) struct VariableCopy<'a> {
     source: Array,
     target: Array,
+    copy: &'a dyn Container,
     window: Window,
     session: &'a Session,
     stores: [&'a dyn Store; 2],
@@ -52,7 +52,7 @@ struct Pieces {
 impl<'a> VariableCopy<'a> {
     pub(super) fn new(
         source: &'a dyn Container,
-        target: &'a Dataset,
+        target: &'a dyn Container,
         original: &Variable,
         window: Window,
         resources: Resources<'a>,
@@ -116,6 +116,7 @@ impl<'a> VariableCopy<'a> {
         Ok(Self {
             source: from,
             target: to,
+            copy: target,
             window,
             session,
             stores,
@@ -185,7 +186,10 @@ impl<'a> VariableCopy<'a> {
             lossy: stages.clone(),
             make: Box::new(|stages| self.reference(variable, stages)),
         });
-        ChunkTransfer { parallelism: self.parallelism_of(copies, true), keep: false, ..transfer }
+        // What is stored by now, which a netCDF file reads otherwise than it was written.
+        let target = self.copy.array(self.target.path())?;
+        let parallelism = self.parallelism_of(copies, true);
+        ChunkTransfer { target: &target, parallelism, keep: false, ..transfer }
             .verify(reference.as_ref(), progress)
     }
 

@@ -6,8 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use ncz_cdl::{CdlBlock, CdlError, CdlFile};
-use ncz_model::{Array, Blocks, DataError, Elements, NcType, Slab, StringArray, Strings, Written};
-use ncz_zarr::Dataset;
+use ncz_model::{Array, Blocks, Container, DataError, Elements, NcType, Slab, StringArray, Strings, Written};
 
 use super::GenerateError;
 use crate::progress::Progress;
@@ -88,7 +87,7 @@ impl From<GenerateError> for End {
 pub(super) fn variable<R: Read + Seek>(
     file: &mut CdlFile<R>,
     number: usize,
-    dataset: &Dataset,
+    dataset: &dyn Container,
     progress: &dyn Progress,
     told: &mut u64,
 ) -> Result<Stored, GenerateError> {

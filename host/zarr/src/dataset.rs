@@ -8,13 +8,14 @@ mod pending;
 mod source;
 mod stale_tail;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use ncz_codec::Dialect;
 use ncz_model::json::{self, Json};
 use ncz_model::{
-    Array, ByteOrder, ChunkIndex, Container, DataError, DimensionRef, Format, Hierarchy, Interrupted,
+    Array, ByteOrder, ChunkIndex, Container, ContainerWriter, DataError, DimensionRef, Format, Hierarchy, Interrupted,
     LossyGuard, LossyTerms, MissingValues, ObjectKeys, Session, ShuffleReading, StringArray, Variable,
     Warning, codec_env, shuffle,
 };
@@ -325,6 +326,28 @@ impl Container for Dataset {
 
     fn array(&self, path: &str) -> Result<Array, DataError> {
         Self::array(self, path)
+    }
+}
+
+impl ContainerWriter for Dataset {
+    /// Does nothing: the documents of the root, which make it a dataset, are written when it is published.
+    fn complete(&self) -> Result<(), DataError> {
+        Ok(())
+    }
+
+    fn read_back(&self) -> Result<Hierarchy, DataError> {
+        let documents: BTreeMap<String, Vec<u8>> =
+            metadata::write(&self.hierarchy, false)?.into_iter().collect();
+        let nczarr3 = self.hierarchy.format == Format::Nczarr3;
+        Ok(metadata::read(&documents, &ReadOptions { nczarr3, ..ReadOptions::default() })?)
+    }
+
+    fn publish(self: Box<Self>) -> Result<(), DataError> {
+        self.finish()
+    }
+
+    fn discard(self: Box<Self>) {
+        (*self).discard();
     }
 }
 
