@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ncz_model::Appending;
-use ncz_model::{Container, ContainerWriter};
 use ncz_model::Remedy;
+use ncz_model::{Container, ContainerWriter};
 use ncz_model::{DataError, Format, Hierarchy};
 use ncz_registry::spec::ChainSpec;
 

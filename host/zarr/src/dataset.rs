@@ -15,9 +15,9 @@ use std::time::Instant;
 use ncz_codec::Dialect;
 use ncz_model::json::{self, Json};
 use ncz_model::{
-    Array, ByteOrder, ChunkIndex, Container, ContainerWriter, DataError, DimensionRef, Format, Hierarchy, Interrupted,
-    LossyGuard, LossyTerms, MissingValues, ObjectKeys, Session, ShuffleReading, StringArray, Variable,
-    Warning, codec_env, shuffle,
+    Array, ByteOrder, ChunkIndex, Container, ContainerWriter, DataError, DimensionRef, Format, Hierarchy,
+    Interrupted, LossyGuard, LossyTerms, MissingValues, ObjectKeys, Session, ShuffleReading, StringArray,
+    Variable, Warning, codec_env, shuffle,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::ChainSpec;
