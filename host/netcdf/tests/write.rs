@@ -726,3 +726,55 @@ fn chunks_that_do_not_fit_their_variable_are_refused() {
         assert!(error.contains(text), "{error}");
     }
 }
+
+#[test]
+fn this_crate_reads_copies_as_originals() {
+    let Some((_, folder)) = made() else { return };
+    let copies = tempfile::tempdir().unwrap();
+    for name in copy_all(folder, copies.path()) {
+        let (found, expected) = (open(&copies.path().join(&name)), open(&folder.join(&name)));
+        let (found, expected) = (found.hierarchy(), expected.hierarchy());
+        assert_eq!(found.format, expected.format, "{name}");
+        let groups: Vec<_> = expected.groups().collect();
+        assert_eq!(found.groups().count(), groups.len(), "{name}");
+        for (found, expected) in found.groups().zip(groups) {
+            assert_eq!(found.path, expected.path, "{name}");
+            assert_eq!(found.attributes, expected.attributes, "{name}");
+            let lens = |group: &ncz_model::Group| {
+                let all = group.dimensions.iter();
+                all.map(|one| (one.name.clone(), one.len, one.unlimited)).collect::<Vec<_>>()
+            };
+            assert_eq!(lens(found), lens(expected), "{name}");
+            assert_eq!(found.variables.len(), expected.variables.len(), "{name}");
+            for (found, expected) in found.variables.iter().zip(&expected.variables) {
+                assert_eq!(found.path, expected.path, "{name}");
+                assert_eq!(
+                    (&found.dtype, &found.shape),
+                    (&expected.dtype, &expected.shape),
+                    "{}",
+                    found.path
+                );
+                assert_eq!(found.chunk_shape, expected.chunk_shape, "{}", found.path);
+                assert_eq!(
+                    (&found.fill, found.storage),
+                    (&expected.fill, expected.storage),
+                    "{}",
+                    found.path
+                );
+                assert_eq!(found.dimensions, expected.dimensions, "{}", found.path);
+                assert_eq!(found.filters, expected.filters, "{}", found.path);
+                assert_eq!(found.attributes, expected.attributes, "{}", found.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_string_with_a_nul_is_refused_and_empty_ones_share_an_object() {
+    let error = StringChunk::pack(&["a", "b\0c"].iter().collect()).unwrap_err();
+    assert!(error.to_string().contains("string 1"), "{error}");
+    let empty = StringChunk::pack(&std::iter::repeat_n("", 100_000).collect()).unwrap();
+    assert_eq!((empty.collections().len(), empty.references(48).len()), (4096, 1_600_000));
+    let long = StringChunk::pack(&["x".repeat(100_000), "y".to_owned()].iter().collect()).unwrap();
+    assert!(long.collections().len() < 100_000 + 2 * 4096 + 64);
+}

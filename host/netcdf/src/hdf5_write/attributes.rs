@@ -74,6 +74,9 @@ impl FileAttribute<'_> {
                 }
             }
         }
+        if u32::try_from(data.len()).is_err() {
+            return Err(self.error(path, format!("its {} bytes are 4 GiB or more", data.len())));
+        }
         Ok(encode::attribute(&self.name, &self.datatype, &self.space, data))
     }
 
