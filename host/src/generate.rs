@@ -221,14 +221,14 @@ fn write_all<R: Read + Seek>(
     options: &GenerateOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<GeneratedVariable>, GenerateError> {
-    let mut told = 0;
+    let mut reported = 0;
     let mut variables = Vec::with_capacity(chains.len());
     for (number, chain) in chains.into_iter().enumerate() {
         let Some(variable) = file.cdl().variables.get(number) else { continue };
         let path = variable.path.clone();
         let written = match options.header_only || !variable.has_data() {
             true => write::Stored::default(),
-            false => write::variable(file, number, dataset, progress, &mut told)?,
+            false => write::variable(file, number, dataset, progress, &mut reported)?,
         };
         let write::Stored { decoded, written } = written;
         variables.push(GeneratedVariable {

@@ -202,8 +202,8 @@ pub fn verify(
         .filter_map(|finding| finding.variable.clone())
         .collect();
     findings.retain(|finding| {
-        let told = finding.variable.as_ref().is_some_and(|path| known.contains(path));
-        !(told
+        let explained = finding.variable.as_ref().is_some_and(|path| known.contains(path));
+        !(explained
             && matches!(
                 finding.code,
                 Code::VariableUnreadable | Code::CodecUnusable | Code::VariableUnchecked

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
-#[path = "dataset/made_up.rs"]
-mod made_up;
+#[path = "dataset/generated.rs"]
+mod generated;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{fixtures, python};
 use proptest::prelude::*;
 
-use made_up::{MadeUp, Spoils};
+use generated::{MadeUp, Spoils};
 
 /// Clears the lowest bit of every byte, and says that it is lossless, lossy, or nothing.
 #[derive(Clone, Debug)]

@@ -45,22 +45,17 @@ pub(crate) fn writing_session(
 }
 
 /// Opens a dataset for reading.
-pub(crate) fn open(place: &DatasetUrl, session: Session) -> Result<Dataset, CliError> {
-    Ok(place.open(session)?)
+pub(crate) fn open(url: &DatasetUrl, session: Session) -> Result<Dataset, CliError> {
+    Ok(url.open(session)?)
 }
 
 /// Returns the error of a variable name that the dataset does not have.
-pub(crate) fn unknown_variable(
-    place: &DatasetUrl,
-    hierarchy: &Hierarchy,
-    name: &str,
-    hint: &str,
-) -> CliError {
+pub(crate) fn unknown_variable(url: &DatasetUrl, hierarchy: &Hierarchy, name: &str, hint: &str) -> CliError {
     let readable = hierarchy.variables().map(|variable| variable.path.as_str());
     let paths = readable.chain(hierarchy.unreadable().map(|lost| lost.path.as_str()));
     CliError::UnknownVariable {
         name: name.to_owned(),
-        dataset: place.location.to_string(),
+        dataset: url.location.to_string(),
         known: format!("{}{hint}", suggest::known(&full_path(name), paths)),
     }
 }

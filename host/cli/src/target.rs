@@ -123,5 +123,5 @@ pub(crate) fn cannot_write(target: &DatasetUrl, source: StoreError) -> CliError 
         StoreError::AlreadyExists { .. } => "; --overwrite replaces a dataset",
         _ => "",
     };
-    CliError::Target { place: target.location.clone(), hint, source: Box::new(source) }
+    CliError::Target { location: target.location.clone(), hint, source: Box::new(source) }
 }

@@ -77,17 +77,17 @@ impl StoredSize {
     /// Adds up the chunks of a variable: every object below its key except metadata documents.
     pub(crate) fn of(
         dataset: &dyn Container,
-        place: &DatasetUrl,
+        url: &DatasetUrl,
         variable: &Variable,
     ) -> Result<Self, CliError> {
         // A folder with tables of references does not list its chunks.
         let is_indexed =
-            matches!(place.storage(), Ok(Storage::References)) && !dataset.store().capabilities().list;
+            matches!(url.storage(), Ok(Storage::References)) && !dataset.store().capabilities().list;
         if dataset.hierarchy().format.is_netcdf() || is_indexed {
-            return Self::in_file(dataset, variable).map_err(CliError::dataset(&place.location));
+            return Self::in_file(dataset, variable).map_err(CliError::dataset(&url.location));
         }
         let store: &dyn Store = &**dataset.store();
-        let failed = CliError::store(&place.location);
+        let failed = CliError::store(&url.location);
         let prefix = if variable.key.is_empty() {
             Prefix::ROOT
         } else {

@@ -362,7 +362,7 @@ fn a_file_that_is_cut_short_is_named_with_both_lengths() {
     assert!(line(&open_in(store, "f.nc").unwrap_err()).contains("does not exist"));
 }
 
-/// A file behind a store that counts, as if each round of requests were one of a network.
+/// A file in a store that counts requests, as if each round of requests were one of a network.
 fn counted(folder: &Path, name: &str) -> (Arc<Remote<Counting<MemoryStore>>>, NetcdfFile) {
     let store = MemoryStore::new("memory");
     let bytes = std::fs::read(folder.join(name)).unwrap();

@@ -53,7 +53,7 @@ pub enum CodecOrigin {
         #[serde(serialize_with = "json_text::text")]
         face: Face,
         /// The origin of the NCZarr codec, if it is not the same library.
-        #[serde(rename = "codec_half", serialize_with = "json_text::option")]
+        #[serde(rename = "nczarr_codec", serialize_with = "json_text::option")]
         translator: Option<TranslatorOrigin>,
         /// Whether it runs in worker processes.
         isolated: bool,
@@ -77,9 +77,9 @@ pub struct Entry {
     others: Vec<Other>,
     version: Option<Version>,
     /// The built-in JSON translator, if the filter has no NCZarr codec.
-    half: Option<&'static dyn BuiltinTranslator>,
+    translator: Option<&'static dyn BuiltinTranslator>,
     /// Whether the trace has reported it.
-    pub(crate) told: AtomicBool,
+    pub(crate) traced: AtomicBool,
 }
 
 /// Built-ins are never dropped, others live as long as they are referenced.
@@ -95,23 +95,25 @@ impl Entry {
         origin: CodecOrigin,
         others: Vec<Other>,
         version: Option<Version>,
-        half: Option<&'static dyn BuiltinTranslator>,
+        translator: Option<&'static dyn BuiltinTranslator>,
     ) -> Self {
-        Self { codec, origin, others, version, half, told: AtomicBool::new(false) }
+        Self { codec, origin, others, version, translator, traced: AtomicBool::new(false) }
     }
 
     /// Whether an empty JSON configuration means the defaults of the codec. That of an HDF5 filter under a name
     /// of imagecodecs has those of that program, such as an element size of 1.
     pub(crate) fn has_json_defaults(&self) -> bool {
         let borrowed = |name: &str| name.starts_with("imagecodecs_");
-        self.half.is_none() && !self.info().numcodecs.iter().any(borrowed) && self.can_name(&[])
+        self.translator.is_none() && !self.info().numcodecs.iter().any(borrowed) && self.can_name(&[])
     }
 
     /// Tests whether JSON with the codec's name can express these parameters; else the form by number is used.
     pub(crate) fn can_name(&self, params: &[u32]) -> bool {
         let info = self.info();
         !(info.numcodecs.is_empty() && info.zarr_v3.is_empty())
-            && self.half.map_or_else(|| self.has_json(params), |half| half.can_express(params))
+            && self
+                .translator
+                .map_or_else(|| self.has_json(params), |translator| translator.can_express(params))
     }
 
     /// Tests whether the codec has JSON for these parameters in some dialect, now or once it is bound to the variable.
@@ -190,7 +192,7 @@ impl fmt::Display for CodecOrigin {
                     f.write_str(", in a worker process")?;
                 }
                 match translator {
-                    Some(half) => write!(f, "; NCZarr codec: {half})"),
+                    Some(translator) => write!(f, "; NCZarr codec: {translator})"),
                     None => f.write_str(")"),
                 }
             }

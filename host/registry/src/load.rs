@@ -480,7 +480,7 @@ impl Library {
     fn caller(&self) -> Result<Option<Caller>, ncz_h5shim::Error> {
         match self.hdf5_provider {
             Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => Ok(None),
-            Hdf5Provider::Nothing | Hdf5Provider::Shim | Hdf5Provider::Nobody(_) => {
+            Hdf5Provider::Nothing | Hdf5Provider::Shim | Hdf5Provider::Unavailable(_) => {
                 self.caller_made(Caller::new)
             }
         }
@@ -529,7 +529,7 @@ impl Library {
                     libhdf5.clear();
                 }
             }
-            Hdf5Provider::Nobody(_) => {}
+            Hdf5Provider::Unavailable(_) => {}
         }
     }
 
@@ -540,7 +540,7 @@ impl Library {
             Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => {
                 self.libhdf5().map(|(libhdf5, _)| libhdf5.said()).unwrap_or_default()
             }
-            Hdf5Provider::Nobody(_) => Vec::new(),
+            Hdf5Provider::Unavailable(_) => Vec::new(),
         }
     }
 

@@ -48,12 +48,12 @@ pub(crate) fn near_misses(wanted: &Wanted, filter: Option<&Filter>, report: &Rep
     }
     misses.truncate(MOST_NAMED);
     misses.extend(own(wanted, filter, report).into_iter().map(|reason| (NearMiss { path: None, reason }, 0)));
-    let told = |(miss, others): (NearMiss, usize)| match others {
+    let line = |(miss, others): (NearMiss, usize)| match others {
         0 => miss,
         1 => NearMiss { reason: format!("{}; so it is with 1 other file", miss.reason), ..miss },
         _ => NearMiss { reason: format!("{}; so it is with {others} other files", miss.reason), ..miss },
     };
-    misses.into_iter().map(told).collect()
+    misses.into_iter().map(line).collect()
 }
 
 /// Codecs of the program itself that cannot be used.

@@ -347,7 +347,7 @@ pub(crate) mod tests {
         );
         let codec = concat!(
             r#"{"id":307,"name":"bzip2","numcodecs":["bz2"],"zarr_v3":[],"lossy":false,"candidates":["#,
-            r#"{"origin":"plugin","path":"/p/liba.so","face":"HDF5+NCZarr","codec_half":"built-in","#,
+            r#"{"origin":"plugin","path":"/p/liba.so","face":"HDF5+NCZarr","nczarr_codec":"built-in","#,
             r#""isolated":false,"used":true,"state":"used","version":null},"#,
             r#"{"origin":"built-in","used":false,"state":"shadowed by x","version":"0.1.0"}]}"#
         );

@@ -34,7 +34,7 @@ pub(crate) fn searched(report: &Report, took: Duration) {
 
 /// Logs that a codec is returned, once: at info if there was a choice or a plugin, else at debug.
 pub(crate) fn chosen(entry: &Entry, prefer: Prefer) {
-    if !enabled!(target: "ncz_registry", Level::INFO) || entry.told.swap(true, Ordering::Relaxed) {
+    if !enabled!(target: "ncz_registry", Level::INFO) || entry.traced.swap(true, Ordering::Relaxed) {
         return;
     }
     let (name, id, from) = (&*entry.info().name, entry.info().filter_id, entry.origin());

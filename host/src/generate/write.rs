@@ -89,7 +89,7 @@ pub(super) fn variable<R: Read + Seek>(
     number: usize,
     dataset: &dyn Container,
     progress: &dyn Progress,
-    told: &mut u64,
+    reported: &mut u64,
 ) -> Result<Stored, GenerateError> {
     let Some(variable) = file.cdl().variables.get(number) else { return Ok(Stored::default()) };
     let declared = dataset.hierarchy().variable(&variable.path).map_err(DataError::from)?;
@@ -100,7 +100,7 @@ pub(super) fn variable<R: Read + Seek>(
     };
     let blocks = Blocks::new(&shape, &declared.chunk_shape, element, BLOCK_BYTES);
     let total = shape.iter().fold(element, |product, &len| product.saturating_mul(len));
-    let mut feed = Feed { blocks, slab: None, progress, told };
+    let mut feed = Feed { blocks, slab: None, progress, reported };
     let first = feed.advance();
     if total <= SMALL_BYTES {
         let mut stored = Stored::default();
@@ -153,7 +153,7 @@ struct Feed<'a> {
     slab: Option<Slab>,
     progress: &'a dyn Progress,
     /// Bytes of the text that were reported as progress.
-    told: &'a mut u64,
+    reported: &'a mut u64,
 }
 
 impl Feed<'_> {
@@ -165,8 +165,8 @@ impl Feed<'_> {
 
     /// Reports how far the text is read.
     fn tell(&mut self, position: u64) -> Result<(), GenerateError> {
-        let bytes = position.saturating_sub(*self.told);
-        *self.told = position;
+        let bytes = position.saturating_sub(*self.reported);
+        *self.reported = position;
         match self.progress.advance(bytes) {
             ControlFlow::Break(()) => Err(GenerateError::Stopped),
             ControlFlow::Continue(()) => Ok(()),

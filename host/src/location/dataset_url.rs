@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(nests(amazon, "https://s3.amazonaws.com/b"), Some(Nesting::Inside));
     }
 
-    mod made_up {
+    mod generated {
         use proptest::prelude::*;
 
         use super::super::*;

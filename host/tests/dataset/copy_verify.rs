@@ -9,8 +9,8 @@ use ncz::model::{
 use ncz::zarr::Dataset;
 use proptest::prelude::*;
 
+use crate::generated::{MadeUp, Spoils};
 use crate::helpers::{explained, memory, objects, open, session, spec, values};
-use crate::made_up::{MadeUp, Spoils};
 
 /// Always stores zeros instead of the data, and declares that it is lossless, or nothing.
 #[derive(Clone, Debug)]

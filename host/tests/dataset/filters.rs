@@ -216,8 +216,8 @@ fn what_was_defined_is_reported() {
 fn a_codec_that_is_not_found_is_reported_as_0_and_can_be_cleared() {
     let session = session(1);
     let mut dataset = dataset(Format::NCZARR);
-    let stranger = json!({"id": "stranger", "x": 1});
-    dataset.variable_mut("/f").unwrap().filters = vec![stranger, zlib(1)];
+    let unknown = json!({"id": "unknown_codec", "x": 1});
+    dataset.variable_mut("/f").unwrap().filters = vec![unknown, zlib(1)];
     let filters = session.filters(&dataset, "/f").unwrap();
     assert_eq!(filters.ids().unwrap(), [0, 1]);
     assert_eq!(filters.first().unwrap(), Some((0, Vec::new())));
@@ -225,7 +225,7 @@ fn a_codec_that_is_not_found_is_reported_as_0_and_can_be_cleared() {
     let mut definition = session.define_filters(&mut dataset, "/f").unwrap();
     let error = definition.fletcher32(true).unwrap_err();
     assert_eq!(error.netcdf_code(), -136);
-    assert!(explained(&error).contains("stranger"), "{}", explained(&error));
+    assert!(explained(&error).contains("unknown_codec"), "{}", explained(&error));
     definition.clear().unwrap();
     definition.fletcher32(true).unwrap();
 }

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
+mod generated;
 mod helpers;
-mod made_up;
 
 // Damaged chunks are errors of the chain.
 mod damage;

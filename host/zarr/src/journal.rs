@@ -179,10 +179,10 @@ pub(crate) fn recover(store: &dyn Store) -> Result<Recovery, DataError> {
     match &found {
         Recovery::Settled(interrupted, Some(_)) if interrupted.append.is_none() => {
             journal.remove(store)?;
-            tracing::info!(target: "ncz_zarr", place = %store, "{interrupted}; it is finished now");
+            tracing::info!(target: "ncz_zarr", store = %store, "{interrupted}; it is finished now");
         }
         Recovery::Settled(interrupted, _) => {
-            tracing::info!(target: "ncz_zarr", place = %store, "{interrupted}; it is settled now");
+            tracing::info!(target: "ncz_zarr", store = %store, "{interrupted}; it is settled now");
         }
         _ => {}
     }

@@ -13,7 +13,7 @@ use crate::metadata::{Documents, EachDocument};
 /// A dataset was written.
 pub(crate) fn finished(store: &dyn Store, hierarchy: &Hierarchy, took: Duration) {
     info!(
-        target: "ncz_zarr", place = %store, format = ?hierarchy.format, variables = hierarchy.variables().count(),
+        target: "ncz_zarr", store = %store, format = ?hierarchy.format, variables = hierarchy.variables().count(),
         ?took, "dataset finished"
     );
 }
@@ -21,7 +21,7 @@ pub(crate) fn finished(store: &dyn Store, hierarchy: &Hierarchy, took: Duration)
 /// A dataset was dropped with unsaved changes.
 pub(crate) fn dropped(store: &dyn Store) {
     error!(
-        target: "ncz_zarr", place = %store,
+        target: "ncz_zarr", store = %store,
         "dataset dropped without finish(): changes that were not flushed, and all of a new dataset, are lost"
     );
 }
@@ -47,7 +47,7 @@ impl<D: Documents> Opening<D> {
     pub(crate) fn done(&self, store: &dyn Store, hierarchy: &Hierarchy) {
         let count = |count: &AtomicUsize| count.load(Ordering::Relaxed);
         info!(
-            target: "ncz_zarr", place = %store, format = ?hierarchy.format,
+            target: "ncz_zarr", store = %store, format = ?hierarchy.format,
             variables = hierarchy.variables().count(), unreadable = hierarchy.unreadable().count(),
             consolidated = ?hierarchy.consolidated, documents = count(&self.read), listings = count(&self.listed),
             rounds = count(&self.rounds), took = ?self.start.elapsed(), "dataset opened"

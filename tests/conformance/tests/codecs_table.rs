@@ -75,7 +75,7 @@ fn the_table_of_codecs_says_what_the_codecs_say() {
             }
         }
     }
-    let strangers = rows.keys().map(|name| format!("{name} is not a codec of the plugins here"));
-    wrong.extend(strangers);
+    let unknown = rows.keys().map(|name| format!("{name} is not a codec of the plugins here"));
+    wrong.extend(unknown);
     assert!(wrong.is_empty(), "plugins/CODECS.md:\n{}", wrong.join("\n"));
 }

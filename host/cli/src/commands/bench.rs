@@ -45,14 +45,14 @@ pub(crate) fn run(
         }
         also.push(spec);
     }
-    let place = DatasetUrl::parse(&options.dataset)?;
+    let url = DatasetUrl::parse(&options.dataset)?;
     let session = writing_session(registry, Some(options.threads), options.shuffle_size, false)?;
-    let dataset = open(&place, session)?;
+    let dataset = open(&url, session)?;
     let path = full_path(&options.variable);
     if !dataset.hierarchy().variables().any(|variable| variable.path == path) {
         let lost = dataset.hierarchy().unreadable().any(|lost| lost.path == path);
         if !lost {
-            return Err(unknown_variable(&place, dataset.hierarchy(), &options.variable, ""));
+            return Err(unknown_variable(&url, dataset.hierarchy(), &options.variable, ""));
         }
     }
 
@@ -73,7 +73,7 @@ pub(crate) fn run(
     let measured = result.map_err(|error| match error {
         BenchError::Stopped => CliError::Interrupted("nothing was written"),
         source => {
-            CliError::Bench { path: path.clone(), place: place.location.clone(), source: Box::new(source) }
+            CliError::Bench { path: path.clone(), location: url.location.clone(), source: Box::new(source) }
         }
     })?;
 

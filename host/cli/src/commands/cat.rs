@@ -26,9 +26,9 @@ pub(crate) fn run(
     out: &mut dyn Write,
     messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = DatasetUrl::parse(&options.path)?;
-    let dataset = open(&place, session(registry, options.threads, options.shuffle_size)?)?;
-    let variable = variable(&dataset, &place, &options.variable)?;
+    let url = DatasetUrl::parse(&options.path)?;
+    let dataset = open(&url, session(registry, options.threads, options.shuffle_size)?)?;
+    let variable = variable(&dataset, &url, &options.variable)?;
     let part = part(options, &dataset, variable)?;
     let counts: Vec<u64> = part.iter().map(|of| of.count).collect();
     let values = count_of(&counts);
@@ -39,7 +39,7 @@ pub(crate) fn run(
         _ => {}
     }
     if options.raw {
-        raw(options, &dataset, variable, part, head, out, &place.location)?;
+        raw(options, &dataset, variable, part, head, out, &url.location)?;
         return Ok(Exit::Good);
     }
     if variable.shown().is_none() {
@@ -48,10 +48,10 @@ pub(crate) fn run(
             variable.path, variable.dtype
         )));
     }
-    let mut source = VariableValues::of(&dataset, variable).map_err(CliError::dataset(&place.location))?;
+    let mut source = VariableValues::of(&dataset, variable).map_err(CliError::dataset(&url.location))?;
     if options.json {
         let mut nested = NestedJson::new(counts, variable);
-        source.each(part, head, &place.location, |values| Ok(nested.write(out, values)?))?;
+        source.each(part, head, &url.location, |values| Ok(nested.write(out, values)?))?;
         nested.close(out)?;
         writeln!(out)?;
     } else {
@@ -63,7 +63,7 @@ pub(crate) fn run(
         };
         let mut lines =
             CsvLines { shown: variable.shown(), row, at: 0, text: Vec::new(), letters: Vec::new() };
-        source.each(part, head, &place.location, |values| lines.write(values, out))?;
+        source.each(part, head, &url.location, |values| lines.write(values, out))?;
         if lines.at > 0 {
             lines.text.push(b'\n');
         }
@@ -75,7 +75,7 @@ pub(crate) fn run(
 /// Returns the variable that a name means, if there is only one.
 fn variable<'a>(
     dataset: &'a dyn Container,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
     name: &'a str,
 ) -> Result<&'a Variable, CliError> {
     let hierarchy = dataset.hierarchy();
@@ -88,11 +88,11 @@ fn variable<'a>(
     }
     let path = crate::codec_request::full_path(name);
     if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path == path) {
-        return Err(CliError::dataset(&place.location)(lost.error().into()));
+        return Err(CliError::dataset(&url.location)(lost.error().into()));
     }
     let found: Vec<&Variable> = variables_named(dataset, name).collect();
     match found.as_slice() {
-        [] => Err(unknown_variable(place, hierarchy, name, "")),
+        [] => Err(unknown_variable(url, hierarchy, name, "")),
         [variable] => Ok(variable),
         several => {
             let paths: Vec<&str> = several.iter().map(|variable| variable.path.as_str()).collect();
@@ -125,7 +125,7 @@ fn raw(
     part: Vec<Selected>,
     head: Option<u128>,
     out: &mut dyn Write,
-    place: &Location,
+    location: &Location,
 ) -> Result<(), CliError> {
     if variable.dtype.is_variable_length() {
         return Err(CliError::Usage(format!(
@@ -133,7 +133,7 @@ fn raw(
             variable.path, variable.dtype
         )));
     }
-    let failed = CliError::dataset(place);
+    let failed = CliError::dataset(location);
     let array = dataset.array(&variable.path).map_err(&failed)?;
     let native = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
     let swap = match options.order {

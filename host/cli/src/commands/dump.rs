@@ -32,17 +32,17 @@ pub(crate) fn run(
     out: &mut dyn Write,
     messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = DatasetUrl::parse(&options.path)?;
-    let mut plan = plan(options, &place.location);
+    let url = DatasetUrl::parse(&options.path)?;
+    let mut plan = plan(options, &url.location);
     // A header decodes nothing, so no threads are started.
     let threads = if plan.has_data() { options.threads } else { Some(1) };
-    let dataset = open(&place, session(registry, threads, options.shuffle_size)?)?;
+    let dataset = open(&url, session(registry, threads, options.shuffle_size)?)?;
     if options.kind {
         writeln!(out, "{}", dataset.hierarchy().format.kind().name())?;
         return Ok(Exit::Good);
     }
-    plan.variables = named_variables(options, &dataset, &place)?;
-    plan.groups = named_groups(options, &dataset, &place)?;
+    plan.variables = named_variables(options, &dataset, &url)?;
+    plan.groups = named_groups(options, &dataset, &url)?;
     let hierarchy = dataset.hierarchy();
     let mut findings = false;
     for warning in &hierarchy.warnings {
@@ -71,7 +71,7 @@ pub(crate) fn run(
         warn_of_many(variables.map(|variable| count_of(&hierarchy.shape_of(variable))), messages);
     }
     let mut lost_any = false;
-    print(out, &dataset, &place.location, &plan, &mut |variable, error| {
+    print(out, &dataset, &url.location, &plan, &mut |variable, error| {
         lost_any = true;
         let error = with_causes(&error);
         messages.warn(&format!("the values of variable {:?} are left out: {error}", variable.path));
@@ -137,7 +137,7 @@ fn plan(options: &Dump, location: &Location) -> Plan {
 fn named_variables(
     options: &Dump,
     dataset: &dyn Container,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
 ) -> Result<Option<Vec<String>>, CliError> {
     if options.variables.is_empty() {
         return Ok(None);
@@ -149,12 +149,12 @@ fn named_variables(
             .unreadable()
             .find(|lost| lost.path.trim_start_matches('/') == name.trim_start_matches('/'))
         {
-            return Err(CliError::dataset(&place.location)(lost.error().into()));
+            return Err(CliError::dataset(&url.location)(lost.error().into()));
         }
         let before = wanted.len();
         wanted.extend(variables_named(dataset, name).map(|variable| variable.path.clone()));
         if wanted.len() == before {
-            return Err(unknown_variable(place, hierarchy, name, ""));
+            return Err(unknown_variable(url, hierarchy, name, ""));
         }
     }
     Ok(Some(wanted))
@@ -164,7 +164,7 @@ fn named_variables(
 fn named_groups(
     options: &Dump,
     dataset: &dyn Container,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
 ) -> Result<Option<Vec<String>>, CliError> {
     if options.groups.is_empty() {
         return Ok(None);
@@ -177,7 +177,7 @@ fn named_groups(
             let paths = dataset.hierarchy().groups().map(|group| group.path.as_str());
             return Err(CliError::Usage(format!(
                 "there is no group {name:?} in {}; {}",
-                place.location,
+                url.location,
                 suggest::known(name, paths)
             )));
         }

@@ -29,9 +29,9 @@ pub(crate) fn run(
     out: &mut dyn Write,
     style: Style,
 ) -> Result<Exit, CliError> {
-    let place = DatasetUrl::parse(&options.path)?;
-    let dataset = open(&place, session(registry, Some(1), options.shuffle_size)?)?;
-    let info = DatasetInfo::of(&dataset, &place, options.sizes)?;
+    let url = DatasetUrl::parse(&options.path)?;
+    let dataset = open(&url, session(registry, Some(1), options.shuffle_size)?)?;
+    let info = DatasetInfo::of(&dataset, &url, options.sizes)?;
     if options.json {
         write_json(out, &info.report())?;
     } else {
@@ -42,7 +42,7 @@ pub(crate) fn run(
 
 /// What is known about a dataset.
 struct DatasetInfo<'a> {
-    place: &'a DatasetUrl,
+    url: &'a DatasetUrl,
     dataset: &'a dyn Container,
     /// The stored chunks of each variable, in order.
     sizes: Option<Vec<StoredSize>>,
@@ -51,7 +51,7 @@ struct DatasetInfo<'a> {
 }
 
 impl<'a> DatasetInfo<'a> {
-    fn of(dataset: &'a dyn Container, place: &'a DatasetUrl, sizes: bool) -> Result<Self, CliError> {
+    fn of(dataset: &'a dyn Container, url: &'a DatasetUrl, sizes: bool) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
         let mut findings: Vec<String> = hierarchy.warnings.iter().map(ToString::to_string).collect();
         match dataset.interrupted() {
@@ -87,18 +87,18 @@ impl<'a> DatasetInfo<'a> {
             true => Some(
                 hierarchy
                     .variables()
-                    .map(|variable| StoredSize::of(dataset, place, variable))
+                    .map(|variable| StoredSize::of(dataset, url, variable))
                     .collect::<Result<_, _>>()?,
             ),
             false => None,
         };
-        Ok(Self { place, dataset, sizes, findings, notes })
+        Ok(Self { url, dataset, sizes, findings, notes })
     }
 
     fn to_text(&self, style: Style) -> String {
         let hierarchy = self.dataset.hierarchy();
         let mut text =
-            format!("{}: {}\n", style.bold(&self.place.location.to_string()), format_words(hierarchy.format));
+            format!("{}: {}\n", style.bold(&self.url.location.to_string()), format_words(hierarchy.format));
         if let Some(properties) = &hierarchy.nc_properties {
             text.push_str(&format!("  written by {properties}\n"));
         }
@@ -193,7 +193,7 @@ impl<'a> DatasetInfo<'a> {
             .map(|(index, variable)| SizedVariableReport::new(hierarchy, variable, size(index)));
         InfoReport {
             schema: SCHEMA,
-            path: self.place.location.to_string(),
+            path: self.url.location.to_string(),
             format: format_words(hierarchy.format),
             nczarr: hierarchy.format.is_nczarr(),
             written_by: hierarchy.nc_properties.as_deref(),

@@ -33,12 +33,12 @@ pub(crate) fn run(
     style: Style,
     messages: Messages,
 ) -> Result<Exit, CliError> {
-    let place = DatasetUrl::parse(&options.path)?;
-    match open(&place, session(Arc::clone(&registry), Some(1), None)?) {
-        Ok(dataset) => list(options, &dataset, &place, out, style, messages),
+    let url = DatasetUrl::parse(&options.path)?;
+    match open(&url, session(Arc::clone(&registry), Some(1), None)?) {
+        Ok(dataset) => list(options, &dataset, &url, out, style, messages),
         // There can be datasets inside.
-        Err(CliError::Place(error @ LocationError::NotADataset { .. })) if options.group.is_none() => {
-            match folder::datasets(&place, options.recursive)? {
+        Err(CliError::Location(error @ LocationError::NotADataset { .. })) if options.group.is_none() => {
+            match folder::datasets(&url, options.recursive)? {
                 found if found.is_empty() => Err(error.into()),
                 found => folder::list(options, found, &registry, out, style),
             }
@@ -50,13 +50,13 @@ pub(crate) fn run(
 fn list(
     options: &Ls,
     dataset: &dyn Container,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
     out: &mut dyn Write,
     style: Style,
     messages: Messages,
 ) -> Result<Exit, CliError> {
     let hierarchy = dataset.hierarchy();
-    let group = group(options, dataset, place)?;
+    let group = group(options, dataset, url)?;
     let inside = |other: &&Group| {
         let below = other.path.strip_prefix(group.path.trim_end_matches('/'));
         below.is_some_and(|rest| rest.starts_with('/') || rest.is_empty())
@@ -71,7 +71,7 @@ fn list(
         findings = true;
     }
     if options.json {
-        write_json(out, &report(options, dataset, place, &groups)?)?;
+        write_json(out, &report(options, dataset, url, &groups)?)?;
         return Ok(Exit::of_findings(findings));
     }
     let mut headings = vec!["name", "type", "dimensions"];
@@ -92,7 +92,7 @@ fn list(
                 row.push(chunks_words(variable).into());
                 row.push(codecs_words(&variable.filters).into());
                 row.push(raw.map_or_else(|| "-".to_owned(), bytes).into());
-                row.push(bytes(StoredSize::of(dataset, place, variable)?.bytes).into());
+                row.push(bytes(StoredSize::of(dataset, url, variable)?.bytes).into());
             }
             table.row(row);
         }
@@ -116,7 +116,7 @@ fn list(
 }
 
 /// Returns the group to list.
-fn group<'a>(options: &Ls, dataset: &'a dyn Container, place: &DatasetUrl) -> Result<&'a Group, CliError> {
+fn group<'a>(options: &Ls, dataset: &'a dyn Container, url: &DatasetUrl) -> Result<&'a Group, CliError> {
     let hierarchy = dataset.hierarchy();
     let Some(name) = &options.group else { return Ok(&hierarchy.root) };
     let paths: Vec<&str> = groups_named(dataset, name.trim_end_matches('/')).collect();
@@ -132,7 +132,7 @@ fn group<'a>(options: &Ls, dataset: &'a dyn Container, place: &DatasetUrl) -> Re
     };
     found.ok_or_else(|| {
         let known = suggest::known(name, hierarchy.groups().map(|group| group.path.as_str()));
-        CliError::Usage(format!("there is no group {name:?} in {}; {known}", place.location))
+        CliError::Usage(format!("there is no group {name:?} in {}; {known}", url.location))
     })
 }
 
@@ -156,12 +156,12 @@ struct UnreadableReport<'a> {
 fn report<'a>(
     options: &Ls,
     dataset: &'a dyn Container,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
     groups: &[&'a Group],
 ) -> Result<ListReport<'a>, CliError> {
     let mut variables = Vec::new();
     for variable in groups.iter().flat_map(|group| &group.variables) {
-        let size = options.long.then(|| StoredSize::of(dataset, place, variable)).transpose()?;
+        let size = options.long.then(|| StoredSize::of(dataset, url, variable)).transpose()?;
         variables.push(SizedVariableReport::new(dataset.hierarchy(), variable, size));
     }
     let children =
@@ -169,7 +169,7 @@ fn report<'a>(
     let lost = groups.iter().flat_map(|group| &group.unreadable);
     Ok(ListReport {
         schema: SCHEMA,
-        path: place.location.to_string(),
+        path: url.location.to_string(),
         kind: "dataset",
         groups: children.collect(),
         variables,

@@ -115,11 +115,11 @@ fn dump(program: &str, arguments: Vec<OsString>) -> Result<(), End> {
     plan.location.clone_from(&path);
 
     let message = |text: &str| End::Message(format!("{path}: {text}"));
-    let place = DatasetUrl::parse(&path).map_err(|error| message(&netcdf_message(&error.into())))?;
+    let url = DatasetUrl::parse(&path).map_err(|error| message(&netcdf_message(&error.into())))?;
     let registry = Arc::new(Registry::builder().build());
     let threads = if plan.has_data() && !options.kind { None } else { Some(1) };
     let session = session(registry, threads, None).map_err(|error| message(&netcdf_message(&error)))?;
-    let dataset = open(&place, session).map_err(|error| message(&netcdf_message(&error)))?;
+    let dataset = open(&url, session).map_err(|error| message(&netcdf_message(&error)))?;
     let hierarchy = dataset.hierarchy();
     for warning in &hierarchy.warnings {
         // If this fails, nothing is left to report to.
@@ -160,7 +160,7 @@ fn dump(program: &str, arguments: Vec<OsString>) -> Result<(), End> {
     }
 
     let mut unsupported = None;
-    let printed = dump::print(&mut out, &dataset, &place.location, &plan, &mut |variable, error| {
+    let printed = dump::print(&mut out, &dataset, &url.location, &plan, &mut |variable, error| {
         let spells = hierarchy.format.dialect();
         let is_missing = |codec: &&Json| {
             ChainSpec::from_json(spells, &[codec.to_value()])
@@ -313,13 +313,13 @@ fn name_of(path: &str) -> String {
 /// Returns the message of netCDF for an error, if it has one.
 fn netcdf_message(error: &CliError) -> String {
     match error {
-        CliError::Place(LocationError::NotADataset { location: Location::Path(path), .. })
+        CliError::Location(LocationError::NotADataset { location: Location::Path(path), .. })
             if !path.exists() =>
         {
             "No such file or directory".to_owned()
         }
-        CliError::Place(LocationError::NotADataset { .. }) => "NetCDF: Unknown file format".to_owned(),
-        CliError::Place(LocationError::Look { source, .. }) => {
+        CliError::Location(LocationError::NotADataset { .. }) => "NetCDF: Unknown file format".to_owned(),
+        CliError::Location(LocationError::Look { source, .. }) => {
             let text = source.to_string();
             text.split(" (os error").next().unwrap_or(&text).to_owned()
         }

@@ -22,12 +22,12 @@ fn lacks(run: &Run, unwanted: &[&str]) {
 fn each_v_logs_more() {
     lacks(&copied(&[], &[]), &["dataset opened", "INFO"]);
     let once = copied(&["-v"], &[]).says(&[
-        "dataset opened place=",
+        "dataset opened store=",
         "format=Nczarr(Attributes)",
         "documents=",
         "rounds=",
         "variable copied variable=\"/air_temperature\"",
-        "dataset finished place=",
+        "dataset finished store=",
     ]);
     lacks(&once, &["DEBUG", "codecs bound", "ncz_zarr"]);
     let twice =

@@ -98,7 +98,7 @@ fn codec_halves_set_their_parameters_without_libnetcdf() {
 }
 
 #[test]
-fn a_codec_half_outside_of_a_session_gets_no_answer() {
+fn an_nczarr_codec_outside_of_a_session_gets_no_answer() {
     let Some(wheel) = Wheel::find() else { return };
     let standard = wheel.copy("lib__nczstdfilters.so", Symbols::Both);
     let blosc = *records(standard).iter().find(|record| record.id == 32_001).unwrap();

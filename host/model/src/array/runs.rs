@@ -114,10 +114,10 @@ struct Piece {
     /// The number of the object.
     key: usize,
     /// The bytes of the object.
-    place: Range<u64>,
+    range: Range<u64>,
     /// The bytes of the object that are the whole chunk.
     whole: Range<u64>,
-    /// The position of the first byte of `place` in a chunk without codecs.
+    /// The position of the first byte of `range` in a chunk without codecs.
     skipped: usize,
     filter_mask: u32,
 }
@@ -129,7 +129,7 @@ impl Task {
             Self::Single(_) => 0,
             Self::Run(pieces) => {
                 let ends = pieces.first().zip(pieces.last());
-                ends.map_or(0, |(first, last)| last.place.end.saturating_sub(first.place.start))
+                ends.map_or(0, |(first, last)| last.range.end.saturating_sub(first.range.start))
             }
         }
     }
@@ -173,14 +173,14 @@ fn locate(
             return Err(ChunkError::Length { want: whole, got: len });
         }
         let part = worker.part_of_range(array, &range);
-        let place = part.as_ref().map(|part| range.start + part.start as u64..range.start + part.end as u64);
+        let wanted = part.as_ref().map(|part| range.start + part.start as u64..range.start + part.end as u64);
         if plan.keys.last() != Some(&worker.location.key) {
             plan.keys.push(worker.location.key.clone());
         }
         pieces.push(Piece {
             number,
             key: plan.keys.len() - 1,
-            place: place.unwrap_or_else(|| range.clone()),
+            range: wanted.unwrap_or_else(|| range.clone()),
             whole: range,
             skipped: part.map_or(0, |part| part.start),
             filter_mask: worker.location.filter_mask,
@@ -194,28 +194,28 @@ fn locate(
 
 /// Joins pieces that follow each other into runs that are short enough for each thread to get some.
 fn joined(array: &Array, mut pieces: Vec<Piece>, threads: u64) -> Vec<Vec<Piece>> {
-    let len = |piece: &Piece| piece.place.end.saturating_sub(piece.place.start);
+    let len = |piece: &Piece| piece.range.end.saturating_sub(piece.range.start);
     let all = pieces.iter().map(len).fold(0, u64::saturating_add);
     let most = (all / threads.max(1)).clamp(by_distance(array, SHORT_RUN), RUN_LEN);
     let longest_gap = by_distance(array, GAP);
-    pieces.sort_unstable_by_key(|piece| (piece.key, piece.place.start, piece.number));
+    pieces.sort_unstable_by_key(|piece| (piece.key, piece.range.start, piece.number));
     let mut runs: Vec<Vec<Piece>> = Vec::new();
     let (mut start, mut used) = (0, 0);
     for piece in pieces {
-        let last = runs.last_mut().and_then(|run| Some((run.last()?.key, run.last()?.place.end, run)));
+        let last = runs.last_mut().and_then(|run| Some((run.last()?.key, run.last()?.range.end, run)));
         // Chunks that overlap are read separately.
         if let Some((key, end, run)) = last
             && key == piece.key
-            && let Some(gap) = piece.place.start.checked_sub(end)
+            && let Some(gap) = piece.range.start.checked_sub(end)
             && gap < longest_gap
-            && piece.place.end.saturating_sub(start) <= most
-            && (piece.place.start - start).saturating_sub(used) <= WASTE.0 + used * WASTE.1
+            && piece.range.end.saturating_sub(start) <= most
+            && (piece.range.start - start).saturating_sub(used) <= WASTE.0 + used * WASTE.1
         {
             used += len(&piece);
             run.push(piece);
             continue;
         }
-        (start, used) = (piece.place.start, len(&piece));
+        (start, used) = (piece.range.start, len(&piece));
         runs.push(vec![piece]);
     }
     runs
@@ -265,7 +265,7 @@ impl Reader<'_> {
             }
         };
         let Some(first) = pieces.first() else { return Ok(()) };
-        let start = first.place.start;
+        let start = first.range.start;
         if let Some(key) = plan.keys.get(first.key) {
             key.clone_into(&mut worker.location.key);
         }
@@ -279,7 +279,7 @@ impl Reader<'_> {
                 pieces.iter().try_for_each(|piece| {
                     cover.part(piece.number, &mut worker.index, &mut worker.segments);
                     worker::has_all(&piece.whole, object_len)?;
-                    self.place(worker, piece, start, &mut bytes, with_out)
+                    self.decode(worker, piece, start, &mut bytes, with_out)
                 })
             })
         });
@@ -288,7 +288,7 @@ impl Reader<'_> {
     }
 
     /// Decodes a piece of a run, whose bytes begin at `start` of the object. The worker is set to it.
-    fn place(
+    fn decode(
         &self,
         worker: &mut Worker,
         piece: &Piece,
@@ -297,9 +297,9 @@ impl Reader<'_> {
         with_out: &mut dyn FnMut(&mut Put<'_>),
     ) -> Result<(), ChunkError> {
         let Self { array, slab, elements, .. } = *self;
-        let place = (piece.place.start - start) as usize..(piece.place.end - start) as usize;
-        let (want, got) = (place.len() as u64, bytes.len().saturating_sub(place.start) as u64);
-        let Some(stored) = bytes.get_mut(place) else { return Err(ChunkError::Length { want, got }) };
+        let range = (piece.range.start - start) as usize..(piece.range.end - start) as usize;
+        let (want, got) = (range.len() as u64, bytes.len().saturating_sub(range.start) as u64);
+        let Some(stored) = bytes.get_mut(range) else { return Err(ChunkError::Length { want, got }) };
         if array.chain.is_empty() {
             if array.swaps(elements) {
                 region::swap_bytes(stored, array.dtype.swap_unit());

@@ -190,9 +190,9 @@ impl Chunks {
         for (number, part) in parts.iter().enumerate() {
             let mut nth = 0;
             each_element(&part.segments, |at| {
-                let place = at.iter().zip(&part.segments).zip(&steps);
-                let place: u64 = place.map(|((k, segment), step)| (segment.in_slab + k) * step).sum();
-                order[place as usize] = (number as u32, nth);
+                let position = at.iter().zip(&part.segments).zip(&steps);
+                let position: u64 = position.map(|((k, segment), step)| (segment.in_slab + k) * step).sum();
+                order[position as usize] = (number as u32, nth);
                 nth += 1;
             });
         }
@@ -269,8 +269,8 @@ impl Chunks {
         strings.try_reserve(elements, 0).map_err(memory)?;
         let mut full = Ok(());
         each_element(&buffers.segments, |at| {
-            let string = match self.place(buffers, at) {
-                Some(place) if found => buffers.layout.string(&buffers.chunk, place),
+            let string = match self.position(buffers, at) {
+                Some(position) if found => buffers.layout.string(&buffers.chunk, position),
                 _ => &self.fill,
             };
             if full.is_ok() {
@@ -294,8 +294,8 @@ impl Chunks {
         each_element(&buffers.segments, |at| {
             let in_slab = at.iter().zip(&buffers.segments).zip(steps);
             let in_slab: u64 = in_slab.map(|((k, segment), step)| (segment.in_slab + k) * step).sum();
-            if let Some(place) = self.place(buffers, at) {
-                from[place] = From::New(in_slab as usize);
+            if let Some(position) = self.position(buffers, at) {
+                from[position] = From::New(in_slab as usize);
             }
         });
         let is_whole = from.iter().all(|from| matches!(from, From::New(_)));
@@ -315,9 +315,9 @@ impl Chunks {
         old: Option<&[u8]>,
     ) -> Result<Vec<u8>, ChunkError> {
         let found = self.decode(buffers, old)?;
-        let element = |place: usize| match from[place] {
+        let element = |position: usize| match from[position] {
             From::New(at) => strings.get(at).copied().unwrap_or_default(),
-            From::Old if found => buffers.layout.string(&buffers.chunk, place),
+            From::Old if found => buffers.layout.string(&buffers.chunk, position),
             From::Old => &self.fill,
         };
         let all = || (0..self.elements).map(element);
@@ -336,17 +336,17 @@ impl Chunks {
     }
 
     /// The position in its chunk of an element of its segments; `None` beyond the stored array.
-    fn place(&self, buffers: &ChunkBuffers, at: &[u64]) -> Option<usize> {
-        let mut place = 0;
+    fn position(&self, buffers: &ChunkBuffers, at: &[u64]) -> Option<usize> {
+        let mut position = 0;
         for (dimension, (k, segment)) in at.iter().zip(&buffers.segments).enumerate() {
             let in_chunk = segment.in_chunk + k * segment.stride;
             let low = buffers.index[dimension] * self.chunk_shape[dimension];
             if low.checked_add(in_chunk)? >= self.stored_shape[dimension] {
                 return None;
             }
-            place += in_chunk * self.steps[dimension];
+            position += in_chunk * self.steps[dimension];
         }
-        Some(place as usize)
+        Some(position as usize)
     }
 
     /// Whether its segments take all of the chunk that lies within the stored array.

@@ -36,8 +36,8 @@ pub enum Hdf5Provider {
     Hdf5(#[serde(with = "bounded::path")] PathBuf),
     /// A libnetcdf, which is the file at this path.
     Netcdf(#[serde(with = "bounded::path")] PathBuf),
-    /// None, with the reason. Functions that do not call them work.
-    Nobody(#[serde(with = "bounded::plain")] String),
+    /// None could be loaded or linked, for this reason. Functions that do not call them work.
+    Unavailable(#[serde(with = "bounded::plain")] String),
 }
 
 /// A library as it was bound.
@@ -110,17 +110,19 @@ fn tell(raw: &RawLibrary) -> Binding {
         }
         None => match ncz_h5shim::shim_path() {
             Ok(path) => (Some(path.to_owned()), Hdf5Provider::Shim, None),
-            Err(error) => return Binding::of(Hdf5Provider::Nobody(error.to_string())),
+            Err(error) => return Binding::of(Hdf5Provider::Unavailable(error.to_string())),
         },
     };
     let Some(file) = file else {
-        return Binding::of(Hdf5Provider::Nobody("the path of libhdf5 has a zero byte".into()));
+        return Binding::of(Hdf5Provider::Unavailable("the path of libhdf5 has a zero byte".into()));
     };
     // SAFETY: called as hdf5plugin calls it, once, before anything else of the library, with a file that has
     // all functions and variables that it looks for: a libhdf5, or the shim that was made for this.
     let code = unsafe { init_filter(file.as_ptr()) };
     if code < 0 {
-        return Binding::of(Hdf5Provider::Nobody(format!("its function init_filter failed with {code}")));
+        return Binding::of(Hdf5Provider::Unavailable(format!(
+            "its function init_filter failed with {code}"
+        )));
     }
     Binding { hdf5_provider, elsewhere }
 }
@@ -185,7 +187,7 @@ impl fmt::Display for Hdf5Provider {
             Self::Shim => f.write_str("this program, in place of libhdf5"),
             Self::Hdf5(path) => write!(f, "the libhdf5 {}", path.display()),
             Self::Netcdf(path) => write!(f, "the libnetcdf {}", path.display()),
-            Self::Nobody(reason) => write!(f, "no libhdf5: {reason}"),
+            Self::Unavailable(reason) => write!(f, "no libhdf5: {reason}"),
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn is_parallel(
             Hdf5Provider::Nothing | Hdf5Provider::Shim => true,
             // It reports failures to its libhdf5.
             Hdf5Provider::Hdf5(_) | Hdf5Provider::Netcdf(_) => is_threadsafe(),
-            Hdf5Provider::Nobody(_) => false,
+            Hdf5Provider::Unavailable(_) => false,
         }
 }
 

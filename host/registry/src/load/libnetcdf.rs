@@ -74,7 +74,7 @@ pub(super) fn modify(half: &NczarrCodec, visible: &[u32], variable: &Variable) -
             let varid = file.define(variable, netcdf_type)?;
             run(function, None, [file.ncid, varid], visible)
         }
-        Hdf5Provider::Nobody(reason) => {
+        Hdf5Provider::Unavailable(reason) => {
             let id = half.codec_id();
             Err(CodecError::unsupported(format!("codec {id} needs a libnetcdf, and has none: {reason}")))
         }

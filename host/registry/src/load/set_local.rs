@@ -34,7 +34,7 @@ pub(super) fn working(half: &Hdf5Filter, given: &[u32], variable: &Variable) -> 
     let answer = {
         let _call = library.one_call();
         match library.hdf5_provider() {
-            Hdf5Provider::Nobody(reason) => {
+            Hdf5Provider::Unavailable(reason) => {
                 return Err(CodecError::unsupported(format!(
                     "filter {} makes its working parameters with the help of a libhdf5, and has none: {reason}",
                     half.title()

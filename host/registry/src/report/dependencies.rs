@@ -67,7 +67,7 @@ impl Dependencies {
             Some(Hdf5Provider::Hdf5(path)) => format!("the libhdf5 {} provides them", path.display()),
             Some(Hdf5Provider::Netcdf(path)) => format!("the libnetcdf {} provides them", path.display()),
             Some(Hdf5Provider::Shim) => "ncz provides the HDF5 functions".to_owned(),
-            Some(Hdf5Provider::Nobody(why)) => format!("nothing provides them: {why}"),
+            Some(Hdf5Provider::Unavailable(why)) => format!("nothing provides them: {why}"),
             _ => self.predicted_provider(),
         };
         Some(format!("{how}; {who}"))
@@ -142,10 +142,12 @@ mod tests {
             replaced.describe_hdf5_provider().unwrap(),
             "the plugin is linked to libhdf5_serial.so.103 (not found); ncz provides the HDF5 functions"
         );
-        let nobody =
-            Dependencies { hdf5_provider: Some(Hdf5Provider::Nobody("no memory".into())), ..linked(false) };
-        assert_eq!(nobody.missing().count(), 2);
-        assert!(nobody.describe_hdf5_provider().unwrap().ends_with("nothing provides them: no memory"));
+        let unavailable = Dependencies {
+            hdf5_provider: Some(Hdf5Provider::Unavailable("no memory".into())),
+            ..linked(false)
+        };
+        assert_eq!(unavailable.missing().count(), 2);
+        assert!(unavailable.describe_hdf5_provider().unwrap().ends_with("nothing provides them: no memory"));
     }
 
     #[test]

@@ -22,8 +22,8 @@ impl fmt::Display for Hdf5Imports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::None => "nothing",
-            Self::ByInitFilter => "told",
-            Self::Unlinked => "anybody",
+            Self::ByInitFilter => "path by init_filter",
+            Self::Unlinked => "undefined",
             Self::Linked => "linked",
         })
     }

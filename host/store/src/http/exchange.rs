@@ -221,7 +221,7 @@ impl Service {
             return Err(self.refused(key, reason));
         };
         let (first, last, len) = (bytes.start, bytes.end - 1, bytes.end - bytes.start);
-        if headers::content_length(headers).is_some_and(|told| told != len) {
+        if headers::content_length(headers).is_some_and(|announced| announced != len) {
             return Err(
                 self.refused(key, "Content-Length and Content-Range of the answer contradict each other")
             );
@@ -246,8 +246,8 @@ impl Service {
             self.features.note_no_suffixes();
             return Ok(Reply::Unsatisfiable(total));
         }
-        let told = total.map_or_else(|| "*".to_owned(), |total| total.to_string());
-        let reason = format!("expected bytes {wanted}, got {first}-{last}/{told}");
+        let object_len = total.map_or_else(|| "*".to_owned(), |total| total.to_string());
+        let reason = format!("expected bytes {wanted}, got {first}-{last}/{object_len}");
         Err(self.refused(key, reason))
     }
 

@@ -290,7 +290,7 @@ impl Attempt<'_> {
         Ok(seen)
     }
 
-    /// Passes the bytes of a cut on; says how long the body was where it ended before the cut and nothing had told its
+    /// Passes the bytes of a cut on; says how long the body was where it ended before the cut and nothing had announced its
     /// length. What follows a cut is left unread.
     async fn receive(
         &mut self,
@@ -328,8 +328,8 @@ impl Attempt<'_> {
     }
 
     /// The length from an answer, or else from a request for it.
-    async fn total(&mut self, told: Option<u64>) -> Result<Option<u64>, Failure> {
-        match told {
+    async fn total(&mut self, known: Option<u64>) -> Result<Option<u64>, Failure> {
+        match known {
             Some(total) => Ok(Some(total)),
             None => self.len().await,
         }

@@ -251,7 +251,7 @@ fn random_sample(rng: &mut Rng) -> Sample {
 
 /// Whether a refusal to encode breaks a write in netcdf-c too, which has no optional filters. HDF5 stores a chunk
 /// unfiltered if the filter is optional.
-fn has_codec_half(trial: &Trial, coding: &Coding) -> Result<bool, Ending> {
+fn has_nczarr_codec(trial: &Trial, coding: &Coding) -> Result<bool, Ending> {
     Ok(match (&coding.way, trial.target()) {
         (Way::Filter(..), Target::Hdf5(id)) => trial.subject()?.codec_of(*id).is_some(),
         _ => false,

@@ -72,12 +72,7 @@ impl Requests {
     }
 
     /// Checks that every name exists.
-    fn check_names(
-        &self,
-        hierarchy: &Hierarchy,
-        place: &DatasetUrl,
-        as_nccopy: bool,
-    ) -> Result<(), CliError> {
+    fn check_names(&self, hierarchy: &Hierarchy, url: &DatasetUrl, as_nccopy: bool) -> Result<(), CliError> {
         let known = |path: &str| {
             hierarchy.variables().any(|variable| variable.path == path)
                 || hierarchy.unreadable().any(|lost| lost.path == path)
@@ -87,7 +82,7 @@ impl Requests {
                 "-F" => "; write -F VARIABLE,FILTERS, or -F '*,FILTERS' for all variables",
                 _ => "",
             };
-            return Err(unknown_variable(place, hierarchy, name, hint));
+            return Err(unknown_variable(url, hierarchy, name, hint));
         }
         let dimensions: Vec<String> = hierarchy
             .groups()
@@ -107,7 +102,7 @@ impl Requests {
             })?;
         }
         if let Some(name) = chunk_request::variables(&self.chunks).find(|name| !known(name)) {
-            return Err(unknown_variable(place, hierarchy, name, ""));
+            return Err(unknown_variable(url, hierarchy, name, ""));
         }
         match chunk_request::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
             Some((name, _)) => {
@@ -122,7 +117,7 @@ impl Requests {
                 }
                 Err(CliError::UnknownDimension {
                     name: name.to_owned(),
-                    dataset: place.location.to_string(),
+                    dataset: url.location.to_string(),
                     known: hint,
                 })
             }
@@ -135,13 +130,13 @@ impl Plan {
     pub(super) fn make(
         requests: &Requests,
         dataset: &dyn Container,
-        place: &DatasetUrl,
+        url: &DatasetUrl,
         format: Option<Format>,
         selection: &Selection,
         rules: Option<&NccopyRules>,
     ) -> Result<Self, CliError> {
         let hierarchy = dataset.hierarchy();
-        requests.check_names(hierarchy, place, rules.is_some())?;
+        requests.check_names(hierarchy, url, rules.is_some())?;
         let format = format.unwrap_or(hierarchy.format);
         let mut plan = Self { variables: BTreeMap::new(), notes: Vec::new() };
         for request in &requests.codecs {

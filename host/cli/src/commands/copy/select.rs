@@ -21,13 +21,13 @@ const COMPANIONS: [&str; 2] = ["coordinates", "bounds"];
 pub(super) fn selection(
     options: &Copy,
     hierarchy: &Hierarchy,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
 ) -> Result<Selection, CliError> {
-    let names = |texts: &[String]| variables(texts, hierarchy, place);
+    let names = |texts: &[String]| variables(texts, hierarchy, url);
     let rules = options.nccopy.as_ref();
     let mut selection = Selection {
         variables: names(&options.variables)?,
-        groups: groups(&options.groups, hierarchy, place)?.map(|named| with_inner(named, hierarchy)),
+        groups: groups(&options.groups, hierarchy, url)?.map(|named| with_inner(named, hierarchy)),
         exclude: names(&options.exclude)?.unwrap_or_default(),
         values: names(&options.values)?,
         slabs: match &options.slab {
@@ -44,7 +44,7 @@ pub(super) fn selection(
     }
     if let Some(rules) = rules {
         let list = |texts: &Option<Vec<String>>| match texts {
-            Some(texts) => groups(texts, hierarchy, place),
+            Some(texts) => groups(texts, hierarchy, url),
             None => Ok(None),
         };
         selection.groups = list(&rules.groups)?;
@@ -65,7 +65,7 @@ pub(super) fn selection(
 fn variables(
     texts: &[String],
     hierarchy: &Hierarchy,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
 ) -> Result<Option<BTreeSet<String>>, CliError> {
     let known: BTreeSet<&str> = hierarchy
         .variables()
@@ -76,7 +76,7 @@ fn variables(
     for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
         let path = full_path(&escape::unescape(name));
         if !known.contains(path.as_str()) {
-            return Err(unknown_variable(place, hierarchy, name, ""));
+            return Err(unknown_variable(url, hierarchy, name, ""));
         }
         paths.insert(path);
     }
@@ -87,17 +87,14 @@ fn variables(
 fn groups(
     texts: &[String],
     hierarchy: &Hierarchy,
-    place: &DatasetUrl,
+    url: &DatasetUrl,
 ) -> Result<Option<BTreeSet<String>>, CliError> {
     let mut paths = BTreeSet::new();
     for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
         let path = full_path(&escape::unescape(name));
         let Ok(group) = hierarchy.group(&path) else {
             let known = suggest::known(&path, hierarchy.groups().map(|group| group.path.as_str()));
-            return Err(CliError::Usage(format!(
-                "there is no group {name:?} in {}; {known}",
-                place.location
-            )));
+            return Err(CliError::Usage(format!("there is no group {name:?} in {}; {known}", url.location)));
         };
         paths.insert(group.path.clone());
     }

@@ -39,7 +39,7 @@ const FULL: usize = 1 << 16;
 pub(super) fn print(
     out: &mut dyn Write,
     dataset: &dyn Container,
-    place: &Location,
+    location: &Location,
     plan: &Plan,
     lost: &mut dyn FnMut(&Variable, CliError) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
@@ -48,7 +48,7 @@ pub(super) fn print(
     let format = json!(format_words(hierarchy.format));
     let nczarr = hierarchy.format.is_nczarr();
     write!(out, "{{\"schema\": {SCHEMA}, \"name\": {name}, \"format\": {format}, \"nczarr\": {nczarr}")?;
-    Printer { dataset, hierarchy, place, plan }.group(out, &hierarchy.root, lost)?;
+    Printer { dataset, hierarchy, location, plan }.group(out, &hierarchy.root, lost)?;
     writeln!(out, "}}")?;
     Ok(())
 }
@@ -56,7 +56,7 @@ pub(super) fn print(
 struct Printer<'a> {
     dataset: &'a dyn Container,
     hierarchy: &'a Hierarchy,
-    place: &'a Location,
+    location: &'a Location,
     plan: &'a Plan,
 }
 
@@ -148,11 +148,12 @@ impl Printer<'_> {
         variable: &Variable,
         nested: &mut NestedJson,
     ) -> Result<(), CliError> {
-        let mut values = VariableValues::of(self.dataset, variable).map_err(CliError::dataset(self.place))?;
+        let mut values =
+            VariableValues::of(self.dataset, variable).map_err(CliError::dataset(self.location))?;
         let shape = self.hierarchy.shape_of(variable);
         let head = self.plan.head.map(|most| head_count(most, &shape, variable));
         let whole = values.whole();
-        values.each(whole, head, self.place, |values| Ok(nested.write(out, values)?))
+        values.each(whole, head, self.location, |values| Ok(nested.write(out, values)?))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::error::CliError;
 pub(crate) fn print(
     out: &mut dyn Write,
     dataset: &dyn Container,
-    place: &Location,
+    location: &Location,
     plan: &Plan,
     lost: &mut dyn FnMut(&Variable, CliError) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
@@ -43,7 +43,7 @@ pub(crate) fn print(
     options.groups = Some(&groups);
     options.values_of = Some(&values_of);
     match plan.language {
-        Language::Json => return json::print(out, dataset, place, plan, lost),
+        Language::Json => return json::print(out, dataset, location, plan, lost),
         Language::Ncml => {
             let nothing = |_: &Variable| false;
             if plan.header {
@@ -53,7 +53,7 @@ pub(crate) fn print(
         }
         Language::Cdl if plan.header => cdl::header(out, hierarchy, &options)?,
         Language::Cdl => cdl::dump(out, hierarchy, &options, &mut |variable, writer| match values(
-            dataset, variable, writer, place, plan.head,
+            dataset, variable, writer, location, plan.head,
         ) {
             Err(error) if !matches!(error, CliError::Output(_)) => {
                 writer.give_up(&crate::error::with_causes(&error))?;
@@ -70,15 +70,15 @@ fn values(
     dataset: &dyn Container,
     variable: &Variable,
     writer: &mut DataWriter<'_>,
-    place: &Location,
+    location: &Location,
     head: Option<u64>,
 ) -> Result<(), CliError> {
-    let mut values = VariableValues::of(dataset, variable).map_err(CliError::dataset(place))?;
+    let mut values = VariableValues::of(dataset, variable).map_err(CliError::dataset(location))?;
     if let Some(most) = head {
         writer.head(most);
     }
     let whole = values.whole();
-    values.each(whole, Some(writer.remaining()), place, |values| Ok(writer.write(values)?))
+    values.each(whole, Some(writer.remaining()), location, |values| Ok(writer.write(values)?))
 }
 
 /// Returns what ncdump prints as `_Filter`: filters without an attribute of their own, or all filters with `-F`.

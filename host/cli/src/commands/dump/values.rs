@@ -55,7 +55,7 @@ impl<'a> VariableValues<'a> {
         &mut self,
         part: Vec<Selected>,
         most: Option<u128>,
-        place: &Location,
+        location: &Location,
         mut take: impl FnMut(&Value) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let parts = if matches!(self.variable.shown(), Some(NetcdfView::Complex(_))) { 2 } else { 1 };
@@ -64,7 +64,7 @@ impl<'a> VariableValues<'a> {
             if left == 0 {
                 break;
             }
-            let mut values = self.read(&slab, place)?;
+            let mut values = self.read(&slab, location)?;
             let elements = (values.len() / parts).min(usize::try_from(left).unwrap_or(usize::MAX));
             values.truncate(elements * parts);
             left -= elements as u128;
@@ -108,8 +108,8 @@ impl<'a> VariableValues<'a> {
     ///
     /// # Errors
     /// Errors of the store or a codec.
-    pub(crate) fn read(&mut self, slab: &Slab, place: &Location) -> Result<Value, CliError> {
-        let failed = CliError::dataset(place);
+    pub(crate) fn read(&mut self, slab: &Slab, location: &Location) -> Result<Value, CliError> {
+        let failed = CliError::dataset(location);
         let variable = self.variable;
         let values = match &self.reader {
             Reader::Strings(strings) => Some(Value::from(&strings.read(slab).map_err(&failed)?)),

@@ -22,18 +22,17 @@ pub(super) struct Found {
     /// Its name below the folder.
     name: String,
     /// Its location, if it can be opened.
-    place: Option<DatasetUrl>,
+    url: Option<DatasetUrl>,
 }
 
 /// Finds the datasets directly below a location, or with `deep` at any depth, but none inside another.
-pub(super) fn datasets(place: &DatasetUrl, deep: bool) -> Result<Vec<Found>, CliError> {
+pub(super) fn datasets(url: &DatasetUrl, deep: bool) -> Result<Vec<Found>, CliError> {
     let mut found = Vec::new();
-    match &place.location {
+    match &url.location {
         Location::Path(path) if path.is_dir() => in_folder(path, path, deep, &mut found)?,
         Location::S3(_) => {
-            let store = place.open_folder()?;
-            below_prefix(&*store, Prefix::ROOT, deep, &mut found)
-                .map_err(CliError::store(&place.location))?;
+            let store = url.open_folder()?;
+            below_prefix(&*store, Prefix::ROOT, deep, &mut found).map_err(CliError::store(&url.location))?;
         }
         _ => {}
     }
@@ -48,11 +47,11 @@ fn in_folder(root: &Path, folder: &Path, deep: bool, found: &mut Vec<Found>) -> 
     paths.sort();
     for path in paths {
         let location = Location::from(path.as_path());
-        let place = DatasetUrl { location, mode: ncz::location::Mode::default() };
+        let url = DatasetUrl { location, mode: ncz::location::Mode::default() };
         // A link to a parent folder would never end.
         let is_folder = path.is_dir() && !path.is_symlink();
         let is_zip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
-        match place.storage() {
+        match url.storage() {
             Ok(Storage::Directory | Storage::File | Storage::References) => {}
             Ok(_) if is_zip => {}
             _ if is_folder && deep => {
@@ -62,7 +61,7 @@ fn in_folder(root: &Path, folder: &Path, deep: bool, found: &mut Vec<Found>) -> 
             _ => continue,
         }
         let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        found.push(Found { name, place: Some(place) });
+        found.push(Found { name, url: Some(url) });
     }
     Ok(())
 }
@@ -88,7 +87,7 @@ fn below_prefix(
             }
         }
         if is_dataset {
-            found.push(Found { name: entry.key.as_str().to_owned(), place: None });
+            found.push(Found { name: entry.key.as_str().to_owned(), url: None });
         } else if deep {
             below_prefix(store, entry.key.as_key().into(), deep, found)?;
         }
@@ -132,13 +131,13 @@ pub(super) fn list(
     let mut table = Table::new(&["dataset", "format", "inside"]);
     let mut rows = Vec::new();
     let mut findings = false;
-    for Found { name, place } in found {
-        let Some(place) = place else {
+    for Found { name, url } in found {
+        let Some(url) = url else {
             table.row([Cell::painted(&name, Style::bold)]);
             rows.push(DatasetRow { name, ..DatasetRow::default() });
             continue;
         };
-        match open(&place, session(Arc::clone(registry), Some(1), None)?) {
+        match open(&url, session(Arc::clone(registry), Some(1), None)?) {
             Ok(dataset) => {
                 let hierarchy = dataset.hierarchy();
                 let (variables, groups) = (hierarchy.variables().count(), hierarchy.groups().count() - 1);
@@ -150,7 +149,7 @@ pub(super) fn list(
                 table.row([Cell::painted(&name, Style::bold), format.into(), inside.into()]);
                 rows.push(DatasetRow {
                     name,
-                    path: Some(place.location.to_string()),
+                    path: Some(url.location.to_string()),
                     format: Some(format),
                     variables: Some(variables),
                     groups: Some(groups),
@@ -165,7 +164,7 @@ pub(super) fn list(
                     Cell::painted("cannot be read", Style::warn),
                     reason.as_str().into(),
                 ]);
-                let path = Some(place.location.to_string());
+                let path = Some(url.location.to_string());
                 rows.push(DatasetRow { name, path, error: Some(reason), ..DatasetRow::default() });
             }
         }

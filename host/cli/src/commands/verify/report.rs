@@ -18,7 +18,7 @@ const SHORT: usize = 120;
 
 /// What was found in a dataset, and what was or would be repaired.
 pub(super) struct VerifyReport {
-    place: Location,
+    location: Location,
     /// The repaired copy.
     target: Option<Location>,
     findings: Vec<Finding>,
@@ -32,20 +32,20 @@ pub(super) struct VerifyReport {
 }
 
 impl VerifyReport {
-    pub(super) fn new(place: &Location, report: Report) -> Self {
+    pub(super) fn new(location: &Location, report: Report) -> Self {
         let findings = report.findings.clone();
-        Self { report: Some(report), ..Self::of(place, findings) }
+        Self { report: Some(report), ..Self::of(location, findings) }
     }
 
     /// Makes the report of a dataset that does not open.
-    pub(super) fn closed(place: &Location, findings: Vec<Finding>, why: String) -> Self {
-        Self { closed: Some(why), ..Self::of(place, findings) }
+    pub(super) fn closed(location: &Location, findings: Vec<Finding>, why: String) -> Self {
+        Self { closed: Some(why), ..Self::of(location, findings) }
     }
 
     /// Makes the report of what would be done.
-    pub(super) fn planned(place: &Location, plan: &Plan) -> Self {
+    pub(super) fn planned(location: &Location, plan: &Plan) -> Self {
         let closed = plan.closed.as_ref().map(|error| crate::error::with_causes(error));
-        Self { steps: plan.steps.clone(), dry: true, closed, ..Self::of(place, plan.left.clone()) }
+        Self { steps: plan.steps.clone(), dry: true, closed, ..Self::of(location, plan.left.clone()) }
     }
 
     /// Adds the repairs that were done.
@@ -53,9 +53,9 @@ impl VerifyReport {
         Self { steps: plan.steps.clone(), target: target.cloned(), ..self }
     }
 
-    fn of(place: &Location, findings: Vec<Finding>) -> Self {
-        let place = place.clone();
-        Self { place, target: None, findings, report: None, closed: None, steps: Vec::new(), dry: false }
+    fn of(location: &Location, findings: Vec<Finding>) -> Self {
+        let location = location.clone();
+        Self { location, target: None, findings, report: None, closed: None, steps: Vec::new(), dry: false }
     }
 
     /// Whether there are no errors or warnings. A repair that would be done is still needed.
@@ -127,7 +127,7 @@ impl VerifyReport {
         if let Some(why) = &self.closed {
             text.push_str(&format!("{} the dataset does not open: {why}\n", style.bad("error:")));
         }
-        let shown = self.target.as_ref().unwrap_or(&self.place);
+        let shown = self.target.as_ref().unwrap_or(&self.location);
         let verdict = match (self.count(Severity::Error), self.count(Severity::Warning)) {
             (0, 0) if self.is_sound() => style.good("good"),
             (0, 0) => style.warn("not good yet"),
@@ -176,7 +176,7 @@ impl VerifyReport {
         let report = self.report.as_ref();
         ReportJson {
             schema: SCHEMA,
-            dataset: self.place.to_string(),
+            dataset: self.location.to_string(),
             target: self.target.as_ref().map(ToString::to_string),
             sound: self.is_sound(),
             does_not_open: self.closed.as_deref(),
@@ -313,8 +313,8 @@ fn line(finding: &Finding, reason: &str, style: Style) -> String {
             None => format!("; {}", remedy::advice(remedy)),
         },
     };
-    let place = location_of(finding);
-    format!("{severity} {place} {}: {reason}{remedy}\n", style.dim(finding.code.id()))
+    let location = location_of(finding);
+    format!("{severity} {location} {}: {reason}{remedy}\n", style.dim(finding.code.id()))
 }
 
 /// Returns the location of a finding: `/v chunk 0,1 (v/0.1)`.

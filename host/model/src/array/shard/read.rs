@@ -131,7 +131,7 @@ enum Work {
 struct Piece {
     /// The number of the chunk among the touched chunks.
     part: u64,
-    place: Range<u64>,
+    range: Range<u64>,
 }
 
 impl Reader<'_> {
@@ -156,15 +156,15 @@ impl Reader<'_> {
         let (mut pieces, mut missing) = (Vec::new(), Vec::new());
         for part in 0..requested {
             let number = touched.part(&chunks, part, shards, worker);
-            let place = match array.is_beyond(&worker.index, &array.chunk_shape) {
+            let range = match array.is_beyond(&worker.index, &array.chunk_shape) {
                 true => None,
                 false => shards
                     .entry(&worker.shard.index, number, object_len, &array.chain)
                     .map_err(|error| of_chunk(&worker.index, error))?,
             };
-            match place {
+            match range {
                 None => missing.push(part),
-                Some(place) => pieces.push(Piece { part, place }),
+                Some(range) => pieces.push(Piece { part, range }),
             }
         }
         let mut tasks: Vec<Task> =
@@ -200,31 +200,31 @@ impl Reader<'_> {
             Work::Whole => self.array.decoded_len(&self.shards.shape),
             Work::Run { pieces, .. } => {
                 let ends = pieces.first().zip(pieces.last());
-                ends.map_or(0, |(first, last)| last.place.end.saturating_sub(first.place.start))
+                ends.map_or(0, |(first, last)| last.range.end.saturating_sub(first.range.start))
             }
         }
     }
 
     /// Joins adjacent chunks into ranges that are small enough for each thread to get some.
     fn runs(&self, mut pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
-        let len = |piece: &Piece| piece.place.end - piece.place.start;
+        let len = |piece: &Piece| piece.range.end - piece.range.start;
         let all = pieces.iter().map(len).fold(0, u64::saturating_add);
         let short = if self.array.is_remote() { SHORT_RUN } else { 0 };
         let share = all / self.threads;
         let most = if self.total >= self.threads { RUN_LEN } else { RUN_LEN.min(share.max(short)) };
-        pieces.sort_unstable_by_key(|piece| (piece.place.start, piece.part));
+        pieces.sort_unstable_by_key(|piece| (piece.range.start, piece.part));
         let mut runs: Vec<Vec<Piece>> = Vec::new();
         let mut run_start = 0;
         for piece in pieces {
             match runs.last_mut() {
                 Some(run)
-                    if run.last().is_some_and(|last| last.place.end == piece.place.start)
-                        && piece.place.end - run_start <= most =>
+                    if run.last().is_some_and(|last| last.range.end == piece.range.start)
+                        && piece.range.end - run_start <= most =>
                 {
                     run.push(piece);
                 }
                 _ => {
-                    run_start = piece.place.start;
+                    run_start = piece.range.start;
                     runs.push(vec![piece]);
                 }
             }
@@ -248,14 +248,14 @@ impl Reader<'_> {
             Work::Run { object_len, pieces } => {
                 let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Ok(()) };
                 worker.shard.object_len = *object_len;
-                worker.read_range(array, first.place.start..last.place.end)?
+                worker.read_range(array, first.range.start..last.range.end)?
             }
         };
-        array.compute(worker, |worker| self.place(worker, task, &touched, found, emit))
+        array.compute(worker, |worker| self.decode_task(worker, task, &touched, found, emit))
     }
 
     /// Decodes the bytes that were read for a task; `found` says whether the shard is still the planned one.
-    fn place(
+    fn decode_task(
         &self,
         worker: &mut Worker,
         task: &Task,
@@ -287,18 +287,18 @@ impl Reader<'_> {
                 }
             }
             Work::Run { pieces, .. } => {
-                let start = pieces.first().map_or(0, |piece| piece.place.start);
-                for Piece { part, place } in pieces {
+                let start = pieces.first().map_or(0, |piece| piece.range.start);
+                for Piece { part, range } in pieces {
                     let number = touched.part(&chunks, *part, shards, worker);
-                    let mut place = (place.start - start) as usize..(place.end - start) as usize;
+                    let mut range = (range.start - start) as usize..(range.end - start) as usize;
                     let mut fetch = |worker: &mut Worker, out: &mut [u8]| {
                         if !found {
                             if !worker.load_chunk(array, shards, number)? {
                                 return Ok(false);
                             }
-                            place = 0..worker.stored.len();
+                            range = 0..worker.stored.len();
                         }
-                        let stored = worker.stored.get(place.clone()).unwrap_or_default();
+                        let stored = worker.stored.get(range.clone()).unwrap_or_default();
                         super::super::worker::decode(array, 0, &mut worker.buffers.chain, stored, out)?;
                         Ok(true)
                     };

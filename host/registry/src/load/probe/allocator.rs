@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Whether blocks are marked. The functions are exported under fixed names, so there can be one only.
 static MARKED: AtomicBool = AtomicBool::new(false);
-static STRANGERS: AtomicUsize = AtomicUsize::new(0);
+static FOREIGN_BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 const MARK: u64 = 0x6e63_7a20_626c_6f63;
 /// A marked block is preceded by its mark and its length: as many bytes as malloc's alignment, and not more than
@@ -35,13 +35,13 @@ impl Host {
     /// Makes [`allocate`], [`resize`] and [`free`] work as this host has it, from now on.
     pub fn assume(self) {
         MARKED.store(self == Self::Marked, Ordering::SeqCst);
-        STRANGERS.store(0, Ordering::SeqCst);
+        FOREIGN_BLOCKS.store(0, Ordering::SeqCst);
         ALLOCATED.store(0, Ordering::SeqCst);
     }
 
     /// How many blocks of another allocator were given to [`resize`] and [`free`] since [`Host::assume`].
-    pub fn strangers() -> usize {
-        STRANGERS.load(Ordering::SeqCst)
+    pub fn foreign_blocks() -> usize {
+        FOREIGN_BLOCKS.load(Ordering::SeqCst)
     }
 
     /// How many blocks were taken through [`allocate`] and [`resize`] since [`Host::assume`].
@@ -96,7 +96,7 @@ pub unsafe fn resize(block: *mut c_void, size: usize) -> *mut c_void {
             unsafe { free(block) };
         }
         Err(BlockError) => {
-            STRANGERS.fetch_add(1, Ordering::SeqCst);
+            FOREIGN_BLOCKS.fetch_add(1, Ordering::SeqCst);
         }
     }
     new
@@ -113,7 +113,7 @@ pub unsafe fn free(block: *mut c_void) {
         return unsafe { libc::free(block) };
     }
     if held(start).is_err() {
-        STRANGERS.fetch_add(1, Ordering::SeqCst);
+        FOREIGN_BLOCKS.fetch_add(1, Ordering::SeqCst);
         return;
     }
     // SAFETY: the mark shows that malloc's block begins that much before; the mark is freed with it.
@@ -150,11 +150,11 @@ mod tests {
         unsafe {
             let block = resize(block, 100_000);
             free(block);
-            assert_eq!(Host::strangers(), 0);
-            let stranger = libc::calloc(8, 8);
-            free(stranger.add(HEAD));
-            assert_eq!(Host::strangers(), 1);
-            libc::free(stranger);
+            assert_eq!(Host::foreign_blocks(), 0);
+            let foreign = libc::calloc(8, 8);
+            free(foreign.add(HEAD));
+            assert_eq!(Host::foreign_blocks(), 1);
+            libc::free(foreign);
         }
         Host::Malloc.assume();
     }

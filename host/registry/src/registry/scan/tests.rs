@@ -276,8 +276,8 @@ fn what_belongs_to_somebody_else_is_refused() {
     let folders = Folders::new().with("a", Origin::Environment, &["x-hdf307-ncz307"]);
     let me = rustix::process::geteuid().as_raw();
     // Root's files are trusted by everyone, so this tests nothing if the tests run as root.
-    let stranger = Environment { user: Some(me + 1), ..Environment::capture() };
-    let reason = verdict(&folders.run_in(&stranger).report, "libx-hdf307-ncz307.so").1;
+    let other_user = Environment { user: Some(me + 1), ..Environment::capture() };
+    let reason = verdict(&folders.run_in(&other_user).report, "libx-hdf307-ncz307.so").1;
     if me == 0 {
         assert_eq!(reason, "");
     } else {

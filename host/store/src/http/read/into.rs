@@ -92,13 +92,13 @@ impl Attempt<'_> {
         Ok(Some(read))
     }
 
-    /// Reads the end of an object once its length, told or asked for, says where that is.
+    /// Reads the end of an object once its length is known or requested.
     async fn read_end_by_length(
         &mut self,
-        told: Option<u64>,
+        known: Option<u64>,
         out: &mut [u8],
     ) -> Result<Option<ReadInto>, Failure> {
-        let Some(len) = self.total(told).await? else { return Ok(None) };
+        let Some(len) = self.total(known).await? else { return Ok(None) };
         if len == 0 {
             return Ok(Some(ReadInto { filled: 0, object_len: 0 }));
         }

@@ -39,10 +39,10 @@ pub(super) fn allocator(trial: &mut Trial) -> Result<(), Ending> {
             Host::Marked.assume();
             let call = FilterCall { host: Host::Marked, ..filter.call(direction, &input) };
             let answer = filter.make(&call);
-            let strangers = Host::strangers();
+            let foreign_blocks = Host::foreign_blocks();
             let answer = answer?;
             replaced += usize::from(answer.replaced);
-            let finding = if strangers > 0 {
+            let finding = if foreign_blocks > 0 {
                 Some("gives a block of malloc's to the host's free".to_owned())
             } else if answer.lost() || answer.holds == 0 {
                 Some("leaves a block that is not of the host's allocator".to_owned())

@@ -91,7 +91,7 @@ impl Trips {
             }
             Err(error) => {
                 self.is_filter_alone =
-                    matches!(coding.way, Way::Filter(..)) && !super::has_codec_half(trial, coding)?;
+                    matches!(coding.way, Way::Filter(..)) && !super::has_nczarr_codec(trial, coding)?;
                 let is_plain = matches!(error, Refused::Filter { returned: 0, .. });
                 let (dtype, error) = (dtype_name(sample.dtype), error.to_string());
                 self.refused.push(Refusal { dtype, what: what(), error, is_plain });
