@@ -22,6 +22,10 @@ use crate::hdf5::{Dataset, DatatypeMessage, File, Hdf5Error};
 use crate::mapping;
 use crate::source::Source;
 
+/// The numbers of HDF5's shuffle and checksum.
+const SHUFFLE: u32 = 2;
+const FLETCHER32: u32 = 3;
+
 /// HDF5's shuffle, nbit and scaleoffset: they work on elements of one size, which strings of any length do not have.
 const OF_ELEMENTS: [u16; 3] = [2, 5, 6];
 
@@ -145,6 +149,8 @@ impl Container for Hdf5File {
         if variable.dtype.is_variable_length() {
             let is_of_elements = |stage: &StageSpec| matches!(stage, StageSpec::Filter { id, .. } if OF_ELEMENTS.iter().any(|of| u32::from(*of) == *id));
             stages.retain(|stage| !is_of_elements(stage));
+        } else {
+            shuffle_whole_elements(&mut stages, variable);
         }
         let written = |stages: Vec<StageSpec>| {
             let chain = self.session.bind(variable, self.hierarchy.format, &ChainSpec::new(stages))?;
@@ -178,5 +184,41 @@ impl Container for Hdf5File {
             DatatypeMessage::FixedString { .. } => Arc::new(TerminatedStrings::new(elements)),
             _ => Arc::new(HeapStrings::new(Arc::clone(&dataset.file), elements)),
         }))
+    }
+}
+
+/// Moves shuffles before the filters whose output may not be whole elements: HDF5 leaves the rest of such bytes as it
+/// is, where numcodecs refuses them. A chain that is changed applies to new chunks only; stored ones are encoded again.
+fn shuffle_whole_elements(stages: &mut Vec<StageSpec>, variable: &Variable) {
+    let element = variable.dtype.size() as u64;
+    // The bytes that enter a stage; `None` after a filter whose output has any length.
+    let mut len = ncz_model::product(variable.chunk_shape.iter().copied().chain([element]));
+    let mut moved = Vec::new();
+    let mut has_shuffle = false;
+    stages.retain(|stage| {
+        let StageSpec::Filter { id, params } = stage else { return true };
+        match *id {
+            SHUFFLE => {
+                let size = params.first().map_or(element, |size| u64::from(*size));
+                let is_whole = size < 2 || len.is_some_and(|len| len.is_multiple_of(size));
+                if !is_whole {
+                    moved.push(stage.clone());
+                }
+                has_shuffle |= is_whole;
+                is_whole
+            }
+            FLETCHER32 => {
+                len = len.and_then(|len| len.checked_add(4));
+                true
+            }
+            _ => {
+                len = None;
+                true
+            }
+        }
+    });
+    // One shuffle is enough.
+    if !has_shuffle && let Some(shuffle) = moved.into_iter().next() {
+        stages.insert(0, shuffle);
     }
 }

@@ -100,6 +100,21 @@ def fills():
             d[:1] = 3 + 4j
 
 
+def filters():
+    with h5py.File("filters.h5", "w") as f:
+        for name, code, chunk, order in [
+            ("after_deflate", "<f8", 5, "zs"), ("between", "<f8", 5, "szs"), ("after_sum_8", "<f8", 5, "fsz"),
+            ("after_sum_4", "<f4", 5, "fsz"), ("usual", "<f8", 5, "szf"),
+        ]:
+            plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            plist.set_chunk((chunk,))
+            for letter in order:
+                dict(z=lambda: plist.set_deflate(4), s=plist.set_shuffle, f=plist.set_fletcher32)[letter]()
+            kind = h5py.h5t.py_create(np.dtype(code))
+            h5py.h5d.create(f.id, name.encode(), kind, h5py.h5s.create_simple((12,)), plist)
+            f[name][...] = np.arange(12) * 1.5
+
+
 def names():
     # The name of the link is changed in the file, since no library writes it.
     with h5py.File("slash.h5", "w") as f:
@@ -136,10 +151,11 @@ def one(item):
 links()
 strings()
 fills()
+filters()
 names()
 scales()
 contents = {}
-for name in ["links/main.h5", "soft_group.h5", "strings.h5", "fills.h5", "block.h5", "scales.h5"]:
+for name in ["links/main.h5", "soft_group.h5", "strings.h5", "fills.h5", "filters.h5", "block.h5", "scales.h5"]:
     found = contents[name] = {}
     with h5py.File(name, "r") as f:
         def visit(group, path, depth):

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ncz_deflate as _;
 use ncz_fletcher32 as _;
-use ncz_model::{Container, DataError, Elements, Pool, Session, Slab, Value};
+use ncz_model::{Container, DataError, Elements, Format, Pool, Session, Slab, Value};
 use ncz_netcdf::NetcdfFile;
 use ncz_registry::Registry;
 use ncz_shuffle as _;
@@ -174,6 +174,24 @@ fn complex_fill_values_are_read() {
     let file = compare(folder, contents, "fills.h5", &[]);
     let fill = file.hierarchy().variable("/c8").unwrap().fill.as_ref().unwrap();
     assert_eq!(ncz_model::json::to_text(fill.json()), "[1.5,-2.0]");
+}
+
+#[test]
+fn shuffles_of_parts_of_elements_are_not_written_in_zarr() {
+    let Some((folder, contents)) = written() else { return };
+    let file = compare(folder, contents, "filters.h5", &[]);
+    let ids = |name: &str| {
+        let variable = file.hierarchy().variable(name).unwrap();
+        let codecs = file.agreed_filters(variable, Format::Zarr2).unwrap();
+        let ids = codecs.iter().map(|codec| codec.get("id").unwrap().as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    // numcodecs refuses to shuffle bytes that are not whole elements.
+    assert_eq!(ids("/after_deflate"), "shuffle zlib");
+    assert_eq!(ids("/between"), "shuffle zlib");
+    assert_eq!(ids("/after_sum_8"), "shuffle fletcher32 zlib");
+    assert_eq!(ids("/after_sum_4"), "fletcher32 shuffle zlib");
+    assert_eq!(ids("/usual"), "shuffle zlib fletcher32");
 }
 
 #[test]
