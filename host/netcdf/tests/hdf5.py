@@ -1,14 +1,20 @@
-"""Makes HDF5 files with h5py and netCDF4, and `contents.json` with what these programs read from them."""
+"""Makes HDF5 files with h5py and netCDF4, and `contents.json` with what these programs read from them.
+
+hdf5.py FOLDER files|table
+"""
 
 import ctypes
 import glob
 import json
 import os
+import shutil
+import subprocess
 import sys
 
 import h5py
 import netCDF4
 import numpy as np
+import xarray
 
 folder = sys.argv[1]
 os.chdir(folder)
@@ -174,6 +180,82 @@ def layouts():
         layout = h5py.VirtualLayout((6, 7), "<i4")
         layout[...] = h5py.VirtualSource("layouts.h5", "contiguous", (6, 7))
         f.create_virtual_dataset("unreadable_virtual", layout)
+
+
+def table():
+    """Every type in every layout, with every index of chunks and kind of filter, in every version of the format."""
+    shape = (5, 3)
+    grids = {"fixed": None, "one": (None, 3), "last": (5, None), "two": (None, None)}
+    for version in ("earliest", "v108", "v110", "v112", "latest"):
+        with made(f"table_{version}.h5", libver=(version, "latest")) as f:
+            for code in ["i1", "<i2", ">u4", ">i8", "<f4", ">f8", "S1", "S3", "text"]:
+                text = code == "text"
+                kind = h5py.string_dtype() if text else np.dtype(code)
+                name = code.strip("<>")
+                if kind.kind in "SO":
+                    words = [b"abcdefg"[i % 5 : i % 7] for i in range(15)]
+                    data = np.array(words, object if text else kind).reshape(shape)
+                else:
+                    data = numbers(shape).astype(kind)
+
+                def add(suffix, **more):
+                    d = f.create_dataset(f"{name}_{suffix}", shape, kind, **more)
+                    d[...] = data
+                    d.attrs["one"] = "text" if text else data.astype(kind)[0, 1]
+                    d.attrs["row"] = ["a", "", "bcd"] if text else data.astype(kind)[0]
+
+                add("contiguous")
+                for grid, maxshape in grids.items():
+                    for filters, more in FILTERS.items():
+                        if not (text and filters == "sum"):
+                            add(f"{grid}_{filters}", chunks=(2, 2), maxshape=maxshape, **more)
+                if not text:
+                    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                    plist.set_layout(h5py.h5d.COMPACT)
+                    space = h5py.h5s.create_simple(shape)
+                    h5py.h5d.create(f.id, f"{name}_compact".encode(), h5py.h5t.py_create(kind, logical=1), space, plist)
+                    f[f"{name}_compact"][...] = data
+
+
+def repacked():
+    """The same files as an older HDF5 writes them."""
+    program = shutil.which("h5repack")
+    if program is None:
+        return
+    with open("block", "wb") as f:
+        f.write(b"{" + b" " * 511)
+    options = {
+        "latest": ["-L"],
+        "paged": ["-S", "PAGE", "-G", "4096"],
+        "block": ["-u", "block", "-b", "512"],
+        "compact": ["-l", "CONTI"],
+        "chunked": ["-l", "CHUNK=3x2", "-f", "GZIP=3"],
+        "dense": ["-c", "2", "-d", "1"],
+    }
+    for name, option in options.items():
+        made_by = subprocess.run([program, *option, "table_v108.h5", f"repacked_{name}.h5"], capture_output=True)
+        assert made_by.returncode == 0, made_by.stderr
+        files.append(f"repacked_{name}.h5")
+
+
+def by_xarray():
+    """xarray's files, with coordinates, times, missing values and texts."""
+    times = np.array(["2000-01-01", "2000-01-02", "2000-01-04"], "datetime64[ns]")
+    dataset = xarray.Dataset(
+        {
+            "t": (("time", "x"), np.array([[1.5, np.nan], [2, 3], [4, 5]]), {"units": "K"}),
+            "n": (("x",), np.array([1, 2], "i2")),
+            "words": (("x",), np.array(["a", "bcd"], object)),
+            "flag": (("x",), np.array([True, False])),
+        },
+        coords={"time": times, "x": [0.5, 1.5]},
+        attrs={"title": "by xarray", "list": [1, 2]},
+    )
+    for kind in ("NETCDF4", "NETCDF4_CLASSIC"):
+        name = f"xarray_{kind}.nc"
+        files.append(name)
+        encoding = {"t": {"zlib": True, "chunksizes": (2, 2)}}
+        dataset.to_netcdf(name, engine="netcdf4", format=kind, unlimited_dims=["time"], encoding=encoding)
 
 
 def containers():
@@ -363,7 +445,7 @@ def value(v):
     if v.dtype.kind in "OUS":
         return [x if isinstance(x, str) else x.decode() for x in v.ravel().tolist()]
     if v.dtype.kind == "f":
-        return [repr(float(x)) for x in v.ravel()]
+        return [repr(float(x)).replace("nan", "NaN") for x in v.ravel()]
     if v.dtype.kind == "b":
         return [str(int(x)) for x in v.ravel()]
     return [str(int(x)) for x in v.ravel()]
@@ -431,15 +513,20 @@ def scattered():
             d[i : i + 10] = noise[i : i + 10]
 
 
-index_files()
-scattered()
-edges_and_masks()
-types()
-layouts()
-containers()
-groups()
-attributes()
-netcdf()
+if sys.argv[2] == "table":
+    table()
+    repacked()
+    by_xarray()
+else:
+    index_files()
+    scattered()
+    edges_and_masks()
+    types()
+    layouts()
+    containers()
+    groups()
+    attributes()
+    netcdf()
 contents = {}
 for name in files:
     found = {}

@@ -18,18 +18,28 @@ use ncz_store::{Access, FileStore, Key, KeyBuf, MemoryStore, Store, WriteMode};
 use ncz_test_support::python;
 use serde_json::Value as Json;
 
+/// A folder with files, and what other programs read from them.
+type Written = Option<(tempfile::TempDir, Json)>;
+
 /// The folder with the files and `contents.json`; `None` without Python.
 fn written() -> Option<(&'static Path, &'static Json)> {
-    static FOLDER: OnceLock<Option<(tempfile::TempDir, Json)>> = OnceLock::new();
-    let made = FOLDER.get_or_init(|| {
-        let python = python().ok()?;
-        let folder = tempfile::tempdir().unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hdf5.py");
-        python.run(&script, &[folder.path()], &[]).unwrap();
-        let contents = std::fs::read(folder.path().join("contents.json")).unwrap();
-        Some((folder, serde_json::from_slice(&contents).unwrap()))
-    });
-    made.as_ref().map(|(folder, contents)| (folder.path(), contents))
+    static FOLDER: OnceLock<Written> = OnceLock::new();
+    FOLDER.get_or_init(|| write("files")).as_ref().map(|(folder, contents)| (folder.path(), contents))
+}
+
+/// As [`written`]: every type in every layout, by several writers.
+fn table() -> Option<(&'static Path, &'static Json)> {
+    static FOLDER: OnceLock<Written> = OnceLock::new();
+    FOLDER.get_or_init(|| write("table")).as_ref().map(|(folder, contents)| (folder.path(), contents))
+}
+
+fn write(what: &str) -> Written {
+    let python = python().ok()?;
+    let folder = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hdf5.py");
+    python.run(&script, &[folder.path(), Path::new(what)], &[]).unwrap();
+    let contents = std::fs::read(folder.path().join("contents.json")).unwrap();
+    Some((folder, serde_json::from_slice(&contents).unwrap()))
 }
 
 fn session() -> Session {
@@ -227,9 +237,8 @@ fn compare_group(group: &Group, expected: &Json, faults: &mut Vec<String>, at: &
     }
 }
 
-#[test]
-fn every_value_is_that_which_h5py_reads() {
-    let Some((folder, contents)) = written() else { return };
+/// Compares the data of all files; `least` datasets are compared.
+fn compare_values((folder, contents): (&Path, &Json), least: usize) {
     let mut faults = Vec::new();
     let mut compared = 0;
     for (name, expected) in contents.as_object().unwrap() {
@@ -247,13 +256,12 @@ fn every_value_is_that_which_h5py_reads() {
             }
         }
     }
-    assert!(compared > 1000, "{compared}");
+    assert!(compared >= least, "{compared}");
     assert!(faults.is_empty(), "{} of {compared}\n{}", faults.len(), faults.join("\n"));
 }
 
-#[test]
-fn groups_dimensions_types_and_attributes_are_those_of_netcdf4() {
-    let Some((folder, contents)) = written() else { return };
+/// Compares all but the data of all files; `least` files are compared.
+fn compare_trees((folder, contents): (&Path, &Json), least: usize) {
     let mut faults = Vec::new();
     let mut compared = 0;
     for (name, expected) in contents.as_object().unwrap() {
@@ -268,8 +276,27 @@ fn groups_dimensions_types_and_attributes_are_those_of_netcdf4() {
         compared += 1;
         compare_group(&file.hierarchy().root, expected, &mut faults, &format!("{name}:"));
     }
-    assert!(compared > 20, "{compared}");
+    assert!(compared >= least, "{compared}");
     assert!(faults.is_empty(), "{}\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn every_value_is_that_which_h5py_reads() {
+    let Some(written) = written() else { return };
+    compare_values(written, 1000);
+}
+
+#[test]
+fn groups_dimensions_types_and_attributes_are_those_of_netcdf4() {
+    let Some(written) = written() else { return };
+    compare_trees(written, 20);
+}
+
+#[test]
+fn every_type_in_every_layout_and_version_is_read_as_h5py_and_netcdf4_do() {
+    let Some(table) = table() else { return };
+    compare_values(table, 600);
+    compare_trees(table, 7);
 }
 
 fn in_memory(bytes: &[u8]) -> Arc<dyn Store> {
