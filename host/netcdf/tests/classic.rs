@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use ncz_model::{
@@ -13,7 +14,7 @@ use ncz_netcdf::classic::{ClassicError, ClassicFile};
 use ncz_registry::Registry;
 use ncz_store::testing::{Counting, Remote};
 use ncz_store::{Access, FileStore, Key, KeyBuf, MemoryStore, Store, WriteMode};
-use ncz_test_support::python;
+use ncz_test_support::{program, python};
 use proptest::prelude::*;
 
 /// The folder with files of netCDF4 and `contents.tsv`; `None` without Python.
@@ -309,6 +310,37 @@ fn names_and_text_that_are_not_utf8_are_kept_and_reported() {
 }
 
 #[test]
+fn nuls_at_the_end_of_a_name_are_not_part_of_it() {
+    // A name of four bytes, as in netcdf-c's ref_nctest_classic.nc.
+    let mut bytes = b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01\0\0\0\x04pp\0\0\0\0\0\x07".to_vec();
+    bytes.extend_from_slice(&[0; 16]);
+    assert_eq!(open_bytes(&bytes).unwrap().hierarchy().root.dimensions[0].name, "pp");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("f.nc"), &bytes).unwrap();
+    if let Ok(ncdump) = program("ncdump") {
+        let ncdump = Command::new(ncdump).arg(folder.path().join("f.nc")).output().unwrap();
+        let shown = String::from_utf8_lossy(&ncdump.stdout).into_owned();
+        assert!(shown.contains("\tpp = 7 ;"), "{shown}");
+    }
+    bytes[21] = 0;
+    bytes[22] = b'p';
+    let error = open_bytes(&bytes).unwrap_err();
+    assert!(error.to_string().contains("contains a NUL"), "{error}");
+}
+
+#[test]
+fn a_variable_with_a_slash_in_its_name_is_unreadable_by_name() {
+    let mut bytes = b"CDF\x01\0\0\0\0".to_vec();
+    bytes.extend_from_slice(&[0; 16]);
+    bytes.extend_from_slice(b"\0\0\0\x0b\0\0\0\x01\0\0\0\x03a/b\0\0\0\0\0");
+    bytes.extend_from_slice(&[0; 8]);
+    bytes.extend_from_slice(b"\0\0\0\x04\0\0\0\x04\0\0\0\x50\0\0\0\x07");
+    let file = open_bytes(&bytes).unwrap();
+    assert_eq!(file.hierarchy().variables().count(), 0);
+    assert_eq!(file.hierarchy().root.unreadable[0].name, "a/b");
+}
+
+#[test]
 fn a_header_that_contradicts_itself_is_refused_with_its_position() {
     let list = |tag: u8, count: u8| [[0, 0, 0, tag], [0, 0, 0, count]].concat();
     let dimension = |name: u8, len: u8| [[0, 0, 0, 1], [name, 0, 0, 0], [0, 0, 0, len]].concat();
@@ -319,7 +351,7 @@ fn a_header_that_contradicts_itself_is_refused_with_its_position() {
         ([start(), list(10, 2), dimension(b'a', 0), dimension(b'b', 0)].concat(), "second record dimension"),
         ([start(), vec![0, 0, 0, 10, 0xff, 0xff, 0xff, 0xff]].concat(), "more than the limit"),
         ([start(), list(10, 200), dimension(b'a', 3)].concat(), "it needs at least"),
-        ([start(), list(10, 1), dimension(0, 3)].concat(), "contains a NUL"),
+        ([start(), list(10, 1), dimension(0, 3)].concat(), "has only NULs"),
         (
             [start(), list(10, 2), dimension(b'a', 3), dimension(b'a', 3), vec![0; 16]].concat(),
             "have the name \"a\"",

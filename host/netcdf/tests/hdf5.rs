@@ -345,13 +345,15 @@ impl Random {
 #[test]
 fn damaged_files_are_errors_and_take_neither_long_nor_much_memory() {
     let Some((folder, contents)) = written() else { return };
+    // `tests/long` sets it.
+    let rounds = std::env::var("NCZ_DAMAGED_FILES").map_or(24, |rounds| rounds.parse().unwrap());
     let mut random = Random(7);
     for name in contents.as_object().unwrap().keys() {
         let bytes = std::fs::read(folder.join(name)).unwrap();
         if bytes.len() > 500_000 {
             continue;
         }
-        for round in 0..24 {
+        for round in 0..rounds {
             let start = std::time::Instant::now();
             let mut damaged = bytes.clone();
             let len = damaged.len() as u64;

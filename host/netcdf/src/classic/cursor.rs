@@ -95,6 +95,12 @@ impl<'a> Cursor<'a> {
             return self.damaged(format!("a name of {len} bytes for {what}; names have 1 to {MOST_NAME}"));
         }
         let bytes = self.padded(len)?;
+        // Old programs counted NULs at the end (netcdf-c's own `ref_nctest_classic.nc`); netcdf-c leaves them out.
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let bytes = bytes.get(..end).unwrap_or_default();
+        if bytes.is_empty() {
+            return self.damaged(format!("the name of {what} has only NULs"));
+        }
         if bytes.contains(&0) {
             return self.damaged(format!("the name of {what} contains a NUL"));
         }
