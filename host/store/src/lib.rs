@@ -25,11 +25,13 @@
 
 mod error;
 mod file;
+mod hidden_file;
 #[cfg(feature = "http")]
 pub mod http;
 mod key;
 mod listing;
 mod memory;
+mod new_file;
 mod options;
 mod parent_dir;
 pub mod references;
@@ -52,6 +54,7 @@ pub use error::{ObjectLocation, ServiceError, StoreError};
 pub use file::FileStore;
 pub use key::{Key, KeyBuf, KeyError, Prefix};
 pub use memory::MemoryStore;
+pub use new_file::NewFile;
 pub use options::{Access, CreateOptions, Durability, FilePermissions};
 pub use secret::Secret;
 pub use store::{

@@ -10,6 +10,7 @@ use rustix::fs::{Dir, FileType, FlockOperation, Stat, flock, fstat};
 use rustix::io::Errno;
 use rustix::process::getuid;
 
+use crate::error::{ObjectLocation, StoreError};
 use crate::temp_names::{TempNames, is_aside_of, is_of_this_boot, is_stage_of};
 use crate::{remove_tree, sys};
 
@@ -34,6 +35,24 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
 }
 
 impl ParentDir {
+    /// Opens the parent directory of `path`.
+    pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
+        let not_a_dataset = |path: &Path, reason| StoreError::NotADataset {
+            location: path.display().to_string(),
+            reason,
+        };
+        let Some(name) = path.file_name() else {
+            return Err(not_a_dataset(path, "has no name of its own to be created under"));
+        };
+        let above = parent_of(path);
+        let dir = sys::open_directory(rustix::fs::CWD, above).map_err(|error| match error {
+            Errno::NOTDIR => not_a_dataset(above, "is not a directory"),
+            Errno::NOENT => StoreError::NotFound { location: above.display().to_string() },
+            error => StoreError::from_io("open", ObjectLocation::store(above.display()), error.into()),
+        })?;
+        Ok(Self { dir, name: name.to_owned() })
+    }
+
     /// Removes the unpublished datasets of the same name whose writers have died: directories and archives. A living
     /// writer holds a lock. Of what was made in another start of the system, perhaps by another machine, a lock does not
     /// say enough; that goes when it is old.

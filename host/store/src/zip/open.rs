@@ -13,7 +13,7 @@ use super::pending::{PendingChanges, State};
 use super::{Contents, ZipStore};
 use crate::error::{ObjectLocation, StoreError};
 use crate::options::{Access, CreateOptions, Predicate};
-use crate::parent_dir::{self, ParentDir, parent_of};
+use crate::parent_dir::{self, ParentDir};
 use crate::sys;
 
 pub(super) fn open(path: &Path, access: Access, layout: &ZipLayout) -> Result<ZipStore, StoreError> {
@@ -28,7 +28,7 @@ pub(super) fn open(path: &Path, access: Access, layout: &ZipLayout) -> Result<Zi
             // what is published takes the place of the archive, not of a link to it
             let real = std::fs::canonicalize(path)
                 .map_err(|error| open_error(path, Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-            let parent = parent_dir_of(&real)?;
+            let parent = ParentDir::of(&real)?;
             let file = sys::open_file_to_write(&parent.dir, &*parent.name).map_err(failed)?;
             let archive = read_archive(path, file.into(), layout)?;
             parent.clean_stages(parent_dir::OLD_STAGE);
@@ -49,7 +49,7 @@ pub(super) fn open(path: &Path, access: Access, layout: &ZipLayout) -> Result<Zi
 }
 
 pub(super) fn create(path: &Path, options: CreateOptions, layout: ZipLayout) -> Result<ZipStore, StoreError> {
-    let parent = parent_dir_of(path)?;
+    let parent = ParentDir::of(path)?;
     check_target(path, &parent, options.replace_if.as_ref())?;
     parent.clean_stages(parent_dir::OLD_STAGE);
     let prefix = match layout {
@@ -121,18 +121,6 @@ fn read_archive(path: &Path, file: File, layout: &ZipLayout) -> Result<Archive, 
     Archive::read(Arc::new(file), &path.display().to_string(), layout)
 }
 
-pub(super) fn parent_dir_of(path: &Path) -> Result<ParentDir, StoreError> {
-    let Some(name) = path.file_name() else {
-        return Err(not_a_dataset(path, "has no name of its own to be created under"));
-    };
-    let above = parent_of(path);
-    let parent = sys::open_directory(rustix::fs::CWD, above).map_err(|error| match error {
-        Errno::NOTDIR => not_a_dataset(above, "is not a directory"),
-        error => open_error(above, error),
-    })?;
-    Ok(ParentDir { dir: parent, name: name.to_owned() })
-}
-
 fn open_error(path: &Path, error: Errno) -> StoreError {
     match error {
         Errno::NOENT | Errno::NOTDIR => StoreError::NotFound { location: path.display().to_string() },
@@ -141,7 +129,7 @@ fn open_error(path: &Path, error: Errno) -> StoreError {
     }
 }
 
-pub(super) fn already(path: &Path) -> StoreError {
+fn already(path: &Path) -> StoreError {
     StoreError::AlreadyExists { at: ObjectLocation::store(path.display()) }
 }
 

@@ -3,20 +3,16 @@
 use std::fs::File;
 use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{FlockOperation, Gid, Mode, Uid, fchmod, fchown, flock, fstat};
-use rustix::io::Errno;
-
 use super::archive::{Archive, Entry};
 use super::assemble::{assemble, in_place};
 use super::end_record::bad;
 use super::layout::ZipLayout;
-use super::open::{already, check_target};
+use super::open::check_target;
 use super::pending::{PendingChanges, State};
 use super::stage::Stage;
-use super::{Durability, ZipStore};
-use crate::error::{ObjectLocation, StoreError};
+use super::ZipStore;
+use crate::error::StoreError;
 use crate::key::KeyBuf;
-use crate::parent_dir::parent_of;
 use crate::{sys, temp_names};
 
 pub(super) fn publish(store: &ZipStore, changing: &PendingChanges) -> Result<(), StoreError> {
@@ -30,36 +26,14 @@ pub(super) fn publish(store: &ZipStore, changing: &PendingChanges) -> Result<(),
     let old = check_place(store, changing, &state)?;
     let is_new = state.base.is_none();
     drop(state);
-    let failed = |error: Errno| StoreError::from_io("publish", ObjectLocation::store(store), error.into());
-    if let Some(old) = &old {
-        take_over_access(old, &built.file.file).map_err(failed)?;
-    }
-    if changing.durability == Durability::PowerLoss {
-        sys::sync_file(&built.file.file).map_err(failed)?;
-    }
-    let replaced = install(store, changing, &built.file, old.as_ref())?;
-    built.file.has_become_the_archive();
+    let hidden = &built.file;
+    let replaced = hidden.install(store, &store.path, old.as_deref(), changing.durability)?;
     if is_new {
         // a journal is of the archive that was here before
         let _ = sys::remove_file(&changing.parent.dir, &*temp_names::journal(&changing.parent.name));
     }
     *changing.state_mut() = State { base: Some(Arc::new(built.archive)), ..State::default() };
-    let synced = match changing.durability {
-        Durability::PowerLoss => sys::sync_file(&changing.parent.dir),
-        Durability::Process => Ok(()),
-    };
-    let beside = |name| parent_of(&store.path).join(name).display().to_string();
-    let name = built.file.name.as_os_str();
-    if let Err(error) = synced {
-        // a power failure could still undo the rename: the old archive is kept
-        let old = replaced.then(|| beside(changing.parent.keep(&changing.names, name.to_owned())));
-        return Err(StoreError::NotDurable { at: ObjectLocation::store(store), old, source: error.into() });
-    }
-    if !replaced {
-        return Ok(());
-    }
-    sys::remove_file(&changing.parent.dir, name)
-        .map_err(|error| StoreError::NotRemoved { location: beside(name.to_owned()), source: error.into() })
+    hidden.finish(store, &store.path, replaced, changing.durability, &changing.names)
 }
 
 /// A whole archive under a hidden name.
@@ -118,61 +92,4 @@ fn check_place(
         return Ok(Some(Arc::clone(&base.file)));
     }
     Err(StoreError::Gone { store: store.to_string() })
-}
-
-/// Lets in and keeps out whom the old archive did, so far as owner, group and mode say it.
-fn take_over_access(old: &File, new: &File) -> Result<(), Errno> {
-    let (was, is) = (fstat(old)?, fstat(new)?);
-    let (owner, group) = (Uid::from_raw(was.st_uid), Gid::from_raw(was.st_gid));
-    let mut mode = was.st_mode;
-    // only root gives files away, but anybody to a group of their own
-    if (is.st_uid, is.st_gid) != (was.st_uid, was.st_gid)
-        && fchown(new, Some(owner), Some(group)).is_err()
-        && fchown(new, None, Some(group)).is_err()
-    {
-        // another group has no more rights than everybody
-        mode &= !0o070 | (mode & 0o007) << 3;
-    }
-    fchmod(new, Mode::from_raw_mode(mode))
-}
-
-/// Gives the new archive its name. `true`: the old one has the hidden name now.
-fn install(
-    store: &ZipStore,
-    changing: &PendingChanges,
-    new: &Stage,
-    old: Option<&Arc<File>>,
-) -> Result<bool, StoreError> {
-    let (parent, target, hidden) = (&changing.parent.dir, &*changing.parent.name, &*new.name);
-    let failed = |error: Errno| StoreError::from_io("publish", ObjectLocation::store(store), error.into());
-    let Some(old) = old else {
-        let renamed = match sys::rename_new(parent, hidden, target) {
-            Ok(None) => sys::link_new(parent, hidden, target).map(|()| {
-                // the archive has its name; that it has two for a while does no harm
-                let _ = sys::remove_file(parent, hidden);
-            }),
-            Ok(Some(())) => Ok(()),
-            Err(error) => Err(error),
-        };
-        return match renamed {
-            Ok(()) => Ok(false),
-            Err(Errno::EXIST) => Err(already(&store.path)),
-            Err(error) => Err(failed(error)),
-        };
-    };
-    let is_old = |name| matches!((sys::stat_entry(parent, name), fstat(old)), (Ok(there), Ok(old)) if sys::same(&there, &old));
-    let _ = flock(old, FlockOperation::NonBlockingLockExclusive);
-    if let Some(()) = sys::exchange(parent, hidden, target).map_err(failed)? {
-        if is_old(hidden) {
-            return Ok(true);
-        }
-        // what was asked about is no longer what was there: give it back
-        sys::exchange(parent, hidden, target).map_err(failed)?;
-        return Err(StoreError::Gone { store: store.to_string() });
-    }
-    if !is_old(target) {
-        return Err(StoreError::Gone { store: store.to_string() });
-    }
-    sys::rename(parent, hidden, target).map_err(failed)?;
-    Ok(false)
 }
