@@ -10,7 +10,7 @@ use ncz_store::StoreError;
 
 pub use self::chunk::{ChunkError, LayoutError, ShardError};
 pub use self::filter::FilterError;
-use crate::error::MetadataError;
+use crate::error::{MetadataError, SourceError};
 use crate::grid::SlabError;
 use crate::growth::Interrupted;
 use crate::hierarchy::Variable;
@@ -207,6 +207,14 @@ pub enum DataError {
         /// The end of the write.
         end: u64,
     },
+    /// A file of this format cannot hold the dataset, or its metadata cannot be written.
+    #[error("the dataset cannot be written to {location}")]
+    Write {
+        /// The file.
+        location: String,
+        /// Why.
+        source: SourceError,
+    },
     /// The store failed outside a chunk.
     #[error("the dataset in {store}")]
     Store {
@@ -297,7 +305,7 @@ impl DataError {
             Self::Metadata(error) => error.netcdf_code(),
             Self::NotWritable { .. } | Self::Busy { .. } => -37,
             Self::ObjectExists { .. } => -35,
-            Self::Changed { .. } | Self::Journal { .. } => -68,
+            Self::Changed { .. } | Self::Journal { .. } | Self::Write { .. } => -68,
             Self::LateDefinition { .. } => -123,
             Self::LateFill { .. } => -122,
             Self::FixedDimension { len, start, .. } if start > len => -40,

@@ -11,6 +11,7 @@ pub use self::layout::MAX_CHUNK_BYTES;
 
 use std::collections::TryReserveError;
 
+use crate::data_error::LayoutError;
 use crate::value::Value;
 
 /// A row of strings in one buffer.
@@ -37,6 +38,16 @@ impl Strings {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Reads a chunk of `count` strings in the layout of `vlen-utf8` and `vlen-bytes`.
+    ///
+    /// # Errors
+    /// The chunk does not have that layout, or not this number of strings.
+    pub fn from_chunk(chunk: &[u8], count: usize) -> Result<Self, LayoutError> {
+        let mut layout = layout::Layout::default();
+        layout.parse(chunk, count, false)?;
+        Ok((0..count).map(|at| layout.string(chunk, at)).collect())
     }
 
     /// The number of strings.

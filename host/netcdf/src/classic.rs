@@ -13,6 +13,7 @@ mod header;
 mod hierarchy;
 mod index;
 pub(crate) mod layout;
+pub(crate) mod write;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use ncz_registry::spec::ChainSpec;
 use ncz_store::Store;
 
 use self::cursor::Stop;
-pub use self::error::ClassicError;
+pub use self::error::{ClassicError, ClassicWriteError};
 use self::header::Header;
 use self::index::Ranges;
 use self::layout::TooLong;

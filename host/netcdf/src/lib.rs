@@ -7,8 +7,10 @@ pub mod hdf5_write;
 mod mapping;
 mod netcdf_file;
 mod source;
+mod writer;
 
 pub use self::hdf5::Hdf5Error;
 pub use self::hdf5_file::Hdf5File;
 pub use self::netcdf_file::NetcdfFile;
 pub use self::source::{ReadError, Source};
+pub use self::writer::NetcdfWriter;

@@ -1,4 +1,6 @@
-//! Why a classic file cannot be opened.
+//! Why a classic file cannot be opened or written.
+
+use ncz_model::{NcType, NetcdfKind};
 
 use crate::source::ReadError;
 
@@ -51,5 +53,78 @@ pub enum ClassicError {
 impl From<ReadError> for ClassicError {
     fn from(source: ReadError) -> Self {
         Self::Read(Box::new(source))
+    }
+}
+
+/// Why a dataset cannot be written as a classic file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClassicWriteError {
+    /// The dataset has groups.
+    #[error("group {path:?}: files of the kind {} have no groups; write netCDF-4, or copy one group", kind.name())]
+    Group {
+        /// The path of the first group.
+        path: String,
+        /// The kind of file.
+        kind: NetcdfKind,
+    },
+    /// The dataset has several unlimited dimensions.
+    #[error(
+        "dimensions {first:?} and {second:?} are unlimited: files of the kind {} have one unlimited dimension; write \
+         netCDF-4, or make dimensions fixed",
+        kind.name()
+    )]
+    Unlimited {
+        /// One of them.
+        first: String,
+        /// Another one.
+        second: String,
+        /// The kind of file.
+        kind: NetcdfKind,
+    },
+    /// A dimension has a length that the file cannot have.
+    #[error("dimension {name:?} cannot be in a file of the kind {}: {reason}; write netCDF-4", kind.name())]
+    Dimension {
+        /// The name.
+        name: String,
+        /// The kind of file.
+        kind: NetcdfKind,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A variable has a type, shape or size that the file cannot have.
+    #[error("variable {path:?} cannot be in a file of the kind {}: {reason}; {}", kind.name(), remedy(*kind))]
+    Variable {
+        /// The path.
+        path: String,
+        /// The kind of file.
+        kind: NetcdfKind,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An attribute has a type that the file cannot have.
+    #[error(
+        "the attribute {name:?} of {path:?} cannot be in a file of the kind {}: its type is {nc_type}; {}",
+        kind.name(),
+        remedy(*kind)
+    )]
+    Attribute {
+        /// The path of the group or variable.
+        path: String,
+        /// The name of the attribute.
+        name: String,
+        /// Its type.
+        nc_type: NcType,
+        /// The kind of file.
+        kind: NetcdfKind,
+    },
+}
+
+/// The kinds of file that hold more.
+fn remedy(kind: NetcdfKind) -> &'static str {
+    match kind {
+        NetcdfKind::Classic => "write 64-bit offset for larger files, or cdf5 or netCDF-4 for more types",
+        NetcdfKind::Offset64 => "write cdf5 or netCDF-4",
+        _ => "write netCDF-4",
     }
 }

@@ -4,9 +4,9 @@ use ncz_model::{ByteOrder, NcType, NetcdfKind, Value, limits};
 
 use super::cursor::{Cursor, Name, Stop};
 
-const DIMENSIONS: u32 = 10;
-const VARIABLES: u32 = 11;
-const ATTRIBUTES: u32 = 12;
+pub(super) const DIMENSIONS: u32 = 10;
+pub(super) const VARIABLES: u32 = 11;
+pub(super) const ATTRIBUTES: u32 = 12;
 
 /// The most members of one list.
 const MOST: u64 = limits::CHILDREN as u64;

@@ -33,23 +33,11 @@ pub(super) struct TooLong {
 
 /// Returns the number of records and the layout of each variable, in a file of `file_len` bytes.
 pub(super) fn layouts(header: &Header, file_len: u64) -> Result<(u64, Vec<Layout>), TooLong> {
-    let mut sizes = Vec::with_capacity(header.variables.len());
-    for (variable, entry) in header.variables.iter().enumerate() {
-        sizes.push(Size::of(header, entry).ok_or(TooLong { variable })?);
+    let sizes = sizes(header)?;
+    let mut record_bytes = 0u64;
+    for (variable, size) in sizes.iter().enumerate().filter(|(_, size)| size.has_records) {
+        record_bytes = record_bytes.checked_add(size.padded).ok_or(TooLong { variable })?;
     }
-    let mut of_records = sizes.iter().filter(|size| size.has_records);
-    let record_bytes = match (of_records.next(), of_records.next()) {
-        (None, _) => 0,
-        // A single record variable is not padded.
-        (Some(only), None) => only.bytes,
-        (Some(_), Some(_)) => {
-            let mut sum = 0u64;
-            for (variable, size) in sizes.iter().enumerate().filter(|(_, size)| size.has_records) {
-                sum = sum.checked_add(size.padded).ok_or(TooLong { variable })?;
-            }
-            sum
-        }
-    };
     let records = header.records.unwrap_or_else(|| {
         let with_records = header.variables.iter().zip(&sizes).filter(|(_, size)| size.has_records);
         let first = with_records.map(|(entry, _)| entry.begin).min().unwrap_or(u64::MAX);
@@ -63,15 +51,44 @@ pub(super) fn layouts(header: &Header, file_len: u64) -> Result<(u64, Vec<Layout
     Ok((records, layouts))
 }
 
+/// The sizes of all variables.
+pub(super) fn sizes(header: &Header) -> Result<Vec<Size>, TooLong> {
+    let mut sizes = Vec::with_capacity(header.variables.len());
+    for (variable, entry) in header.variables.iter().enumerate() {
+        sizes.push(Size::of(header, entry).ok_or(TooLong { variable })?);
+    }
+    let mut of_records = sizes.iter_mut().filter(|size| size.has_records);
+    // A single record variable is not padded.
+    if let (Some(only), None) = (of_records.next(), of_records.next()) {
+        only.padded = only.bytes;
+    }
+    Ok(sizes)
+}
+
+/// Places the variables one after the other from the byte `start` on, those with records last.
+pub(super) fn set_begins(header: &mut Header, start: u64) -> Result<(), TooLong> {
+    let sizes = sizes(header)?;
+    let mut at = start.checked_next_multiple_of(4).ok_or(TooLong { variable: 0 })?;
+    for has_records in [false, true] {
+        for (variable, (entry, size)) in header.variables.iter_mut().zip(&sizes).enumerate() {
+            if size.has_records == has_records {
+                entry.begin = at;
+                at = at.checked_add(size.padded).ok_or(TooLong { variable })?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The size of a variable, or of one record of it.
-struct Size {
-    has_records: bool,
+pub(super) struct Size {
+    pub(super) has_records: bool,
     /// Without the number of records.
     shape: Vec<u64>,
     element: u64,
-    bytes: u64,
-    /// Rounded up to a multiple of four.
-    padded: u64,
+    pub(super) bytes: u64,
+    /// Rounded up to a multiple of four, where the file pads it.
+    pub(super) padded: u64,
 }
 
 impl Size {
