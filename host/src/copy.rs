@@ -39,6 +39,7 @@ pub use self::resume::{PartialCopy, ResumeError};
 pub use self::select::Selection;
 pub use crate::tiles::Indices;
 
+pub(crate) use self::netcdf::filters as hdf5_filters;
 use self::strings::AnyVariableCopy;
 pub(crate) use self::variable::{same_codecs, same_elements};
 use crate::causes::with_causes;

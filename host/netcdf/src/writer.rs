@@ -6,13 +6,14 @@ mod completion;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ncz_model::json::Json;
+use ncz_model::json::{Json, to_values};
 use ncz_model::{
     Array, ChunkIndex, Container, ContainerWriter, DataError, Format, Hierarchy, KeyEncoding, MetadataError,
-    ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray, Variable,
+    NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray, Variable,
 };
 use ncz_registry::chain::FilterChain;
-use ncz_store::{FileStore, FilePermissions, KeyBuf, NewFile, Store, StoreError};
+use ncz_registry::spec::{ChainSpec, StageSpec, generic};
+use ncz_store::{FilePermissions, FileStore, KeyBuf, NewFile, Store, StoreError};
 
 use self::chunk_store::{ChunkStore, Elements, FILE, Slot};
 use crate::classic::layout::Layout;
@@ -50,10 +51,14 @@ impl NetcdfWriter {
         session: Session,
     ) -> Result<Self, DataError> {
         let location = path.display().to_string();
-        let refused = |source: ncz_model::SourceError| DataError::Write { location: location.clone(), source };
+        let refused =
+            |source: ncz_model::SourceError| DataError::Write { location: location.clone(), source };
         let classic = if hierarchy.format.kind().is_hdf5() {
             hierarchy.nc_properties = Some(format!("version=2,ncz={}", env!("CARGO_PKG_VERSION")));
-            settle_group(&mut hierarchy);
+            if hierarchy.format.kind() == NetcdfKind::Netcdf4Classic {
+                classic_write::check_model(&hierarchy).map_err(|error| refused(error.into()))?;
+            }
+            settle_all(&mut hierarchy);
             hdf5_write::check(&hierarchy).map_err(|error| refused(error.into()))?;
             None
         } else {
@@ -82,8 +87,8 @@ impl NetcdfWriter {
     /// The variable with the keys that it has in the store until the file is complete.
     fn keyed(&self, variable: &Variable) -> Result<Variable, DataError> {
         let number = self.hierarchy.variables().position(|other| other.path == variable.path);
-        let number =
-            number.ok_or_else(|| MetadataError::NotFound { kind: "variable", path: variable.path.clone() })?;
+        let number = number
+            .ok_or_else(|| MetadataError::NotFound { kind: "variable", path: variable.path.clone() })?;
         Ok(keyed(variable, number))
     }
 
@@ -112,11 +117,16 @@ impl Container for NetcdfWriter {
         if let Some(file) = self.completed.get() {
             return file.chain(variable);
         }
-        let spec = variable.chain_spec(self.hierarchy.format).map_err(|source| DataError::Spec {
-            variable: variable.path.clone(),
-            source: Box::new(source),
-        })?;
-        self.session.bind(variable, self.hierarchy.format, &spec)
+        let codecs = to_values(&variable.filters);
+        let stages = codecs.iter().map(|codec| {
+            let (id, params) = generic::of_codec_json(codec).ok_or_else(|| DataError::Unsupported {
+                variable: variable.path.clone(),
+                reason: format!("{codec} is not an HDF5 filter by its number"),
+            })?;
+            Ok(StageSpec::Filter { id, params })
+        });
+        let stages = stages.collect::<Result<Vec<_>, DataError>>()?;
+        self.session.bind(variable, self.hierarchy.format, &ChainSpec::new(stages))
     }
 
     fn chunks(&self, variable: &Variable) -> Result<Arc<dyn ChunkIndex>, DataError> {
@@ -179,7 +189,7 @@ impl ContainerWriter for NetcdfWriter {
 }
 
 /// Gives the variables of a netCDF-4 file the form that HDF5 can hold.
-fn settle_group(hierarchy: &mut Hierarchy) {
+fn settle_all(hierarchy: &mut Hierarchy) {
     let unlimited: Vec<_> = hierarchy
         .groups()
         .flat_map(|group| {
@@ -228,11 +238,7 @@ fn settle(variable: &mut Variable, can_grow: bool) {
 }
 
 /// Where the elements of each variable go.
-fn slots(
-    hierarchy: &Hierarchy,
-    classic: Option<&NewClassic>,
-    file: &NewFile,
-) -> Result<Vec<Slot>, String> {
+fn slots(hierarchy: &Hierarchy, classic: Option<&NewClassic>, file: &NewFile) -> Result<Vec<Slot>, String> {
     let mut slots = Vec::new();
     for (number, variable) in hierarchy.variables().enumerate() {
         let classic = classic.and_then(|classic| classic.layouts.get(number));

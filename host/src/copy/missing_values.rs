@@ -33,7 +33,7 @@ pub(super) fn keep(
     }
     let masked = original.masked_value(was);
     let explicit = original.attribute(FILL_VALUE).is_some();
-    if was.is_netcdf() && !explicit && !format.is_nczarr() {
+    if was.is_netcdf() && !explicit && !format.has_netcdf_model() {
         // xarray masks by the attribute in a netCDF file, and by the fill value in version 2.
         if format == Format::Zarr2 && every_chunk_exists(source, original)? {
             variable.fill = None;
@@ -51,7 +51,7 @@ pub(super) fn keep(
     if format == Format::Zarr3 || was == Format::Zarr2 && masked.is_some() || has_other {
         return Ok(());
     }
-    if !explicit && masked.is_some() && format.is_nczarr() {
+    if !explicit && masked.is_some() && format.has_netcdf_model() {
         // It is netCDF's default, which is masked without the attribute.
         return Ok(());
     }

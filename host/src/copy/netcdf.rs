@@ -1,6 +1,11 @@
-//! The chunks of variables of netCDF files in a copy.
+//! The variables of netCDF files in a copy, from and to these files.
 
-use ncz_model::{Format, Group, Hierarchy, NetcdfKind, Storage, Value, Variable, product};
+use ncz_model::json::{self, Json};
+use ncz_model::{
+    Attribute, Container, DataError, Dtype, FillValue, Format, Group, Hierarchy, Kind, NcType, NetcdfKind,
+    Session, Storage, Value, Variable, product,
+};
+use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 
 /// Bytes of a chunk that is made of several records (4 MiB).
 const RECORDS: u64 = 4 << 20;
@@ -53,6 +58,140 @@ pub(super) fn plain_texts(group: &mut Group) {
         }
     }
     group.groups.iter_mut().for_each(plain_texts);
+}
+
+/// Gives a planned variable a type that netCDF files have.
+///
+/// # Errors
+/// netCDF has no type for its elements.
+pub(super) fn change_type(variable: &mut Variable) -> Result<(), DataError> {
+    match variable.dtype.kind() {
+        Kind::Bool => {
+            // xarray reads such numbers as truth values.
+            let dtype = NcType::UByte.dtype(ncz_model::ByteOrder::None, 0);
+            let fill = variable.fill.take().map(|fill| FillValue::from_bytes(fill.bytes(), &dtype));
+            variable.fill = fill.transpose().map_err(|error| unsupported(variable, error.to_string()))?;
+            variable.dtype = dtype;
+            variable.nc_type = Some(NcType::UByte);
+            if variable.attribute("dtype").is_none() {
+                variable.set_attribute(Attribute::new("dtype", Value::text("bool")))?;
+            }
+        }
+        _ if variable.nc_type == Some(NcType::String) || variable.dtype.kind() == Kind::Unicode => {
+            let fill = variable.fill.take().map(|fill| {
+                let value = fill.value(NcType::String, &variable.dtype);
+                value.map_or_else(
+                    || FillValue::from_bytes(b"", &Dtype::vlen_text()),
+                    |value| FillValue::from_value(&value, &Dtype::vlen_text(), ncz_model::FillText::Plain),
+                )
+            });
+            variable.fill = fill.transpose().map_err(|error| unsupported(variable, error.to_string()))?;
+            variable.dtype = Dtype::vlen_text();
+            variable.nc_type = Some(NcType::String);
+        }
+        Kind::DateTime | Kind::TimeDelta => {
+            let reason = format!(
+                "netCDF has no type for {}; leave the variable out, or convert it to numbers with units first",
+                variable.dtype
+            );
+            return Err(unsupported(variable, reason));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The codecs of a variable of the source as HDF5 filters by number, for a netCDF file. Where HDF5 has no filter for one
+/// of them, these are shuffle and deflate, which every netCDF library has.
+///
+/// # Errors
+/// A codec is not found, or the codecs do not fit.
+pub(super) fn kept_filters(
+    source: &dyn Container,
+    original: &Variable,
+    planned: &Variable,
+    format: Format,
+) -> Result<Vec<Json>, DataError> {
+    let from = source.hierarchy().format;
+    if !format.kind().is_hdf5() || planned.dtype.is_variable_length() || planned.scalar.is_some() {
+        return Ok(Vec::new());
+    }
+    if from.is_netcdf() {
+        return Ok(original.filters.clone());
+    }
+    let agreed = source.agreed_filters(original, from)?;
+    if agreed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kept = ChainSpec::from_json(from.dialect(), &json::to_values(&agreed))
+        .ok()
+        .and_then(|spec| filters(source.session(), planned, format, &spec).ok());
+    match kept {
+        Some(kept) => Ok(kept),
+        None => filters(source.session(), planned, format, &usual(planned)),
+    }
+}
+
+/// The filters that netCDF's users choose: shuffle and deflate.
+pub(super) fn usual(variable: &Variable) -> ChainSpec {
+    const SHUFFLE: u32 = 2;
+    const DEFLATE: (u32, u32) = (1, 4);
+    if variable.shape.is_empty() {
+        return ChainSpec::default();
+    }
+    let size = variable.dtype.size();
+    let element = u32::try_from(size).ok().filter(|size| *size > 1);
+    let shuffle = element.map(|size| StageSpec::Filter { id: SHUFFLE, params: vec![size] });
+    let deflate = StageSpec::Filter { id: DEFLATE.0, params: vec![DEFLATE.1] };
+    ChainSpec::new(shuffle.into_iter().chain([deflate]).collect())
+}
+
+/// Codecs as HDF5 filters by number, with the parameters that HDF5 stores.
+///
+/// # Errors
+/// A codec is not found, does not fit the variable, or is not an HDF5 filter.
+pub(crate) fn filters(
+    session: &Session,
+    variable: &Variable,
+    format: Format,
+    spec: &ChainSpec,
+) -> Result<Vec<Json>, DataError> {
+    let chain = session.bind(variable, format, spec)?;
+    let by_number = chain.working().into_iter().map(|(id, words)| match id {
+        0 => Err(unsupported(
+            variable,
+            format!(
+                "not every codec of \"{chain}\" is an HDF5 filter, as netCDF files need; choose codecs with a number, such \
+                 as shuffle and zstd"
+            ),
+        )),
+        id => Ok(Json::from(generic::codec_json(id, words))),
+    });
+    by_number.collect()
+}
+
+/// The codecs that a user chose, as HDF5 filters.
+///
+/// # Errors
+/// As for [`filters`]; classic files and strings have no filters.
+pub(super) fn chosen_filters(
+    session: &Session,
+    variable: &Variable,
+    format: Format,
+    spec: &ChainSpec,
+) -> Result<Vec<Json>, DataError> {
+    if !format.kind().is_hdf5() {
+        let reason = format!("files of the kind {} have no filters; write netCDF-4", format.kind().name());
+        return Err(unsupported(variable, reason));
+    }
+    if variable.dtype.is_variable_length() || variable.shape.is_empty() {
+        return Ok(Vec::new());
+    }
+    filters(session, variable, format, spec)
+}
+
+fn unsupported(variable: &Variable, reason: String) -> DataError {
+    DataError::Unsupported { variable: variable.path.clone(), reason }
 }
 
 fn join_records(variable: &mut Variable) {

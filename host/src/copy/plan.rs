@@ -35,12 +35,15 @@ pub(super) fn plan(
         hierarchy.hdf5 = None;
         hierarchy.nc_properties = None;
         netcdf::name_dimensions(&mut hierarchy.root);
-        if !format.is_nczarr() {
+        if !format.has_netcdf_model() {
             netcdf::plain_texts(&mut hierarchy.root);
         }
     }
-    if format.is_nczarr() {
-        // An array at the root cannot have the metadata of NCZarr.
+    if format.is_netcdf() {
+        netcdf::name_dimensions(&mut hierarchy.root);
+    }
+    if format.has_netcdf_model() {
+        // An array at the root cannot have the metadata of NCZarr, and netCDF has none.
         hierarchy.root_array = false;
     } else {
         // Who wrote NCZarr metadata is itself NCZarr metadata, which pure Zarr has none of.
@@ -61,6 +64,9 @@ pub(super) fn plan(
         if !was.is_like(format) {
             change_format(source, variable, format)?;
         }
+        if format.is_netcdf() {
+            netcdf::change_type(variable)?;
+        }
         if was.is_netcdf() {
             netcdf::rechunk(source.hierarchy(), variable, was, format);
         }
@@ -68,7 +74,7 @@ pub(super) fn plan(
             version::change(variable, format);
         }
         missing_values::keep(source, original, variable, format)?;
-        if format.is_nczarr() {
+        if format.has_netcdf_model() {
             // netcdf-c reads every chunk as row-major, whatever its metadata say.
             variable.order = Order::C;
         }
@@ -86,7 +92,14 @@ pub(super) fn plan(
         match &plan.codecs {
             Codecs::Keep => variable.filters = kept_filters(source, original, variable, format)?,
             Codecs::Spec(spec) => {
-                source.session().define(variable, format, spec)?;
+                let chain = source.session().define(variable, format, spec)?;
+                if format.is_netcdf() && !chain.is_empty() {
+                    variable.filters = netcdf::chosen_filters(source.session(), variable, format, spec)?;
+                }
+            }
+            Codecs::Sensible if format.is_netcdf() => {
+                variable.filters =
+                    netcdf::chosen_filters(source.session(), variable, format, &netcdf::usual(variable))?;
             }
             Codecs::Sensible => {
                 source.session().define(variable, format, &sensible(original, format))?;
@@ -109,7 +122,7 @@ pub(super) fn plan(
     if options.fixed {
         fix(&mut hierarchy.root);
     }
-    hierarchy.xarray = !options.noxarray;
+    hierarchy.xarray = !options.noxarray && !format.is_netcdf();
     Ok(hierarchy)
 }
 
@@ -121,6 +134,7 @@ pub(super) fn kept_filters(
     format: Format,
 ) -> Result<Vec<Json>, DataError> {
     match source.hierarchy().format.is_v3() == format.is_v3() {
+        _ if format.is_netcdf() => netcdf::kept_filters(source, original, planned, format),
         true => source.agreed_filters(original, format),
         false => version::filters(source, original, planned, format),
     }
@@ -165,7 +179,7 @@ fn change_format(source: &dyn Container, variable: &mut Variable, format: Format
         };
         variable.fill = Some(fill.respelled(&variable.dtype, text).map_err(unwritable)?);
     }
-    if format.is_nczarr() {
+    if format.has_netcdf_model() {
         if variable.key.is_empty() {
             variable.key.clone_from(&variable.name);
         }

@@ -33,7 +33,8 @@ impl<'a> AnyVariableCopy<'a> {
         window: Window,
         resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
-        if original.dtype.is_variable_length() {
+        let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
+        if original.dtype.is_variable_length() || planned.dtype.is_variable_length() {
             let variable = StringCopy::new(source, target, original, window, resources)?;
             Ok(Self::Strings(Box::new(variable)))
         } else {

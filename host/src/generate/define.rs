@@ -9,6 +9,7 @@ use ncz_model::{
 use ncz_registry::spec::{ChainSpec, StageSpec};
 
 use super::{GenerateError, GenerateOptions, Plan};
+use crate::copy::hdf5_filters;
 
 /// The default length of strings, as in netcdf-c.
 const STRING_LENGTH: usize = 128;
@@ -28,6 +29,9 @@ pub(super) fn plan(cdl: &Cdl, session: &Session, options: &GenerateOptions) -> R
     for variable in &cdl.variables {
         add_variable(&mut hierarchy, cdl, variable, &mut notes).map_err(at(variable.line))?;
         chains.push(codecs(&mut hierarchy, variable, session)?);
+        if hierarchy.format.is_netcdf() {
+            by_number(&mut hierarchy, &variable.path, session).map_err(at(variable.line))?;
+        }
     }
     Ok(Plan { hierarchy, notes, chains })
 }
@@ -63,8 +67,8 @@ fn add_variable(
     let special = &variable.special;
     let group = cdl.groups.get(variable.group).map_or("/", |group| group.path.as_str());
     let mut new = match variable.nc_type {
-        // Version 3 has strings of any length.
-        NcType::String if hierarchy.format == Format::Zarr3 => {
+        // Version 3 and netCDF-4 have strings of any length.
+        NcType::String if hierarchy.format == Format::Zarr3 || hierarchy.format.is_netcdf() => {
             VariableBuilder::of_dtype(&variable.name, Dtype::vlen_text(), Some(NcType::String))
         }
         NcType::String => string_variable(hierarchy, variable, notes),
@@ -74,7 +78,7 @@ fn add_variable(
     if let Some(order) = special.order {
         new = new.byte_order(order);
     }
-    new = layout(new, cdl, variable)?;
+    new = layout(new, cdl, variable, hierarchy.format)?;
     // Without fill, missing elements are undefined, even if there is an attribute `_FillValue`.
     let odd_fill = special.fill.clone().filter(|_| special.no_fill);
     new = match (&special.fill, special.no_fill) {
@@ -118,7 +122,12 @@ fn string_variable(
 }
 
 /// Storage class and chunks.
-fn layout(new: VariableBuilder, cdl: &Cdl, variable: &CdlVariable) -> Result<VariableBuilder, MetadataError> {
+fn layout(
+    new: VariableBuilder,
+    cdl: &Cdl,
+    variable: &CdlVariable,
+    format: Format,
+) -> Result<VariableBuilder, MetadataError> {
     let Special { storage, chunks, .. } = &variable.special;
     let wrong = |reason: &str| MetadataError::Definition {
         kind: "variable",
@@ -135,6 +144,10 @@ fn layout(new: VariableBuilder, cdl: &Cdl, variable: &CdlVariable) -> Result<Var
         }
         (Some(storage), None) => Ok(new.storage(*storage)),
         (_, Some(chunks)) => Ok(new.chunks(chunks.clone())),
+        // As netcdf-c stores it in HDF5.
+        (None, None) if format.is_netcdf() && !is_unlimited && !has_filters(&variable.special) => {
+            Ok(new.storage(Storage::Contiguous))
+        }
         (None, None) => Ok(new),
     }
 }
@@ -171,6 +184,21 @@ fn codecs(
     }
     let chain = session.bind(made, hierarchy.format, &spec).map_err(&at)?;
     Ok(chain.to_string())
+}
+
+fn has_filters(special: &Special) -> bool {
+    special.codecs.is_some() || special.filter.is_some() || !standard(special).is_empty()
+}
+
+/// Gives a variable of a netCDF file its codecs as HDF5 filters. Classic files have none, as with netcdf-c.
+fn by_number(hierarchy: &mut Hierarchy, path: &str, session: &Session) -> Result<(), DataError> {
+    let format = hierarchy.format;
+    let made = hierarchy.variable_mut(path)?;
+    let spec_error = |source| DataError::Spec { variable: path.to_owned(), source: Box::new(source) };
+    let spec = made.chain_spec(format).map_err(spec_error)?;
+    let has_none = spec.is_empty() || !format.kind().is_hdf5() || made.dtype.is_variable_length();
+    made.filters = if has_none { Vec::new() } else { hdf5_filters(session, made, format, &spec)? };
+    Ok(())
 }
 
 /// The filters that have special attributes of their own, in ncgen's order.

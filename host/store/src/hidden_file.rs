@@ -67,7 +67,8 @@ impl HiddenFile {
         old: Option<&File>,
         durability: Durability,
     ) -> Result<bool, StoreError> {
-        let failed = |error: Errno| StoreError::from_io("publish", ObjectLocation::store(location), error.into());
+        let failed =
+            |error: Errno| StoreError::from_io("publish", ObjectLocation::store(location), error.into());
         if let Some(old) = old {
             take_over_access(old, &self.file).map_err(failed)?;
         }
@@ -114,7 +115,8 @@ impl HiddenFile {
 
     fn rename(&self, location: &dyn Display, path: &Path, old: Option<&File>) -> Result<bool, StoreError> {
         let (parent, target, hidden) = (&self.parent.dir, &*self.parent.name, &*self.name);
-        let failed = |error: Errno| StoreError::from_io("publish", ObjectLocation::store(location), error.into());
+        let failed =
+            |error: Errno| StoreError::from_io("publish", ObjectLocation::store(location), error.into());
         let Some(old) = old else {
             let renamed = match sys::rename_new(parent, hidden, target) {
                 Ok(None) => sys::link_new(parent, hidden, target).map(|()| {

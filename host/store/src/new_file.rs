@@ -11,8 +11,8 @@ use crate::error::{ObjectLocation, StoreError};
 use crate::hidden_file::HiddenFile;
 use crate::options::{Durability, FilePermissions};
 use crate::parent_dir::{self, ParentDir};
-use crate::temp_names::TempNames;
 use crate::sys;
+use crate::temp_names::TempNames;
 
 /// Decides whether the file that exists at a path may be replaced.
 type MayReplace = Box<dyn Fn(&Path) -> Result<bool, StoreError> + Send + Sync>;
@@ -88,7 +88,8 @@ impl NewFile {
     /// # Errors
     /// I/O errors, such as a full disk.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StoreError> {
-        sys::write_all_at(&self.hidden.file, bytes, offset).map_err(|error| failed("write", &self.path, error))
+        sys::write_all_at(&self.hidden.file, bytes, offset)
+            .map_err(|error| failed("write", &self.path, error))
     }
 
     /// Reads bytes from `offset`, as many as there are, at most all of `out`; returns their number.
@@ -104,7 +105,8 @@ impl NewFile {
     /// # Errors
     /// I/O errors.
     pub fn len(&self) -> Result<u64, StoreError> {
-        let status = rustix::fs::fstat(&self.hidden.file).map_err(|error| failed("read", &self.path, error))?;
+        let status =
+            rustix::fs::fstat(&self.hidden.file).map_err(|error| failed("read", &self.path, error))?;
         Ok(u64::try_from(status.st_size).unwrap_or_default())
     }
 
@@ -154,9 +156,8 @@ fn check(
         Err(Errno::NOENT) => return Ok(None),
         found => found.map_err(|error| failed("open", path, error))?,
     };
-    let refuse = |reason: &'static str| {
-        Err(StoreError::NotADataset { location: path.display().to_string(), reason })
-    };
+    let refuse =
+        |reason: &'static str| Err(StoreError::NotADataset { location: path.display().to_string(), reason });
     let Some(may_replace) = may_replace else {
         return Err(StoreError::AlreadyExists { at: ObjectLocation::store(path.display()) });
     };
@@ -167,7 +168,8 @@ fn check(
         }
         _ => return refuse("is not a regular file, and a file replaces only a file"),
     }
-    let file = sys::open_real_file(&parent.dir, &*parent.name).map_err(|error| failed("open", path, error))?;
+    let file =
+        sys::open_real_file(&parent.dir, &*parent.name).map_err(|error| failed("open", path, error))?;
     if !may_replace(path)? {
         return refuse("is a file, but not a dataset that can be replaced");
     }

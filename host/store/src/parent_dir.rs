@@ -37,10 +37,8 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
 impl ParentDir {
     /// Opens the parent directory of `path`.
     pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
-        let not_a_dataset = |path: &Path, reason| StoreError::NotADataset {
-            location: path.display().to_string(),
-            reason,
-        };
+        let not_a_dataset =
+            |path: &Path, reason| StoreError::NotADataset { location: path.display().to_string(), reason };
         let Some(name) = path.file_name() else {
             return Err(not_a_dataset(path, "has no name of its own to be created under"));
         };

@@ -1,8 +1,8 @@
 //! The header of a classic file that is written, and where its elements go.
 
 use ncz_model::{
-    Attribute, ByteOrder, FillText, FillValue, Hierarchy, NcType, NetcdfKind, Order, ScalarForm, Storage, Value,
-    Variable, default_fill,
+    Attribute, ByteOrder, FillText, FillValue, Hierarchy, NcType, NetcdfKind, Order, ScalarForm, Storage,
+    Value, Variable, default_fill,
 };
 
 use super::cursor::Name;
@@ -54,6 +54,14 @@ pub(crate) fn plan(hierarchy: &mut Hierarchy) -> Result<NewClassic, ClassicWrite
     }
     let len = end.checked_next_multiple_of(4).unwrap_or(end);
     Ok(NewClassic { header: encode(&header, wide), layouts, len })
+}
+
+/// Checks that a dataset has the classic data model, which is all that "netCDF-4 classic model" files have.
+///
+/// # Errors
+/// As for [`plan`], but for lengths.
+pub(crate) fn check_model(hierarchy: &Hierarchy) -> Result<(), ClassicWriteError> {
+    header(hierarchy, hierarchy.format.kind()).map(drop)
 }
 
 /// Gives a variable the form that it has in the file.
@@ -115,11 +123,12 @@ fn header(hierarchy: &Hierarchy, kind: NetcdfKind) -> Result<Header, ClassicWrit
                 kind,
             });
         }
-        if dimension.len == 0 && !dimension.unlimited {
+        if dimension.len == 0 && !dimension.unlimited && !kind.is_hdf5() {
             let reason = "its length is 0, which only the unlimited dimension can have".to_owned();
             return Err(ClassicWriteError::Dimension { name: dimension.name.clone(), kind, reason });
         }
-        let most = if kind == NetcdfKind::Cdf5 { i64::MAX as u64 } else { LONGEST };
+        let is_short = matches!(kind, NetcdfKind::Classic | NetcdfKind::Offset64);
+        let most = if is_short { LONGEST } else { i64::MAX as u64 };
         if dimension.len > most {
             let reason = format!("its length {} is more than {most}", dimension.len);
             return Err(ClassicWriteError::Dimension { name: dimension.name.clone(), kind, reason });
@@ -138,19 +147,17 @@ fn header(hierarchy: &Hierarchy, kind: NetcdfKind) -> Result<Header, ClassicWrit
     })
 }
 
-fn entry(
-    hierarchy: &Hierarchy,
-    variable: &Variable,
-    kind: NetcdfKind,
-) -> Result<Entry, ClassicWriteError> {
+fn entry(hierarchy: &Hierarchy, variable: &Variable, kind: NetcdfKind) -> Result<Entry, ClassicWriteError> {
     let error = |reason: String| ClassicWriteError::Variable { path: variable.path.clone(), kind, reason };
     let nc_type = variable.nc_type.filter(|nc_type| has_type(kind, *nc_type)).ok_or_else(|| {
-        let name = variable.nc_type.map_or_else(|| variable.dtype.text().to_owned(), |nc_type| nc_type.to_string());
+        let name =
+            variable.nc_type.map_or_else(|| variable.dtype.text().to_owned(), |nc_type| nc_type.to_string());
         error(format!("its type is {name}"))
     })?;
     let mut dimensions = Vec::new();
     for (axis, reference) in variable.dimensions.iter().enumerate() {
-        let position = hierarchy.root.dimensions.iter().position(|dimension| dimension.name == reference.name);
+        let position =
+            hierarchy.root.dimensions.iter().position(|dimension| dimension.name == reference.name);
         let position = position.ok_or_else(|| error(format!("its dimension {reference} is not defined")))?;
         let unlimited = hierarchy.root.dimensions.get(position).is_some_and(|dimension| dimension.unlimited);
         if axis > 0 && unlimited {
@@ -220,7 +227,10 @@ fn check_positions(
             false => !has_records && after.into_iter().next().is_none(),
         };
         if size.padded > LARGE && !is_last {
-            return error(format!("it has {} bytes, and only the last one can have 4 GiB or more", size.bytes));
+            return error(format!(
+                "it has {} bytes, and only the last one can have 4 GiB or more",
+                size.bytes
+            ));
         }
     }
     Ok(())

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ncz_model::{ChunkIndex, ObjectKeys, Variable};
 use ncz_store::{
-    Capabilities, Depth, Key, Listing, NewFile, ObjectLocation, Prefix, ReadInto, ReadRange, Store, StoreError,
-    WriteMode,
+    Capabilities, Depth, Key, Listing, NewFile, ObjectLocation, Prefix, ReadInto, ReadRange, Store,
+    StoreError, WriteMode,
 };
 
 use crate::classic::layout::Layout;
@@ -81,11 +81,13 @@ impl Slot {
 
     /// The number of a chunk in the order of their coordinates, the last changing fastest.
     fn number(&self, index: &[u64]) -> Option<u64> {
-        let in_grid = index.len() == self.counts.len() && index.iter().zip(&self.counts).all(|(at, count)| at < count);
+        let in_grid =
+            index.len() == self.counts.len() && index.iter().zip(&self.counts).all(|(at, count)| at < count);
         in_grid.then_some(())?;
-        index.iter().zip(&self.counts).try_fold(0u64, |number, (at, count)| {
-            number.checked_mul(*count)?.checked_add(*at)
-        })
+        index
+            .iter()
+            .zip(&self.counts)
+            .try_fold(0u64, |number, (at, count)| number.checked_mul(*count)?.checked_add(*at))
     }
 
     /// The coordinates of the chunk with this number.
@@ -197,9 +199,8 @@ impl ChunkStore {
 
 /// A length in memory.
 fn len(len: u64, key: Key<'_>, store: &ChunkStore) -> Result<usize, StoreError> {
-    usize::try_from(len).map_err(|error| {
-        io_error("read", ObjectLocation::object(store, key), io::Error::other(error))
-    })
+    usize::try_from(len)
+        .map_err(|error| io_error("read", ObjectLocation::object(store, key), io::Error::other(error)))
 }
 
 fn io_error(action: &'static str, at: ObjectLocation, source: io::Error) -> StoreError {
@@ -254,7 +255,9 @@ impl Store for ChunkStore {
         }
         match object {
             Some(bytes) => {
-                out.extend_from_slice(bytes.get(range.start as usize..range.end as usize).unwrap_or_default());
+                out.extend_from_slice(
+                    bytes.get(range.start as usize..range.end as usize).unwrap_or_default(),
+                );
             }
             None => {
                 out.resize(len(want, key, self)?, 0);
@@ -302,9 +305,9 @@ impl Store for ChunkStore {
         match &found.slot.elements {
             Elements::Region { layout, written } => {
                 let range = layout.range(&found.index);
-                let part = range.as_ref().and_then(|range| {
-                    bytes.get(..usize::try_from(range.end - range.start).ok()?)
-                });
+                let part = range
+                    .as_ref()
+                    .and_then(|range| bytes.get(..usize::try_from(range.end - range.start).ok()?));
                 let (Some(range), Some(part)) = (range, part) else {
                     return Err(failed(io::Error::other("a chunk does not have its length")));
                 };

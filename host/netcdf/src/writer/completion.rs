@@ -60,7 +60,9 @@ fn netcdf4(hierarchy: &Hierarchy, chunks: &ChunkStore) -> Result<(), SourceError
     for (variable, slot) in hierarchy.variables().zip(chunks.slots()) {
         match &slot.elements {
             Elements::Region { written, .. } if !lock(written).is_empty() => fill_rest(file, variable, slot)?,
-            Elements::Strings(_) => strings.push((variable.path.as_str(), store_strings(chunks, variable, slot)?)),
+            Elements::Strings(_) => {
+                strings.push((variable.path.as_str(), store_strings(chunks, variable, slot)?))
+            }
             _ => {}
         }
     }

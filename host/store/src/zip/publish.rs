@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::sync::{Arc, PoisonError};
 
+use super::ZipStore;
 use super::archive::{Archive, Entry};
 use super::assemble::{assemble, in_place};
 use super::end_record::bad;
@@ -10,7 +11,6 @@ use super::layout::ZipLayout;
 use super::open::check_target;
 use super::pending::{PendingChanges, State};
 use super::stage::Stage;
-use super::ZipStore;
 use crate::error::StoreError;
 use crate::key::KeyBuf;
 use crate::{sys, temp_names};
