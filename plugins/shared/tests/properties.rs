@@ -1,6 +1,6 @@
 //! The properties of every byte codec here, as checks that the tests of each codec crate run.
 //!
-//! Included by path (`#[path = "../../shared/tests/properties.rs"] mod properties;`), so that the codec crates need no
+//! Included by path (`#[path = "../../../shared/tests/properties.rs"] mod properties;`), so that the codec crates need no
 //! other dependency than the codec API.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]

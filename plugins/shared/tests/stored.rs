@@ -1,7 +1,7 @@
 //! Streams of single codecs as numcodecs made them (`tests/fixtures/codecs/numcodecs/<id>.json`), for the tests of each
 //! codec crate.
 //!
-//! Included by path, as `properties.rs` is: `#[path = "../../shared/tests/stored.rs"] mod stored;`.
+//! Included by path, as `properties.rs` is: `#[path = "../../../shared/tests/stored.rs"] mod stored;`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 #![allow(dead_code, reason = "a checksum has no type, a codec without loss decodes what was encoded")]

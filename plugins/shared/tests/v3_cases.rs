@@ -1,7 +1,7 @@
 //! The results of zarr-python for single numbers (`tests/fixtures/codecs/v3/<codec>.json`), for the tests of the codecs
 //! that only Zarr v3 has.
 //!
-//! Included by path, as `properties.rs` is: `#[path = "../../shared/tests/v3_cases.rs"] mod v3_cases;`.
+//! Included by path, as `properties.rs` is: `#[path = "../../../shared/tests/v3_cases.rs"] mod v3_cases;`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 

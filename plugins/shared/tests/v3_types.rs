@@ -1,7 +1,7 @@
 //! The types that numcodecs' codecs with a dtype key refuse in Zarr v3, for their tests. (The messages are tested
 //! in `ncz_codec::number`.)
 //!
-//! Included by path, as `properties.rs` is: `#[path = "../../shared/tests/v3_types.rs"] mod v3_types;`.
+//! Included by path, as `properties.rs` is: `#[path = "../../../shared/tests/v3_types.rs"] mod v3_types;`.
 
 use ncz_codec::{Codec, Container, Dtype, Env, ErrorKind};
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ncz_store::{ReadRange, StoreError, StoreExt, WriteMode};
 
-use crate::stores::{each, key};
+use super::stores::{each, key};
 
 const LEN: usize = 100_000;
 
@@ -105,7 +105,7 @@ fn objects_come_and_go_in_one_directory_without_a_failure() {
             }
         });
         let left: BTreeSet<_> =
-            crate::objects::keys(store, ncz_store::Prefix::ROOT, ncz_store::Depth::All).into_iter().collect();
+            super::objects::keys(store, ncz_store::Prefix::ROOT, ncz_store::Depth::All).into_iter().collect();
         assert!(left.is_empty(), "{left:?}");
     });
 }

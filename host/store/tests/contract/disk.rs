@@ -7,7 +7,7 @@ use std::time::Duration;
 use ncz_store::{Access, CreateOptions, Durability, FileStore, Store, StoreError, StoreExt, WriteMode};
 use ncz_test_support::SmallDisk;
 
-use crate::stores::key;
+use super::stores::key;
 
 /// The path that a child process writes to until it is killed.
 const WRITE_TO: &str = "NCZ_STORE_TEST_WRITE_TO";
@@ -74,7 +74,7 @@ fn a_killed_writer_leaves_an_old_or_a_new_object() {
         assert_eq!(bytes.len(), 200_000 + usize::from(bytes[0]));
         assert!(bytes.iter().all(|byte| *byte == bytes[0]));
         assert_eq!(
-            crate::objects::keys(&store, ncz_store::Prefix::ROOT, ncz_store::Depth::All),
+            super::objects::keys(&store, ncz_store::Prefix::ROOT, ncz_store::Depth::All),
             ["v/", "v/0"]
         );
     }

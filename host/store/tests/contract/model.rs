@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ncz_store::{Depth, Prefix, ReadRange, StoreError, StoreExt, WriteMode};
 use proptest::prelude::*;
 
-use crate::objects::keys;
-use crate::stores::{key, stores};
+use super::objects::keys;
+use super::stores::{key, stores};
 
 #[derive(Debug, Clone)]
 enum Operation {

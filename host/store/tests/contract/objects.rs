@@ -7,7 +7,7 @@ use ncz_store::{
     Depth, EntryKind, Prefix, ReadInto, ReadRange, ReadRequest, Store, StoreError, StoreExt, WriteMode,
 };
 
-use crate::stores::{each, key};
+use super::stores::{each, key};
 
 #[test]
 fn what_is_written_is_read_and_what_is_not_is_missing() {

@@ -7,7 +7,7 @@ use ncz_store::{
     ZipLayout, ZipStore,
 };
 
-use crate::stores::{key, stores};
+use super::stores::{key, stores};
 
 fn code<T: std::fmt::Debug>(answer: Result<T, StoreError>) -> i32 {
     answer.unwrap_err().netcdf_code()

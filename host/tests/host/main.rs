@@ -1,0 +1,14 @@
+//! The library as a whole: datasets, copies, references, codecs and stores together.
+
+mod any_input;
+mod bench;
+mod byte_chains;
+mod concat;
+mod dataset;
+mod embedder;
+mod examples;
+mod generate;
+mod lanes;
+mod lossless;
+mod references;
+mod remote_metadata;

@@ -1,0 +1,4 @@
+//! The configuration and the streams of the codec.
+
+mod config;
+mod streams;

@@ -1,1 +1,0 @@
-//! Datasets in S3 and on HTTP servers.
