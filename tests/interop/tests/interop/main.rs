@@ -6,6 +6,8 @@ mod harness;
 
 // The direction of dependencies, read from cargo.
 mod dependencies;
+// Targets without tests, which cargo builds no test program for.
+mod targets;
 // Chunks that HDF5 stored, through our chains: built in, as plugins, mixed with foreign plugins.
 mod hdf5_chunks;
 // HDF5 itself with our plugins.
