@@ -4,6 +4,7 @@
 //! any failure.
 
 mod getopt;
+mod kinds;
 mod nccopy;
 mod ncdump;
 mod ncgen;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
+use ncz::model::{Format, NetcdfKind};
 
 /// Help that starts with an example, before the description.
 pub(super) const TEMPLATE: &str =
@@ -31,6 +32,40 @@ pub(crate) enum FormatArg {
     Zarr3,
     /// The draft of NCZarr for Zarr version 3: experimental, netcdf-c does not read it
     Nczarr3,
+    /// A netCDF-4 file, which is an HDF5 file
+    Netcdf4,
+    /// A netCDF-4 file with the classic data model
+    Netcdf4Classic,
+    /// A classic netCDF file (CDF-1)
+    #[value(alias = "netcdf3")]
+    Classic,
+    /// A classic netCDF file with 64-bit offsets (CDF-2)
+    #[value(name = "64bit-offset", alias = "cdf2")]
+    Offset64,
+    /// A classic netCDF file with 64-bit data (CDF-5)
+    Cdf5,
+}
+
+impl FormatArg {
+    /// The format of the model.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::Nczarr => Format::NCZARR,
+            Self::Zarr => Format::Zarr2,
+            Self::Zarr3 => Format::Zarr3,
+            Self::Nczarr3 => Format::Nczarr3,
+            Self::Netcdf4 => Format::Netcdf(NetcdfKind::Netcdf4),
+            Self::Netcdf4Classic => Format::Netcdf(NetcdfKind::Netcdf4Classic),
+            Self::Classic => Format::Netcdf(NetcdfKind::Classic),
+            Self::Offset64 => Format::Netcdf(NetcdfKind::Offset64),
+            Self::Cdf5 => Format::Netcdf(NetcdfKind::Cdf5),
+        }
+    }
+
+    /// The word of the option `--format`.
+    pub(crate) fn word(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }
 
 /// The source of the element size of the shuffle filter.

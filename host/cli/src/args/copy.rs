@@ -16,6 +16,7 @@ use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'\n         \
         ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100\n         \
         ncz copy in.nc out.zarr\n         \
+        ncz copy in.zarr out.nc\n         \
         ncz copy in.nc out.json\n         \
         ncz copy --concat time day*.nc all.json\n         \
         ncz copy in.zarr part.zarr --variables t --slab time=0:24,lat=10:20\n         \
@@ -55,8 +56,9 @@ pub(crate) struct Copy {
     /// The dataset to copy: a directory, a file or a URL (see Locations); several with --concat
     #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-    /// The new dataset: a directory, a zip file if the name ends in .zip, references to SOURCE if it ends in .json
-    /// (one file) or .parq (a folder of tables, read in parts), or an S3 URL
+    /// The new dataset: a directory, a zip file if the name ends in .zip, a netCDF file if it ends in .nc, .nc4, .h5,
+    /// .hdf5, .cdf or .nc3, references to SOURCE if it ends in .json (one file) or .parq (a folder of tables, read in
+    /// parts), or an S3 URL
     pub(crate) target: String,
     /// Codecs as in nccopy: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]
@@ -80,7 +82,7 @@ pub(crate) struct Copy {
     /// Make unlimited dimensions fixed (as in nccopy)
     #[arg(short = 'u', long, help_heading = "Layout")]
     pub(crate) fixed: bool,
-    /// Format of the copy [default: that of the source]
+    /// Format of the copy [default: that of the source; NCZarr or netCDF-4 if the target needs another one]
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
     /// Write consolidated metadata (.zmetadata, or in zarr.json of the root)

@@ -13,6 +13,7 @@ use super::common::{FormatArg, TEMPLATE, Verbosity};
     help_template = TEMPLATE,
     before_help = "Example: ncz gen ocean.cdl\n         \
         ncz gen ocean.cdl -o ocean.zip\n         \
+        ncz gen ocean.cdl -o ocean.nc\n         \
         ncz dump -s in.zarr | sed s/degC/K/ | ncz gen - -o out.zarr",
     after_help = "\
 CDL:
@@ -31,13 +32,16 @@ pub(crate) struct Gen {
     /// The CDL text: a file, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) source: String,
-    /// The new dataset: a directory, a zip file if the name ends in .zip, or an S3 URL [default: NAME.zarr, where NAME is
-    /// the name in the text]
+    /// The new dataset: a directory, a zip file if the name ends in .zip, a netCDF file if it ends in .nc, .nc4, .h5,
+    /// .hdf5, .cdf or .nc3, or an S3 URL [default: NAME.zarr, where NAME is the name in the text]
     #[arg(short = 'o', long = "output", value_name = "TARGET")]
     pub(crate) target: Option<String>,
-    /// Format of the dataset [default: nczarr]
+    /// Format of the dataset [default: nczarr; for the name of a netCDF file netcdf4, for .cdf and .nc3 classic]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<FormatArg>,
+    /// For a netCDF file: the kind is chosen by what the text declares, as ncgen does.
+    #[arg(skip)]
+    pub(crate) kind_by_text: bool,
     /// Write consolidated metadata (.zmetadata, or in zarr.json of the root)
     #[arg(long)]
     pub(crate) consolidated: bool,

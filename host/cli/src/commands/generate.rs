@@ -1,5 +1,6 @@
 //! `ncz gen`: makes a dataset from CDL.
 
+mod kind;
 mod summary;
 
 use std::fs::File;
@@ -58,10 +59,11 @@ pub(crate) fn run_to(
         Some(target) => target,
         None => default_target(&file.cdl().name, options.check)?,
     };
-    let format = Target::of(&target.mode, options.format, Format::NCZARR)?;
+    let requested = options.format.or_else(|| options.kind_by_text.then(|| kind::of_text(file.cdl())));
+    let format = Target::of(&target, requested, options.consolidated, Format::NCZARR)?;
     let generate_options = GenerateOptions {
         format: format.format.unwrap_or(Format::NCZARR),
-        consolidated: format.consolidated || options.consolidated,
+        consolidated: format.consolidated,
         noxarray: format.noxarray,
         header_only: options.header,
     };
@@ -89,8 +91,8 @@ pub(crate) fn run_to(
         bar.clear();
         return Ok(Exit::Good);
     }
-    let store = create(&target, options.overwrite)?;
-    let result = generate(&mut file, plan, store, session, &generate_options, &bar);
+    let new = create(&target, generate_options.format, options.overwrite)?;
+    let result = generate(&mut file, plan, new, session, &generate_options, &bar);
     bar.clear();
     let generated = result.map_err(failed)?;
 

@@ -1,16 +1,17 @@
 //! `nccopy`: translates its options for `ncz copy`.
 //!
-//! Copies only Zarr and NCZarr datasets, not netCDF and HDF5 files. The differences from netcdf-c's tool are listed in
-//! `tests/cli/nccopy_differences.json`.
+//! A name that ends as that of a netCDF file, or a kind, makes a netCDF file; other names make an NCZarr dataset. The
+//! differences from netcdf-c's tool are listed in `tests/cli/nccopy_differences.json`.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use ncz::location::DatasetUrl;
 use ncz::registry::Registry;
 
-use super::getopt;
+use super::{getopt, kinds};
 use crate::args::{Copy, NccopyRules, Verbosity, size};
 use crate::commands;
 use crate::error::CliError;
@@ -19,6 +20,7 @@ use crate::guard::guarded;
 use crate::messages::Messages;
 use crate::output::Style;
 use crate::secrets;
+use crate::target::{is_netcdf_name, is_zarr_name};
 
 /// The options of nccopy 4.10, and `5`, which its usage text mentions.
 const LETTERS: &str = "k:34567d:sum:c:h:e:rwxg:G:v:V:F:L:M:X:";
@@ -30,10 +32,12 @@ const LEAST_CHUNK: u64 = 8192;
 const LEAST_MEMORY: u64 = 1 << 20;
 
 const USAGE: &str = "\
-usage: nccopy [-4] [-k kind] [-d n] [-s] [-u] [-c chunkspec] [-F filterspec] [-v|-V vars] [-g|-G groups]
+usage: nccopy [-3|-4|-5|-6|-7] [-k kind] [-d n] [-s] [-u] [-c chunkspec] [-F filterspec] [-v|-V vars] [-g|-G groups]
               [-m n] [-h n] [-e n] [-r] [-w] [-M n] [-L n] infile outfile
-This is ncz under the name of netCDF's nccopy: it copies Zarr and NCZarr datasets. See ncz copy --help.
-  -4, -k kind    the kind of the copy: nc4, netCDF-4, hdf5, enhanced or 3, all of them NCZarr here
+This is ncz under the name of netCDF's nccopy: it copies netCDF files, Zarr and NCZarr datasets. See ncz copy
+--help.
+  -k kind        the kind of the copy: nc3 (classic), nc6 (64-bit offset), nc4 (netCDF-4), nc7 (netCDF-4 classic
+                 model) or cdf5; -3, -6, -4, -7 and -5 are the same. For a Zarr target nc4 and nc7 are NCZarr
   -d n           deflate at level n, 0 for none; -s shuffles first
   -u             make unlimited dimensions fixed
   -c chunkspec   dim/len,dim/len, var:len,len, var: or / (repeatable)
@@ -43,27 +47,6 @@ This is ncz under the name of netCDF's nccopy: it copies Zarr and NCZarr dataset
   -M n           chunks of fewer than n bytes (8192) become one chunk
   -m n           bytes of memory; -h, -e, -r and -w are accepted and have no effect
   -L n           write more to standard error";
-
-/// The kinds of netCDF file, with their names for `-k`.
-const KINDS: [(&str, &[&str]); 5] = [
-    ("classic", &["classic", "nc3", "1"]),
-    ("64-bit offset", &["64-bit offset", "nc6", "2", "64-bit-offset"]),
-    ("netCDF-4", &["netCDF-4", "nc4", "3", "netCDF4", "hdf5", "enhanced"]),
-    (
-        "netCDF-4 classic model",
-        &[
-            "netCDF-4 classic model",
-            "nc7",
-            "4",
-            "netCDF-4-classic",
-            "netCDF-4_classic",
-            "netCDF4_classic",
-            "hdf5-nc3",
-            "enhanced-nc3",
-        ],
-    ),
-    ("cdf5", &["5", "64-bit-data", "64-bit data", "nc5", "cdf5"]),
-];
 
 /// Runs nccopy with these arguments.
 pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -96,6 +79,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
     let [source, target] = found.operands.as_slice() else {
         return Err(format!("expected one input and one output\n{USAGE}"));
     };
+    let url = DatasetUrl::parse(target).map_err(|error| error.to_string())?;
     let mut rules = NccopyRules { least_chunk: LEAST_CHUNK, ..NccopyRules::default() };
     let mut copy = Copy {
         sources: vec![source.clone()],
@@ -108,7 +92,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         chunks: Vec::new(),
         fixed: false,
         format: None,
-        consolidated: super::wants_consolidated(),
+        consolidated: false,
         variables: Vec::new(),
         no_coordinates: true,
         groups: Vec::new(),
@@ -132,14 +116,16 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         verbosity: Verbosity { verbose: 0, quiet: true },
         nccopy: None,
     };
-    let (mut level, mut none_for_all) = (0, false);
+    let (mut level, mut none_for_all, mut kind) = (0, false, None);
     for (letter, argument) in found.options {
         let text = argument.unwrap_or_default();
         let number = || size(&text).map_err(|error| format!("-{letter}: {error}"));
         match letter {
-            '4' => {}
-            '3' | '5' | '6' | '7' => return Err(refused_kind(&format!("-{letter}"))),
-            'k' => check_kind(&text)?,
+            '3' | '4' | '5' | '6' | '7' => kind = kinds::by_letter(letter),
+            'k' => {
+                let named = kinds::by_name(&text);
+                kind = Some(named.ok_or_else(|| format!("invalid output format: {text}"))?);
+            }
             'd' => match text.parse() {
                 Ok(level @ 0..=9) => copy.deflate = Some(level),
                 _ => return Err(format!("invalid deflation level: {text}; it is 0 to 9")),
@@ -171,28 +157,17 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         // No filters, except for named variables: deflate would be for all.
         copy.deflate = None;
     }
+    copy.format = kinds::of_target(kind, is_zarr_name(&url));
+    let is_file = copy.format.is_some() || is_netcdf_name(&url);
+    copy.consolidated = !is_file && super::wants_consolidated();
     copy.nccopy = Some(rules);
     Ok((copy, level))
-}
-
-fn check_kind(name: &str) -> Result<(), String> {
-    match KINDS.iter().find(|(_, names)| names.contains(&name)) {
-        Some(("netCDF-4", _)) => Ok(()),
-        Some((kind, _)) => Err(refused_kind(&format!("-k {kind:?}"))),
-        None => Err(format!("invalid output format: {name}")),
-    }
-}
-
-fn refused_kind(option: &str) -> String {
-    format!(
-        "{option}: only NCZarr and Zarr datasets can be written, which have the data model of netCDF-4 (-4); for a netCDF \
-         file, use nccopy of netcdf-c"
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::FormatArg;
 
     fn parsed(line: &str) -> Result<Copy, String> {
         parse(line.split(' ').map(OsString::from).collect()).map(|(copy, _)| copy)
@@ -212,10 +187,7 @@ mod tests {
         assert_eq!(rules.values_of_groups, Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(rules.groups, Some(vec!["c".to_owned()]));
         for (line, wanted) in [
-            ("-3 in out", "-3: only NCZarr"),
-            ("-k 64-bit-offset in out", "-k \"64-bit offset\": only"),
             ("-k nonsense in out", "invalid output format: nonsense"),
-            ("-7 in out", "-7: only"),
             ("-x in out", "-x: there is no chunk cache"),
             ("-Xf in out", "-X f: "),
             ("-d 10 in out", "invalid deflation level: 10"),
@@ -225,6 +197,22 @@ mod tests {
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.starts_with(wanted), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_formats_of_netcdf_files() {
+        for (line, wanted) in [
+            ("in out.nc", None),
+            ("-3 in out.nc", Some(FormatArg::Classic)),
+            ("-k 64-bit-offset in out.nc", Some(FormatArg::Offset64)),
+            ("-7 in out", Some(FormatArg::Netcdf4Classic)),
+            ("-k 5 in out.nc", Some(FormatArg::Cdf5)),
+            ("-4 in out.zarr", None),
+            ("-4 in file://out.nc#mode=nczarr,file", None),
+            ("-3 in out.zarr", Some(FormatArg::Classic)),
+        ] {
+            assert_eq!(parsed(line).unwrap().format, wanted, "{line}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! `ncgen`: translates its options for `ncz gen`.
 //!
-//! Makes only Zarr and NCZarr datasets, not netCDF and HDF5 files or programs in C, Fortran and Java. A path without
-//! `#mode=` becomes a directory with an NCZarr dataset.
+//! Makes netCDF files, Zarr and NCZarr datasets, not programs in C, Fortran and Java. A path without `#mode=` that does
+//! not end as a Zarr dataset becomes a netCDF file.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use ncz::location::DatasetUrl;
 use ncz::registry::Registry;
 
-use super::{getopt, unescaped};
-use crate::args::{Gen, Verbosity};
+use super::{getopt, kinds, unescaped};
+use crate::args::{FormatArg, Gen, Verbosity};
 use crate::commands;
 use crate::error::CliError;
 use crate::exit_code::Exit;
@@ -21,57 +21,23 @@ use crate::guard::guarded;
 use crate::messages::Messages;
 use crate::output::Style;
 use crate::secrets;
+use crate::target::is_zarr_name;
 
 /// The options of ncgen 4.10.
 const LETTERS: &str = "134567bcdD:fhHk:l:M:no:Pv:xL:N:B:W:";
 
 const USAGE: &str = "\
-usage: ncgen [-4] [-b] [-k kind] [-l b] [-o target] [-H] [-N name] [-n] [-P] [-x] [-L level] [-h] [file]
-This is ncz under the name of netCDF's ncgen: it makes Zarr and NCZarr datasets. See ncz gen --help.
-  -b, -l b       make a dataset, named after the file and ending in .nc; -n ends it in .cdf
-  -o target      the dataset: a directory, or file://NAME#mode=nczarr,file (or zip, s3; zarr, noxarray)
-  -4, -k kind    the kind: nc4, netCDF-4, hdf5, enhanced or nc7, all of them NCZarr here
+usage: ncgen [-3|-4|-5|-6|-7] [-b] [-k kind] [-l b] [-o target] [-H] [-N name] [-n] [-P] [-x] [-L level] [-h] [file]
+This is ncz under the name of netCDF's ncgen: it makes netCDF files and NCZarr datasets. See ncz gen --help.
+  -b, -l b       make a netCDF file, named after the file and ending in .nc; -n ends it in .cdf
+  -o target      the netCDF file, or file://NAME#mode=nczarr,file (or zip, s3; zarr, noxarray)
+  -k kind        the kind: nc3 (classic), nc6 (64-bit offset), nc4 (netCDF-4), nc7 (netCDF-4 classic model) or cdf5;
+                 -3, -6, -4, -7 and -5 are the same; by default the first of nc3, cdf5 and nc4 that can hold it
   -H             only definitions, no values
   -h             print this text
   -L level       write more to standard error
   -N, -P, -x, -B, -D, -d, -M, -W  are accepted and have no effect
 Without -b, -k, -l, -o or a digit, ncgen only checks the text.";
-
-/// The kinds that are NCZarr here, by their names for `-k`.
-const NETCDF4: [&str; 15] = [
-    "netCDF-4",
-    "nc4",
-    "3",
-    "netCDF4",
-    "hdf5",
-    "enhanced",
-    "netcdf-4",
-    "netcdf4",
-    "netCDF-4 classic model",
-    "nc7",
-    "4",
-    "netCDF-4-classic",
-    "netCDF-4_classic",
-    "netCDF4_classic",
-    "hdf5-nc3",
-];
-
-/// The kinds of classic files.
-const CLASSIC: [&str; 13] = [
-    "classic",
-    "nc3",
-    "1",
-    "64-bit offset",
-    "nc6",
-    "2",
-    "64-bit-offset",
-    "5",
-    "64-bit-data",
-    "64-bit data",
-    "nc5",
-    "cdf5",
-    "cdf-5",
-];
 
 /// The parsed options.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,6 +45,8 @@ struct Options {
     source: String,
     /// `None` only checks the text.
     target: Option<String>,
+    /// `None`: the text decides.
+    kind: Option<FormatArg>,
     header: bool,
     level: u8,
 }
@@ -110,11 +78,14 @@ pub(super) fn run(program: &str, arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn generate(options: &Options) -> Result<Exit, CliError> {
+    let target = options.target.as_deref().map(DatasetUrl::parse).transpose()?;
+    let is_zarr = target.as_ref().is_none_or(is_zarr_name);
     let gen_options = Gen {
         source: options.source.clone(),
         target: options.target.clone(),
-        format: None,
-        consolidated: super::wants_consolidated(),
+        format: kinds::of_target(options.kind, is_zarr),
+        kind_by_text: options.kind.is_none() && !is_zarr,
+        consolidated: is_zarr && super::wants_consolidated(),
         no_lossy_guard: false,
         header: options.header,
         check: options.target.is_none(),
@@ -125,7 +96,6 @@ fn generate(options: &Options) -> Result<Exit, CliError> {
         verbosity: Verbosity { verbose: options.level, quiet: true },
     };
     let messages = Messages::start((options.level, options.level == 0));
-    let target = options.target.as_deref().map(DatasetUrl::parse).transpose()?;
     let registry = Arc::new(Registry::builder().build());
     commands::generate::run_to(
         &gen_options,
@@ -140,20 +110,19 @@ fn generate(options: &Options) -> Result<Exit, CliError> {
 fn parse(arguments: Vec<OsString>) -> Result<Options, End> {
     let refused = |reason: String| End::Refused(reason);
     let found = getopt::parse(LETTERS, arguments).map_err(|error| refused(format!("{error}\n{USAGE}")))?;
-    let (mut output, mut kind, mut language) = (None, false, false);
+    let (mut output, mut kind, mut language) = (None, None, false);
     let (mut header, mut ending, mut level) = (false, "nc", 0u8);
     for (letter, argument) in found.options {
         let argument = argument.unwrap_or_default();
         match letter {
             'h' => return Err(End::Help),
             'o' => output = Some(unescaped(&argument)),
-            '4' | '7' => kind = true,
-            'k' | 'v' if NETCDF4.contains(&argument.as_str()) || argument == "enhanced-nc3" => kind = true,
-            'k' | 'v' if CLASSIC.contains(&argument.as_str()) => {
-                return Err(refused(classic(&format!("-{letter} {argument}"))));
+            '3' | '4' | '5' | '6' | '7' => kind = kinds::by_letter(letter),
+            '1' => kind = kinds::by_letter('3'),
+            'k' | 'v' => {
+                let named = kinds::by_name(&argument);
+                kind = Some(named.ok_or_else(|| refused(format!("Invalid format: {argument}")))?);
             }
-            'k' | 'v' => return Err(refused(format!("Invalid format: {argument}"))),
-            '1' | '3' | '5' | '6' => return Err(refused(classic(&format!("-{letter}")))),
             'b' | 'n' | 'l' if language => {
                 return Err(refused("Please specify only one language".to_owned()));
             }
@@ -179,7 +148,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Options, End> {
     // Without any of these options ncgen only checks the text.
     let target = match output {
         Some(output) => Some(output),
-        None if kind || language => {
+        None if kind.is_some() || language => {
             let stem = Path::new(&source).file_stem().filter(|_| source != "-");
             let Some(stem) = stem.and_then(|stem| stem.to_str()) else {
                 return Err(refused(
@@ -190,11 +159,7 @@ fn parse(arguments: Vec<OsString>) -> Result<Options, End> {
         }
         None => None,
     };
-    Ok(Options { source, target, header, level })
-}
-
-fn classic(option: &str) -> String {
-    format!("{option}: cannot make classic netCDF files; -4 makes an NCZarr dataset")
+    Ok(Options { source, target, kind, header, level })
 }
 
 fn program_text(option: &str) -> String {
@@ -218,6 +183,7 @@ mod tests {
             ("-k nc4 dir/ref.cdl", "ref.nc"),
             ("-b ref.cdl", "ref.nc"),
             ("-n ref.cdl", "ref.cdf"),
+            ("-3 ref.cdl", "ref.nc"),
             ("-7 -x -P -N name -W 5 -B 3 -M main -d -D 2 -o a ref.cdl", "a"),
         ] {
             assert_eq!(parsed(line).unwrap().target.as_deref(), Some(target), "{line}");
@@ -230,9 +196,6 @@ mod tests {
     #[test]
     fn unsupported_output_is_refused_by_name() {
         for (line, named) in [
-            ("-3 a.cdl", "-3"),
-            ("-k nc6 a.cdl", "-k nc6"),
-            ("-v 5 a.cdl", "-v 5"),
             ("-k x a.cdl", "Invalid format: x"),
             ("-lc a.cdl", "-l c"),
             ("-l java a.cdl", "-l java"),

@@ -38,7 +38,7 @@ impl Target {
         let columns: Vec<String> =
             hierarchy.variables().filter(columns).map(|variable| variable.path.clone()).collect();
         // netcdf-c does not read version 3.
-        if !columns.is_empty() && !becomes.is_v3() {
+        if !columns.is_empty() && !becomes.is_v3() && !becomes.is_netcdf() {
             let what = match becomes.is_nczarr() {
                 true => "stored in order C, because netcdf-c reads order F as if it were C",
                 false => {
@@ -50,14 +50,14 @@ impl Target {
         if self.noxarray && !becomes.is_nczarr() {
             notes.push("without _ARRAY_DIMENSIONS, pure Zarr has no dimension names".to_owned());
         }
-        if hierarchy.consolidated != Consolidated::Absent && !self.consolidated {
+        if hierarchy.consolidated != Consolidated::Absent && !self.consolidated && !becomes.is_netcdf() {
             notes.push("the copy has no consolidated metadata; --consolidated writes them".to_owned());
         }
         notes
     }
 }
 
-/// Adds notes on what NCZarr has no type for.
+/// Adds notes on what netCDF has no type for.
 fn without_type(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
     let of_groups = hierarchy.groups().map(|group| (&group.path, &group.attributes));
     let of_variables = hierarchy.variables().map(|variable| (&variable.path, &variable.attributes));
@@ -73,7 +73,7 @@ fn without_type(hierarchy: &Hierarchy, notes: &mut Vec<String>) {
     let letters = hierarchy.variables().filter(|variable| variable.dtype.nc_type(true) == Some(NcType::Char));
     let letters: Vec<String> = letters.map(|variable| variable.path.clone()).collect();
     if !letters.is_empty() {
-        notes.push(format!("one-byte strings (S1) become char in NCZarr: {}", abbreviated(&letters)));
+        notes.push(format!("one-byte strings (S1) become char in netCDF: {}", abbreviated(&letters)));
     }
 }
 

@@ -38,6 +38,8 @@ mod nccopy;
 mod ncdump;
 /// netCDF files as sources, against their own readers.
 mod netcdf_files;
+/// netCDF files as targets.
+mod netcdf_targets;
 /// Locations that are not a dataset, and the remedy in the message.
 mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.

@@ -62,6 +62,7 @@ pub(super) fn run(
         messages.warn(&warning.to_string());
     }
     let grown = target.open_zarr(Access::ReadWrite, session)?;
+    let format = grown.hierarchy().format;
     let copy_options = CopyOptions {
         verify: options.verify,
         selection,
@@ -90,8 +91,14 @@ pub(super) fn run(
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     notes.iter().for_each(|note| messages.note(note));
     if !already_appended || options.json {
-        let summary =
-            Summary::new(&source.location, &target.location, &dataset, &appended, options.verify, &notes);
+        let summary = Summary::new(
+            (&source.location, &target.location),
+            format,
+            &dataset,
+            &appended,
+            options.verify,
+            &notes,
+        );
         print(&summary, options, out, style).map_err(|error| error.not_printed(&target.location))?;
     }
     let exit = findings(&appended, messages);

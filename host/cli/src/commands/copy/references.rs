@@ -22,7 +22,7 @@ use crate::messages::Messages;
 use crate::output::{Style, bytes, count, write_json};
 use crate::progress::{Bar, Interrupt};
 #[cfg(feature = "parquet")]
-use crate::target::{cannot_write, create};
+use crate::target::{cannot_write, create_store};
 
 /// The version of the JSON form of the summary.
 const SCHEMA: u32 = 1;
@@ -184,7 +184,7 @@ fn write_tables(
     options: &ReferenceOptions,
     bar: &Bar,
 ) -> Result<ReferenceSummary, WriteError> {
-    let store = create(target, overwrite).map_err(WriteError::Command)?;
+    let store = create_store(target, overwrite).map_err(WriteError::Command)?;
     let summary = references::write_parquet(&**dataset, object_url, options, &*store, bar);
     let summary = summary.map_err(WriteError::References)?;
     store.publish().map_err(|source| WriteError::Command(cannot_write(target, source)))?;

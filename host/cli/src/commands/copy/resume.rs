@@ -7,7 +7,7 @@ use ncz::model::Container;
 use crate::error::CliError;
 use crate::messages::Messages;
 use crate::progress::Bar;
-use crate::target::create;
+use crate::target::create_store;
 
 /// What is left after an interruption.
 const KEPT: &str =
@@ -59,6 +59,6 @@ pub(super) fn copied(
         partial.publish().map_err(refused)?;
         return Ok(copied);
     }
-    partial.pack(&*create(target, false)?).map_err(refused)?;
+    partial.pack(&*create_store(target, false)?).map_err(refused)?;
     Ok(copied)
 }

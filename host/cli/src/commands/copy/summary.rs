@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use ncz::copy::{CopySummary, VariableSummary, Verified};
 use ncz::location::Location;
-use ncz::model::Container;
+use ncz::model::{Container, Format};
 use ncz::registry::Registry;
 use serde::Serialize;
 
+use crate::dataset::format_words;
 use crate::output::{Cell, Style, Table, abbreviated, bytes, count, ratio, seconds, speed};
 
 /// The version of the JSON form; it changes when a key changes its meaning or is removed.
@@ -21,19 +22,21 @@ const ROWS: usize = 40;
 pub(super) struct Summary<'a> {
     source: &'a Location,
     target: &'a Location,
+    /// The format of the target.
+    format: Format,
     copied: &'a CopySummary,
     registry: Arc<Registry>,
     threads: usize,
     verified: bool,
-    /// Whether the source is a netCDF file.
-    is_netcdf: bool,
+    /// The format of the source.
+    source_format: Format,
     notes: &'a [String],
 }
 
 impl<'a> Summary<'a> {
     pub(super) fn new(
-        source: &'a Location,
-        target: &'a Location,
+        (source, target): (&'a Location, &'a Location),
+        format: Format,
         dataset: &dyn Container,
         copied: &'a CopySummary,
         verified: bool,
@@ -41,8 +44,8 @@ impl<'a> Summary<'a> {
     ) -> Self {
         let session = dataset.session();
         let (registry, threads) = (Arc::clone(&session.registry), session.pool.threads());
-        let is_netcdf = dataset.hierarchy().format.is_netcdf();
-        Self { source, target, copied, registry, threads, verified, is_netcdf, notes }
+        let source_format = dataset.hierarchy().format;
+        Self { source, target, format, copied, registry, threads, verified, source_format, notes }
     }
 
     pub(super) fn to_text(&self, style: Style) -> String {
@@ -72,8 +75,12 @@ impl<'a> Summary<'a> {
             text.push_str(&format!("{note}\n"));
         }
         let before = self.before().map_or_else(String::new, |before| format!(", {} before", bytes(before)));
+        let becomes = match self.format == self.source_format {
+            true => String::new(),
+            false => format!("{}, ", format_words(self.format)),
+        };
         text.push_str(&format!(
-            "{}: {} decoded, {} stored{before} ({}); {} in {} at {} with {}{}\n",
+            "{}: {becomes}{} decoded, {} stored{before} ({}); {} in {} at {} with {}{}\n",
             style.bold(&self.target.to_string()),
             bytes(self.decoded()),
             bytes(self.after()),
@@ -89,7 +96,7 @@ impl<'a> Summary<'a> {
 
     /// Returns how many chunks of a netCDF file were copied as they are, and why others were not.
     fn passed(&self) -> Vec<String> {
-        if !self.is_netcdf {
+        if !self.source_format.is_netcdf() {
             return Vec::new();
         }
         let variables = &self.copied.variables;
@@ -128,6 +135,7 @@ impl<'a> Summary<'a> {
             schema: SCHEMA,
             source: self.source.to_string(),
             target: self.target.to_string(),
+            format: format_words(self.format),
             verified: self.verified,
             seconds: self.elapsed().as_secs_f64(),
             threads: self.threads,
@@ -171,6 +179,7 @@ struct SummaryJson<'a> {
     schema: u32,
     source: String,
     target: String,
+    format: &'static str,
     verified: bool,
     seconds: f64,
     threads: usize,
