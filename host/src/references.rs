@@ -57,6 +57,9 @@ pub struct ReferenceSummary {
     pub recoded: u64,
     /// Chunks that were never written, and read as fill.
     pub missing: u64,
+    /// What the objects are that the references are ranges of, by their URLs. It is written beside the references, and
+    /// compared when they are opened.
+    pub sources: ncz_store::references::Sources,
     /// Variables that cannot be read and were left out, as [`Selection::skip_unreadable`] allows.
     pub unreadable: Vec<UnreadableVariable>,
 }
@@ -188,7 +191,7 @@ fn write_to(
     for (key, content) in metadata::write(&hierarchy, false).map_err(DataError::from)? {
         out.document(&key, &content)?;
     }
-    out.end()?;
+    out.end(&summary.sources)?;
     Ok(summary)
 }
 

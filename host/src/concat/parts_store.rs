@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ncz_store::{
     Capabilities, Depth, Key, Listing, ObjectLocation, Prefix, ReadDone, ReadInto, ReadRange, ReadRequest,
-    Store, StoreError, WriteMode,
+    Stamp, Store, StoreError, WriteMode,
 };
 
 /// The stores of datasets, for reading: the key of an object is the number of its dataset, and its key there.
@@ -89,6 +89,11 @@ impl Store for PartsStore {
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         let (store, key) = self.part(key)?;
         store.len(key)
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        let (store, key) = self.part(key)?;
+        store.stamp(key)
     }
 
     /// Hands the requests for each store on together.

@@ -69,6 +69,9 @@ pub(super) fn storage(path: &Path) -> Result<Storage, LocationError> {
         }
         Err(source) => return Err(look(source)),
     };
+    if metadata.is_file() && metadata.len() == 0 {
+        return refuse("is an empty file; the program that writes it did not finish, or failed".to_owned());
+    }
     if metadata.is_file() {
         return match FileKind::of(path).map_err(look)? {
             FileKind::Zip => Ok(Storage::Zip),

@@ -10,7 +10,7 @@ use super::Storage;
 ///
 /// They are netCDF's mode words in any case: `nczarr`, `zarr`, `xarray` (pure Zarr), `noxarray` (no
 /// `_ARRAY_DIMENSIONS`), `file`, `zip`, `s3`, `gs3`, `consolidated`, and `v2`, `v3` of the documents; `bytes` for one
-/// netCDF or HDF5 file. A word may also come without `mode=`: `#zarr` is `#mode=zarr`, and `#s3` is
+/// netCDF or HDF5 file. `stale-ok` is ours, for references. A word may also come without `mode=`: `#zarr` is `#mode=zarr`, and `#s3` is
 /// `#mode=s3,nczarr`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
@@ -26,6 +26,8 @@ pub struct Mode {
     pub consolidated: bool,
     /// The URL is that of one netCDF or HDF5 file, which is read by byte ranges.
     pub bytes: bool,
+    /// References are read although the files that they refer to have changed.
+    pub stale_ok: bool,
 }
 
 /// Which metadata a dataset has.
@@ -44,7 +46,7 @@ const NOT_BUILT: [(&str, &str); 4] =
 /// Mode words of netCDF for one file, which is recognised by its first bytes.
 const OF_FILES: [&str; 5] = ["netcdf-3", "classic", "netcdf-4", "enhanced", "hdf5"];
 
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 14] = [
     "nczarr",
     "zarr",
     "xarray",
@@ -58,10 +60,11 @@ const WORDS: [&str; 13] = [
     "v3",
     "bytes",
     "byterange",
+    "stale-ok",
 ];
 
 pub(super) const KNOWN: &str =
-    "nczarr, zarr, xarray, noxarray, file, zip, s3, gs3, consolidated, v2, v3, bytes";
+    "nczarr, zarr, xarray, noxarray, file, zip, s3, gs3, consolidated, v2, v3, bytes, stale-ok";
 
 /// Whether a text is one of the words.
 pub(super) fn is_word(text: &str) -> bool {
@@ -97,6 +100,7 @@ impl Words {
             "noxarray" => mode.noxarray = true,
             "consolidated" => mode.consolidated = true,
             "bytes" | "byterange" => mode.bytes = true,
+            "stale-ok" => mode.stale_ok = true,
             "file" => set(&mut mode.storage, Storage::Directory, &word)?,
             "zip" => set(&mut mode.storage, Storage::Zip, &word)?,
             "s3" => set(&mut mode.storage, Storage::S3, &word)?,

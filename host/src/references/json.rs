@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use ncz_model::{Variable, base64};
+use ncz_store::references::{SOURCES, Sources};
 
 use super::output::{Output, Reference};
 
@@ -58,8 +59,12 @@ impl Output for Json<'_> {
         }
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        self.out.write_all(b"\n}}\n")
+    fn end(&mut self, sources: &Sources) -> io::Result<()> {
+        self.out.write_all(b"\n}")?;
+        if !sources.is_empty() {
+            write!(self.out, ",\"{SOURCES}\":{}", serde_json::to_string(sources)?)?;
+        }
+        self.out.write_all(b"}\n")
     }
 }
 

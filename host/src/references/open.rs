@@ -39,7 +39,11 @@ pub fn open(
 /// As [`open`].
 pub fn open_store(references: &DatasetUrl, target: Option<&str>) -> Result<Arc<dyn Store>, LocationError> {
     let location = &references.location;
-    let targets = Targets { references: location.clone(), folders: Mutex::default() };
+    let targets = Targets {
+        references: location.clone(),
+        stale_ok: references.mode.stale_ok,
+        folders: Mutex::default(),
+    };
     if references.is_folder_of_references() {
         return open_folder(references, target, targets);
     }
@@ -97,6 +101,8 @@ fn open_folder(
 #[derive(Debug)]
 struct Targets {
     references: Location,
+    /// Whether objects may have changed.
+    stale_ok: bool,
     /// Their folders, so that objects of one folder share connections. Locations of one URL may differ in their query,
     /// user or options.
     folders: Mutex<HashMap<String, Vec<Folder>>>,
@@ -106,6 +112,10 @@ struct Targets {
 type Folder = (Location, Arc<dyn Store>);
 
 impl OpenTarget for Targets {
+    fn refuses_changed(&self) -> bool {
+        !self.stale_ok
+    }
+
     fn open(&self, url: &str) -> Result<(Arc<dyn Store>, KeyBuf), StoreError> {
         let local = url.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://")).and(url.get(7..));
         // fsspec takes such a path as it is: nothing in it is a fragment, a query or an escape.
@@ -156,7 +166,9 @@ impl Targets {
         let folder = match location {
             Location::Path(path) => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                Location::Path(folder.map_or_else(|| PathBuf::from("."), Path::to_owned))
+                // Messages name the folder.
+                let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+                Location::Path(folder.map_or_else(here, Path::to_owned))
             }
             Location::S3(s3) => {
                 let folder = s3.prefix.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -229,6 +241,7 @@ mod tests {
     fn relative_urls_are_those_of_objects_beside_the_references() {
         let targets = |url: &str| Targets {
             references: DatasetUrl::parse(url).unwrap().location,
+            stale_ok: false,
             folders: Mutex::default(),
         };
         for (references, path, want) in [
@@ -248,7 +261,7 @@ mod tests {
     fn references_from_a_server_do_not_open_files_of_this_machine() {
         for references in ["https://example.org/a.json", "s3://bucket/a.json"] {
             let references = DatasetUrl::parse(references).unwrap().location;
-            let targets = Targets { references, folders: Mutex::default() };
+            let targets = Targets { references, stale_ok: false, folders: Mutex::default() };
             for url in ["file:///etc/passwd", "/etc/passwd", "FILE:///etc/passwd"] {
                 let error = targets.open(url).unwrap_err();
                 assert!(error.to_string().contains("must not point to files of this machine"), "{error}");

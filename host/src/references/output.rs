@@ -3,6 +3,7 @@
 use std::io;
 
 use ncz_model::Variable;
+use ncz_store::references::Sources;
 
 /// What a key refers to.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,6 @@ pub(super) trait Output {
     /// A metadata document.
     fn document(&mut self, key: &str, content: &[u8]) -> io::Result<()>;
 
-    /// Everything was written.
-    fn end(&mut self) -> io::Result<()>;
+    /// Everything was written. `sources` are the objects that it refers to ranges of.
+    fn end(&mut self, sources: &Sources) -> io::Result<()>;
 }

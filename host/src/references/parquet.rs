@@ -4,6 +4,7 @@ use std::io;
 
 use ncz_model::Variable;
 use ncz_store::references::parquet::{METADATA, Row, encode, record_key};
+use ncz_store::references::{SOURCES, Sources};
 use ncz_store::{Key, Store, WriteMode};
 
 use super::output::{Output, Reference};
@@ -89,11 +90,12 @@ impl Output for Parquet<'_> {
         Ok(())
     }
 
-    fn end(&mut self) -> io::Result<()> {
+    fn end(&mut self, sources: &Sources) -> io::Result<()> {
         self.flush()?;
         let mut all = b"{\"metadata\":{".to_vec();
         all.append(&mut self.documents);
-        all.extend_from_slice(format!("}},\"record_size\":{RECORDS}}}").as_bytes());
+        let sources = serde_json::to_string(sources)?;
+        all.extend_from_slice(format!("}},\"{SOURCES}\":{sources},\"record_size\":{RECORDS}}}").as_bytes());
         self.write(METADATA, &all)
     }
 }

@@ -339,8 +339,12 @@ impl Walk<'_> {
         if let Some(len) = self.lens.get(key) {
             return Ok(*len);
         }
-        let len = self.len(key)?.unwrap_or(0);
+        let store = self.source.store();
+        let stamp = Key::parse(key).map_err(ncz_store::StoreError::from).and_then(|key| store.stamp(key));
+        let stamp = stamp.map_err(|source| DataError::Store { store: store.to_string(), source })?;
+        let len = stamp.as_ref().map_or(0, |stamp| stamp.length);
         self.lens.insert(key.to_owned(), len);
+        self.summary.sources.extend(stamp.map(|stamp| ((self.url)(key), stamp)));
         Ok(len)
     }
 

@@ -88,6 +88,21 @@ pub enum StoreError {
         /// What is wrong with it, as the rest of a sentence.
         reason: &'static str,
     },
+    /// An object has changed since references to it were written.
+    #[error(
+        "{location} refers to {object}, which has changed since: it had {before} and has {now}; write the references \
+         anew, or read them as they are with #mode=stale-ok"
+    )]
+    Stale {
+        /// The references.
+        location: String,
+        /// The URL of the object.
+        object: String,
+        /// What it was.
+        before: String,
+        /// What it is.
+        now: String,
+    },
     /// The dataset was removed, moved or replaced by another program while it was open.
     #[error("the dataset {store} was removed, moved or replaced while it was open: open it again")]
     Gone {
@@ -423,8 +438,8 @@ impl StoreError {
             | Self::BadEntry { .. } => -137, // NC_ENCZARR
             Self::EmptyArchive { .. } | Self::NoContent { .. } => -139, // NC_EEMPTY
             Self::AlreadyExists { .. } | Self::KeyConflict { .. } => -140, // NC_EOBJECT
-            Self::NotFound { .. } | Self::Gone { .. } | Self::NoObject { .. } => -141, // NC_ENOOBJECT
-            Self::NotADataset { .. } => -143,                       // NC_ENOTZARR
+            Self::NotFound { .. } | Self::Gone { .. } | Self::Stale { .. } | Self::NoObject { .. } => -141, // NC_ENOOBJECT
+            Self::NotADataset { .. } => -143, // NC_ENOTZARR
         }
     }
 

@@ -24,6 +24,7 @@ use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
 use crate::parent_dir::{self, ParentDir, parent_of};
+use crate::store::Stamp;
 use crate::store::{
     Capabilities, Depth, DirectoryId, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode,
 };
@@ -246,6 +247,10 @@ impl Store for FileStore {
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         read::len(self, key)
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        read::stamp(self, key)
     }
 
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {

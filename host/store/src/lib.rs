@@ -59,7 +59,7 @@ pub use options::{Access, CreateOptions, Durability, FilePermissions};
 pub use secret::Secret;
 pub use store::{
     Capabilities, Depth, DirectoryId, Entry, EntryKind, Leftover, Listing, ReadDone, ReadInto, ReadRange,
-    ReadRequest, Store, StoreExt, WriteMode,
+    ReadRequest, Stamp, Store, StoreExt, WriteMode,
 };
 pub use unlisted::Unlisted;
 pub use visited::Visited;

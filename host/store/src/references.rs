@@ -20,7 +20,7 @@ use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
 use crate::listing::list_sorted;
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, WriteMode,
 };
 
 /// A dataset of references, for reading: each key stands for bytes in the references, for an object elsewhere, or for a
@@ -82,12 +82,15 @@ impl ReferenceStore {
         let document = Document::parse(json);
         let document =
             document.map_err(|reason| StoreError::BadReferences { location: name.clone(), reason })?;
-        Ok(Self::of_document(name, document, target, open))
+        let sources = document.sources.clone();
+        check_sources(&name, &sources, &*open)?;
+        Ok(Self::of_document(name, document, &sources, target, open))
     }
 
     fn of_document(
         name: String,
         document: Document,
+        sources: &Sources,
         target: Option<&str>,
         open: Arc<dyn OpenTarget>,
     ) -> Self {
@@ -101,9 +104,13 @@ impl ReferenceStore {
         }
         let target = target.map(str::to_owned);
         let urls = document.urls.into_iter().map(|url| url.or_else(|| target.clone()));
-        let targets: Vec<Option<Target>> = urls.map(|url| url.map(Target::new)).collect();
+        let target_of = |url: String| {
+            let expected = sources.get(&url).cloned();
+            Target::new(url, expected)
+        };
+        let targets: Vec<Option<Target>> = urls.map(|url| url.map(target_of)).collect();
         // The first object stands for all. One that cannot be opened is an error when it is read.
-        let first = targets.iter().flatten().next().and_then(|target| target.open(&*open).ok());
+        let first = targets.iter().flatten().next().and_then(|target| target.open(&name, &*open).ok());
         let of_first = first
             .map_or(Capabilities { local: true, ranges: true, ..Capabilities::default() }, |(store, _)| {
                 store.capabilities()
@@ -136,6 +143,25 @@ impl ReferenceStore {
     fn read_only(&self, key: Key<'_>) -> StoreError {
         StoreError::ReadOnly { at: ObjectLocation::object(self, key) }
     }
+}
+
+/// What the objects were when references to them were written, by their URLs.
+pub type Sources = BTreeMap<String, Stamp>;
+
+/// The key of [`Sources`] beside the references. Other readers ignore it.
+pub const SOURCES: &str = "ncz_sources";
+
+/// Checks that no local object has changed. Others are checked when they are first read, since each takes a request.
+fn check_sources(name: &str, sources: &Sources, open: &dyn OpenTarget) -> Result<(), StoreError> {
+    for (url, expected) in sources.iter().filter(|_| open.refuses_changed()) {
+        // What cannot be opened is an error when it is read.
+        let Ok(opened) = open.open(url) else { continue };
+        if !opened.0.capabilities().local {
+            return Ok(());
+        }
+        target::check(name, url, Some(expected), &opened)?;
+    }
+    Ok(())
 }
 
 /// A part of an object in another store.

@@ -73,6 +73,15 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// I/O errors.
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError>;
 
+    /// Returns what distinguishes an object from later versions of it; `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors.
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        Ok(self.len(key)?.map(|length| Stamp { length, modified: None }))
+    }
+
     /// Reads many objects, and calls `done` on the calling thread with the index of a request and its
     /// bytes (`None`: the object does not exist) as each completes, in any order.
     ///
@@ -153,6 +162,25 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     /// at the target, [`StoreError::Gone`] if what was to be changed is no longer what was opened, and I/O errors. The dataset *is* published after [`StoreError::NotRemoved`], where the one that it replaces could not
     /// be removed, and after [`StoreError::NotDurable`], where a power failure may still undo it.
     fn publish(&self) -> Result<(), StoreError>;
+}
+
+/// Distinguishes an object from later versions of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+pub struct Stamp {
+    /// The length in bytes.
+    pub length: u64,
+    /// The time of the last change, in seconds since 1970 with nine decimals; `None` if the store does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+}
+
+impl Stamp {
+    /// Whether an object with the other stamp may be the same version: what both say agrees.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        let times = self.modified.as_ref().zip(other.modified.as_ref());
+        self.length == other.length && times.is_none_or(|(one, other)| one == other)
+    }
 }
 
 /// Identifies a directory of a file system, by whatever path it is reached.
@@ -385,6 +413,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         (**self).len(key)
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        (**self).stamp(key)
     }
 
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {

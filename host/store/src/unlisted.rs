@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::StoreError;
 use crate::key::{Key, Prefix};
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, WriteMode,
 };
 
 /// A read-only view of a store that does not list its keys.
@@ -63,6 +63,10 @@ impl Store for Unlisted {
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         self.0.len(key)
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        self.0.stamp(key)
     }
 
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {

@@ -20,7 +20,7 @@ fn other_files_are_refused_with_a_way_round() {
         ("b.nc", &b"CDF\x01rest"[..], &["b.nc"][..]),
         ("c.zip", b"PK\x03\x04rest", &["c.zip", "archive"]),
         ("d.txt", b"hello", &["is a file, but not a dataset", "\\x89HDF", "CDF", "a zip file"]),
-        ("e.nc", b"", &["is a file, but not a dataset"]),
+        ("e.nc", b"", &["is an empty file"]),
     ] {
         let path = folder.path().join(name);
         fs::write(&path, content).unwrap();

@@ -64,3 +64,59 @@ fn several_sources_are_joined_in_the_order_of_their_coordinate() {
     let run = ncz(["copy", &ocean, &path("none/x.json")]).ends(3);
     assert!(run.stderr.contains("none does not exist") && !run.stderr.contains(".ncz-"), "{}", run.stderr);
 }
+
+/// A file of CDF-1 with the variable `v` of 1000 integers.
+fn classic() -> Vec<u8> {
+    let mut header = b"CDF\x01".to_vec();
+    let x = u32::from_be_bytes(*b"x\0\0\0");
+    let v = u32::from_be_bytes(*b"v\0\0\0");
+    let begin = 80;
+    // Records; dimensions; attributes; variables: name, dimension, attributes, type, bytes, begin.
+    for word in [0, 10, 1, 1, x, 1000, 0, 0, 11, 1, 1, v, 1, 0, 0, 0, 4, 4000, begin] {
+        header.extend(u32::to_be_bytes(word));
+    }
+    assert_eq!(header.len() as u32, begin);
+    header.extend((0..1000_u32).flat_map(u32::to_be_bytes));
+    header
+}
+
+#[test]
+fn a_file_that_changed_since_the_references_were_written_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let file = path("a.nc");
+    fs::write(&file, classic()).unwrap();
+    let targets: Vec<String> = match cfg!(feature = "parquet") {
+        true => vec![path("a.json"), path("a.parq")],
+        false => vec![path("a.json")],
+    };
+    for target in &targets {
+        ncz(["copy", &file, target]).ends(0);
+        ncz(["dump", target]).ends(0);
+    }
+    let old = fs::metadata(&file).unwrap().modified().unwrap();
+    let set_time = |time| fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    set_time(old + std::time::Duration::from_secs(1));
+    for target in &targets {
+        for command in ["dump", "info", "verify"] {
+            let refused = ncz([command, target]).ends(3);
+            let stderr = refused.stderr;
+            assert!(
+                stderr.contains("a.nc") && stderr.contains("changed") && stderr.contains("stale-ok"),
+                "{stderr}"
+            );
+        }
+        ncz(["dump", &format!("file://{target}#mode=stale-ok")]).ends(0);
+    }
+    set_time(old);
+    for target in &targets {
+        ncz(["dump", target]).ends(0);
+    }
+    let mut bytes = fs::read(&file).unwrap();
+    bytes.push(0);
+    fs::write(&file, bytes).unwrap();
+    set_time(old);
+    for target in &targets {
+        assert!(ncz(["dump", target]).ends(3).stderr.contains("changed"));
+    }
+}

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::generate::{self, Rule};
 use super::template::{self, Names, Value};
+use super::{SOURCES, Sources};
 
 /// The most bytes of a document (1 GiB).
 pub(super) const MOST_BYTES: u64 = 1 << 30;
@@ -28,6 +29,7 @@ pub(super) struct Document {
     pub(super) references: BTreeMap<String, Reference>,
     /// The URLs, without templates; `None` is the target that the opener gives.
     pub(super) urls: Vec<Option<String>>,
+    pub(super) sources: Sources,
     url_bytes: usize,
     generated_key_bytes: usize,
 }
@@ -70,7 +72,7 @@ impl Document {
             }
             Some(version) => return Err(format!("its version is {version}; supported are 0 (none) and 1")),
         }
-        let mut document = Self { references, ..Self::default() };
+        let mut document = Self { references, sources: raw.sources, ..Self::default() };
         for url in urls {
             let url = url.map(|url| template::expand(&url, &raw.names, MOST_URL)).transpose()?;
             document.add_url(url)?;
@@ -202,6 +204,7 @@ struct Raw<'a> {
     names: Names,
     gen_rules: Vec<Rule>,
     refs: Entries<'a>,
+    sources: Sources,
     /// The keys of version 0.
     others: Vec<(String, &'a RawValue)>,
 }
@@ -247,6 +250,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
                     match key.as_str() {
                         "version" => raw.version = Some(map.next_value()?),
                         "refs" => raw.refs = map.next_value()?,
+                        SOURCES => raw.sources = map.next_value()?,
                         "gen" => raw.gen_rules = map.next_value()?,
                         "templates" => {
                             let templates: BTreeMap<String, String> = map.next_value()?;

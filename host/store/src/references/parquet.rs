@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 pub use self::record::{Row, encode};
 
 use super::document::Document;
-use super::{OpenTarget, ReferenceStore};
+use super::{OpenTarget, ReferenceStore, Sources, check_sources};
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
 use crate::listing::list_sorted;
@@ -53,6 +53,7 @@ pub struct ParquetStore {
     /// The number of chunks of each array along its dimensions, by its key.
     counts: HashMap<String, Vec<u64>>,
     record_size: u64,
+    sources: Sources,
     target: Option<String>,
     open: Arc<dyn OpenTarget>,
     capabilities: Capabilities,
@@ -70,6 +71,8 @@ struct Metadata<'a> {
     #[serde(borrow)]
     metadata: BTreeMap<String, &'a RawValue>,
     record_size: u64,
+    #[serde(default)]
+    ncz_sources: Sources,
 }
 
 #[derive(Deserialize)]
@@ -131,9 +134,21 @@ impl ParquetStore {
         let Capabilities { local, in_flight, .. } = folder.capabilities();
         let capabilities = Capabilities { ranges: true, local, in_flight, ..Capabilities::default() };
         let target = target.map(str::to_owned);
+        let sources = parsed.ncz_sources;
+        check_sources(&name, &sources, &*open)?;
         let (record_size, records) = (parsed.record_size, Mutex::default());
-        let mut store =
-            Self { name, folder, documents, counts, record_size, target, open, capabilities, records };
+        let mut store = Self {
+            name,
+            folder,
+            documents,
+            counts,
+            record_size,
+            sources,
+            target,
+            open,
+            capabilities,
+            records,
+        };
         store.capabilities = store.of_objects();
         Ok(store)
     }
@@ -192,7 +207,13 @@ impl ParquetStore {
             reason: format!("{name:?}: {reason}"),
         })?;
         let open = Arc::clone(&self.open);
-        let store = ReferenceStore::of_document(self.name.clone(), document, self.target.as_deref(), open);
+        let store = ReferenceStore::of_document(
+            self.name.clone(),
+            document,
+            &self.sources,
+            self.target.as_deref(),
+            open,
+        );
         Ok(Some(Arc::new(store)))
     }
 

@@ -98,7 +98,7 @@ impl ReferenceStore {
     /// The store and key of an object that a reference points into.
     pub(super) fn target(&self, key: Key<'_>, url: u32) -> Result<&(Arc<dyn Store>, KeyBuf), StoreError> {
         match self.targets.get(url as usize) {
-            Some(Some(target)) => target.open(&*self.open),
+            Some(Some(target)) => target.open(&self.name, &*self.open),
             _ => Err(StoreError::BadReferences {
                 location: self.to_string(),
                 reason: format!(
