@@ -3,6 +3,9 @@
 mod arrays;
 mod trees;
 
+use std::sync::Arc;
+
+use self::trees::TreeV1;
 use super::cursor::Decoded;
 use super::dataset::Dataset;
 use super::error::Hdf5Error;
@@ -12,6 +15,8 @@ use super::layout::{Index, Layout};
 /// Skips no filter, and skips all filters.
 const NONE_SKIPPED: u32 = 0;
 const ALL_SKIPPED: u32 = u32::MAX;
+
+const INDEX: &str = "the index of chunks";
 
 /// A stored chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +43,8 @@ pub(crate) struct Chunks {
 enum Stored {
     /// Sorted by number.
     Listed(Vec<Entry>),
+    /// In a tree that is read as far as it is needed.
+    Tree(Box<TreeV1>),
     /// All chunks lie one after the other, in the grid of the greatest shape.
     InOrder { offset: u64, len: u64, max_counts: Vec<u64> },
 }
@@ -52,6 +59,7 @@ struct Record {
 }
 
 /// What the indexes need to know of their dataset.
+#[derive(Debug)]
 struct Grid {
     /// The chunks of the shape along each dimension.
     counts: Vec<u64>,
@@ -68,8 +76,8 @@ struct Grid {
 }
 
 impl Chunks {
-    /// Reads the index of a chunked dataset.
-    pub(crate) fn read(file: &File, dataset: &Dataset) -> Result<Self, Hdf5Error> {
+    /// Reads the index of a chunked dataset. A B-tree of version 1 is read when chunks are looked for.
+    pub(crate) fn read(file: &Arc<File>, dataset: &Dataset) -> Result<Self, Hdf5Error> {
         let failed = |reason: &'static str| file.error(reason.into(), "the layout", dataset.address);
         let Layout::Chunked { shape: chunk, element, edges_unfiltered, index, address } = &dataset.layout
         else {
@@ -98,7 +106,11 @@ impl Chunks {
         let mut entries = Vec::new();
         if let Some(address) = *address {
             match index {
-                Index::TreeV1 => trees::version_1(file, address, &grid, &mut entries)?,
+                Index::TreeV1 => {
+                    let counts = grid.counts.clone();
+                    let tree = TreeV1::new(Arc::clone(file), address, grid);
+                    return Ok(Self { counts, stored: Stored::Tree(Box::new(tree)) });
+                }
                 Index::TreeV2 => trees::version_2(file, address, &grid, &mut entries)?,
                 Index::FixedArray => arrays::fixed(file, address, &grid, &mut entries)?,
                 Index::ExtensibleArray => arrays::extensible(file, address, &grid, &mut entries)?,
@@ -120,40 +132,53 @@ impl Chunks {
                 }
             }
         }
-        entries.sort_by_key(|entry| entry.number);
-        if let Some([first, _]) = entries.array_windows().find(|[a, b]| a.number == b.number) {
-            let reason = format!("two stored chunks have the number {}", first.number);
-            return Err(file.error(reason.into(), "the index of chunks", dataset.address));
-        }
+        let entries = sorted(entries).map_err(|error| file.error(error, INDEX, dataset.address))?;
         Ok(Self { counts: grid.counts, stored: Stored::Listed(entries) })
     }
 
     /// The coordinates of the stored chunks; `None` if all are.
-    pub(crate) fn stored(&self) -> Option<Vec<Vec<u64>>> {
-        match &self.stored {
-            Stored::Listed(entries) => {
-                Some(entries.iter().map(|entry| coordinates(entry.number, &self.counts)).collect())
-            }
-            Stored::InOrder { .. } => None,
-        }
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub(crate) fn stored(&self) -> Result<Option<Vec<Vec<u64>>>, Hdf5Error> {
+        let entries = match &self.stored {
+            Stored::Listed(entries) => entries,
+            Stored::Tree(tree) => tree.all()?,
+            Stored::InOrder { .. } => return Ok(None),
+        };
+        Ok(Some(entries.iter().map(|entry| coordinates(entry.number, &self.counts)).collect()))
     }
 
     /// The chunk with these coordinates; `None` if it is not stored.
-    pub(crate) fn get(&self, index: &[u64]) -> Option<Entry> {
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub(crate) fn get(&self, index: &[u64]) -> Result<Option<Entry>, Hdf5Error> {
+        let Some(in_shape) = number(index, &self.counts) else { return Ok(None) };
         match &self.stored {
-            Stored::Listed(entries) => {
-                let number = number(index, &self.counts)?;
-                let at = entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
-                entries.get(at).copied()
-            }
-            Stored::InOrder { offset, len, max_counts } => {
-                number(index, &self.counts)?;
-                let number = number(index, max_counts)?;
+            Stored::Listed(entries) => Ok(find(entries, in_shape)),
+            Stored::Tree(tree) => tree.find(index, in_shape),
+            Stored::InOrder { offset, len, max_counts } => Ok(number(index, max_counts).and_then(|number| {
                 let offset = offset.checked_add(number.checked_mul(*len)?)?;
                 Some(Entry { number, offset, len: *len, mask: NONE_SKIPPED })
-            }
+            })),
         }
     }
+}
+
+/// Sorts chunks by number.
+fn sorted(mut entries: Vec<Entry>) -> Decoded<Vec<Entry>> {
+    entries.sort_by_key(|entry| entry.number);
+    match entries.array_windows().find(|[a, b]| a.number == b.number) {
+        Some([first, _]) => Err(format!("two stored chunks have the number {}", first.number).into()),
+        None => Ok(entries),
+    }
+}
+
+/// The chunk with this number among sorted ones.
+fn find(entries: &[Entry], number: u64) -> Option<Entry> {
+    let at = entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
+    entries.get(at).copied()
 }
 
 impl Grid {
@@ -164,12 +189,16 @@ impl Grid {
         if entries.len() as u64 >= file.source.len() / u64::from(file.widths.offset) {
             return Err("it has more chunks than the file has room for".into());
         }
+        entries.push(self.entry(file, index, number, record));
+        Ok(())
+    }
+
+    fn entry(&self, file: &File, index: &[u64], number: u64, record: Record) -> Entry {
         // What lies past the end of the file is reported when the chunk is read.
         let offset = file.offset(record.address).unwrap_or(u64::MAX);
         let len = if self.is_filtered { record.len.unwrap_or(self.chunk_len) } else { self.chunk_len };
         let mask = if self.edges_unfiltered && self.is_edge(index) { ALL_SKIPPED } else { record.mask };
-        entries.push(Entry { number, offset, len, mask });
-        Ok(())
+        Entry { number, offset, len, mask }
     }
 
     /// Whether a chunk reaches beyond the shape.

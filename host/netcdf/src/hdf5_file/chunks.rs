@@ -44,7 +44,7 @@ impl FileChunks {
                     Block::block(begin, dataset.dataspace.shape(), dataset.element).ok_or_else(failed)?,
                 )
             }
-            Layout::Chunked { .. } => Kind::Chunked(Chunks::read(file, dataset)?),
+            Layout::Chunked { .. } => Kind::Chunked(Chunks::read(&dataset.file, dataset)?),
         };
         Ok(Self { key: file.source.key().as_str().to_owned(), kind })
     }
@@ -58,13 +58,15 @@ impl ChunkIndex for FileChunks {
             Kind::Empty => Extent::Missing,
             Kind::Compact(bytes) => Extent::Inline(Arc::clone(bytes)),
             Kind::Block(block) => block.range(chunk).map_or(Extent::Missing, Extent::Range),
-            Kind::Chunked(chunks) => match chunks.get(chunk) {
-                None => Extent::Missing,
-                Some(entry) => {
-                    location.filter_mask = entry.mask;
-                    Extent::Range(entry.offset..entry.offset.saturating_add(entry.len))
+            Kind::Chunked(chunks) => {
+                match chunks.get(chunk).map_err(|error| ChunkError::Index(Box::new(error)))? {
+                    None => Extent::Missing,
+                    Some(entry) => {
+                        location.filter_mask = entry.mask;
+                        Extent::Range(entry.offset..entry.offset.saturating_add(entry.len))
+                    }
                 }
-            },
+            }
         };
         Ok(())
     }
@@ -81,7 +83,8 @@ impl ChunkIndex for FileChunks {
         match &self.kind {
             Kind::Empty => Some(Vec::new()),
             Kind::Compact(_) | Kind::Block(_) => None,
-            Kind::Chunked(chunks) => chunks.stored(),
+            // An index that cannot be read is an error when a chunk is located.
+            Kind::Chunked(chunks) => chunks.stored().unwrap_or(None),
         }
     }
 
