@@ -10,8 +10,8 @@ use super::Storage;
 ///
 /// They are netCDF's mode words in any case: `nczarr`, `zarr`, `xarray` (pure Zarr), `noxarray` (no
 /// `_ARRAY_DIMENSIONS`), `file`, `zip`, `s3`, `gs3`, `consolidated`, and `v2`, `v3` of the documents; `bytes` for one
-/// netCDF or HDF5 file. `stale-ok` is ours, for references. A word may also come without `mode=`: `#zarr` is `#mode=zarr`, and `#s3` is
-/// `#mode=s3,nczarr`.
+/// netCDF or HDF5 file. `stale-ok`, for references, is a word of ncz. A word may also come without `mode=`: `#zarr` is
+/// `#mode=zarr`, and `#s3` is `#mode=s3,nczarr`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mode {
     /// Which metadata.

@@ -90,7 +90,7 @@ pub enum StoreError {
     },
     /// An object has changed since references to it were written.
     #[error(
-        "{location} refers to {object}, which has changed since: it had {before} and has {now}; write the references \
+        "{location} refers to {object}, which has changed since: expected {expected}, got {found}; write the references \
          anew, or read them as they are with #mode=stale-ok"
     )]
     Stale {
@@ -98,10 +98,10 @@ pub enum StoreError {
         location: String,
         /// The URL of the object.
         object: String,
-        /// What it was.
-        before: String,
-        /// What it is.
-        now: String,
+        /// Its length and time when the references were written.
+        expected: String,
+        /// Its length and time.
+        found: String,
     },
     /// The dataset was removed, moved or replaced by another program while it was open.
     #[error("the dataset {store} was removed, moved or replaced while it was open: open it again")]

@@ -24,9 +24,8 @@ use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
 use crate::parent_dir::{self, ParentDir, parent_of};
-use crate::store::Stamp;
 use crate::store::{
-    Capabilities, Depth, DirectoryId, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode,
+    Capabilities, Depth, DirectoryId, Leftover, Listing, ReadInto, ReadRange, Stamp, Store, WriteMode,
 };
 use crate::temp_names::TempNames;
 use crate::{remove_tree, sys};

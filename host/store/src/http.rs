@@ -22,7 +22,7 @@ use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::remote::{Engine, ReadAhead, SlicePart};
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, WriteMode,
 };
 
 /// A dataset on an HTTP or HTTPS server, for reading.
@@ -125,7 +125,11 @@ impl Store for HttpStore {
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
-        self.engine.block_on(|| self.service.at(key), self.service.len(key))
+        Ok(self.stamp(key)?.map(|stamp| stamp.length))
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        self.engine.block_on(|| self.service.at(key), self.service.stamp(key))
     }
 
     /// Keeps as many requests going as may be in flight; `done` is called on the calling thread.

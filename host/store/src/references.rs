@@ -157,7 +157,7 @@ fn check_sources(name: &str, sources: &Sources, open: &dyn OpenTarget) -> Result
         // What cannot be opened is an error when it is read.
         let Ok(opened) = open.open(url) else { continue };
         if !opened.0.capabilities().local {
-            return Ok(());
+            continue;
         }
         target::check(name, url, Some(expected), &opened)?;
     }

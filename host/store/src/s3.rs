@@ -41,7 +41,7 @@ use crate::key::{Key, Prefix};
 use crate::options::{Access, CreateOptions};
 use crate::remote::{Engine, ReadAhead, SlicePart};
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, WriteMode,
 };
 
 /// A dataset in S3.
@@ -163,7 +163,11 @@ impl Store for S3Store {
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
-        self.block_on(read::len(&self.shared(), key))
+        Ok(self.stamp(key)?.map(|stamp| stamp.length))
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        self.block_on(read::stamp(&self.shared(), key))
     }
 
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {

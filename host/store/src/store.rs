@@ -79,7 +79,7 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
     ///
     /// I/O errors.
     fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
-        Ok(self.len(key)?.map(|length| Stamp { length, modified: None }))
+        Ok(self.len(key)?.map(|length| Stamp { length, ..Stamp::default() }))
     }
 
     /// Reads many objects, and calls `done` on the calling thread with the index of a request and its
@@ -165,21 +165,28 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
 }
 
 /// Distinguishes an object from later versions of it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 pub struct Stamp {
     /// The length in bytes.
     pub length: u64,
     /// The time of the last change, in seconds since 1970 with nine decimals; `None` if the store does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
+    /// The entity tag of S3 and HTTP; `None` if the store does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
 }
 
 impl Stamp {
     /// Whether an object with the other stamp may be the same version: what both say agrees.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
-        let times = self.modified.as_ref().zip(other.modified.as_ref());
-        self.length == other.length && times.is_none_or(|(one, other)| one == other)
+        let agree = |one: &Option<String>, other: &Option<String>| {
+            one.as_ref().zip(other.as_ref()).is_none_or(|(one, other)| one == other)
+        };
+        self.length == other.length
+            && agree(&self.modified, &other.modified)
+            && agree(&self.etag, &other.etag)
     }
 }
 

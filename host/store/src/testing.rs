@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
-use crate::store::{Capabilities, Depth, DirectoryId, Listing, ReadInto, ReadRange, Store, WriteMode};
+use crate::store::{Capabilities, Depth, DirectoryId, Listing, ReadInto, ReadRange, Stamp, Store, WriteMode};
 
 pub use self::remote::Remote;
 
@@ -35,7 +35,7 @@ pub struct Counts {
     pub reads: u64,
     /// The bytes that they gave.
     pub bytes_read: u64,
-    /// Calls of `len`.
+    /// Calls of `len` and `stamp`.
     pub lens: u64,
     /// Calls of `write`.
     pub writes: u64,
@@ -140,6 +140,11 @@ impl<S: Store> Store for Counting<S> {
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         add(&self.counts.lens, 1);
         self.inner.len(key)
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        add(&self.counts.lens, 1);
+        self.inner.stamp(key)
     }
 
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {
@@ -268,6 +273,10 @@ impl<S: Store> Store for Faulty<S> {
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         self.perform(|| self.inner.len(key))
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        self.perform(|| self.inner.stamp(key))
     }
 
     fn write(&self, key: Key<'_>, bytes: &[u8], mode: WriteMode) -> Result<(), StoreError> {

@@ -120,3 +120,22 @@ fn a_file_that_changed_since_the_references_were_written_is_refused() {
         assert!(ncz(["dump", target]).ends(3).stderr.contains("changed"));
     }
 }
+
+#[cfg(feature = "http")]
+#[test]
+fn a_file_on_a_server_that_has_another_etag_is_refused_when_it_is_read() {
+    let server = ncz_test_servers::HttpServer::empty(ncz_test_servers::HttpOptions::default()).unwrap();
+    let mut file = classic();
+    server.put("a.nc", file.clone());
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("a.json").to_str().unwrap().to_owned();
+    ncz(["copy", &server.url("a.nc"), &target]).ends(0);
+    let before = ncz(["cat", &target, "v"]).ends(0).stdout;
+
+    *file.last_mut().unwrap() = 7;
+    server.put("a.nc", file);
+    let refused = ncz(["cat", &target, "v"]).ends(3).stderr;
+    assert!(refused.contains("ETag") && refused.contains("stale-ok"), "{refused}");
+    let now = ncz(["cat", &format!("file://{target}#mode=stale-ok"), "v"]).ends(0).stdout;
+    assert_ne!(now, before);
+}

@@ -10,8 +10,7 @@ use rustix::io::{Errno, pread, preadv, retry_on_intr};
 use super::FileStore;
 use crate::error::StoreError;
 use crate::key::Key;
-use crate::store::Stamp;
-use crate::store::{ReadInto, ReadRange, make_room};
+use crate::store::{ReadInto, ReadRange, Stamp, make_room};
 use crate::sys;
 
 pub(super) fn read(
@@ -100,7 +99,8 @@ pub(super) fn len(store: &FileStore, key: Key<'_>) -> Result<Option<u64>, StoreE
 pub(super) fn stamp(store: &FileStore, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
     let Some(length) = len(store, key)? else { return Ok(None) };
     let stat = sys::stat(&store.root, key.as_str()).map_err(|error| store.io("look at", key, error))?;
-    Ok(Some(Stamp { length, modified: Some(format!("{}.{:09}", stat.st_mtime, stat.st_mtime_nsec)) }))
+    let modified = Some(format!("{}.{:09}", stat.st_mtime, stat.st_mtime_nsec));
+    Ok(Some(Stamp { length, modified, ..Stamp::default() }))
 }
 
 /// The file of an object and its length; `None` if there is none.

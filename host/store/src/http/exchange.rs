@@ -14,6 +14,7 @@ use super::server_features::ServerFeatures;
 use crate::error::{ObjectLocation, ServiceError, StoreError};
 use crate::key::Key;
 use crate::remote::{ContentRange, Failure, Limiter, RemoteOptions, describe_attempts, is_unreached};
+use crate::store::Stamp;
 
 /// The most redirections that are followed for one request.
 const MOST_HOPS: usize = 10;
@@ -111,12 +112,12 @@ impl Service {
         }
     }
 
-    /// Sends HEAD and returns the length of the object; `Err(None)`: this server does not support HEAD.
+    /// Sends HEAD and returns the length and ETag of the object; `Err(None)`: this server does not support HEAD.
     pub(super) async fn head(
         &self,
         key: Key<'_>,
         record: &mut RequestLog<'_>,
-    ) -> Result<Option<u64>, Option<Failure>> {
+    ) -> Result<Option<Stamp>, Option<Failure>> {
         let Some(response) = self.send(Method::HEAD, key, RequestedRange::All, record).await.map_err(Some)?
         else {
             return Ok(None);
@@ -126,7 +127,9 @@ impl Service {
                 if headers::accepts_ranges(response.headers()) == Some(false) {
                     self.features.note_no_ranges();
                 }
-                headers::content_length(response.headers()).map(Some).ok_or(None)
+                let length = headers::content_length(response.headers()).ok_or(None)?;
+                let etag = headers::etag(response.headers());
+                Ok(Some(Stamp { length, etag, ..Stamp::default() }))
             }
             // what a signed URL for GET answers is among these
             StatusCode::BAD_REQUEST

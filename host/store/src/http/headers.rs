@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName,
-    RETRY_AFTER,
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap,
+    HeaderName, RETRY_AFTER,
 };
 
 use crate::remote::{ContentRange, number};
@@ -17,6 +17,11 @@ pub(super) fn content_range(headers: &HeaderMap) -> Option<ContentRange> {
 /// The length of the body, or of what a GET would give.
 pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     number(text(headers, &CONTENT_LENGTH)?.trim())
+}
+
+/// The entity tag of the object.
+pub(super) fn etag(headers: &HeaderMap) -> Option<String> {
+    text(headers, &ETAG).map(str::to_owned)
 }
 
 /// Whether the server says that it has, or has not, ranges of bytes.

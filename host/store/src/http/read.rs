@@ -12,7 +12,7 @@ use crate::key::Key;
 use crate::remote::{
     Body, BodyError, Failure, Permit, ReadAhead, Retry, SlicePart, ThroughputGuard, UNKNOWN_LEN_RESERVE,
 };
-use crate::store::{ReadInto, ReadRange};
+use crate::store::{ReadInto, ReadRange, Stamp};
 
 /// Bytes before a range that are read in vain where a server gives no ranges; more only if the range is longer still.
 const READ_IN_VAIN: u64 = 64 << 20;
@@ -63,14 +63,14 @@ impl Service {
         }
     }
 
-    /// [`Store::len`](crate::Store::len), as a task.
-    pub(super) async fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+    /// [`Store::stamp`](crate::Store::stamp), as a task.
+    pub(super) async fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
         let mut retry = Retry::new(&self.options);
         loop {
             let mut read_ahead = ReadAhead::none();
             let mut attempt = self.attempt(key, &mut read_ahead, &retry).await;
-            let failure = match attempt.len().await {
-                Ok(len) => return Ok(len),
+            let failure = match attempt.stamp().await {
+                Ok(stamp) => return Ok(stamp),
                 Err(failure) => attempt.failed(failure),
             };
             self.pause(key, failure, &mut retry).await?;
@@ -336,10 +336,14 @@ impl Attempt<'_> {
     }
 
     async fn len(&mut self) -> Result<Option<u64>, Failure> {
+        Ok(self.stamp().await?.map(|stamp| stamp.length))
+    }
+
+    async fn stamp(&mut self) -> Result<Option<Stamp>, Failure> {
         let Self { service, key, record, .. } = self;
         if service.features.may_support_head() {
             match service.head(*key, record).await {
-                Ok(len) => return Ok(len),
+                Ok(stamp) => return Ok(stamp),
                 Err(Some(failure)) => return Err(failure),
                 Err(None) => service.features.note_no_head(),
             }
@@ -354,7 +358,7 @@ impl Attempt<'_> {
             Reply::Whole(_, total) => total,
         };
         match total {
-            Some(total) => Ok(Some(total)),
+            Some(length) => Ok(Some(Stamp { length, ..Stamp::default() })),
             None => Err(service.refused(
                 *key,
                 "the server does not report the length of an object, neither for HEAD nor for a range",

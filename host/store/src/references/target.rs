@@ -61,18 +61,19 @@ pub(super) fn check(
     (store, key): &(Arc<dyn Store>, KeyBuf),
 ) -> Result<(), StoreError> {
     let Some(expected) = expected else { return Ok(()) };
-    let Some(now) = store.stamp(key.as_key())? else { return Ok(()) };
-    let shown = |stamp: &Stamp| match &stamp.modified {
-        Some(modified) => format!("{} bytes of {modified} s", stamp.length),
-        None => format!("{} bytes", stamp.length),
+    let Some(found) = store.stamp(key.as_key())? else { return Ok(()) };
+    let shown = |stamp: &Stamp| {
+        let modified = stamp.modified.iter().map(|time| format!(", last changed {time} s after 1970"));
+        let etag = stamp.etag.iter().map(|etag| format!(", ETag {etag}"));
+        format!("{} bytes", stamp.length) + &modified.chain(etag).collect::<String>()
     };
-    match expected.agrees(&now) {
+    match expected.agrees(&found) {
         true => Ok(()),
         false => Err(StoreError::Stale {
             location: references.to_owned(),
             object: url.to_owned(),
-            before: shown(expected),
-            now: shown(&now),
+            expected: shown(expected),
+            found: shown(&found),
         }),
     }
 }

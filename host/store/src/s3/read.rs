@@ -10,7 +10,7 @@ use super::shared::{Attempts, Operation, Shared};
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::Key;
 use crate::remote::{Body, ContentRange, ReadAhead, SlicePart, ThroughputGuard, UNKNOWN_LEN_RESERVE};
-use crate::store::{ReadInto, ReadRange};
+use crate::store::{ReadInto, ReadRange, Stamp};
 
 /// Reads as [`Store::read`](crate::Store::read) promises.
 pub(super) async fn read(
@@ -39,7 +39,7 @@ pub(super) async fn object(
     let at = || location.clone();
     let Some(header) = header(range) else {
         // no bytes are requested, or more than any object has: its length says all
-        let Some(len) = len_of(shared, name, at()).await? else {
+        let Some(Stamp { length: len, .. }) = stamp_of(shared, name, at()).await? else {
             return Ok(false);
         };
         return match range.checked(len, max_len, at)? {
@@ -86,7 +86,7 @@ pub(super) async fn object(
                 attempts.ended(&failure);
                 let len = match failure.object_len {
                     Some(len) => Some(len),
-                    None => len_of(shared, name, at()).await?,
+                    None => stamp_of(shared, name, at()).await?.map(|stamp| stamp.length),
                 };
                 match len.map(|len| range.checked(len, max_len, at)) {
                     None => return Ok(false),
@@ -172,12 +172,16 @@ pub(super) async fn read_into(
     }
 }
 
-/// The length of an object.
-pub(super) async fn len(shared: &Shared, key: Key<'_>) -> Result<Option<u64>, StoreError> {
-    len_of(shared, &shared.name(key)?, shared.at(key)).await
+/// The length and ETag of an object.
+pub(super) async fn stamp(shared: &Shared, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+    stamp_of(shared, &shared.name(key)?, shared.at(key)).await
 }
 
-async fn len_of(shared: &Shared, name: &str, at: ObjectLocation) -> Result<Option<u64>, StoreError> {
+async fn len(shared: &Shared, key: Key<'_>) -> Result<Option<u64>, StoreError> {
+    Ok(stamp(shared, key).await?.map(|stamp| stamp.length))
+}
+
+async fn stamp_of(shared: &Shared, name: &str, at: ObjectLocation) -> Result<Option<Stamp>, StoreError> {
     let operation = Operation { method: "HEAD", action: "look at", name, range: None, at };
     let mut attempts = shared.attempts(operation);
     loop {
@@ -187,7 +191,9 @@ async fn len_of(shared: &Shared, name: &str, at: ObjectLocation) -> Result<Optio
             Ok(found) => {
                 attempts.succeeded(0);
                 match found.content_length().and_then(|len| u64::try_from(len).ok()) {
-                    Some(len) => return Ok(Some(len)),
+                    Some(length) => {
+                        return Ok(Some(Stamp { length, etag: found.e_tag, ..Stamp::default() }));
+                    }
                     None => Failure::new(Kind::Refused, "the answer does not tell the length"),
                 }
             }
@@ -200,11 +206,11 @@ async fn len_of(shared: &Shared, name: &str, at: ObjectLocation) -> Result<Optio
                 attempts.ended(&failure);
                 match open(shared, &mut attempts, name, ReadRange::Bounded { offset: 0, len: 1 }).await? {
                     Ok(answer) => match answer.object_len() {
-                        Ok(len) => return Ok(Some(len)),
+                        Ok(length) => return Ok(Some(Stamp { length, ..Stamp::default() })),
                         Err(failure) => failure,
                     },
                     Err(failure) if failure.kind == Kind::Missing => return Ok(None),
-                    Err(failure) if failure.kind == Kind::OutOfRange => return Ok(Some(0)),
+                    Err(failure) if failure.kind == Kind::OutOfRange => return Ok(Some(Stamp::default())),
                     Err(failure) => failure,
                 }
             }

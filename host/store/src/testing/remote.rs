@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, WriteMode,
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, WriteMode,
 };
 
 /// A store that says it is far away, as S3 is, and counts round trips.
@@ -190,6 +190,14 @@ impl<S: Store> Store for Remote<S> {
         self.wait();
         self.may_read(key)?;
         let found = self.inner.len(key)?;
+        self.may_know(key, found.is_some())?;
+        Ok(found)
+    }
+
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        self.wait();
+        self.may_read(key)?;
+        let found = self.inner.stamp(key)?;
         self.may_know(key, found.is_some())?;
         Ok(found)
     }

@@ -16,13 +16,15 @@ fn what_is_written_is_read_and_what_is_not_is_missing() {
         let mut buffer = vec![9; 4];
         assert!(!store.read(a, ReadRange::All, 100, &mut buffer).unwrap());
         assert!(buffer.is_empty());
-        assert_eq!(store.len(a).unwrap(), None);
+        assert_eq!((store.len(a).unwrap(), store.stamp(a).unwrap()), (None, None));
         assert_eq!(store.read_into(a, 0, &mut [0; 4]).unwrap(), None);
 
         store.write(a, b"chunk", WriteMode::Replace).unwrap();
         assert!(store.read(a, ReadRange::All, 100, &mut buffer).unwrap());
         assert_eq!(buffer, b"chunk");
         assert_eq!(store.len(a).unwrap(), Some(5));
+        let stamp = store.stamp(a).unwrap().unwrap();
+        assert_eq!((stamp.length, store.stamp(a).unwrap()), (5, Some(stamp)), "the object did not change");
 
         store.write(a, b"", WriteMode::Replace).unwrap();
         assert_eq!(store.read_vec(a, 0).unwrap(), Some(Vec::new()));
