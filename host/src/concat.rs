@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ncz_model::json::Json;
 use ncz_model::{
-    ChunkIndex, Container, DataError, DimensionRef, Format, Hierarchy, Session, StringArray, Variable,
+    ChunkIndex, Container, DataError, DimensionRef, Format, Hierarchy, Session, StringArray, UserArray,
+    Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::ChainSpec;
@@ -359,6 +360,18 @@ impl Container for Concatenated {
                 dataset.agreed_filters(variable, format)
             }
         }
+    }
+
+    fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        if self.along.contains_key(&variable.path) {
+            return Err(DataError::Unsupported {
+                variable: variable.path.clone(),
+                reason: "values of a user-defined type are not joined; read each dataset by itself"
+                    .to_owned(),
+            });
+        }
+        self.of_first(variable)?.0.user_array(path)
     }
 
     fn strings(&self, path: &str) -> Result<StringArray, DataError> {

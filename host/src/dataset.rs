@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ncz_model::json::Json;
 use ncz_model::{
-    Array, ChunkIndex, Container, DataError, Format, Hierarchy, Interrupted, Session, StringArray, Variable,
+    Array, ChunkIndex, Container, DataError, Format, Hierarchy, Interrupted, Session, StringArray, UserArray,
+    Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
@@ -65,6 +66,10 @@ impl Container for Dataset {
 
     fn array(&self, path: &str) -> Result<Array, DataError> {
         self.0.array(path)
+    }
+
+    fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
+        self.0.user_array(path)
     }
 
     fn strings(&self, path: &str) -> Result<StringArray, DataError> {

@@ -1,7 +1,8 @@
 //! The values of one variable, in ncdump's rows and lines.
 
-use ncz_model::{Hierarchy, NcType, NetcdfView, Value, Variable, default_fill};
+use ncz_model::{ElementType, Hierarchy, NcType, NetcdfView, Row, Value, Variable, default_fill};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use super::CdlOptions;
 use super::c_format::CFormat;
@@ -9,11 +10,17 @@ use super::layout::Layout;
 use super::number::{Digits, double_value, float_value, integer_value, special};
 use super::text::{escape, quote};
 use super::times::Times;
+use super::user_types;
 
 /// Prints the values of one variable, which are given in row-major order, in blocks of any size.
 pub struct DataWriter<'a> {
     out: &'a mut dyn Write,
-    shown: NetcdfView,
+    /// The view of plain values; `None` for those of structured user-defined types.
+    shown: Option<NetcdfView>,
+    user: Option<ElementType>,
+    /// The value of a user-defined type that is printed as `_`.
+    user_fill: Option<Vec<u8>>,
+    digits: Digits,
     layout: Layout,
     fill: Option<Value>,
     form: Form,
@@ -48,7 +55,11 @@ impl<'a> DataWriter<'a> {
         indent: usize,
     ) -> Result<Option<Self>, io::Error> {
         let shape = hierarchy.shape_of(variable);
-        let Some(shown) = variable.shown() else { return Ok(None) };
+        let user = variable.user_type.clone().map(ElementType::User);
+        let shown = if user.is_some() { None } else { variable.shown() };
+        if shown.is_none() && user.is_none() {
+            return Ok(None);
+        }
         if shape.contains(&0) {
             return Ok(None);
         }
@@ -66,15 +77,25 @@ impl<'a> DataWriter<'a> {
             .collect();
         let place = (indent, options.line_length);
         let rank = shape.len();
-        let fill = fill_mark(variable, shown);
+        let fill = shown.and_then(|shown| fill_mark(variable, shown));
+        let user_fill = variable.attribute("_FillValue").and_then(|fill| fill.user.as_ref()).map(|fill| {
+            let mut text = Vec::new();
+            let of = ElementType::User(Arc::clone(&fill.of));
+            user_types::value(&of, &fill.row, 0, options.digits, &mut text);
+            text
+        });
         Ok(Some(Self {
             out,
             shown,
+            user,
+            user_fill: user_fill.filter(|fill| !fill.is_empty()),
+            digits: options.digits,
             layout: Layout::new(&variable.name, shape, unlimited, left, place, options.annotations),
             breaks_text: rank < 2 || !options.exact_text,
             keeps_nuls: options.exact_text && fill.as_ref().is_some_and(|fill| *fill != Value::Char(vec![0])),
             fill,
-            form: Form::of(hierarchy, variable, shown, options),
+            form: shown
+                .map_or(Form::Digits(options.digits), |shown| Form::of(hierarchy, variable, shown, options)),
             pending_nuls: 0,
             started: false,
             given_up: false,
@@ -92,7 +113,7 @@ impl<'a> DataWriter<'a> {
     /// limited to whole rows.
     pub fn head(&mut self, most: u64) {
         let row = match self.shown {
-            NetcdfView::Plain(NcType::Char) => self.layout.shape.last().copied().unwrap_or(1),
+            Some(NetcdfView::Plain(NcType::Char)) => self.layout.shape.last().copied().unwrap_or(1),
             _ => 1,
         };
         let most = u128::from(most.max(1)).next_multiple_of(u128::from(row.max(1)));
@@ -112,8 +133,9 @@ impl<'a> DataWriter<'a> {
     /// The errors of writing; [`io::ErrorKind::InvalidData`] if the values have another type, or are more than the
     /// variable has.
     pub fn write(&mut self, values: &Value) -> Result<(), io::Error> {
-        let expected = self.shown.nc_type();
-        let parts = if matches!(self.shown, NetcdfView::Complex(_)) { 2 } else { 1 };
+        let Some(shown) = self.shown else { return self.write_row(&Row::Plain(values.clone())) };
+        let expected = shown.nc_type();
+        let parts = if matches!(shown, NetcdfView::Complex(_)) { 2 } else { 1 };
         if values.nc_type() != expected || !values.len().is_multiple_of(parts) {
             let (len, got) = (values.len(), values.nc_type());
             return Err(invalid(format!("expected values of type {expected}, got {len} of type {got}")));
@@ -126,7 +148,7 @@ impl<'a> DataWriter<'a> {
             )));
         }
         self.started = self.started || elements > 0;
-        match (self.shown, values) {
+        match (shown, values) {
             (NetcdfView::Complex(_), _) => self.complex(values, elements),
             (NetcdfView::Bytes, Value::String(rows)) => self.layout.values(self.out, elements, |at, text| {
                 text.push(b'{');
@@ -139,6 +161,31 @@ impl<'a> DataWriter<'a> {
             (_, Value::Char(bytes)) => self.letters(bytes),
             _ => self.plain(values),
         }
+    }
+
+    /// Prints the next values of a user-defined type.
+    ///
+    /// # Errors
+    /// The errors of writing; [`io::ErrorKind::InvalidData`] if the type is not user-defined, or if they are more than
+    /// the variable has.
+    pub fn write_row(&mut self, row: &Row) -> Result<(), io::Error> {
+        let Some(user) = &self.user else {
+            return Err(invalid("expected values of an atomic type".to_owned()));
+        };
+        if row.len() as u128 > self.layout.left {
+            let (left, got) = (self.layout.left, row.len());
+            return Err(invalid(format!("expected at most {left} more values of the variable, got {got}")));
+        }
+        self.started = self.started || !row.is_empty();
+        let (fill, digits) = (self.user_fill.as_deref(), self.digits);
+        self.layout.values(self.out, row.len(), |at, text| {
+            let start = text.len();
+            user_types::value(user, row, at, digits, text);
+            if fill.is_some() && text.get(start..) == fill {
+                text.truncate(start);
+                text.push(b'_');
+            }
+        })
     }
 
     /// Leaves out the remaining values, and states the reason in a comment. The result is not valid CDL, so that no

@@ -1,11 +1,12 @@
 //! The header, and the frame around the data.
 
 use ncz_model::{
-    Attribute, ByteOrder, Group, Hierarchy, NcType, NetcdfView, Storage, Unreadable, Value, Variable,
-    join_path, json,
+    Attribute, ByteOrder, ElementType, Group, Hierarchy, NcType, NetcdfView, Row, Storage, Unreadable, Value,
+    Variable, join_path, json,
 };
 use std::error::Error;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use ncz_model::json::Json;
 
@@ -15,6 +16,7 @@ use super::number::{attribute_value, special};
 use super::text::{quote, quoted, without_padding};
 use super::times::Times;
 use super::types::{self, Types};
+use super::user_types::{self, Folded, definition, type_name};
 use super::{CdlOptions, Data};
 
 /// Prints everything; the values only with `data`.
@@ -26,8 +28,8 @@ pub(super) fn write<E: From<io::Error>>(
 ) -> Result<(), E> {
     writeln!(out, "netcdf {} {{", escaped_name(options.name))?;
     let types = Types::of(hierarchy);
-    types.write(out)?;
-    group(out, hierarchy, &types, &hierarchy.root, options, 0, &mut data)?;
+    let mut folded = Folded::default();
+    group(out, hierarchy, &types, &hierarchy.root, options, (0, &mut folded), &mut data)?;
     writeln!(out, "}}")?;
     Ok(())
 }
@@ -38,11 +40,11 @@ fn group<E: From<io::Error>>(
     types: &Types,
     group: &Group,
     options: &CdlOptions<'_>,
-    indent: usize,
+    (indent, folded): (usize, &mut Folded),
     data: &mut Option<Data<'_, E>>,
 ) -> Result<(), E> {
     let printer = Header { hierarchy, types, options, indent };
-    printer.group(out, group)?;
+    printer.group(out, group, folded)?;
     if let Some(data) = data.as_mut().filter(|_| options.groups.is_none_or(|selects| selects(group))) {
         if !group.variables.is_empty() {
             writeln!(out, "{:indent$}data:", "")?;
@@ -56,12 +58,13 @@ fn group<E: From<io::Error>>(
             };
             data(variable, &mut writer)?;
             writer.finish()?;
+            folded.column = indent + 2;
         }
     }
     for child in &group.groups {
         let name = escaped_name(&child.name);
         writeln!(out, "\n{:indent$}group: {name} {{", "")?;
-        self::group(out, hierarchy, types, child, options, indent + 2, data)?;
+        self::group(out, hierarchy, types, child, options, (indent + 2, &mut *folded), data)?;
         writeln!(out, "{:inner$}}} // group {name}", "", inner = indent + 2)?;
     }
     Ok(())
@@ -75,8 +78,19 @@ struct Header<'a> {
 }
 
 impl Header<'_> {
-    fn group(&self, out: &mut dyn Write, group: &Group) -> Result<(), io::Error> {
+    fn group(&self, out: &mut dyn Write, group: &Group, folded: &mut Folded) -> Result<(), io::Error> {
         let indent = self.indent;
+        let has_own = group.path == "/" && !self.types.is_empty();
+        if has_own || !group.types.is_empty() {
+            writeln!(out, "{:indent$}types:", "")?;
+        }
+        if has_own {
+            self.types.write(out)?;
+        }
+        let place = (indent + 2, self.options.line_length);
+        for user in &group.types {
+            out.write_all(&definition(self.hierarchy, &group.path, user, place, folded))?;
+        }
         if !group.dimensions.is_empty() {
             writeln!(out, "{:indent$}dimensions:", "")?;
         }
@@ -93,7 +107,7 @@ impl Header<'_> {
             writeln!(out, "{:indent$}variables:", "")?;
         }
         for variable in &group.variables {
-            self.variable(out, group, variable)?;
+            self.variable(out, group, variable, folded)?;
         }
         for unreadable in &group.unreadable {
             self.unreadable(out, unreadable)?;
@@ -103,7 +117,7 @@ impl Header<'_> {
             writeln!(out, "\n{:indent$}// {title} attributes:", "")?;
         }
         for attribute in &group.attributes {
-            self.attribute(out, None, attribute)?;
+            self.attribute(out, (group, None), attribute, folded)?;
         }
         if group.path == "/" && self.options.special {
             let properties = self.hierarchy.nc_properties.as_ref().filter(|_| self.options.properties);
@@ -124,10 +138,27 @@ impl Header<'_> {
         Ok(())
     }
 
-    fn variable(&self, out: &mut dyn Write, group: &Group, variable: &Variable) -> Result<(), io::Error> {
+    fn variable(
+        &self,
+        out: &mut dyn Write,
+        group: &Group,
+        variable: &Variable,
+        folded: &mut Folded,
+    ) -> Result<(), io::Error> {
         let indent = self.indent;
         let name = escaped_name(&variable.name);
         let dimensions = self.dimension_names(group, variable);
+        if let Some(user) = &variable.user_type {
+            let type_name = type_name(self.hierarchy, &group.path, user);
+            writeln!(out, "{:indent$}\t{type_name} {name}{dimensions} ;", "")?;
+            for attribute in &variable.attributes {
+                self.attribute(out, (group, Some(variable)), attribute, folded)?;
+            }
+            if self.options.special && self.has_specials() {
+                self.specials(out, variable, None)?;
+            }
+            return Ok(());
+        }
         let Some(shown) = variable.shown() else {
             // CDL cannot express the type; a comment keeps the rest readable for ncgen.
             let dtype = types::zarr_name(&variable.dtype);
@@ -149,10 +180,10 @@ impl Header<'_> {
             if is_odd && variable.nc_type != Some(NcType::Char) {
                 write!(out, "{:indent$}\t\t// not of the type:", "")?;
             }
-            self.attribute(out, Some(variable), attribute)?;
+            self.attribute(out, (group, Some(variable)), attribute, folded)?;
         }
         if self.options.special && self.has_specials() {
-            self.specials(out, variable, shown)?;
+            self.specials(out, variable, Some(shown))?;
         }
         Ok(())
     }
@@ -193,19 +224,41 @@ impl Header<'_> {
     fn attribute(
         &self,
         out: &mut dyn Write,
-        variable: Option<&Variable>,
+        (group, variable): (&Group, Option<&Variable>),
         attribute: &Attribute,
+        folded: &mut Folded,
     ) -> Result<(), io::Error> {
         let name = variable.map_or("", |variable| &variable.name);
         let nc_type = attribute.value.nc_type();
         let is_fill = self.options.fill_types && variable.is_some() && attribute.name == "_FillValue";
         let type_name =
             if nc_type == NcType::String || is_fill { format!("{nc_type} ") } else { String::new() };
+        let user = attribute.user.as_ref();
+        let type_name = match user {
+            Some(user) => user_types::type_name(self.hierarchy, &group.path, &user.of) + " ",
+            None => type_name,
+        };
         let indent = self.indent;
         let blank = if is_keyword(name) { " " } else { "" };
         write!(out, "{:indent$}\t\t{type_name}{}{blank}:", "", escaped_name(name))?;
         write!(out, "{} = ", escaped_name(&attribute.name))?;
         let mut text = Vec::new();
+        if let Some(user) = user {
+            let of = ElementType::User(Arc::clone(&user.of));
+            for at in 0..user.row.len() {
+                let mut piece = Vec::new();
+                user_types::value(&of, &user.row, at, self.options.digits, &mut piece);
+                let comma = if at + 1 < user.row.len() { b", ".as_slice() } else { b"" };
+                piece.extend_from_slice(comma);
+                // ncdump folds only these.
+                match user.row {
+                    Row::Plain(_) | Row::Opaque(_) => text.extend_from_slice(&piece),
+                    _ => folded.put(&piece, indent, self.options.line_length, &mut text),
+                }
+            }
+            text.extend_from_slice(b" ;\n");
+            return out.write_all(&text);
+        }
         match &attribute.value {
             value if value.is_empty() => text.extend_from_slice(b"\"\""),
             Value::Char(bytes) => quote(without_padding(bytes), &mut text),
@@ -270,7 +323,12 @@ impl Header<'_> {
         self.hierarchy.format.kind().is_hdf5()
     }
 
-    fn specials(&self, out: &mut dyn Write, variable: &Variable, shown: NetcdfView) -> Result<(), io::Error> {
+    fn specials(
+        &self,
+        out: &mut dyn Write,
+        variable: &Variable,
+        shown: Option<NetcdfView>,
+    ) -> Result<(), io::Error> {
         let name = &variable.name;
         let storage = match variable.storage {
             Storage::Scalar => Storage::Chunked,
@@ -310,7 +368,7 @@ impl Header<'_> {
             self.special(out, name, "_Codecs", &quoted_text(&json::codecs_text(&variable.filters)))?;
         }
         // ncgen accepts a byte order only for numbers.
-        if matches!(shown, NetcdfView::Plain(nc_type) if nc_type != NcType::String) {
+        if matches!(shown, Some(NetcdfView::Plain(nc_type)) if nc_type != NcType::String) {
             match variable.dtype.order() {
                 ByteOrder::Little => self.special(out, name, "_Endianness", "\"little\"")?,
                 ByteOrder::Big => self.special(out, name, "_Endianness", "\"big\"")?,
@@ -318,7 +376,7 @@ impl Header<'_> {
             }
         }
         let is_string = self.hierarchy.format.is_netcdf() && variable.dtype.is_variable_length();
-        if variable.fill.is_none() && !is_string {
+        if variable.fill.is_none() && !is_string && variable.user_type.is_none() {
             self.special(out, name, "_NoFill", "\"true\"")?;
         }
         Ok(())

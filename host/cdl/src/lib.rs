@@ -17,6 +17,7 @@ mod read;
 mod text;
 mod times;
 mod types;
+mod user_types;
 
 use ncz_model::{Group, Hierarchy, NcType, Variable};
 use std::io::{self, Write};

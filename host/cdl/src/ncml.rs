@@ -71,6 +71,11 @@ fn variable(
         Some(NetcdfView::Plain(nc_type)) => nc_type.name(),
         Some(NetcdfView::Complex(_)) => "Structure",
         Some(NetcdfView::Bytes) => "opaque",
+        None if variable.user_type.is_some() => {
+            let user = variable.user_type.as_ref().map(|user| user.path()).unwrap_or_default();
+            let user = escaped(user.as_bytes()).replace("--", "- -");
+            return writeln!(out, "{:indent$}<!-- {name} is of the user-defined type {user} -->", "");
+        }
         None => {
             let dtype = escaped(super::types::zarr_name(&variable.dtype).as_bytes()).replace("--", "- -");
             return writeln!(out, "{:indent$}<!-- {name} is of the Zarr type {dtype} -->", "");

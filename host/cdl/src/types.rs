@@ -20,9 +20,9 @@ impl Types {
                 || root.groups.iter().any(|group| group.name == name)
                 || root.dimension(name).is_some()
         };
-        let needed = usual
-            .into_iter()
-            .filter(|(shown, _)| hierarchy.variables().any(|variable| variable.shown() == Some(*shown)));
+        let needed = usual.into_iter().filter(|(shown, _)| {
+            hierarchy.variables().any(|of| of.user_type.is_none() && of.shown() == Some(*shown))
+        });
         let named = needed.map(|(shown, name)| {
             let mut name = name.to_owned();
             while is_taken(&name) {
@@ -41,11 +41,13 @@ impl Types {
         }
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Prints the definitions.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), io::Error> {
-        if !self.0.is_empty() {
-            writeln!(out, "types:")?;
-        }
         for (shown, name) in &self.0 {
             match shown {
                 NetcdfView::Bytes => writeln!(out, "  ubyte(*) {name} ;")?,

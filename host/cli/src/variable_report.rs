@@ -20,6 +20,9 @@ pub(crate) struct VariableReport<'a> {
     /// The netCDF type in which values are shown; `None` if netCDF has none for them.
     #[serde(rename = "type")]
     type_name: Option<&'static str>,
+    /// The path of the user-defined type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_type: Option<String>,
     dtype: &'a str,
     dimensions: Vec<String>,
     shape: Vec<u64>,
@@ -52,6 +55,7 @@ impl<'a> VariableReport<'a> {
         Self {
             path: &variable.path,
             type_name: type_name(variable),
+            user_type: variable.user_type.as_ref().map(|user| user.path()),
             dtype: variable.dtype.text(),
             dimensions: variable.dimensions.iter().map(ToString::to_string).collect(),
             shape: hierarchy.shape_of(variable),
@@ -178,6 +182,9 @@ fn type_name(variable: &Variable) -> Option<&'static str> {
 pub(crate) fn type_words(variable: &Variable) -> String {
     let is_big = |dtype: &Dtype| dtype.text().starts_with('>') && dtype.size() > 1;
     let big = if is_big(&variable.dtype) { " big-endian" } else { "" };
+    if let Some(user) = &variable.user_type {
+        return format!("{} ({})", user.path().trim_start_matches('/'), user.class_name());
+    }
     match (variable.nc_type, variable.dtype.vlen_codec()) {
         // Strings are stored in several ways that share the name of the type.
         (Some(NcType::String), Some(codec)) => format!("string ({codec})"),

@@ -167,6 +167,11 @@ impl Array {
         &self.path
     }
 
+    /// The name of the store.
+    pub(crate) fn store_text(&self) -> String {
+        self.store.to_string()
+    }
+
     /// The type of an element as stored.
     #[must_use]
     pub fn dtype(&self) -> &Dtype {

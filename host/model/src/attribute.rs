@@ -1,9 +1,12 @@
 //! Attributes: named values of groups and variables.
 
-use crate::json::Json;
+use std::sync::Arc;
 
 use crate::error::MetadataError;
+use crate::json::{self, Json};
 use crate::names;
+use crate::user_type::ElementType;
+use crate::user_value::{Row, UserValue, row_json};
 use crate::value::Value;
 
 /// A named value.
@@ -15,6 +18,9 @@ pub struct Attribute {
     pub value: Value,
     /// The JSON it was read from; `None` for a new attribute. Writers use it to keep the original text of numbers.
     pub json: Option<Json>,
+    /// The values with their user-defined type. The `value` of an enumeration is then its integers, that of other types
+    /// the text of `json`.
+    pub user: Option<UserValue>,
 }
 
 impl Attribute {
@@ -28,7 +34,26 @@ impl Attribute {
     /// ```
     #[must_use]
     pub fn new(name: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self { name: name.into(), value: value.into(), json: None }
+        Self { name: name.into(), value: value.into(), json: None, user: None }
+    }
+
+    /// Makes a new attribute of a user-defined type.
+    #[must_use]
+    pub fn of_user_type(name: impl Into<String>, user: UserValue) -> Self {
+        let name = name.into();
+        if let Row::Plain(integers) = &user.row {
+            return Self { name, value: integers.clone(), json: None, user: Some(user) };
+        }
+        let mut values = row_json(&ElementType::User(Arc::clone(&user.of)), &user.row);
+        let json = match values.pop() {
+            Some(value) if values.is_empty() => value,
+            last => Json::Array(values.into_iter().chain(last).collect()),
+        };
+        let text = match &json {
+            Json::String(text) => text.clone(),
+            other => json::to_text(other),
+        };
+        Self { name, value: Value::text(text), json: Some(json), user: Some(user) }
     }
 
     /// Whether the document holds JSON that is not text, although the value is text.

@@ -19,6 +19,7 @@ use crate::hierarchy::{Hierarchy, Variable};
 use crate::json::Json;
 use crate::session::Session;
 use crate::strings::StringArray;
+use crate::user_value::UserArray;
 
 /// A dataset in one format.
 pub trait Container: fmt::Debug + Send + Sync {
@@ -71,6 +72,19 @@ pub trait Container: fmt::Debug + Send + Sync {
         let array =
             Array::new(Arc::clone(self.store()), variable, shape, chain, self.session().pool.clone())?;
         Ok(array.with_chunks(self.chunks(variable)?))
+    }
+
+    /// The data of a variable whose type is user-defined, by its path. Those of enumerations are integers, and read as
+    /// an [`Array`] too.
+    ///
+    /// # Errors
+    /// There is no such variable, it cannot be read, its type is not user-defined, or one of its codecs is not found.
+    fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
+        let variable = self.hierarchy().variable(path)?;
+        Err(DataError::Unsupported {
+            variable: variable.path.clone(),
+            reason: "its type is not a user-defined type; read it as an array".to_owned(),
+        })
     }
 
     /// The data of a variable whose elements are strings, by its path.

@@ -103,6 +103,8 @@ impl FillValue {
                     [Self::from_bytes(real, &part).ok()?.json, Self::from_bytes(imaginary, &part).ok()?.json];
                 Some(Json::from(parts.to_vec()))
             }
+            // Elements without a meaning, as in version 2.
+            (Kind::Other, _) => Some(Json::String(base64::encode(bytes))),
             (Kind::Float, None) => {
                 let mut native = bytes.to_vec();
                 if dtype.is_swapped() {

@@ -31,6 +31,8 @@ mod remedy;
 mod session;
 pub mod shuffle;
 mod strings;
+mod user_type;
+mod user_value;
 mod value;
 
 pub use self::array::{
@@ -62,4 +64,6 @@ pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
 pub use self::remedy::Remedy;
 pub use self::session::{LossyGuard, Session, ShuffleReading};
 pub use self::strings::{MAX_CHUNK_BYTES, StringArray, StringChunks, Strings};
+pub use self::user_type::{ElementType, EnumMember, Field, TypeClass, UserType};
+pub use self::user_value::{Row, UserArray, UserElements, UserValue, integer_at, row_json};
 pub use self::value::Value;

@@ -65,7 +65,8 @@ impl Variable {
     /// The view of its elements, whether or not netCDF has their type; `None` if they cannot be shown.
     #[must_use]
     pub fn shown(&self) -> Option<NetcdfView> {
-        self.nc_type.map(NetcdfView::Plain).or_else(|| NetcdfView::of(&self.dtype))
+        let of_dtype = || NetcdfView::of(&self.dtype).filter(|_| self.dtype.kind() != Kind::Other);
+        self.nc_type.map(NetcdfView::Plain).or_else(of_dtype)
     }
 }
 

@@ -19,9 +19,11 @@ mod shared;
 
 pub(crate) use self::attributes::{Attributes, RawAttribute};
 pub(crate) use self::cursor::{before_nul, before_padding};
-pub(crate) use self::dataset::{Dataset, Fill};
+pub(crate) use self::dataset::{Dataset, Fill, committed};
 pub(crate) use self::dataspace::Dataspace;
-pub(crate) use self::decode::{ByteOrder as StoredOrder, CompoundMember, DatatypeMessage, IeeeFormat};
+pub(crate) use self::decode::{
+    ByteOrder as StoredOrder, CompoundMember, DatatypeMessage, IeeeFormat, element_size,
+};
 pub use self::error::Hdf5Error;
 pub(crate) use self::file::{File, find};
 pub(crate) use self::global_heap::{Collections, Reference};

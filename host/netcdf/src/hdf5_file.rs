@@ -10,7 +10,7 @@ use ncz_codec::Dialect;
 use ncz_model::json::Json;
 use ncz_model::{
     Array, ChunkIndex, Container, DataError, Dtype, Format, Hierarchy, MetadataError, Session, StringArray,
-    Variable,
+    UserArray, Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::{self, ChainSpec, StageSpec, generic};
@@ -21,6 +21,7 @@ use self::strings::{HeapStrings, TerminatedStrings};
 use crate::hdf5::{Dataset, DatatypeMessage, File, Hdf5Error};
 use crate::mapping;
 use crate::source::Source;
+use crate::user_elements::HeapElements;
 
 /// The numbers of HDF5's shuffle and checksum.
 const SHUFFLE: u32 = 2;
@@ -167,6 +168,19 @@ impl Container for Hdf5File {
             }
         }
         Ok(codecs)
+    }
+
+    fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
+        let variable = self.hierarchy.variable(path)?;
+        if variable.user_type.is_none() {
+            return Err(DataError::Unsupported {
+                variable: variable.path.clone(),
+                reason: "its type is not a user-defined type; read it as an array".to_owned(),
+            });
+        }
+        let dataset = self.dataset(variable)?;
+        let elements = HeapElements::new(Arc::clone(&dataset.file), dataset.datatype.clone());
+        Ok(UserArray::new(self.array(path)?, Arc::new(elements)))
     }
 
     fn strings(&self, path: &str) -> Result<StringArray, DataError> {

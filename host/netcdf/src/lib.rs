@@ -7,6 +7,7 @@ pub mod hdf5_write;
 mod mapping;
 mod netcdf_file;
 mod source;
+mod user_elements;
 mod writer;
 
 pub use self::hdf5::Hdf5Error;

@@ -8,6 +8,8 @@ mod dimensions;
 mod linked_files;
 pub(crate) mod names;
 mod types;
+mod user_types;
 mod walk;
 
 pub(crate) use self::build::map;
+pub(crate) use self::types::element;

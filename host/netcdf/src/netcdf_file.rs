@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ncz_model::json::Json;
 use ncz_model::{
     Array, ChunkIndex, Container, DataError, Format, Hierarchy, MetadataError, Session, SourceError,
-    StringArray, Variable,
+    StringArray, UserArray, Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_store::{KeyBuf, Store};
@@ -96,6 +96,10 @@ impl Container for NetcdfFile {
 
     fn array(&self, path: &str) -> Result<Array, DataError> {
         self.inner().array(path)
+    }
+
+    fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
+        self.inner().user_array(path)
     }
 
     fn strings(&self, path: &str) -> Result<StringArray, DataError> {

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use ncz_model::json::{Json, to_values};
 use ncz_model::{
-    Array, ChunkIndex, Container, ContainerWriter, DataError, Format, Hierarchy, KeyEncoding, MetadataError,
-    NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray, Variable,
+    Array, Attribute, ChunkIndex, Container, ContainerWriter, DataError, Format, Hierarchy, KeyEncoding,
+    MetadataError, NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray, Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
@@ -53,6 +53,10 @@ impl NetcdfWriter {
         let location = path.display().to_string();
         let refused =
             |source: ncz_model::SourceError| DataError::Write { location: location.clone(), source };
+        if let Some(path) = user_typed(&hierarchy) {
+            let error = format!("{path}: user-defined types cannot be written to netCDF files");
+            return Err(refused(error.into()));
+        }
         let classic = if hierarchy.format.kind().is_hdf5() {
             hierarchy.nc_properties = Some(format!("version=2,ncz={}", env!("CARGO_PKG_VERSION")));
             if hierarchy.format.kind() == NetcdfKind::Netcdf4Classic {
@@ -186,6 +190,23 @@ impl ContainerWriter for NetcdfWriter {
     }
 
     fn discard(self: Box<Self>) {}
+}
+
+/// The path of a user-defined type, or of a variable or an attribute that has one.
+fn user_typed(hierarchy: &Hierarchy) -> Option<String> {
+    let attribute = |path: &str, all: &[Attribute]| {
+        let found = all.iter().find(|attribute| attribute.user.is_some());
+        found.map(|attribute| format!("{path}:{}", attribute.name))
+    };
+    hierarchy.groups().find_map(|group| {
+        let of_variable = |variable: &Variable| {
+            let own = variable.user_type.as_ref().map(|_| variable.path.clone());
+            own.or_else(|| attribute(&variable.path, &variable.attributes))
+        };
+        let types = group.types.first().map(|user| user.path());
+        let own = types.or_else(|| attribute(&group.path, &group.attributes));
+        own.or_else(|| group.variables.iter().find_map(of_variable))
+    })
 }
 
 /// Gives the variables of a netCDF-4 file the form that HDF5 can hold.

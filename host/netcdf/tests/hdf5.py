@@ -154,10 +154,16 @@ def types():
         f.create_dataset("bool", data=np.array([True, False]))
         f.create_dataset("complex", data=np.array([1 + 2j, -3.5j], "<c16"))
         f.create_dataset("complex_big", data=np.array([[1 + 2j, -3.5j]], ">c8"), chunks=(1, 1))
-        f.create_dataset("unreadable_compound", data=np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")]))
+        nested = np.zeros(3, [("m", ">i2", (2, 3)), ("inner", [("x", "<f4"), ("text", "S4")]), ("last", "<u8")])
+        nested["m"] = np.arange(18).reshape(3, 2, 3)
+        nested["inner"]["x"] = [0.1, -2.5, 1e30]
+        nested["inner"]["text"] = [b"ab", b"", b"abcd"]
+        nested["last"] = 2**64 - 1
+        f.create_dataset("nested", data=nested, chunks=(2,), compression="gzip", shuffle=True)
+        f.create_dataset("compound", data=np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")]))
         f.create_dataset("unreadable_long", data=np.array([1.5], np.longdouble))
-        f.create_dataset("unreadable_opaque", data=np.array([b"ab"], "V2"))
-        rows = f.create_dataset("unreadable_rows", (2,), dtype=h5py.vlen_dtype("i4"))
+        f.create_dataset("opaque", data=np.array([b"ab"], "V2"))
+        rows = f.create_dataset("rows", (2,), dtype=h5py.vlen_dtype("i4"))
         rows[0] = [1, 2]
         f.create_dataset("unreadable_reference", (1,), dtype=h5py.ref_dtype)
         f.create_dataset("unreadable_null", data=h5py.Empty("f4"))
@@ -389,7 +395,7 @@ def netcdf():
         kind = d.createEnumType("i1", "kind", {"a": 0, "b": 1})
         d.createVariable("e", kind, ("x",), fill_value=0)[:] = [1, 0]
         compound = d.createCompoundType(np.dtype([("a", "i4"), ("b", "f4")]), "pair")
-        d.createVariable("unreadable_pair", compound, ("x",))
+        d.createVariable("pair", compound, ("x",))[:] = np.array([(1, 2.5), (-3, 0.1)], [("a", "i4"), ("b", "f4")])
         d.createVariable("plain", "i4", ("x",))[:] = [1, 2]
     # Coordinate variables of several dimensions; renamed dimensions.
     with new("coordinates.nc") as d:
@@ -483,9 +489,24 @@ def one(item, key):
         read = np.atleast_1d(np.asarray(item[()])).ravel().tolist()
         values = [x if isinstance(x, str) else x.decode() for x in read]
         return dict(shape=list(item.shape), strings=values, chars=item.dtype == np.dtype("S1"))
+    if item.dtype.kind == "V" or h5py.check_vlen_dtype(item.dtype) is not None:
+        return dict(shape=list(item.shape), rows=[structured(x) for x in np.atleast_1d(item[()]).ravel()])
     read = np.asarray(item[()])
     kind = read.dtype.newbyteorder("<") if read.dtype.kind != "b" else np.dtype("i1")
     return dict(shape=list(item.shape), bytes=read.astype(kind).tobytes().hex())
+
+
+def structured(v):
+    """A value as JSON: opaque bytes in hexadecimal, a compound as an object, rows as lists."""
+    if isinstance(v, np.void) and v.dtype.names:
+        return {name: structured(v[name]) for name in v.dtype.names}
+    if isinstance(v, np.void):
+        return v.tobytes().hex()
+    if isinstance(v, np.ndarray):
+        return [structured(x) for x in v.ravel()]
+    if isinstance(v, bytes):
+        return v.decode()
+    return float(str(v)) if isinstance(v, np.floating) else v.item()
 
 
 def tree(group):

@@ -57,6 +57,13 @@ pub(super) fn check(
                     names.0, names.1
                 )));
             }
+            let class = |variable: &Variable| variable.user_type.as_ref().map(|user| user.class.clone());
+            if class(variable) != class(other) {
+                return Err(disagree(format!(
+                    "its user-defined type in {} differs from that in {}",
+                    names.0, names.1
+                )));
+            }
             same_dimensions((variable, ours), (other, theirs), joined).map_err(&disagree)?;
             if axis(ours, joined, variable).is_none() {
                 same_values(first, part, variable, &disagree)?;

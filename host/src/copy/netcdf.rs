@@ -2,8 +2,8 @@
 
 use ncz_model::json::{self, Json};
 use ncz_model::{
-    Attribute, Container, DataError, Dtype, FillValue, Format, Group, Hierarchy, Kind, NcType, NetcdfKind,
-    Session, Storage, Value, Variable, product,
+    Attribute, Container, DataError, Dtype, EnumMember, FillValue, Format, Group, Hierarchy, Kind, NcType,
+    NetcdfKind, Session, Storage, TypeClass, Value, Variable, product,
 };
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 
@@ -45,6 +45,53 @@ pub(super) fn rechunk(hierarchy: &Hierarchy, variable: &mut Variable, was: Forma
 pub(super) fn name_dimensions(group: &mut Group) {
     group.dimensions.iter_mut().for_each(|dimension| dimension.anonymous = false);
     group.groups.iter_mut().for_each(name_dimensions);
+}
+
+/// Makes integers of enumerations, with their names in CF's attributes `flag_values` and `flag_meanings` unless the
+/// variable has one of them (CF conventions, 3.5). Zarr does not have user-defined types.
+pub(super) fn integers_of_enumerations(group: &mut Group) {
+    group.types.clear();
+    for variable in &mut group.variables {
+        let user = variable.user_type.take();
+        let is_free =
+            variable.attribute("flag_values").is_none() && variable.attribute("flag_meanings").is_none();
+        if let Some(TypeClass::Enum { base, members }) = user.as_ref().map(|user| &user.class)
+            && is_free
+            && let Some(values) = integers(*base, members)
+        {
+            // Meanings are separated by blanks.
+            let names: Vec<String> =
+                members.iter().map(|member| member.name.replace(char::is_whitespace, "_")).collect();
+            variable.attributes.push(Attribute::new("flag_values", values));
+            variable.attributes.push(Attribute::new("flag_meanings", names.join(" ")));
+        }
+        variable.attributes.iter_mut().for_each(|attribute| attribute.user = None);
+    }
+    group.attributes.iter_mut().for_each(|attribute| attribute.user = None);
+    group.groups.iter_mut().for_each(integers_of_enumerations);
+}
+
+/// The integers of an enumeration.
+fn integers(base: NcType, members: &[EnumMember]) -> Option<Value> {
+    let values = members.iter().map(|member| member.value);
+    macro_rules! values {
+        ($number:ty) => {
+            Value::from(
+                values.map(|value| <$number>::try_from(value).ok()).collect::<Option<Vec<$number>>>()?,
+            )
+        };
+    }
+    Some(match base {
+        NcType::Byte => values!(i8),
+        NcType::UByte => values!(u8),
+        NcType::Short => values!(i16),
+        NcType::UShort => values!(u16),
+        NcType::Int => values!(i32),
+        NcType::UInt => values!(u32),
+        NcType::Int64 => values!(i64),
+        NcType::UInt64 => values!(u64),
+        NcType::Char | NcType::Float | NcType::Double | NcType::String => return None,
+    })
 }
 
 /// Makes text of attributes that are one string: readers of pure Zarr take a list of one string for a list.
@@ -212,7 +259,7 @@ fn join_records(variable: &mut Variable) {
 
 #[cfg(test)]
 mod tests {
-    use ncz_model::{NcType, VariableBuilder};
+    use ncz_model::VariableBuilder;
 
     use super::*;
 

@@ -35,6 +35,7 @@ pub(super) fn plan(
         hierarchy.hdf5 = None;
         hierarchy.nc_properties = None;
         netcdf::name_dimensions(&mut hierarchy.root);
+        netcdf::integers_of_enumerations(&mut hierarchy.root);
         if !format.has_netcdf_model() {
             netcdf::plain_texts(&mut hierarchy.root);
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ncz_model::Container;
-use ncz_model::{DimensionRef, Group, Hierarchy, Variable};
+use ncz_model::{DataError, DimensionRef, Group, Hierarchy, Kind, Variable};
 
 use super::{CopyError, UnreadableSource};
 use crate::tiles::{Indices, Window};
@@ -108,6 +108,9 @@ impl Selection {
         let undecodable =
             hierarchy.variables().filter(|variable| self.has(&variable.path)).filter_map(|variable| {
                 let opened = match variable.dtype.is_variable_length() {
+                    _ if variable.is_structured() && variable.dtype.kind() != Kind::Complex => {
+                        Err(of_user_type(variable))
+                    }
                     true => source.strings(&variable.path).map(drop),
                     false => source.array(&variable.path).map(drop),
                 };
@@ -167,6 +170,16 @@ impl Selection {
             indices
         });
         Window::new(axes)
+    }
+}
+
+/// The error for a variable whose type the copy cannot have.
+fn of_user_type(variable: &Variable) -> DataError {
+    let user = variable.user_type.as_ref();
+    let (class, path) = user.map_or(("user-defined", String::new()), |user| (user.class_name(), user.path()));
+    DataError::Unsupported {
+        variable: variable.path.clone(),
+        reason: format!("its type {path:?} is {class}, which copies and references do not have"),
     }
 }
 

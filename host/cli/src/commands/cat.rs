@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use ncz::cdl::{Digits, number_text};
 use ncz::location::{DatasetUrl, Location};
-use ncz::model::{ByteOrder, Container, NcType, NetcdfView, Value, Variable};
+use ncz::model::{ByteOrder, Container, NcType, NetcdfView, Value, Variable, row_json};
 use ncz::registry::Registry;
 
-use super::dump::{NestedJson, VariableValues, count_of, elements, head_count, warn_of_many};
+use super::dump::{
+    NestedJson, VariableValues, count_of, each_row, elements, head_count, structured, warn_of_many,
+};
 use crate::args::{ByteOrderArg, Cat};
 use crate::dataset::{open, session, unknown_variable, variables_named};
 use crate::error::CliError;
@@ -40,6 +42,23 @@ pub(crate) fn run(
     }
     if options.raw {
         raw(options, &dataset, variable, part, head, out, &url.location)?;
+        return Ok(Exit::Good);
+    }
+    if let Some(of) = structured(variable) {
+        if !options.json {
+            return Err(CliError::Usage(format!(
+                "variable {:?} has a user-defined type, whose values do not fit lines of CSV; --json prints them",
+                variable.path
+            )));
+        }
+        let failed = CliError::dataset(&url.location);
+        let array = dataset.user_array(&variable.path).map_err(failed)?;
+        let mut nested = NestedJson::new(counts, variable);
+        each_row(&array, part, head, &url.location, |row| {
+            Ok(nested.write_elements(out, &row_json(&of, row))?)
+        })?;
+        nested.close(out)?;
+        writeln!(out)?;
         return Ok(Exit::Good);
     }
     if variable.shown().is_none() {

@@ -14,10 +14,10 @@ use ncz::location::{DatasetUrl, Location};
 use ncz::model::{Container, Variable};
 use ncz::registry::Registry;
 
-pub(crate) use self::json::{NestedJson, elements as count_of, head_count};
+pub(crate) use self::json::{NestedJson, elements as count_of, head_count, structured};
 pub(crate) use self::plan::{CFormat, Language, Plan};
 pub(crate) use self::print::print;
-pub(crate) use self::values::{VariableValues, elements};
+pub(crate) use self::values::{VariableValues, each_row, elements};
 use crate::args::{Dump, IndexArg};
 use crate::dataset::{groups_named, open, session, unknown_variable, variables_named};
 use crate::error::{CliError, with_causes};
@@ -55,7 +55,7 @@ pub(crate) fn run(
     }
     if plan.has_data() {
         for variable in hierarchy.variables().filter(|variable| plan.has_values_of(hierarchy, variable)) {
-            if variable.shown().is_none() {
+            if variable.shown().is_none() && variable.user_type.is_none() {
                 messages.warn(&format!(
                     "variable {:?} has the Zarr type {}, which CDL cannot express; its values are left out",
                     variable.path, variable.dtype
@@ -64,8 +64,10 @@ pub(crate) fn run(
         }
     }
     if plan.has_data() && plan.head.is_none() {
-        let wanted =
-            |variable: &&Variable| plan.has_values_of(hierarchy, variable) && variable.shown().is_some();
+        let wanted = |variable: &&Variable| {
+            plan.has_values_of(hierarchy, variable)
+                && (variable.shown().is_some() || variable.user_type.is_some())
+        };
         let groups = hierarchy.groups().filter(|group| plan.has_group(group));
         let variables = groups.flat_map(|group| group.variables.iter()).filter(wanted);
         warn_of_many(variables.map(|variable| count_of(&hierarchy.shape_of(variable))), messages);

@@ -58,6 +58,8 @@ mod secrets;
 mod shell;
 /// What `-v`, `NCTRACING` and `NCLOGGING` show.
 mod trace;
+/// Enumerations, opaque bytes, compounds and rows of any length: dumped, as JSON, copied, refused.
+mod user_types;
 /// `ncz verify`: what is found, what is repaired, and how it ends.
 mod verify;
 /// `ncz verify` on the faults of netcdf-c and zarr-python, and what these read afterwards.

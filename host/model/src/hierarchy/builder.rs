@@ -341,6 +341,7 @@ impl Hierarchy {
             path,
             dtype,
             nc_type: new.nc_type,
+            user_type: None,
             shape,
             chunk_shape,
             scalar,

@@ -7,6 +7,7 @@ use crate::json::Map;
 use super::{Dimension, Variable, document_key};
 use crate::attribute::Attribute;
 use crate::error::{MetadataError, VariableError};
+use crate::user_type::UserType;
 
 /// A group: dimensions, attributes, variables and groups, each in the order of the metadata.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Group {
     pub name: String,
     /// The path, `/` for the root.
     pub path: String,
+    /// User-defined types of netCDF-4, those of values before those that have them as fields or elements.
+    pub types: Vec<Arc<UserType>>,
     /// Dimensions defined here.
     pub dimensions: Vec<Dimension>,
     /// Attributes, without those that carry metadata (`_nczarr_*`, `_NCProperties`).
@@ -74,6 +77,7 @@ impl Group {
         Self {
             name,
             path,
+            types: Vec::new(),
             dimensions: Vec::new(),
             attributes: Vec::new(),
             variables: Vec::new(),

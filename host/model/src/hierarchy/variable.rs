@@ -11,6 +11,7 @@ use crate::error::MetadataError;
 use crate::fill::FillValue;
 use crate::format::Format;
 use crate::json::{Json, Map, to_values};
+use crate::user_type::UserType;
 
 /// An array of a dataset that can be read.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Variable {
     pub dtype: Dtype,
     /// The netCDF type; `None` if netCDF has none for the dtype.
     pub nc_type: Option<NcType>,
+    /// The user-defined type. `nc_type` of an enumeration is the type of its integers; that of other types is `None`.
+    pub user_type: Option<Arc<UserType>>,
     /// Lengths of the stored array; empty for scalars. [`Hierarchy::shape_of`](super::Hierarchy::shape_of) gives what
     /// netCDF shows.
     pub shape: Vec<u64>,
@@ -206,6 +209,12 @@ impl Variable {
     /// [`MetadataError::Name`] if netCDF or NCZarr reserves the name.
     pub fn set_attribute(&mut self, attribute: Attribute) -> Result<(), MetadataError> {
         crate::attribute::set(&mut self.attributes, attribute)
+    }
+
+    /// Whether its values are opaque, compounds or rows of any length, which are read as [`UserArray`](crate::UserArray).
+    #[must_use]
+    pub fn is_structured(&self) -> bool {
+        self.user_type.as_ref().is_some_and(|user| !user.is_enum())
     }
 
     /// The netCDF type.

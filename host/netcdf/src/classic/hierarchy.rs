@@ -92,6 +92,7 @@ fn variable(
         key: entry.name.text.clone(),
         dtype: entry.nc_type.dtype(ByteOrder::Big, 0),
         nc_type: Some(entry.nc_type),
+        user_type: None,
         shape: layout.shape.clone(),
         chunk_shape: layout.chunk_shape.clone(),
         sharding: None,

@@ -22,6 +22,8 @@ const ID: usize = 8;
 pub(crate) struct RawAttribute {
     pub(crate) name: String,
     pub(crate) datatype: DatatypeMessage,
+    /// The address of its committed datatype.
+    pub(crate) committed: Option<u64>,
     pub(crate) dataspace: Dataspace,
     pub(crate) data: Vec<u8>,
     order: Option<u32>,
@@ -175,9 +177,9 @@ fn attribute(file: &File, body: &[u8], object: u64) -> Result<RawAttribute, Hdf5
     let (flags, [name, datatype, dataspace], data) = fields.map_err(failed)?;
     let name = String::from_utf8_lossy(before_nul(name)).into_owned();
     let named = |error: Malformed| failed(format!("{name:?}: {}", error.0).into());
-    let datatype = match flags & 1 {
-        0 => datatype.to_vec(),
-        _ => shared::pointed(file, datatype, DATATYPE)?.0,
+    let (datatype, committed) = match flags & 1 {
+        0 => (datatype.to_vec(), None),
+        _ => shared::pointed(file, datatype, DATATYPE)?,
     };
     let dataspace = match flags & 2 {
         0 => dataspace.to_vec(),
@@ -189,5 +191,5 @@ fn attribute(file: &File, body: &[u8], object: u64) -> Result<RawAttribute, Hdf5
     let want = dataspace.elements().and_then(|elements| elements.checked_mul(size));
     let data = want.and_then(|want| usize::try_from(want).ok()).and_then(|want| data.get(..want));
     let data = data.ok_or_else(|| named("its values are longer than the message".into()))?.to_vec();
-    Ok(RawAttribute { name, datatype, dataspace, data, order: None })
+    Ok(RawAttribute { name, datatype, committed, dataspace, data, order: None })
 }

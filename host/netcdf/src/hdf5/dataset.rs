@@ -24,6 +24,8 @@ pub(crate) struct Dataset {
     pub(crate) address: u64,
     pub(crate) dataspace: Dataspace,
     pub(crate) datatype: DatatypeMessage,
+    /// The address of its committed datatype.
+    pub(crate) committed: Option<u64>,
     /// The bytes of an element in the file.
     pub(crate) element: u64,
     pub(crate) layout: Layout,
@@ -57,20 +59,20 @@ impl Dataset {
         let failed = |error, what| file.error(error, what, address);
         let part = |kind| header.message(kind).map(|message| shared::body(file, message)).transpose();
         let body = |kind, what| match part(kind)? {
-            Some((body, _)) => Ok(body),
+            Some(body) => Ok(body),
             None => Err(failed("the dataset has none".into(), what)),
         };
-        let dataspace = body(DATASPACE, "the dataspace")?;
+        let (dataspace, _) = body(DATASPACE, "the dataspace")?;
         let dataspace = Dataspace::decode(file.cursor(&dataspace));
         let dataspace = dataspace.map_err(|error| failed(error, "the dataspace"))?;
-        let datatype = body(DATATYPE, "the datatype")?;
+        let (datatype, committed) = body(DATATYPE, "the datatype")?;
         let datatype = decode::datatype(file, &datatype).map_err(|error| failed(error, "the datatype"))?;
         let element = decode::element_size(file, &datatype);
         if header.message(EXTERNAL_FILES).is_some() {
             let error = "its data are in other files, which is not supported".into();
             return Err(failed(error, "the dataset"));
         }
-        let bytes = body(LAYOUT, "the layout")?;
+        let (bytes, _) = body(LAYOUT, "the layout")?;
         let layout = layout(file.cursor(&bytes), dataspace.shape().len());
         let layout = layout.map_err(|error| failed(error, "the layout"))?;
         let filters = match part(FILTERS)? {
@@ -94,6 +96,7 @@ impl Dataset {
             address,
             dataspace,
             datatype,
+            committed,
             element,
             layout,
             filters,
@@ -101,6 +104,14 @@ impl Dataset {
             attributes,
         })
     }
+}
+
+/// The datatype that an object is, if it is a committed datatype.
+pub(crate) fn committed(file: &File, header: &Header) -> Result<Option<DatatypeMessage>, Hdf5Error> {
+    let Some(message) = header.message(DATATYPE) else { return Ok(None) };
+    let (body, _) = shared::body(file, message)?;
+    let datatype = decode::datatype(file, &body);
+    Ok(Some(datatype.map_err(|error| file.error(error, "the datatype", header.address))?))
 }
 
 /// Decodes the filters (HDF5 file format, IV.A.2.l).

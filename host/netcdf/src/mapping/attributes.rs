@@ -1,13 +1,17 @@
 //! Attributes of HDF5 as attributes of netCDF.
 
-use ncz_model::{Attribute, Kind, NcType, Value, Warning};
+use std::sync::Arc;
+
+use ncz_model::{Attribute, NcType, UserType, UserValue, Value, Warning};
 
 use super::names::{CLASS, NAME, is_hidden};
 use super::types;
+use super::user_types::UserTypes;
 use crate::hdf5::{
     Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference,
     before_nul, before_padding,
 };
+use crate::user_elements;
 
 /// The attributes that netCDF shows of the object at `path`.
 pub(super) fn shown(
@@ -15,6 +19,7 @@ pub(super) fn shown(
     heaps: &mut Collections,
     path: &str,
     all: &Attributes,
+    (group, types): (&str, &mut UserTypes),
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Attribute>, Hdf5Error> {
     let mut shown: Vec<Attribute> = Vec::new();
@@ -31,15 +36,23 @@ pub(super) fn shown(
             }
             continue;
         }
-        match value(file, heaps, raw)? {
-            Ok((value, note)) => {
+        let attribute = match types.of(group, &raw.datatype, raw.committed.map(|address| (file.id, address)))
+        {
+            Ok(Some(user)) => user_value(file, heaps, raw, user)?.map(|attribute| (attribute, None)),
+            Ok(None) => {
+                value(file, heaps, raw)?.map(|(value, note)| (Attribute::new(name.clone(), value), note))
+            }
+            Err(reason) => Err(format!("its type ({reason}) is not supported")),
+        };
+        match attribute {
+            Ok((attribute, note)) => {
                 if let Some(note) = note {
                     warn(format!("the attribute {name:?} is {note}"));
                 }
                 if shown.iter().any(|shown| shown.name == *name) {
                     warn(format!("it has two attributes {name:?}; the second is left out"));
                 } else {
-                    shown.push(Attribute::new(name.clone(), value));
+                    shown.push(attribute);
                 }
             }
             Err(reason) => warn(format!("the attribute {name:?} is left out: {reason}")),
@@ -85,6 +98,23 @@ pub(super) fn references(file: &File, attribute: &RawAttribute) -> Vec<Reference
     }
 }
 
+/// An attribute of a user-defined type, or why there is none.
+fn user_value(
+    file: &File,
+    heaps: &mut Collections,
+    raw: &RawAttribute,
+    of: Arc<UserType>,
+) -> Result<Result<Attribute, String>, Hdf5Error> {
+    if raw.dataspace == Dataspace::Null {
+        return Ok(Err("it has a user-defined type, but no values".to_owned()));
+    }
+    Ok(match user_elements::decode(file, heaps, &raw.datatype, &raw.data) {
+        Ok(row) => Ok(Attribute::of_user_type(raw.name.clone(), UserValue { of, row })),
+        Err(error) if error.is_of_store() => return Err(error),
+        Err(error) => Err(error.line()),
+    })
+}
+
 /// The value of an attribute and what it does not say of the type, or why there is none.
 fn value(
     file: &File,
@@ -97,7 +127,7 @@ fn value(
     };
     let is_null = raw.dataspace == Dataspace::Null;
     let rank = raw.dataspace.shape().len();
-    let mut note = element.note;
+    let mut note = element.note.clone();
     if rank > 1 {
         note = Some(format!("an array of shape {:?}, read as a row", raw.dataspace.shape()));
     }
@@ -121,26 +151,10 @@ fn value(
             Value::String(strings.map(|string| before_padding(string, *padding).to_vec()).collect())
         }
         _ if is_null => Value::empty(element.nc_type.unwrap_or(NcType::Float)),
-        _ => {
-            let value = match element.nc_type {
-                Some(nc_type) => Value::from_stored_bytes(nc_type, &element.dtype, &raw.data),
-                None if element.dtype.kind() == Kind::Float => halves(&element.dtype, &raw.data),
-                None => return Ok(Err(format!("netCDF has no type for {}", element.dtype))),
-            };
-            match value {
-                Some(value) => value,
-                None => return Ok(Err("its bytes are not whole elements".to_owned())),
-            }
-        }
+        _ => match element.values(&raw.data) {
+            Some(value) => value,
+            None => return Ok(Err("its bytes are not whole elements".to_owned())),
+        },
     };
     Ok(Ok((value, note)))
-}
-
-/// Numbers of two bytes as `float`, which holds each of them.
-fn halves(dtype: &ncz_model::Dtype, bytes: &[u8]) -> Option<Value> {
-    let mut native = bytes.to_vec();
-    if dtype.is_swapped() {
-        native.chunks_exact_mut(dtype.swap_unit().max(1)).for_each(<[u8]>::reverse);
-    }
-    Value::from_elements(dtype, &native)
 }

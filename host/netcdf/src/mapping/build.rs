@@ -14,7 +14,8 @@ use super::attributes;
 use super::dimensions::{Dimensions, is_only_dimension, variable_name};
 use super::names::{self, PROPERTIES, STRICT};
 use super::types::{self, Element};
-use super::walk::{Found, Node, Walked, walk};
+use super::user_types::UserTypes;
+use super::walk::{Committed, Found, Node, Walked, walk};
 use crate::classic::layout::Layout as Block;
 use crate::hdf5::{
     Collections, Dataset, Dataspace, DatatypeMessage, File, Fill, Hdf5Error, Layout, Reference, before_nul,
@@ -32,6 +33,7 @@ struct Builder {
     heaps: Collections,
     dimensions: Dimensions,
     warnings: Vec<Warning>,
+    types: UserTypes,
     datasets: HashMap<String, Dataset>,
 }
 
@@ -64,7 +66,8 @@ pub(crate) fn map(file: &Arc<File>) -> Result<Mapped, Hdf5Error> {
         is_netcdf4: is_strict || hierarchy.nc_properties.is_some() || has_marks(&root),
     });
     hierarchy.xarray = false;
-    let mut builder = Builder { heaps, dimensions, warnings, datasets: HashMap::new() };
+    let mut builder =
+        Builder { heaps, dimensions, warnings, types: UserTypes::default(), datasets: HashMap::new() };
     hierarchy.root = builder.group(root)?;
     hierarchy.warnings = builder.warnings;
     Ok(Mapped { hierarchy, datasets: builder.datasets })
@@ -90,17 +93,28 @@ fn has_marks(node: &Node) -> bool {
 }
 
 impl Builder {
+    fn commit(&mut self, group: &str, committed: &Committed) {
+        let added = self.types.commit(group, &committed.name, committed.identity, &committed.datatype);
+        if let Err(reason) = added {
+            let text = format!("a datatype that netCDF does not have: {reason}; it is not shown");
+            self.warnings.push(Warning { at: join_path(group, &committed.name), text });
+        }
+    }
+
     fn group(&mut self, node: Node) -> Result<Group, Hdf5Error> {
         let mut group = Group::new(node.name, node.path);
         group.dimensions = self.dimensions.of_group(&group.path);
-        group.attributes = self.attributes(&node.file, &group.path, &node.attributes)?;
         let mut names = HashSet::new();
+        let mut committed = node.types.into_iter().peekable();
         for (position, found) in node.datasets.into_iter().enumerate() {
+            while let Some(next) = committed.next_if(|next| next.position <= position) {
+                self.commit(&group.path, &next);
+            }
             if let Ok(dataset) = &found.dataset
                 && is_only_dimension(dataset)
             {
                 let path = join_path(&group.path, &found.name);
-                let lost = self.attributes(&dataset.file, &path, &dataset.attributes)?;
+                let lost = self.attributes(&dataset.file, &group.path, &path, &dataset.attributes)?;
                 if !lost.is_empty() {
                     let names: Vec<&str> = lost.iter().map(|attribute| attribute.name.as_str()).collect();
                     let text = format!(
@@ -117,7 +131,7 @@ impl Builder {
                 self.warnings.push(Warning { at: path, text });
                 continue;
             }
-            match self.variable(found, &name, &path)? {
+            match self.variable(found, &group.path, &name, &path)? {
                 Ok(variable) => group.variables.push(variable),
                 Err(reason) => {
                     let reason = VariableError::InFile { reason };
@@ -125,6 +139,11 @@ impl Builder {
                 }
             }
         }
+        for next in committed {
+            self.commit(&group.path, &next);
+        }
+        group.attributes = self.attributes(&node.file, &group.path, &group.path, &node.attributes)?;
+        group.types = self.types.take(&group.path);
         for child in node.groups {
             let child = self.group(child)?;
             group.groups.push(child);
@@ -135,16 +154,18 @@ impl Builder {
     fn attributes(
         &mut self,
         file: &File,
+        group: &str,
         path: &str,
         all: &crate::hdf5::Attributes,
     ) -> Result<Vec<ncz_model::Attribute>, Hdf5Error> {
-        attributes::shown(file, &mut self.heaps, path, all, &mut self.warnings)
+        attributes::shown(file, &mut self.heaps, path, all, (group, &mut self.types), &mut self.warnings)
     }
 
     /// Makes a variable; the inner error says why it cannot be read.
     fn variable(
         &mut self,
         found: Found,
+        group: &str,
         name: &str,
         path: &str,
     ) -> Result<Result<Variable, String>, Hdf5Error> {
@@ -152,8 +173,20 @@ impl Builder {
             Ok(dataset) => dataset,
             Err(reason) => return Ok(Err(reason)),
         };
-        let Element { dtype, nc_type, note } = match types::element(&dataset.datatype) {
-            Ok(element) => element,
+        let user_type = self.types.of(
+            group,
+            &dataset.datatype,
+            dataset.committed.map(|address| (dataset.file.id, address)),
+        );
+        let typed = user_type.and_then(|user| {
+            let element = match (types::element(&dataset.datatype), &user) {
+                (Err(_), Some(_)) => bytes_of(dataset.element)?,
+                (element, _) => element?,
+            };
+            Ok((element, user))
+        });
+        let (Element { dtype, nc_type, note }, user_type) = match typed {
+            Ok(typed) => typed,
             Err(reason) => return Ok(Err(format!("the type of its elements is not supported: {reason}"))),
         };
         let Dataspace::Simple { shape, .. } = &dataset.dataspace else {
@@ -182,6 +215,7 @@ impl Builder {
             key: path.trim_start_matches('/').to_owned(),
             dtype,
             nc_type,
+            user_type,
             shape: shape.clone(),
             chunk_shape,
             sharding: None,
@@ -193,12 +227,18 @@ impl Builder {
             separator: Separator::Dot,
             filters: filters.map(Json::from).collect(),
             storage,
-            attributes: self.attributes(&dataset.file, path, &dataset.attributes)?,
+            attributes: self.attributes(&dataset.file, group, path, &dataset.attributes)?,
             documents: VariableDocuments::default(),
         };
         self.datasets.insert(path.to_owned(), dataset);
         Ok(Ok(variable))
     }
+}
+
+/// Elements of a user-defined type, as they are stored.
+fn bytes_of(size: u64) -> Result<Element, String> {
+    let dtype = Dtype::parse(&format!("|V{size}")).map_err(|error| error.to_string())?;
+    Ok(Element { dtype, nc_type: None, note: None })
 }
 
 /// The lengths of a chunk, and how the variable is stored.

@@ -1,6 +1,6 @@
 //! The types of elements that the data model has, and why others cannot be read.
 
-use ncz_model::{ByteOrder, Dtype, Kind, NcType, limits};
+use ncz_model::{ByteOrder, Dtype, Kind, NcType, Value, limits};
 
 use crate::hdf5::{CompoundMember, DatatypeMessage, IeeeFormat, StoredOrder};
 
@@ -9,15 +9,29 @@ const TERMINATED: u8 = 0;
 
 /// The type of an element in the data model.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Element {
+pub(crate) struct Element {
     pub(super) dtype: Dtype,
     pub(super) nc_type: Option<NcType>,
     /// What the data model does not say of it, as the rest of a sentence.
     pub(super) note: Option<String>,
 }
 
+impl Element {
+    /// The values of whole elements as they are stored, numbers of two bytes as `float`, which holds each of them.
+    pub(crate) fn values(&self, stored: &[u8]) -> Option<Value> {
+        if let Some(nc_type) = self.nc_type {
+            return Value::from_stored_bytes(nc_type, &self.dtype, stored);
+        }
+        let mut native = stored.to_vec();
+        if self.dtype.is_swapped() {
+            native.chunks_exact_mut(self.dtype.swap_unit().max(1)).for_each(<[u8]>::reverse);
+        }
+        Value::from_elements(&self.dtype, &native)
+    }
+}
+
 /// The type of an element; the error says why there is none, as the rest of a sentence.
-pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
+pub(crate) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
     let number = |kind: Kind, size: u32, order: StoredOrder| {
         let order = match order {
             StoredOrder::LittleEndian => ByteOrder::Little,
@@ -53,12 +67,9 @@ pub(super) fn element(datatype: &DatatypeMessage) -> Result<Element, String> {
         DatatypeMessage::VarLenString { .. } => {
             Ok(Element { dtype: Dtype::vlen_text(), nc_type: Some(NcType::String), note: None })
         }
-        DatatypeMessage::Enum { base, members } => {
+        DatatypeMessage::Enum { base, .. } => {
             let base = element(base)?;
-            let names: Vec<&str> = members.iter().take(4).map(|member| member.name.as_str()).collect();
-            let more = if members.len() > names.len() { ", ..." } else { "" };
-            let note = format!("an enumeration ({}{more}), read as its integers", names.join(", "));
-            Ok(Element { note: Some(note), ..base })
+            Ok(base)
         }
         DatatypeMessage::BitField { .. } => Err("bit fields".to_owned()),
         DatatypeMessage::Opaque { size, .. } => Err(format!("opaque, of {size} bytes")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ncz_model::{Warning, join_path, limits};
 
 use super::linked_files::LinkedFiles;
-use crate::hdf5::{Attributes, Dataset, File, Hdf5Error, Header, Target, links};
+use crate::hdf5::{Attributes, Dataset, DatatypeMessage, File, Hdf5Error, Header, Target, committed, links};
 
 /// The most soft links on the way to one object.
 const MOST_SOFT: usize = 16;
@@ -19,8 +19,19 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) path: String,
     pub(super) attributes: Attributes,
+    pub(super) types: Vec<Committed>,
     pub(super) datasets: Vec<Found>,
     pub(super) groups: Vec<Node>,
+}
+
+/// A committed datatype.
+#[derive(Debug)]
+pub(super) struct Committed {
+    pub(super) name: String,
+    pub(super) identity: Identity,
+    pub(super) datatype: DatatypeMessage,
+    /// The number of datasets before it in its group.
+    pub(super) position: usize,
 }
 
 /// A dataset, or why it cannot be read.
@@ -39,7 +50,7 @@ pub(super) struct Walked {
 }
 
 /// The number of a file, and the address of an object in it.
-type Identity = (usize, u64);
+pub(super) type Identity = (usize, u64);
 
 /// The state of a walk.
 struct Walk {
@@ -86,9 +97,9 @@ impl Walk {
         depth: usize,
     ) -> Result<Node, Hdf5Error> {
         let attributes = Attributes::read(file, header)?;
-        let (datasets, groups) = (Vec::new(), Vec::new());
+        let (types, datasets, groups) = (Vec::new(), Vec::new(), Vec::new());
         let mut node =
-            Node { file: Arc::clone(file), name, path: path.clone(), attributes, datasets, groups };
+            Node { file: Arc::clone(file), name, path: path.clone(), attributes, types, datasets, groups };
         let links = match links(file, header) {
             Ok(links) => links,
             Err(error) if error.is_of_store() || depth == 0 => return Err(error),
@@ -185,7 +196,16 @@ impl Walk {
                 node.groups.push(self.group(file, name, at, &header, depth + 1)?);
             }
         } else {
-            self.warn(&at, "a committed datatype, or an object of unknown kind; it is not shown".to_owned());
+            match committed(file, &header) {
+                Ok(Some(datatype)) => {
+                    let position = node.datasets.len();
+                    let identity = (file.id, address);
+                    node.types.push(Committed { name, identity, datatype, position });
+                }
+                Ok(None) => self.warn(&at, "an object of unknown kind; it is not shown".to_owned()),
+                Err(error) if error.is_of_store() => return Err(error),
+                Err(error) => self.warn(&at, format!("a datatype that cannot be read: {}", error.line())),
+            }
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ pub(crate) fn attribute(name: &str, json: &Json, declared: Option<AttributeType>
     });
     let mismatch = declared.is_some() && typed.is_none();
     let value = typed.unwrap_or_else(|| inferred(json));
-    (Attribute { name: name.to_owned(), value, json: Some(json.clone()) }, mismatch)
+    (Attribute { name: name.to_owned(), value, json: Some(json.clone()), user: None }, mismatch)
 }
 
 /// Converts JSON to this type, if the values are exact.

@@ -171,7 +171,8 @@ mod tests {
     fn an_object_that_was_read_stays_an_object() {
         let json = json::parse(b"{\"crs\": {\"epsg\": 4326}, \"ok\": true}").unwrap().value;
         let text = Value::from("{\"crs\": {\"epsg\": 4326}, \"ok\": true}");
-        let old = Attribute { name: "a".to_owned(), value: text.clone(), json: Some(json.clone()) };
+        let old =
+            Attribute { name: "a".to_owned(), value: text.clone(), json: Some(json.clone()), user: None };
         for nczarr in [true, false] {
             assert_eq!(attribute(&old, nczarr), Some((json.clone(), ">S1")));
         }
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn text_that_netcdf_turned_into_a_number_is_written_as_text_again() {
         let json = json::parse(b"17").unwrap().value;
-        let old = Attribute { name: "a".to_owned(), value: Value::from("17"), json: Some(json) };
+        let old = Attribute { name: "a".to_owned(), value: Value::from("17"), json: Some(json), user: None };
         for nczarr in [true, false] {
             assert_eq!(attribute(&old, nczarr).unwrap().0, Json::from("17"));
         }
@@ -191,8 +192,12 @@ mod tests {
     #[test]
     fn numbers_that_were_read_keep_their_text() {
         let json = json::parse(b"[1.50,2e1]").unwrap().value;
-        let old =
-            Attribute { name: "a".to_owned(), value: Value::from(vec![1.5, 20.0]), json: Some(json.clone()) };
+        let old = Attribute {
+            name: "a".to_owned(),
+            value: Value::from(vec![1.5, 20.0]),
+            json: Some(json.clone()),
+            user: None,
+        };
         assert_eq!(attribute(&old, true).unwrap().0, json);
         let changed = Attribute { value: Value::from(vec![1.5, 21.0]), ..old };
         assert_eq!(json::to_text(&attribute(&changed, true).unwrap().0), "[1.5,21.0]");
@@ -201,7 +206,8 @@ mod tests {
     #[test]
     fn a_float_needs_a_point_if_it_has_no_type_entry() {
         let json = json::parse(b"-999").unwrap().value;
-        let old = Attribute { name: "a".to_owned(), value: Value::from(-999f32), json: Some(json) };
+        let old =
+            Attribute { name: "a".to_owned(), value: Value::from(-999f32), json: Some(json), user: None };
         assert_eq!(json::to_text(&attribute(&old, true).unwrap().0), "-999");
         assert_eq!(json::to_text(&attribute(&old, false).unwrap().0), "-999.0");
     }

@@ -93,6 +93,7 @@ pub(super) fn parse(parts: ArrayParts<'_>) -> Result<Parsed, VariableError> {
         key: parts.key.to_owned(),
         dtype,
         nc_type,
+        user_type: None,
         shape,
         chunk_shape,
         sharding: None,

@@ -12,21 +12,28 @@
 //! Numbers are exact: integers as they are, floating-point numbers with as many digits as they need. `NaN`, `Infinity`
 //! and `-Infinity` are strings, because JSON has no such numbers. Data are nested lists, one level for each dimension;
 //! `char` has a string for each row; a complex number is a list of two numbers, an element of `vlen-bytes` a list of
-//! bytes. Data that were not requested are absent. If data cannot be read, `error` says why, and `data` ends there.
+//! bytes. Values of user-defined types of netCDF-4 are integers for enumerations, hexadecimal text for opaque bytes,
+//! objects for compounds and lists for rows of any length; `types` of a group defines the types. Data that were not requested are absent. If data cannot be read, `error` says why, and `data` ends there.
 //! With `--head`, `more` is the number of elements that follow.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use ncz::location::Location;
-use ncz::model::{Attribute, Container, Group, Hierarchy, NcType, NetcdfView, Value, Variable};
+use ncz::model::json::{Json, to_text};
+use ncz::model::{
+    Attribute, Container, ElementType, Group, Hierarchy, NcType, NetcdfView, TypeClass, UserType, Value,
+    Variable, row_json,
+};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::plan::Plan;
-use super::values::VariableValues;
+use super::values::{VariableValues, each_row};
 use crate::dataset::format_words;
 use crate::error::{CliError, with_causes};
+use crate::slab_request::Selected;
 use crate::variable_report::VariableReport;
 
 /// The version of the form; it changes when a key changes its meaning or is removed.
@@ -74,6 +81,10 @@ impl Printer<'_> {
             .map(|of| Dimension { name: &of.name, length: of.len, unlimited: of.unlimited })
             .collect();
         let attributes: Vec<_> = group.attributes.iter().map(AttributeReport::new).collect();
+        if !group.types.is_empty() {
+            let types: Vec<_> = group.types.iter().map(|user| type_report(user)).collect();
+            write!(out, ",\n\"types\": {}", text(&types))?;
+        }
         write!(out, ",\n\"dimensions\": {},\n\"attributes\": {}", text(&dimensions), text(&attributes))?;
         if !group.unreadable.is_empty() {
             let unreadable = group.unreadable.iter().map(|lost| Unreadable {
@@ -115,7 +126,7 @@ impl Printer<'_> {
         // The data follow the other members.
         write!(out, "{}", head.strip_suffix('}').unwrap_or(&head))?;
         let wanted = self.plan.has_data()
-            && variable.shown().is_some()
+            && (variable.shown().is_some() || variable.user_type.is_some())
             && self.plan.has_group(group)
             && self.plan.has_values_of(self.hierarchy, variable);
         if wanted {
@@ -148,6 +159,15 @@ impl Printer<'_> {
         variable: &Variable,
         nested: &mut NestedJson,
     ) -> Result<(), CliError> {
+        if let Some(of) = structured(variable) {
+            let array = self.dataset.user_array(&variable.path).map_err(CliError::dataset(self.location))?;
+            let shape = array.stored().shape();
+            let head = self.plan.head.map(|most| head_count(most, shape, variable));
+            let whole = shape.iter().map(|len| Selected::all(*len)).collect();
+            return each_row(&array, whole, head, self.location, |row| {
+                Ok(nested.write_elements(out, &row_json(&of, row))?)
+            });
+        }
         let mut values =
             VariableValues::of(self.dataset, variable).map_err(CliError::dataset(self.location))?;
         let shape = self.hierarchy.shape_of(variable);
@@ -155,6 +175,13 @@ impl Printer<'_> {
         let whole = values.whole();
         values.each(whole, head, self.location, |values| Ok(nested.write(out, values)?))
     }
+}
+
+/// Returns the type of a variable whose values are opaque, compounds or rows of any length. Complex numbers are lists of
+/// two numbers, as in other formats.
+pub(crate) fn structured(variable: &Variable) -> Option<ElementType> {
+    let user = variable.user_type.as_ref().filter(|_| variable.is_structured() && variable.shown().is_none());
+    user.map(|user| ElementType::User(Arc::clone(user)))
 }
 
 /// Returns the number of elements of an array.
@@ -175,6 +202,38 @@ struct Dimension<'a> {
     name: &'a str,
     length: u64,
     unlimited: bool,
+}
+
+/// A user-defined type of a group.
+fn type_report(user: &UserType) -> serde_json::Value {
+    let name_of = |element: &ElementType| match element {
+        ElementType::Atomic(nc_type) => nc_type.name().to_owned(),
+        ElementType::User(user) => user.path(),
+    };
+    let (name, class) = (&user.name, user.class_name());
+    match &user.class {
+        TypeClass::Enum { base, members } => {
+            let members: Vec<_> = members
+                .iter()
+                // Integers of 64 bits at most.
+                .map(|member| {
+                    let value = i64::try_from(member.value).map(|value| json!(value));
+                    let value = value.or_else(|_| u64::try_from(member.value).map(|value| json!(value)));
+                    json!({"name": member.name, "value": value.unwrap_or_default()})
+                })
+                .collect();
+            json!({"name": name, "class": class, "base": base.name(), "members": members})
+        }
+        TypeClass::Opaque { size } => json!({"name": name, "class": class, "size": size}),
+        TypeClass::Compound { fields } => {
+            let fields: Vec<_> = fields
+                .iter()
+                .map(|of| json!({"name": of.name, "type": name_of(&of.element), "shape": of.shape}))
+                .collect();
+            json!({"name": name, "class": class, "fields": fields})
+        }
+        TypeClass::Vlen { base } => json!({"name": name, "class": class, "base": name_of(base)}),
+    }
 }
 
 /// A variable that cannot be read.
@@ -199,6 +258,8 @@ struct AttributeReport<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     type_name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_type: Option<String>,
     value: AttributeValue<'a>,
 }
 
@@ -207,6 +268,7 @@ struct AttributeReport<'a> {
 #[serde(untagged)]
 enum AttributeValue<'a> {
     Text(Cow<'a, str>),
+    Json(&'a Json),
     One(Element<'a>),
     Several(Vec<Element<'a>>),
 }
@@ -214,11 +276,15 @@ enum AttributeValue<'a> {
 impl<'a> AttributeReport<'a> {
     fn new(attribute: &'a Attribute) -> Self {
         let value = match &attribute.value {
+            _ if attribute.user.is_some() && attribute.json.is_some() => {
+                attribute.json.as_ref().map_or(AttributeValue::Text(Cow::Borrowed("")), AttributeValue::Json)
+            }
             Value::Char(bytes) => AttributeValue::Text(String::from_utf8_lossy(bytes)),
             values if values.len() == 1 => AttributeValue::One(Element { values, at: 0 }),
             values => AttributeValue::Several((0..values.len()).map(|at| Element { values, at }).collect()),
         };
-        Self { name: &attribute.name, type_name: attribute.value.nc_type().name(), value }
+        let user_type = attribute.user.as_ref().map(|user| user.of.path());
+        Self { name: &attribute.name, type_name: attribute.value.nc_type().name(), user_type, value }
     }
 }
 
@@ -326,6 +392,20 @@ impl NestedJson {
                     append(values, at, &mut self.text);
                 }
             }
+            self.advance();
+            if self.text.len() >= FULL {
+                out.write_all(&self.text)?;
+                self.text.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the next elements, which are JSON.
+    pub(crate) fn write_elements(&mut self, out: &mut dyn Write, elements: &[Json]) -> Result<(), io::Error> {
+        for element in elements {
+            self.separate(self.shape.len());
+            self.text.extend_from_slice(to_text(element).as_bytes());
             self.advance();
             if self.text.len() >= FULL {
                 out.write_all(&self.text)?;

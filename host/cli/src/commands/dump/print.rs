@@ -9,8 +9,9 @@ use ncz::registry::spec::{format_spec_text, generic};
 
 use super::json;
 use super::plan::{CFormat, Language, Plan};
-use super::values::VariableValues;
+use super::values::{VariableValues, each_row};
 use crate::error::CliError;
+use crate::slab_request::Selected;
 
 /// Prints a dataset. `lost` gets each variable that cannot be read, and returns an error to stop.
 ///
@@ -73,6 +74,15 @@ fn values(
     location: &Location,
     head: Option<u64>,
 ) -> Result<(), CliError> {
+    if variable.is_structured() {
+        let array = dataset.user_array(&variable.path).map_err(CliError::dataset(location))?;
+        if let Some(most) = head {
+            writer.head(most);
+        }
+        let whole = array.stored().shape().iter().map(|len| Selected::all(*len)).collect();
+        let left = writer.remaining();
+        return each_row(&array, whole, Some(left), location, |row| Ok(writer.write_row(row)?));
+    }
     let mut values = VariableValues::of(dataset, variable).map_err(CliError::dataset(location))?;
     if let Some(most) = head {
         writer.head(most);

@@ -2,7 +2,8 @@
 
 use ncz::location::Location;
 use ncz::model::{
-    Array, Blocks, Container, DataError, Elements, NcType, NetcdfView, Slab, StringArray, Value, Variable,
+    Array, Blocks, Container, DataError, Elements, NcType, NetcdfView, Row, Slab, StringArray, UserArray,
+    Value, Variable,
 };
 
 use crate::error::CliError;
@@ -10,6 +11,9 @@ use crate::slab_request::Selected;
 
 /// Bytes of values to hold at a time; they are held twice, as bytes and as typed values.
 const BLOCK: u64 = 8 << 20;
+
+/// Estimated bytes of a value of a structured type in memory.
+const ROW_BYTES: usize = 512;
 
 /// Estimated bytes of a string.
 const STRING_BYTES: usize = 64;
@@ -127,6 +131,32 @@ impl<'a> VariableValues<'a> {
             dtype: variable.dtype.to_string(),
         })
     }
+}
+
+/// Calls `take` with the values of a part of a variable of a structured user-defined type, block by block, up to the
+/// first `most` values if that is given.
+///
+/// # Errors
+/// Errors of the store or a codec, and those that `take` returns.
+pub(crate) fn each_row(
+    array: &UserArray,
+    part: Vec<Selected>,
+    most: Option<u128>,
+    location: &Location,
+    mut take: impl FnMut(&Row) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let stored = array.stored();
+    let mut left = most.unwrap_or(u128::MAX);
+    for slab in VariableValues::cut(part, stored.chunk_shape(), stored.dtype().size().max(ROW_BYTES)) {
+        if left == 0 {
+            break;
+        }
+        let mut row = array.read(&slab).map_err(CliError::dataset(location))?;
+        row.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        left -= row.len() as u128;
+        take(&row)?;
+    }
+    Ok(())
 }
 
 /// Reads the elements of a block. A block has at most [`BLOCK`] bytes, or one element.

@@ -82,6 +82,7 @@ pub(super) fn parse(parts: ArrayParts) -> Result<Parsed, VariableError> {
         key: parts.key,
         dtype,
         nc_type,
+        user_type: None,
         shape,
         chunk_shape: pipeline.chunk_shape,
         sharding: pipeline.sharding,

@@ -1,0 +1,201 @@
+//! Values of user-defined types, and their arrays.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::array::{Array, Elements};
+use crate::data_error::{ChunkError, DataError};
+use crate::grid::Slab;
+use crate::json::Json;
+use crate::user_type::{ElementType, TypeClass, UserType};
+use crate::value::Value;
+
+/// A row of values of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row {
+    /// Values of an atomic type, or the integers of an enumeration.
+    Plain(Value),
+    /// The bytes of each opaque value.
+    Opaque(Vec<Vec<u8>>),
+    /// For each compound value, the elements of each field in row-major order.
+    Compound(Vec<Vec<Row>>),
+    /// The elements of each variable-length value.
+    Vlen(Vec<Row>),
+}
+
+/// A row of values with their user-defined type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserValue {
+    /// The type of each value.
+    pub of: Arc<UserType>,
+    /// The values.
+    pub row: Row,
+}
+
+impl Row {
+    /// The number of values; of bytes for `char`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Plain(values) => values.len(),
+            Self::Opaque(values) => values.len(),
+            Self::Compound(values) => values.len(),
+            Self::Vlen(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Keeps the first `len` values.
+    pub fn truncate(&mut self, len: usize) {
+        match self {
+            Self::Plain(values) => values.truncate(len),
+            Self::Opaque(values) => values.truncate(len),
+            Self::Compound(values) => values.truncate(len),
+            Self::Vlen(values) => values.truncate(len),
+        }
+    }
+}
+
+/// The JSON of each value of a row: a number or text; the name of an integer of an enumeration; the bytes of opaque
+/// values in hexadecimal; an object for a compound; a list for a variable-length value. Numbers that JSON does not have
+/// are text. Values of `char` are one text.
+#[must_use]
+pub fn row_json(of: &ElementType, row: &Row) -> Vec<Json> {
+    match (row, of) {
+        (Row::Plain(Value::Char(text)), _) => {
+            vec![Json::from(String::from_utf8_lossy(crate::value::unpadded(text)).into_owned())]
+        }
+        (Row::Plain(values), ElementType::User(user)) => (0..values.len())
+            .map(|at| {
+                let value = integer_at(values, at);
+                let name = value.and_then(|value| user.member(value));
+                name.map_or_else(|| number_json(values, at), Json::from)
+            })
+            .collect(),
+        (Row::Plain(values), _) => (0..values.len()).map(|at| number_json(values, at)).collect(),
+        (Row::Opaque(values), _) => values.iter().map(|bytes| Json::from(hex(bytes))).collect(),
+        (Row::Compound(values), ElementType::User(user)) => {
+            let TypeClass::Compound { fields } = &user.class else { return Vec::new() };
+            let object = |row: &Vec<Row>| {
+                let members = fields.iter().zip(row).map(|(field, row)| {
+                    let mut values = row_json(&field.element, row);
+                    let value = match values.pop() {
+                        Some(value) if field.shape.is_empty() && values.is_empty() => value,
+                        last => Json::Array(values.into_iter().chain(last).collect()),
+                    };
+                    (field.name.clone(), value)
+                });
+                Json::Object(members.collect())
+            };
+            values.iter().map(object).collect()
+        }
+        (Row::Vlen(rows), ElementType::User(user)) => {
+            let TypeClass::Vlen { base } = &user.class else { return Vec::new() };
+            rows.iter().map(|row| Json::Array(row_json(base, row))).collect()
+        }
+        (Row::Compound(_) | Row::Vlen(_), ElementType::Atomic(_)) => Vec::new(),
+    }
+}
+
+/// One integer of a row of integers.
+#[must_use]
+pub fn integer_at(values: &Value, at: usize) -> Option<i128> {
+    Some(match values {
+        Value::Byte(values) => i128::from(*values.get(at)?),
+        Value::UByte(values) => i128::from(*values.get(at)?),
+        Value::Short(values) => i128::from(*values.get(at)?),
+        Value::UShort(values) => i128::from(*values.get(at)?),
+        Value::Int(values) => i128::from(*values.get(at)?),
+        Value::UInt(values) => i128::from(*values.get(at)?),
+        Value::Int64(values) => i128::from(*values.get(at)?),
+        Value::UInt64(values) => i128::from(*values.get(at)?),
+        Value::Float(_) | Value::Double(_) | Value::Char(_) | Value::String(_) => return None,
+    })
+}
+
+fn number_json(values: &Value, at: usize) -> Json {
+    let float = |value: f64| match value {
+        value if value.is_nan() => Json::from("NaN"),
+        f64::INFINITY => Json::from("Infinity"),
+        f64::NEG_INFINITY => Json::from("-Infinity"),
+        value => Json::from(value),
+    };
+    match values {
+        Value::UInt64(values) => values.get(at).copied().map_or(Json::Null, Json::from),
+        // The decimal text of a float, and not that of the double with the same value.
+        Value::Float(values) => values
+            .get(at)
+            .map_or(Json::Null, |value| float(value.to_string().parse().unwrap_or(f64::from(*value)))),
+        Value::Double(values) => values.get(at).map_or(Json::Null, |value| float(*value)),
+        Value::String(texts) => {
+            texts.get(at).map_or(Json::Null, |text| Json::from(String::from_utf8_lossy(text).into_owned()))
+        }
+        other => {
+            let value = integer_at(other, at).and_then(|value| i64::try_from(value).ok());
+            value.map_or(Json::Null, Json::from)
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Decodes elements of a user-defined type as they are stored: their layout, their byte orders, and what is in heaps.
+pub trait UserElements: fmt::Debug + Send + Sync {
+    /// Decodes whole elements.
+    ///
+    /// # Errors
+    /// A heap cannot be read, or the bytes are not such elements.
+    fn decode(&self, stored: &[u8]) -> Result<Row, ChunkError>;
+}
+
+/// A variable of a user-defined type whose codecs are bound.
+#[derive(Debug)]
+pub struct UserArray {
+    stored: Array,
+    elements: Arc<dyn UserElements>,
+}
+
+impl UserArray {
+    /// The values in the elements of an array.
+    #[must_use]
+    pub fn new(stored: Array, elements: Arc<dyn UserElements>) -> Self {
+        Self { stored, elements }
+    }
+
+    /// The stored elements.
+    #[must_use]
+    pub fn stored(&self) -> &Array {
+        &self.stored
+    }
+
+    /// Reads a hyperslab in C order, with all threads.
+    ///
+    /// # Errors
+    /// The slab does not fit the variable; a chunk cannot be read or decoded; or a heap cannot be read.
+    pub fn read(&self, slab: &Slab) -> Result<Row, DataError> {
+        let size = self.stored.dtype().size() as u64;
+        let len = slab.count().iter().try_fold(size, |product, count| product.checked_mul(*count));
+        let memory = || DataError::Unsupported {
+            variable: self.stored.path().to_owned(),
+            reason: "the hyperslab does not fit in memory; read less at once".to_owned(),
+        };
+        let len = len.and_then(|len| usize::try_from(len).ok()).ok_or_else(memory)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|_| memory())?;
+        bytes.resize(len, 0);
+        self.stored.read_bytes(slab, Elements::Stored, &mut bytes)?;
+        self.elements.decode(&bytes).map_err(|source| DataError::Chunk {
+            variable: self.stored.path().to_owned(),
+            key: format!("{:?}", slab.start()),
+            store: self.stored.store_text(),
+            source: Box::new(source),
+        })
+    }
+}
