@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use ncz_model::json::{Json, to_values};
 use ncz_model::{
     Array, Attribute, ChunkIndex, Container, ContainerWriter, DataError, Format, Hierarchy, KeyEncoding,
-    MetadataError, NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray, Variable,
+    MetadataError, NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray,
+    Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};

@@ -12,3 +12,4 @@ mod lanes;
 mod lossless;
 mod references;
 mod remote_metadata;
+mod to_netcdf;
