@@ -8,7 +8,7 @@ use ncz::location::DatasetUrl;
 use ncz::model::{Container, DataError, Format, Hierarchy, Kind, Variable};
 use ncz::readers::{self, Unread};
 use ncz::registry::Registry;
-use ncz::registry::chain::{Stage, fault};
+use ncz::registry::chain::{FilterChain, Stage, fault};
 use ncz::registry::spec::ChainSpec;
 
 use crate::args::{Copy, NccopyRules};
@@ -177,13 +177,16 @@ impl Plan {
                     RequestedCodecs::Chain(spec) => plan.for_all(dataset, &planned, format, spec)?,
                 },
             };
-            if codecs == Codecs::Keep && readers::usual(format) != readers::usual(hierarchy.format) {
+            if codecs == Codecs::Keep && !stays(&chain, format) {
+                kept.replaced.push(variable.path.clone());
+            } else if codecs == Codecs::Keep && readers::usual(format) != readers::usual(hierarchy.format) {
                 kept.add(&variable.path, readers::unread(&chain, format));
             }
             if codecs != Codecs::Keep || chunks.is_some() {
                 plan.variables.insert(variable.path.clone(), VariablePlan { codecs, chunks });
             }
         }
+        plan.notes.extend(kept.replaced_note(format));
         plan.notes.extend(kept.notes());
         Ok(plan)
     }
@@ -247,6 +250,8 @@ impl Plan {
 #[derive(Default)]
 struct Kept {
     codecs: Vec<(String, Unread, Vec<String>)>,
+    /// Variables whose codecs the file cannot have.
+    replaced: Vec<String>,
 }
 
 impl Kept {
@@ -258,12 +263,33 @@ impl Kept {
         }
     }
 
+    /// Returns the note on codecs that the file cannot have.
+    fn replaced_note(&self, format: Format) -> Option<String> {
+        let what = match is_classic(format) {
+            true => "stored without codecs, which classic netCDF files do not have",
+            false => {
+                "shuffle and deflate instead of codecs that are not HDF5 filters; choose others with --codec"
+            }
+        };
+        (!self.replaced.is_empty()).then(|| format!("{}: {what}", abbreviated(&self.replaced)))
+    }
+
     fn notes(self) -> impl Iterator<Item = String> {
         let note = |(codec, why, paths): (String, Unread, Vec<String>)| {
             format!("{}: keeps the codec {codec}; {why}; choose another with --codec", abbreviated(&paths))
         };
         self.codecs.into_iter().map(note)
     }
+}
+
+/// Whether a variable can keep its codecs in this format: netCDF-4 files have HDF5 filters, classic files none.
+fn stays(chain: &FilterChain, format: Format) -> bool {
+    let has_numbers = || chain.working().iter().all(|(id, _)| *id != 0);
+    !format.is_netcdf() || chain.is_empty() || (!is_classic(format) && has_numbers())
+}
+
+fn is_classic(format: Format) -> bool {
+    matches!(format, Format::Netcdf(kind) if !kind.is_hdf5())
 }
 
 /// Returns one chunk for a variable that nccopy makes contiguous: one without unlimited dimensions whose chunks would
