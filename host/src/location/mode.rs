@@ -223,6 +223,7 @@ mod tests {
                 noxarray: true,
                 consolidated: true,
                 bytes: false,
+                stale_ok: false,
             }
         );
         for file in ["mode=bytes", "bytes", "mode=s3,bytes", "s3&bytes", "mode=BYTES", "mode=byterange"] {

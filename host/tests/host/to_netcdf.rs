@@ -1,4 +1,5 @@
 //! Copies to netCDF files of every kind, as netCDF4 and xarray read them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -114,11 +114,13 @@ pub(super) fn run(
     };
     bar.clear();
     let summary = written.map_err(|error| match error {
-        WriteError::References(ReferenceError::Stopped) => CliError::Interrupted("nothing is changed"),
-        WriteError::References(error) => CliError::References {
+        WriteError::References(error) if matches!(*error, ReferenceError::Stopped) => {
+            CliError::Interrupted("nothing is changed")
+        }
+        WriteError::References(source_error) => CliError::References {
             from: source.location.clone(),
             target: target.location.clone(),
-            source: Box::new(error),
+            source: source_error,
         },
         WriteError::Command(error) => error,
     })?;
@@ -132,13 +134,13 @@ pub(super) fn run(
 
 /// Why references were not written.
 enum WriteError {
-    References(ReferenceError),
+    References(Box<ReferenceError>),
     Command(CliError),
 }
 
 impl From<std::io::Error> for WriteError {
     fn from(error: std::io::Error) -> Self {
-        Self::References(error.into())
+        Self::References(Box::new(error.into()))
     }
 }
 
@@ -162,7 +164,7 @@ fn write_json_file(
         .tempfile_in(folder)?;
     let mut writer = BufWriter::new(file.as_file_mut());
     let summary = references::write(&**dataset, object_url, options, &mut writer, bar)
-        .map_err(WriteError::References)?;
+        .map_err(|error| WriteError::References(Box::new(error)))?;
     writer.flush()?;
     drop(writer);
     file.as_file().sync_all()?;
@@ -186,7 +188,7 @@ fn write_tables(
 ) -> Result<ReferenceSummary, WriteError> {
     let store = create_store(target, overwrite).map_err(WriteError::Command)?;
     let summary = references::write_parquet(&**dataset, object_url, options, &*store, bar);
-    let summary = summary.map_err(WriteError::References)?;
+    let summary = summary.map_err(|error| WriteError::References(Box::new(error)))?;
     store.publish().map_err(|source| WriteError::Command(cannot_write(target, source)))?;
     Ok(summary)
 }
