@@ -90,7 +90,7 @@ pub enum StoreError {
     },
     /// An object has changed since references to it were written.
     #[error(
-        "{location} refers to {object}, which has changed since: expected {expected}, got {found}; write the references \
+        "{location} refers to {object}, which has changed since: {change}; write the references \
          anew, or read them as they are with #mode=stale-ok"
     )]
     Stale {
@@ -98,10 +98,8 @@ pub enum StoreError {
         location: String,
         /// The URL of the object.
         object: String,
-        /// Its length and time when the references were written.
-        expected: String,
-        /// Its length and time.
-        found: String,
+        /// Its length and time when the references were written, and now.
+        change: String,
     },
     /// The dataset was removed, moved or replaced by another program while it was open.
     #[error("the dataset {store} was removed, moved or replaced while it was open: open it again")]

@@ -72,8 +72,7 @@ pub(super) fn check(
         false => Err(StoreError::Stale {
             location: references.to_owned(),
             object: url.to_owned(),
-            expected: shown(expected),
-            found: shown(&found),
+            change: format!("expected {}, got {}", shown(expected), shown(&found)),
         }),
     }
 }
