@@ -219,12 +219,17 @@ fn settle_all(hierarchy: &mut Hierarchy) {
             unlimited.map(|dimension| (group.path.clone(), dimension.name.clone()))
         })
         .collect();
-    let paths: Vec<String> = hierarchy.variables().map(|variable| variable.path.clone()).collect();
-    for path in paths {
+    let shapes: Vec<(String, Vec<u64>)> =
+        hierarchy.variables().map(|variable| (variable.path.clone(), hierarchy.shape_of(variable))).collect();
+    for (path, shape) in shapes {
         if let Ok(variable) = hierarchy.variable_mut(&path) {
             let can_grow = variable.dimensions.iter().any(|dimension| {
                 unlimited.iter().any(|(group, name)| *group == dimension.group && *name == dimension.name)
             });
+            if !can_grow {
+                // An array of HDF5 has the length of its fixed dimensions.
+                variable.shape = shape;
+            }
             settle(variable, can_grow);
         }
     }
@@ -298,5 +303,9 @@ fn is_netcdf(path: &Path) -> Result<bool, StoreError> {
     let Ok(key) = KeyBuf::parse(name) else { return Ok(false) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let store = FileStore::open(folder, ncz_store::Access::Read)?;
-    Ok(NetcdfFile::recognizes(Arc::new(store), key).unwrap_or(false))
+    match NetcdfFile::recognizes(Arc::new(store), key) {
+        Ok(recognized) => Ok(recognized),
+        Err(DataError::Store { source, .. }) => Err(source),
+        Err(_) => Ok(false),
+    }
 }

@@ -164,7 +164,20 @@ pub(super) fn kept_filters(
         return Ok(Vec::new());
     }
     if from.is_netcdf() {
-        return Ok(original.filters.clone());
+        let by_number = json::to_values(&original.filters);
+        let stages = by_number.iter().filter_map(generic::of_codec_json);
+        let spec = ChainSpec::new(stages.map(|(id, params)| StageSpec::Filter { id, params }).collect());
+        if planned.chunk_shape == original.chunk_shape && planned.dtype == original.dtype {
+            return Ok(original.filters.clone());
+        }
+        return filters(source.session(), planned, format, &spec).map_err(|error| {
+            let reason = format!(
+                "its codecs do not fit chunks of {:?} ({}); choose codecs, or keep its chunks",
+                planned.chunk_shape,
+                crate::causes::with_causes(&error)
+            );
+            unsupported(planned, reason)
+        });
     }
     let agreed = source.agreed_filters(original, from)?;
     if agreed.is_empty() {
@@ -239,6 +252,15 @@ pub(super) fn chosen_filters(
 
 fn unsupported(variable: &Variable, reason: String) -> DataError {
     DataError::Unsupported { variable: variable.path.clone(), reason }
+}
+
+/// Removes NCZarr's lengths of strings, which netCDF files do not have.
+pub(super) fn forget_string_lengths(group: &mut Group) {
+    const LENGTHS: [&str; 2] = ["_nczarr_maxstrlen", "_nczarr_default_maxstrlen"];
+    let keep = |attribute: &Attribute| !LENGTHS.contains(&attribute.name.as_str());
+    group.attributes.retain(keep);
+    group.variables.iter_mut().for_each(|variable| variable.attributes.retain(keep));
+    group.groups.iter_mut().for_each(forget_string_lengths);
 }
 
 fn join_records(variable: &mut Variable) {

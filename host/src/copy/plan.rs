@@ -42,6 +42,7 @@ pub(super) fn plan(
     }
     if format.is_netcdf() {
         netcdf::name_dimensions(&mut hierarchy.root);
+        netcdf::forget_string_lengths(&mut hierarchy.root);
     }
     if format.has_netcdf_model() {
         // An array at the root cannot have the metadata of NCZarr, and netCDF has none.

@@ -141,7 +141,10 @@ impl HiddenFile {
                 return Ok(true);
             }
             // what was asked about is no longer what was there: give it back
+            // until then the hidden name is that of a file of another program, which is never removed
+            self.installed.store(true, Ordering::Relaxed);
             sys::exchange(parent, hidden, target).map_err(failed)?;
+            self.installed.store(false, Ordering::Relaxed);
             return Err(StoreError::Gone { store: location.to_string() });
         }
         if !is_old(target) {

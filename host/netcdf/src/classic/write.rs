@@ -2,7 +2,7 @@
 
 use ncz_model::{
     Attribute, ByteOrder, FillText, FillValue, Hierarchy, NcType, NetcdfKind, Order, ScalarForm, Storage,
-    Value, Variable, default_fill,
+    Value, Variable,
 };
 
 use super::cursor::Name;
@@ -10,7 +10,7 @@ use super::error::ClassicWriteError;
 use super::header::{self, ATTRIBUTES, DIMENSIONS, Dimension, Entry, Header, VARIABLES};
 use super::layout::{self, Layout, TooLong};
 
-/// The longest dimension of CDF-1 and CDF-2, and the longest name of netCDF.
+/// The longest dimension of CDF-1 and CDF-2.
 const LONGEST: u64 = i32::MAX as u64;
 
 /// The largest position of CDF-1.
@@ -68,14 +68,15 @@ pub(crate) fn check_model(hierarchy: &Hierarchy) -> Result<(), ClassicWriteError
 fn settle(variable: &mut Variable, layout: &Layout, kind: NetcdfKind) -> Result<(), ClassicWriteError> {
     let Some(nc_type) = variable.nc_type else { return Ok(()) };
     let dtype = nc_type.dtype(ByteOrder::Big, 0);
-    let value = variable.fill.as_ref().and_then(|fill| fill.value(nc_type, &variable.dtype));
     if variable.dtype != dtype {
-        let fill = value.map(|value| FillValue::from_value(&value, &dtype, FillText::Plain)).transpose();
-        variable.fill = fill.map_err(|error| ClassicWriteError::Variable {
-            path: variable.path.clone(),
-            kind,
-            reason: error.to_string(),
-        })?;
+        let error =
+            |reason: String| ClassicWriteError::Variable { path: variable.path.clone(), kind, reason };
+        let fill = variable.fill.as_ref().map(|fill| {
+            let value = fill.value(nc_type, &variable.dtype);
+            let value = value.ok_or_else(|| error("its fill value is not of its type".to_owned()))?;
+            FillValue::from_value(&value, &dtype, FillText::Plain).map_err(|source| error(source.to_string()))
+        });
+        variable.fill = fill.transpose()?;
         variable.dtype = dtype;
     }
     variable.shape.clone_from(&layout.shape);
@@ -91,15 +92,6 @@ fn settle(variable: &mut Variable, layout: &Layout, kind: NetcdfKind) -> Result<
         (false, false) => Storage::Chunked,
     };
     Ok(())
-}
-
-/// The fill value of elements that are not written: that of the variable, or the default of its type.
-pub(crate) fn fill_bytes(variable: &Variable) -> Vec<u8> {
-    match (&variable.fill, variable.nc_type) {
-        (Some(fill), _) => fill.bytes().to_vec(),
-        (None, Some(nc_type)) => default_fill(nc_type).to_stored_bytes(&variable.dtype).unwrap_or_default(),
-        (None, None) => Vec::new(),
-    }
 }
 
 fn header(hierarchy: &Hierarchy, kind: NetcdfKind) -> Result<Header, ClassicWriteError> {

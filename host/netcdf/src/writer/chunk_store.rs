@@ -147,7 +147,9 @@ impl ChunkStore {
         if let Some(file) = self.scratch.get() {
             return Ok(file);
         }
-        let file = tempfile::tempfile()?;
+        // Beside the target, where there is room for its data.
+        let folder = self.file.path().parent().filter(|folder| !folder.as_os_str().is_empty());
+        let file = tempfile::tempfile_in(folder.unwrap_or(std::path::Path::new(".")))?;
         // Another thread may be first; this file then disappears.
         Ok(self.scratch.get_or_init(|| file))
     }

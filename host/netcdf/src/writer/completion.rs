@@ -6,7 +6,7 @@ use ncz_model::{Hierarchy, SourceError, Storage, Strings, Variable};
 use ncz_store::NewFile;
 
 use super::chunk_store::{ChunkStore, Elements, Place, Slot, lock};
-use crate::classic::write::{NewClassic, fill_bytes};
+use crate::classic::write::NewClassic;
 use crate::hdf5_write::{Assembler, StoredChunk, StringChunk};
 
 /// The bytes that are written at a time where elements are missing.
@@ -35,7 +35,7 @@ pub(super) fn complete(
 fn fill_rest(file: &NewFile, variable: &Variable, slot: &Slot) -> Result<(), SourceError> {
     let Elements::Region { layout, written } = &slot.elements else { return Ok(()) };
     let written = lock(written);
-    let element = fill_bytes(variable);
+    let element = variable.fill_bytes();
     if written.len() as u64 == slot.len() || element.is_empty() {
         return Ok(());
     }
