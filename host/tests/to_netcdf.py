@@ -64,7 +64,8 @@ def write(folder):
 
 
 def fixed(value):
-    return np.asarray(value).tolist()
+    # NaN is not equal to itself.
+    return repr(np.asarray(value).tolist())
 
 
 def compare_netcdf(one, other):
@@ -80,7 +81,7 @@ def compare_netcdf(one, other):
         mine, yours = np.ma.asarray(ours[...]), np.ma.asarray(theirs[...])
         assert mine.shape == yours.shape, (name, mine.shape, yours.shape)
         assert (np.ma.getmaskarray(mine) == np.ma.getmaskarray(yours)).all(), name
-        assert mine.filled(mine.fill_value).tolist() == yours.filled(mine.fill_value).tolist(), name
+        assert fixed(mine.filled(mine.fill_value)) == fixed(yours.filled(mine.fill_value)), name
         assert {k: fixed(ours.getncattr(k)) for k in ours.ncattrs()} == {
             k: fixed(theirs.getncattr(k)) for k in theirs.ncattrs()
         }, name

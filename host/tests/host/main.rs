@@ -1,7 +1,5 @@
 //! The library as a whole: datasets, copies, references, codecs and stores together.
 
-mod any_input;
-mod bench;
 mod byte_chains;
 mod concat;
 mod dataset;

@@ -664,7 +664,7 @@ fn metadata_that_pure_zarr_cannot_store_are_reported() {
         assert!(!same.stderr.contains("note:"), "{}", same.stderr);
     }
     let pure = unpack("netcdf-c-4.10.2/zarr/types.zip").unwrap();
-    let wanted = "one-byte strings (S1) become char in NCZarr: /c\n";
+    let wanted = "one-byte strings (S1) become char in netCDF: /c\n";
     Place::new().copy(pure.path(), &["--format", "nczarr"]).ends(0).says(&[wanted]);
 
     let alone = tempfile::tempdir().unwrap();

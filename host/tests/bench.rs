@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
+#[path = "host/dataset/generated.rs"]
+mod generated;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use ncz::zarr::metadata::ReadOptions;
 use ncz_test_support::{fixtures, python};
 use proptest::prelude::*;
 
-use crate::dataset::generated::{MadeUp, Spoils};
+use generated::{MadeUp, Spoils};
 
 /// Clears the lowest bit of every byte, and says that it is lossless, lossy, or nothing.
 #[derive(Clone, Debug)]
