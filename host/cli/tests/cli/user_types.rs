@@ -129,7 +129,7 @@ with h5py.File(sys.argv[1], "w") as f:
         " pair = {1, 2.5}, {-1, 0.5} ;",
         " opaque = 0X616263, 0X78797A ;",
         " truth = TRUE, FALSE ;",
-        " complex = {1, 2}, {0, -0.5} ;",
+        " complex = {1, 2}, {-0, -0.5} ;",
         " rows = {1, 2}, {} ;",
         "truth:pair = {1, 2.5} ;",
         "byte enum _AnonymousEnum",
