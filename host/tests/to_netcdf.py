@@ -44,6 +44,7 @@ def write(folder):
     for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
         written = numbers.assign(count=numbers["count"].astype("i4"), y=numbers["y"].astype("i4"))
         options = {name: dict(of) for name, of in encoding.items()}
+        options["y"] = {"dtype": "i4"}
         if kind == "NETCDF4":
             options["temp"].update(zlib=True, shuffle=True, complevel=3, chunksizes=(2, 4, 7))
         written.to_netcdf(f"{folder}/{kind}.nc", format=kind, encoding=options, unlimited_dims=["time"])

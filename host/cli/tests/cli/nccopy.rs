@@ -342,7 +342,6 @@ fn what_makes_no_sense_is_refused_by_name_with_code_1() {
         ("-3", "is the location of a Zarr dataset; name a local file that ends in .nc"),
         ("-5", "name a local file that ends in .nc"),
         ("-6", "name a local file that ends in .nc"),
-        ("-7", "name a local file that ends in .nc"),
         ("-k classic", "name a local file that ends in .nc"),
         ("-x", "-x: there is no chunk cache"),
         ("-Xf", "-X f: "),

@@ -31,7 +31,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         "ncz-netcdf-filters" => set(&["ncz-codec", "ncz-bad-plugins"]),
         "ncz-conform" => set(&["ncz-codec", "ncz-registry"]),
         "ncz-interop" => set(&["ncz", "ncz-test-support"]),
-        "ncz-fuzz" => set(&["ncz", "ncz-test-support"]),
+        "ncz-fuzz" => set(&["ncz", "ncz-jenkins-lookup3", "ncz-netcdf", "ncz-test-support"]),
         "ncz-remote-tests" => set(&["ncz", "ncz-test-servers", "ncz-test-support"]),
         shared if SHARED.contains(&shared) => set(&["ncz-codec"]),
         plugin if plugins.contains(plugin) => &set(&SHARED) | &set(&["ncz-codec"]),
