@@ -394,7 +394,7 @@ def netcdf():
         d.createDimension("x", 2)
         kind = d.createEnumType("i1", "kind", {"a": 0, "b": 1})
         d.createVariable("e", kind, ("x",), fill_value=0)[:] = [1, 0]
-        compound = d.createCompoundType(np.dtype([("a", "i4"), ("b", "f4")]), "pair")
+        compound = d.createCompoundType(np.dtype([("a", "i4"), ("b", "f4")]), "pair_t")
         d.createVariable("pair", compound, ("x",))[:] = np.array([(1, 2.5), (-3, 0.1)], [("a", "i4"), ("b", "f4")])
         d.createVariable("plain", "i4", ("x",))[:] = [1, 2]
     # Coordinate variables of several dimensions; renamed dimensions.
