@@ -83,9 +83,10 @@ pub fn row_json(of: &ElementType, row: &Row) -> Vec<Json> {
             let TypeClass::Compound { fields } = &user.class else { return Vec::new() };
             let object = |row: &Vec<Row>| {
                 let members = fields.iter().zip(row).map(|(field, row)| {
+                    let is_single = field.shape.is_empty() || matches!(row, Row::Plain(Value::Char(_)));
                     let mut values = row_json(&field.element, row);
                     let value = match values.pop() {
-                        Some(value) if field.shape.is_empty() && values.is_empty() => value,
+                        Some(value) if is_single && values.is_empty() => value,
                         last => Json::Array(values.into_iter().chain(last).collect()),
                     };
                     (field.name.clone(), value)
