@@ -171,9 +171,7 @@ fn check(
     let file =
         sys::open_real_file(&parent.dir, &*parent.name).map_err(|error| failed("open", path, error))?;
     if !may_replace(path)? {
-        return refuse(
-            "is a file, but not a dataset that can be replaced; delete it, or choose another name",
-        );
+        return refuse("is a file, but not a dataset that can be replaced");
     }
     Ok(Some(file.into()))
 }
