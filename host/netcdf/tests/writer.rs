@@ -185,6 +185,26 @@ fn what_a_classic_file_cannot_hold_is_named() {
         hierarchy.add_variable("/", VariableBuilder::new("u", NcType::UInt)).unwrap();
     });
     assert!(text.contains("\"/u\"") && text.contains("uint"), "{text}");
+    let long = "n".repeat(257);
+    for (name, reason) in
+        [("", "empty"), ("a\0b", "NUL"), (&long, "256 bytes"), ("a/b", "slash"), ("time", "in use")]
+    {
+        let text = refused(&|hierarchy| {
+            let mut other = hierarchy.root.dimensions[0].clone();
+            other.unlimited = false;
+            other.len = 1;
+            name.clone_into(&mut other.name);
+            hierarchy.root.dimensions.push(other);
+        });
+        assert!(text.contains("dimension") && text.contains(reason), "{text}");
+        let text = refused(&|hierarchy| {
+            let mut other = hierarchy.root.variables[0].clone();
+            "time".clone_into(&mut hierarchy.root.variables[0].name);
+            name.clone_into(&mut other.name);
+            hierarchy.root.variables.push(other);
+        });
+        assert!(text.contains("the variable") && text.contains(reason), "{text}");
+    }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
 }
 

@@ -82,6 +82,18 @@ pub enum ClassicWriteError {
         /// The kind of file.
         kind: NetcdfKind,
     },
+    /// A name that netCDF does not have, or that is in use.
+    #[error("the {object} {name:?} of {path:?} cannot be in a netCDF file: {reason}; give it another name")]
+    Name {
+        /// What is named.
+        object: &'static str,
+        /// The path of the group or variable that it belongs to.
+        path: String,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// A dimension has a length that the file cannot have.
     #[error("dimension {name:?} cannot be in a file of the kind {}: {reason}; write netCDF-4", kind.name())]
     Dimension {

@@ -4,11 +4,13 @@ use ncz_model::{
     Attribute, ByteOrder, FillText, FillValue, Hierarchy, NcType, NetcdfKind, Order, ScalarForm, Storage,
     Value, Variable,
 };
+use std::collections::HashSet;
 
 use super::cursor::Name;
 use super::error::ClassicWriteError;
 use super::header::{self, ATTRIBUTES, DIMENSIONS, Dimension, Entry, Header, VARIABLES};
 use super::layout::{self, Layout, TooLong};
+use crate::mapping::names;
 
 /// The longest dimension of CDF-1 and CDF-2.
 const LONGEST: u64 = i32::MAX as u64;
@@ -104,6 +106,7 @@ fn header(hierarchy: &Hierarchy, kind: NetcdfKind) -> Result<Header, ClassicWrit
         return Err(ClassicWriteError::Variable { path: unreadable.path.clone(), kind, reason });
     }
     let mut dimensions = Vec::new();
+    let mut names = HashSet::new();
     let mut record: Option<&str> = None;
     for dimension in &root.dimensions {
         if dimension.unlimited
@@ -126,10 +129,11 @@ fn header(hierarchy: &Hierarchy, kind: NetcdfKind) -> Result<Header, ClassicWrit
             return Err(ClassicWriteError::Dimension { name: dimension.name.clone(), kind, reason });
         }
         let len = if dimension.unlimited { 0 } else { dimension.len };
-        dimensions.push(Dimension { name: name(&dimension.name), len });
+        dimensions.push(Dimension { name: name("dimension", "/", &dimension.name, &mut names)?, len });
     }
     let records = root.dimensions.iter().find(|dimension| dimension.unlimited);
-    let variables = root.variables.iter().map(|variable| entry(hierarchy, variable, kind));
+    let mut names = HashSet::new();
+    let variables = root.variables.iter().map(|variable| entry(hierarchy, variable, kind, &mut names));
     Ok(Header {
         kind,
         records: Some(records.map_or(0, |dimension| dimension.len)),
@@ -139,7 +143,12 @@ fn header(hierarchy: &Hierarchy, kind: NetcdfKind) -> Result<Header, ClassicWrit
     })
 }
 
-fn entry(hierarchy: &Hierarchy, variable: &Variable, kind: NetcdfKind) -> Result<Entry, ClassicWriteError> {
+fn entry<'a>(
+    hierarchy: &Hierarchy,
+    variable: &'a Variable,
+    kind: NetcdfKind,
+    names: &mut HashSet<&'a str>,
+) -> Result<Entry, ClassicWriteError> {
     let error = |reason: String| ClassicWriteError::Variable { path: variable.path.clone(), kind, reason };
     let nc_type = variable.nc_type.filter(|nc_type| has_type(kind, *nc_type)).ok_or_else(|| {
         let name =
@@ -161,7 +170,8 @@ fn entry(hierarchy: &Hierarchy, variable: &Variable, kind: NetcdfKind) -> Result
         dimensions.push(position);
     }
     let attributes = attributes(&variable.path, &variable.attributes, kind)?;
-    Ok(Entry { name: name(&variable.name), dimensions, attributes, nc_type, begin: 0 })
+    let name = name("variable", "/", &variable.name, names)?;
+    Ok(Entry { name, dimensions, attributes, nc_type, begin: 0 })
 }
 
 fn attributes(
@@ -169,6 +179,7 @@ fn attributes(
     of: &[Attribute],
     kind: NetcdfKind,
 ) -> Result<Vec<header::Attribute>, ClassicWriteError> {
+    let mut names = HashSet::new();
     let all = of.iter().map(|attribute| {
         if !has_type(kind, attribute.value.nc_type()) {
             return Err(ClassicWriteError::Attribute {
@@ -178,7 +189,8 @@ fn attributes(
                 kind,
             });
         }
-        Ok(header::Attribute { name: name(&attribute.name), value: attribute.value.clone() })
+        let name = name("attribute", path, &attribute.name, &mut names)?;
+        Ok(header::Attribute { name, value: attribute.value.clone() })
     });
     all.collect()
 }
@@ -189,8 +201,22 @@ fn has_type(kind: NetcdfKind, nc_type: NcType) -> bool {
     nc_type.code() <= if kind == NetcdfKind::Cdf5 { LAST.1 } else { LAST.0 }
 }
 
-fn name(text: &str) -> Name {
-    Name { text: text.to_owned(), is_latin1: false }
+/// A name that no object of its kind has yet.
+fn name<'a>(
+    object: &'static str,
+    path: &str,
+    text: &'a str,
+    used: &mut HashSet<&'a str>,
+) -> Result<Name, ClassicWriteError> {
+    let reason = names::unusable(text)
+        .or_else(|| text.contains('/').then_some("it contains a slash"))
+        .or_else(|| (!used.insert(text)).then_some("it is in use"));
+    match reason {
+        Some(reason) => {
+            Err(ClassicWriteError::Name { object, path: path.to_owned(), name: text.to_owned(), reason })
+        }
+        None => Ok(Name { text: text.to_owned(), is_latin1: false }),
+    }
 }
 
 /// Checks the positions and sizes that CDF-1 and CDF-2 limit ("The NetCDF Classic Format Specification", "Note on

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use ncz_model::{Storage, limits};
+use ncz_model::Storage;
 
 use super::encode::MESSAGE_BYTES;
 use super::error::Hdf5WriteError;
 use super::plan::PlannedVariable;
-use crate::mapping::names::NON_COORDINATE;
+use crate::mapping::names::{self, NON_COORDINATE};
 
 /// The most dimensions (`H5S_MAX_RANK` in libhdf5).
 pub(super) const RANK: usize = 32;
@@ -38,16 +38,17 @@ pub(super) fn name(kind: &'static str, group: &str, name: &str) -> Result<(), Hd
     } else if name.starts_with(NON_COORDINATE) {
         Some("netCDF removes its prefix \"_nc4_non_coord_\"")
     } else {
-        text(name)
+        names::unusable(name)
     };
     refuse(kind, group, name, reason)
 }
 
 /// Checks the name of an attribute.
 pub(super) fn attribute_name(path: &str, name: &str) -> Result<(), Hdf5WriteError> {
-    let is_hidden = crate::mapping::names::is_hidden(name);
-    let reason =
-        is_hidden.then_some("netCDF-4 reserves it, so that it would not be shown").or_else(|| text(name));
+    let is_hidden = names::is_hidden(name);
+    let reason = is_hidden
+        .then_some("netCDF-4 reserves it, so that it would not be shown")
+        .or_else(|| names::unusable(name));
     refuse("attribute", path, name, reason)
 }
 
@@ -74,16 +75,6 @@ fn refuse(
         }
         None => Ok(()),
     }
-}
-
-fn text(name: &str) -> Option<&'static str> {
-    if name.is_empty() {
-        return Some("it is empty");
-    }
-    if name.contains('\0') {
-        return Some("it contains a NUL");
-    }
-    (name.len() > limits::NAME_BYTES).then_some("it is longer than 256 bytes")
 }
 
 /// Checks the shape and the storage of a variable.

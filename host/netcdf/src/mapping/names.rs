@@ -1,4 +1,4 @@
-//! Names that netCDF-4 reserves in HDF5 files.
+//! Names that netCDF reserves or does not have.
 
 /// The attribute of the root with the programs that made the file.
 pub(crate) const PROPERTIES: &str = "_NCProperties";
@@ -47,4 +47,15 @@ const HIDDEN: [&str; 15] = [
 /// Whether netCDF hides an attribute.
 pub(crate) fn is_hidden(name: &str) -> bool {
     HIDDEN.contains(&name) || name.starts_with("_nczarr_") || name.starts_with("_NCZARR_")
+}
+
+/// Why netCDF does not have this name for any object (netCDF User's Guide, "Permitted characters in netCDF names").
+pub(crate) fn unusable(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("it is empty");
+    }
+    if name.contains('\0') {
+        return Some("it contains a NUL");
+    }
+    (name.len() > ncz_model::limits::NAME_BYTES).then_some("it is longer than 256 bytes")
 }
