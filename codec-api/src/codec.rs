@@ -4,18 +4,10 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::dialect::Dialect;
 use crate::error::{CodecError, Result};
 use crate::info::CodecInfo;
 use crate::repr::{Env, Repr, Size};
-
-/// The JSON dialect of a configuration. One name can have different schemas in different dialects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Dialect {
-    /// numcodecs, as in Zarr v2 and NCZarr: `{"id": "zstd", "level": 3}`.
-    Numcodecs,
-    /// Zarr v3: `{"name": "zstd", "configuration": {"level": 3}}`.
-    ZarrV3,
-}
 
 /// The typed configuration of a codec: read from JSON and from parameter words, and written as both.
 ///
@@ -228,13 +220,4 @@ pub fn copy_bytes(input: &[u8], output: &mut [u8]) -> Result<usize> {
     let full = || CodecError::output_full(Some(input.len()));
     output.get_mut(..input.len()).ok_or_else(full)?.copy_from_slice(input);
     Ok(input.len())
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Numcodecs => "numcodecs",
-            Self::ZarrV3 => "Zarr v3",
-        })
-    }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::codec::Dialect;
+use crate::dialect::Dialect;
 use crate::error::{CodecError, Result};
 
 pub use self::value::{ConfigEnum, ConfigValue, Limits};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::codec::{Bound, Codec, CodecConfig, Coder, Dialect};
+use crate::codec::{Bound, Codec, CodecConfig, Coder};
+use crate::dialect::Dialect;
 use crate::error::{CodecError, Result};
 use crate::info::CodecInfo;
 use crate::repr::{Env, Repr};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::mem::{forget, replace};
 
-use crate::codec::Dialect;
+use crate::dialect::Dialect;
 use crate::error::{CodecError, Result};
 
 /// What a codec is called and what it can do.

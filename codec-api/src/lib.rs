@@ -14,13 +14,15 @@ pub mod repr;
 pub mod wire;
 
 mod codec;
+mod dialect;
 mod erased;
 mod error;
 mod info;
 mod register;
 
-pub use codec::{Bound, Codec, CodecConfig, Coder, Dialect, copy_bytes};
+pub use codec::{Bound, Codec, CodecConfig, Coder, copy_bytes};
 pub use config::ConfigReader;
+pub use dialect::Dialect;
 pub use erased::{AnyCoder, AnyConfig, BoundStage, CodecType, Erased, Scratch};
 pub use error::{CodecError, ErrorKind, Result};
 pub use info::{CodecInfo, Names};

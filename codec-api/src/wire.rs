@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use crate::abi::native::{dialect, status};
-use crate::codec::Dialect;
+use crate::dialect::Dialect;
 use crate::error::{CodecError, ErrorKind, Result};
 use crate::info::{CodecInfo, Names};
 use crate::repr::{ByteOrder, Container, Dtype, Env, Kind, Repr, Size};

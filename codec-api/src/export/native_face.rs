@@ -24,7 +24,7 @@ pub trait CodecList: 'static {
 
 /// The table for the codecs of `L`, which lives as long as the library.
 pub fn plugin<L: CodecList>() -> *const Plugin {
-    let _ = guard(NOBODY, "ncz_codec_plugin", |trace| {
+    let _ = guard(UNNAMED_CODEC, "ncz_codec_plugin", |trace| {
         for codec in L::CODECS {
             trace.answer(format_args!("{} ", codec.info().name));
         }
@@ -74,7 +74,7 @@ extern "C" fn stated_version<L: CodecList>() -> *const c_char {
 }
 
 /// The codec name for calls that name none.
-const NOBODY: &str = "plugin";
+const UNNAMED_CODEC: &str = "plugin";
 
 // The values that the opaque handles point to. Each is a box, allocated and freed here.
 type ConfigBox = Held<Arc<dyn AnyConfig>>;
@@ -275,7 +275,7 @@ unsafe extern "C" fn scratch_free(scratch: *mut RawScratch) {
 }
 
 unsafe extern "C" fn max_encoded_len(coder: *const Coder, len: usize) -> usize {
-    guard(NOBODY, "max_encoded_len", |trace| {
+    guard(UNNAMED_CODEC, "max_encoded_len", |trace| {
         // SAFETY: the table's contract: a handle of ours.
         let coder = unsafe { handle::<CoderBox, _>(coder) }?;
         trace.of(coder.codec);
@@ -392,7 +392,7 @@ fn codec<L: CodecList>(number: u32, trace: &mut Trace) -> Result<&'static dyn Co
 /// # Safety
 /// `error` is null or can be written to, and its text buffer is as large as it says.
 unsafe fn answer(error: *mut ErrorOut, call: &str, body: impl FnOnce(&mut Trace) -> Result<()>) -> i32 {
-    let Err(failure) = guard(NOBODY, call, body) else { return status::OK };
+    let Err(failure) = guard(UNNAMED_CODEC, call, body) else { return status::OK };
     let (number, first, second) = wire::error_numbers(failure.kind());
     // SAFETY: the caller promises it.
     if let Some(error) = unsafe { error.as_mut() } {
@@ -454,7 +454,7 @@ unsafe fn handle<'a, T, H>(handle: *const H) -> Result<&'a T> {
 /// # Safety
 /// The handle is null or was made by [`give`] of a [`Held`] `T`, and is not used any more.
 unsafe fn drop_box<T, H>(handle: *mut H, call: &str) {
-    let _ = guard(NOBODY, call, |trace| {
+    let _ = guard(UNNAMED_CODEC, call, |trace| {
         if !handle.is_null() {
             // SAFETY: the caller promises it.
             let held = unsafe { Box::from_raw(handle.cast::<Held<T>>()) };

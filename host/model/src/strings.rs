@@ -11,7 +11,7 @@ pub use self::layout::MAX_CHUNK_BYTES;
 
 use std::collections::TryReserveError;
 
-use crate::data_error::LayoutError;
+use crate::data_error::{DataError, LayoutError};
 use crate::value::Value;
 
 /// A row of strings in one buffer.
@@ -117,5 +117,12 @@ impl<T: AsRef<[u8]>> Extend<T> for Strings {
 impl From<&Strings> for Value {
     fn from(strings: &Strings) -> Self {
         Self::String(strings.iter().map(<[u8]>::to_vec).collect())
+    }
+}
+
+fn no_memory(path: &str, len: usize) -> DataError {
+    DataError::Unsupported {
+        variable: path.to_owned(),
+        reason: format!("no memory for {len} strings or bytes of it; ask for less at once"),
     }
 }

@@ -199,20 +199,20 @@ fn the_first_error_of_a_lane_is_reported_with_its_chunk_and_stops_the_others() {
 }
 
 /// A store that says of each chunk how long it is, before it is read or written.
-struct Told {
+struct Watched {
     inner: MemoryStore,
     /// Whether chunks are kept.
     keeps: bool,
     tell: Box<dyn Fn(u64) + Send + Sync>,
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for Watched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Watched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
@@ -222,7 +222,7 @@ fn is_chunk(key: Key<'_>) -> bool {
     !key.name().starts_with('.')
 }
 
-impl Store for Told {
+impl Store for Watched {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = self.inner.capabilities();
         capabilities.in_flight = 64;
@@ -263,8 +263,8 @@ impl Store for Told {
     }
 }
 
-fn printed(keeps: bool, tell: impl Fn(u64) + Send + Sync + 'static) -> Arc<Told> {
-    Arc::new(Told { inner: MemoryStore::new("test"), keeps, tell: Box::new(tell) })
+fn printed(keeps: bool, tell: impl Fn(u64) + Send + Sync + 'static) -> Arc<Watched> {
+    Arc::new(Watched { inner: MemoryStore::new("test"), keeps, tell: Box::new(tell) })
 }
 
 #[test]

@@ -323,15 +323,15 @@ impl Conformance {
         watcher: &dyn Watcher,
     ) -> Result<Vec<(CheckResult, Option<String>)>, Error> {
         let slots: Vec<OnceLock<_>> = plans.iter().map(|_| OnceLock::new()).collect();
-        let told = Mutex::new(0);
+        let reported = Mutex::new(0);
         let run = |index: &usize| {
             let done = self.run_one(workers, &plans[*index])?;
             // Set once: every index comes once.
             let _ = slots[*index].set(done);
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            while let Some((result, _)) = slots.get(*told).and_then(OnceLock::get) {
-                watcher.done(&plans[*told].path, result);
-                *told += 1;
+            let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+            while let Some((result, _)) = slots.get(*reported).and_then(OnceLock::get) {
+                watcher.done(&plans[*reported].path, result);
+                *reported += 1;
             }
             Ok(())
         };

@@ -121,11 +121,11 @@ impl Run {
     /// How many libraries are fit, unfit, and unchecked, in words, such as `3 fit, 1 unfit`.
     pub(crate) fn tally(&self) -> String {
         let number = |fitness| self.libraries.iter().filter(|library| library.fitness() == fitness).count();
-        let mut told = format!("{} fit, {} unfit", number(Fitness::Fit), number(Fitness::Unfit));
+        let mut text = format!("{} fit, {} unfit", number(Fitness::Fit), number(Fitness::Unfit));
         if let unchecked @ 1.. = number(Fitness::Unchecked) {
-            told.push_str(&format!(", {unchecked} unchecked"));
+            text.push_str(&format!(", {unchecked} unchecked"));
         }
-        told
+        text
     }
 
     /// Whether any library is unfit.

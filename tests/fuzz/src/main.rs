@@ -57,9 +57,9 @@ fn run(options: &Options) -> Result<bool, Box<dyn std::error::Error>> {
         let mut runner = Runner::new(name, target);
         if let Some(file) = &options.replay {
             let case = Case::from_file(&std::fs::read(file)?).ok_or("the file has no first line")?;
-            let told = runner.one(&case);
-            println!("{name}: {}", told.as_ref().unwrap_or_else(|message| message));
-            good &= told.is_ok();
+            let outcome = runner.one(&case);
+            println!("{name}: {}", outcome.as_ref().unwrap_or_else(|message| message));
+            good &= outcome.is_ok();
             continue;
         }
         println!("{name}: seed {seed}");

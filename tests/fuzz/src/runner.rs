@@ -91,7 +91,7 @@ impl Runner {
         match result {
             Err(_) => Err(PANIC.with(RefCell::take)),
             Ok(_) if taken > self.target.most_memory() => Err(format!("{taken} bytes were allocated")),
-            Ok(told) => Ok(outline(&told)),
+            Ok(text) => Ok(outline(&text)),
         }
     }
 
@@ -106,7 +106,7 @@ impl Runner {
         let mut pool = self.target.seeds();
         assert!(!pool.is_empty(), "{} has nothing to begin with", self.name);
         pool.extend(corpus.cases()?.into_iter().map(|(_, case)| case));
-        let (known, mut told, mut broken) = (pool.len(), BTreeSet::new(), BTreeSet::new());
+        let (known, mut outlines, mut broken) = (pool.len(), BTreeSet::new(), BTreeSet::new());
         let mut report = Report::default();
         while report.cases < plan.cases && plan.time.is_none_or(|time| start.elapsed() < time) {
             // What is new is changed as often as all that was there before.
@@ -126,7 +126,7 @@ impl Runner {
             report.cases += 1;
             match self.one(&case) {
                 Ok(text) => {
-                    if told.insert(text) && report.new.len() < MOST_NEW {
+                    if outlines.insert(text) && report.new.len() < MOST_NEW {
                         report.new.push(case.clone());
                         pool.push(case);
                     }

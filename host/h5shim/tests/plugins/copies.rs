@@ -85,7 +85,7 @@ fn debians_plugins_work_without_libhdf5_all_in_one_process() {
 fn the_real_libhdf5_can_be_loaded_afterwards_and_by_others() {
     let Some(folder) = debian() else { return };
     let copy = Plugin::debian(&folder.join("libH5Zblosc.so"));
-    let real = Plugin::told(&folder.join("libH5Zblosc.so"));
+    let real = Plugin::initialised(&folder.join("libH5Zblosc.so"));
     assert!(is_mapped("libhdf5_serial"));
     // The real libhdf5 does not know the shim's handles.
     assert!(real.ask(&ty("f4"), &[64, 48], &[]).set_local < 0);
@@ -232,7 +232,7 @@ fn all_of_hdf5plugin_is_answered_in_one_process() {
     for entry in folder.read_dir().unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "so") {
-            Plugin::told(&path);
+            Plugin::initialised(&path);
             count += 1;
         }
     }

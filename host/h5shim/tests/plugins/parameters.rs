@@ -27,7 +27,7 @@ fn refused(plugin: &Plugin, element: &Type, chunk: &[u64], user: &[u32]) {
 }
 
 fn hdf5plugin(name: &str) -> Option<Plugin> {
-    package("hdf5plugin").map(|folder| Plugin::told(&folder.join(name)))
+    package("hdf5plugin").map(|folder| Plugin::initialised(&folder.join(name)))
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Answer {
 
 impl Plugin {
     /// A plugin that is loaded unchanged, and gets the path of the functions if it requests that.
-    pub(crate) fn told(path: &Path) -> Self {
+    pub(crate) fn initialised(path: &Path) -> Self {
         // Some use it without declaring it.
         load(c"libm.so.6", libc::RTLD_NOW | libc::RTLD_GLOBAL);
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();

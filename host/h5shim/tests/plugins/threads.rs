@@ -31,7 +31,7 @@ fn four_at_once(plugin: Plugin, expected: impl Fn(u64, u64) -> Vec<u32> + Sync) 
 #[test]
 fn four_threads_do_not_see_each_others_datasets() {
     let Some(folder) = package("hdf5plugin") else { return };
-    let plugin = Plugin::told(&folder.join("libh5blosc.so"));
+    let plugin = Plugin::initialised(&folder.join("libh5blosc.so"));
     four_at_once(plugin, |size, points| vec![2, 2, size as u32, (size * points) as u32]);
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
-use super::Strings;
 use super::chunks::{Chunks, StringChunks, Threads};
 use super::fixed::{self, Undecodable};
+use super::{Strings, no_memory};
 use crate::array::{Array, Elements, Written};
 use crate::blocks::Blocks;
 use crate::chunk_index::ChunkIndex;
@@ -362,13 +362,6 @@ impl StringArray {
 
     fn string_error(&self, slab: &Slab, element: usize, source: StringError) -> DataError {
         DataError::String { variable: self.path.clone(), index: index_of(slab, element), source }
-    }
-}
-
-pub(super) fn no_memory(path: &str, len: usize) -> DataError {
-    DataError::Unsupported {
-        variable: path.to_owned(),
-        reason: format!("no memory for {len} strings or bytes of it; ask for less at once"),
     }
 }
 

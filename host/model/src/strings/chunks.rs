@@ -455,7 +455,7 @@ impl Chunks {
     }
 
     fn no_memory(&self, len: usize) -> DataError {
-        super::array::no_memory(&self.path, len)
+        super::no_memory(&self.path, len)
     }
 }
 

@@ -90,9 +90,9 @@ fn in_a_process_of_its_own(folder: &Path, found: impl Fn(&str)) {
     }
     std::fs::write(folder.join("ours.tsv"), table).unwrap();
     std::fs::write(folder.join("ours.bin"), ours).unwrap();
-    let told =
+    let message =
         format!("faults: {} of {} cases\n{counts:#?}\n{}\n", faults.len(), cases.len(), faults.join("\n"));
-    found(&told);
+    found(&message);
 }
 
 /// Returns the result of the case, or the error.
@@ -131,10 +131,10 @@ fn compare(case: &Case, codec: &ForeignCodec, mut keep: impl FnMut(&[u8])) -> Re
             }
             decode(case, codec)?;
             // Cases that are known to be written wrongly.
-            let told = error.to_string();
-            match told.contains("FCIDECOMP keeps") || told.contains("SZ") {
+            let message = error.to_string();
+            match message.contains("FCIDECOMP keeps") || message.contains("SZ") {
                 true => Ok("decoded only"),
-                false => Err(told),
+                false => Err(message),
             }
         }
         ("unwritten" | "crash" | "hang", Err(_)) => Ok("not encoded by either"),

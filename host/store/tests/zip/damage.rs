@@ -226,7 +226,7 @@ fn claims_of_a_file_with_a_hole_in_it_take_no_memory() {
     };
     let many = record(44, 1_000_000_000, HOLE - 46_000_000_000);
     // (where the end record is, the record, where its locator says it is, where that is)
-    for (at, record, told, locator, reason) in [
+    for (at, record, stated, locator, reason) in [
         (HOLE, many.clone(), HOLE, HOLE + 56, "more than"),
         // with something before the archive, as the locator tells it
         (HOLE, many, HOLE - 70_000, HOLE + 56, "more than"),
@@ -236,7 +236,7 @@ fn claims_of_a_file_with_a_hole_in_it_take_no_memory() {
         let _ = fs::remove_file(&path);
         let file = fs::File::create(&path).unwrap();
         file.write_all_at(&record, at).unwrap();
-        file.write_all_at(&end(told), locator).unwrap();
+        file.write_all_at(&end(stated), locator).unwrap();
         let error = ZipStore::open(&path, Access::Read, ZipLayout::Automatic).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(reason) && text.contains("hole.zip"), "{text}");

@@ -118,10 +118,10 @@ const fn sign(verdict: Verdict) -> &'static str {
 }
 
 /// `60 passed, 1 failed`, without zeros.
-fn told(counts: Counts) -> String {
+fn tally(counts: Counts) -> String {
     let there = Verdict::ALL.into_iter().filter(|verdict| counts.number(*verdict) > 0);
-    let told: Vec<_> = there.map(|verdict| format!("{} {verdict}", counts.number(verdict))).collect();
-    if told.is_empty() { "no checks".to_owned() } else { told.join(", ") }
+    let parts: Vec<_> = there.map(|verdict| format!("{} {verdict}", counts.number(verdict))).collect();
+    if parts.is_empty() { "no checks".to_owned() } else { parts.join(", ") }
 }
 
 /// A library's file name.

@@ -111,7 +111,7 @@ fn findings(library: &LibraryResult) -> String {
         }
     }
     found.sort_by_key(|(verdict, ..)| std::cmp::Reverse(*verdict));
-    let told = found.into_iter().map(|(verdict, id, words, parts)| {
+    let lines = found.into_iter().map(|(verdict, id, words, parts)| {
         let mut of = parts.iter().take(PARTS).map(String::as_str).collect::<Vec<_>>().join(", ");
         if parts.len() > PARTS {
             let _ = write!(of, " and {} more", parts.len() - PARTS);
@@ -120,7 +120,7 @@ fn findings(library: &LibraryResult) -> String {
         let of = if of.is_empty() { of } else { format!(" of {}", cell(&of)) };
         format!("**{verdict}** `{id}`{of}{words}")
     });
-    told.collect::<Vec<_>>().join("<br>")
+    lines.collect::<Vec<_>>().join("<br>")
 }
 
 /// The first remark, without the folder of the library: it differs from machine to machine.

@@ -63,11 +63,11 @@ pub fn render(run: &Run, style: Style) -> String {
         text.push('\n');
     }
     if let many @ 2.. = run.libraries.len() {
-        let told = format!("{many} libraries: {}", run.tally());
+        let tally = format!("{many} libraries: {}", run.tally());
         let _ = writeln!(
             text,
             "{}; {}",
-            style.paint(run.fitness().looks_like(), &told),
+            style.paint(run.fitness().looks_like(), &tally),
             counts(run.counts(), Style::default())
         );
     }
@@ -96,9 +96,9 @@ fn of_library(text: &mut String, library: &LibraryResult, level: u8, style: Styl
     let parts = widest(&part, 24);
     for result in &shown {
         let verdict = result.outcome.verdict;
-        let told = style.fit(line(&result.outcome.message), checks + parts + 15);
+        let message = style.fit(line(&result.outcome.message), checks + parts + 15);
         let row = format!(
-            "  {} {:checks$}  {}  {told}",
+            "  {} {:checks$}  {}  {message}",
             style.paint(verdict, &format!("{verdict:8}")),
             result.check.id,
             padded(&shortened(&part(result), parts), parts),
@@ -117,9 +117,9 @@ fn of_library(text: &mut String, library: &LibraryResult, level: u8, style: Styl
 /// `60 passed, 3 skipped, 1 failed`, without zeros.
 fn counts(counts: Counts, style: Style) -> String {
     let there = Verdict::ALL.into_iter().filter(|verdict| counts.number(*verdict) > 0);
-    let told: Vec<_> =
+    let parts: Vec<_> =
         there.map(|verdict| style.paint(verdict, &format!("{} {verdict}", counts.number(verdict)))).collect();
-    if told.is_empty() { "no checks".to_owned() } else { told.join(", ") }
+    if parts.is_empty() { "no checks".to_owned() } else { parts.join(", ") }
 }
 
 fn padded(text: &str, width: usize) -> String {

@@ -127,8 +127,8 @@ fn a_library_whose_checks_were_all_skipped_is_unchecked_in_every_report() {
     let mut three = run("x");
     three.libraries.push(skipped());
     assert_eq!(json::value(&three)["verdict"], "unfit");
-    let told = "3 libraries: 1 fit, 1 unfit, 1 unchecked";
-    assert!(text::render(&three, Style::default()).contains(told) && html::render(&three).contains(told));
+    let tally = "3 libraries: 1 fit, 1 unfit, 1 unchecked";
+    assert!(text::render(&three, Style::default()).contains(tally) && html::render(&three).contains(tally));
     three.libraries.remove(1);
     assert_eq!(json::value(&three)["verdict"], "fit");
 }
@@ -359,8 +359,8 @@ fn a_report_replaces_a_file_whole_and_an_impossible_path_is_reported_before_the_
     for (bad, why) in
         [(folder.path().join("no/report"), "No such file"), (path.join("report"), "ot a directory")]
     {
-        let told = ncz_conform::error::chain(&report::check(&bad).unwrap_err());
-        assert!(told.contains(why) && told.contains("report"), "{told}");
+        let message = ncz_conform::error::chain(&report::check(&bad).unwrap_err());
+        assert!(message.contains(why) && message.contains("report"), "{message}");
         assert!(report::save(&bad, "").is_err());
     }
     assert!(report::check(folder.path()).is_err());

@@ -291,9 +291,9 @@ fn the_same_seed_gives_the_same_crash_and_the_replay_line_too() {
 
 #[test]
 fn results_come_in_the_same_order_whatever_runs_at_a_time() {
-    struct Told(Mutex<Vec<(&'static str, Target)>>);
+    struct Reported(Mutex<Vec<(&'static str, Target)>>);
 
-    impl Watcher for Told {
+    impl Watcher for Reported {
         fn done(&self, _library: &Path, result: &CheckResult) {
             self.0.lock().unwrap().push((result.check.id, result.target.clone()));
         }
@@ -301,11 +301,11 @@ fn results_come_in_the_same_order_whatever_runs_at_a_time() {
 
     let good = library("good");
     let orders = [1, 4].map(|jobs| {
-        let told = Told(Mutex::default());
-        let run = conformance(&good).jobs(jobs).run_watched(&told).unwrap();
+        let reported = Reported(Mutex::default());
+        let run = conformance(&good).jobs(jobs).run_watched(&reported).unwrap();
         let results = &run.libraries[0].results;
         let order: Vec<_> = results.iter().map(|result| (result.check.id, result.target.clone())).collect();
-        assert_eq!(told.0.into_inner().unwrap(), order);
+        assert_eq!(reported.0.into_inner().unwrap(), order);
         order
     });
     assert_eq!(orders[0], orders[1]);

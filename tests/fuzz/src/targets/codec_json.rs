@@ -122,28 +122,28 @@ impl Target for Codecs {
         };
         let stages = match self.resolve(dialect, &list) {
             Ok(stages) => stages,
-            Err(told) => return told,
+            Err(summary) => return summary,
         };
-        let mut told = stages.iter().flat_map(|stage| stage.notes.clone()).collect::<Vec<_>>().join("; ");
+        let mut summary = stages.iter().flat_map(|stage| stage.notes.clone()).collect::<Vec<_>>().join("; ");
         match written(dialect, &stages) {
             Ok(first) => {
                 let again =
                     self.resolve(dialect, &first).unwrap_or_else(|error| panic!("{first:?}: {error}"));
                 assert_eq!(written(dialect, &again).as_ref(), Ok(&first));
             }
-            Err(unwritable) => told.push_str(&unwritable),
+            Err(unwritable) => summary.push_str(&unwritable),
         }
         for env in envs(container) {
-            told.push('|');
+            summary.push('|');
             match FilterChain::bind(&stages, &env) {
                 Ok(chain) => {
                     assert!(env.dtype.size > 0, "{chain} binds to elements of 0 bytes");
-                    told.push_str(&round_trip(&chain, &stages));
+                    summary.push_str(&round_trip(&chain, &stages));
                 }
-                Err(error) => told.push_str(&explained(&error)),
+                Err(error) => summary.push_str(&explained(&error)),
             }
         }
-        told
+        summary
     }
 }
 

@@ -86,8 +86,8 @@ impl Target for Words {
         let (&count, rest) = case.bytes.split_first().unwrap_or((&0, &[]));
         let (words, stream) = rest.split_at(rest.len().min(4 * usize::from(count)));
         let words: Vec<u32> = words.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let told = match self.by_words(sound, &words, stream) {
-            Ok(told) => told.to_owned(),
+        let outcome = match self.by_words(sound, &words, stream) {
+            Ok(outcome) => outcome.to_owned(),
             Err(error) => explained(&error),
         };
         // As a chain of a dataset, which the type and the shape of a chunk are known to.
@@ -107,6 +107,6 @@ impl Target for Words {
         changed.dtype = "|V0".to_owned();
         let of_nothing = bind(&self.registry, &changed);
         assert!(of_nothing.is_none_or(|bound| bound.is_err()), "a chain binds to elements of 0 bytes");
-        format!("{} {told}; {by_chain}", sound.filters[0].id)
+        format!("{} {outcome}; {by_chain}", sound.filters[0].id)
     }
 }

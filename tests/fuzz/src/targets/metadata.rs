@@ -82,15 +82,15 @@ impl Target for Metadata {
             ("only ", ReadOptions { consolidated: ConsolidatedPolicy::Only, nczarr3: true, ..plain.clone() }),
             ("pure ", ReadOptions { pure: true, ..plain }),
         ];
-        let mut told = String::new();
+        let mut summary = String::new();
         for (way, options) in ways {
-            told.push_str(way);
+            summary.push_str(way);
             match read(&objects, &options) {
-                Ok(hierarchy) => told.push_str(&check(&hierarchy, &options)),
-                Err(error) => told.push_str(&explained(&error)),
+                Ok(hierarchy) => summary.push_str(&check(&hierarchy, &options)),
+                Err(error) => summary.push_str(&explained(&error)),
             }
         }
-        told
+        summary
     }
 }
 
@@ -102,18 +102,18 @@ fn check(hierarchy: &Hierarchy, options: &ReadOptions) -> String {
     let text = String::from_utf8(text).expect("CDL is text");
     assert!(text.ends_with("}\n"), "{text}");
 
-    let mut told = format!("{:?} ", hierarchy.format);
-    told.extend(hierarchy.unreadable().map(|unreadable| explained(&unreadable.error())));
-    told.extend(hierarchy.warnings.iter().map(ToString::to_string));
+    let mut summary = format!("{:?} ", hierarchy.format);
+    summary.extend(hierarchy.unreadable().map(|unreadable| explained(&unreadable.error())));
+    summary.extend(hierarchy.warnings.iter().map(ToString::to_string));
     if hierarchy.root_array && hierarchy.variables().next().is_none() {
         // All there is cannot be read, and there is nothing to write.
-        return told;
+        return summary;
     }
     for consolidated in [false, true] {
         let documents: Objects = match write(hierarchy, consolidated) {
             Ok(documents) => documents.into_iter().collect(),
             Err(error) => {
-                told.push_str(&explained(&error));
+                summary.push_str(&explained(&error));
                 continue;
             }
         };
@@ -124,7 +124,7 @@ fn check(hierarchy: &Hierarchy, options: &ReadOptions) -> String {
         });
         same(hierarchy, &back, &documents);
     }
-    told
+    summary
 }
 
 fn sound(hierarchy: &Hierarchy) {

@@ -93,7 +93,7 @@ impl Target for Archives {
             Ok(listing) => listing,
             Err(error) => return explained(&error),
         };
-        let mut told = BTreeSet::new();
+        let mut outcomes = BTreeSet::new();
         for entry in &listing.entries {
             let key = entry.key.as_key();
             if entry.kind != EntryKind::Object {
@@ -103,7 +103,7 @@ impl Target for Archives {
             let whole = match store.read_vec(key, MOST) {
                 Ok(whole) => whole.unwrap_or_else(|| panic!("{key} is listed but not there")),
                 Err(error) => {
-                    told.insert(explained(&error));
+                    outcomes.insert(explained(&error));
                     continue;
                 }
             };
@@ -116,9 +116,9 @@ impl Target for Archives {
             let mut part = Vec::new();
             match store.read(key, ReadRange::From(half as u64), MOST, &mut part) {
                 Ok(found) => assert!(found && part == whole[half..], "the second half of {key} is another"),
-                Err(error) => drop(told.insert(explained(&error))),
+                Err(error) => drop(outcomes.insert(explained(&error))),
             }
         }
-        format!("{} skipped; {told:?}", listing.skipped.len().min(2))
+        format!("{} skipped; {outcomes:?}", listing.skipped.len().min(2))
     }
 }

@@ -127,10 +127,10 @@ fn a_trace_shows_the_calls_of_h5py_and_netcdf() {
     ];
     for (program, own) in [("h5py", &hdf5[..]), ("netcdf", &netcdf)] {
         let trace = trace(&python, program, &folder.path().join(program));
-        for (call, told) in own.iter().chain(&both) {
+        for (call, detail) in own.iter().chain(&both) {
             let mut lines = trace.lines().filter(|line| line.starts_with(&format!("ncz: blosc: {call} ")));
-            let line = lines.find(|line| line.contains(told));
-            let line = line.unwrap_or_else(|| panic!("no {call} with {told}\n{trace}"));
+            let line = lines.find(|line| line.contains(detail));
+            let line = line.unwrap_or_else(|| panic!("no {call} with {detail}\n{trace}"));
             let caller = if program == "h5py" { "libhdf5" } else { "libnetcdf" };
             let (_, by) = line.rsplit_once(" us, called by /").unwrap();
             assert!(by.contains(caller), "{line}");
@@ -242,8 +242,8 @@ fn ncz_says_where_it_comes_from(folder: &Path, library: &str) {
     let mut command = Command::new(build_binary("ncz").unwrap());
     command.env_remove("HDF5_PLUGIN_PRELOAD").env("HDF5_PLUGIN_PATH", folder).env("NO_COLOR", "1");
     let output = run(command.args(["plugins", "why", RUST.name]), RUNNING).unwrap();
-    let told = output.success("ncz plugins why").unwrap().stdout_text();
-    assert!(told.contains(&folder.join(library).display().to_string()), "{told}");
+    let explanation = output.success("ncz plugins why").unwrap().stdout_text();
+    assert!(explanation.contains(&folder.join(library).display().to_string()), "{explanation}");
 }
 
 fn h5py_and_netcdf_use_it(filter: &Filter, programs: &[&str], folder: &Path) {

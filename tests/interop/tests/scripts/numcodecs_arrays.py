@@ -198,7 +198,7 @@ def name_for_zarr_python(path):
 
 
 def readers(version, path):
-    """Who reads an array, by name; None comes of those that have not all of its codecs."""
+    """Yields each reader: its name and a function that returns the array, or None if it lacks a codec."""
     yield "zarr-python", lambda: zarr.open_array(path, mode="r")[:]
     if version == "v3":
         yield "zarrs", lambda: by_zarrs(path)
@@ -206,11 +206,11 @@ def readers(version, path):
 
 
 def by_zarrs(path):
-    with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}), warnings.catch_warnings(record=True) as told:
+    with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = zarr.open_array(path, mode="r")[:]
-    # it hands over to zarr-python
-    return None if any("unsupported by ZarrsCodecPipeline" in str(warning.message) for warning in told) else found
+    # without its own codec it falls back to zarr-python
+    return None if any("unsupported by ZarrsCodecPipeline" in str(warning.message) for warning in caught) else found
 
 
 def fails(reader, version, path):

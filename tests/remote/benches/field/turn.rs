@@ -110,8 +110,8 @@ impl Turn<'_> {
         let output = ncz_test_support::run(command, LIMIT)?.success("a turn")?;
         let after = processor_seconds(&service)?;
         let text = output.stdout_text();
-        let told: Value = serde_json::from_str(text.lines().last().unwrap_or_default())?;
-        let number = |name: &str| told[name].as_f64().ok_or_else(|| format!("no {name} in {text}"));
+        let answer: Value = serde_json::from_str(text.lines().last().unwrap_or_default())?;
+        let number = |name: &str| answer[name].as_f64().ok_or_else(|| format!("no {name} in {text}"));
         Ok(Taken {
             seconds: number("seconds")?,
             peak_megabytes: number("peak")?,

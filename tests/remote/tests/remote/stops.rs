@@ -69,9 +69,9 @@ fn for_all_last_requests(
         failed += usize::from(outcome.is_err());
         let seen = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(&server, &outcome, &good)));
         if let Err(panic) = seen {
-            let told = outcome.map_or_else(|error| explained(&*error), |()| "done".to_owned());
+            let result = outcome.map_or_else(|error| explained(&*error), |()| "done".to_owned());
             eprintln!(
-                "{last:?} of {requests} requests: {told}; left are {:?}",
+                "{last:?} of {requests} requests: {result}; left are {:?}",
                 server.objects(BUCKET).keys()
             );
             std::panic::resume_unwind(panic);

@@ -22,7 +22,7 @@ async fn ranged(server: &HttpServer, range: &str) -> Response {
 }
 
 /// Status, `Content-Range`, body.
-async fn told(answer: Response) -> (u16, Option<String>, String) {
+async fn parts(answer: Response) -> (u16, Option<String>, String) {
     let range = answer.headers().get("content-range").map(|range| range.to_str().unwrap().to_owned());
     (answer.status().as_u16(), range, answer.text().await.unwrap())
 }
@@ -38,10 +38,10 @@ fn files_come_whole_and_in_parts() {
         let whole = client().get(server.url("set/.zgroup")).send().await.unwrap();
         assert_eq!(whole.headers()["accept-ranges"], "bytes");
         assert_eq!(whole.headers()["content-type"], "application/json");
-        assert_eq!(told(whole).await, of(200, None, "0123456789"));
-        assert_eq!(told(ranged(&server, "bytes=2-4").await).await, of(206, Some("bytes 2-4/10"), "234"));
-        assert_eq!(told(ranged(&server, "bytes=-3").await).await, of(206, Some("bytes 7-9/10"), "789"));
-        assert_eq!(told(ranged(&server, "bytes=10-").await).await, of(416, Some("bytes */10"), ""));
+        assert_eq!(parts(whole).await, of(200, None, "0123456789"));
+        assert_eq!(parts(ranged(&server, "bytes=2-4").await).await, of(206, Some("bytes 2-4/10"), "234"));
+        assert_eq!(parts(ranged(&server, "bytes=-3").await).await, of(206, Some("bytes 7-9/10"), "789"));
+        assert_eq!(parts(ranged(&server, "bytes=10-").await).await, of(416, Some("bytes */10"), ""));
         let head = client().head(server.url("set/.zgroup")).send().await.unwrap();
         assert_eq!(head.headers()["content-length"], "10");
         let folder = client().get(server.url("set/")).send().await.unwrap();
@@ -67,8 +67,8 @@ fn servers_treat_ranges_in_their_ways() {
     ];
     for (ranges, within, suffix) in ways {
         server.configure(|options| options.ranges = ranges);
-        assert_eq!(block(async { told(ranged(&server, "bytes=2-4").await).await }), within, "{ranges:?}");
-        assert_eq!(block(async { told(ranged(&server, "bytes=-3").await).await }), suffix, "{ranges:?}");
+        assert_eq!(block(async { parts(ranged(&server, "bytes=2-4").await).await }), within, "{ranges:?}");
+        assert_eq!(block(async { parts(ranged(&server, "bytes=-3").await).await }), suffix, "{ranges:?}");
     }
 }
 

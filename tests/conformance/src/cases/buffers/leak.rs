@@ -73,7 +73,7 @@ fn configurations(trial: &mut Trial) -> Result<(), Ending> {
     let codec = trial.native()?.clone();
     let (repr, env) = (sample.repr(), sample.env(Container::NczarrV2));
     let bad: Map<String, Value> =
-        [("nobody knows this".to_owned(), Value::from("x".repeat(500)))].into_iter().collect();
+        [("no such key".to_owned(), Value::from("x".repeat(500)))].into_iter().collect();
     repeat(trial, "making configurations, coders and scratches", || {
         let by_json = codec.parse_json(Dialect::Numcodecs, &Map::new(), &mut Vec::new());
         for config in [by_json, codec.parse_params(&[]), codec.parse_params(&[5])].into_iter().flatten() {

@@ -114,7 +114,7 @@ impl Use {
     fn in_words(self) -> String {
         let whom = [(self.hdf5, "HDF5"), (self.netcdf, "NCZarr of netcdf-c"), (self.ncz, "ncz")];
         let whom: Vec<&str> = whom.into_iter().filter(|(serves, _)| *serves).map(|(_, whom)| whom).collect();
-        if whom.is_empty() { "nobody".to_owned() } else { whom.join(", ") }
+        if whom.is_empty() { "no host".to_owned() } else { whom.join(", ") }
     }
 
     /// What is missing. A codec that is only native lacks nothing: it has no HDF5 id.
@@ -149,6 +149,6 @@ mod tests {
         assert!(usable(true, false, false).lacking().unwrap().contains("works for HDF5 only"));
         assert!(usable(false, false, false).lacking().unwrap().contains("does not work by itself"));
         assert_eq!(usable(true, true, true).in_words(), "HDF5, NCZarr of netcdf-c, ncz");
-        assert_eq!(usable(false, false, false).in_words(), "nobody");
+        assert_eq!(usable(false, false, false).in_words(), "no host");
     }
 }

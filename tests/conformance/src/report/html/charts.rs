@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::escape::markup;
-use super::{name, told};
+use super::{name, tally};
 use crate::outcome::Verdict;
 use crate::results::{CheckResult, Counts, LibraryResult, Run};
 
@@ -16,7 +16,7 @@ pub(super) fn shares(page: &mut String, run: &Run) {
     );
     for (index, library) in run.libraries.iter().enumerate() {
         let counts = library.counts();
-        let text = told(counts);
+        let text = tally(counts);
         let _ = writeln!(
             page,
             "<div class=\"bar\"><span>{}</span>{}<span>{text}</span></div>",

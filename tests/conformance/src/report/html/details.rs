@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::{escape::markup, format};
-use super::{name, sign, told};
+use super::{name, sign, tally};
 use crate::outcome::Verdict;
 use crate::results::{CheckResult, LibraryResult, Run};
 
@@ -57,7 +57,7 @@ fn section(page: &mut String, run: &Run, index: usize, library: &LibraryResult) 
         let said: Vec<_> = target.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         fact(&target.target.to_string(), &said.join("\n"));
     }
-    fact("Checks", &told(library.counts()));
+    fact("Checks", &tally(library.counts()));
     let _ = writeln!(
         page,
         "</dl>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"library-{index}\">\n\
