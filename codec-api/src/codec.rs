@@ -209,6 +209,28 @@ pub trait Coder: fmt::Debug + Send + Sync + 'static {
         let _ = input;
         Ok(None)
     }
+
+    /// Checks of an encoded `input` what costs next to nothing, without decoding it: a host calls it for streams that it
+    /// passes on as they are. `len` is the length that `input` should decode to, if it is known. Returns the bytes that
+    /// were encoded, if `input` has them as they were, such as those beside a checksum.
+    ///
+    /// The default compares what [`decoded_len`](Self::decoded_len) finds with `len`.
+    ///
+    /// # Errors
+    /// [`decode`](Self::decode) would fail, or give another length. That there is no error proves nothing.
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        check_len(self.decoded_len(input)?, len).map(|()| None)
+    }
+}
+
+/// Compares the decoded length that a stream states with the one that it should have; `None` is unknown.
+pub(crate) fn check_len(stated: Option<usize>, wanted: Option<usize>) -> Result<()> {
+    match (stated, wanted) {
+        (Some(stated), Some(wanted)) if stated != wanted => {
+            Err(CodecError::size(wanted, stated, "the decoded length that the stream states"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Copies `input` to the start of `output` and returns the length: the decoder of a codec whose encoder only changes

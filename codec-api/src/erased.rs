@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::codec::{Bound, Codec, CodecConfig, Coder};
+use crate::codec::{Bound, Codec, CodecConfig, Coder, check_len};
 use crate::dialect::Dialect;
 use crate::error::{CodecError, Result};
 use crate::info::CodecInfo;
@@ -106,6 +106,14 @@ pub trait AnyCoder: fmt::Debug + Send + Sync {
     /// # Errors
     /// As there.
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>>;
+
+    /// See [`Coder::check`].
+    ///
+    /// # Errors
+    /// As there.
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        check_len(self.decoded_len(input)?, len).map(|()| None)
+    }
 }
 
 /// Returns the type-erased form of the codec `C`.
@@ -209,5 +217,9 @@ impl<C: Coder> AnyCoder for C {
 
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         Coder::decoded_len(self, input)
+    }
+
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        Coder::check(self, input, len)
     }
 }

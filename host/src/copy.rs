@@ -14,6 +14,7 @@ mod netcdf;
 mod plan;
 mod rechunk;
 mod resume;
+mod salvage;
 mod scratch;
 mod select;
 mod strings;
@@ -36,6 +37,7 @@ use ncz_registry::spec::ChainSpec;
 pub(crate) use self::append::find as find_dimension;
 pub use self::append::{Appended, append, append_with_receipt};
 pub use self::resume::{PartialCopy, ResumeError};
+pub use self::salvage::LostChunk;
 pub use self::select::Selection;
 pub use crate::tiles::Indices;
 
@@ -98,8 +100,17 @@ pub struct CopyOptions {
     /// program.
     pub scratch: Option<PathBuf>,
     /// Whether to take over what an interrupted copy with the same options left in the target: its objects are kept as
-    /// they are. That the original is still the same is for the caller to know.
+    /// they are. That the original is still the same is for the caller to know. Has no effect on a copy that is to
+    /// [`salvage`](Self::salvage) chunks.
     pub resume: bool,
+    /// Whether to copy what can be read. Chunks that cannot, also after the store has tried again, are listed in
+    /// [`VariableSummary::lost`]. In the copy their elements have the value that readers mask
+    /// ([`Variable::masked_value`](ncz_model::Variable::masked_value)), or the fill value if there is none; where missing
+    /// chunks read as that, the chunks are missing. Variables of which nothing can be read are left out, as by
+    /// [`Selection::skip_unreadable`]. All chunks are decoded, also those that are copied as they are stored.
+    ///
+    /// [`append`] does not know it.
+    pub salvage: bool,
 }
 
 /// What moving data may take, and what it finds.
@@ -109,6 +120,8 @@ pub(crate) struct Resources<'a> {
     scratch: Option<&'a Path>,
     /// Whether objects that the target has are kept.
     keep: bool,
+    /// Whether chunks that cannot be read are left out.
+    salvage: bool,
 }
 
 /// What a copy did.
@@ -118,7 +131,8 @@ pub struct CopySummary {
     pub variables: Vec<VariableSummary>,
     /// Objects in the store of the source that are not part of the dataset, and were not copied.
     pub foreign_objects: ForeignObjects,
-    /// Variables that cannot be read and were left out, as [`Selection::skip_unreadable`] allows.
+    /// Variables that cannot be read and were left out, as [`Selection::skip_unreadable`] and [`CopyOptions::salvage`]
+    /// allow.
     pub unreadable: Vec<UnreadableVariable>,
     /// How long moving the data took.
     pub elapsed: Duration,
@@ -175,8 +189,10 @@ pub struct VariableSummary {
     pub after: u64,
     /// Chunks written.
     pub chunks: u64,
-    /// What [`CopyOptions::verify`] found; `None` if it was not requested.
+    /// What [`CopyOptions::verify`] found; `None` if it was not requested. Chunks that are lost are not compared.
     pub verified: Option<Verified>,
+    /// Chunks of the original that cannot be read, if [`CopyOptions::salvage`] says to go on without them.
+    pub lost: Vec<LostChunk>,
 }
 
 /// Why chunks are decoded and encoded instead of being copied as they are.
@@ -231,6 +247,9 @@ pub enum CopyError {
     /// Reading the original or writing the copy failed.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// A chunk of the original cannot be read; [`CopyOptions::salvage`] copies the others.
+    #[error(transparent)]
+    Chunk(DataError),
     /// Variables of the original cannot be read, so the copy would lack them.
     #[error("the copy would lack {}, which cannot be read; leave them out to copy the rest", paths.join(", "))]
     Unreadable {
@@ -390,9 +409,15 @@ impl CopyError {
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Data(error) => error.remedy(),
+            Self::Chunk(_) => Some(Remedy::Salvage),
             Self::Unreadable { source, .. } => source.remedy(),
             _ => None,
         }
+    }
+
+    /// The error of reading the original.
+    fn of_source(error: DataError) -> Self {
+        if salvage::is_of_chunk(&error) { Self::Chunk(error) } else { Self::Data(error) }
     }
 }
 
@@ -411,7 +436,7 @@ pub fn copy(
 ) -> Result<CopySummary, CopyError> {
     let selection = &options.selection;
     selection.check(source.hierarchy())?;
-    let lost = selection.unreadable(source)?;
+    let lost = selection.unreadable(source, options.salvage)?;
     let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
     let foreign_objects = foreign_objects::find(source, &has)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
@@ -441,7 +466,7 @@ pub(crate) fn planned(
     progress: &dyn Progress,
 ) -> Result<(Hierarchy, Vec<UnreadableVariable>), CopyError> {
     options.selection.check(source.hierarchy())?;
-    let lost = options.selection.unreadable(source)?;
+    let lost = options.selection.unreadable(source, options.salvage)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
     Ok((hierarchy, lost.into_iter().map(UnreadableVariable::from).collect()))
 }
@@ -458,7 +483,8 @@ fn transfer(
     let resources = Resources {
         memory: options.memory.unwrap_or(rechunk::MEMORY),
         scratch: options.scratch.as_deref(),
-        keep: options.resume,
+        keep: options.resume && !options.salvage,
+        salvage: options.salvage,
     };
     let wanted = source
         .hierarchy()

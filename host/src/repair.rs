@@ -165,7 +165,7 @@ pub fn plan(
             return Ok(plan);
         }
     };
-    let everything = VerifyOptions { variables: None, keep: usize::MAX };
+    let everything = VerifyOptions { keep: usize::MAX, ..VerifyOptions::default() };
     let report = verify(&dataset, &everything, progress)?;
     // What the documents' examination has left is found again.
     plan.left.clear();

@@ -71,6 +71,22 @@ impl Tiles {
         Self { first: vec![0; counts.len()], counts, which: Which::Some(numbers) }
     }
 
+    /// As [`existing`](Self::existing), but visits each tile if the stored chunks cannot be listed.
+    pub(crate) fn existing_or_all(
+        self,
+        array: &Array,
+        store: &dyn Store,
+        window: &Window,
+        tile: &[u64],
+    ) -> Result<Self, DataError> {
+        let total = self.len();
+        let all = self.clone();
+        match self.existing(array, store, window, tile) {
+            Err(DataError::Store { .. }) if total <= PROBED => Ok(all),
+            other => other,
+        }
+    }
+
     /// Removes the tiles without a stored chunk, if visiting each tile would take too long: an array of 2^50 chunks may
     /// have stored three. `array` is read through the window.
     pub(crate) fn existing(

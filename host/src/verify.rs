@@ -53,11 +53,13 @@ pub struct VerifyOptions {
     pub variables: Option<BTreeSet<String>>,
     /// How many faults of chunks to keep for each variable; all are counted.
     pub keep: usize,
+    /// How many missing chunks to list for each variable, see [`VariableReport::missing_chunks`]; all are counted.
+    pub list_missing: usize,
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { variables: None, keep: 100 }
+        Self { variables: None, keep: 100, list_missing: 0 }
     }
 }
 
@@ -90,6 +92,9 @@ pub struct VariableReport {
     pub faulty: u64,
     /// Missing chunks, which read as fill and are not faults.
     pub missing: u64,
+    /// The coordinates of the first missing chunks, as many as [`VerifyOptions::list_missing`] says. Chunks of a shard
+    /// that cannot be read are not among them.
+    pub missing_chunks: Vec<Vec<u64>>,
     /// Bytes of the sound chunks as stored.
     pub stored: u64,
     /// Bytes of the sound chunks when decoded.

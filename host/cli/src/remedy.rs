@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use ncz::Remedy;
+use ncz::copy::CopyError;
 use ncz::model::{DataError, MetadataError};
 
 /// What to do about an error or a finding, as a part of a sentence: "run ncz verify --repair".
@@ -12,6 +13,9 @@ pub(crate) fn advice(remedy: Remedy) -> &'static str {
         Remedy::ChooseByteOrder => "choose with ncz verify --repair --byte-order",
         Remedy::ChooseShuffleSize => "choose with --shuffle-size type or --shuffle-size stored",
         Remedy::Copy => "copy it to a new dataset with ncz copy, or with ncz verify --repair-to",
+        Remedy::Salvage => {
+            "copy the chunks that can be read with ncz copy --salvage; ncz verify lists the others"
+        }
         Remedy::Consolidate => "run ncz copy --consolidated where the objects can be listed",
         _ => "see the documentation",
     }
@@ -28,6 +32,11 @@ pub(crate) fn option(remedy: Remedy) -> Option<&'static str> {
 
 /// The remedy of an error, or of what led to it.
 pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Remedy> {
+    let copy = error.downcast_ref::<CopyError>();
+    let copy = copy.or_else(|| error.downcast_ref::<Box<CopyError>>().map(|boxed| &**boxed));
+    if let Some(remedy) = copy.and_then(CopyError::remedy) {
+        return Some(remedy);
+    }
     let data = error.downcast_ref::<DataError>();
     let data = data.or_else(|| error.downcast_ref::<Box<DataError>>().map(|boxed| &**boxed));
     let metadata = error.downcast_ref::<MetadataError>();

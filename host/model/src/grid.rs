@@ -157,6 +157,21 @@ impl Slab {
         Ok(())
     }
 
+    /// Returns the parts of the slab that are in one chunk each, for chunks of lengths `chunk`, in row-major order. The
+    /// slab must have been checked.
+    pub fn parts<'a>(&'a self, chunk: &'a [u64]) -> impl Iterator<Item = SlabPart> + 'a {
+        let cover = self.cover(chunk);
+        (0..cover.chunks().unwrap_or(0)).map(move |number| {
+            let (mut index, mut segments) = (Vec::new(), Vec::new());
+            cover.part(number, &mut index, &mut segments);
+            let of = |what: fn(&Segment) -> u64| segments.iter().map(what).collect::<Vec<_>>();
+            let starts = index.iter().zip(chunk).zip(&segments);
+            let start: Vec<u64> = starts.map(|((i, len), segment)| i * len + segment.in_chunk).collect();
+            let slab = Slab::new(start, of(|segment| segment.len)).with_stride(of(|segment| segment.stride));
+            SlabPart { at: of(|segment| segment.in_slab), chunk: index, slab }
+        })
+    }
+
     /// Returns the parts of the chunks of lengths `chunk` that the slab takes. The slab must have been checked.
     pub(crate) fn cover<'a>(&'a self, chunk: &'a [u64]) -> Cover<'a> {
         let spans = (0..chunk.len())
@@ -172,6 +187,17 @@ impl Slab {
             .collect();
         Cover { slab: self, chunk, spans }
     }
+}
+
+/// The part of a slab that is in one chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlabPart {
+    /// The coordinates of the chunk.
+    pub chunk: Vec<u64>,
+    /// The position of its first element in the slab.
+    pub at: Vec<u64>,
+    /// The elements.
+    pub slab: Slab,
 }
 
 /// The chunks that a slab touches.

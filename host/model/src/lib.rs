@@ -49,7 +49,7 @@ pub use self::error::{MetadataError, SourceError, VariableError};
 pub use self::fill::{FillText, FillValue, base64, default_fill, integer, zeros_v3};
 pub use self::filters::{BloscFilter, FilterDefinition, Filters, Phase, SzipFilter};
 pub use self::format::{Format, Generation, NetcdfKind};
-pub use self::grid::{AxisRange, Select, Selected, Slab, SlabError, product};
+pub use self::grid::{AxisRange, Select, Selected, Slab, SlabError, SlabPart, product};
 pub use self::growth::{Appending, Interrupted, Lengths, Reached};
 pub use self::hierarchy::{
     Consolidated, Dimension, DimensionRef, Group, GroupDocuments, Hdf5Properties, Hierarchy, KeyEncoding,

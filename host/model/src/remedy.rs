@@ -16,4 +16,6 @@ pub enum Remedy {
     Copy,
     /// Consolidate the metadata.
     Consolidate,
+    /// Copy the chunks that can be read, without those that cannot.
+    Salvage,
 }

@@ -417,6 +417,35 @@ impl FilterChain {
         Ok(())
     }
 
+    /// Checks of a stored chunk, for which all filters ran, what costs next to nothing: its length, and what its codecs
+    /// find without decoding it ([`Coder::check`](ncz_codec::Coder::check)). That there is no error proves nothing.
+    ///
+    /// # Errors
+    /// The chunk cannot be decoded.
+    pub fn check_stored(&self, stored: &[u8]) -> Result<(), ChainError> {
+        let mut seen = stored;
+        for (index, link) in self.links.iter().enumerate().rev() {
+            let fail = |source| self.error(Operation::Decode, index, source);
+            if let Ok(Size::Exact(want)) = link.bound.output.size()
+                && seen.len() != want
+            {
+                return Err(fail(CodecError::size(want, seen.len(), "the stored form")));
+            }
+            let len = if let Size::Exact(len) = link.input { Some(len) } else { None };
+            match link.bound.coder.check(seen, len).map_err(fail)? {
+                Some(inside) => seen = inside,
+                None => return Ok(()),
+            }
+        }
+        match self.input {
+            Size::Exact(want) if seen.len() != want => {
+                let source = CodecError::size(want, seen.len(), "the stored chunk");
+                Err(self.error_of_none(Operation::Decode, "the chunk is stored without a codec", source))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Sees to it that the caller's chunk and scratch are of this chain.
     fn check(
         &self,

@@ -95,7 +95,7 @@ pub fn append_with_receipt(
     progress: &dyn Progress,
 ) -> Result<Appended, CopyError> {
     options.selection.check(source.hierarchy())?;
-    let lost = options.selection.unreadable(source)?;
+    let lost = options.selection.unreadable(source, false)?;
     let plan = Plan::make(source, &target, dimension, options, &lost)?;
     if options.verify {
         plan.check_verifiable(&target)?;
@@ -289,7 +289,7 @@ impl Plan {
 
     fn resources<'a>(&self, options: &'a CopyOptions) -> Resources<'a> {
         let memory = options.memory.unwrap_or(rechunk::MEMORY);
-        Resources { memory, scratch: options.scratch.as_deref(), keep: false }
+        Resources { memory, scratch: options.scratch.as_deref(), keep: false, salvage: false }
     }
 
     /// Refuses chunks of a lossy codec with records of both sides: what it makes of them cannot be made once more,

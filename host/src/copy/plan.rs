@@ -62,7 +62,7 @@ pub(super) fn plan(
         let original = source.hierarchy().variable(&path).map_err(DataError::from)?;
         let plan = options.variables.get(&original.path).unwrap_or(&keep);
         let variable = hierarchy.variable_mut(&original.path).map_err(DataError::from)?;
-        strings::fix_length(source, original, variable, format, progress)?;
+        strings::fix_length(source, original, variable, format, options.salvage, progress)?;
         if !was.is_like(format) {
             change_format(source, variable, format)?;
         }

@@ -98,8 +98,12 @@ impl Selection {
     /// The variables that the copy should have and that cannot be read.
     ///
     /// # Errors
-    /// There are any, and they are not to be skipped.
-    pub(super) fn unreadable(&self, source: &dyn Container) -> Result<Vec<UnreadableSource>, CopyError> {
+    /// There are any, and neither the selection nor `skip` says to skip them.
+    pub(super) fn unreadable(
+        &self,
+        source: &dyn Container,
+        skip: bool,
+    ) -> Result<Vec<UnreadableSource>, CopyError> {
         let hierarchy = source.hierarchy();
         let damaged = hierarchy
             .unreadable()
@@ -117,7 +121,7 @@ impl Selection {
                 opened.err().map(|error| UnreadableSource { path: variable.path.clone(), error })
             });
         let mut lost: Vec<UnreadableSource> = damaged.chain(undecodable).collect();
-        if lost.is_empty() || self.skip_unreadable {
+        if lost.is_empty() || skip || self.skip_unreadable {
             return Ok(lost);
         }
         let paths: Vec<String> = lost.iter().map(|lost| lost.path.clone()).collect();

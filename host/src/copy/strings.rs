@@ -2,11 +2,13 @@
 
 use ncz_model::Container;
 use ncz_model::{
-    Array, DataError, Dtype, FillText, FillValue, Format, Kind, Slab, StringArray, Strings, Value, Variable,
+    Array, DataError, Dtype, FillText, FillValue, Format, Kind, NcType, Slab, SlabPart, StringArray, Strings,
+    Value, Variable,
 };
 
 use super::Recoding;
 use super::rechunk;
+use super::salvage::{Salvage, is_of_chunk, rows};
 use super::transfer::{Moved, kept};
 use super::variable::{VariableCopy, advance, axes};
 use super::{CopyError, Resources, VariableSummary, Verified};
@@ -80,6 +82,8 @@ pub(super) struct StringCopy<'a> {
     unchanged: bool,
     tile: Vec<u64>,
     tiles: Tiles,
+    /// Chunks that cannot be read, and what is read instead of their strings; `None`: they are errors.
+    salvage: Option<(Salvage, Vec<u8>)>,
 }
 
 impl<'a> StringCopy<'a> {
@@ -113,7 +117,11 @@ impl<'a> StringCopy<'a> {
         };
         let array = byte_array(source, original)?;
         let tiles = Tiles::of_window(&array, &window, &tile)?;
-        let tiles = tiles.existing(&array, &**source.store(), &window, &tile)?;
+        let tiles = match resources.salvage {
+            true => tiles.existing_or_all(&array, &**source.store(), &window, &tile)?,
+            false => tiles.existing(&array, &**source.store(), &window, &tile)?,
+        };
+        let salvage = resources.salvage.then(|| (Salvage::default(), fill_string(original)));
         let keys = if resources.keep { Some(byte_array(target, planned)?) } else { None };
         let bytes = held_bytes(&tile);
         let parallelism = Parallelism {
@@ -123,7 +131,18 @@ impl<'a> StringCopy<'a> {
             one_by_one: false,
             limit: resources.memory / bytes.max(1),
         };
-        Ok(Self { source: from, target: to, copy: target, keys, window, parallelism, unchanged, tile, tiles })
+        Ok(Self {
+            source: from,
+            target: to,
+            copy: target,
+            keys,
+            window,
+            parallelism,
+            unchanged,
+            tile,
+            tiles,
+            salvage,
+        })
     }
 
     fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
@@ -154,14 +173,20 @@ impl<'a> StringCopy<'a> {
             after: moved.after,
             chunks: moved.chunks,
             verified: None,
+            lost: self.salvage.as_ref().map_or_else(Vec::new, |(salvage, _)| {
+                salvage.list(|index| slab_of(index, self.source.chunk_shape(), self.source.stored_shape()))
+            }),
         })
     }
 
     fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
+        if let Some((salvage, _)) = &self.salvage {
+            salvage.close();
+        }
         let target = self.copy.strings(self.target.path())?;
         let compare = |(): &mut (), position| {
             let (from, to) = self.slabs(&self.tiles.index(position));
-            let (ours, theirs) = (self.source.read_serial(&from)?, target.read_serial(&to)?);
+            let (ours, theirs) = (self.read_source(&from)?, target.read_serial(&to)?);
             let same = match (&ours, &theirs) {
                 // Strings that were never written.
                 (None, _) => true,
@@ -179,15 +204,60 @@ impl<'a> StringCopy<'a> {
     }
 
     /// Copies the stored bytes of a chunk without decoding them.
-    fn pass(&self, index: &[u64]) -> Result<Moved, DataError> {
-        let Some(stored) = self.source.read_stored(index)? else { return Ok(Moved::default()) };
+    fn pass(&self, index: &[u64]) -> Result<Moved, CopyError> {
+        let read = match &self.salvage {
+            None => self.source.read_stored(index).map_err(CopyError::of_source)?,
+            Some((salvage, _)) => {
+                let decoded = self.source.read_serial(&self.slabs(index).0);
+                match decoded.and_then(|_| self.source.read_stored(index)) {
+                    Ok(stored) => stored,
+                    Err(error) => {
+                        salvage.lose([index.to_vec()], error)?;
+                        None
+                    }
+                }
+            }
+        };
+        let Some(stored) = read else { return Ok(Moved::default()) };
         self.target.write_stored(index, &stored)?;
         let len = stored.len() as u64;
         Ok(Moved { before: len, after: len, decoded: len, chunks: 1, recoded: 0 })
     }
 
-    fn rewrite(&self, (from, to): &(Slab, Slab)) -> Result<Moved, DataError> {
-        let Some(strings) = self.source.read_serial(from)? else { return Ok(Moved::default()) };
+    /// Reads strings of the source; `None` if no chunk of them exists. Chunks that cannot be read are salvaged.
+    fn read_source(&self, slab: &Slab) -> Result<Option<Strings>, CopyError> {
+        let Some((salvage, fill)) = &self.salvage else {
+            return self.source.read_serial(slab).map_err(CopyError::of_source);
+        };
+        let lens = self.source.chunk_shape();
+        if !slab.parts(lens).any(|part| salvage.has(&part.chunk)) {
+            match self.source.read_serial(slab) {
+                Err(error) if is_of_chunk(&error) => {}
+                other => return Ok(other?),
+            }
+        }
+        let count: u64 = slab.count().iter().product();
+        let mut all = vec![fill.clone(); count as usize];
+        let mut found = false;
+        for SlabPart { chunk, at, slab: part } in slab.parts(lens).filter(|part| !salvage.has(&part.chunk)) {
+            match self.source.read_serial(&part) {
+                Ok(None) => {}
+                Ok(Some(strings)) => {
+                    found = true;
+                    let row = part.count().last().map_or(1, |len| *len as usize);
+                    let places = rows(slab.count(), &at, part.count()).flat_map(|start| start..start + row);
+                    places.zip(strings.iter()).for_each(|(place, string)| all[place] = string.to_vec());
+                }
+                Err(error) => salvage.lose([chunk], error)?,
+            }
+        }
+        let mut strings = Strings::new();
+        all.iter().for_each(|string| strings.push(string));
+        Ok(found.then_some(strings))
+    }
+
+    fn rewrite(&self, (from, to): &(Slab, Slab)) -> Result<Moved, CopyError> {
+        let Some(strings) = self.read_source(from)? else { return Ok(Moved::default()) };
         let rows: Vec<&[u8]> = strings.iter().collect();
         let written = self.target.write_serial(to, &rows)?;
         let decoded = strings.byte_len() as u64;
@@ -202,6 +272,15 @@ impl<'a> StringCopy<'a> {
 
     fn tile_len(&self) -> u64 {
         self.tile.iter().fold(1, |product, len| product.saturating_mul(*len))
+    }
+}
+
+/// The fill value as a string.
+fn fill_string(variable: &Variable) -> Vec<u8> {
+    let value = variable.fill.as_ref().and_then(|fill| fill.value(NcType::String, &variable.dtype));
+    match value {
+        Some(Value::String(strings)) => strings.into_iter().next().unwrap_or_default(),
+        _ => Vec::new(),
     }
 }
 
@@ -224,6 +303,7 @@ pub(super) fn fix_length(
     original: &Variable,
     planned: &mut Variable,
     format: Format,
+    salvage: bool,
     progress: &dyn Progress,
 ) -> Result<(), CopyError> {
     if original.dtype.kind() != Kind::VlenText || !format.is_nczarr() {
@@ -236,7 +316,10 @@ pub(super) fn fix_length(
     let (keys, tile) = (byte_array(source, original)?, &original.chunk_shape);
     let window = Window::whole(&original.shape);
     let tiles = Tiles::of_window(&keys, &window, tile)?;
-    let tiles = tiles.existing(&keys, &**source.store(), &window, tile)?;
+    let tiles = match salvage {
+        true => tiles.existing_or_all(&keys, &**source.store(), &window, tile)?,
+        false => tiles.existing(&keys, &**source.store(), &window, tile)?,
+    };
     let parallelism = Parallelism {
         pool: &source.session().pool,
         stores: [&**source.store(); 2],
@@ -249,7 +332,12 @@ pub(super) fn fix_length(
         || least,
         |longest, position| {
             let slab = slab_of(&tiles.index(position), tile, strings.stored_shape());
-            for (number, string) in strings.read_serial(&slab)?.iter().flat_map(Strings::iter).enumerate() {
+            let read = match strings.read_serial(&slab) {
+                // The copy lists it.
+                Err(error) if salvage && is_of_chunk(&error) => None,
+                read => read.map_err(CopyError::of_source)?,
+            };
+            for (number, string) in read.iter().flat_map(Strings::iter).enumerate() {
                 let what = || format!("string {number} from {:?} on", slab.start());
                 let len = length(string).ok_or_else(|| refused(nul(&what())))?;
                 *longest = len.max(*longest);

@@ -3,9 +3,10 @@
 use std::iter::Sum;
 use std::ops::{AddAssign, Range};
 
-use ncz_model::{Array, DataError, Elements, Slab, Worker, Written};
+use ncz_model::{Array, DataError, Elements, Slab, SlabPart, Worker, Written};
 use ncz_store::{Key, Store, StoreError};
 
+use super::salvage::{Salvage, is_of_chunk, rows};
 use super::variable::advance;
 use super::{CopyError, Verified};
 use crate::parallelism::Parallelism;
@@ -28,6 +29,8 @@ pub(super) struct ChunkTransfer<'a> {
     pub(super) tiles: &'a Tiles,
     /// Whether objects that the target already has are kept.
     pub(super) keep: bool,
+    /// The chunks that cannot be read; `None`: they are errors.
+    pub(super) salvage: Option<&'a Salvage>,
 }
 
 /// What happens to a chunk.
@@ -94,6 +97,7 @@ struct Buffers<'a> {
     theirs: Vec<u8>,
     /// Whether the chunks of a tile are spread over threads.
     spread: bool,
+    salvage: Option<&'a Salvage>,
 }
 
 impl<'a> ChunkTransfer<'a> {
@@ -168,6 +172,7 @@ impl<'a> ChunkTransfer<'a> {
             ours: Vec::new(),
             theirs: Vec::new(),
             spread,
+            salvage: self.salvage,
         }
     }
 
@@ -205,15 +210,122 @@ impl Buffers<'_> {
         }
     }
 
+    /// Reads a slab of the source; says whether any chunk of it exists. Chunks that cannot be read are salvaged.
+    fn read_source(&mut self, slab: &Slab) -> Result<bool, CopyError> {
+        let Self { source, reader, ours, spread, salvage, .. } = self;
+        let Some(salvage) = salvage else {
+            return Self::read(source, *spread, reader, slab, ours).map_err(CopyError::of_source);
+        };
+        let lens = source.chunk_shape();
+        if !slab.parts(lens).any(|part| salvage.has(&part.chunk)) {
+            match Self::read(source, *spread, reader, slab, ours) {
+                Ok(found) => return Ok(found),
+                Err(error) if is_of_chunk(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let (mut found, mut bytes) = (false, Vec::new());
+        for SlabPart { chunk, at, slab: part } in slab.parts(lens) {
+            resize(&mut bytes, slab_bytes(source, &part), source)?;
+            let is_read = match salvage.has(&chunk) {
+                true => false,
+                false => match source.read_serial(reader, &part, Elements::Stored, &mut bytes) {
+                    Ok(exists) => {
+                        found |= exists;
+                        true
+                    }
+                    Err(error) => {
+                        salvage.lose([chunk], error)?;
+                        false
+                    }
+                },
+            };
+            if !is_read {
+                salvage.fill(&mut bytes);
+                found |= salvage.is_written;
+            }
+            let row = source.dtype().size() * part.count().last().map_or(1, |len| *len as usize);
+            let starts = rows(slab.count(), &at, part.count());
+            for (start, row) in starts.zip(bytes.chunks_exact(row.max(1))) {
+                let start = start * source.dtype().size();
+                ours[start..start + row.len()].copy_from_slice(row);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Passes on those chunks of an object that can be decoded.
+    fn pass_readable(
+        &mut self,
+        salvage: &Salvage,
+        index: &[u64],
+        stop: &Stop<'_>,
+    ) -> Result<Moved, CopyError> {
+        let Self { source, reader, ours, .. } = self;
+        match source.load_object(reader, index) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Moved::default()),
+            Err(error) => {
+                salvage.lose(source.object_chunks(index), error)?;
+                let lost = source.object_chunks(index).map(|chunk| (chunk, false)).collect();
+                return self.write_some(salvage, index, lost);
+            }
+        }
+        stop()?;
+        resize(ours, source.chain().chunk_len(), source)?;
+        let mut chunks = Vec::new();
+        for chunk in source.object_chunks(index) {
+            match source.decode_loaded(reader, &chunk, ours) {
+                Ok(found) => chunks.extend(found.map(|_| (chunk, true))),
+                Err(error) => {
+                    salvage.lose([chunk.clone()], error)?;
+                    chunks.push((chunk, false));
+                }
+            }
+        }
+        match chunks.iter().all(|(_, is_readable)| *is_readable) {
+            true => self.pass_loaded(index),
+            false => self.write_some(salvage, index, chunks),
+        }
+    }
+
+    /// Writes these chunks of the loaded object: readable ones as they are stored, others as fill, or not at all.
+    fn write_some(
+        &mut self,
+        salvage: &Salvage,
+        index: &[u64],
+        mut chunks: Vec<(Vec<u64>, bool)>,
+    ) -> Result<Moved, CopyError> {
+        let Self { source, target, reader, writer, ours, .. } = self;
+        chunks.retain(|(_, is_readable)| *is_readable || salvage.is_written);
+        if chunks.is_empty() {
+            return Ok(Moved::default());
+        }
+        let len = source.chain().chunk_len();
+        resize(ours, len, source)?;
+        salvage.fill(ours);
+        let written = target.write_some(writer, index, (source, reader), &chunks, ours)?;
+        let decoded = written.chunks.saturating_mul(len as u64);
+        Ok(Moved { before: 0, after: written.bytes, decoded, chunks: written.chunks, recoded: 0 })
+    }
+
     fn pass(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
-        if !self.source.load_object(&mut self.reader, index)? {
+        if let Some(salvage) = self.salvage {
+            return self.pass_readable(salvage, index, stop);
+        }
+        if !self.source.load_object(&mut self.reader, index).map_err(CopyError::of_source)? {
             return Ok(Moved::default());
         }
         stop()?;
+        self.pass_loaded(index)
+    }
+
+    /// Writes the loaded object as it is.
+    fn pass_loaded(&mut self, index: &[u64]) -> Result<Moved, CopyError> {
         if self.source.skipped_filters(&self.reader) {
             return self.encode_all(index);
         }
-        let chunks = self.source.loaded_chunks(&self.reader, index)?;
+        let chunks = self.source.check_loaded(&self.reader, index).map_err(CopyError::of_source)?;
         let stored = self.source.loaded(&self.reader);
         self.target.write_object(&mut self.writer, index, stored)?;
         let len = stored.len() as u64;
@@ -232,37 +344,69 @@ impl Buffers<'_> {
         let len = source.chain().chunk_len();
         let before = source.loaded(reader).len() as u64;
         resize(ours, len, source)?;
-        source.decode_loaded(reader, index, ours)?;
+        source.decode_loaded(reader, index, ours).map_err(CopyError::of_source)?;
         let after = target.write_chunk(writer, index, ours)? as u64;
         Ok(Moved { before, after, decoded: len as u64, chunks: 1, recoded: 1 })
     }
 
     fn recode(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {
-        let Self { source, target, reader, writer, ours, .. } = self;
+        let Self { source, target, reader, writer, ours, salvage, .. } = self;
+        let salvage = *salvage;
         let len = source.chain().chunk_len();
         // A thread that encodes must not wait for a remote store.
         let loaded = source.is_sharded() || source.is_remote() && !target.is_sharded();
         let mut moved = Moved::default();
+        let mut is_lost = false;
         if loaded {
-            if !source.load_object(reader, index)? {
-                return Ok(moved);
+            match (source.load_object(reader, index), salvage) {
+                (Ok(true), _) => {}
+                (Ok(false), _) => return Ok(moved),
+                (Err(error), None) => return Err(CopyError::of_source(error)),
+                (Err(error), Some(salvage)) => {
+                    if !source.object_chunks(index).all(|chunk| salvage.has(&chunk)) {
+                        salvage.lose(source.object_chunks(index), error)?;
+                    }
+                    is_lost = true;
+                }
             }
-            moved.before = source.loaded(reader).len() as u64;
+            if !is_lost {
+                moved.before = source.loaded(reader).len() as u64;
+            }
             stop()?;
         }
+        let mut is_of_source = false;
         let mut read = |chunk: &[u64], out: &mut [u8]| -> Result<bool, DataError> {
-            let stored = match loaded {
-                true => source.decode_loaded(reader, chunk, out)?,
-                false => source.read_chunk(reader, chunk, out)?,
+            let lost = |salvage: &Salvage, out: &mut [u8]| {
+                salvage.fill(out);
+                target.adapt_padding(source, chunk, out);
+                salvage.is_written
+            };
+            if let Some(salvage) = salvage.filter(|salvage| salvage.has(chunk)) {
+                return Ok(lost(salvage, out));
+            }
+            let read = match loaded {
+                true => source.decode_loaded(reader, chunk, out),
+                false => source.read_chunk(reader, chunk, out),
+            };
+            let stored = match (read, salvage) {
+                (Ok(stored), _) => stored,
+                (Err(error), None) => {
+                    is_of_source = true;
+                    return Err(error);
+                }
+                (Err(error), Some(salvage)) => {
+                    return salvage.lose([chunk.to_vec()], error).map(|()| lost(salvage, out));
+                }
             };
             moved.decoded += stored.map_or(0, |_| len as u64);
             moved.before += stored.filter(|_| !loaded).unwrap_or(0) as u64;
             target.adapt_padding(source, chunk, out);
             Ok(stored.is_some())
         };
-        let written = if target.is_sharded() || !source.is_sharded() {
-            target.encode_object(writer, index, &mut read)?
-        } else {
+        let mut write = || {
+            if target.is_sharded() || !source.is_sharded() {
+                return target.encode_object(writer, index, &mut read);
+            }
             resize(ours, len, source)?;
             let mut written = Written::default();
             for chunk in source.object_chunks(index) {
@@ -271,15 +415,18 @@ impl Buffers<'_> {
                     written.chunks += 1;
                 }
             }
-            written
+            Ok(written)
         };
+        let written = write();
+        let failed = if is_of_source { CopyError::of_source } else { CopyError::Data };
+        let written = written.map_err(failed)?;
         Ok(Moved { after: written.bytes, chunks: written.chunks, ..moved })
     }
 
     fn rechunk(&mut self, (from, to): &(Slab, Slab), stop: &Stop<'_>) -> Result<Moved, CopyError> {
         let len = slab_bytes(self.source, from);
         resize(&mut self.ours, len, self.source)?;
-        if !Self::read(self.source, self.spread, &mut self.reader, from, &mut self.ours)? {
+        if !self.read_source(from)? {
             return Ok(Moved::default());
         }
         stop()?;
@@ -297,7 +444,7 @@ impl Buffers<'_> {
         let len = slab_bytes(self.source, from);
         resize(&mut self.ours, len, self.source)?;
         resize(&mut self.theirs, len, self.target)?;
-        Self::read(self.source, self.spread, &mut self.reader, from, &mut self.ours)?;
+        self.read_source(from)?;
         stop()?;
         Self::read(self.target, self.spread, &mut self.writer, to, &mut self.theirs)?;
         swap_order(self.source, self.target, &mut self.ours);
@@ -334,6 +481,7 @@ impl Buffers<'_> {
             ours: Vec::new(),
             theirs: Vec::new(),
             spread: self.spread,
+            salvage: self.salvage,
         };
         match mode {
             // Nothing is encoded.

@@ -11,6 +11,7 @@ use ncz_store::{MemoryStore, Store};
 
 use super::plan::kept_filters;
 use super::rechunk::{self, Axis, RechunkPlan};
+use super::salvage::Salvage;
 use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
 use super::{CopyError, Recoding, Resources, VariableSummary, Verified, scratch};
 use crate::parallelism::Parallelism;
@@ -38,6 +39,8 @@ pub(super) struct VariableCopy<'a> {
     pieces: Option<Pieces>,
     /// The variable of the copy and the stages of its chain from the first lossy codec to the last, if one is lossy.
     lossy: Option<(Variable, Range<usize>)>,
+    /// Chunks that cannot be read; `None`: they are errors.
+    salvage: Option<Salvage>,
 }
 
 /// The first of two passes, from the source to pieces in a scratch file.
@@ -99,8 +102,13 @@ impl<'a> VariableCopy<'a> {
         };
         let tile = tile.to_vec();
         let stores: [&dyn Store; 2] = [&**source.store(), &**target.store()];
-        let tiles =
-            |tile: &[u64]| Tiles::of_window(&from, &window, tile)?.existing(&from, stores[0], &window, tile);
+        let tiles = |tile: &[u64]| {
+            let tiles = Tiles::of_window(&from, &window, tile)?;
+            match resources.salvage {
+                true => tiles.existing_or_all(&from, stores[0], &window, tile),
+                false => tiles.existing(&from, stores[0], &window, tile),
+            }
+        };
         let pieces = match &plan {
             Some(RechunkPlan::TwoPass { read, piece, .. }) => Some(Pieces {
                 original: original.clone(),
@@ -128,6 +136,7 @@ impl<'a> VariableCopy<'a> {
             tiles,
             pieces,
             lossy,
+            salvage: resources.salvage.then(|| Salvage::new(original, source.hierarchy().format, planned)),
         })
     }
 
@@ -149,7 +158,9 @@ impl<'a> VariableCopy<'a> {
                 let between = scratch::pieces(self.session, &pieces.original, &shape, &pieces.lens, folder)?;
                 self.first(pieces, &between).run(progress)?;
                 let window = Window::whole(&shape);
-                self.transfer(&between, &window, copies).run(progress)?
+                // What cannot be read in a scratch file is an error.
+                let transfer = self.transfer(&between, &window, copies);
+                ChunkTransfer { salvage: None, ..transfer }.run(progress)?
             }
         };
         Ok(VariableSummary {
@@ -170,6 +181,10 @@ impl<'a> VariableCopy<'a> {
             after: moved.after,
             chunks: moved.chunks,
             verified: None,
+            lost: self
+                .salvage
+                .as_ref()
+                .map_or_else(Vec::new, |salvage| salvage.list(|index| self.source.chunk_slab(index))),
         })
     }
 
@@ -179,6 +194,9 @@ impl<'a> VariableCopy<'a> {
     /// A chunk that also has other elements, such as those of earlier records, cannot be encoded once more: if a codec
     /// is lossy, there must be none.
     pub(super) fn verify(&self, progress: &dyn Progress) -> Result<Verified, CopyError> {
+        if let Some(salvage) = &self.salvage {
+            salvage.close();
+        }
         // Both sides decoded, and a chunk as stored; twice that if a codec is lossy.
         let copies = if self.lossy.is_some() { 5 } else { 3 };
         let transfer = self.transfer(&self.source, &self.window, copies);
@@ -219,6 +237,7 @@ impl<'a> VariableCopy<'a> {
             tile: &pieces.tile,
             tiles: &pieces.tiles,
             keep: false,
+            salvage: self.salvage.as_ref(),
         }
     }
 
@@ -243,6 +262,7 @@ impl<'a> VariableCopy<'a> {
             tile: &self.tile,
             tiles: &self.tiles,
             keep: self.resources.keep,
+            salvage: self.salvage.as_ref(),
         }
     }
 

@@ -32,6 +32,7 @@ pub(super) struct Check<'a> {
     /// Whether chunks are to be padded with fill; in netCDF files they are not.
     is_padded: bool,
     keep: usize,
+    list_missing: usize,
 }
 
 /// The number of an object among those that are visited, and that of a chunk in it.
@@ -41,6 +42,10 @@ type ChunkPosition = (u64, usize);
 #[derive(Default)]
 struct Found {
     chunks: AtomicU64,
+    /// Chunks of shards that cannot be read, except one of each, which counts as a chunk with a fault.
+    unknown: AtomicU64,
+    /// The numbers of chunks that are not missing, if missing ones are listed.
+    existing: Mutex<Vec<u64>>,
     stored: AtomicU64,
     /// Bytes of strings; other chunks are all of one length.
     decoded: AtomicU64,
@@ -76,7 +81,17 @@ impl<'a> Check<'a> {
         let axes = variable.order.axes(variable.chunk_shape.len());
         let layout = Layout::new(&variable.chunk_shape, axes, variable.fill_bytes());
         let is_padded = !dataset.hierarchy().format.is_netcdf();
-        Ok(Self { array, strings, variable, store, index, layout, is_padded, keep: options.keep })
+        Ok(Self {
+            array,
+            strings,
+            variable,
+            store,
+            index,
+            layout,
+            is_padded,
+            keep: options.keep,
+            list_missing: options.list_missing,
+        })
     }
 
     /// Decodes every chunk, on these threads.
@@ -124,7 +139,8 @@ impl<'a> Check<'a> {
             checked: true,
             chunks,
             faulty,
-            missing: self.index.total.saturating_sub(chunks),
+            missing: self.index.total.saturating_sub(chunks).saturating_sub(found.unknown.into_inner()),
+            missing_chunks: self.missing(found.existing.into_inner().unwrap_or_else(PoisonError::into_inner)),
             stored: found.stored.into_inner(),
             decoded,
             more,
@@ -137,20 +153,32 @@ impl<'a> Check<'a> {
         let object = self.index.tiles.index(position);
         if let Some(strings) = &self.strings {
             let read = self.read_strings(strings, &object, position, found);
+            self.note(&object, &read, found);
             return self.judge(buffers, object, read, (position, 0), found);
         }
         resize(&mut buffers.chunk, self.array.chain().chunk_len(), &self.array)?;
         if self.variable.sharding.is_none() {
             let read = self.array.read_chunk(&mut buffers.worker, &object, &mut buffers.chunk);
+            self.note(&object, &read, found);
             return self.judge(buffers, object, read, (position, 0), found);
         }
         match self.array.load_object(&mut buffers.worker, &object) {
             Ok(false) => return Ok(()),
             Ok(true) => {}
-            Err(error) => return self.judge(buffers, object, Err(error), (position, 0), found),
+            Err(error) => {
+                let read = Err(error);
+                let mut chunks = 0_u64;
+                for chunk in self.array.object_chunks(&object) {
+                    self.note(&chunk, &read, found);
+                    chunks += 1;
+                }
+                found.unknown.fetch_add(chunks.saturating_sub(1), Ordering::Relaxed);
+                return self.judge(buffers, object, read, (position, 0), found);
+            }
         }
         for (number, chunk) in self.array.object_chunks(&object).enumerate() {
             let read = self.array.decode_loaded(&mut buffers.worker, &chunk, &mut buffers.chunk);
+            self.note(&chunk, &read, found);
             self.judge(buffers, chunk, read, (position, number), found)?;
         }
         Ok(())
@@ -177,6 +205,34 @@ impl<'a> Check<'a> {
             self.keep(finding.variable(&self.variable.path).chunk(index), (position, 0), found);
         }
         Ok(Some(stored.len()))
+    }
+
+    /// Notes that a chunk is not missing, unless it is.
+    fn note(&self, index: &[u64], read: &Result<Option<usize>, DataError>, found: &Found) {
+        if self.list_missing > 0 && !matches!(read, Ok(None)) {
+            let counts = self.array.chunk_counts();
+            // Below the number of chunks, which was checked.
+            let number = index.iter().zip(&counts).fold(0, |number, (i, count)| number * count + i);
+            found.existing.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+        }
+    }
+
+    /// The coordinates of the first chunks that do not exist.
+    fn missing(&self, mut existing: Vec<u64>) -> Vec<Vec<u64>> {
+        existing.sort_unstable();
+        let mut existing = existing.into_iter().peekable();
+        let counts = self.array.chunk_counts();
+        let is_missing = |number: &u64| existing.next_if(|next| next == number).is_none();
+        let index_of = |number: u64| {
+            let mut rest = number;
+            let mut index = vec![0; counts.len()];
+            for (at, count) in index.iter_mut().zip(&counts).rev() {
+                *at = rest % count;
+                rest /= count;
+            }
+            index
+        };
+        (0..self.index.total).filter(is_missing).take(self.list_missing).map(index_of).collect()
     }
 
     /// Counts a chunk and keeps what is wrong with it.

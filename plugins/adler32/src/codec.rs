@@ -37,7 +37,7 @@ impl Codec for Adler32 {
 impl Checksum for Sum {
     const NAME: &'static str = "Adler-32";
 
-    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
+    fn sum(self, data: &[u8], copy: Option<&mut [u8]>) -> u32 {
         let mut sum = simd_adler32::Adler32::new();
         copy_in_pieces(PIECE, data, copy, |piece| sum.write(piece));
         sum.finish()

@@ -226,8 +226,7 @@ impl Coder for BitshuffleCoder {
         let output = output.get_mut(..length).ok_or_else(|| CodecError::output_full(Some(length)))?;
         let (sorted, last) = output.split_at_mut(self.sorted(length)?);
         for (number, to) in sorted.chunks_mut(block).enumerate() {
-            let (stored, next) = split_block(rest)
-                .ok_or_else(|| CodecError::truncated(format!("block {number} of the chunk is cut")))?;
+            let (stored, next) = split_block(rest).ok_or_else(|| cut(number))?;
             rest = next;
             let rows = room(&mut scratch.rows, to.len());
             let decoded = match self.compression {
@@ -242,11 +241,7 @@ impl Coder for BitshuffleCoder {
             }
             bits::unsort(self.size, rows, room(&mut scratch.planes, to.len()), to);
         }
-        match rest.split_at_checked(last.len()) {
-            Some((copied, [])) => last.copy_from_slice(copied),
-            Some((_, extra)) => return Err(CodecError::trailing(extra.len())),
-            None => return Err(CodecError::truncated("the elements after the last block are cut")),
-        }
+        last.copy_from_slice(check_rest(rest, last.len())?);
         Ok(length)
     }
 
@@ -255,6 +250,38 @@ impl Coder for BitshuffleCoder {
             Compression::None => Ok(Some(input.len())),
             _ => self.split(input).map(|(length, ..)| Some(length)),
         }
+    }
+
+    /// Goes from head to head of the blocks.
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        let length = self.decoded_len(input)?;
+        if let (Some(length), Some(len)) = (length, len)
+            && length != len
+        {
+            return Err(CodecError::size(len, length, "the decoded length that the stream states"));
+        }
+        if self.compression != Compression::None {
+            let (length, block, mut rest) = self.split(input)?;
+            let sorted = self.sorted(length)?;
+            for number in 0..sorted.div_ceil(block) {
+                (_, rest) = split_block(rest).ok_or_else(|| cut(number))?;
+            }
+            check_rest(rest, length - sorted)?;
+        }
+        Ok(None)
+    }
+}
+
+fn cut(number: usize) -> CodecError {
+    CodecError::truncated(format!("block {number} of the chunk is cut"))
+}
+
+/// The elements after the last block, which are stored as they are.
+fn check_rest(rest: &[u8], len: usize) -> Result<&[u8]> {
+    match rest.split_at_checked(len) {
+        Some((copied, [])) => Ok(copied),
+        Some((_, extra)) => Err(CodecError::trailing(extra.len())),
+        None => Err(CodecError::truncated("the elements after the last block are cut")),
     }
 }
 

@@ -72,6 +72,11 @@ impl Coder for Bzip2Coder {
             }
         }
     }
+
+    /// Looks at the first bytes.
+    fn check<'a>(&self, input: &'a [u8], _len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        if input.starts_with(b"BZh") { Ok(None) } else { Err(failure(Error::DataMagic)) }
+    }
 }
 
 /// Decodes the stream at the start of `input`; returns how many bytes were read and written.

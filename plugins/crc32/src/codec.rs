@@ -37,7 +37,7 @@ impl Codec for Crc32 {
 impl Checksum for Sum {
     const NAME: &'static str = "CRC-32";
 
-    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
+    fn sum(self, data: &[u8], copy: Option<&mut [u8]>) -> u32 {
         let mut sum = crc32fast::Hasher::new();
         copy_in_pieces(PIECE, data, copy, |piece| sum.update(piece));
         sum.finalize()

@@ -52,7 +52,7 @@ impl Codec for Crc32c {
 impl Checksum for Sum {
     const NAME: &'static str = "CRC-32C";
 
-    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
+    fn sum(self, data: &[u8], copy: Option<&mut [u8]>) -> u32 {
         let mut sum = 0;
         copy_in_pieces(PIECE, data, copy, |piece| sum = crc32c::crc32c_append(sum, piece));
         sum

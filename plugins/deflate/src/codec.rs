@@ -5,6 +5,8 @@ use ncz_libdeflate::{Decompressor, Format, Refusal, Tables, bound, decompressor,
 const HEADER: usize = 2;
 /// Bytes after them: the Adler-32 of the content.
 const TRAILER: usize = 4;
+/// Bytes of the shortest stream, which has no content.
+const LEAST: usize = 8;
 
 /// Encodes and decodes zlib streams.
 #[derive(Debug, Clone, Copy)]
@@ -46,19 +48,34 @@ impl Coder for DeflateCoder {
             extra => Err(CodecError::trailing(extra)),
         }
     }
+
+    /// Looks at the header: the stream does not state its length, and its checksum is that of the content.
+    fn check<'a>(&self, input: &'a [u8], _len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        check_header(input).map(|_| None)
+    }
+}
+
+/// Checks the header, and returns what follows it.
+fn check_header(input: &[u8]) -> Result<&[u8]> {
+    let Some((&[first, second], body)) = input.split_first_chunk::<HEADER>().filter(|_| input.len() >= LEAST)
+    else {
+        return Err(CodecError::truncated("a zlib stream has at least 8 bytes"));
+    };
+    if first & 0x0f != 8 || !u16::from_be_bytes([first, second]).is_multiple_of(31) {
+        return Err(CodecError::corrupt("this is not a zlib stream"));
+    }
+    if second & 0x20 != 0 {
+        return Err(CodecError::unsupported("the zlib stream needs a preset dictionary"));
+    }
+    Ok(body)
 }
 
 /// Finds the error in `input`, about which libdeflate reports little.
 fn why_not(decompressor: &mut Decompressor, input: &[u8], output: &mut [u8]) -> CodecError {
-    let Some((&[first, second], body)) = input.split_first_chunk::<HEADER>() else {
-        return CodecError::truncated("a zlib stream has at least 8 bytes");
+    let body = match check_header(input) {
+        Ok(body) => body,
+        Err(error) => return error,
     };
-    if first & 0x0f != 8 || !u16::from_be_bytes([first, second]).is_multiple_of(31) {
-        return CodecError::corrupt("this is not a zlib stream");
-    }
-    if second & 0x20 != 0 {
-        return CodecError::unsupported("the zlib stream needs a preset dictionary");
-    }
     match decompressor.decompress(Format::Raw, body, output) {
         Ok(done) if body.len() - done.read < TRAILER => {
             CodecError::truncated("the checksum of the zlib stream is cut")

@@ -32,7 +32,7 @@ impl Codec for Fletcher32 {
 impl Checksum for Fletcher {
     const NAME: &'static str = "Fletcher-32";
 
-    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
+    fn sum(self, data: &[u8], copy: Option<&mut [u8]>) -> u32 {
         let mut sum = Sum::default();
         copy_in_pieces(Sum::BLOCK, data, copy, |piece| sum.add(piece));
         sum.finish()

@@ -52,6 +52,26 @@ impl Coder for GzipCoder {
         }
         Ok(written)
     }
+
+    /// Looks at the header and at the length in the last bytes. Of several members, or of a damaged stream, that is not
+    /// the length of all: then it decodes.
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        header::length(input)?;
+        let stated = input.last_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+        if let Some(len) = len
+            && stated != Some(len as u32)
+        {
+            let mut output = Vec::new();
+            let memory = |_| CodecError::unsupported(format!("no memory for a buffer of {len} bytes"));
+            output.try_reserve_exact(len).map_err(memory)?;
+            output.resize(len, 0);
+            let got = self.decode(&mut self.scratch(), input, &mut output)?;
+            if got != len {
+                return Err(CodecError::size(len, got, "the decoded length"));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Decodes the member at the start of `input`; returns how many bytes were read and written.

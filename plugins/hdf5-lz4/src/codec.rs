@@ -64,8 +64,7 @@ impl Coder for Lz4H5Coder {
         let (length, block, mut rest) = split(input)?;
         let output = output.get_mut(..length).ok_or_else(|| CodecError::output_full(Some(length)))?;
         for (number, data) in output.chunks_mut(block).enumerate() {
-            let (stored, next) = split_block(rest)
-                .ok_or_else(|| CodecError::truncated(format!("LZ4 block {number} of the chunk is cut")))?;
+            let (stored, next) = split_block(rest).ok_or_else(|| cut(number))?;
             rest = next;
             if stored.len() == data.len() {
                 data.copy_from_slice(stored);
@@ -85,6 +84,25 @@ impl Coder for Lz4H5Coder {
     fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
         split(input).map(|(length, ..)| Some(length))
     }
+
+    /// Goes from head to head of the blocks.
+    fn check<'a>(&self, input: &'a [u8], len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        let (length, block, mut rest) = split(input)?;
+        if let Some(len) = len.filter(|&len| len != length) {
+            return Err(CodecError::size(len, length, "the decoded length that the stream states"));
+        }
+        for number in 0..length.div_ceil(block) {
+            (_, rest) = split_block(rest).ok_or_else(|| cut(number))?;
+        }
+        match rest.len() {
+            0 => Ok(None),
+            extra => Err(CodecError::trailing(extra)),
+        }
+    }
+}
+
+fn cut(number: usize) -> CodecError {
+    CodecError::truncated(format!("LZ4 block {number} of the chunk is cut"))
 }
 
 /// The length of the data, that of a block, and the blocks.

@@ -67,8 +67,10 @@ impl Codec for JenkinsLookup3 {
 impl Checksum for Lookup3 {
     const NAME: &'static str = "the lookup3 hash";
 
-    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32 {
-        copy.copy_from_slice(data);
-        lookup3::hash(copy, self.0)
+    fn sum(self, data: &[u8], copy: Option<&mut [u8]>) -> u32 {
+        if let Some(copy) = copy {
+            copy.copy_from_slice(data);
+        }
+        lookup3::hash(data, self.0)
     }
 }

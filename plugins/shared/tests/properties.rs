@@ -37,6 +37,9 @@ pub(crate) fn decode<C: Coder>(coder: &C, stream: &[u8], capacity: usize) -> ncz
     let length = result?;
     assert!(length <= capacity, "{length} bytes claimed in a buffer of {capacity}");
     output.truncate(length);
+    // What can be decoded is not refused without decoding it.
+    let seen = coder.check(stream, Some(length)).expect("the stream was decoded");
+    assert!(seen.is_none_or(|seen| seen == output));
     Ok(output)
 }
 

@@ -109,6 +109,13 @@ pub(crate) struct Copy {
     /// Leave out variables that cannot be read, with a warning for each and exit code 1
     #[arg(long, help_heading = "Parts")]
     pub(crate) skip_unreadable: bool,
+    /// Copy every chunk that can be read; the others become missing values, or fill, and are listed in a report in JSON.
+    /// Implies --skip-unreadable. Exit code 1 if anything is lost
+    #[arg(long, help_heading = "Parts", conflicts_with_all = ["append", "resume"])]
+    pub(crate) salvage: bool,
+    /// With --salvage: the file for the report [default: TARGET.salvage.json; for a target in S3 in the current folder]
+    #[arg(long, value_name = "FILE", help_heading = "Parts", requires = "salvage")]
+    pub(crate) salvage_report: Option<PathBuf>,
     /// Join all SOURCEs along this dimension, in their order. Variables without it must be equal in all of them
     #[arg(long, value_name = "DIM", conflicts_with_all = ["append", "resume"])]
     pub(crate) concat: Option<String>,

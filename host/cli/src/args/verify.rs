@@ -27,6 +27,10 @@ pub(crate) struct Verify {
     /// Check only these variables (names or paths, joined by commas)
     #[arg(long, value_name = "VAR,VAR", value_delimiter = ',', conflicts_with_all = ["repair", "repair_to"])]
     pub(crate) variables: Vec<String>,
+    /// List the chunks that were never written, whose elements read as fill; they are no fault. At most 100000 of each
+    /// variable
+    #[arg(long, conflicts_with_all = ["repair", "repair_to"])]
+    pub(crate) missing: bool,
     /// Repair the dataset in place; each object is replaced whole
     #[arg(long, help_heading = "Repairing")]
     pub(crate) repair: bool,

@@ -5,6 +5,7 @@ mod concat;
 mod plan;
 mod references;
 mod resume;
+mod salvage;
 mod select;
 mod summary;
 mod user_types;
@@ -53,6 +54,7 @@ pub(crate) fn run(
         return append::run(options, dimension, (source, &target), registry, out, style, messages);
     }
     check_ending(&target)?;
+    let report = salvage::report_path(options, &sources, &target)?;
     target.check_new().map_err(|source| cannot_write(&target, source))?;
 
     let session = writing_session(registry, options.threads, options.shuffle_size, options.no_lossy_guard)?;
@@ -96,6 +98,7 @@ pub(crate) fn run(
         fixed: options.fixed,
         memory: options.memory,
         scratch: scratch(options, &target),
+        salvage: options.salvage,
         ..format.options()
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
@@ -123,7 +126,12 @@ pub(crate) fn run(
         &plan.notes,
     );
     print(&summary, options, out, style).map_err(|error| error.not_printed(&target.location))?;
-    Ok(findings(&copied, messages))
+    let exit = findings(&copied, messages);
+    if let Some(report) = report {
+        let ends = (&source.location, &target.location);
+        salvage::report(&report, ends, dataset.hierarchy(), &copied, messages)?;
+    }
+    Ok(exit)
 }
 
 /// Returns the error of a copy that failed.
@@ -149,12 +157,13 @@ fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Styl
     Ok(out.flush()?)
 }
 
-/// Warns of variables that were left out because they cannot be read.
+/// Warns of variables that were left out because they cannot be read; lost chunks are findings too.
 fn findings(copied: &CopySummary, messages: Messages) -> Exit {
     for lost in &copied.unreadable {
         messages.warn(&format!("left out because it cannot be read: {}: {}", lost.path, lost.reason));
     }
-    Exit::of_findings(!copied.unreadable.is_empty())
+    let has_lost = copied.variables.iter().any(|variable| !variable.lost.is_empty());
+    Exit::of_findings(has_lost || !copied.unreadable.is_empty())
 }
 
 /// Returns the folder for scratch files: that of the target, which has room for the copy.

@@ -32,6 +32,9 @@ const NOTHING: &str = "nothing was changed";
 /// The same after the repair.
 const REPAIRED: &str = "the repair is complete, but was not verified";
 
+/// How many missing chunks of a variable are listed.
+const MISSING: usize = 100_000;
+
 /// Runs the command.
 pub(crate) fn run(
     options: &Verify,
@@ -95,9 +98,10 @@ fn checked(
         variables.insert(path);
     }
     let variables = (!variables.is_empty()).then_some(variables);
-    let report =
-        verified(url, &dataset, &VerifyOptions { variables, ..VerifyOptions::default() }, bar, NOTHING)?;
-    Ok(VerifyReport::new(&url.location, report))
+    let list_missing = if options.missing { MISSING } else { 0 };
+    let verify_options = VerifyOptions { variables, list_missing, ..VerifyOptions::default() };
+    let report = verified(url, &dataset, &verify_options, bar, NOTHING)?;
+    Ok(VerifyReport::new(&url.location, report).with_missing(options.missing))
 }
 
 /// Repairs the dataset in place.

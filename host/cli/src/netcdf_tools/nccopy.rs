@@ -100,6 +100,8 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         values: Vec::new(),
         slab: None,
         skip_unreadable: false,
+        salvage: false,
+        salvage_report: None,
         concat: None,
         any_order: false,
         append: None,

@@ -574,7 +574,9 @@ fn a_damaged_chunk_names_variable_chunk_codec_and_leaves_no_target() {
         "codec zstd",
         "the target is as it was before",
     ]);
-    assert!(run.stderr.lines().skip(1).all(|line| line.starts_with("  because: ")), "{}", run.stderr);
+    let (causes, remedy) = run.stderr.trim_end().rsplit_once('\n').unwrap();
+    assert!(causes.lines().skip(1).all(|line| line.starts_with("  because: ")), "{}", run.stderr);
+    assert!(remedy.starts_with("  remedy: ") && remedy.contains("--salvage"), "{remedy}");
     beside.assert_empty();
     ncz(["dump", damaged.to_str().unwrap()]).ends(1).says(&["air_temperature/1.0.0"]);
 }

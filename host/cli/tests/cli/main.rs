@@ -52,6 +52,8 @@ mod process;
 /// The commands of the README, run as they are there.
 mod readme;
 mod references;
+/// `ncz copy --salvage`, damage that a copy without it notices, and `ncz verify --missing`.
+mod salvage;
 /// No secret is seen, however much is said.
 mod secrets;
 /// Completions, manual pages and the links of netCDF's tools.

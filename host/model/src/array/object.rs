@@ -218,19 +218,35 @@ impl Array {
         worker.location.filter_mask != 0 && !self.chain.is_empty()
     }
 
-    /// Returns how many of its [chunks](Self::object_chunks) the last loaded object has.
+    /// Checks of the [chunks](Self::object_chunks) of the last loaded object, for which no filters were skipped, what
+    /// costs next to nothing ([`FilterChain::check_stored`](ncz_registry::chain::FilterChain::check_stored)). Returns
+    /// how many chunks it has.
     ///
     /// # Errors
-    /// The index of a shard is damaged.
-    pub fn loaded_chunks(&self, worker: &Worker, index: &[u64]) -> Result<u64, DataError> {
-        let Some(shards) = &self.shards else { return Ok(1) };
+    /// The index of a shard is damaged, or a chunk cannot be decoded.
+    pub fn check_loaded(&self, worker: &Worker, index: &[u64]) -> Result<u64, DataError> {
         let mut count = 0;
         for chunk in self.object_chunks(index) {
-            let found = worker.has_chunk(self, shards, shards.number(&chunk));
-            count +=
-                u64::from(found.map_err(|error| self.chunk_error(worker, shard::of_chunk(&chunk, error)))?);
+            count += u64::from(self.checked_chunk(worker, &chunk)?.is_some());
         }
         Ok(count)
+    }
+
+    /// Returns the stored bytes of a chunk of the last loaded object, checked as by [`check_loaded`](Self::check_loaded);
+    /// `None` if it has no such chunk.
+    ///
+    /// # Errors
+    /// As for [`check_loaded`](Self::check_loaded).
+    fn checked_chunk<'w>(&self, worker: &'w Worker, index: &[u64]) -> Result<Option<&'w [u8]>, DataError> {
+        let checked =
+            |stored| self.chain.check_stored(stored).map(|()| Some(stored)).map_err(ChunkError::from);
+        match &self.shards {
+            None => checked(&worker.stored).map_err(|error| self.chunk_error(worker, error)),
+            Some(shards) => worker
+                .stored_in_shard(self, shards, shards.number(index))
+                .and_then(|stored| stored.map_or(Ok(None), checked))
+                .map_err(|error| self.chunk_error(worker, shard::of_chunk(index, error))),
+        }
     }
 
     /// Decodes a chunk of the last loaded object, like [`read_chunk`](Self::read_chunk).
@@ -336,6 +352,51 @@ impl Array {
         self.check_index(index, self.object_shape())?;
         self.go_to(worker, index)?;
         worker.store(self, stored).map_err(|error| self.chunk_error(worker, error))
+    }
+
+    /// Writes an object with only these chunks, in C order: those with `true` as they are stored in the object that
+    /// `source` loaded last into the worker `loaded`, the others from `other`, decoded. `source` has the same chunks,
+    /// objects and codecs.
+    ///
+    /// # Errors
+    /// The array has no such object, one of the chunks is damaged, or the object cannot be written.
+    pub fn write_some(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        (source, loaded): (&Self, &Worker),
+        chunks: &[(Vec<u64>, bool)],
+        other: &[u8],
+    ) -> Result<Written, DataError> {
+        let Some(shards) = &self.shards else {
+            let mut written = Written::default();
+            for (chunk, is_stored) in chunks {
+                let stored = if *is_stored { source.checked_chunk(loaded, chunk)? } else { None };
+                written.bytes += match stored {
+                    Some(stored) => self.write_stored(worker, chunk, stored).map(|()| stored.len())?,
+                    None => self.write_chunk(worker, chunk, other)?,
+                } as u64;
+                written.chunks += 1;
+            }
+            return Ok(written);
+        };
+        self.check_len(other.len())?;
+        self.check_index(index, self.object_shape())?;
+        self.go_to(worker, index)?;
+        let key = worker.key().to_owned();
+        let failed = |error| self.object_error(&key, error);
+        let mut builder = Builder::new(self, shards, index, false, worker).map_err(failed)?;
+        for (chunk, is_stored) in chunks {
+            let stored = if *is_stored { source.checked_chunk(loaded, chunk)? } else { None };
+            let added = builder.keep(shards.number(chunk)).and_then(|()| match stored {
+                Some(stored) => builder.push(stored),
+                None => builder.encode(other),
+            });
+            added.map_err(failed)?;
+        }
+        builder.finish().map_err(failed)?;
+        let bytes = worker.send_shard(self).map_err(|error| self.chunk_error(worker, error))?;
+        Ok(Written { chunks: chunks.len() as u64, bytes: bytes as u64 })
     }
 
     /// Removes an object if it exists; its chunks then read as fill.

@@ -305,15 +305,16 @@ impl Worker {
             .is_some_and(|read| read.object_len == self.shard.object_len && read.filled == self.stored.len()))
     }
 
-    /// Whether the loaded shard has chunk `number`.
-    pub(super) fn has_chunk(
+    /// The stored bytes of chunk `number` of the loaded shard; `None` if there is no such chunk.
+    pub(super) fn stored_in_shard(
         &self,
         array: &Array,
         shards: &Shards,
         number: usize,
-    ) -> Result<bool, ChunkError> {
-        let found = shards.entry(&self.shard.index, number, self.shard.object_len, &array.chain)?;
-        Ok(found.is_some())
+    ) -> Result<Option<&[u8]>, ChunkError> {
+        let place = shards.entry(&self.shard.index, number, self.shard.object_len, &array.chain)?;
+        Ok(place
+            .map(|place| self.shard.object.get(place.start as usize..place.end as usize).unwrap_or_default()))
     }
 
     /// Decodes chunk `number` of the loaded shard into `out`. Returns its stored length, or `None` if there is no such

@@ -250,7 +250,7 @@ impl StringArray {
     /// Returns the stored bytes of one chunk of strings of any length; `None` if there is no such chunk.
     ///
     /// # Errors
-    /// The chunk cannot be read; or the strings have a fixed length, so that their chunks are those of an
+    /// The chunk cannot be read; it is seen without decoding it that it is damaged; or the strings have a fixed length, so that their chunks are those of an
     /// [`Array`](crate::Array).
     pub fn read_stored(&self, index: &[u64]) -> Result<Option<Vec<u8>>, DataError> {
         self.chunks_at(index)?.read_stored(index)

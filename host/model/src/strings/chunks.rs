@@ -224,10 +224,16 @@ impl Chunks {
         Ok(Written { chunks, bytes: bytes.into_inner() })
     }
 
-    /// Returns the stored bytes of a chunk; `None` if there is no such chunk.
+    /// Returns the stored bytes of a chunk after [`check_stored`](FilterChain::check_stored); `None` if there is no such
+    /// chunk.
     pub(super) fn read_stored(&self, index: &[u64]) -> Result<Option<Vec<u8>>, DataError> {
         let mut buffers = self.buffers(index);
-        self.load(&buffers.key, index).map_err(|error| self.chunk_error(&mut buffers, error))
+        let load = || {
+            let stored = self.load(&buffers.key, index)?;
+            stored.iter().try_for_each(|stored| self.chain.check_stored(stored))?;
+            Ok(stored)
+        };
+        load().map_err(|error| self.chunk_error(&mut buffers, error))
     }
 
     /// Writes the stored bytes of a chunk unchanged.

@@ -24,8 +24,8 @@ pub trait Checksum: fmt::Debug + Copy + Send + Sync + 'static {
     /// Its name in messages.
     const NAME: &'static str;
 
-    /// Copies `data` to `copy`, which has the same length, and returns the checksum.
-    fn copy_and_sum(self, data: &[u8], copy: &mut [u8]) -> u32;
+    /// Returns the checksum of `data`, and copies them to `copy`, if there is one, which has the same length.
+    fn sum(self, data: &[u8], copy: Option<&mut [u8]>) -> u32;
 
     /// Whether `stored` is the checksum of data whose checksum is `computed`.
     fn matches(stored: u32, computed: u32) -> bool {
@@ -67,39 +67,57 @@ impl<C: Checksum> Coder for ChecksumCoder<C> {
             Location::End => output.split_last_chunk_mut::<LEN>().map(|(data, sum)| (sum, data)),
         }
         .ok_or_else(full)?;
-        *sum = self.checksum.copy_and_sum(input, data).to_le_bytes();
+        *sum = self.checksum.sum(input, Some(data)).to_le_bytes();
         Ok(input.len() + LEN)
     }
 
     fn decode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
+        let (stored, data) = self.split(input)?;
+        let output = output.get_mut(..data.len()).ok_or_else(|| CodecError::output_full(Some(data.len())))?;
+        compare::<C>(stored, self.checksum.sum(data, Some(output)))?;
+        Ok(data.len())
+    }
+
+    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
+        self.split(input).map(|(_, data)| Some(data.len()))
+    }
+
+    /// Sums the data up, which costs less than to read them.
+    fn check<'a>(&self, input: &'a [u8], _len: Option<usize>) -> Result<Option<&'a [u8]>> {
+        let (stored, data) = self.split(input)?;
+        compare::<C>(stored, self.checksum.sum(data, None))?;
+        Ok(Some(data))
+    }
+}
+
+impl<C> ChecksumCoder<C> {
+    /// The stored checksum and the data.
+    fn split<'a>(&self, input: &'a [u8]) -> Result<(u32, &'a [u8])> {
         let (sum, data) = match self.location {
             Location::Start => input.split_first_chunk::<LEN>(),
             Location::End => input.split_last_chunk::<LEN>().map(|(data, sum)| (sum, data)),
         }
-        .ok_or_else(|| truncated(input.len()))?;
-        let output = output.get_mut(..data.len()).ok_or_else(|| CodecError::output_full(Some(data.len())))?;
-        let (stored, computed) = (u32::from_le_bytes(*sum), self.checksum.copy_and_sum(data, output));
-        if C::matches(stored, computed) {
-            return Ok(data.len());
-        }
-        let text = format!("{} is {computed:#010x}, {stored:#010x} is stored", C::NAME);
-        Err(CodecError::new(ErrorKind::Checksum, text))
-    }
-
-    fn decoded_len(&self, input: &[u8]) -> Result<Option<usize>> {
-        input.len().checked_sub(LEN).map(Some).ok_or_else(|| truncated(input.len()))
+        .ok_or_else(|| {
+            CodecError::truncated(format!("{} bytes cannot hold the checksum of 4 bytes", input.len()))
+        })?;
+        Ok((u32::from_le_bytes(*sum), data))
     }
 }
 
-/// Copies `data` to `copy`, which has the same length, in pieces of `size` bytes, and calls `add` with each piece while
-/// it is in the cache.
-pub fn copy_in_pieces(size: usize, data: &[u8], copy: &mut [u8], mut add: impl FnMut(&[u8])) {
+fn compare<C: Checksum>(stored: u32, computed: u32) -> Result<()> {
+    if C::matches(stored, computed) {
+        return Ok(());
+    }
+    let text = format!("{} is {computed:#010x}, {stored:#010x} is stored", C::NAME);
+    Err(CodecError::new(ErrorKind::Checksum, text))
+}
+
+/// Calls `add` with pieces of `size` bytes of `data`. If there is a `copy`, which has the same length, each piece is
+/// copied to it first, and summed while it is in the cache.
+pub fn copy_in_pieces(size: usize, data: &[u8], copy: Option<&mut [u8]>, mut add: impl FnMut(&[u8])) {
+    let Some(copy) = copy else { return data.chunks(size).for_each(add) };
     for (source, target) in data.chunks(size).zip(copy.chunks_mut(size)) {
         target.copy_from_slice(source);
         add(target);
     }
-}
-
-fn truncated(len: usize) -> CodecError {
-    CodecError::truncated(format!("{len} bytes cannot hold the checksum of 4 bytes"))
 }

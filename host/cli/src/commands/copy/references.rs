@@ -58,6 +58,7 @@ fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
         ("--append", options.append.is_some()),
         ("--resume", options.resume),
         ("--verify", options.verify),
+        ("--salvage", options.salvage),
         ("the mode after #", target.mode != Mode::default()),
     ];
     match given.iter().find(|(_, given)| *given) {

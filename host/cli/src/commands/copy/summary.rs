@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ncz::copy::{CopySummary, VariableSummary, Verified};
+use ncz::copy::{CopySummary, UnreadableVariable, VariableSummary, Verified};
 use ncz::location::Location;
 use ncz::model::{Container, Format};
 use ncz::registry::Registry;
@@ -117,9 +117,11 @@ impl<'a> Summary<'a> {
 
     fn verified_words(&self) -> String {
         let variables = &self.copied.variables;
+        let has_lost = variables.iter().any(|variable| !variable.lost.is_empty());
         let is_repeated =
             |variable: &&VariableSummary| matches!(variable.verified, Some(Verified::Repeated { .. }));
         match variables.iter().filter(is_repeated).count() {
+            0 if has_lost => "; verified: every value that could be read is the same".to_owned(),
             0 => "; verified: every value is the same".to_owned(),
             differ => format!(
                 "; verified: values of {differ} of {} differ from the source exactly as the lossy codecs change them; \
@@ -145,9 +147,7 @@ impl<'a> Summary<'a> {
             stored_bytes: self.after(),
             notes: self.notes,
             variables: self.copied.variables.iter().map(VariableJson::new).collect(),
-            unreadable: unreadable
-                .map(|lost| UnreadableJson { path: &lost.path, reason: &lost.reason })
-                .collect(),
+            unreadable: unreadable.map(UnreadableJson::new).collect(),
         }
     }
 
@@ -200,6 +200,7 @@ struct VariableJson<'a> {
     encoded_again: u64,
     unchanged: bool,
     chunks: u64,
+    lost_chunks: usize,
     recoded_chunks: u64,
     recoded_because: Option<String>,
     decoded_bytes: u64,
@@ -209,9 +210,15 @@ struct VariableJson<'a> {
 }
 
 #[derive(Serialize)]
-struct UnreadableJson<'a> {
+pub(super) struct UnreadableJson<'a> {
     path: &'a str,
     reason: &'a str,
+}
+
+impl<'a> UnreadableJson<'a> {
+    pub(super) fn new(lost: &'a UnreadableVariable) -> Self {
+        Self { path: &lost.path, reason: &lost.reason }
+    }
 }
 
 impl<'a> VariableJson<'a> {
@@ -223,6 +230,7 @@ impl<'a> VariableJson<'a> {
             encoded_again: variable.encoded_again,
             unchanged: variable.unchanged,
             chunks: variable.chunks,
+            lost_chunks: variable.lost.len(),
             recoded_chunks: variable.recoded,
             recoded_because: variable
                 .recoding

@@ -29,6 +29,8 @@ pub(super) struct VerifyReport {
     steps: Vec<Step>,
     /// Whether the steps were not done.
     dry: bool,
+    /// Whether missing chunks are listed.
+    missing: bool,
 }
 
 impl VerifyReport {
@@ -48,6 +50,11 @@ impl VerifyReport {
         Self { steps: plan.steps.clone(), dry: true, closed, ..Self::of(location, plan.left.clone()) }
     }
 
+    /// Lists missing chunks, if so requested.
+    pub(super) fn with_missing(self, missing: bool) -> Self {
+        Self { missing, ..self }
+    }
+
     /// Adds the repairs that were done.
     pub(super) fn after(self, plan: &Plan, target: Option<&Location>) -> Self {
         Self { steps: plan.steps.clone(), target: target.cloned(), ..self }
@@ -55,7 +62,17 @@ impl VerifyReport {
 
     fn of(location: &Location, findings: Vec<Finding>) -> Self {
         let location = location.clone();
-        Self { location, target: None, findings, report: None, closed: None, steps: Vec::new(), dry: false }
+        let steps = Vec::new();
+        Self {
+            location,
+            target: None,
+            findings,
+            report: None,
+            closed: None,
+            steps,
+            dry: false,
+            missing: false,
+        }
     }
 
     /// Whether there are no errors or warnings. A repair that would be done is still needed.
@@ -113,8 +130,31 @@ impl VerifyReport {
                 }
             }
         }
+        if self.missing && !quiet {
+            text.push_str(&self.missing_text(style));
+        }
         if !quiet {
             text.push_str(&self.summary(style, if verbose { 0 } else { notes.saturating_sub(NOTES) }));
+        }
+        text
+    }
+
+    /// The lines of missing chunks.
+    fn missing_text(&self, style: Style) -> String {
+        let mut text = String::new();
+        for variable in self.report.iter().flat_map(|report| &report.variables) {
+            for chunk in &variable.missing_chunks {
+                let location = location_of_chunk(&variable.path, Some(chunk));
+                text.push_str(&format!("{} {location}\n", style.dim("missing")));
+            }
+            let more = variable.missing.saturating_sub(variable.missing_chunks.len() as u64);
+            if more > 0 {
+                text.push_str(&format!(
+                    "... and {} in {}\n",
+                    count(more, "more missing chunk"),
+                    variable.path
+                ));
+            }
         }
         text
     }
@@ -186,7 +226,9 @@ impl VerifyReport {
             findings: self.findings.iter().map(FindingJson::new).collect(),
             repaired,
             would_repair,
-            variables: report.map(|report| report.variables.iter().map(VariableJson::new).collect()),
+            variables: report.map(|report| {
+                report.variables.iter().map(|variable| VariableJson::new(variable, self.missing)).collect()
+            }),
         }
     }
 }
@@ -237,6 +279,9 @@ struct VariableJson<'a> {
     chunks: u64,
     faulty: u64,
     missing: u64,
+    /// The coordinates of those; only if they are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_chunks: Option<&'a [Vec<u64>]>,
     stored_bytes: u64,
     decoded_bytes: u64,
     findings_left_out: u64,
@@ -264,7 +309,7 @@ impl<'a> FindingJson<'a> {
 }
 
 impl<'a> VariableJson<'a> {
-    fn new(variable: &'a VariableReport) -> Self {
+    fn new(variable: &'a VariableReport, missing: bool) -> Self {
         Self {
             path: &variable.path,
             codecs: &variable.chain,
@@ -273,6 +318,7 @@ impl<'a> VariableJson<'a> {
             chunks: variable.chunks,
             faulty: variable.faulty,
             missing: variable.missing,
+            missing_chunks: missing.then_some(variable.missing_chunks.as_slice()),
             stored_bytes: variable.stored,
             decoded_bytes: variable.decoded,
             findings_left_out: variable.more,
@@ -319,19 +365,24 @@ fn line(finding: &Finding, reason: &str, style: Style) -> String {
 
 /// Returns the location of a finding: `/v chunk 0,1 (v/0.1)`.
 fn location_of(finding: &Finding) -> String {
-    let mut text = finding.variable.clone().unwrap_or_default();
-    if let Some(chunk) = &finding.chunk {
-        let numbers: Vec<String> = chunk.iter().map(u64::to_string).collect();
-        text.push_str(&format!(
-            " chunk {}",
-            if numbers.is_empty() { "0".to_owned() } else { numbers.join(",") }
-        ));
-    }
+    let mut text =
+        location_of_chunk(finding.variable.as_deref().unwrap_or_default(), finding.chunk.as_deref());
     match (&finding.key, text.is_empty()) {
         (Some(key), true) => text.push_str(key),
         (Some(key), false) => text.push_str(&format!(" ({key})")),
         (None, true) => text.push_str("dataset"),
         (None, false) => {}
+    }
+    text
+}
+
+/// Returns the location of a chunk, or of a variable: `/v chunk 0,1`.
+fn location_of_chunk(path: &str, chunk: Option<&[u64]>) -> String {
+    let mut text = path.to_owned();
+    if let Some(chunk) = chunk {
+        let numbers: Vec<String> = chunk.iter().map(u64::to_string).collect();
+        let numbers = if numbers.is_empty() { "0".to_owned() } else { numbers.join(",") };
+        text.push_str(&format!(" chunk {numbers}"));
     }
     text
 }
