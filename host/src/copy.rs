@@ -181,7 +181,7 @@ pub struct VariableSummary {
     pub recoded: u64,
     /// Why they were.
     pub recoding: Option<Recoding>,
-    /// Bytes of the decoded data in the chunks that exist.
+    /// Bytes of the decoded data in the chunks that exist, without the padding beyond the end of a dimension.
     pub decoded: u64,
     /// Bytes of the stored chunks of the original, if they were all read once.
     pub before: Option<u64>,

@@ -4,7 +4,7 @@
 //! valid in another. A plugin links none of them. It looks at the stack instead: the first return address outside its
 //! own image is in the calling library, and only functions of that library are used.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::{Mutex, PoisonError};
 
 use crate::buffer::Allocator;
@@ -32,7 +32,7 @@ pub(super) fn calling_allocator() -> Allocator {
 pub(super) fn calling_name() -> Option<String> {
     let own = base_of(calling_image as *mut c_void)?;
     let mut name = None;
-    backtrace::trace(|frame| match information(frame.ip()) {
+    each_return_address(|address| match information(address) {
         Some(info) if info.dli_fbase as usize == own => true,
         Some(info) => {
             // SAFETY: dladdr's name is a C string of the loader.
@@ -99,8 +99,8 @@ fn calling<R>(pick: impl Fn(Caller) -> R) -> Option<R> {
     let own = base_of(calling_image as *mut c_void)?;
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = None;
-    backtrace::trace(|frame| {
-        let address = frame.ip() as usize;
+    each_return_address(|address| {
+        let address = address as usize;
         let caller = match known.iter().find(|known| known.address == address) {
             Some(known) => known.caller,
             None => match look_up(address, own) {
@@ -123,6 +123,37 @@ fn calling<R>(pick: impl Fn(Caller) -> R) -> Option<R> {
         }
     });
     found
+}
+
+/// Calls `visit` with the address of each stack frame, the innermost first, until it returns `false`.
+fn each_return_address<F: FnMut(*mut c_void) -> bool>(mut visit: F) {
+    unsafe extern "C" fn step<F: FnMut(*mut c_void) -> bool>(
+        context: *mut c_void,
+        visit: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the unwinder passes on the pointer that it got below: a closure that nothing else uses meanwhile.
+        let visit = unsafe { &mut *visit.cast::<F>() };
+        // SAFETY: the context is that of the frame for which the unwinder calls this function.
+        let address = unsafe { _Unwind_GetIP(context) };
+        if visit(address as *mut c_void) { CONTINUE } else { STOP }
+    }
+    // SAFETY: the signatures are those of the Itanium C++ ABI; `visit` lives until the walk ends; a panic cannot cross
+    // `step`, which is `extern "C"`.
+    unsafe { _Unwind_Backtrace(step::<F>, (&raw mut visit).cast()) };
+}
+
+/// `_URC_NO_REASON`: go on with the next frame.
+const CONTINUE: c_int = 0;
+/// `_URC_NORMAL_STOP`.
+const STOP: c_int = 4;
+
+// Of the unwinder that the standard library links.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        step: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
 /// Finds the image that holds `address`: `Some(None)` is our own image, `None` no image.

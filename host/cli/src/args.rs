@@ -34,7 +34,8 @@ pub(crate) use self::info::Info;
 use self::isolate::IsolateOptions;
 pub(crate) use self::ls::Ls;
 pub(crate) use self::plugins::{
-    Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsLock, PluginsPath, PluginsShow, PluginsWhy,
+    Plugins, PluginsAction, PluginsAvail, PluginsEnv, PluginsList, PluginsLock, PluginsPath, PluginsShow,
+    PluginsWhy,
 };
 pub(crate) use self::shell::{Completions, Links, Man};
 pub(crate) use self::verify::Verify;
@@ -63,6 +64,8 @@ Exit codes:
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+    #[command(flatten)]
     pub(crate) plugins: PluginOptions,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -71,6 +74,7 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(visible_alias = "convert")]
     Copy(Box<Copy>),
     Info(Info),
     Dump(Dump),

@@ -1,7 +1,7 @@
 //! Chunk shapes in the notation of nccopy's `-c`: `lat/100,lon/200`, `var:10,100,200`, `var:` and `/`.
 
-use crate::codec_request::full_path;
 use crate::escape;
+use crate::name_pattern::full_path;
 
 /// One `-c` option.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::fmt;
 use ncz::registry::spec::{ChainSpec, SpecError, StageSpec};
 
 use crate::escape;
+use crate::name_pattern::NamePattern;
 
 /// The codecs that are requested for a variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +27,8 @@ pub(crate) enum RequestedCodecs {
 pub(crate) enum Selector {
     /// All variables; those that cannot have codecs stay as they are.
     All,
-    /// These variables, by path.
-    Named(Vec<String>),
+    /// These variables.
+    Named(Vec<NamePattern>),
 }
 
 /// One option of the user.
@@ -146,11 +147,11 @@ impl Selector {
         if names.contains(&"*") {
             return Ok(Self::All);
         }
-        let names: Vec<String> = names.into_iter().map(escape::unescape).collect();
-        if names.iter().any(|name| name.trim_matches('/').is_empty()) {
+        let names: Vec<NamePattern> = names.into_iter().map(NamePattern::parse).collect();
+        if names.iter().any(|name| name.path().trim_matches('/').is_empty()) {
             return Err(CodecRequestError::NoName);
         }
-        Ok(Self::Named(names.iter().map(|name| full_path(name)).collect()))
+        Ok(Self::Named(names))
     }
 }
 
@@ -163,11 +164,6 @@ impl RequestedCodecs {
             .map_err(|source| CodecRequestError::Chain { text: text.to_owned(), source })?;
         Ok(if chain.is_empty() { Self::None } else { Self::Chain(chain) })
     }
-}
-
-/// Returns the path of a variable: `/t` for `t`.
-pub(crate) fn full_path(name: &str) -> String {
-    format!("/{}", name.trim_start_matches('/'))
 }
 
 /// Checks that there is one request for each variable.
@@ -187,7 +183,7 @@ pub(crate) fn check(requests: &[CodecRequest]) -> Result<(), Box<(OptionText, Co
                 }
                 (Selector::Named(names), Selector::Named(others)) => {
                     if let Some(name) = names.iter().find(|name| others.contains(name)) {
-                        return Err(twice(format!("variable {name:?}"), other));
+                        return Err(twice(format!("variable {:?}", name.path()), other));
                     }
                 }
                 _ => {}
@@ -199,8 +195,11 @@ pub(crate) fn check(requests: &[CodecRequest]) -> Result<(), Box<(OptionText, Co
 
 /// Returns what is done with the variable of this path.
 pub(crate) fn decide<'a>(requests: &'a [CodecRequest], path: &str) -> Decision<'a> {
-    let named = |request: &&CodecRequest| matches!(&request.selector, Selector::Named(names) if names.iter().any(|name| name == path));
-    if let Some(request) = requests.iter().find(named) {
+    let any = |request: &CodecRequest, is_meant: fn(&NamePattern, &str) -> bool| matches!(&request.selector, Selector::Named(names) if names.iter().any(|name| is_meant(name, path)));
+    let named = requests.iter().find(|request| any(request, NamePattern::is));
+    // The last pattern that matches, as with the rules of most tools.
+    let matched = || requests.iter().rfind(|request| any(request, NamePattern::matches));
+    if let Some(request) = named.or_else(matched) {
         return Decision::Named(request);
     }
     match requests.iter().find(|request| request.selector == Selector::All) {
@@ -209,15 +208,13 @@ pub(crate) fn decide<'a>(requests: &'a [CodecRequest], path: &str) -> Decision<'
     }
 }
 
-/// Returns the first name in a request that `known` does not have, with its option.
-pub(crate) fn unknown(
-    requests: &[CodecRequest],
-    known: impl Fn(&str) -> bool,
-) -> Option<(&str, &OptionText)> {
+/// Returns the first name in a request that means none of `paths`, with its option.
+pub(crate) fn unknown<'a>(requests: &'a [CodecRequest], paths: &[&str]) -> Option<(&'a str, &'a OptionText)> {
     requests.iter().find_map(|request| match &request.selector {
         Selector::All => None,
         Selector::Named(names) => {
-            names.iter().find(|name| !known(name)).map(|name| (name.as_str(), &request.given))
+            let unknown = names.iter().find(|name| !paths.iter().any(|path| name.matches(path)));
+            unknown.map(|name| (name.path(), &request.given))
         }
     })
 }
@@ -238,6 +235,10 @@ mod tests {
 
     fn requests(texts: &[&str]) -> Vec<CodecRequest> {
         texts.iter().map(|text| CodecRequest::parse_filter(text).unwrap()).collect()
+    }
+
+    fn named(names: &[&str]) -> Selector {
+        Selector::Named(names.iter().map(|name| NamePattern::parse(name)).collect())
     }
 
     fn outcome(texts: &[&str], path: &str) -> String {
@@ -277,11 +278,21 @@ mod tests {
     }
 
     #[test]
+    fn a_name_overrides_a_pattern_and_the_last_pattern_wins() {
+        let texts = ["t*,zstd,3", "temp,none", "*_min,lz4", "*,1,1"];
+        for (path, expected) in
+            [("/time", "t*,zstd,3"), ("/temp", "unfiltered"), ("/t_min", "*_min,lz4"), ("/g/time", "*,1,1")]
+        {
+            assert_eq!(outcome(&texts, path), expected, "{path}");
+        }
+    }
+
+    #[test]
     fn several_variables_and_escapes_are_read_as_nccopy_reads_them() {
         let request = CodecRequest::parse_filter(r"a\,b&/g/c\&d&e\\f,2|1,6").unwrap();
-        assert_eq!(request.selector, Selector::Named(vec!["/a,b".into(), "/g/c&d".into(), r"/e\f".into()]));
+        assert_eq!(request.selector, named(&[r"a\,b", r"/g/c\&d", r"e\\f"]));
         assert_eq!(request.codecs, RequestedCodecs::Chain(ChainSpec::parse("2|1,6").unwrap()));
-        assert_eq!(requests(&[r"\*,1,1"])[0].selector, Selector::Named(vec!["/*".into()]));
+        assert_eq!(requests(&[r"\*,1,1"])[0].selector, named(&[r"\*"]));
         assert_eq!(requests(&["v&*,1,1"])[0].selector, Selector::All);
         assert_eq!(
             requests(&["v,[2]307,9"])[0].codecs,
@@ -295,13 +306,10 @@ mod tests {
         assert_eq!(all.selector, Selector::All);
         let json = r#"t&/g/u=[{"id":"shuffle","elementsize":4},{"id":"zlib","note":"a=b"}]"#;
         let two = CodecRequest::parse_codec(json).unwrap();
-        assert_eq!(two.selector, Selector::Named(vec!["/t".into(), "/g/u".into()]));
+        assert_eq!(two.selector, named(&["t", "/g/u"]));
         assert!(matches!(two.codecs, RequestedCodecs::Chain(chain) if chain.stages().len() == 2));
         assert_eq!(CodecRequest::parse_codec(r#"{"id":"x","note":"a=b"}"#).unwrap().selector, Selector::All);
-        assert_eq!(
-            CodecRequest::parse_codec(r"a\=b=none").unwrap().selector,
-            Selector::Named(vec!["/a=b".into()])
-        );
+        assert_eq!(CodecRequest::parse_codec(r"a\=b=none").unwrap().selector, named(&["a=b"]));
         assert_eq!(CodecRequest::parse_codec("zstd,3").unwrap().selector, Selector::All);
         assert_eq!(CodecRequest::parse_codec("[]").unwrap().codecs, RequestedCodecs::None);
     }

@@ -1,5 +1,6 @@
 //! Opening datasets, and finding variables and groups by name.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use ncz::model::{
 use ncz::registry::Registry;
 
 use crate::args::ShuffleSize;
-use crate::codec_request::full_path;
 use crate::error::CliError;
+use crate::name_pattern::{NamePattern, full_path};
 use crate::suggest;
 
 /// Makes a session: the codecs, the threads, and how shuffle is read.
@@ -49,10 +50,36 @@ pub(crate) fn open(url: &DatasetUrl, session: Session) -> Result<Dataset, CliErr
     Ok(url.open(session)?)
 }
 
+/// Returns the paths of all variables, also of those that cannot be read.
+pub(crate) fn variable_paths(hierarchy: &Hierarchy) -> Vec<&str> {
+    let readable = hierarchy.variables().map(|variable| variable.path.as_str());
+    readable.chain(hierarchy.unreadable().map(|lost| lost.path.as_str())).collect()
+}
+
+/// Returns the paths of the variables that names and patterns in an option mean.
+///
+/// # Errors
+/// A name or pattern means no variable.
+pub(crate) fn variables_meant<'a>(
+    names: impl IntoIterator<Item = &'a str>,
+    hierarchy: &Hierarchy,
+    url: &DatasetUrl,
+) -> Result<BTreeSet<String>, CliError> {
+    let known = variable_paths(hierarchy);
+    let mut paths = BTreeSet::new();
+    for name in names {
+        let meant = NamePattern::parse(name).select(known.iter().copied());
+        if meant.is_empty() {
+            return Err(unknown_variable(url, hierarchy, name, ""));
+        }
+        paths.extend(meant.into_iter().map(str::to_owned));
+    }
+    Ok(paths)
+}
+
 /// Returns the error of a variable name that the dataset does not have.
 pub(crate) fn unknown_variable(url: &DatasetUrl, hierarchy: &Hierarchy, name: &str, hint: &str) -> CliError {
-    let readable = hierarchy.variables().map(|variable| variable.path.as_str());
-    let paths = readable.chain(hierarchy.unreadable().map(|lost| lost.path.as_str()));
+    let paths = variable_paths(hierarchy);
     CliError::UnknownVariable {
         name: name.to_owned(),
         dataset: url.location.to_string(),
@@ -79,9 +106,7 @@ pub(crate) fn consolidated_words(state: Consolidated) -> &'static str {
     match state {
         Consolidated::Absent => "none",
         Consolidated::Current => "up to date",
-        Consolidated::Stale => {
-            "stale: other readers can miss data; a copy has none, or new ones with --consolidated"
-        }
+        Consolidated::Stale => "stale: other readers can miss data; a copy has new ones",
         Consolidated::Unread => "could not be read, so it is unknown whether they are up to date",
         Consolidated::Only => "the only metadata that were read",
     }

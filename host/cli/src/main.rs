@@ -14,6 +14,7 @@ mod exit_code;
 mod guard;
 mod left_out;
 mod messages;
+mod name_pattern;
 mod netcdf_tools;
 mod output;
 mod progress;
@@ -26,6 +27,7 @@ mod target;
 mod tool_name;
 mod variable_report;
 
+use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
     if let Some(tool) = arguments.next().as_deref().and_then(ToolName::of_program) {
         return netcdf_tools::run(tool, arguments.collect());
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(with_help_option(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are reported as errors too.
@@ -62,6 +64,15 @@ fn main() -> ExitCode {
     guarded(|| run(&cli)).into()
 }
 
+/// `ncz help copy` is `ncz copy --help`.
+fn with_help_option(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_some_and(|first| first == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
+    arguments
+}
+
 /// Prints what is wrong with the command line, without colours if it contains a secret.
 fn refuse(error: &clap::Error) -> Exit {
     let text = error.render().to_string();
@@ -72,7 +83,7 @@ fn refuse(error: &clap::Error) -> Exit {
 }
 
 fn run(cli: &Cli) -> Result<Exit, CliError> {
-    let messages = Messages::start(cli.command.verbosity());
+    let messages = Messages::start(cli.verbosity());
     let stdout = io::stdout();
     let style = Style::for_stream(stdout.is_terminal());
     let mut out = BufWriter::new(stdout.lock());
@@ -118,8 +129,16 @@ fn registry(options: &PluginOptions) -> Registry {
     builder.build()
 }
 
+impl Cli {
+    /// Returns the level of -v, and whether -q was given, before or after the name of the command.
+    fn verbosity(&self) -> (u8, bool) {
+        let (verbose, quiet) = self.command.verbosity();
+        (verbose.saturating_add(self.verbosity.verbose), quiet || self.verbosity.quiet)
+    }
+}
+
 impl Command {
-    /// Returns the level of -v, and whether -q was given.
+    /// Returns the level of -v, and whether -q was given, after the name of the command.
     fn verbosity(&self) -> (u8, bool) {
         let verbosity = match self {
             Self::Copy(options) => &options.verbosity,
@@ -142,6 +161,7 @@ impl Command {
                 Some(PluginsAction::Why(options)) => &options.verbosity,
                 Some(PluginsAction::Show(options)) => &options.verbosity,
                 Some(PluginsAction::Path(options)) => &options.verbosity,
+                Some(PluginsAction::Env(options)) => &options.verbosity,
                 Some(PluginsAction::Avail(options)) => &options.verbosity,
                 Some(PluginsAction::Lock(options)) => &options.verbosity,
             },

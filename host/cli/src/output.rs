@@ -1,5 +1,6 @@
 //! How the commands print: colours, tables, and numbers for people.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     colour: bool,
-    /// Whether the output is a terminal, on which long cells are cut so that lines do not wrap.
-    terminal: bool,
+    /// The characters in a line of the terminal; `None` if the output is something else, where nothing is cut.
+    width: Option<usize>,
 }
 
 impl Style {
@@ -18,7 +19,8 @@ impl Style {
     pub(crate) fn for_stream(is_terminal: bool) -> Self {
         let disabled = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Self { colour: is_terminal && !disabled, terminal: is_terminal }
+        let width = (is_terminal).then(terminal_size::terminal_size).flatten();
+        Self { colour: is_terminal && !disabled, width: width.map(|(width, _)| usize::from(width.0)) }
     }
 
     /// Whether colours are used.
@@ -74,14 +76,15 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Maximum width of a cell on a terminal, in characters.
-const WIDEST: usize = 40;
+/// A column is not made narrower than this.
+const NARROWEST: usize = 10;
+/// The space for a last column of text, which continues on the next line.
+const LAST: usize = 24;
 
-/// Columns of text. The last column is not padded, so its cells can be long.
+/// Columns of text. On a terminal, long cells are cut so that a line fits; text in the last column is never cut.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     right: Vec<bool>,
-    cut: bool,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -90,12 +93,13 @@ impl Table {
     pub(crate) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let heading = |text: &&str| Cell::painted(text.trim_start_matches('>'), Style::dim);
-        Self { right, cut: false, rows: vec![headings.iter().map(heading).collect()] }
+        Self { right, rows: vec![headings.iter().map(heading).collect()] }
     }
 
-    /// Cuts cells at [`WIDEST`] characters on a terminal, except in the last column.
-    pub(crate) fn cut_on_terminals(self) -> Self {
-        Self { cut: true, ..self }
+    /// Leaves out the line of the headings.
+    pub(crate) fn without_headings(mut self) -> Self {
+        self.rows.clear();
+        self
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
@@ -104,19 +108,21 @@ impl Table {
 
     /// Returns the table as text, with `indent` before each line.
     pub(crate) fn render(&self, style: Style, indent: &str) -> String {
-        if self.cut && style.terminal {
-            return self.shortened().render(style, indent);
-        }
         let width = |cell: &Cell| cell.text.chars().count();
-        let widths: Vec<usize> = (0..self.right.len())
+        let mut widths: Vec<usize> = (0..self.right.len())
             .map(|column| self.rows.iter().filter_map(|row| row.get(column)).map(width).max().unwrap_or(0))
             .collect();
+        if let Some(line) = style.width {
+            self.narrow(&mut widths, line.saturating_sub(indent.len()));
+        }
         let mut text = String::new();
         for row in &self.rows {
             let mut line = indent.to_owned();
             for (column, cell) in row.iter().enumerate() {
-                let padding = " ".repeat(widths.get(column).map_or(0, |most| most - width(cell)));
-                let shown = cell.paint.map_or_else(|| cell.text.clone(), |paint| paint(style, &cell.text));
+                let cut = cut(&cell.text, widths.get(column).copied().unwrap_or(usize::MAX));
+                let padding = widths.get(column).map_or(0, |most| most.saturating_sub(cut.chars().count()));
+                let padding = " ".repeat(padding);
+                let shown = cell.paint.map_or_else(|| cut.to_string(), |paint| paint(style, &cut));
                 if self.right.get(column) == Some(&true) {
                     line.push_str(&padding);
                     line.push_str(&shown);
@@ -132,17 +138,33 @@ impl Table {
         text
     }
 
-    fn shortened(&self) -> Self {
-        let last = self.right.len().saturating_sub(1);
-        let cut = |(column, cell): (usize, &Cell)| match cell.text.char_indices().nth(WIDEST) {
-            Some((end, _)) if column < last => {
-                let kept = cell.text[..end].char_indices().last().map_or(0, |(start, _)| start);
-                Cell { text: format!("{}…", &cell.text[..kept]), paint: cell.paint }
-            }
-            _ => cell.clone(),
+    /// Narrows the widest columns of text, one character at a time, until a line fits.
+    fn narrow(&self, widths: &mut [usize], line: usize) {
+        let last = widths.len().saturating_sub(1);
+        let is_text = |column: usize| self.right.get(column) == Some(&false);
+        let wide = |widths: &[usize]| -> usize {
+            let of = |(column, width): (usize, &usize)| match column == last && is_text(column) {
+                true => (*width).min(LAST),
+                false => width + 2,
+            };
+            widths.iter().enumerate().map(of).sum()
         };
-        let rows = self.rows.iter().map(|row| row.iter().enumerate().map(cut).collect()).collect();
-        Self { right: self.right.clone(), cut: false, rows }
+        while wide(widths) > line {
+            let widest = (0..last).filter(|&column| is_text(column)).max_by_key(|&column| widths[column]);
+            match widest {
+                Some(column) if widths[column] > NARROWEST => widths[column] -= 1,
+                _ => break,
+            }
+        }
+    }
+}
+
+/// Cuts a text at a number of characters; the last one is then an ellipsis.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    let mut ends = text.char_indices().map(|(at, _)| at).skip(most.saturating_sub(1));
+    match (ends.next(), ends.next()) {
+        (Some(end), Some(_)) => Cow::Owned(format!("{}…", &text[..end])),
+        _ => Cow::Borrowed(text),
     }
 }
 
@@ -232,21 +254,28 @@ mod tests {
         table.row(["t".into(), "12".into(), Cell::painted("good", Style::good)]);
         table.row(["température".into(), "3".into(), "".into()]);
         assert_eq!(
-            table.render(Style { colour: false, terminal: false }, " "),
+            table.render(Style { colour: false, width: None }, " "),
             " name         size  note\n t              12  good\n température     3\n"
         );
-        let coloured = table.render(Style { colour: true, terminal: true }, "");
+        let coloured = table.render(Style { colour: true, width: Some(80) }, "");
         assert!(coloured.contains("\x1b[32mgood\x1b[0m"), "{coloured}");
     }
 
     #[test]
-    fn long_cells_are_cut_on_a_terminal_and_whole_in_a_pipe() {
-        let long = "ü".repeat(WIDEST + 1);
-        let mut table = Table::new(&["name", "note"]).cut_on_terminals();
+    fn a_line_fits_into_a_terminal_and_is_whole_in_a_pipe() {
+        let long = "ü".repeat(60);
+        let mut table = Table::new(&["name", "codecs", ">ratio"]);
+        table.row([long.as_str().into(), "zlib".into(), "1.86x".into()]);
+        let render = |width| table.render(Style { colour: false, width }, "  ");
+        let terminal = render(Some(40));
+        assert!(terminal.lines().all(|line| line.chars().count() <= 40), "{terminal}");
+        assert!(terminal.contains("ü…  zlib    1.86x"), "{terminal}");
+        assert_eq!(render(None).matches(&long).count(), 1);
+        assert_eq!(render(Some(80)), render(None));
+        // Columns of numbers and short ones stay whole; text in the last column continues on the next line.
+        assert!(render(Some(5)).contains("zlib    1.86x"), "{}", render(Some(5)));
+        let mut table = Table::new(&["name", "reason"]);
         table.row([long.as_str().into(), long.as_str().into()]);
-        let terminal = table.render(Style { colour: false, terminal: true }, "");
-        let shown = terminal.lines().nth(1).unwrap();
-        assert_eq!(shown, format!("{}…  {long}", "ü".repeat(WIDEST - 1)));
-        assert_eq!(table.render(Style { colour: false, terminal: false }, "").matches(&long).count(), 2);
+        assert!(table.render(Style { colour: false, width: Some(40) }, "").contains(&format!("…  {long}")));
     }
 }

@@ -109,14 +109,18 @@ impl<'a> ChunkTransfer<'a> {
             || (self.buffers(self.parallelism.one_by_one), Moved::default()),
             |(buffers, sum), position| {
                 let index = self.tiles.index(position);
-                *sum += match self.kept(&index)? {
+                let slabs = self.slabs(&index);
+                let moved = match self.kept(&slabs.1)? {
                     Some(kept) => kept,
                     None => match self.mode {
                         TransferMode::Unchanged => buffers.pass(&index, &stop)?,
                         TransferMode::Recode => buffers.recode(&index, &stop)?,
-                        TransferMode::Rechunk => buffers.rechunk(&self.slabs(&index), &stop)?,
+                        TransferMode::Rechunk => buffers.rechunk(&slabs, &stop)?,
                     },
                 };
+                // Chunks at the end of a dimension are padded; the padding is not data.
+                let decoded = moved.decoded.min(slab_bytes(self.target, &slabs.1) as u64);
+                *sum += Moved { decoded, ..moved };
                 advance(progress, self.tile_bytes())
             },
         )?;
@@ -177,11 +181,11 @@ impl<'a> ChunkTransfer<'a> {
     }
 
     /// What the target already has of a tile; `None` if some of it is missing.
-    fn kept(&self, index: &[u64]) -> Result<Option<Moved>, DataError> {
+    fn kept(&self, slab: &Slab) -> Result<Option<Moved>, DataError> {
         if !self.keep {
             return Ok(None);
         }
-        kept(self.target, self.parallelism.stores[1], &self.slabs(index).1)
+        kept(self.target, self.parallelism.stores[1], slab)
     }
 
     /// The part of both arrays in a tile.

@@ -51,6 +51,15 @@ fn bracketed(text: &str) -> Result<(Vec<&str>, &str), String> {
 }
 
 fn of_path(text: &str) -> Result<DatasetUrl, String> {
+    if let Some((scheme, rest)) = text.split_once(":/")
+        && ["s3", "gs3", "http", "https", "file"].contains(&scheme.to_ascii_lowercase().as_str())
+        && !Path::new(text).exists()
+    {
+        let root = if scheme.eq_ignore_ascii_case("file") { "/" } else { "" };
+        return Err(format!(
+            "a URL has two slashes after its scheme; write {scheme}://{root}{rest}, or ./{text} for a path"
+        ));
+    }
     // A file may have such a name.
     match text.rsplit_once('#') {
         Some((path, after)) if Fragment::is_meant(after) && !Path::new(text).exists() => {

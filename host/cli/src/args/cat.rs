@@ -19,9 +19,9 @@ pub(crate) struct Cat {
     pub(crate) path: String,
     /// The variable: its name, or its path if several groups have one of that name
     pub(crate) variable: String,
-    /// Print only a part: DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX, joined by commas; negative numbers count from the end
+    /// Print only a part: DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX, joined by commas; negative numbers count from the end (repeatable)
     #[arg(long, value_name = "SLAB")]
-    pub(crate) slab: Option<String>,
+    pub(crate) slab: Vec<String>,
     /// Print only the first N values (of text, whole rows); standard error reports how many follow
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) head: Option<u64>,

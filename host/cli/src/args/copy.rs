@@ -38,9 +38,12 @@ Codecs:
   CODEC is {\"id\":\"zstd\",\"level\":3}, a list of such objects, or FILTERS.
   'none' removes all codecs, in both forms.
   Codecs for a named variable override codecs for all variables. Other
-  variables keep their codecs. Names are paths: 't', 'group/t'. Write a
-  backslash before , & = and \\ in a name.
-  Try a chain with: ncz codec 'shuffle|zstd,3'
+  variables keep their codecs. Try a chain with: ncz codec 'shuffle|zstd,3'
+
+Names:
+  Variables and groups are named by their paths: t, group/t. 'temp*' is every
+  variable whose name starts with temp, 'group/*' every one of a group, '**/t'
+  every t; ? is any character. Write a backslash before , & = \\ * ? [ in a name.
 
 Parts:
   --slab time=0:24 copies the indices 0 to 23, time=0:24:6 every sixth of
@@ -85,10 +88,13 @@ pub(crate) struct Copy {
     /// Format of the copy [default: that of the source; NCZarr or netCDF-4 if the target needs another one]
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
-    /// Write consolidated metadata (.zmetadata, or in zarr.json of the root)
+    /// Write consolidated metadata (.zmetadata, or in zarr.json of the root) [default: if the source has them]
     #[arg(long, help_heading = "Layout")]
     pub(crate) consolidated: bool,
-    /// Copy only these variables and their coordinates: NAME,GROUP/NAME (repeatable)
+    /// Write no consolidated metadata
+    #[arg(long, help_heading = "Layout", conflicts_with = "consolidated")]
+    pub(crate) no_consolidated: bool,
+    /// Copy only these variables and their coordinates: NAME,GROUP/NAME,'NAME*' (repeatable)
     #[arg(long, value_name = "NAMES", help_heading = "Parts")]
     pub(crate) variables: Vec<String>,
     /// With --variables: copy coordinates only if they are named
@@ -103,9 +109,9 @@ pub(crate) struct Copy {
     /// Copy only the values of these variables; the others are defined without values (repeatable)
     #[arg(long, value_name = "NAMES", help_heading = "Parts")]
     pub(crate) values: Vec<String>,
-    /// Copy only these indices: DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX, joined by commas
+    /// Copy only these indices: DIM=START:STOP, DIM=START:STOP:STEP or DIM=INDEX, joined by commas (repeatable)
     #[arg(long, value_name = "SLAB", help_heading = "Parts", allow_hyphen_values = true)]
-    pub(crate) slab: Option<String>,
+    pub(crate) slab: Vec<String>,
     /// Leave out variables that cannot be read, with a warning for each and exit code 1
     #[arg(long, help_heading = "Parts")]
     pub(crate) skip_unreadable: bool,

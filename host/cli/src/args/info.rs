@@ -6,10 +6,13 @@ use super::common::{ShuffleSize, TEMPLATE, Verbosity};
 
 /// Show the dimensions, variables and codecs of a dataset, and its problems.
 #[derive(Debug, Args)]
-#[command(help_template = TEMPLATE, before_help = "Example: ncz info in.zarr --sizes")]
+#[command(help_template = TEMPLATE, before_help = "Example: ncz info in.zarr --sizes\n         ncz info in.zarr time 'temp*'")]
 pub(crate) struct Info {
     /// The dataset: a directory, a zip file, or a URL such as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
+    /// Show only these variables, with their attributes: names, or patterns such as 'temp*' or 'group/*'
+    #[arg(value_name = "VARIABLE")]
+    pub(crate) variables: Vec<String>,
     /// Add up the stored bytes of each variable
     #[arg(long)]
     pub(crate) sizes: bool,

@@ -28,6 +28,7 @@ pub(crate) enum PluginsAction {
     Why(PluginsWhy),
     Show(PluginsShow),
     Path(PluginsPath),
+    Env(PluginsEnv),
     Avail(PluginsAvail),
     Lock(PluginsLock),
 }
@@ -82,6 +83,26 @@ pub(crate) struct PluginsShow {
 #[derive(Debug, Clone, Args)]
 #[command(help_template = TEMPLATE, before_help = "Example: ncz plugins path")]
 pub(crate) struct PluginsPath {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+/// Print the line for a shell that adds folders to HDF5_PLUGIN_PATH and keeps the plugins of Python packages reachable.
+///
+/// A program that finds HDF5_PLUGIN_PATH set searches nothing else: netCDF4 then misses the plugins in its own package.
+/// The line names the given folders, those of HDF5_PLUGIN_PATH, the default folder, and those of netCDF4 and hdf5plugin.
+#[derive(Debug, Clone, Args)]
+#[command(
+    help_template = TEMPLATE,
+    before_help = "Example: ncz plugins env ~/my-plugins\n         eval \"$(ncz plugins env ~/my-plugins)\""
+)]
+pub(crate) struct PluginsEnv {
+    /// Folders to search first
+    #[arg(value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -24,7 +24,7 @@ Repairing:
 pub(crate) struct Verify {
     /// The dataset: a directory, a zip file, or a URL such as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) path: String,
-    /// Check only these variables (names or paths, joined by commas)
+    /// Check only these variables (paths, or patterns such as 'temp*', joined by commas)
     #[arg(long, value_name = "VAR,VAR", value_delimiter = ',', conflicts_with_all = ["repair", "repair_to"])]
     pub(crate) variables: Vec<String>,
     /// List the chunks that were never written, whose elements read as fill; they are no fault. At most 100000 of each

@@ -18,11 +18,11 @@ use ncz::registry::spec::ChainSpec;
 
 use self::report::Report;
 use crate::args::Bench;
-use crate::codec_request::full_path;
 use crate::dataset::{open, unknown_variable, writing_session};
 use crate::error::CliError;
 use crate::exit_code::Exit;
 use crate::messages::Messages;
+use crate::name_pattern::full_path;
 use crate::output::{Style, write_json};
 use crate::progress::Interrupt;
 

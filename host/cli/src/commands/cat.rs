@@ -105,7 +105,7 @@ fn variable<'a>(
     if let Some(variable) = exact {
         return Ok(variable);
     }
-    let path = crate::codec_request::full_path(name);
+    let path = crate::name_pattern::full_path(name);
     if let Some(lost) = hierarchy.unreadable().find(|lost| lost.path == path) {
         return Err(CliError::dataset(&url.location)(lost.error().into()));
     }
@@ -126,14 +126,14 @@ fn variable<'a>(
 /// Returns what `--slab` selects of each dimension.
 fn part(options: &Cat, dataset: &dyn Container, variable: &Variable) -> Result<Vec<Selected>, CliError> {
     let lengths = dataset.hierarchy().shape_of(variable);
-    let text = options.slab.as_deref().unwrap_or_default();
-    if text.is_empty() && options.slab.is_none() {
+    let text = options.slab.join(",");
+    if options.slab.is_empty() {
         return Ok(lengths.into_iter().map(Selected::all).collect());
     }
-    let failed = |source| CliError::Slab { text: text.to_owned(), source: Box::new(source) };
+    let failed = |source| CliError::Slab { text: text.clone(), source: Box::new(source) };
     let dimensions: Vec<(String, u64)> =
         variable.dimensions.iter().map(ToString::to_string).zip(lengths).collect();
-    slab_request::parse(text).and_then(|specs| slab_request::resolve(&specs, &dimensions)).map_err(failed)
+    slab_request::parse(&text).and_then(|specs| slab_request::resolve(&specs, &dimensions)).map_err(failed)
 }
 
 /// Writes the elements as bytes.

@@ -18,6 +18,7 @@ use ncz::Dataset;
 use ncz::concat::Misaligned;
 use ncz::copy::{CopyError, CopyOptions, CopySummary, copy};
 use ncz::location::{DatasetUrl, Nesting};
+use ncz::model::Consolidated;
 use ncz::registry::Registry;
 
 use self::plan::{Plan, Requests};
@@ -68,8 +69,10 @@ pub(crate) fn run(
             (&joined, Dataset::new(dataset))
         }
     };
-    let format = Target::of(&target, options.format, options.consolidated, dataset.hierarchy().format)?;
+    let mut format = Target::of(&target, options.format, options.consolidated, dataset.hierarchy().format)?;
     let becomes = format.format.unwrap_or(dataset.hierarchy().format);
+    let source_has_consolidated = dataset.hierarchy().consolidated != Consolidated::Absent;
+    format.consolidated |= source_has_consolidated && !options.no_consolidated && !becomes.is_netcdf();
     if options.resume && becomes.is_netcdf() {
         return Err(CliError::Usage(format!(
             "{}: a netCDF file cannot be resumed; leave out --resume, or name the target .nczarr or .zarr",

@@ -14,7 +14,7 @@ use ncz::location::{DatasetUrl, Location};
 use ncz::model::{Container, Variable};
 use ncz::registry::Registry;
 
-pub(crate) use self::json::{NestedJson, elements as count_of, head_count, structured};
+pub(crate) use self::json::{AttributeReport, NestedJson, elements as count_of, head_count, structured};
 pub(crate) use self::plan::{CFormat, Language, Plan};
 pub(crate) use self::print::print;
 pub(crate) use self::values::{VariableValues, each_row, elements};

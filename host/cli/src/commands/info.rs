@@ -1,15 +1,18 @@
 //! `ncz info`: the contents of a dataset, and its problems.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
+use ncz::copy::Selection;
 use ncz::location::DatasetUrl;
-use ncz::model::{Container, Interrupted};
+use ncz::model::{Container, Hierarchy, Interrupted};
 use ncz::registry::Registry;
 use serde::Serialize;
 
+use super::dump::AttributeReport;
 use crate::args::Info;
-use crate::dataset::{consolidated_words, format_words, open, session};
+use crate::dataset::{consolidated_words, format_words, open, session, variables_meant};
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
 use crate::output::{Cell, Style, Table, bytes, count, ratio, write_json};
@@ -31,7 +34,11 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     let url = DatasetUrl::parse(&options.path)?;
     let dataset = open(&url, session(registry, Some(1), options.shuffle_size)?)?;
-    let info = DatasetInfo::of(&dataset, &url, options.sizes)?;
+    let names = options.variables.iter().map(String::as_str);
+    let variables = variables_meant(names, dataset.hierarchy(), &url)?;
+    let variables = (!variables.is_empty()).then_some(variables);
+    let selection = Selection { variables, ..Selection::default() };
+    let info = DatasetInfo::of(&dataset, &url, &selection, options.sizes)?;
     if options.json {
         write_json(out, &info.report())?;
     } else {
@@ -43,7 +50,8 @@ pub(crate) fn run(
 /// What is known about a dataset.
 struct DatasetInfo<'a> {
     url: &'a DatasetUrl,
-    dataset: &'a dyn Container,
+    /// The dataset, or the named variables and their dimensions.
+    hierarchy: Cow<'a, Hierarchy>,
     /// The stored chunks of each variable, in order.
     sizes: Option<Vec<StoredSize>>,
     findings: Vec<String>,
@@ -51,17 +59,25 @@ struct DatasetInfo<'a> {
 }
 
 impl<'a> DatasetInfo<'a> {
-    fn of(dataset: &'a dyn Container, url: &'a DatasetUrl, sizes: bool) -> Result<Self, CliError> {
-        let hierarchy = dataset.hierarchy();
+    fn of(
+        dataset: &'a dyn Container,
+        url: &'a DatasetUrl,
+        selection: &Selection,
+        sizes: bool,
+    ) -> Result<Self, CliError> {
+        let hierarchy = match selection.variables {
+            None => Cow::Borrowed(dataset.hierarchy()),
+            Some(_) => Cow::Owned(selection.selected(dataset.hierarchy())),
+        };
         let mut findings: Vec<String> = hierarchy.warnings.iter().map(ToString::to_string).collect();
         match dataset.interrupted() {
             Ok(interrupted) => findings.extend(interrupted.as_ref().map(described)),
             Err(error) => findings.push(with_causes(&error)),
         }
-        for lost in hierarchy.unreadable() {
+        for lost in dataset.hierarchy().unreadable().filter(|lost| selection.has(&lost.path)) {
             findings.push(with_causes(&lost.error()));
         }
-        let mut zeros = Vec::new();
+        let mut zeros: Vec<&str> = Vec::new();
         for variable in hierarchy.variables() {
             // Are its codecs available, and do they fit?
             if let Err(error) = dataset.chain(variable) {
@@ -92,11 +108,16 @@ impl<'a> DatasetInfo<'a> {
             ),
             false => None,
         };
-        Ok(Self { url, dataset, sizes, findings, notes })
+        Ok(Self { url, hierarchy, sizes, findings, notes })
+    }
+
+    /// Whether only some variables are shown, with their attributes.
+    fn has_attributes(&self) -> bool {
+        matches!(self.hierarchy, Cow::Owned(_))
     }
 
     fn to_text(&self, style: Style) -> String {
-        let hierarchy = self.dataset.hierarchy();
+        let hierarchy = &*self.hierarchy;
         let mut text =
             format!("{}: {}\n", style.bold(&self.url.location.to_string()), format_words(hierarchy.format));
         if let Some(properties) = &hierarchy.nc_properties {
@@ -138,6 +159,22 @@ impl<'a> DatasetInfo<'a> {
                 ratio(raw, stored)
             ));
         }
+        if self.has_attributes() {
+            for variable in hierarchy.variables().filter(|variable| !variable.attributes.is_empty()) {
+                let mut table = Table::new(&["", ""]).without_headings();
+                for attribute in &variable.attributes {
+                    table.row([
+                        attribute.name.as_str().into(),
+                        AttributeReport::new(attribute).value_text().into(),
+                    ]);
+                }
+                text.push_str(&format!(
+                    "\n  {}\n{}",
+                    style.bold(&variable.path),
+                    table.render(style, "    ")
+                ));
+            }
+        }
         if !self.notes.is_empty() || !self.findings.is_empty() {
             text.push('\n');
         }
@@ -151,7 +188,7 @@ impl<'a> DatasetInfo<'a> {
     }
 
     fn variables(&self) -> Table {
-        let hierarchy = self.dataset.hierarchy();
+        let hierarchy = &*self.hierarchy;
         let mut headings = vec!["variable", "type", "dimensions", "chunks", "codecs", ">data"];
         if self.sizes.is_some() {
             headings.extend([">stored", ">chunks", ">ratio"]);
@@ -178,7 +215,7 @@ impl<'a> DatasetInfo<'a> {
     }
 
     fn report(&self) -> InfoReport<'_> {
-        let hierarchy = self.dataset.hierarchy();
+        let hierarchy = &*self.hierarchy;
         let dimensions = hierarchy.groups().flat_map(|group| {
             group.dimensions.iter().map(|dimension| DimensionReport {
                 path: join(&group.path, &dimension.name),
@@ -187,10 +224,11 @@ impl<'a> DatasetInfo<'a> {
             })
         });
         let size = |index: usize| self.sizes.as_ref().and_then(|sizes| sizes.get(index)).copied();
-        let variables = hierarchy
-            .variables()
-            .enumerate()
-            .map(|(index, variable)| SizedVariableReport::new(hierarchy, variable, size(index)));
+        let variables = hierarchy.variables().enumerate().map(|(index, variable)| NamedVariableReport {
+            variable: SizedVariableReport::new(hierarchy, variable, size(index)),
+            attributes: (self.has_attributes())
+                .then(|| variable.attributes.iter().map(AttributeReport::new).collect()),
+        });
         InfoReport {
             schema: SCHEMA,
             path: self.url.location.to_string(),
@@ -216,9 +254,18 @@ struct InfoReport<'a> {
     written_by: Option<&'a str>,
     consolidated: &'static str,
     dimensions: Vec<DimensionReport>,
-    variables: Vec<SizedVariableReport<'a>>,
+    variables: Vec<NamedVariableReport<'a>>,
     notes: &'a [String],
     findings: &'a [String],
+}
+
+/// A variable, and its attributes if it was named.
+#[derive(Serialize)]
+struct NamedVariableReport<'a> {
+    #[serde(flatten)]
+    variable: SizedVariableReport<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<Vec<AttributeReport<'a>>>,
 }
 
 #[derive(Serialize)]

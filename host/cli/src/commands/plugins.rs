@@ -1,5 +1,6 @@
 //! `ncz plugins`: lists what is on the search path, and explains why a codec is or is not used.
 
+mod environment;
 mod lock;
 mod table;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(
         Some(PluginsAction::Why(options)) => why(options, registry, out),
         Some(PluginsAction::Show(options)) => show(options, registry, out, style),
         Some(PluginsAction::Path(options)) => path(options, registry, out, style),
+        Some(PluginsAction::Env(options)) => environment::run(options, registry, out),
         Some(PluginsAction::Avail(options)) => avail(options, registry, out),
         Some(PluginsAction::Lock(options)) => lock::run(options, registry, out, style),
     }

@@ -2,7 +2,6 @@
 
 mod report;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -17,12 +16,12 @@ use ncz::zarr::Dataset;
 
 use self::report::VerifyReport;
 use crate::args::Verify;
-use crate::codec_request::full_path;
-use crate::dataset::{open, session, unknown_variable};
+use crate::dataset::{open, session, variables_meant};
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
 use crate::left_out::left_out;
 use crate::messages::Messages;
+use crate::name_pattern::full_path;
 use crate::output::{Style, write_json};
 use crate::progress::{Bar, Interrupt};
 use crate::target::{Target, cannot_write};
@@ -86,17 +85,8 @@ fn checked(
             };
         }
     };
-    let mut variables = BTreeSet::new();
-    for name in &options.variables {
-        let path = full_path(name);
-        let hierarchy = dataset.hierarchy();
-        let known = hierarchy.variables().any(|variable| variable.path == path)
-            || hierarchy.unreadable().any(|lost| lost.path == path);
-        if !known {
-            return Err(unknown_variable(url, hierarchy, name, ""));
-        }
-        variables.insert(path);
-    }
+    let names = options.variables.iter().map(String::as_str);
+    let variables = variables_meant(names, dataset.hierarchy(), url)?;
     let variables = (!variables.is_empty()).then_some(variables);
     let list_missing = if options.missing { MISSING } else { 0 };
     let verify_options = VerifyOptions { variables, list_missing, ..VerifyOptions::default() };

@@ -1,7 +1,7 @@
 //! Notes on what a copy in another format loses or changes.
 
 use ncz::model::json::Json;
-use ncz::model::{Consolidated, Format, Hierarchy, NcType, Order, Variable};
+use ncz::model::{Format, Hierarchy, NcType, Order, Variable};
 
 use super::Target;
 use crate::output::abbreviated;
@@ -49,9 +49,6 @@ impl Target {
         }
         if self.noxarray && !becomes.is_nczarr() {
             notes.push("without _ARRAY_DIMENSIONS, pure Zarr has no dimension names".to_owned());
-        }
-        if hierarchy.consolidated != Consolidated::Absent && !self.consolidated && !becomes.is_netcdf() {
-            notes.push("the copy has no consolidated metadata; --consolidated writes them".to_owned());
         }
         notes
     }

@@ -33,6 +33,7 @@ mod loops;
 /// `ncz ls`: what is in a dataset and in a folder.
 mod ls;
 /// ncz as nccopy, against nccopy.
+mod names;
 mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;

@@ -64,7 +64,7 @@ fn blosc(config: &Map<String, Value>) -> String {
 pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
     let mut name = String::new();
     for character in path.trim_start_matches('/').chars() {
-        if matches!(character, '&' | '=' | '\\' | '*') {
+        if matches!(character, '&' | '=' | '\\' | '*' | '?' | '[') {
             name.push('\\');
         }
         name.push(character);
@@ -79,7 +79,7 @@ pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec_request::{CodecRequest, Selector};
+    use crate::codec_request::{CodecRequest, Decision, decide};
 
     #[test]
     fn chains_have_short_names() {
@@ -101,11 +101,13 @@ mod tests {
     fn the_command_names_the_variable_and_the_chain() {
         let line = command("my data.zarr", "/g/t", "shuffle|zstd,3");
         assert_eq!(line, "ncz copy 'my data.zarr' TARGET --codec 'g/t=shuffle|zstd,3'");
-        for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/it's"] {
+        for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/a[b", "/[", "/a?", "/it's"] {
             let line = command("x", path, r#"{"id":"zstd","level":3}"#);
             let codec = line.split_once("--codec '").unwrap().1.strip_suffix('\'').unwrap();
             let request = CodecRequest::parse_codec(&codec.replace(r"'\''", "'")).unwrap();
-            assert_eq!(request.selector, Selector::Named(vec![path.to_owned()]), "{line}");
+            let requests = [request];
+            assert!(matches!(decide(&requests, path), Decision::Named(_)), "{line}");
+            assert_eq!(decide(&requests, "/other"), Decision::Keep, "{line}");
         }
     }
 }

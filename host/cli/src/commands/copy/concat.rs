@@ -34,7 +34,7 @@ pub(super) fn open(
     let selects = !options.variables.is_empty() || !options.groups.is_empty() || !options.exclude.is_empty();
     if let Some(first) = sources.first().filter(|_| selects) {
         // Parts of dimensions are parts of the whole.
-        let named = Copy { slab: None, ..options.clone() };
+        let named = Copy { slab: Vec::new(), ..options.clone() };
         let first_dataset = dataset::open(first, session.clone())?;
         selection = select::selection(&named, first_dataset.hierarchy(), first)?;
     }

@@ -15,7 +15,7 @@ use crate::args::{Copy, NccopyRules};
 use crate::chunk_request::{self, ChunkRequest, Shape};
 use crate::codec_notes::written_by_number;
 use crate::codec_request::{self, CodecRequest, Decision, RequestedCodecs};
-use crate::dataset::unknown_variable;
+use crate::dataset::{unknown_variable, variable_paths};
 use crate::error::CliError;
 use crate::output::abbreviated;
 
@@ -73,11 +73,9 @@ impl Requests {
 
     /// Checks that every name exists.
     fn check_names(&self, hierarchy: &Hierarchy, url: &DatasetUrl, as_nccopy: bool) -> Result<(), CliError> {
-        let known = |path: &str| {
-            hierarchy.variables().any(|variable| variable.path == path)
-                || hierarchy.unreadable().any(|lost| lost.path == path)
-        };
-        if let Some((name, given)) = codec_request::unknown(&self.codecs, known) {
+        let paths = variable_paths(hierarchy);
+        let known = |path: &str| paths.contains(&path);
+        if let Some((name, given)) = codec_request::unknown(&self.codecs, &paths) {
             let hint = match given.option {
                 "-F" => "; write -F VARIABLE,FILTERS, or -F '*,FILTERS' for all variables",
                 _ => "",

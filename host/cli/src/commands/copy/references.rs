@@ -54,7 +54,7 @@ fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
         ("--format", options.format.is_some()),
         ("--consolidated", options.consolidated),
         ("--values", !options.values.is_empty()),
-        ("--slab", options.slab.is_some()),
+        ("--slab", !options.slab.is_empty()),
         ("--append", options.append.is_some()),
         ("--resume", options.resume),
         ("--verify", options.verify),

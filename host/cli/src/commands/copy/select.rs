@@ -7,10 +7,10 @@ use ncz::location::DatasetUrl;
 use ncz::model::{DimensionRef, Hierarchy, Variable};
 
 use crate::args::Copy;
-use crate::codec_request::full_path;
-use crate::dataset::unknown_variable;
+use crate::dataset::variables_meant;
 use crate::error::CliError;
 use crate::escape;
+use crate::name_pattern::{NamePattern, full_path};
 use crate::slab_request::{self, SlabRequest};
 use crate::suggest;
 
@@ -30,10 +30,7 @@ pub(super) fn selection(
         groups: groups(&options.groups, hierarchy, url)?.map(|named| with_inner(named, hierarchy)),
         exclude: names(&options.exclude)?.unwrap_or_default(),
         values: names(&options.values)?,
-        slabs: match &options.slab {
-            Some(text) => slabs(text, hierarchy)?,
-            None => BTreeMap::new(),
-        },
+        slabs: slabs(&options.slab.join(","), hierarchy)?,
         keep_unused: rules.is_some(),
         skip_unreadable: options.skip_unreadable,
     };
@@ -67,19 +64,8 @@ fn variables(
     hierarchy: &Hierarchy,
     url: &DatasetUrl,
 ) -> Result<Option<BTreeSet<String>>, CliError> {
-    let known: BTreeSet<&str> = hierarchy
-        .variables()
-        .map(|variable| variable.path.as_str())
-        .chain(hierarchy.unreadable().map(|lost| lost.path.as_str()))
-        .collect();
-    let mut paths = BTreeSet::new();
-    for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
-        let path = full_path(&escape::unescape(name));
-        if !known.contains(path.as_str()) {
-            return Err(unknown_variable(url, hierarchy, name, ""));
-        }
-        paths.insert(path);
-    }
+    let names = texts.iter().flat_map(|text| escape::split(text, ','));
+    let paths = variables_meant(names, hierarchy, url)?;
     Ok((!texts.is_empty()).then_some(paths))
 }
 
@@ -91,12 +77,13 @@ fn groups(
 ) -> Result<Option<BTreeSet<String>>, CliError> {
     let mut paths = BTreeSet::new();
     for name in texts.iter().flat_map(|text| escape::split(text, ',')) {
-        let path = full_path(&escape::unescape(name));
-        let Ok(group) = hierarchy.group(&path) else {
-            let known = suggest::known(&path, hierarchy.groups().map(|group| group.path.as_str()));
+        let known: Vec<&str> = hierarchy.groups().map(|group| group.path.as_str()).collect();
+        let meant = NamePattern::parse(name).select(known.iter().copied());
+        if meant.is_empty() {
+            let known = suggest::known(&full_path(name), known);
             return Err(CliError::Usage(format!("there is no group {name:?} in {}; {known}", url.location)));
-        };
-        paths.insert(group.path.clone());
+        }
+        paths.extend(meant.into_iter().map(str::to_owned));
     }
     Ok((!texts.is_empty()).then_some(paths))
 }
@@ -169,6 +156,9 @@ fn slabs(text: &str, hierarchy: &Hierarchy) -> Result<BTreeMap<DimensionRef, Ind
         })
         .collect();
     let mut slabs = BTreeMap::new();
+    if text.is_empty() {
+        return Ok(slabs);
+    }
     for spec in slab_request::parse(text).map_err(wrong)? {
         let (reference, len) = dimension_of(&spec, &dimensions)
             .map_err(|reason| CliError::Usage(format!("--slab {text:?}: {reason}")))?;

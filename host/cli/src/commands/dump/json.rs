@@ -253,8 +253,9 @@ struct DumpedVariable<'a> {
     attributes: Vec<AttributeReport<'a>>,
 }
 
+/// An attribute: its name, type and value.
 #[derive(Serialize)]
-struct AttributeReport<'a> {
+pub(crate) struct AttributeReport<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     type_name: &'static str,
@@ -274,7 +275,7 @@ enum AttributeValue<'a> {
 }
 
 impl<'a> AttributeReport<'a> {
-    fn new(attribute: &'a Attribute) -> Self {
+    pub(crate) fn new(attribute: &'a Attribute) -> Self {
         let value = match &attribute.value {
             _ if attribute.user.is_some() && attribute.json.is_some() => {
                 attribute.json.as_ref().map_or(AttributeValue::Text(Cow::Borrowed("")), AttributeValue::Json)
@@ -285,6 +286,11 @@ impl<'a> AttributeReport<'a> {
         };
         let user_type = attribute.user.as_ref().map(|user| user.of.path());
         Self { name: &attribute.name, type_name: attribute.value.nc_type().name(), user_type, value }
+    }
+
+    /// The value as JSON in one line.
+    pub(crate) fn value_text(&self) -> String {
+        text(&self.value)
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn search_path(path: &SearchPath, report: &Report, style: Style) -> S
 }
 
 fn codecs(codecs: &[CodecReport]) -> Table {
-    let mut table = Table::new(&["codec", ">HDF5 id", "numcodecs", "Zarr v3", "from"]).cut_on_terminals();
+    let mut table = Table::new(&["codec", ">HDF5 id", "numcodecs", "Zarr v3", "from"]);
     let names = |names: &[String]| if names.is_empty() { "-".to_owned() } else { names.join(", ") };
     for codec in codecs {
         let used = codec.candidates.iter().find(|candidate| candidate.used);
@@ -115,8 +115,7 @@ fn folder(folder: &FolderReport, all: bool, style: Style) -> String {
     let hide = !all && not_plugins > NOT_PLUGINS;
     let shown: Vec<&FileReport> = folder.files.iter().filter(|file| !(hide && is_not_plugin(file))).collect();
     if !shown.is_empty() {
-        let mut table =
-            Table::new(&["file", "verdict", "face", "version", ">ids", "names", "reason"]).cut_on_terminals();
+        let mut table = Table::new(&["file", "verdict", "face", "version", ">ids", "names", "reason"]);
         shown.iter().for_each(|file| table.row(row(file)));
         text.push_str(&table.render(style, "  "));
     }
