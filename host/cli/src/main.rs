@@ -37,7 +37,7 @@ use ncz::registry::Registry;
 use ncz::registry::pair;
 use ncz::registry::trust::Trust;
 
-use crate::args::{Cli, Command, PluginOptions, PluginsAction, Prefer};
+use crate::args::{Cli, Command, PluginOptions, PluginsAction, Prefer, Verbosity};
 use crate::error::CliError;
 use crate::exit_code::Exit;
 use crate::guard::guarded;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     if let Some(tool) = arguments.next().as_deref().and_then(ToolName::of_program) {
         return netcdf_tools::run(tool, arguments.collect());
     }
-    let cli = match Cli::try_parse_from(with_help_option(std::env::args_os().collect())) {
+    let mut cli = match Cli::try_parse_from(with_help_option(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are reported as errors too.
@@ -61,6 +61,7 @@ fn main() -> ExitCode {
             return Exit::Good.into();
         }
     };
+    cli.share_verbosity();
     guarded(|| run(&cli)).into()
 }
 
@@ -83,7 +84,7 @@ fn refuse(error: &clap::Error) -> Exit {
 }
 
 fn run(cli: &Cli) -> Result<Exit, CliError> {
-    let messages = Messages::start(cli.verbosity());
+    let messages = Messages::start((cli.verbosity.verbose, cli.verbosity.quiet));
     let stdout = io::stdout();
     let style = Style::for_stream(stdout.is_terminal());
     let mut out = BufWriter::new(stdout.lock());
@@ -130,42 +131,49 @@ fn registry(options: &PluginOptions) -> Registry {
 }
 
 impl Cli {
-    /// Returns the level of -v, and whether -q was given, before or after the name of the command.
-    fn verbosity(&self) -> (u8, bool) {
-        let (verbose, quiet) = self.command.verbosity();
-        (verbose.saturating_add(self.verbosity.verbose), quiet || self.verbosity.quiet)
+    /// Gives the command the -v and -q that stand before its name.
+    fn share_verbosity(&mut self) {
+        let Verbosity { verbose, quiet } = self.verbosity;
+        if let Some(own) = self.command.verbosity() {
+            own.verbose = own.verbose.saturating_add(verbose);
+            own.quiet |= quiet;
+            self.verbosity = own.clone();
+        }
+        // The -v of dump is that of ncdump.
+        if let Command::Dump(options) = &self.command {
+            self.verbosity.verbose = verbose.saturating_add(options.verbose);
+        }
     }
 }
 
 impl Command {
-    /// Returns the level of -v, and whether -q was given, after the name of the command.
-    fn verbosity(&self) -> (u8, bool) {
-        let verbosity = match self {
-            Self::Copy(options) => &options.verbosity,
-            Self::Info(options) => &options.verbosity,
-            Self::Gen(options) => &options.verbosity,
-            Self::Ls(options) => &options.verbosity,
-            Self::Cat(options) => &options.verbosity,
-            Self::Verify(options) => &options.verbosity,
-            Self::Codec(options) => &options.verbosity,
+    /// The -v and -q that stand after the name of the command, if it has them.
+    fn verbosity(&mut self) -> Option<&mut Verbosity> {
+        Some(match self {
+            Self::Copy(options) => &mut options.verbosity,
+            Self::Info(options) => &mut options.verbosity,
+            Self::Gen(options) => &mut options.verbosity,
+            Self::Ls(options) => &mut options.verbosity,
+            Self::Cat(options) => &mut options.verbosity,
+            Self::Verify(options) => &mut options.verbosity,
+            Self::Codec(options) => &mut options.verbosity,
             // Its options are those of ncz-conform.
-            Self::Conform(_) => return (0, false),
-            Self::Completions(_) | Self::Man(_) => return (0, false),
-            Self::Bench(options) => &options.verbosity,
-            Self::Links(options) => &options.verbosity,
+            Self::Conform(_) => return None,
+            Self::Completions(_) | Self::Man(_) => return None,
+            Self::Bench(options) => &mut options.verbosity,
+            Self::Links(options) => &mut options.verbosity,
             // Its -v is that of ncdump.
-            Self::Dump(options) => return (options.verbose, false),
-            Self::Plugins(options) => match &options.action {
-                None => &options.list.verbosity,
-                Some(PluginsAction::List(options)) => &options.verbosity,
-                Some(PluginsAction::Why(options)) => &options.verbosity,
-                Some(PluginsAction::Show(options)) => &options.verbosity,
-                Some(PluginsAction::Path(options)) => &options.verbosity,
-                Some(PluginsAction::Env(options)) => &options.verbosity,
-                Some(PluginsAction::Avail(options)) => &options.verbosity,
-                Some(PluginsAction::Lock(options)) => &options.verbosity,
+            Self::Dump(_) => return None,
+            Self::Plugins(options) => match &mut options.action {
+                None => &mut options.list.verbosity,
+                Some(PluginsAction::List(options)) => &mut options.verbosity,
+                Some(PluginsAction::Why(options)) => &mut options.verbosity,
+                Some(PluginsAction::Show(options)) => &mut options.verbosity,
+                Some(PluginsAction::Path(options)) => &mut options.verbosity,
+                Some(PluginsAction::Env(options)) => &mut options.verbosity,
+                Some(PluginsAction::Avail(options)) => &mut options.verbosity,
+                Some(PluginsAction::Lock(options)) => &mut options.verbosity,
             },
-        };
-        (verbosity.verbose, verbosity.quiet)
+        })
     }
 }
