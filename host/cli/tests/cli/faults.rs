@@ -164,10 +164,11 @@ fn text(folder: &Path) {
     fs::write(folder.join("d.cdl"), CDL).unwrap();
 }
 
+/// A dataset with consolidated metadata: a copy has them even if those of the source cannot be read.
 fn source(folder: &Path) {
     text(folder);
     let path = |name: &str| folder.join(name).display().to_string();
-    ncz(["gen", &path("d.cdl"), "-o", &path("s.nczarr")]).ends(0);
+    ncz(["gen", &path("d.cdl"), "-o", &path("s.nczarr"), "--consolidated"]).ends(0);
 }
 
 fn source_and_old(folder: &Path) {
@@ -193,8 +194,9 @@ fn source_and_grown(folder: &Path) {
 
 /// Two documents that `ncz verify --repair` repairs.
 fn broken(folder: &Path) {
-    source(folder);
-    fs::rename(folder.join("s.nczarr"), folder.join("t.nczarr")).unwrap();
+    text(folder);
+    let path = |name: &str| folder.join(name).display().to_string();
+    ncz(["gen", &path("d.cdl"), "-o", &path("t.nczarr")]).ends(0);
     let zarray = folder.join("t.nczarr/v/.zarray");
     let text = fs::read_to_string(&zarray).unwrap();
     let broken = text.replace("\"fill_value\": -1", "\"fill_value\": [-1]");
