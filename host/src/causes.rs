@@ -1,7 +1,8 @@
 //! The text of an error with its causes.
 
 /// Returns the message of an error followed by those of its causes. A cause that the text already contains is left out.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

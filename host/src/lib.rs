@@ -110,6 +110,7 @@ pub mod repair;
 mod tiles;
 pub mod verify;
 
+pub use self::causes::with_causes;
 pub use self::dataset::Dataset;
 pub use self::new_dataset::NewDataset;
 pub use self::open::{CreateOptions, OpenOptions, create, open};

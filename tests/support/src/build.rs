@@ -116,6 +116,27 @@ pub fn build_examples(package: &str) -> Result<BTreeMap<String, PathBuf>, Error>
     })
 }
 
+/// The folder with the Python package `ncz` for `PYTHONPATH`, its extension module built in the profile of the running
+/// test, with the plugins and programs of a wheel.
+///
+/// # Errors
+///
+/// [`Error::Failed`] with the compiler's messages if the build fails, [`Error::NotBuilt`] if it gave no module.
+pub fn build_python_package() -> Result<PathBuf, Error> {
+    let built = once_a_run("python-package", |root| {
+        let messages = cargo_build(["--lib", "--bins"].map(OsString::from))?;
+        let is_module = |message: &&Value| message["target"]["name"] == "_ncz";
+        let module = messages.iter().find(is_module).and_then(|message| message["filenames"][0].as_str());
+        let module = module.ok_or_else(|| Error::NotBuilt { what: "the module of Python".to_owned() })?;
+        let folder = root.join("python");
+        let mut script = Command::new(workspace_root().join("host/python/build"));
+        script.arg("--develop").arg(&folder).env("BUILT", Path::new(module).parent().unwrap_or(root));
+        run(&mut script, BUILDING)?.success(&describe(&script))?;
+        Ok(BTreeMap::from([("folder".to_owned(), folder)]))
+    })?;
+    built.into_values().next().ok_or_else(|| Error::NotBuilt { what: "the Python package".to_owned() })
+}
+
 /// Builds files, or takes those that another process of this test run has built: under nextest cargo runs once a run
 /// for each `what`. `build` gets the folder `<target>/test-plugins/<profile>`, which also holds a lock file and the
 /// records.

@@ -2,8 +2,8 @@
 //!
 //! * [`fixtures`], [`unpack`], [`chunks`], [`edges`], [`arrays`]: data that other programs wrote.
 //! * [`python`]: netCDF4, zarr-python, h5py, hdf5plugin and tensorstore in an environment that is made on first use.
-//! * [`build_plugins`], [`plugin`], [`build_examples`], [`build_binary`]: our own shared libraries and programs,
-//!   built by cargo in the profile of the running test.
+//! * [`build_plugins`], [`plugin`], [`build_examples`], [`build_binary`], [`build_python_package`]: our own
+//!   libraries and programs, built by cargo in the profile of the running test.
 //! * [`program`]: tools of the system, such as `h5dump`; [`SmallDisk`]: a file system that is soon full.
 //!
 //! What a machine lacks is a [`Skip`]: it prints one line that names the remedy, and under CI (`CI` set) it panics,
@@ -25,7 +25,7 @@ mod small_disk;
 mod workspace;
 
 pub use arrays::{NamedArray, arrays};
-pub use build::{build_binary, build_examples, build_plugins, plugin};
+pub use build::{build_binary, build_examples, build_plugins, build_python_package, plugin};
 pub use chunks::{ChunkCase, EdgeCase, Filter, chunks, edges};
 pub use error::Error;
 pub use fixtures::{fixtures, unpack};

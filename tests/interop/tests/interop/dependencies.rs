@@ -26,7 +26,7 @@ fn allowed(package: &str, plugins: &BTreeSet<String>) -> BTreeSet<String> {
         }
         // The worker is a program of the command that links only the registry.
         "ncz-cli" => set(&["ncz", "ncz-registry"]),
-        "ncz-netcdf-tools" => set(&["ncz"]),
+        "ncz-netcdf-tools" | "ncz-python" => set(&["ncz"]),
         "ncz-bad-plugins" => set(&["ncz-codec"]),
         "ncz-netcdf-filters" => set(&["ncz-codec", "ncz-bad-plugins"]),
         "ncz-conform" => set(&["ncz-codec", "ncz-registry"]),
