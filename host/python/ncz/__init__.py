@@ -10,6 +10,7 @@ True
 from pathlib import Path as _Path
 
 from . import _ncz, _programs
+from ._dataset import Dataset, Dimension, Group, Variable, open
 from ._ncz import (
     CodecError,
     DataError,
@@ -31,9 +32,14 @@ __all__ = [
     "PLUGIN_PATH",
     "CodecError",
     "DataError",
+    "Dataset",
+    "Dimension",
     "Error",
+    "Group",
     "PlaceError",
+    "Variable",
     "__version__",
+    "open",
     "set_threads",
     "threads",
 ]

@@ -9,11 +9,13 @@ use crate::errors::{Failure, Kind};
 
 /// Bytes of a Python object that stay where they are until this is dropped. Other threads of Python may change them
 /// meanwhile, as with every program that reads numpy arrays: what is read from them is never taken for valid.
+#[allow(dead_code, reason = "codecs read memory")]
 pub(crate) struct ReadBuffer(PyUntypedBuffer);
 
 /// Bytes of a Python object that may be written.
 pub(crate) struct WriteBuffer(PyUntypedBuffer);
 
+#[allow(dead_code, reason = "codecs read memory")]
 impl ReadBuffer {
     /// Borrows the memory of an object whose elements lie in C order without gaps.
     ///

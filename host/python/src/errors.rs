@@ -24,6 +24,7 @@ static DATA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// The exception that a failure becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "codecs have more kinds of errors")]
 pub(crate) enum Kind {
     /// `ncz.Error`.
     Error,

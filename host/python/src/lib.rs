@@ -7,9 +7,8 @@
 //! - Panics and errors become exceptions in [`errors`]; none crosses the border.
 //! - Memory of Python is borrowed in [`buffers`] alone.
 
-#![allow(dead_code, reason = "datasets and codecs will use it")]
-
 mod buffers;
+mod dataset;
 mod errors;
 mod plugins;
 mod threads;
@@ -21,6 +20,7 @@ use pyo3::prelude::*;
 fn _ncz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
+    dataset::register(module)?;
     plugins::register(module)?;
     threads::register(module)
 }
