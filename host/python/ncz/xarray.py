@@ -49,7 +49,7 @@ class NczDataStore(AbstractDataStore):
         self.fill_value_as_mask = fill_value_as_mask
 
     def get_attrs(self) -> dict[str, Any]:
-        return self.group.attrs
+        return _readable(self.group.attrs)
 
     def get_dimensions(self) -> dict[str, int]:
         return {name: dimension.length for name, dimension in self.group.dims.items()}
@@ -74,10 +74,10 @@ class NczDataStore(AbstractDataStore):
         return variables
 
     def _variable(self, variable: _dataset.Variable) -> XarrayVariable:
-        if len(set(variable.dims)) != len(variable.dims):
+        if len(set(variable.dims)) != len(set(variable.dimensions)):
             raise ValueError(f"variable {variable.path!r}: dimensions of the same name {variable.dimensions}")
         array = NczBackendArray(variable)
-        attrs = variable.attrs
+        attrs = _readable(variable.attrs)
         self._mark_missing(variable, attrs)
         encoding: dict[str, Any] = {"dtype": _encoded_dtype(variable), "original_shape": variable.shape}
         if variable.chunks is not None:
@@ -86,15 +86,21 @@ class NczDataStore(AbstractDataStore):
             encoding["preferred_chunks"] = dict(zip(variable.dims, variable.chunks, strict=True))
         if variable.shards is not None:
             encoding["shards"] = variable.shards
+        if self.group._file.netcdf_model:
+            encoding |= _netcdf_encoding(variable)
         return XarrayVariable(variable.dims, indexing.LazilyIndexedArray(array), attrs, encoding)
 
     def _mark_missing(self, variable: _dataset.Variable, attrs: dict[str, Any]) -> None:
         """Sets the attribute ``_FillValue``, which xarray masks, as the format means it."""
         form = self.group._file.format
-        if form == "zarr3" and isinstance(attrs.get("_FillValue"), str) and variable.dtype.kind not in "SUO":
-            from xarray.backends.zarr import FillValueCoder
+        if isinstance(attrs.get("_FillValue"), str) and variable.dtype.kind not in "UO":
+            if form == "zarr3":
+                from xarray.backends.zarr import FillValueCoder
 
-            attrs["_FillValue"] = FillValueCoder.decode(attrs["_FillValue"], variable.stored_dtype.str)
+                dtype = "bytes" if variable.dtype.kind == "S" else variable.stored_dtype.str
+                attrs["_FillValue"] = FillValueCoder.decode(attrs["_FillValue"], dtype)
+            elif variable.dtype.kind == "S":
+                attrs["_FillValue"] = np.bytes_(attrs["_FillValue"].encode("utf-8", "surrogateescape"))
         wanted = form == "zarr" if self.fill_value_as_mask is None else self.fill_value_as_mask
         if wanted and form in ("zarr", "zarr3") and variable.fill is not None:
             attrs.setdefault("_FillValue", variable.fill)
@@ -261,6 +267,15 @@ def _all_groups(group: _dataset.Group) -> Iterable[_dataset.Group]:
         yield from _all_groups(inner)
 
 
+def _readable(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attributes whose texts can be printed: bytes that are not UTF-8 are marked, as by the engine netcdf4."""
+
+    def text(value: Any) -> Any:
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(value, str) else value
+
+    return {name: [*map(text, value)] if isinstance(value, list) else text(value) for name, value in attrs.items()}
+
+
 def _unlimited(variable: _dataset.Variable) -> Iterable[str]:
     for group, name in variable._variable["dimensions"]:
         if variable._file.dimension(group, name).unlimited:
@@ -281,6 +296,22 @@ def _encoded_dtype(variable: _dataset.Variable) -> Any:
         return variable.stored_dtype
     name = described["name"].rsplit("/", 1)[-1]
     return np.dtype(variable.dtype, metadata={"enum": described["members"], "enum_name": name})
+
+
+def _netcdf_encoding(variable: _dataset.Variable) -> dict[str, Any]:
+    """The codecs of a netCDF variable as writers of netCDF take them, as far as these have words for them."""
+    encoding: dict[str, Any] = {"zlib": False, "complevel": 0, "shuffle": False, "fletcher32": False}
+    for codec in variable.codecs:
+        name = codec.get("filter", codec["id"])
+        if name in (1, "zlib"):
+            level = codec["cd_values"][:1] or [1] if name == 1 else [codec.get("level", 1)]
+            encoding |= {"zlib": True, "complevel": level[0]}
+        elif name in (2, "shuffle"):
+            encoding["shuffle"] = True
+        elif name in (3, "fletcher32"):
+            encoding["fletcher32"] = True
+    encoding["contiguous"] = variable.chunks is None
+    return encoding
 
 
 def _root_metadata(path: str) -> Iterable[str]:

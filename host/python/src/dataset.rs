@@ -329,7 +329,7 @@ fn group_dict<'py>(py: Python<'py>, hierarchy: &Hierarchy, group: &Group) -> PyR
     dict.set_item("path", &group.path)?;
     let dimensions = group.dimensions.iter().map(|d| (&d.name, d.len, d.unlimited, d.anonymous));
     dict.set_item("dimensions", PyList::new(py, dimensions.collect::<Vec<_>>())?)?;
-    dict.set_item("attributes", attributes(py, &group.attributes)?)?;
+    dict.set_item("attributes", attributes(py, hierarchy, &group.attributes)?)?;
     let variables = PyList::empty(py);
     for variable in &group.variables {
         variables.append(variable_dict(py, hierarchy, variable)?)?;
@@ -356,7 +356,8 @@ fn variable_dict<'py>(
     let dimensions: Vec<_> = variable.dimensions.iter().map(|d| (&d.group, &d.name)).collect();
     dict.set_item("dimensions", dimensions)?;
     dict.set_item("shape", hierarchy.shape_of(variable))?;
-    let is_chunked = variable.storage == ncz::model::Storage::Chunked && !variable.shape.is_empty();
+    let is_one_block = hierarchy.format.is_netcdf() && variable.storage != ncz::model::Storage::Chunked;
+    let is_chunked = !is_one_block && !variable.shape.is_empty();
     dict.set_item("chunks", is_chunked.then_some(&variable.chunk_shape))?;
     dict.set_item("shards", variable.sharding.as_ref().map(|sharding| &sharding.shape))?;
     dict.set_item("dtype", variable.dtype.text())?;
@@ -367,7 +368,7 @@ fn variable_dict<'py>(
     let fill = variable.fill.as_ref();
     dict.set_item("fill", fill.map(|fill| PyBytes::new(py, fill.bytes())))?;
     dict.set_item("fill_json", fill.map(|fill| fill.json().to_string()))?;
-    dict.set_item("attributes", attributes(py, &variable.attributes)?)?;
+    dict.set_item("attributes", attributes(py, hierarchy, &variable.attributes)?)?;
     Ok(dict)
 }
 
@@ -423,17 +424,27 @@ fn element_type<'py>(py: Python<'py>, of: &ncz::model::ElementType) -> PyResult<
     }
 }
 
-/// Attributes by name: text, a list of texts, or (numpy's name of the type, bytes, 1 if it is JSON's scalar).
-fn attributes<'py>(py: Python<'py>, attributes: &[Attribute]) -> PyResult<Bound<'py, PyDict>> {
+/// Attributes by name: text, a list of texts, or a pair: (`"json"`, text), or (numpy's name of a type, bytes).
+fn attributes<'py>(
+    py: Python<'py>,
+    hierarchy: &Hierarchy,
+    attributes: &[Attribute],
+) -> PyResult<Bound<'py, PyDict>> {
+    let is_zarr = !hierarchy.format.has_netcdf_model();
     let dict = PyDict::new(py);
     for attribute in attributes {
-        dict.set_item(&attribute.name, attribute_value(py, attribute)?)?;
+        dict.set_item(&attribute.name, attribute_value(py, is_zarr, attribute)?)?;
     }
     Ok(dict)
 }
 
-fn attribute_value<'py>(py: Python<'py>, attribute: &Attribute) -> PyResult<Bound<'py, PyAny>> {
-    if attribute.is_json_text() || attribute.user.as_ref().is_some_and(|user| !user.of.is_enum()) {
+fn attribute_value<'py>(
+    py: Python<'py>,
+    is_zarr: bool,
+    attribute: &Attribute,
+) -> PyResult<Bound<'py, PyAny>> {
+    // netCDF has text for what JSON has no other type for.
+    if is_zarr && attribute.is_json_text() || attribute.user.as_ref().is_some_and(|user| !user.of.is_enum()) {
         let json = attribute.json.as_ref().map_or_else(|| "null".to_owned(), ToString::to_string);
         return Ok(("json", json).into_pyobject(py)?.into_any());
     }

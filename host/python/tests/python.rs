@@ -39,6 +39,8 @@ fn pytest(file: &Path) -> Result<(), Failed> {
     let package = build_python_package()?;
     let mut command = python.command(&[("PYTHONPATH", package.as_os_str())]);
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(file);
+    // Not where the sources of the package are, which Python would import.
+    command.current_dir(file.parent().unwrap_or(file));
     run(&mut command, LIMIT)?.success("pytest")?;
     Ok(())
 }
