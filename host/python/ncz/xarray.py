@@ -290,7 +290,8 @@ def _dtype(variable: _dataset.Variable) -> np.dtype[Any]:
 def _encoded_dtype(variable: _dataset.Variable) -> Any:
     """The type to write: the stored one, strings, or an enumeration as xarray's engine netcdf4 has it."""
     if variable._variable["kind"] == "strings":
-        return str
+        # Not `str`: xarray would read the strings at once to make that of them.
+        return create_vlen_dtype(str)
     described = variable.type
     if described is None or described["class"] != "enum":
         return variable.stored_dtype
