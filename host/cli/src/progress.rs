@@ -1,9 +1,10 @@
 //! The progress bar, and Ctrl-C.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ncz::progress::{Phase, Progress};
@@ -11,10 +12,34 @@ use ncz::progress::{Phase, Progress};
 use crate::error::CliError;
 use crate::exit_code::Exit;
 
-/// A progress bar on a terminal, nothing elsewhere.
+/// The variable that asks for progress as lines of JSON on standard error, for programs that start this one.
+pub(crate) const LINES_VARIABLE: &str = "NCZ_PROGRESS";
+/// The least time between two such lines.
+const LINE: Duration = Duration::from_millis(100);
+
+/// A progress bar on a terminal, or lines of JSON if [`LINES_VARIABLE`] is `json`; otherwise nothing.
 pub(crate) struct Bar {
     bar: ProgressBar,
     interrupt: Interrupt,
+    lines: Option<Mutex<Lines>>,
+}
+
+/// Progress as lines of JSON.
+#[derive(Default)]
+struct Lines {
+    phase: &'static str,
+    done: u64,
+    total: u64,
+    written: Option<Instant>,
+}
+
+impl Lines {
+    fn write(&mut self) {
+        let line = serde_json::json!({ "progress": self.phase, "done": self.done, "total": self.total });
+        // Who no longer reads it is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "{line}");
+        self.written = Some(Instant::now());
+    }
 }
 
 /// Becomes true when the user presses Ctrl-C.
@@ -42,14 +67,15 @@ impl Interrupt {
 
 impl Bar {
     pub(crate) fn new(enabled: bool, interrupt: Interrupt) -> Self {
-        let shown = enabled && std::io::stderr().is_terminal();
+        let lines = std::env::var_os(LINES_VARIABLE).is_some_and(|value| value == "json");
+        let shown = enabled && !lines && std::io::stderr().is_terminal();
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        const LINE: &str = "{msg} {wide_bar:.cyan/blue} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(LINE) {
+        const BAR: &str = "{msg} {wide_bar:.cyan/blue} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar.set_style(style.progress_chars("━━─"));
         }
-        Self { bar, interrupt }
+        Self { bar, interrupt, lines: lines.then(Mutex::default) }
     }
 
     /// Removes the bar from the terminal.
@@ -62,17 +88,30 @@ impl Progress for Bar {
     fn begin(&self, phase: Phase, total: u64) {
         self.bar.reset();
         self.bar.set_length(total);
-        self.bar.set_message(match phase {
+        let phase = match phase {
             Phase::Copy => "copying",
             Phase::Refer => "writing references",
             Phase::Generate => "reading the text",
             Phase::Verify => "verifying",
             Phase::Repair => "searching for faults",
-        });
+        };
+        self.bar.set_message(phase);
+        if let Some(lines) = &self.lines {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            *lines = Lines { phase, done: 0, total, written: None };
+            lines.write();
+        }
     }
 
     fn advance(&self, bytes: u64) -> ControlFlow<()> {
         self.bar.inc(bytes);
+        if let Some(lines) = &self.lines {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.done += bytes;
+            if lines.done >= lines.total || lines.written.is_none_or(|written| written.elapsed() >= LINE) {
+                lines.write();
+            }
+        }
         if self.interrupt.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -11,6 +11,7 @@ from pathlib import Path as _Path
 
 from . import _ncz, _programs
 from ._dataset import Dataset, Dimension, Group, Variable, open
+from ._operations import CopySummary, Comparison, Verification, bench, codecs, copy, info, plugins, verify, why
 from ._ncz import (
     CodecError,
     DataError,
@@ -29,17 +30,27 @@ if _worker is not None:
     _ncz._set_programs(_worker.parent)
 
 __all__ = [
-    "PLUGIN_PATH",
     "CodecError",
+    "Comparison",
+    "CopySummary",
     "DataError",
     "Dataset",
     "Dimension",
     "Error",
     "Group",
+    "PLUGIN_PATH",
     "PlaceError",
     "Variable",
+    "Verification",
     "__version__",
+    "bench",
+    "codecs",
+    "copy",
+    "info",
     "open",
+    "plugins",
     "set_threads",
     "threads",
+    "verify",
+    "why",
 ]

@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ def open(  # noqa: A001
     mode: str = "r",
     *,
     threads: int | None = None,
-    plugins: list[str | os.PathLike[str]] | None = None,
+    plugins: Sequence[str | os.PathLike[str]] | None = None,
     shuffle_size: str | None = None,
 ) -> Dataset:
     """Open a dataset for reading.
@@ -92,7 +92,7 @@ def open(  # noqa: A001
     return Dataset(_File(os.fspath(location), _Options(threads, _folders(plugins), shuffle_size)), "/")
 
 
-def _folders(plugins: list[str | os.PathLike[str]] | None) -> tuple[str, ...] | None:
+def _folders(plugins: Sequence[str | os.PathLike[str]] | None) -> tuple[str, ...] | None:
     return None if plugins is None else tuple(os.fspath(folder) for folder in plugins)
 
 
@@ -554,7 +554,8 @@ class Variable:
             chunks = self.shards or self.chunks or "auto"
         if isinstance(chunks, tuple) and all(isinstance(length, int) for length in chunks):
             chunks = tuple(max(1, min(length, whole)) for length, whole in zip(chunks, self.shape, strict=True))
-        return dask.array.from_array(self, chunks=chunks, asarray=False, fancy=False, **options)
+        from_array: Any = dask.array.from_array
+        return from_array(self, chunks=chunks, asarray=False, fancy=False, **options)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return ("ncz.Variable", self._file.location, self._file.options, self.path, _identity(self._file.location))

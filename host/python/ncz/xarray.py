@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
-from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 from xarray.core.variable import Variable as XarrayVariable
 
 from . import _dataset
+from ._ncz import DataError
+
+#: The type of strings of any length, with xarray's mark.
+STRINGS = np.dtype(object, metadata={"element_type": str})
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
@@ -65,11 +68,11 @@ class NczDataStore(AbstractDataStore):
         for name, variable in self.group.variables.items():
             try:
                 variables[name] = self._variable(variable)
-            except (_dataset.DataError, ValueError) as error:
+            except (DataError, ValueError) as error:
                 left_out.append((name, str(error)))
         for name, reason in left_out:
             if self.strict:
-                raise _dataset.DataError(reason)
+                raise DataError(reason)
             warnings.warn(f"variable {name!r} is left out: {reason}", stacklevel=2)
         return variables
 
@@ -284,14 +287,14 @@ def _unlimited(variable: _dataset.Variable) -> Iterable[str]:
 
 def _dtype(variable: _dataset.Variable) -> np.dtype[Any]:
     """The type of an element; that of strings has xarray's mark."""
-    return create_vlen_dtype(str) if variable._variable["kind"] == "strings" else variable.dtype
+    return STRINGS if variable._variable["kind"] == "strings" else variable.dtype
 
 
 def _encoded_dtype(variable: _dataset.Variable) -> Any:
     """The type to write: the stored one, strings, or an enumeration as xarray's engine netcdf4 has it."""
     if variable._variable["kind"] == "strings":
         # Not `str`: xarray would read the strings at once to make that of them.
-        return create_vlen_dtype(str)
+        return STRINGS
     described = variable.type
     if described is None or described["class"] != "enum":
         return variable.stored_dtype

@@ -108,3 +108,25 @@ fn a_trace_that_cannot_be_written_stops_nothing() {
     let status = command().args(["info", "-vvv", ocean().to_str().unwrap()]).stderr(full).status().unwrap();
     assert_eq!(status.code(), Some(0));
 }
+
+#[test]
+fn progress_is_written_as_lines_of_json_for_programs_that_ask_for_it() {
+    lacks(&copied(&["--verify"], &[("NCZ_PROGRESS", "")]), &["progress"]);
+    let run = copied(&["--verify"], &[("NCZ_PROGRESS", "json")]);
+    let lines: Vec<serde_json::Value> = run
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("{\"progress\":"))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for phase in ["copying", "verifying"] {
+        let of_phase: Vec<_> = lines.iter().filter(|line| line["progress"] == phase).collect();
+        assert_eq!(of_phase[0]["done"], 0, "{phase}: {lines:?}");
+        let last = of_phase.last().unwrap();
+        assert_eq!(last["done"], last["total"], "{phase}: {lines:?}");
+        assert!(
+            of_phase.windows(2).all(|two| two[0]["done"].as_u64() <= two[1]["done"].as_u64()),
+            "{lines:?}"
+        );
+    }
+}

@@ -1,0 +1,106 @@
+"""Operations on whole datasets."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ncz
+from ncz import _programs
+
+
+def test_a_copy_has_the_values_and_the_chosen_codecs(fixtures, tmp_path):
+    source = fixtures / "ocean.nczarr"
+    seen = []
+    done = ncz.copy(
+        source,
+        tmp_path / "out.zarr",
+        format="zarr3",
+        codec=[{"id": "zstd", "level": 5}],
+        chunks="time/4,lat/73,lon/72",
+        verify=True,
+        threads=2,
+        progress=lambda *now: seen.append(now),
+    )
+    assert isinstance(done, ncz.CopySummary) and done.verified and done.format == "Zarr version 3"
+    assert done.json["schema"] == 1 and done.chunks == sum(one["chunks"] for one in done.variables)
+    one, other = ncz.open(source), ncz.open(tmp_path / "out.zarr")
+    for name in ["air_temperature", "model/salinity"]:
+        np.testing.assert_array_equal(other[name][...], one[name][...])
+    assert other["air_temperature"].chunks == (4, 73, 72)
+    phases = [phase for phase, _, _ in seen]
+    assert phases[0] == "copying" and phases[-1] == "verifying"
+    assert seen[-1][1] == seen[-1][2] > 0
+
+
+def test_arguments_are_the_options_of_the_command(fixtures, tmp_path):
+    done = ncz.copy(
+        fixtures / "ocean.nczarr",
+        tmp_path / "part.zarr",
+        variables=["lat", "air_temperature"],
+        slab="lat=0:10",
+        no_coordinates=True,
+        consolidated=False,
+    )
+    assert {one["path"] for one in done.variables} == {"/lat", "/air_temperature"}
+    assert ncz.open(tmp_path / "part.zarr")["lat"].shape == (10,)
+
+
+def test_errors_have_the_text_of_the_command(fixtures, tmp_path):
+    command = [_programs.find("ncz"), "copy", tmp_path / "nothing", tmp_path / "out.zarr"]
+    said = subprocess.run(command, capture_output=True, text=True).stderr
+    with pytest.raises(ncz.Error) as caught:
+        ncz.copy(tmp_path / "nothing", tmp_path / "out.zarr")
+    assert str(caught.value) == said.removeprefix("error: ").strip()
+    with pytest.raises(ncz.Error, match="cannot use --codec.*: no codec for numcodecs codec"):
+        ncz.copy(fixtures / "ocean.nczarr", tmp_path / "out.zarr", codec={"id": "no-such"})
+    with pytest.raises(ncz.Error, match="--no-such-option"):
+        ncz.copy(fixtures / "ocean.nczarr", tmp_path / "out.zarr", no_such_option=1)
+    assert not (tmp_path / "out.zarr").exists()
+
+
+def test_a_callable_that_fails_ends_the_copy(fixtures, tmp_path):
+    def fail(*_):
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        ncz.copy(fixtures / "ocean.nczarr", tmp_path / "out.zarr", progress=fail)
+    assert os.listdir(tmp_path) in ([], ["out.zarr"])
+
+
+def test_verify_finds_faults_and_repairs_them(fixtures, tmp_path):
+    found = ncz.verify(fixtures / "ocean.nczarr")
+    assert not found and found.warnings == 3 and found.findings[0]["code"] == "shuffle-size-zero"
+    repaired = ncz.verify(fixtures / "ocean.nczarr", repair_to=tmp_path / "fixed.nczarr")
+    assert repaired.target == str(tmp_path / "fixed.nczarr")
+    assert ncz.verify(tmp_path / "fixed.nczarr").warnings == 0
+
+
+def test_bench_plugins_and_info(fixtures):
+    tried = ncz.bench(fixtures / "ocean.nczarr", "air_temperature", time=1)
+    assert tried.table()[0]["ratio"] > 1 and "<table>" in tried._repr_html_()
+    assert {codec["name"] for codec in ncz.codecs()} >= {"zstd", "blosc", "deflate"}
+    assert ncz.info(fixtures / "ocean.nczarr")["nczarr"] is True
+    assert ncz.why("no-such-codec").startswith("no codec found")
+
+
+def test_ctrl_c_ends_a_copy_and_leaves_nothing(tmp_path):
+    import signal
+
+    import zarr
+
+    values = np.random.default_rng(1).integers(0, 1 << 30, (4000, 5000))
+    zarr.open_group(tmp_path / "in.zarr", mode="w", zarr_format=2).create_array("v", data=values, chunks=(100, 5000))
+    code = "import ncz, sys; print('go', flush=True); ncz.copy(*sys.argv[1:], codec={'id': 'bz2', 'level': 9}, threads=1)"
+    arguments = [sys.executable, "-c", code, str(tmp_path / "in.zarr"), str(tmp_path / "out.zarr")]
+    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "go\n"
+    time.sleep(0.5)
+    start = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    assert time.monotonic() - start < 1.5 and "KeyboardInterrupt" in said
+    assert os.listdir(tmp_path) == ["in.zarr"]
