@@ -105,6 +105,9 @@ class NczDataStore(AbstractDataStore):
             elif variable.dtype.kind == "S":
                 attrs["_FillValue"] = np.bytes_(attrs["_FillValue"].encode("utf-8", "surrogateescape"))
         wanted = form == "zarr" if self.fill_value_as_mask is None else self.fill_value_as_mask
+        if not wanted and variable._variable["implied_fill"]:
+            # ncz has taken it from the fill value.
+            attrs.pop("_FillValue", None)
         if wanted and form in ("zarr", "zarr3") and variable.fill is not None:
             attrs.setdefault("_FillValue", variable.fill)
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ncz::Dataset;
 use ncz::OpenOptions;
 use ncz::model::json::Json;
+use ncz::model::masked::is_implied;
 use ncz::model::{
     Array, Attribute, Elements, Format, Group, Hierarchy, Kind as ElementKind, NcType, ShuffleReading, Slab,
     StringArray, Strings, TypeClass, UserType, Value, Variable, product, row_json,
@@ -369,6 +370,8 @@ fn variable_dict<'py>(
     dict.set_item("fill", fill.map(|fill| PyBytes::new(py, fill.bytes())))?;
     dict.set_item("fill_json", fill.map(|fill| fill.json().to_string()))?;
     dict.set_item("attributes", attributes(py, hierarchy, &variable.attributes)?)?;
+    let is_implied = variable.attributes.iter().any(|attribute| is_implied(variable, attribute));
+    dict.set_item("implied_fill", is_implied)?;
     Ok(dict)
 }
 

@@ -1,0 +1,164 @@
+"""The engine ncz of xarray: what is its own."""
+
+import pickle
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import dask
+import numpy as np
+import pytest
+import xarray as xr
+
+import ncz
+import ncz.xarray
+
+
+@pytest.fixture
+def ocean(fixtures):
+    return fixtures / "ocean.nczarr"
+
+
+def test_the_engine_is_found_by_its_entry_point_and_imports_fast():
+    assert type(xr.backends.list_engines()["ncz"]).__name__ == "NczBackendEntrypoint"
+    code = (
+        "import numpy, xarray, time; start = time.perf_counter(); import ncz.xarray;"
+        "print(time.perf_counter() - start)"
+    )
+    took = min(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(3)
+    )
+    assert took < 0.1
+
+
+def test_it_is_taken_for_nczarr_alone(ocean, fixtures, tmp_path):
+    guess = ncz.xarray.NczBackendEntrypoint().guess_can_open
+    assert guess(ocean) and guess(str(ocean)) and guess(f"file://{ocean}#mode=nczarr,file")
+    assert guess(fixtures / "netcdf-c-4.10.2/nczarr/simple.zip") and guess("s3://bucket/a#mode=nczarr")
+    xr.Dataset({"v": ("x", [1])}).to_zarr(tmp_path / "a.zarr")
+    for other in [tmp_path / "a.zarr", fixtures / "netcdf-files/netcdf4.nc", tmp_path / "nothing", "https://host/a.nc", b"CDF", 3]:
+        assert not guess(other)
+    with xr.open_dataset(ocean) as dataset:
+        np.testing.assert_array_equal(dataset.lat, ncz.open(ocean)["lat"][...])
+    with pytest.raises(TypeError, match="paths and URLs"):
+        xr.open_dataset(b"CDF", engine="ncz")
+
+
+def test_groups_and_trees(ocean):
+    groups = xr.open_groups(ocean, engine="ncz")
+    assert list(groups) == ["/", "/model"]
+    tree = xr.open_datatree(ocean, engine="ncz")
+    assert tree["model/salinity"].dims == ("depth", "lat", "lon")
+    with xr.open_dataset(ocean, engine="ncz", group="model") as model:
+        xr.testing.assert_identical(model, groups["/model"])
+    assert list(xr.open_groups(ocean, engine="ncz", group="/model")) == ["/"]
+    with pytest.raises((KeyError, OSError)):
+        xr.open_dataset(ocean, engine="ncz", group="nothing")
+
+
+def test_variables_are_lazy_and_their_chunks_are_those_of_dask(ocean):
+    dataset = xr.open_dataset(ocean, engine="ncz")
+    assert not dataset.air_temperature.variable._in_memory
+    assert dataset.air_temperature.encoding["preferred_chunks"] == {"time": 6, "lat": 73, "lon": 144}
+    assert dataset.air_temperature.encoding["dtype"] == np.dtype("f4")
+    assert dataset.encoding["unlimited_dims"] == {"time"} and dataset.encoding["source"] == str(ocean)
+    chunked = xr.open_dataset(ocean, engine="ncz", chunks={})
+    assert chunked.air_temperature.chunks == ((6, 6, 4), (73,), (144,))
+    for scheduler in ["threads", "synchronous"]:
+        with dask.config.set(scheduler=scheduler):
+            xr.testing.assert_identical(chunked.compute(), dataset.compute())
+
+
+def test_all_ways_of_indexing(ocean):
+    lazy = xr.open_dataset(ocean, engine="ncz").air_temperature
+    whole = xr.open_dataset(ocean, engine="ncz").air_temperature.load()
+    for key in [
+        {"time": 3, "lat": slice(None, None, -4)},
+        {"time": [1, 5, 2], "lon": slice(3, 40, 5)},
+        {"lat": np.array([0, 72, 3]), "lon": np.array([1, 1, 9])},
+        {"lat": xr.DataArray([0, 72, 3], dims="p"), "lon": xr.DataArray([1, 1, 9], dims="p")},
+        {"time": np.arange(16) % 3 == 0},
+        {"time": slice(5, 5)},
+    ]:
+        xr.testing.assert_identical(lazy.isel(key).load(), whole.isel(key))
+
+
+def test_arguments(ocean, fixtures):
+    with xr.open_dataset(ocean, engine="ncz", drop_variables=["lat", "air_temperature"], threads=2) as dataset:
+        assert set(dataset.variables) == {"time", "lon", "sea_surface_temperature"}
+    with xr.open_dataset(ocean, engine="ncz", mask_and_scale=False) as raw:
+        assert raw.sea_surface_temperature.dtype == np.int16
+    with pytest.raises(TypeError):
+        xr.open_dataset(ocean, engine="ncz", no_such_argument=1)
+    types = fixtures / "netcdf-files/types.h5"
+    with pytest.warns(UserWarning, match="'field' is left out"):
+        xr.open_dataset(types, engine="ncz")
+    with pytest.raises(ncz.DataError, match="cannot be read"):
+        xr.open_dataset(types, engine="ncz", strict=True)
+
+
+def test_the_fill_value_of_zarr_masks_where_xarray_masks(tmp_path):
+    values = xr.Dataset({"v": ("x", np.array([1, 2, 3], "f4"))})
+    for version, masked in [(2, True), (3, False)]:
+        path = tmp_path / f"{version}.zarr"
+        values.to_zarr(path, zarr_format=version, encoding={"v": {"_FillValue": None}})
+        import zarr
+
+        zarr.create_array(f"{path}/w", shape=(3,), chunks=(3,), dtype="f4", fill_value=7, zarr_format=version, dimension_names=["x"] if version == 3 else None, attributes={"_ARRAY_DIMENSIONS": ["x"]} if version == 2 else {})
+        with (
+            xr.open_dataset(path, engine="ncz") as ours,
+            xr.open_dataset(path, engine="zarr", consolidated=False) as theirs,
+        ):
+            assert bool(ours.w.isnull().all()) is masked
+            xr.testing.assert_equal(ours.load(), theirs.load())
+        with xr.open_dataset(path, engine="ncz", use_zarr_fill_value_as_mask=not masked) as other:
+            assert bool(other.w.isnull().all()) is not masked
+
+
+def test_open_mfdataset_joins_files(tmp_path):
+    for day in range(3):
+        data = xr.Dataset({"v": (("time", "x"), np.full((2, 3), day))}, coords={"time": [2 * day, 2 * day + 1]})
+        data.to_netcdf(tmp_path / f"{day}.nc", engine="netcdf4")
+    for parallel in [False, True]:
+        with xr.open_mfdataset(str(tmp_path / "*.nc"), engine="ncz", parallel=parallel) as joined:
+            np.testing.assert_array_equal(joined.v[:, 0], [0, 0, 1, 1, 2, 2])
+
+
+def test_datasets_pickle_and_a_zip_file_is_read_as_its_folder(ocean, tmp_path):
+    lazy = xr.open_dataset(ocean, engine="ncz")
+    again = pickle.loads(pickle.dumps(lazy))
+    assert not again.air_temperature.variable._in_memory
+    xr.testing.assert_identical(again.load(), lazy.load())
+    with zipfile.ZipFile(tmp_path / "ocean.zip", "w") as archive:
+        for path in sorted(ocean.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(ocean))
+    with xr.open_dataset(tmp_path / "ocean.zip", engine="ncz") as zipped:
+        xr.testing.assert_identical(zipped.load(), lazy.load())
+
+
+def test_a_dataset_that_is_written_again_is_read_again(ocean, tmp_path):
+    path = tmp_path / "a.nczarr"
+    shutil.copytree(ocean, path)
+    first = xr.open_dataset(path, engine="ncz").load()
+    shutil.rmtree(path)
+    xr.Dataset({"v": ("x", [1, 2])}).to_zarr(path, zarr_format=2)
+    with xr.open_dataset(path, engine="ncz") as second:
+        assert list(second) == ["v"] and "air_temperature" in first
+
+
+def test_a_cluster_of_processes_reads(ocean):
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster):
+        mean = xr.open_dataset(ocean, engine="ncz", chunks={}).air_temperature.mean().compute()
+    wanted = xr.open_dataset(ocean, engine="ncz").air_temperature.mean()
+    np.testing.assert_allclose(mean, wanted, rtol=1e-6)
+
+
+async def test_variables_load_asynchronously(ocean):
+    dataset = xr.open_dataset(ocean, engine="ncz")
+    loaded = await dataset.air_temperature.load_async()
+    np.testing.assert_array_equal(loaded, xr.open_dataset(ocean, engine="ncz").air_temperature)
