@@ -11,7 +11,6 @@ from pathlib import Path as _Path
 
 from . import _ncz, _programs
 from ._dataset import Dataset, Dimension, Group, Variable, open
-from ._operations import CopySummary, Comparison, Verification, bench, codecs, copy, info, plugins, verify, why
 from ._ncz import (
     CodecError,
     DataError,
@@ -21,6 +20,7 @@ from ._ncz import (
     set_threads,
     threads,
 )
+from ._operations import Comparison, CopySummary, Verification, bench, codecs, copy, info, plugins, verify, why
 
 #: The folder with our HDF5 filter plugins, for ``HDF5_PLUGIN_PATH``.
 PLUGIN_PATH = str(_Path(__file__).parent / "plugins")

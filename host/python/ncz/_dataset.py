@@ -263,7 +263,11 @@ class Group(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         def row(*cells: object) -> str:
-            return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"
+            return (
+                "<tr>"
+                + "".join(f"<td style='text-align:left'>{html.escape(str(cell))}</td>" for cell in cells)
+                + "</tr>"
+            )
 
         def table(heading: str, rows: list[str]) -> str:
             if not rows:
@@ -409,7 +413,7 @@ class Variable:
 
     @property
     def type(self) -> dict[str, Any] | None:
-        """The user-defined type, if it has one: ``name``, ``class``, and ``members``, ``fields``, ``size`` or ``base``."""
+        """The user-defined type, if any: ``name``, ``class``, and ``members``, ``fields``, ``size`` or ``base``."""
         described: dict[str, Any] | None = self._variable["type"]
         return described
 
@@ -628,7 +632,9 @@ def _basic(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], list
         try:
             index = operator.index(part)
         except TypeError:
-            raise IndexError(f"expected integers, slices and '...', got {part!r}; read more, then index the array") from None
+            raise IndexError(
+                f"expected integers, slices and '...', got {part!r}; read more, then index the array"
+            ) from None
         if not -length <= index < length:
             raise IndexError(f"index {index} is out of bounds for dimension {axis} with {length} elements")
         start.append(index % length)

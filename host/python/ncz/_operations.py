@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import os
@@ -80,14 +81,15 @@ class Comparison(Report):
         return [{name: chain.get(name) for name in names} for chain in self.chains]
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td style='text-align:left'>{row['name']}</td><td>{row['ratio']:.2f}</td>"
-            f"<td>{row['encode_bytes_per_second'] / 1e6:.0f}</td><td>{row['decode_bytes_per_second'] / 1e6:.0f}</td></tr>"
-            for row in self.table()
-            if row["ratio"] is not None
-        )
+        def row(chain: dict[str, Any]) -> str:
+            speeds = (chain["encode_bytes_per_second"] / 1e6, chain["decode_bytes_per_second"] / 1e6)
+            cells = [f"{chain['ratio']:.2f}", *(f"{speed:.0f}" for speed in speeds)]
+            name = f"<td style='text-align:left'>{html.escape(chain['name'])}</td>"
+            return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+        rows = "".join(row(chain) for chain in self.table() if chain["ratio"] is not None)
         heads = "<tr><th>chain</th><th>ratio</th><th>encoding MB/s</th><th>decoding MB/s</th></tr>"
-        return f"<div><b>{self.variable}</b><table>{heads}{rows}</table></div>"
+        return f"<div><b>{html.escape(self.variable)}</b><table>{heads}{rows}</table></div>"
 
 
 R = TypeVar("R", bound=Report)
@@ -111,9 +113,9 @@ def copy(
     progress : callable or bool, optional
         Called with the phase, and the bytes that are done and all bytes. True shows a bar, by tqdm if it is there.
     **options
-        The options of ``ncz copy`` by their names, ``-`` as ``_``: ``codec``, ``chunks``, ``format``, ``overwrite=True``,
-        ``verify=True``, ``threads``, ``variables``, ``slab``. A list gives an option several times; a codec may be a
-        dictionary.
+        The options of ``ncz copy`` by their names, ``-`` as ``_``: ``codec``, ``chunks``, ``format``,
+        ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``. A list gives an option several times; a
+        codec may be a dictionary.
 
     Returns
     -------
@@ -253,7 +255,13 @@ def _arguments(options: dict[str, Any]) -> list[str]:
             if one is True:
                 arguments.append(option)
             else:
-                text = json.dumps(one) if isinstance(one, dict) else os.fspath(one) if isinstance(one, os.PathLike) else one
+                text = (
+                    json.dumps(one)
+                    if isinstance(one, dict)
+                    else os.fspath(one)
+                    if isinstance(one, os.PathLike)
+                    else one
+                )
                 arguments.append(f"{option}={text}")
     return arguments
 

@@ -247,8 +247,8 @@ impl Handle {
     }
 }
 
-/// Its locks are held for moments only, by threads that are detached: a fork in such a moment leaves them to the parent,
-/// as the child has another `Opened`.
+/// Its locks are held for moments only, by threads that are detached. A fork in such a moment leaves them to the
+/// parent: the child has another `Opened`.
 impl Opened {
     fn array(&self, path: &str) -> Result<Arc<Array>, Failure> {
         if let Some(array) = self.arrays.lock().unwrap_or_else(PoisonError::into_inner).get(path) {

@@ -75,7 +75,9 @@ def test_values_and_attributes_are_those_of_netcdf4(path, tmp_path):
     judged = subprocess.run([sys.executable, "-c", READ, there], capture_output=True, timeout=60)
     assert judged.returncode == 0 or not_judged == "all", judged.stderr.decode()
     wanted = pickle.loads(judged.stdout or pickle.dumps({}))
-    raw = dict.fromkeys(["mask_and_scale", "decode_times", "decode_timedelta", "concat_characters", "decode_coords"], False)
+    raw = dict.fromkeys(
+        ["mask_and_scale", "decode_times", "decode_timedelta", "concat_characters", "decode_coords"], False
+    )
     groups = xr.open_groups(path, engine="ncz", strict=True, use_zarr_fill_value_as_mask=False, **raw)
     got = {}
     for group, dataset in groups.items():

@@ -94,7 +94,9 @@ def test_ctrl_c_ends_a_copy_and_leaves_nothing(tmp_path):
 
     values = np.random.default_rng(1).integers(0, 1 << 30, (4000, 5000))
     zarr.open_group(tmp_path / "in.zarr", mode="w", zarr_format=2).create_array("v", data=values, chunks=(100, 5000))
-    code = "import ncz, sys; print('go', flush=True); ncz.copy(*sys.argv[1:], codec={'id': 'bz2', 'level': 9}, threads=1)"
+    code = (
+        "import ncz, sys; print('go', flush=True); ncz.copy(*sys.argv[1:], codec={'id': 'bz2', 'level': 9}, threads=1)"
+    )
     arguments = [sys.executable, "-c", code, str(tmp_path / "in.zarr"), str(tmp_path / "out.zarr")]
     child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "go\n"

@@ -49,7 +49,10 @@ def in_s3(bucket, request):
 
 
 def test_a_dataset_is_copied_to_s3_and_read_there(in_s3, fixtures):
-    with xr.open_dataset(in_s3, engine="ncz") as there, xr.open_dataset(fixtures / "ocean.nczarr", engine="ncz") as here:
+    with (
+        xr.open_dataset(in_s3, engine="ncz") as there,
+        xr.open_dataset(fixtures / "ocean.nczarr", engine="ncz") as here,
+    ):
         xr.testing.assert_identical(there.load(), here.load())
 
 

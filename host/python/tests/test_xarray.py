@@ -23,8 +23,7 @@ def ocean(fixtures):
 def test_the_engine_is_found_by_its_entry_point_and_imports_fast():
     assert type(xr.backends.list_engines()["ncz"]).__name__ == "NczBackendEntrypoint"
     code = (
-        "import numpy, xarray, time; start = time.perf_counter(); import ncz.xarray;"
-        "print(time.perf_counter() - start)"
+        "import numpy, xarray, time; start = time.perf_counter(); import ncz.xarray;print(time.perf_counter() - start)"
     )
     took = min(
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(3)
@@ -37,7 +36,14 @@ def test_it_is_taken_for_nczarr_alone(ocean, fixtures, tmp_path):
     assert guess(ocean) and guess(str(ocean)) and guess(f"file://{ocean}#mode=nczarr,file")
     assert guess(fixtures / "netcdf-c-4.10.2/nczarr/simple.zip") and guess("s3://bucket/a#mode=nczarr")
     xr.Dataset({"v": ("x", [1])}).to_zarr(tmp_path / "a.zarr")
-    for other in [tmp_path / "a.zarr", fixtures / "netcdf-files/netcdf4.nc", tmp_path / "nothing", "https://host/a.nc", b"CDF", 3]:
+    for other in [
+        tmp_path / "a.zarr",
+        fixtures / "netcdf-files/netcdf4.nc",
+        tmp_path / "nothing",
+        "https://host/a.nc",
+        b"CDF",
+        3,
+    ]:
         assert not guess(other)
     with xr.open_dataset(ocean) as dataset:
         np.testing.assert_array_equal(dataset.lat, ncz.open(ocean)["lat"][...])
@@ -105,7 +111,16 @@ def test_the_fill_value_of_zarr_masks_where_xarray_masks(tmp_path):
         values.to_zarr(path, zarr_format=version, encoding={"v": {"_FillValue": None}})
         import zarr
 
-        zarr.create_array(f"{path}/w", shape=(3,), chunks=(3,), dtype="f4", fill_value=7, zarr_format=version, dimension_names=["x"] if version == 3 else None, attributes={"_ARRAY_DIMENSIONS": ["x"]} if version == 2 else {})
+        zarr.create_array(
+            f"{path}/w",
+            shape=(3,),
+            chunks=(3,),
+            dtype="f4",
+            fill_value=7,
+            zarr_format=version,
+            dimension_names=["x"] if version == 3 else None,
+            attributes={"_ARRAY_DIMENSIONS": ["x"]} if version == 2 else {},
+        )
         with (
             xr.open_dataset(path, engine="ncz") as ours,
             xr.open_dataset(path, engine="zarr", consolidated=False) as theirs,

@@ -97,4 +97,3 @@ class TestNetCDF4(ReadByNcz, NetCDF4Base):
 class TestNetCDF3(ReadByNcz, NetCDF3Only, CFEncodedBase):
     engine = "netcdf4"
     file_format = "NETCDF3_CLASSIC"
-
