@@ -94,6 +94,9 @@ class Comparison(Report):
 
 R = TypeVar("R", bound=Report)
 
+#: The exit codes of the program that are no error: done, and done with findings.
+_DONE = (0, 1)
+
 
 def copy(
     source: Location | Iterable[Location],
@@ -114,8 +117,8 @@ def copy(
         Called with the phase, and the bytes that are done and all bytes. True shows a bar, by tqdm if it is there.
     **options
         The options of ``ncz copy`` by their names, ``-`` as ``_``: ``codec``, ``chunks``, ``format``,
-        ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``. A list gives an option several times; a
-        codec may be a dictionary.
+        ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``. A list gives an option several
+        times; a codec may be a dictionary.
 
     Returns
     -------
@@ -159,7 +162,7 @@ def verify(
     >>> found.sound, found.errors, {finding["code"] for finding in found.findings} >= {"shuffle-size-zero"}
     (False, 0, True)
     """
-    return _report(Verification, ["verify", os.fspath(dataset)], options, progress, (0, 1))
+    return _report(Verification, ["verify", os.fspath(dataset)], options, progress)
 
 
 def bench(dataset: Location, variable: str, **options: Any) -> Comparison:
@@ -228,7 +231,7 @@ def why(query: str, **options: Any) -> str:
     >>> "zstd" in ncz.why("32015")
     True
     """
-    return _run(["plugins", "why", query, *_arguments(options)], (0, 1))
+    return _run(["plugins", "why", query, *_arguments(options)])
 
 
 def _report(
@@ -236,9 +239,8 @@ def _report(
     command: list[str],
     options: dict[str, Any],
     progress: Callable[[str, int, int], object] | bool | None = None,
-    good: tuple[int, ...] = (0,),
 ) -> R:
-    said = _run([*command, "--json", *_arguments(options)], good, progress)
+    said = _run([*command, "--json", *_arguments(options)], progress)
     report = json.loads(said)
     known = {name.name for name in fields(of)} - {"json"}
     return of(json=report, **{name: value for name, value in report.items() if name in known})
@@ -268,13 +270,15 @@ def _arguments(options: dict[str, Any]) -> list[str]:
 
 def _run(
     arguments: list[str],
-    good: tuple[int, ...] = (0,),
     progress: Callable[[str, int, int], object] | bool | None = None,
 ) -> str:
     program = _programs.find("ncz")
     if program is None:
         raise Error("the program ncz is not installed beside this package; install the wheel again")
     environment = dict(os.environ)
+    # `import netCDF4` sets the variable to its own folder: nobody chose that.
+    if environment.get("HDF5_PLUGIN_PATH", "").endswith("netCDF4/plugins"):
+        del environment["HDF5_PLUGIN_PATH"]
     if progress:
         environment["NCZ_PROGRESS"] = "json"
     show, end = _shown(progress)
@@ -309,7 +313,7 @@ def _run(
         reader.join()
         output.seek(0)
         said = output.read().decode()
-    if status in good:
+    if status in _DONE:
         return said
     if status == 130:
         raise KeyboardInterrupt

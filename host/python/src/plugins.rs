@@ -1,12 +1,13 @@
 //! The codecs of this process: those of the module, and plugins.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ncz::registry::Registry;
 use ncz::registry::isolate::{Isolation, WORKER_PROGRAM};
 use ncz::registry::registry::Builder;
+use ncz::registry::search_path::Environment;
 use pyo3::prelude::*;
 
 /// The registry of a process, for the values of the variables that it was made with.
@@ -48,7 +49,11 @@ pub(crate) fn registry(_: Python<'_>, plugins: Option<Vec<PathBuf>>) -> Arc<Regi
 fn builder() -> Builder {
     let programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let worker = programs.map(|folder| folder.join(WORKER_PROGRAM)).filter(|program| program.is_file());
-    Registry::builder().isolation(Isolation { worker, ..Isolation::NONE })
+    let mut environment = Environment::capture();
+    // `import netCDF4` sets the variable to its own folder: nobody chose that.
+    environment.plugin_path =
+        environment.plugin_path.filter(|path| !Path::new(path).ends_with("netCDF4/plugins"));
+    Registry::builder().environment(environment).isolation(Isolation { worker, ..Isolation::NONE })
 }
 
 /// Tells the folder with the program ncz-worker.

@@ -87,6 +87,13 @@ def test_bench_plugins_and_info(fixtures):
     assert ncz.why("no-such-codec").startswith("no codec found")
 
 
+def test_the_folder_that_netcdf4_sets_is_not_taken_for_a_choice(monkeypatch):
+    monkeypatch.setenv("HDF5_PLUGIN_PATH", "/somewhere/netCDF4/plugins")
+    assert {folder["origin"] for folder in ncz.plugins()["folders"]} == {"default"}
+    monkeypatch.setenv("HDF5_PLUGIN_PATH", "/somewhere/else")
+    assert [folder["path"] for folder in ncz.plugins()["folders"]] == ["/somewhere/else"]
+
+
 def test_ctrl_c_ends_a_copy_and_leaves_nothing(tmp_path):
     import signal
 
