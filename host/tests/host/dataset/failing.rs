@@ -202,7 +202,7 @@ fn a_chunk_without_codecs_of_another_length_is_not_passed_on() {
         assert!(path.exists());
         std::fs::write(path, bytes).unwrap();
         let error = copy(&open_file(folder.path()), memory(), &CopyOptions::default(), &()).unwrap_err();
-        let CopyError::Data(DataError::Chunk { key, source, .. }) = error else { panic!("{error:?}") };
+        let CopyError::Chunk(DataError::Chunk { key, source, .. }) = error else { panic!("{error:?}") };
         assert_eq!(key, "v/0.0");
         assert!(matches!(*source, ChunkError::Length { .. } | ChunkError::Store(_)), "{source:?}");
     }
