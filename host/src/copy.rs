@@ -9,6 +9,7 @@
 
 mod append;
 mod foreign_objects;
+mod kept_codecs;
 mod missing_values;
 mod netcdf;
 mod plan;
@@ -25,6 +26,7 @@ mod version;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -41,9 +43,9 @@ pub use self::salvage::LostChunk;
 pub use self::select::Selection;
 pub use crate::tiles::Indices;
 
+pub(crate) use self::kept_codecs::{same_codecs, same_elements};
 pub(crate) use self::netcdf::filters as hdf5_filters;
 use self::strings::AnyVariableCopy;
-pub(crate) use self::variable::{same_codecs, same_elements};
 use crate::causes::with_causes;
 use crate::new_dataset::NewDataset;
 use crate::progress::{Phase, Progress};
@@ -539,5 +541,13 @@ impl From<UnreadableSource> for UnreadableVariable {
     fn from(lost: UnreadableSource) -> Self {
         let reason = with_causes(&lost.error);
         Self { path: lost.path, reason }
+    }
+}
+
+/// Reports decoded bytes. An error if the caller wants to stop.
+pub(super) fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), CopyError> {
+    match progress.advance(bytes) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(CopyError::Stopped),
     }
 }

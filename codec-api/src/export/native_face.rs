@@ -77,11 +77,11 @@ extern "C" fn stated_version<L: CodecList>() -> *const c_char {
 const UNNAMED_CODEC: &str = "plugin";
 
 // The values that the opaque handles point to. Each is a box, allocated and freed here.
-type ConfigBox = Held<Arc<dyn AnyConfig>>;
-type CoderBox = Held<Arc<dyn AnyCoder>>;
-type ScratchBox = Held<Torn>;
+type ConfigBox = Handle<Arc<dyn AnyConfig>>;
+type CoderBox = Handle<Arc<dyn AnyCoder>>;
+type ScratchBox = Handle<Torn>;
 
-struct Held<T> {
+struct Handle<T> {
     /// The codec's name, for the log.
     codec: &'static str,
     value: T,
@@ -127,7 +127,7 @@ unsafe extern "C" fn config_from_json<L: CodecList>(
                 write(notes, &remark.replace('\n', " "))?;
                 write(notes, "\n")?;
             }
-            give(config, Held { codec: &codec.info().name, value })
+            give(config, Handle { codec: &codec.info().name, value })
         })
     }
 }
@@ -147,7 +147,7 @@ unsafe extern "C" fn config_from_params<L: CodecList>(
             trace.given(format_args!("{}", Words(words)));
             let value = codec.parse_params(words)?;
             trace.answer(format_args!("a configuration"));
-            give(config, Held { codec: &codec.info().name, value })
+            give(config, Handle { codec: &codec.info().name, value })
         })
     }
 }
@@ -221,8 +221,8 @@ unsafe extern "C" fn bind(
             trace.answer(format_args!("working={} output={}", Words(&bound.working), Stage(&bound.output)));
             let text = wire::response_to_json(&bound.working, &bound.output, bound.lossy).to_string();
             write(response, &text)?;
-            give(stored, Held { codec, value: bound.stored })?;
-            give(coder, Held { codec, value: bound.coder })
+            give(stored, Handle { codec, value: bound.stored })?;
+            give(coder, Handle { codec, value: bound.coder })
         })
     }
 }
@@ -242,7 +242,7 @@ unsafe extern "C" fn coder_from_params<L: CodecList>(
             trace.given(format_args!("{}", Words(words)));
             let value = codec.coder(words)?;
             trace.answer(format_args!("a coder"));
-            give(coder, Held { codec: &codec.info().name, value })
+            give(coder, Handle { codec: &codec.info().name, value })
         })
     }
 }
@@ -452,12 +452,12 @@ unsafe fn handle<'a, T, H>(handle: *const H) -> Result<&'a T> {
 }
 
 /// # Safety
-/// The handle is null or was made by [`give`] of a [`Held`] `T`, and is not used any more.
+/// The handle is null or was made by [`give`] of a [`Handle`] `T`, and is not used any more.
 unsafe fn drop_box<T, H>(handle: *mut H, call: &str) {
     let _ = guard(UNNAMED_CODEC, call, |trace| {
         if !handle.is_null() {
             // SAFETY: the caller promises it.
-            let held = unsafe { Box::from_raw(handle.cast::<Held<T>>()) };
+            let held = unsafe { Box::from_raw(handle.cast::<Handle<T>>()) };
             trace.of(held.codec);
             drop(held);
         }

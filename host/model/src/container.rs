@@ -19,7 +19,7 @@ use crate::hierarchy::{Hierarchy, Variable};
 use crate::json::Json;
 use crate::session::Session;
 use crate::strings::StringArray;
-use crate::user_value::UserArray;
+use crate::user_array::UserArray;
 
 /// A dataset in one format.
 pub trait Container: fmt::Debug + Send + Sync {

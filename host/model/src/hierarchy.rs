@@ -209,12 +209,6 @@ impl Hierarchy {
     }
 }
 
-/// The path of an object in a group.
-#[must_use]
-pub fn join_path(group: &str, name: &str) -> String {
-    if group == "/" { format!("/{name}") } else { format!("{group}/{name}") }
-}
-
 /// The key of a document in the group or array at `path`.
 #[must_use]
 pub fn document_key(path: &str, document: &str) -> String {

@@ -31,6 +31,7 @@ mod remedy;
 mod session;
 pub mod shuffle;
 mod strings;
+mod user_array;
 mod user_type;
 mod user_value;
 mod value;
@@ -54,16 +55,18 @@ pub use self::growth::{Appending, Interrupted, Lengths, Reached};
 pub use self::hierarchy::{
     Consolidated, Dimension, DimensionRef, Group, GroupDocuments, Hdf5Properties, Hierarchy, KeyEncoding,
     NewFill, Order, ScalarForm, Separator, Sharding, Storage, Unreadable, Variable, VariableBuilder,
-    VariableDocuments, Warning, default_chunks, document_key, join_path, split_path,
+    VariableDocuments, Warning, default_chunks, document_key, split_path,
 };
 pub use self::masked::is_same_number;
 pub use self::missing_values::{MissingValue, MissingValues};
+pub use self::names::join_path;
 pub use self::netcdf_view::NetcdfView;
 pub use self::pool::{IN_FLIGHT_BYTES, Pool, PoolError, Tasks};
 pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
 pub use self::remedy::Remedy;
 pub use self::session::{LossyGuard, Session, ShuffleReading};
 pub use self::strings::{MAX_CHUNK_BYTES, StringArray, StringChunks, Strings};
+pub use self::user_array::{UserArray, UserElements};
 pub use self::user_type::{ElementType, EnumMember, Field, TypeClass, UserType};
-pub use self::user_value::{Row, UserArray, UserElements, UserValue, integer_at, row_json};
+pub use self::user_value::{Row, UserValue, integer_at, row_json};
 pub use self::value::Value;

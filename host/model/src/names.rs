@@ -1,4 +1,4 @@
-//! The rules for the names of new objects.
+//! Names of objects: their rules, and paths of them.
 
 use crate::error::MetadataError;
 use crate::limits;
@@ -24,6 +24,12 @@ pub fn broken_key_rule(name: &str) -> Option<&'static str> {
         return Some("it contains a control character");
     }
     name.starts_with('.').then_some("it starts with a dot")
+}
+
+/// The path of an object in a group.
+#[must_use]
+pub fn join_path(group: &str, name: &str) -> String {
+    if group == "/" { format!("/{name}") } else { format!("{group}/{name}") }
 }
 
 fn broken_rule(kind: &str, name: &str) -> Option<&'static str> {

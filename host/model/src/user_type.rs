@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::dtype::NcType;
-use crate::hierarchy::join_path;
+use crate::names::join_path;
 
 /// A type that a group defines.
 #[derive(Clone, Debug, PartialEq)]

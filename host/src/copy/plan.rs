@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ncz_model::Container;
-use ncz_model::json::Json;
 use ncz_model::{
     DataError, Dtype, FillText, Format, Group, Hierarchy, Kind, Order, ScalarForm, Storage, Variable,
     VariableError,
@@ -11,6 +10,7 @@ use ncz_model::{
 use ncz_registry::spec::{ChainSpec, StageSpec};
 use serde_json::json;
 
+use super::kept_codecs::kept_filters;
 use super::{
     Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, version,
 };
@@ -126,20 +126,6 @@ pub(super) fn plan(
     }
     hierarchy.xarray = !options.noxarray && !format.is_netcdf();
     Ok(hierarchy)
-}
-
-/// The codecs of a variable of the source, as metadata of the copy name them.
-pub(super) fn kept_filters(
-    source: &dyn Container,
-    original: &Variable,
-    planned: &Variable,
-    format: Format,
-) -> Result<Vec<Json>, DataError> {
-    match source.hierarchy().format.is_v3() == format.is_v3() {
-        _ if format.is_netcdf() => netcdf::kept_filters(source, original, planned, format),
-        true => source.agreed_filters(original, format),
-        false => version::filters(source, original, planned, format),
-    }
 }
 
 /// Makes every dimension fixed that has a length; in netCDF one without is unlimited.

@@ -7,8 +7,7 @@ use ncz_model::{Array, DataError, Elements, Slab, SlabPart, Worker, Written};
 use ncz_store::{Key, Store, StoreError};
 
 use super::salvage::{Salvage, is_of_chunk, rows};
-use super::variable::advance;
-use super::{CopyError, Verified};
+use super::{CopyError, Verified, advance};
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
 use crate::tiles::{Tiles, Window};

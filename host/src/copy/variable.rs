@@ -1,15 +1,14 @@
 //! Copying one variable chunk by chunk.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use ncz_model::Container;
-use ncz_model::{Array, DataError, Dtype, Format, Session, Variable};
-use ncz_registry::chain::FilterChain;
+use ncz_model::{Array, DataError, Session, Variable};
 use ncz_store::{MemoryStore, Store};
 
-use super::plan::kept_filters;
+use super::kept_codecs::{same_codecs, same_elements};
 use super::rechunk::{self, Axis, RechunkPlan};
 use super::salvage::Salvage;
 use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
@@ -319,42 +318,6 @@ pub(super) fn axes(original: &Variable, planned: &Variable, window: &Window) -> 
     .collect()
 }
 
-/// Whether both chains encode a chunk to the same bytes. Across Zarr versions they are compared by their numcodecs
-/// names. For filters of a netCDF file, the metadata in `format` must be those that keep them.
-pub(crate) fn same_codecs(
-    source: &dyn Container,
-    format: Format,
-    (original, planned): (&Variable, &Variable),
-    (from, to): (&FilterChain, &FilterChain),
-) -> bool {
-    if from.working() != to.working() {
-        return false;
-    }
-    let was = source.hierarchy().format;
-    if was.is_netcdf() {
-        return kept_filters(source, original, planned, format).is_ok_and(|kept| kept == planned.filters);
-    }
-    let dialect = match (was.dialect(), format.dialect()) {
-        (one, other) if one == other => one,
-        _ => ncz_codec::Dialect::Numcodecs,
-    };
-    let json = |chain: &FilterChain| chain.stored_json(dialect).ok();
-    json(from).is_some() && json(from) == json(to)
-}
-
-/// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`.
-pub(crate) fn same_elements(one: &Dtype, other: &Dtype) -> bool {
-    let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
-    one == other || (one.size() == 1 && facts(one) == facts(other))
-}
-
 fn fill_bytes(variable: &Variable) -> Option<&[u8]> {
     variable.fill.as_ref().map(ncz_model::FillValue::bytes)
-}
-
-pub(super) fn advance(progress: &dyn Progress, bytes: u64) -> Result<(), CopyError> {
-    match progress.advance(bytes) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(CopyError::Stopped),
-    }
 }

@@ -2,6 +2,7 @@
 
 mod document;
 mod generate;
+mod json;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod read;
@@ -79,7 +80,7 @@ impl ReferenceStore {
         open: Arc<dyn OpenTarget>,
     ) -> Result<Self, StoreError> {
         let name = name.into();
-        let document = Document::parse(json);
+        let document = json::parse(json);
         let document =
             document.map_err(|reason| StoreError::BadReferences { location: name.clone(), reason })?;
         let sources = document.sources.clone();

@@ -3,6 +3,7 @@
 mod change;
 mod documents;
 mod grow;
+mod grown_variable;
 mod journaling;
 mod pending;
 mod source;

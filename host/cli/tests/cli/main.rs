@@ -26,14 +26,17 @@ mod faults;
 mod generate;
 /// `ncz info`: the contents, and anomalies.
 mod info;
-/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: the plugins that are allowed.
-mod isolate; // plugins in processes of their own
+/// Plugins in worker processes.
+mod isolate;
+/// Locations that are not a dataset, and the remedy in the message.
+mod locations;
 /// Symbolic links that lead in circles, and those that do not.
 mod loops;
 /// `ncz ls`: what is in a dataset and in a folder.
 mod ls;
-/// ncz as nccopy, against nccopy.
+/// Patterns for names, and suggestions for names that do not exist.
 mod names;
+/// ncz as nccopy, against nccopy.
 mod nccopy;
 /// ncz under the name ncdump, against ncdump.
 mod ncdump;
@@ -41,17 +44,17 @@ mod ncdump;
 mod netcdf_files;
 /// netCDF files as targets.
 mod netcdf_targets;
-/// Locations that are not a dataset, and the remedy in the message.
-mod places;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
 /// Plugin files that are damaged, or fail while they are opened.
 mod plugins_damaged;
+/// `ncz plugins lock`, `--plugin-lock`, `--trust-all`: the plugins that are allowed.
 mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
 /// The commands of the README, run as they are there.
 mod readme;
+/// References as targets and as sources.
 mod references;
 /// `ncz copy --salvage`, damage that a copy without it notices, and `ncz verify --missing`.
 mod salvage;

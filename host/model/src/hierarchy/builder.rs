@@ -4,14 +4,14 @@ use crate::json::Json;
 
 use super::{
     Dimension, DimensionRef, Format, Group, Hierarchy, KeyEncoding, Order, ScalarForm, Separator, Sharding,
-    Storage, Variable, VariableDocuments, join_path,
+    Storage, Variable, VariableDocuments,
 };
 use crate::attribute::Attribute;
 use crate::dtype::{ByteOrder, Dtype, NcType};
 use crate::error::MetadataError;
 use crate::fill::{FillText, FillValue, default_fill};
 use crate::limits;
-use crate::names;
+use crate::names::{self, join_path};
 use crate::value::Value;
 
 /// The fill value of a new variable.

@@ -26,6 +26,6 @@ pub struct DimensionRef {
 
 impl fmt::Display for DimensionRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::join_path(&self.group, &self.name))
+        f.write_str(&crate::names::join_path(&self.group, &self.name))
     }
 }

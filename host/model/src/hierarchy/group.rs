@@ -115,9 +115,10 @@ impl Group {
         }
         match self.unreadable.iter().find(|variable| variable.name == name) {
             Some(variable) => Err(variable.error()),
-            None => {
-                Err(MetadataError::NotFound { kind: "variable", path: super::join_path(&self.path, name) })
-            }
+            None => Err(MetadataError::NotFound {
+                kind: "variable",
+                path: crate::names::join_path(&self.path, name),
+            }),
         }
     }
 

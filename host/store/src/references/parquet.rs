@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 pub use self::record::{Row, encode};
 
-use super::document::Document;
+use super::document::{Document, MOST_URL, Reference};
 use super::{OpenTarget, ReferenceStore, Sources, check_sources};
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
@@ -200,7 +200,7 @@ impl ParquetStore {
         let parsed = record::decode(bytes, self.record_size, &mut |row, reference| {
             let chunk = chunk_key(first.saturating_add(row), counts);
             let key = if array.is_empty() { chunk } else { format!("{array}/{chunk}") };
-            document.add(key, reference)
+            add(&mut document, key, reference)
         });
         parsed.map_err(|reason| StoreError::BadReferences {
             location: self.name.clone(),
@@ -374,6 +374,31 @@ impl Store for ParquetStore {
     fn publish(&self) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+/// Adds a reference of a table.
+fn add(document: &mut Document, key: String, row: Row) -> Result<(), String> {
+    let mut number = |url: Option<String>| {
+        if url.as_ref().is_some_and(|url| url.len() > MOST_URL) {
+            return Err(format!("a URL is longer than {MOST_URL} bytes"));
+        }
+        // References of a file that follow each other are mostly ones into the same object.
+        match document.urls.last() {
+            Some(last) if *last == url => Ok(document.urls.len() as u32 - 1),
+            _ => document.add_url(url),
+        }
+    };
+    let reference = match row {
+        Row::Missing => return Ok(()),
+        Row::Inline(bytes) => Reference::Inline(bytes.into()),
+        Row::Whole(url) => Reference::Whole(number(url)?),
+        Row::Range { url, offset, len } => {
+            offset.checked_add(len).ok_or("a range does not end within 64 bits")?;
+            Reference::Range { url: number(url)?, offset, len }
+        }
+    };
+    document.references.insert(key, reference);
+    Ok(())
 }
 
 #[cfg(test)]

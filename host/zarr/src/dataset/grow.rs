@@ -6,28 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use ncz_model::{
-    Array, Consolidated, DataError, Dimension, DimensionRef, Elements, LossyTerms, Pool, Slab, SlabError,
-    Storage, StringArray, Variable, product,
+    Consolidated, DataError, Dimension, DimensionRef, Elements, Slab, SlabError, Storage, Variable, product,
 };
-use ncz_registry::chain::FilterChain;
 use ncz_store::Store;
 
 use super::Dataset;
+use super::grown_variable::GrownVariable;
 use super::stale_tail::{self, StaleTail};
 use crate::metadata;
-
-/// A variable after growth.
-#[derive(Clone)]
-pub(super) struct GrownVariable {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) variable: Variable,
-    pub(super) chain: FilterChain,
-    pub(super) terms: LossyTerms,
-    pub(super) pool: Pool,
-}
 
 /// A variable that is to grow.
 struct Growth {
@@ -39,28 +27,6 @@ struct Growth {
     tail: StaleTail,
     /// The axes along which there is only fill beyond the end afterwards.
     clean: Vec<usize>,
-}
-
-impl GrownVariable {
-    pub(super) fn array(self) -> Result<Array, DataError> {
-        let shape = self.variable.shape.clone();
-        let array = Array::new(self.store, &self.variable, shape, self.chain, self.pool)?;
-        Ok(array.with_terms(self.terms))
-    }
-
-    /// Checks that it can be read and written.
-    fn check(self) -> Result<(), DataError> {
-        if self.variable.dtype.is_variable_length() {
-            self.strings().map(|_| ())
-        } else {
-            self.array().map(|_| ())
-        }
-    }
-
-    pub(super) fn strings(self) -> Result<StringArray, DataError> {
-        let shape = self.variable.shape.clone();
-        StringArray::new(self.store, &self.variable, shape, self.chain, self.pool)
-    }
 }
 
 impl Dataset {

@@ -11,7 +11,7 @@ use ncz_model::{
 };
 use ncz_store::{Depth, Prefix, Store, StoreError};
 
-use super::grow::GrownVariable;
+use super::grown_variable::GrownVariable;
 use super::source::together;
 
 /// The most chunks that are requested one by one; if there may be more, the existing chunks are listed.

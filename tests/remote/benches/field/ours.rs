@@ -25,23 +25,23 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let [direction, endpoint, bucket, prefix, field, steps, codec] = args else {
         return Err("not the arguments of a turn".into());
     };
-    let place = Place { endpoint, bucket, prefix };
+    let location = BenchLocation { endpoint, bucket, prefix };
     let shape = [steps.parse()?, ROWS, COLUMNS];
     let session =
         Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::with_threads(2)?);
     let (seconds, processor) = match direction.as_str() {
         "write" => {
             let field = std::fs::read(field)?;
-            timed(|| write(&place, &session, shape, codec, &field))?
+            timed(|| write(&location, &session, shape, codec, &field))?
         }
         "read" => {
             // Touched, so that its pages are there: readers of numpy get such a buffer too.
             let mut out = vec![1; shape.iter().product::<u64>() as usize * 4];
             // Only the array is opened, as tensorstore does; as a dataset it has the name `data`.
             let array = format!("{prefix}/v");
-            let place = Place { endpoint, bucket, prefix: &array };
+            let location = BenchLocation { endpoint, bucket, prefix: &array };
             let taken = timed(|| {
-                place.dataset(&session)?.array("/data")?.read_bytes(
+                location.dataset(&session)?.array("/data")?.read_bytes(
                     &Slab::whole(&shape),
                     Elements::Native,
                     &mut out,
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
         "copy" => timed(|| {
             let to = format!("{prefix}-copy");
-            let target = Place { endpoint, bucket, prefix: &to }.create(false)?;
-            copy(&place.dataset(&session)?, target, &CopyOptions::default(), &())?;
+            let target = BenchLocation { endpoint, bucket, prefix: &to }.create(false)?;
+            copy(&location.dataset(&session)?, target, &CopyOptions::default(), &())?;
             Ok(())
         })?,
         other => return Err(format!("unknown direction {other}").into()),
@@ -76,7 +76,13 @@ fn timed(action: impl FnOnce() -> Result<()>) -> Result<(f64, f64)> {
     Ok((started.elapsed().as_secs_f64(), processor_seconds("self")? - before))
 }
 
-fn write(place: &Place<'_>, session: &Session, shape: [u64; 3], codec: &str, field: &[u8]) -> Result<()> {
+fn write(
+    location: &BenchLocation<'_>,
+    session: &Session,
+    shape: [u64; 3],
+    codec: &str,
+    field: &[u8],
+) -> Result<()> {
     let mut hierarchy = Hierarchy::new(Format::Zarr2);
     for (name, len) in ["t", "y", "x"].into_iter().zip(shape) {
         hierarchy.add_dimension("/", name, len, false)?;
@@ -95,19 +101,19 @@ fn write(place: &Place<'_>, session: &Session, shape: [u64; 3], codec: &str, fie
         other => return Err(format!("unknown codec {other}").into()),
     };
     session.define(variable, Format::Zarr2, &ChainSpec::parse(chain)?)?;
-    let mut dataset = Dataset::create(place.create(true)?, hierarchy, session.clone(), false)?;
+    let mut dataset = Dataset::create(location.create(true)?, hierarchy, session.clone(), false)?;
     dataset.write("/v", &Slab::whole(&shape), Elements::Native, field)?;
     Ok(dataset.finish()?)
 }
 
 /// A prefix in a bucket, or a folder.
-struct Place<'a> {
+struct BenchLocation<'a> {
     endpoint: &'a str,
     bucket: &'a str,
     prefix: &'a str,
 }
 
-impl Place<'_> {
+impl BenchLocation<'_> {
     fn config(&self) -> S3Config {
         let credentials =
             Credentials::Keys { id: KEY.to_owned(), secret: Secret::new(SECRET.to_owned()), token: None };
