@@ -58,15 +58,50 @@ fn numbers_out_of_range_are_refused_and_named() {
 
 #[test]
 fn types_of_the_user_are_refused_by_name() {
-    for (types, name) in [
-        ("compound obs { int a ; } ;", "\"obs\" is a compound type"),
-        ("int enum e { A = 1 } ;", "\"e\" is an enumeration"),
-        ("opaque(11) raw ;", "\"raw\" is an opaque type"),
-        ("int(*) row ;", "\"row\" is a type of any length"),
+    for (types, name, kind) in [
+        ("compound obs { int a ; } ;", "/obs", "a compound"),
+        ("int enum e { A = 1 } ;", "/e", "an enumeration"),
+        ("opaque(11) raw ;", "/raw", "opaque"),
+        ("int(*) row ;", "/row", "a row of any length"),
     ] {
-        fails(&format!("netcdf d {{ types: {types} variables: int v ; }}"), &[name, "NCZarr has only"]);
+        let text = format!("netcdf d {{ types: {types} variables: int v ; }}");
+        fails(&text, &["line 1", name, kind, "only netCDF-4 files have"]);
     }
-    fails("netcdf d { variables: obs v ; }", &["\"obs\" is not a type of netCDF"]);
+}
+
+#[test]
+fn types_of_the_user_and_their_values_are_checked() {
+    fails("netcdf d { variables: obs v ; }", &["there is no type \"obs\"; define it under types:"]);
+    let of = |types: &str, rest: &str| format!("netcdf d {{ types: {types} variables: {rest} }}");
+    for (types, rest, wanted) in [
+        ("float enum e { A = 1 } ;", "", "a type of integers before enum, got float"),
+        ("byte enum e { A = 300 } ;", "", "300 is out of range of byte"),
+        ("byte enum e { A = 1, A = 2 } ;", "", "there is a name \"A\" already"),
+        ("compound c { int a ; int a ; } ;", "", "there is a field \"a\" already"),
+        ("compound c { int a(0) ; } ;", "", "a length of at least 1, got 0"),
+        ("compound c { int a(9000000) ; } ;", "", "more than 1048576 bytes in a value of a type"),
+        ("compound c { d a ; } ;", "", "there is no type \"d\""),
+        ("opaque(2) o ; opaque(3) o ;", "", "there is a type \"o\" already"),
+        ("opaque(2) o ;", "o v ; o v:a = 0X010203 ;", "the opaque value in bytes has 2"),
+        ("opaque(2) o ;", "o v ; o v:a = 0X012 ;", "two hexadecimal digits for each byte"),
+        ("opaque(2) o ;", "o v ; o v:a = 12 ;", "0X and the bytes"),
+        ("byte enum e { A = 1 } ;", "e v ; e v:a = B ;", "there is no integer with the name \"B\""),
+        ("byte enum e { A = 1 } ;", "e v ; v:_FillValue = A, A ;", "_FillValue must be one value of the type"),
+        ("byte enum e { A = 1 } ;", "e v ; int v:_FillValue = 1 ;", "_FillValue must be one value of the type"),
+        ("compound c { int a ; } ;", "c v ; c v:a = {1, 2} ;", "a compound of the type \"c\" has 1"),
+        ("compound c { int a(2) ; } ;", "c v ; c v:a = {{1, 2, 3}} ;", "the field \"a\" has 2"),
+        ("compound c { int a(2) ; } ;", "c v ; c v:a = {1} ;", "{ before the values of a field"),
+        ("compound c { char a ; } ;", "c v ; c v:a = {\"ab\"} ;", "the field \"a\" has 1"),
+        ("compound c { int a ; } ;", "c v ; c v:a = {\"x\"} ;", "expected a number, got a string"),
+        ("int(*) r ;", "r v ; r v:a = {1, {2}} ;", "expected a value"),
+        ("int(*) r ;", "r v ; r v:a = 1 ;", "{ before a row of any length"),
+    ] {
+        fails(&of(types, rest), &["line 1, column", wanted]);
+    }
+    let many: String = (0..40).map(|at| format!("compound c{} {{ c{at} a ; }} ", at + 1)).collect();
+    fails(&of(&format!("compound c0 {{ int a ; }} {many}"), ""), &["more than 32 types inside one another"]);
+    let wide: String = (0..30).map(|at| format!("compound c{} {{ c{at} a, b ; }} ", at + 1)).collect();
+    fails(&of(&format!("compound c0 {{ byte a ; }} {wide}"), ""), &["more than"]);
 }
 
 #[test]
