@@ -78,7 +78,8 @@ impl UserElements for NewElements {
 pub(crate) fn fill_row(variable: &Variable) -> Result<&Row, String> {
     let user = variable.attribute("_FillValue").and_then(|attribute| attribute.user.as_ref());
     let user = user.filter(|user| Some(&user.of) == variable.user_type.as_ref() && user.row.len() == 1);
-    user.map(|user| &user.row).ok_or_else(|| "the variable has no attribute _FillValue with one value of its type".to_owned())
+    user.map(|user| &user.row)
+        .ok_or_else(|| "the variable has no attribute _FillValue with one value of its type".to_owned())
 }
 
 /// Decodes whole elements of a datatype.

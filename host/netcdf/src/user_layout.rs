@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ncz_model::{
-    Dtype, ElementType, Kind, NcType, Row, SourceError, TypeClass, UserType, Value, Variable, half_bits, limits,
+    Dtype, ElementType, Kind, NcType, Row, SourceError, TypeClass, UserType, Value, Variable, half_bits,
+    limits,
 };
 
 use crate::hdf5::{CompoundMember, DatatypeMessage, EnumMember, File, StoredOrder, decode_datatype};
@@ -14,6 +15,9 @@ use crate::mapping::element;
 const TERMINATED: u8 = 0;
 const ASCII: u8 = 0;
 const UTF8: u8 = 1;
+
+/// Why a compound cannot be stored, as the rest of a sentence.
+const TOO_LARGE: &str = "has elements of 4 GiB or more";
 
 /// How elements of a user-defined type are stored in a netCDF-4 file.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,11 +97,27 @@ pub fn structured_layout(variable: &Variable) -> Result<Option<UserLayout>, Stri
     user.map(|user| UserLayout::of(user)).transpose()
 }
 
-/// A datatype of a file as [`UserType::stored`]; `None` if a new file cannot store its elements in this form.
+/// A datatype of a file as [`UserType::stored`].
 pub(crate) fn stored(file: &File, datatype: &DatatypeMessage) -> Option<Arc<[u8]>> {
-    // Addresses of another length move what follows them.
     let is_same = !has_references(datatype) || usize::from(file.widths.offset) == datatype::ADDRESS_BYTES;
-    datatype::of_message(datatype).filter(|_| is_same).map(Arc::from)
+    let message =
+        if is_same { datatype::of_message(datatype) } else { datatype::of_message(&widened(datatype)?) };
+    message.map(Arc::from)
+}
+
+/// A datatype with references in a file whose addresses have another length: they move what follows them.
+fn widened(datatype: &DatatypeMessage) -> Option<DatatypeMessage> {
+    Some(match datatype {
+        DatatypeMessage::Compound { members, .. } if has_references(datatype) => {
+            let fields = members.iter().map(|member| Some((member.name.clone(), widened(&member.datatype)?)));
+            structure(fields.collect::<Option<_>>()?).ok()?
+        }
+        DatatypeMessage::Array { dims, base } => DatatypeMessage::array(dims.clone(), widened(base)?),
+        DatatypeMessage::VarLenSequence { base } => {
+            DatatypeMessage::VarLenSequence { base: Box::new(widened(base)?) }
+        }
+        other => other.clone(),
+    })
 }
 
 fn has_references(datatype: &DatatypeMessage) -> bool {
@@ -129,24 +149,33 @@ fn new_type(user: &UserType) -> Result<DatatypeMessage, String> {
         }
         TypeClass::Vlen { base } => DatatypeMessage::VarLenSequence { base: Box::new(of_element(base)?) },
         TypeClass::Compound { fields } => {
-            let too_large = || "has elements of 4 GiB or more".to_owned();
-            let (mut end, mut widest) = (0u32, 1u32);
-            let mut members = Vec::with_capacity(fields.len());
-            for field in fields {
-                let mut datatype = of_element(&field.element)?;
-                let alignment = alignment(&datatype);
-                if !field.shape.is_empty() {
-                    let dims = field.shape.iter().map(|len| u32::try_from(*len));
-                    datatype = DatatypeMessage::array(dims.collect::<Result<_, _>>().map_err(|_| too_large())?, datatype);
+            let members = fields.iter().map(|field| {
+                let datatype = of_element(&field.element)?;
+                if field.shape.is_empty() {
+                    return Ok((field.name.clone(), datatype));
                 }
-                let offset = end.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
-                end = offset.checked_add(datatype.element_size()).ok_or_else(too_large)?;
-                widest = widest.max(alignment);
-                members.push(CompoundMember { name: field.name.clone(), offset, datatype });
-            }
-            DatatypeMessage::compound(end.checked_next_multiple_of(widest).ok_or_else(too_large)?, members)
+                let dims = field.shape.iter().map(|len| u32::try_from(*len));
+                let dims = dims.collect::<Result<Vec<_>, _>>().map_err(|_| TOO_LARGE.to_owned())?;
+                Ok((field.name.clone(), DatatypeMessage::array(dims, datatype)))
+            });
+            structure(members.collect::<Result<_, String>>()?)?
         }
     })
+}
+
+/// A compound with the layout of a structure in C.
+fn structure(fields: Vec<(String, DatatypeMessage)>) -> Result<DatatypeMessage, String> {
+    let too_large = || TOO_LARGE.to_owned();
+    let (mut end, mut widest) = (0u32, 1u32);
+    let mut members = Vec::with_capacity(fields.len());
+    for (name, datatype) in fields {
+        let alignment = alignment(&datatype);
+        let offset = end.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
+        end = offset.checked_add(datatype.element_size()).ok_or_else(too_large)?;
+        widest = widest.max(alignment);
+        members.push(CompoundMember { name, offset, datatype });
+    }
+    Ok(DatatypeMessage::compound(end.checked_next_multiple_of(widest).ok_or_else(too_large)?, members))
 }
 
 fn of_element(element: &ElementType) -> Result<DatatypeMessage, String> {
@@ -176,7 +205,9 @@ fn atomic(nc_type: NcType) -> DatatypeMessage {
 /// The alignment of a datatype in a structure of C.
 fn alignment(datatype: &DatatypeMessage) -> u32 {
     match datatype {
-        DatatypeMessage::FixedPoint { size, .. } | DatatypeMessage::FloatingPoint { size, .. } => (*size).clamp(1, 8),
+        DatatypeMessage::FixedPoint { size, .. } | DatatypeMessage::FloatingPoint { size, .. } => {
+            (*size).clamp(1, 8)
+        }
         DatatypeMessage::VarLenSequence { .. } | DatatypeMessage::VarLenString { .. } => 8,
         DatatypeMessage::Enum { base, .. } | DatatypeMessage::Array { base, .. } => alignment(base),
         DatatypeMessage::Compound { members, .. } => {
@@ -207,7 +238,13 @@ pub(crate) struct Encoder<'a, E> {
 
 impl<E> Encoder<'_, E> {
     /// Encodes the elements of a datatype that fill `out`, from element `first` of the row on.
-    fn elements(&mut self, datatype: &DatatypeMessage, row: &Row, first: usize, out: &mut [u8]) -> Result<(), E> {
+    fn elements(
+        &mut self,
+        datatype: &DatatypeMessage,
+        row: &Row,
+        first: usize,
+        out: &mut [u8],
+    ) -> Result<(), E> {
         let size = datatype.element_size() as usize;
         let pieces = out.chunks_exact_mut(size.max(1)).enumerate();
         match (datatype, row) {
@@ -260,9 +297,11 @@ impl<E> Encoder<'_, E> {
                 out.copy_from_slice(part.ok_or_else(|| self.other(datatype))?);
             }
             (_, Row::Plain(values)) => {
-                let bytes = numbers(datatype, values).filter(|bytes| bytes.len() == values.len().saturating_mul(size));
+                let bytes = numbers(datatype, values)
+                    .filter(|bytes| bytes.len() == values.len().saturating_mul(size));
                 let start = first.saturating_mul(size);
-                let part = bytes.as_deref().and_then(|bytes| bytes.get(start..start.saturating_add(out.len())));
+                let part =
+                    bytes.as_deref().and_then(|bytes| bytes.get(start..start.saturating_add(out.len())));
                 out.copy_from_slice(part.ok_or_else(|| self.other(datatype))?);
             }
             _ => return Err(self.other(datatype)),
@@ -272,7 +311,8 @@ impl<E> Encoder<'_, E> {
 
     /// Stores an object of `len` elements in a heap, and refers to it.
     fn refer(&mut self, len: usize, object: &[u8], piece: &mut [u8]) -> Result<(), E> {
-        let len = u32::try_from(len).map_err(|_| (self.fail)(format!("a row of {len} elements is too long")))?;
+        let len =
+            u32::try_from(len).map_err(|_| (self.fail)(format!("a row of {len} elements is too long")))?;
         let (collection, number) = (self.store)(object)?;
         let reference = crate::hdf5_write::reference(len, collection, number);
         if piece.len() != reference.len() {
@@ -283,14 +323,18 @@ impl<E> Encoder<'_, E> {
     }
 
     fn other(&self, datatype: &DatatypeMessage) -> E {
-        (self.fail)(format!("its values are not those of its type, which has elements of {} bytes", datatype.element_size()))
+        (self.fail)(format!(
+            "its values are not those of its type, which has elements of {} bytes",
+            datatype.element_size()
+        ))
     }
 }
 
 /// Numbers as they are stored.
 fn numbers(datatype: &DatatypeMessage, values: &Value) -> Option<Vec<u8>> {
     let dtype = element(datatype).ok()?.dtype;
-    let is_big = matches!(datatype, DatatypeMessage::FloatingPoint { byte_order: StoredOrder::BigEndian, .. });
+    let is_big =
+        matches!(datatype, DatatypeMessage::FloatingPoint { byte_order: StoredOrder::BigEndian, .. });
     match values {
         Value::Float(values) if dtype.kind() == Kind::Float && dtype.size() == 2 => {
             let halves = values.iter().map(|value| {

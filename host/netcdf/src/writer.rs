@@ -59,7 +59,10 @@ impl NetcdfWriter {
             |source: ncz_model::SourceError| DataError::Write { location: location.clone(), source };
         let kind = hierarchy.format.kind();
         if let Some(path) = user_typed(&hierarchy).filter(|_| kind != NetcdfKind::Netcdf4) {
-            let error = format!("{path}: files of the kind {} have no user-defined types; write netCDF-4", kind.name());
+            let error = format!(
+                "{path}: files of the kind {} have no user-defined types; write netCDF-4",
+                kind.name()
+            );
             return Err(refused(error.into()));
         }
         let classic = if hierarchy.format.kind().is_hdf5() {
@@ -167,7 +170,8 @@ impl Container for NetcdfWriter {
         let (mut variable, mut shape, chain) = self.parts(path)?;
         let unsupported = |reason| DataError::Unsupported { variable: path.to_owned(), reason };
         let user = variable.user_type.as_ref();
-        let user = user.ok_or_else(|| unsupported("its type is not user-defined; write it as an array".to_owned()))?;
+        let user =
+            user.ok_or_else(|| unsupported("its type is not user-defined; write it as an array".to_owned()))?;
         let layout = UserLayout::of(user).map_err(&unsupported)?;
         let own = shape.clone();
         let mut padding = None;

@@ -118,7 +118,8 @@ pub(crate) fn has_references(variable: &Variable) -> bool {
 /// # Errors
 /// netCDF has no type for its elements.
 pub(super) fn change_type(variable: &mut Variable) -> Result<(), DataError> {
-    let layout = structured_layout(variable).map_err(|reason| unsupported(variable, format!("its type {reason}")))?;
+    let layout =
+        structured_layout(variable).map_err(|reason| unsupported(variable, format!("its type {reason}")))?;
     if let Some(layout) = layout {
         if layout.has_references() {
             variable.dtype = layout.dtype().map_err(|reason| unsupported(variable, reason))?;

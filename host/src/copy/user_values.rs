@@ -1,9 +1,7 @@
 //! Copying variables whose elements refer to what is in a heap of their file: rows of any length, and compounds with
 //! strings.
 
-use ncz_model::{
-    Container, DataError, Row, Slab, SlabPart, UserArray, Variable, Written, same_rows,
-};
+use ncz_model::{Container, DataError, Row, Slab, SlabPart, UserArray, Variable, Written, same_rows};
 
 use super::salvage::{Salvage, is_of_chunk};
 use super::variable::advance;

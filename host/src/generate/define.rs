@@ -126,7 +126,8 @@ fn add_user_variable(hierarchy: &mut Hierarchy, cdl: &Cdl, variable: &CdlVariabl
         let reason = "its type is user-defined: leave _Quantize... and _Endianness out";
         return Err(unsupported(reason.to_owned()));
     }
-    let layout = UserLayout::of(user).map_err(|reason| unsupported(format!("its type {:?} {reason}", user.path())))?;
+    let layout =
+        UserLayout::of(user).map_err(|reason| unsupported(format!("its type {:?} {reason}", user.path())))?;
     let dtype = layout.dtype().map_err(unsupported)?;
     let base = match &user.class {
         TypeClass::Enum { base, .. } => Some(*base),
@@ -146,7 +147,9 @@ fn add_user_variable(hierarchy: &mut Hierarchy, cdl: &Cdl, variable: &CdlVariabl
         let bytes = match layout.has_references() {
             // The attribute has what would be in a heap.
             true => vec![0; dtype.size()],
-            false => layout.encode(row).map_err(|error| unsupported(format!("its fill value cannot be stored: {error}")))?,
+            false => layout
+                .encode(row)
+                .map_err(|error| unsupported(format!("its fill value cannot be stored: {error}")))?,
         };
         let fill = FillValue::from_bytes(&bytes, &dtype);
         made.fill = Some(fill.map_err(|error| unsupported(error.to_string()))?);
@@ -258,7 +261,9 @@ fn by_number(hierarchy: &mut Hierarchy, path: &str, session: &Session) -> Result
     let made = hierarchy.variable_mut(path)?;
     let spec_error = |source| DataError::Spec { variable: path.to_owned(), source: Box::new(source) };
     let spec = made.chain_spec(format).map_err(spec_error)?;
-    let has_none = spec.is_empty() || !format.kind().is_hdf5() || made.dtype.is_variable_length()
+    let has_none = spec.is_empty()
+        || !format.kind().is_hdf5()
+        || made.dtype.is_variable_length()
         || has_references(made);
     made.filters = if has_none { Vec::new() } else { hdf5_filters(session, made, format, &spec)? };
     Ok(())

@@ -7,8 +7,8 @@ use std::thread;
 
 use ncz_cdl::{CdlBlock, CdlError, CdlFile};
 use ncz_model::{
-    Array, Blocks, Container, DataError, Elements, NcType, Row as UserRow, Slab, StringArray, Strings, UserArray,
-    Written,
+    Array, Blocks, Container, DataError, Elements, NcType, Row as UserRow, Slab, StringArray, Strings,
+    UserArray, Written,
 };
 
 use super::GenerateError;

@@ -407,7 +407,8 @@ impl<R: Read + Seek> Parser<'_, R> {
         if of_fill.is_some_and(|of| of != user || row.len() != 1) {
             return Err(self.input.error(mark, wrong_fill()));
         }
-        self.attribute_bytes = self.attribute_bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.attribute_bytes =
+            self.attribute_bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
         if self.attribute_bytes > ATTRIBUTE_BYTES {
             let kind = CdlErrorKind::TooMuch { what: "bytes of attributes", most: ATTRIBUTE_BYTES };
             return Err(self.input.error(mark, kind));
@@ -466,7 +467,12 @@ impl<R: Read + Seek> Parser<'_, R> {
         Ok(())
     }
 
-    pub(super) fn check_many(&mut self, number: usize, what: &'static str, mark: Mark) -> Result<(), CdlError> {
+    pub(super) fn check_many(
+        &mut self,
+        number: usize,
+        what: &'static str,
+        mark: Mark,
+    ) -> Result<(), CdlError> {
         if number < limits::CHILDREN {
             return Ok(());
         }

@@ -53,7 +53,9 @@ impl<R: Read + Seek> Parser<'_, R> {
                 let of = self.element_type(group, path, mark)?;
                 let (second, at) = self.input.path("enum or the name of a variable")?;
                 match of {
-                    ElementType::Atomic(base) if second.word() == Some("enum") => self.enumeration(group, base, mark),
+                    ElementType::Atomic(base) if second.word() == Some("enum") => {
+                        self.enumeration(group, base, mark)
+                    }
                     of => {
                         let variable = self.variable(group, &second, at)?;
                         self.attribute(group, Some(variable), Some(of))
@@ -64,7 +66,12 @@ impl<R: Read + Seek> Parser<'_, R> {
     }
 
     /// The type with a name, in this group or its enclosing groups, or by its path.
-    pub(super) fn element_type(&mut self, group: usize, path: &Path, mark: Mark) -> Result<ElementType, CdlError> {
+    pub(super) fn element_type(
+        &mut self,
+        group: usize,
+        path: &Path,
+        mark: Mark,
+    ) -> Result<ElementType, CdlError> {
         self.find_type(group, path).ok_or_else(|| {
             let hint = "; define it under types: of the group or of an enclosing one, before it is used";
             self.input.error(mark, CdlErrorKind::Unknown { kind: "type", name: path.text(), hint })
@@ -139,7 +146,9 @@ impl<R: Read + Seek> Parser<'_, R> {
                     self.input.expect(b')', ", or ) after a length")?;
                 }
                 if !names.insert(name.text.clone()) {
-                    return Err(self.input.error(mark, CdlErrorKind::Twice { kind: "field", name: name.text }));
+                    return Err(self
+                        .input
+                        .error(mark, CdlErrorKind::Twice { kind: "field", name: name.text }));
                 }
                 fields.push(Field { name: name.text, element: element.clone(), shape });
                 if !self.input.accept(b',')? {
@@ -212,7 +221,8 @@ fn extent(of: &ElementType, depth: usize) -> (usize, usize, usize) {
             let (mut bytes, mut parts, mut deepest) = (0usize, 0usize, depth);
             for field in fields {
                 let (own, inside, below) = extent(&field.element, depth + 1);
-                let lengths = field.shape.iter().fold(own as u64, |product, len| product.saturating_mul(*len));
+                let lengths =
+                    field.shape.iter().fold(own as u64, |product, len| product.saturating_mul(*len));
                 bytes = bytes.saturating_add(usize::try_from(lengths).unwrap_or(usize::MAX));
                 parts = parts.saturating_add(inside).saturating_add(1);
                 deepest = deepest.max(below);

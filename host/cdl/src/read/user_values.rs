@@ -1,8 +1,6 @@
 //! Values of user-defined types: enumerators, opaque bytes, compounds and rows of any length.
 
-use ncz_model::{
-    ElementType, EnumMember, Field, NcType, Row, TypeClass, UserType, Value, default_fill,
-};
+use ncz_model::{ElementType, EnumMember, Field, NcType, Row, TypeClass, UserType, Value, default_fill};
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
@@ -104,7 +102,8 @@ impl<R: Read + Seek> Input<R> {
         let mut row = Row::empty(&field.element);
         let next = self.skip_blanks()?;
         let mark = self.mark();
-        let len = field.shape.iter().try_fold(1usize, |len, more| len.checked_mul(usize::try_from(*more).ok()?));
+        let len =
+            field.shape.iter().try_fold(1usize, |len, more| len.checked_mul(usize::try_from(*more).ok()?));
         let len = len.unwrap_or(usize::MAX);
         let is_char = field.element == ElementType::Atomic(NcType::Char);
         if self.accept_fill()? {
@@ -132,7 +131,8 @@ impl<R: Read + Seek> Input<R> {
             row.append(Row::Plain(Value::Char(vec![0])));
         }
         if row.len() > len {
-            let kind = CdlErrorKind::TooMany { what: format!("the field {:?}", field.name), most: len as u64 };
+            let kind =
+                CdlErrorKind::TooMany { what: format!("the field {:?}", field.name), most: len as u64 };
             return Err(self.error(mark, kind));
         }
         let missing = len - row.len();
@@ -154,7 +154,8 @@ impl<R: Read + Seek> Input<R> {
                 all.resize(len.next_multiple_of(width.max(1)), 0);
             }
             if all.len() > most {
-                let kind = CdlErrorKind::TooMany { what: "the field of characters".to_owned(), most: most as u64 };
+                let kind =
+                    CdlErrorKind::TooMany { what: "the field of characters".to_owned(), most: most as u64 };
                 return Err(self.error(mark, kind));
             }
             if !self.accept(b',')? {
@@ -228,7 +229,8 @@ impl<R: Read + Seek> Input<R> {
                 Some(high) => bytes.push((high * 16 + digit) as u8),
             }
             if bytes.len() > size {
-                let kind = CdlErrorKind::TooMany { what: "the opaque value in bytes".to_owned(), most: size as u64 };
+                let kind =
+                    CdlErrorKind::TooMany { what: "the opaque value in bytes".to_owned(), most: size as u64 };
                 return Err(self.error(mark, kind));
             }
         }

@@ -66,6 +66,7 @@ pub(super) fn read<R: Read + Seek, E: From<CdlError>>(
         is_scalar: request.dimensions.is_empty(),
         block_len: request.first,
         held: 0,
+        pushed: 0,
         sink,
     };
     let fill = match (request.of, request.fill) {
@@ -103,6 +104,8 @@ struct Reader<'a, 'b, R, E> {
     /// The number of values of this block; `held` is the number so far.
     block_len: u64,
     held: u64,
+    /// The number of values of all blocks so far.
+    pushed: u64,
     sink: Blocks<'b, E>,
 }
 
@@ -186,8 +189,9 @@ impl<R: Read + Seek, E: From<CdlError>> Reader<'_, '_, R, E> {
     /// zeros, which its fill value need not be.
     fn rows(&mut self, of: &ElementType, fill: &Row) -> Result<(), E> {
         let (mut kind, mut buffer) = (Rows { of, fill }, Row::empty(of));
+        let total = self.sizes.iter().product();
         self.level(&mut kind, &mut buffer, 0)?;
-        while self.block_len > 0 {
+        while self.block_len > 0 && self.pushed < total {
             self.fill(&kind, &mut buffer)?;
         }
         Ok(())
@@ -273,6 +277,7 @@ impl<R: Read + Seek, E: From<CdlError>> Reader<'_, '_, R, E> {
             return Ok(());
         }
         self.held += 1;
+        self.pushed += 1;
         if self.held == self.block_len {
             self.block_len = (self.sink)(buffer.block(), self.input.position())?;
             self.held = 0;

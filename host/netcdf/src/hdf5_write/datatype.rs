@@ -92,7 +92,8 @@ pub(crate) fn of_message(datatype: &DatatypeMessage) -> Option<Vec<u8>> {
             let encoded = members.iter().map(|member| of_message(&member.datatype));
             let encoded = encoded.collect::<Option<Vec<Vec<u8>>>>()?;
             let members = members.iter().zip(&encoded);
-            let members = members.map(|(member, datatype)| (member.name.as_str(), member.offset, datatype.as_slice()));
+            let members =
+                members.map(|(member, datatype)| (member.name.as_str(), member.offset, datatype.as_slice()));
             compound(*size, &members.collect::<Vec<_>>())
         }
         DatatypeMessage::Array { dims, base } => {

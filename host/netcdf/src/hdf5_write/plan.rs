@@ -322,7 +322,10 @@ pub(super) fn layout_of(user: &UserType, path: &str) -> Result<(UserLayout, Vec<
     let layout = UserLayout::of(user).map_err(error)?;
     let message = layout.message().ok_or_else(|| error("has values that netCDF does not have".to_owned()))?;
     if message.len() > MESSAGE_BYTES {
-        return Err(error(format!("has a description of {} bytes; HDF5 has less than 64 KiB", message.len())));
+        return Err(error(format!(
+            "has a description of {} bytes; HDF5 has less than 64 KiB",
+            message.len()
+        )));
     }
     Ok((layout, message))
 }

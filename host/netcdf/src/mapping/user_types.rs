@@ -89,11 +89,7 @@ impl UserTypes {
     }
 
     /// What the values of a datatype are; `None` for an atomic type.
-    fn class(
-        &mut self,
-        at: (&File, &str),
-        datatype: &DatatypeMessage,
-    ) -> Result<Option<TypeClass>, String> {
+    fn class(&mut self, at: (&File, &str), datatype: &DatatypeMessage) -> Result<Option<TypeClass>, String> {
         Ok(Some(match datatype {
             DatatypeMessage::Enum { base, members } => {
                 let base = types::element(base)?;

@@ -86,8 +86,16 @@ fn types_of_the_user_and_their_values_are_checked() {
         ("opaque(2) o ;", "o v ; o v:a = 0X012 ;", "two hexadecimal digits for each byte"),
         ("opaque(2) o ;", "o v ; o v:a = 12 ;", "0X and the bytes"),
         ("byte enum e { A = 1 } ;", "e v ; e v:a = B ;", "there is no integer with the name \"B\""),
-        ("byte enum e { A = 1 } ;", "e v ; v:_FillValue = A, A ;", "_FillValue must be one value of the type"),
-        ("byte enum e { A = 1 } ;", "e v ; int v:_FillValue = 1 ;", "_FillValue must be one value of the type"),
+        (
+            "byte enum e { A = 1 } ;",
+            "e v ; v:_FillValue = A, A ;",
+            "_FillValue must be one value of the type",
+        ),
+        (
+            "byte enum e { A = 1 } ;",
+            "e v ; int v:_FillValue = 1 ;",
+            "_FillValue must be one value of the type",
+        ),
         ("compound c { int a ; } ;", "c v ; c v:a = {1, 2} ;", "a compound of the type \"c\" has 1"),
         ("compound c { int a(2) ; } ;", "c v ; c v:a = {{1, 2, 3}} ;", "the field \"a\" has 2"),
         ("compound c { int a(2) ; } ;", "c v ; c v:a = {1} ;", "{ before the values of a field"),
