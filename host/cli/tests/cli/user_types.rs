@@ -27,7 +27,13 @@ def described(object):
     about = attributes, object.dtype.descr if object.dtype.names else str(object.dtype)
     if isinstance(object, h5py.Datatype):
         return about
-    return about, object.shape, object.maxshape, object.chunks, object.compression, object.shuffle, text(object[()])
+    try:
+        values = text(object[()])
+    except TypeError as error:
+        # h5py does not read rows of compounds with strings, whoever wrote them.
+        assert object.name in {"/robs", "/wr"}, (object.name, error)
+        values = None
+    return about, object.shape, object.maxshape, object.chunks, object.compression, object.shuffle, values
 def shown(group):
     values = {}
     for name, variable in group.variables.items():
@@ -213,6 +219,22 @@ fn copies_to_netcdf4_files_keep_types_and_values() {
 }
 
 #[test]
+fn cdl_makes_the_file_that_ncgen_makes() {
+    let (Some((folder, file)), Ok(ncdump), Ok(python)) = (made(CDL), program("ncdump"), python()) else {
+        return;
+    };
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (ours, again) = (path("ours.nc"), path("again.nc"));
+    // Types need netCDF-4, so that no kind is said.
+    tool("ncgen", ["-o", &ours, &path("d.cdl")]).ends(0);
+    assert_same_text(&their_dump(&ncdump, &ours), &their_dump(&ncdump, &file), "ncdump");
+    python.run_code(SAME, &[&file, &ours], &[]).unwrap();
+    std::fs::write(path("d.cdl"), their_dump(&ncdump, &ours)).unwrap();
+    tool("ncgen", ["-k", "nc4", "-o", &again, &path("d.cdl")]).ends(0);
+    assert_same_text(&their_dump(&ncdump, &again), &their_dump(&ncdump, &file), "through CDL");
+}
+
+#[test]
 fn cdl_with_nested_types_makes_a_file_that_other_programs_read() {
     let (Ok(ncdump), Ok(python)) = (program("ncdump"), python()) else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -221,8 +243,12 @@ fn cdl_with_nested_types_makes_a_file_that_other_programs_read() {
     std::fs::write(&cdl, NESTED).unwrap();
     tool("ncgen", ["-k", "nc4", "-o", &file, &cdl]).ends(0);
     let (ours, theirs) = (tool("ncdump", ["-n", "d", &file]).ends(0).stdout, their_dump(&ncdump, &file));
-    // ncdump does not say which one of two types of the same name it is.
-    assert_same_text(&ours.replace("\t/cloud_t outer", "\tcloud_t outer"), &theirs, "ncdump");
+    // ncdump does not say which one of two types of the same name it is, and prints names in data as they are.
+    assert_same_text(
+        &ours.replace("\t/cloud_t outer", "\tcloud_t outer").replace(", d\\ e ;", ", d e ;"),
+        &theirs,
+        "ncdump",
+    );
     let again = path("again.nc");
     std::fs::write(&cdl, &ours).unwrap();
     tool("ncgen", ["-k", "nc4", "-o", &again, &cdl]).ends(0);
@@ -237,29 +263,23 @@ fn cdl_with_nested_types_makes_a_file_that_other_programs_read() {
     assert_eq!(of("/pts")["recoded"], json!(0), "{}", of("/pts"));
     assert_ne!(of("/obs")["recoded"], json!(0), "{}", of("/obs"));
     assert_same_text(&their_dump(&ncdump, &copy), &theirs, "copy");
-    python.run_code(SAME, &[&file, &copy], &[]).unwrap();
+    // netCDF4 does not open files with strings in compounds.
+    python.run_code(SAME, &[&file, &copy, "h5py"], &[]).unwrap();
     let code = r#"
-import sys, h5py, netCDF4, numpy as np
-with netCDF4.Dataset(sys.argv[1]) as d:
-    d.set_auto_mask(False)
-    assert d["sky"][:].tolist() == [0, 127, 2] and d["sky"].datatype.name == "cloud_t"
-    assert d["bg"].datatype.enum_dict == {"a": 65535, "b.c": 3, "d e": 4}
-    assert [row.tolist() for row in d["grow"][:]] == [[1], [], [2, 3], [4]]
-    assert d["pts"][0, 1]["x"] == 3 and d["pts"][1, 1]["y"] == -1 and d["pts"][2, 1]["x"] == -1
-    assert [row.tolist() for row in d["fixed"][:]] == [[1], [7], [7]]
-with h5py.File(sys.argv[1]) as f:
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1], "a") as f:
     obs = f["obs"][:]
     assert [bytes(name) for name in obs["name"]] == [b"x", b'"y",\n}', b"long text"]
     assert obs["at"]["y"].tolist() == [2, 2, 2] and np.isnan(obs["m"][2, 0, 0]) and obs["track"]["x"][2, 1] == 3
     assert obs["sky"].tolist() == [2, 0, 127] and obs["raw"][1].tobytes() == b"\1\2\0"
-    assert f["obs"].attrs["example"]["name"][0] == b"in a heap"
-    assert f["wr"][()]["values"].tolist() == [1, 2, 3] and f["wr"][()]["two"].tolist() == [b"p", b"q"]
-    assert f["grow"].fillvalue is not None and f["pts"].compression_opts == 5
-# A program that makes it longer sees the fill value.
-with netCDF4.Dataset(sys.argv[1], "a") as d:
-    d["pts"][4] = d["pts"][0]
-with h5py.File(sys.argv[1]) as f:
-    assert f["pts"][3]["x"].tolist() == [-1, -1, -1]
+    assert f["obs"].attrs["example"]["name"][0] == b"in a heap" and f["pts"].compression_opts == 5
+    assert h5py.check_enum_dtype(f["bg"].dtype) == {"a": 65535, "b.c": 3, "d e": 4}
+    assert [row.tolist() for row in f["fixed"][:]] == [[1], [7], [7]]
+    assert f["pts"]["x"].tolist() == [[1, 3, 5], [1, -1, 5], [1, -1, -1], [-1, -1, -1]]
+    # A program that makes it longer sees the fill value, and changes elements one by one.
+    f["grow"].resize((6,))
+    f["grow"][4] = np.array([5], "i4")
+    assert [row.tolist() for row in f["grow"][:]] == [[1], [], [2, 3], [4], [5], [-99, -98]]
 "#;
     python.run_code(code, &[&file], &[]).unwrap();
     ncz(["gen", &cdl, "-o", &path("d.zarr")]).ends(3).says(&[
@@ -268,7 +288,9 @@ with h5py.File(sys.argv[1]) as f:
         "an enumeration",
         "netcdf4",
     ]);
-    tool("ncgen", ["-k", "classic", "-o", &path("c.nc"), &cdl]).ends(1).says(&["/cloud_t", "netCDF-4"]);
+    tool("ncgen", ["-k", "classic", "-o", &path("c.nc"), &cdl])
+        .ends(1)
+        .says(&["line 3", "/cloud_t", "netCDF-4"]);
 }
 
 #[test]

@@ -4,6 +4,9 @@ use proptest::prelude::*;
 use super::fixed_point::sources;
 use super::helpers::{explained, made, try_made, values};
 
+/// User-defined types of every kind, and their values.
+const TYPES: &str = include_str!("../../../cli/tests/cli/nested_types.cdl");
+
 /// The error of a text, which must say all of this.
 #[track_caller]
 fn fails(text: &str, wanted: &[&str]) {
@@ -220,7 +223,8 @@ proptest! {
         which in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0usize..4, any::<u8>(), 0usize..12), 1..6),
     ) {
-        let sources = sources();
+        let mut sources = sources();
+        sources.push(("types".to_owned(), TYPES.to_owned()));
         let mut text = sources[which.index(sources.len())].1.clone().into_bytes();
         for (place, kind, byte, len) in changes {
             let at = place.index(text.len().max(1));
@@ -241,8 +245,13 @@ proptest! {
             let count = file.cdl().variables.len();
             for number in 0..count {
                 let lengths = file.cdl().lengths_of(&file.cdl().variables[number]);
-                if lengths.iter().map(|&(len, _)| len).fold(1, u64::saturating_mul) < 1 << 20 {
-                    let _ = file.values::<ncz::cdl::CdlError>(number, 64, &mut |_, _| Ok(64));
+                let (most, block) = match file.cdl().variables[number].user_type() {
+                    None => (1 << 20, 64),
+                    // Their values can be large.
+                    Some(_) => (64, 1),
+                };
+                if lengths.iter().map(|&(len, _)| len).fold(1, u64::saturating_mul) < most {
+                    let _ = file.values::<ncz::cdl::CdlError>(number, block, &mut |_, _| Ok(block));
                 }
             }
         }
