@@ -21,6 +21,7 @@ mod select;
 mod strings;
 mod trace;
 mod transfer;
+mod user_values;
 mod variable;
 mod version;
 
@@ -44,7 +45,7 @@ pub use self::select::Selection;
 pub use crate::tiles::Indices;
 
 pub(crate) use self::kept_codecs::{same_codecs, same_elements};
-pub(crate) use self::netcdf::filters as hdf5_filters;
+pub(crate) use self::netcdf::{filters as hdf5_filters, has_references};
 use self::strings::AnyVariableCopy;
 use crate::causes::with_causes;
 use crate::new_dataset::NewDataset;
@@ -211,6 +212,8 @@ pub enum Recoding {
     Codecs,
     /// The copy stores strings in another form.
     Strings,
+    /// The elements refer to what is in a heap of their file.
+    Heaps,
     /// HDF5 skipped filters in these chunks.
     SkippedFilters,
 }
@@ -223,6 +226,7 @@ impl fmt::Display for Recoding {
             Self::Fill => "the fill value differs",
             Self::Codecs => "the codecs differ",
             Self::Strings => "strings are stored in another form",
+            Self::Heaps => "their values are in a heap of the file",
             Self::SkippedFilters => "filters were skipped in them",
         })
     }
@@ -438,7 +442,7 @@ pub fn copy(
 ) -> Result<CopySummary, CopyError> {
     let selection = &options.selection;
     selection.check(source.hierarchy())?;
-    let lost = selection.unreadable(source, options.salvage)?;
+    let lost = selection.unreadable(source, plan::format(source, options), options.salvage)?;
     let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
     let foreign_objects = foreign_objects::find(source, &has)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
@@ -468,7 +472,7 @@ pub(crate) fn planned(
     progress: &dyn Progress,
 ) -> Result<(Hierarchy, Vec<UnreadableVariable>), CopyError> {
     options.selection.check(source.hierarchy())?;
-    let lost = options.selection.unreadable(source, options.salvage)?;
+    let lost = options.selection.unreadable(source, plan::format(source, options), options.salvage)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
     Ok((hierarchy, lost.into_iter().map(UnreadableVariable::from).collect()))
 }

@@ -2,8 +2,8 @@
 //!
 //! [`CdlFile::open`] reads the declarations and skips the values, but determines the lengths that they give to
 //! unlimited dimensions. [`CdlFile::values`] then goes back and reads the values of one variable, in blocks. The syntax
-//! is netCDF's CDL (the manual page of ncgen, "CDL Syntax"), with the types that NCZarr has. Values that a variable
-//! cannot hold are refused; ncgen takes their low bits, cuts them or ignores them.
+//! is netCDF's CDL (the manual page of ncgen, "CDL Syntax"). Values that a variable cannot hold are refused; ncgen takes
+//! their low bits, cuts them or ignores them.
 
 mod attributes;
 mod error;
@@ -13,10 +13,13 @@ mod lexer;
 mod number;
 mod parser;
 mod special;
+mod user_types;
+mod user_values;
 mod values;
 
-use ncz_model::{Attribute, DimensionRef, NcType, Value, default_fill};
+use ncz_model::{Attribute, DimensionRef, ElementType, NcType, Row, UserType};
 use std::io::{Read, Seek};
+use std::sync::Arc;
 
 pub use self::error::{CdlError, CdlErrorKind, Spot};
 pub use self::special::Special;
@@ -44,6 +47,8 @@ pub struct CdlGroup {
     pub path: String,
     /// The name; empty for the root.
     pub name: String,
+    /// Its user-defined types, each with its line.
+    pub types: Vec<(Arc<UserType>, u64)>,
     /// Its dimensions.
     pub dimensions: Vec<CdlDimension>,
     /// Its attributes, each with its line.
@@ -73,7 +78,7 @@ pub struct CdlVariable {
     /// The name within its group.
     pub name: String,
     /// The type.
-    pub nc_type: NcType,
+    pub of: ElementType,
     /// Its attributes without the special ones, each with its line.
     pub attributes: Vec<(Attribute, u64)>,
     /// Its special attributes, which define its storage.
@@ -97,10 +102,40 @@ impl CdlVariable {
         self.data.is_some()
     }
 
-    /// The value of `_` in its data: `_FillValue`, else netCDF's default of the type.
+    /// Its type, if that is one of netCDF's own.
     #[must_use]
-    pub fn fill(&self) -> Value {
-        self.special.fill.clone().unwrap_or_else(|| default_fill(self.nc_type))
+    pub fn nc_type(&self) -> Option<NcType> {
+        match &self.of {
+            ElementType::Atomic(nc_type) => Some(*nc_type),
+            ElementType::User(_) => None,
+        }
+    }
+
+    /// Its type, if that is user-defined.
+    #[must_use]
+    pub fn user_type(&self) -> Option<&Arc<UserType>> {
+        match &self.of {
+            ElementType::Atomic(_) => None,
+            ElementType::User(user) => Some(user),
+        }
+    }
+
+    /// The value of `_` in its data: `_FillValue`, else the default of the type.
+    #[must_use]
+    pub fn fill(&self) -> Row {
+        let given = match (&self.of, &self.special.fill) {
+            (ElementType::Atomic(_), Some(value)) => Some(Row::Plain(value.clone())),
+            (ElementType::Atomic(_), None) => None,
+            (ElementType::User(_), _) => self.user_fill().cloned(),
+        };
+        given.unwrap_or_else(|| user_values::default_row(&self.of))
+    }
+
+    /// Its `_FillValue`, if its type is user-defined.
+    #[must_use]
+    pub fn user_fill(&self) -> Option<&Row> {
+        let found = self.attributes.iter().find(|(attribute, _)| attribute.name == "_FillValue");
+        found.and_then(|(attribute, _)| attribute.user.as_ref()).map(|user| &user.row)
     }
 }
 
@@ -149,7 +184,7 @@ impl<R: Read + Seek> CdlFile<R> {
     /// Reads the declarations of a text, from its start.
     ///
     /// # Errors
-    /// The text cannot be read, is not CDL, or has user-defined types.
+    /// The text cannot be read, or is not CDL.
     pub fn open(source: R) -> Result<Self, CdlError> {
         let mut input = Input::new(source)?;
         let cdl = parser::parse(&mut input)?;
@@ -178,7 +213,8 @@ impl<R: Read + Seek> CdlFile<R> {
         let Some(mark) = variable.data else { return Ok(()) };
         self.input.go_to(mark)?;
         let (dimensions, fill) = (self.cdl.lengths_of(variable), variable.fill());
-        let request = values::Request { path: &variable.path, dimensions: &dimensions, fill: &fill, first };
+        let path = &variable.path;
+        let request = values::Request { path, dimensions: &dimensions, of: &variable.of, fill: &fill, first };
         values::read(&mut self.input, &request, sink)
     }
 

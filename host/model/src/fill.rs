@@ -12,7 +12,7 @@ pub mod base64;
 mod parse;
 mod v3;
 
-pub use self::parse::integer;
+pub use self::parse::{half_bits, integer};
 pub use self::v3::zeros_v3;
 
 /// A fill value that fits its dtype.

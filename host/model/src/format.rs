@@ -40,6 +40,12 @@ impl Format {
         self.is_nczarr() || self.is_netcdf()
     }
 
+    /// Whether a dataset can have user-defined types: netCDF-4 files, but not those of the classic model.
+    #[must_use]
+    pub fn has_user_types(self) -> bool {
+        matches!(self, Self::Netcdf(NetcdfKind::Netcdf4))
+    }
+
     /// Whether metadata in both formats are written in the same way; generations of NCZarr do not count.
     #[must_use]
     pub fn is_like(self, other: Self) -> bool {

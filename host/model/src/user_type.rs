@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::dtype::NcType;
 use crate::names::join_path;
 
-/// A type that a group defines.
-#[derive(Clone, Debug, PartialEq)]
+/// A type that a group defines. Types are equal if they have the same name, group and values, however these are stored.
+#[derive(Clone, Debug)]
 pub struct UserType {
     /// The name within its group.
     pub name: String,
@@ -15,6 +15,15 @@ pub struct UserType {
     pub group: String,
     /// What its values are.
     pub class: TypeClass,
+    /// How an element is stored: the datatype message of HDF5, for addresses of 8 bytes. `None` for a new type, whose
+    /// writer chooses.
+    pub stored: Option<Arc<[u8]>>,
+}
+
+impl PartialEq for UserType {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.group, &self.class) == (&other.name, &other.group, &other.class)
+    }
 }
 
 /// What the values of a user-defined type are.

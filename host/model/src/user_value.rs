@@ -46,6 +46,53 @@ impl Row {
         self.len() == 0
     }
 
+    /// No values of a type.
+    #[must_use]
+    pub fn empty(of: &ElementType) -> Self {
+        match of {
+            ElementType::Atomic(nc_type) => Self::Plain(Value::empty(*nc_type)),
+            ElementType::User(user) => match &user.class {
+                TypeClass::Enum { base, .. } => Self::Plain(Value::empty(*base)),
+                TypeClass::Opaque { .. } => Self::Opaque(Vec::new()),
+                TypeClass::Compound { .. } => Self::Compound(Vec::new()),
+                TypeClass::Vlen { .. } => Self::Vlen(Vec::new()),
+            },
+        }
+    }
+
+    /// Adds the values of a row of the same type; those of another type are not added.
+    pub fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Plain(values), Self::Plain(other)) => values.append(other),
+            (Self::Opaque(values), Self::Opaque(other)) => values.extend(other),
+            (Self::Compound(values), Self::Compound(other)) => values.extend(other),
+            (Self::Vlen(values), Self::Vlen(other)) => values.extend(other),
+            _ => {}
+        }
+    }
+
+    /// Takes the values out, and leaves none.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let mut empty = match self {
+            Self::Plain(values) => Self::Plain(Value::empty(values.nc_type())),
+            Self::Opaque(_) => Self::Opaque(Vec::new()),
+            Self::Compound(_) => Self::Compound(Vec::new()),
+            Self::Vlen(_) => Self::Vlen(Vec::new()),
+        };
+        std::mem::swap(self, &mut empty);
+        empty
+    }
+
+    /// The values, as often as `times` says.
+    #[must_use]
+    pub fn repeated(&self, times: usize) -> Self {
+        let mut all = self.clone();
+        all.truncate(0);
+        (0..times).for_each(|_| all.append(self.clone()));
+        all
+    }
+
     /// Keeps the first `len` values.
     pub fn truncate(&mut self, len: usize) {
         match self {
@@ -55,6 +102,28 @@ impl Row {
             Self::Vlen(values) => values.truncate(len),
         }
     }
+}
+
+/// Whether two rows have the same values, bit by bit: NaN is the same as NaN.
+#[must_use]
+pub fn same_rows(one: &Row, other: &Row) -> bool {
+    match (one, other) {
+        (Row::Plain(one), Row::Plain(other)) => match (one, other) {
+            (Value::String(one), Value::String(other)) => one == other,
+            _ => one.nc_type() == other.nc_type() && one.to_native_bytes(0) == other.to_native_bytes(0),
+        },
+        (Row::Opaque(one), Row::Opaque(other)) => one == other,
+        (Row::Compound(one), Row::Compound(other)) => {
+            let same = |(one, other): (&Vec<Row>, &Vec<Row>)| same_all(one, other);
+            one.len() == other.len() && one.iter().zip(other).all(same)
+        }
+        (Row::Vlen(one), Row::Vlen(other)) => same_all(one, other),
+        _ => false,
+    }
+}
+
+fn same_all(one: &[Row], other: &[Row]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_rows(one, other))
 }
 
 /// The JSON of each value of a row: a number or text; the name of an integer of an enumeration; the bytes of opaque

@@ -100,6 +100,26 @@ impl Value {
         }
     }
 
+    /// Adds values of the same type; those of another type are not added.
+    pub(crate) fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Byte(values), Self::Byte(other)) => values.extend(other),
+            (Self::UByte(values), Self::UByte(other)) | (Self::Char(values), Self::Char(other)) => {
+                values.extend(other);
+            }
+            (Self::Short(values), Self::Short(other)) => values.extend(other),
+            (Self::UShort(values), Self::UShort(other)) => values.extend(other),
+            (Self::Int(values), Self::Int(other)) => values.extend(other),
+            (Self::UInt(values), Self::UInt(other)) => values.extend(other),
+            (Self::Int64(values), Self::Int64(other)) => values.extend(other),
+            (Self::UInt64(values), Self::UInt64(other)) => values.extend(other),
+            (Self::Float(values), Self::Float(other)) => values.extend(other),
+            (Self::Double(values), Self::Double(other)) => values.extend(other),
+            (Self::String(values), Self::String(other)) => values.extend(other),
+            _ => {}
+        }
+    }
+
     /// Keeps the first `len` values.
     pub fn truncate(&mut self, len: usize) {
         match self {

@@ -22,7 +22,8 @@ pub(crate) use self::cursor::{before_nul, before_padding};
 pub(crate) use self::dataset::{Dataset, Fill, committed};
 pub(crate) use self::dataspace::Dataspace;
 pub(crate) use self::decode::{
-    ByteOrder as StoredOrder, CompoundMember, DatatypeMessage, IeeeFormat, element_size,
+    ByteOrder as StoredOrder, CompoundMember, DatatypeMessage, EnumMember, IeeeFormat, decode_datatype,
+    element_size,
 };
 pub use self::error::Hdf5Error;
 pub(crate) use self::file::{File, find};

@@ -8,10 +8,12 @@ mod mapping;
 mod netcdf_file;
 mod source;
 mod user_elements;
+mod user_layout;
 mod writer;
 
 pub use self::hdf5::Hdf5Error;
 pub use self::hdf5_file::Hdf5File;
 pub use self::netcdf_file::NetcdfFile;
 pub use self::source::{ReadError, Source};
+pub use self::user_layout::{UserLayout, structured_layout};
 pub use self::writer::NetcdfWriter;

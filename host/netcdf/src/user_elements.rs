@@ -1,11 +1,14 @@
-//! Decodes elements of user-defined types as they are stored in HDF5 files.
+//! Translates elements of user-defined types as they are stored in HDF5 files.
 
 use std::sync::Arc;
 
-use ncz_model::{ChunkError, Row, UserElements, Value};
+use ncz_model::{ChunkError, Row, UserElements, Value, Variable};
 
 use crate::hdf5::{Collections, DatatypeMessage, File, Hdf5Error, Reference, before_nul, element_size};
+use crate::hdf5_write::store_row;
 use crate::mapping::element;
+use crate::user_layout::UserLayout;
+use crate::writer::ChunkStore;
 
 /// The most bytes of rows of any length that are decoded together (256 MiB): rows can have the same bytes.
 const MOST_BYTES: u64 = 256 << 20;
@@ -37,6 +40,46 @@ impl UserElements for HeapElements {
         decode(&self.file, &mut Collections::default(), &self.datatype, stored)
             .map_err(|error| ChunkError::Index(Box::new(error)))
     }
+
+    fn encode(&self, _: &Row) -> Result<Vec<u8>, ChunkError> {
+        Err(ChunkError::NotAnObject)
+    }
+}
+
+/// Elements of a new file.
+#[derive(Debug)]
+pub(crate) struct NewElements {
+    chunks: Arc<ChunkStore>,
+    layout: UserLayout,
+    padding: Option<Row>,
+}
+
+impl NewElements {
+    pub(crate) fn new(chunks: Arc<ChunkStore>, layout: UserLayout, padding: Option<Row>) -> Self {
+        Self { chunks, layout, padding }
+    }
+}
+
+impl UserElements for NewElements {
+    fn decode(&self, _: &[u8]) -> Result<Row, ChunkError> {
+        Err(ChunkError::Index("the file is not complete; complete it before it is read".into()))
+    }
+
+    fn encode(&self, row: &Row) -> Result<Vec<u8>, ChunkError> {
+        store_row(self.chunks.file(), &self.layout, row).map_err(ChunkError::Index)
+    }
+
+    fn padding(&self) -> Option<&Row> {
+        self.padding.as_ref()
+    }
+}
+
+/// The fill value of a variable whose elements refer to what is in a heap: its attribute has it.
+pub(crate) fn fill_row(variable: &Variable) -> Result<&Row, String> {
+    let user = variable.attribute("_FillValue").and_then(|attribute| attribute.user.as_ref());
+    let user = user.filter(|user| Some(&user.of) == variable.user_type.as_ref() && user.row.len() == 1);
+    user.map(|user| &user.row)
+        .ok_or_else(|| "the variable has no attribute _FillValue with one value of its type".to_owned())
 }
 
 /// Decodes whole elements of a datatype.

@@ -10,17 +10,20 @@ use ncz_model::json::{Json, to_values};
 use ncz_model::{
     Array, Attribute, ChunkIndex, Container, ContainerWriter, DataError, Format, Hierarchy, KeyEncoding,
     MetadataError, NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray,
-    Variable,
+    UserArray, Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 use ncz_store::{FilePermissions, FileStore, KeyBuf, NewFile, Store, StoreError};
 
-use self::chunk_store::{ChunkStore, Elements, FILE, Slot};
+pub(crate) use self::chunk_store::ChunkStore;
+use self::chunk_store::{Elements, FILE, Slot};
 use crate::classic::layout::Layout;
 use crate::classic::write::{self as classic_write, NewClassic};
 use crate::hdf5_write::{self, SUPERBLOCK_BYTES};
 use crate::netcdf_file::NetcdfFile;
+use crate::user_elements::{NewElements, fill_row};
+use crate::user_layout::UserLayout;
 
 /// A new netCDF file: netCDF-4 or classic, as the [`Format`] of its hierarchy says.
 ///
@@ -54,8 +57,12 @@ impl NetcdfWriter {
         let location = path.display().to_string();
         let refused =
             |source: ncz_model::SourceError| DataError::Write { location: location.clone(), source };
-        if let Some(path) = user_typed(&hierarchy) {
-            let error = format!("{path}: user-defined types cannot be written to netCDF files");
+        let kind = hierarchy.format.kind();
+        if let Some(path) = user_typed(&hierarchy).filter(|_| kind != NetcdfKind::Netcdf4) {
+            let error = format!(
+                "{path}: files of the kind {} have no user-defined types; write netCDF-4",
+                kind.name()
+            );
             return Err(refused(error.into()));
         }
         let classic = if hierarchy.format.kind().is_hdf5() {
@@ -154,6 +161,32 @@ impl Container for NetcdfWriter {
         }
         let (variable, shape, chain) = self.parts(path)?;
         Array::new(Arc::clone(&self.store), &variable, shape, chain, self.session.pool.clone())
+    }
+
+    fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
+        if let Some(file) = self.completed.get() {
+            return file.user_array(path);
+        }
+        let (mut variable, mut shape, chain) = self.parts(path)?;
+        let unsupported = |reason| DataError::Unsupported { variable: path.to_owned(), reason };
+        let user = variable.user_type.as_ref();
+        let user =
+            user.ok_or_else(|| unsupported("its type is not user-defined; write it as an array".to_owned()))?;
+        let layout = UserLayout::of(user).map_err(&unsupported)?;
+        let own = shape.clone();
+        let mut padding = None;
+        if layout.has_references() && variable.fill.is_some() && variable.storage == Storage::Chunked {
+            padding = Some(fill_row(&variable).map_err(unsupported)?.clone());
+            for lens in [&mut shape, &mut variable.shape] {
+                lens.iter_mut().zip(&variable.chunk_shape).for_each(|(len, chunk)| {
+                    *len = len.checked_next_multiple_of((*chunk).max(1)).unwrap_or(*len);
+                });
+            }
+        }
+        let pool = self.session.pool.clone();
+        let array = Array::new(Arc::clone(&self.store), &variable, shape, chain, pool)?;
+        let elements = NewElements::new(Arc::clone(&self.chunks), layout, padding);
+        Ok(UserArray::new(array, Arc::new(elements)).padded(own))
     }
 
     fn strings(&self, path: &str) -> Result<StringArray, DataError> {

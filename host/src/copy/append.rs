@@ -95,7 +95,7 @@ pub fn append_with_receipt(
     progress: &dyn Progress,
 ) -> Result<Appended, CopyError> {
     options.selection.check(source.hierarchy())?;
-    let lost = options.selection.unreadable(source, false)?;
+    let lost = options.selection.unreadable(source, target.hierarchy().format, false)?;
     let plan = Plan::make(source, &target, dimension, options, &lost)?;
     if options.verify {
         plan.check_verifiable(&target)?;

@@ -5,6 +5,7 @@ use ncz_model::{
     Attribute, Container, DataError, Dtype, EnumMember, FillValue, Format, Group, Hierarchy, Kind, NcType,
     NetcdfKind, Session, Storage, TypeClass, Value, Variable, product,
 };
+use ncz_netcdf::structured_layout;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 
 /// Bytes of a chunk that is made of several records (4 MiB).
@@ -107,11 +108,29 @@ pub(super) fn plain_texts(group: &mut Group) {
     group.groups.iter_mut().for_each(plain_texts);
 }
 
+/// Whether the elements of a variable refer to what is in a heap of their file.
+pub(crate) fn has_references(variable: &Variable) -> bool {
+    structured_layout(variable).is_ok_and(|layout| layout.is_some_and(|layout| layout.has_references()))
+}
+
 /// Gives a planned variable a type that netCDF files have.
 ///
 /// # Errors
 /// netCDF has no type for its elements.
 pub(super) fn change_type(variable: &mut Variable) -> Result<(), DataError> {
+    let layout =
+        structured_layout(variable).map_err(|reason| unsupported(variable, format!("its type {reason}")))?;
+    if let Some(layout) = layout {
+        if layout.has_references() {
+            variable.dtype = layout.dtype().map_err(|reason| unsupported(variable, reason))?;
+            // The fill value is that of the attribute; what refers to a heap of the source is of no use.
+            let fill = variable.fill.take().filter(|fill| fill.bytes().iter().any(|byte| *byte != 0));
+            let zeros = vec![0; variable.dtype.size()];
+            let fill = fill.map(|_| FillValue::from_bytes(&zeros, &variable.dtype)).transpose();
+            variable.fill = fill.map_err(|error| unsupported(variable, error.to_string()))?;
+        }
+        return Ok(());
+    }
     match variable.dtype.kind() {
         Kind::Bool => {
             // xarray reads such numbers as truth values.
@@ -244,7 +263,7 @@ pub(super) fn chosen_filters(
         let reason = format!("files of the kind {} have no filters; write netCDF-4", format.kind().name());
         return Err(unsupported(variable, reason));
     }
-    if variable.dtype.is_variable_length() || variable.shape.is_empty() {
+    if variable.dtype.is_variable_length() || variable.shape.is_empty() || has_references(variable) {
         return Ok(Vec::new());
     }
     filters(session, variable, format, spec)

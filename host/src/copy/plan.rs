@@ -26,16 +26,15 @@ pub(super) fn plan(
     let mut hierarchy = source.hierarchy().clone();
     options.selection.prune(&mut hierarchy, lost);
     let was = hierarchy.format;
-    hierarchy.format = options.format.unwrap_or(match was {
-        Format::Nczarr(_) | Format::Netcdf(_) => Format::NCZARR,
-        other => other,
-    });
-    let format = hierarchy.format;
+    let format = format(source, options);
+    hierarchy.format = format;
     if was.is_netcdf() {
         hierarchy.hdf5 = None;
         hierarchy.nc_properties = None;
         netcdf::name_dimensions(&mut hierarchy.root);
-        netcdf::integers_of_enumerations(&mut hierarchy.root);
+        if !format.has_user_types() {
+            netcdf::integers_of_enumerations(&mut hierarchy.root);
+        }
         if !format.has_netcdf_model() {
             netcdf::plain_texts(&mut hierarchy.root);
         }
@@ -126,6 +125,14 @@ pub(super) fn plan(
     }
     hierarchy.xarray = !options.noxarray && !format.is_netcdf();
     Ok(hierarchy)
+}
+
+/// The format of a copy.
+pub(super) fn format(source: &dyn Container, options: &CopyOptions) -> Format {
+    options.format.unwrap_or(match source.hierarchy().format {
+        Format::Nczarr(_) | Format::Netcdf(_) => Format::NCZARR,
+        other => other,
+    })
 }
 
 /// Makes every dimension fixed that has a length; in netCDF one without is unlimited.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ncz_model::Container;
-use ncz_model::{DataError, DimensionRef, Group, Hierarchy, Kind, Variable};
+use ncz_model::{
+    DataError, DimensionRef, ElementType, Format, Group, Hierarchy, Kind, TypeClass, UserType, Variable,
+};
 
 use super::{CopyError, UnreadableSource};
 use crate::tiles::{Indices, Window};
@@ -102,6 +104,7 @@ impl Selection {
     pub(super) fn unreadable(
         &self,
         source: &dyn Container,
+        format: Format,
         skip: bool,
     ) -> Result<Vec<UnreadableSource>, CopyError> {
         let hierarchy = source.hierarchy();
@@ -112,6 +115,9 @@ impl Selection {
         let undecodable =
             hierarchy.variables().filter(|variable| self.has(&variable.path)).filter_map(|variable| {
                 let opened = match variable.dtype.is_variable_length() {
+                    _ if variable.is_structured() && format.has_user_types() => {
+                        source.user_array(&variable.path).map(drop)
+                    }
                     _ if variable.is_structured() && variable.dtype.kind() != Kind::Complex => {
                         Err(of_user_type(variable))
                     }
@@ -135,7 +141,9 @@ impl Selection {
         let used_before = used_dimensions(hierarchy);
         let has_all =
             self.variables.is_none() && self.groups.is_none() && self.exclude.is_empty() && lost.is_empty();
-        self.prune_group(&mut hierarchy.root, &lost);
+        self.prune_variables(&mut hierarchy.root, &lost);
+        let with_types = groups_of_types(hierarchy);
+        self.prune_groups(&mut hierarchy.root, &with_types);
         if !self.keep_unused && !has_all {
             let used = used_dimensions(hierarchy);
             let is_needed =
@@ -149,14 +157,18 @@ impl Selection {
         }
     }
 
-    fn prune_group(&self, group: &mut Group, lost: &BTreeSet<&str>) {
+    fn prune_variables(&self, group: &mut Group, lost: &BTreeSet<&str>) {
         group.variables.retain(|variable| self.has(&variable.path) && !lost.contains(variable.path.as_str()));
         group.unreadable.clear();
-        group.groups.iter_mut().for_each(|inside| self.prune_group(inside, lost));
+        group.groups.iter_mut().for_each(|inside| self.prune_variables(inside, lost));
+    }
+
+    fn prune_groups(&self, group: &mut Group, with_types: &BTreeSet<String>) {
+        group.groups.iter_mut().for_each(|inside| self.prune_groups(inside, with_types));
         let is_wanted = |inside: &Group| {
             let by_groups = self.groups.as_ref().is_some_and(|paths| paths.contains(&inside.path));
             let by_variables = self.variables.is_none() || self.keep_unused || !inside.variables.is_empty();
-            let by_inside = !inside.groups.is_empty();
+            let by_inside = !inside.groups.is_empty() || with_types.contains(&inside.path);
             match &self.groups {
                 Some(_) => by_inside || by_groups && by_variables,
                 None => by_inside || by_variables,
@@ -183,8 +195,33 @@ fn of_user_type(variable: &Variable) -> DataError {
     let (class, path) = user.map_or(("user-defined", String::new()), |user| (user.class_name(), user.path()));
     DataError::Unsupported {
         variable: variable.path.clone(),
-        reason: format!("its type {path:?} is {class}, which copies and references do not have"),
+        reason: format!(
+            "its type {path:?} is {class}, which only netCDF-4 files have; copy to a netCDF-4 file, or leave the variable out"
+        ),
     }
+}
+
+/// The groups whose types variables and their attributes have, also inside other types.
+fn groups_of_types(hierarchy: &Hierarchy) -> BTreeSet<String> {
+    fn add(user: &UserType, groups: &mut BTreeSet<String>) {
+        groups.insert(user.group.clone());
+        let mut inside = |element: &ElementType| match element {
+            ElementType::User(user) => add(user, groups),
+            ElementType::Atomic(_) => {}
+        };
+        match &user.class {
+            TypeClass::Compound { fields } => fields.iter().for_each(|field| inside(&field.element)),
+            TypeClass::Vlen { base } => inside(base),
+            TypeClass::Enum { .. } | TypeClass::Opaque { .. } => {}
+        }
+    }
+    let mut groups = BTreeSet::new();
+    for variable in hierarchy.variables() {
+        let of_attributes = variable.attributes.iter().filter_map(|attribute| attribute.user.as_ref());
+        let all = variable.user_type.iter().chain(of_attributes.map(|user| &user.of));
+        all.for_each(|user| add(user, &mut groups));
+    }
+    groups
 }
 
 fn used_dimensions(hierarchy: &Hierarchy) -> BTreeSet<DimensionRef> {

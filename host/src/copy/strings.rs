@@ -10,6 +10,7 @@ use super::Recoding;
 use super::rechunk;
 use super::salvage::{Salvage, is_of_chunk, rows};
 use super::transfer::{Moved, kept};
+use super::user_values::UserCopy;
 use super::variable::{VariableCopy, axes};
 use super::{CopyError, Resources, VariableSummary, Verified, advance};
 use crate::byte_array::byte_array;
@@ -25,6 +26,7 @@ const STRING_BYTES: u64 = 64;
 pub(super) enum AnyVariableCopy<'a> {
     Chunks(Box<VariableCopy<'a>>),
     Strings(Box<StringCopy<'a>>),
+    User(Box<UserCopy<'a>>),
 }
 
 impl<'a> AnyVariableCopy<'a> {
@@ -36,7 +38,9 @@ impl<'a> AnyVariableCopy<'a> {
         resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
-        if original.dtype.is_variable_length() || planned.dtype.is_variable_length() {
+        if super::netcdf::has_references(planned) {
+            Ok(Self::User(Box::new(UserCopy::new(source, target, original, window, resources)?)))
+        } else if original.dtype.is_variable_length() || planned.dtype.is_variable_length() {
             let variable = StringCopy::new(source, target, original, window, resources)?;
             Ok(Self::Strings(Box::new(variable)))
         } else {
@@ -49,6 +53,7 @@ impl<'a> AnyVariableCopy<'a> {
         match self {
             Self::Chunks(variable) => variable.decoded_len(),
             Self::Strings(variable) => variable.tiles.len().saturating_mul(variable.tile_len()),
+            Self::User(variable) => variable.decoded_len(),
         }
     }
 
@@ -56,6 +61,7 @@ impl<'a> AnyVariableCopy<'a> {
         match self {
             Self::Chunks(variable) => variable.copy(progress),
             Self::Strings(variable) => variable.copy(progress),
+            Self::User(variable) => variable.copy(progress),
         }
     }
 
@@ -64,6 +70,7 @@ impl<'a> AnyVariableCopy<'a> {
         match self {
             Self::Chunks(variable) => variable.verify(progress),
             Self::Strings(variable) => variable.verify(progress),
+            Self::User(variable) => variable.verify(progress),
         }
     }
 }

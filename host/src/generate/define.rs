@@ -1,15 +1,18 @@
 //! From what a text declares to the metadata of a dataset.
 
+use std::sync::Arc;
+
 use ncz_cdl::{Cdl, CdlGroup, CdlVariable, Special};
 use ncz_model::json::Json;
 use ncz_model::{
-    Attribute, DataError, Dtype, FilterError, Format, Hierarchy, MetadataError, NcType, NewFill, Quantize,
-    Session, Storage, VariableBuilder,
+    Attribute, ByteOrder, DataError, Dtype, FillValue, FilterError, Format, Hierarchy, MetadataError, NcType,
+    NewFill, Quantize, Session, Storage, TypeClass, UserType, VariableBuilder, names,
 };
+use ncz_netcdf::UserLayout;
 use ncz_registry::spec::{ChainSpec, StageSpec};
 
 use super::{GenerateError, GenerateOptions, Plan};
-use crate::copy::hdf5_filters;
+use crate::copy::{has_references, hdf5_filters};
 
 /// The default length of strings, as in netcdf-c.
 const STRING_LENGTH: usize = 128;
@@ -46,6 +49,17 @@ fn add_group(hierarchy: &mut Hierarchy, group: &CdlGroup) -> Result<(), Generate
         let parent = if parent.is_empty() { "/" } else { parent };
         hierarchy.add_group(parent, &group.name).map_err(at(group.line))?;
     }
+    for (user, line) in &group.types {
+        if !hierarchy.format.has_user_types() {
+            let reason = format!(
+                "the type is {}, which only netCDF-4 files have; write one (--format netcdf4), or leave the type out",
+                class_name(user)
+            );
+            return Err(at(*line)(DataError::Unsupported { variable: user.path(), reason }));
+        }
+        names::check("type", &user.name).map_err(at(*line))?;
+        hierarchy.group_mut(&group.path).map_err(at(*line))?.types.push(Arc::clone(user));
+    }
     for dimension in &group.dimensions {
         hierarchy
             .add_dimension(&group.path, &dimension.name, dimension.len, dimension.unlimited)
@@ -66,7 +80,8 @@ fn add_variable(
 ) -> Result<(), DataError> {
     let special = &variable.special;
     let group = cdl.groups.get(variable.group).map_or("/", |group| group.path.as_str());
-    let mut new = match variable.nc_type {
+    let Some(own_type) = variable.nc_type() else { return add_user_variable(hierarchy, cdl, variable) };
+    let mut new = match own_type {
         // Version 3 and netCDF-4 have strings of any length.
         NcType::String if hierarchy.format == Format::Zarr3 || hierarchy.format.is_netcdf() => {
             VariableBuilder::of_dtype(&variable.name, Dtype::vlen_text(), Some(NcType::String))
@@ -90,7 +105,7 @@ fn add_variable(
         new = new.attribute(attribute.clone());
     }
     if let Some((mode, significant)) = special.quantize {
-        let quantize = Quantize::new(mode, significant, variable.nc_type).map_err(|source| {
+        let quantize = Quantize::new(mode, significant, own_type).map_err(|source| {
             DataError::Filter(Box::new(FilterError::Quantize { variable: variable.path.clone(), source }))
         })?;
         new = new.attribute(quantize.attribute());
@@ -100,6 +115,56 @@ fn add_variable(
         made.set_attribute(Attribute::new("_FillValue", value))?;
     }
     Ok(())
+}
+
+/// Adds a variable of a user-defined type.
+fn add_user_variable(hierarchy: &mut Hierarchy, cdl: &Cdl, variable: &CdlVariable) -> Result<(), DataError> {
+    let unsupported = |reason: String| DataError::Unsupported { variable: variable.path.clone(), reason };
+    let Some(user) = variable.user_type() else { return Ok(()) };
+    let special = &variable.special;
+    if special.quantize.is_some() || special.order == Some(ByteOrder::Big) {
+        let reason = "its type is user-defined: leave _Quantize... and _Endianness out";
+        return Err(unsupported(reason.to_owned()));
+    }
+    let layout =
+        UserLayout::of(user).map_err(|reason| unsupported(format!("its type {:?} {reason}", user.path())))?;
+    let dtype = layout.dtype().map_err(unsupported)?;
+    let base = match &user.class {
+        TypeClass::Enum { base, .. } => Some(*base),
+        _ => None,
+    };
+    let dimensions = cdl.dimensions_of(variable);
+    let mut new = VariableBuilder::of_dtype(&variable.name, dtype.clone(), base).fill(NewFill::None);
+    new = new.dimensions(dimensions.iter().map(ToString::to_string));
+    new = self::layout(new, cdl, variable, hierarchy.format)?;
+    let group = cdl.groups.get(variable.group).map_or("/", |group| group.path.as_str());
+    let made = hierarchy.add_variable(group, new)?;
+    made.user_type = Some(Arc::clone(user));
+    for (attribute, _) in &variable.attributes {
+        made.set_attribute(attribute.clone())?;
+    }
+    if let Some(row) = variable.user_fill().filter(|_| !special.no_fill) {
+        let bytes = match layout.has_references() {
+            // The attribute has what would be in a heap.
+            true => vec![0; dtype.size()],
+            false => layout
+                .encode(row)
+                .map_err(|error| unsupported(format!("its fill value cannot be stored: {error}")))?,
+        };
+        let fill = FillValue::from_bytes(&bytes, &dtype);
+        made.fill = Some(fill.map_err(|error| unsupported(error.to_string()))?);
+    }
+    Ok(())
+}
+
+/// The kind of a type with its article.
+fn class_name(user: &UserType) -> &'static str {
+    match user.class {
+        TypeClass::Enum { .. } => "an enumeration",
+        TypeClass::Opaque { .. } => "opaque",
+        TypeClass::Compound { .. } => "a compound",
+        TypeClass::Vlen { .. } => "a row of any length",
+    }
 }
 
 /// A variable whose strings have the length that attributes say, else netcdf-c's, else that of the longest.
@@ -196,7 +261,10 @@ fn by_number(hierarchy: &mut Hierarchy, path: &str, session: &Session) -> Result
     let made = hierarchy.variable_mut(path)?;
     let spec_error = |source| DataError::Spec { variable: path.to_owned(), source: Box::new(source) };
     let spec = made.chain_spec(format).map_err(spec_error)?;
-    let has_none = spec.is_empty() || !format.kind().is_hdf5() || made.dtype.is_variable_length();
+    let has_none = spec.is_empty()
+        || !format.kind().is_hdf5()
+        || made.dtype.is_variable_length()
+        || has_references(made);
     made.filters = if has_none { Vec::new() } else { hdf5_filters(session, made, format, &spec)? };
     Ok(())
 }

@@ -6,7 +6,10 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use ncz_cdl::{CdlBlock, CdlError, CdlFile};
-use ncz_model::{Array, Blocks, Container, DataError, Elements, NcType, Slab, StringArray, Strings, Written};
+use ncz_model::{
+    Array, Blocks, Container, DataError, Elements, NcType, Row as UserRow, Slab, StringArray, Strings,
+    UserArray, Written,
+};
 
 use super::GenerateError;
 use crate::progress::Progress;
@@ -16,6 +19,9 @@ const BLOCK_BYTES: u64 = 64 << 20;
 
 /// What a string is thought to take in memory.
 const STRING_BYTES: u64 = 64;
+
+/// What a value of a user-defined type is thought to take in memory, besides its bytes.
+const USER_BYTES: u64 = 256;
 
 /// A variable of at most this many bytes is written on the calling thread.
 const SMALL_BYTES: u64 = 1 << 20;
@@ -31,12 +37,14 @@ pub(super) struct Stored {
 enum Target {
     Elements(Box<Array>),
     Strings(Box<StringArray>),
+    User(Box<UserArray>),
 }
 
 /// A block on its way.
 enum Row {
     Elements(Vec<u8>),
     Strings(Strings),
+    User(UserRow),
 }
 
 impl Target {
@@ -48,6 +56,10 @@ impl Target {
             (Self::Strings(array), Row::Strings(strings)) => {
                 let rows: Vec<&[u8]> = strings.iter().collect();
                 (strings.byte_len() as u64, array.write_serial(slab, &rows)?)
+            }
+            (Self::User(array), Row::User(row)) => {
+                let size = array.stored().dtype().size() as u64;
+                (slab.elements().unwrap_or(0).saturating_mul(size), array.write(slab, row)?)
             }
             // The type of the variable decides for both.
             _ => (0, Written::default()),
@@ -94,9 +106,13 @@ pub(super) fn variable<R: Read + Seek>(
     let Some(variable) = file.cdl().variables.get(number) else { return Ok(Stored::default()) };
     let declared = dataset.hierarchy().variable(&variable.path).map_err(DataError::from)?;
     let shape = dataset.hierarchy().shape_of(declared);
-    let (target, element) = match variable.nc_type {
-        NcType::String => (Target::Strings(Box::new(dataset.strings(&variable.path)?)), STRING_BYTES),
-        _ => (Target::Elements(Box::new(dataset.array(&variable.path)?)), declared.dtype.size() as u64),
+    let (target, element) = match variable.nc_type() {
+        None => {
+            let array = dataset.user_array(&variable.path)?;
+            (Target::User(Box::new(array)), USER_BYTES.saturating_add(declared.dtype.size() as u64))
+        }
+        Some(NcType::String) => (Target::Strings(Box::new(dataset.strings(&variable.path)?)), STRING_BYTES),
+        Some(_) => (Target::Elements(Box::new(dataset.array(&variable.path)?)), declared.dtype.size() as u64),
     };
     let blocks = Blocks::new(&shape, &declared.chunk_shape, element, BLOCK_BYTES);
     let total = shape.iter().fold(element, |product, &len| product.saturating_mul(len));
@@ -179,5 +195,6 @@ fn kept(block: CdlBlock<'_>) -> Row {
     match block {
         CdlBlock::Elements(bytes) => Row::Elements(std::mem::take(bytes)),
         CdlBlock::Strings(strings) => Row::Strings(std::mem::take(strings)),
+        CdlBlock::Rows(row) => Row::User(row.take()),
     }
 }

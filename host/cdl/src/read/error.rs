@@ -129,17 +129,6 @@ pub enum CdlErrorKind {
     /// An attribute has both text and numbers.
     #[error("an attribute without a type has only text or only numbers; write its type before its name")]
     Mixed,
-    /// A user-defined type.
-    #[error(
-        "{name:?} is {kind}, but NCZarr has only netCDF's own types; leave it out, or split it into variables of \
-         those types"
-    )]
-    UserType {
-        /// Its name.
-        name: String,
-        /// `a compound type`.
-        kind: &'static str,
-    },
     /// A name that was not declared.
     #[error("there is no {kind} {name:?}{hint}")]
     Unknown {

@@ -1,6 +1,6 @@
 //! The first pass over the values of a variable: determines the lengths of unlimited dimensions.
 
-use ncz_model::NcType;
+use ncz_model::{ElementType, NcType};
 use std::io::{Read, Seek};
 
 use super::error::{CdlError, CdlErrorKind};
@@ -21,7 +21,7 @@ pub(super) struct Level {
 #[derive(Debug, Clone)]
 pub(super) struct Extent {
     pub(super) levels: Vec<Level>,
-    nc_type: NcType,
+    of: ElementType,
     /// The bytes of each text of a char variable; the length of a text is rounded up to a multiple.
     unit: u64,
     /// The bytes of the longest string.
@@ -54,8 +54,8 @@ pub(super) fn unit(dimensions: &[(u64, bool)]) -> u64 {
 }
 
 impl Extent {
-    pub(super) fn new(nc_type: NcType, dimensions: &[(u64, bool)]) -> Option<Self> {
-        Some(Self { levels: levels(dimensions)?, nc_type, unit: unit(dimensions), longest: 0 })
+    pub(super) fn new(of: ElementType, dimensions: &[(u64, bool)]) -> Option<Self> {
+        Some(Self { levels: levels(dimensions)?, of, unit: unit(dimensions), longest: 0 })
     }
 }
 
@@ -75,6 +75,7 @@ impl<R: Read + Seek> Input<R> {
     /// Scans the values up to the `;`, which is not consumed.
     pub(super) fn extent(&mut self, extent: &mut Extent) -> Result<(), CdlError> {
         let is_fixed = extent.levels.iter().all(|level| level.unlimited.is_none());
+        let is_fixed = is_fixed && matches!(extent.of, ElementType::Atomic(_));
         if is_fixed { self.skip_values(extent) } else { self.level(extent, 0) }
     }
 
@@ -127,7 +128,7 @@ impl<R: Read + Seek> Input<R> {
                 Some(b';') if at == 0 && !expects_value => break,
                 _ => {}
             }
-            let is_char = extent.nc_type == NcType::Char;
+            let is_char = extent.of == ElementType::Atomic(NcType::Char);
             match next {
                 Some(b'{') if !is_last => {
                     self.take(1);
@@ -137,6 +138,11 @@ impl<R: Read + Seek> Input<R> {
                 }
                 _ if !is_last => {
                     return Err(self.expected("{ before the values along an inner unlimited dimension"));
+                }
+                Some(b',' | b'}' | b';') | None => return Err(self.expected("a value")),
+                _ if matches!(extent.of, ElementType::User(_)) => {
+                    self.skip_value()?;
+                    items += 1;
                 }
                 Some(b'"') => {
                     text.clear();
@@ -184,6 +190,38 @@ impl<R: Read + Seek> Input<R> {
             level.len = level.len.max(items.div_ceil(level.inner.max(1)));
         }
         Ok(())
+    }
+
+    /// Skips a value of a user-defined type, up to the comma or the end of the list after it.
+    fn skip_value(&mut self) -> Result<(), CdlError> {
+        let (mut depth, mut text) = (0u64, Vec::new());
+        loop {
+            match self.skip_blanks()? {
+                Some(b',' | b';' | b'}') if depth == 0 => return Ok(()),
+                Some(b'{') => {
+                    depth += 1;
+                    self.take(1);
+                }
+                Some(b'}') => {
+                    depth -= 1;
+                    self.take(1);
+                }
+                Some(b'"') => {
+                    text.clear();
+                    self.string(&mut text)?;
+                }
+                Some(b'\'') => {
+                    self.letter()?;
+                }
+                // An escaped character of a name.
+                Some(b'\\') => {
+                    self.rest(2)?;
+                    self.take(2);
+                }
+                None | Some(b';' | b'=' | b':') => return Err(self.expected(", or } after a value")),
+                Some(_) => self.take(1),
+            }
+        }
     }
 
     /// Skips and counts values without quotes, and the commas between them; returns whether a comma was last.

@@ -1,8 +1,9 @@
 //! Parses the declarations of a text.
 
-use ncz_model::{Attribute, DimensionRef, NcType, join_path, limits};
+use ncz_model::{Attribute, DimensionRef, ElementType, NcType, UserType, UserValue, join_path, limits};
 use std::collections::{HashMap, HashSet};
 use std::io::{Read, Seek};
+use std::sync::Arc;
 
 use super::error::{CdlError, CdlErrorKind};
 use super::extent::{self, Extent};
@@ -26,6 +27,7 @@ pub(super) fn parse<R: Read + Seek>(input: &mut Input<R>) -> Result<Cdl, CdlErro
         input,
         cdl: Cdl { name, groups: Vec::new(), variables: Vec::new(), notes: Vec::new() },
         groups: HashMap::new(),
+        types: HashMap::new(),
         dimensions: HashMap::new(),
         variables: HashMap::new(),
         attributes: HashSet::new(),
@@ -41,11 +43,12 @@ pub(super) fn parse<R: Read + Seek>(input: &mut Input<R>) -> Result<Cdl, CdlErro
     parser.finish()
 }
 
-struct Parser<'a, R> {
-    input: &'a mut Input<R>,
-    cdl: Cdl,
-    groups: HashMap<String, usize>,
+pub(super) struct Parser<'a, R> {
+    pub(super) input: &'a mut Input<R>,
+    pub(super) cdl: Cdl,
+    pub(super) groups: HashMap<String, usize>,
     /// By group and name.
+    pub(super) types: HashMap<(usize, String), Arc<UserType>>,
     dimensions: HashMap<(usize, String), usize>,
     variables: HashMap<(usize, String), usize>,
     /// By group, variable and name.
@@ -149,11 +152,12 @@ impl<R: Read + Seek> Parser<'_, R> {
             return Err(self.input.error(mark, CdlErrorKind::Twice { kind: "group", name }));
         }
         let line = mark.line();
-        self.cdl.groups.push(CdlGroup { path, name, dimensions: Vec::new(), attributes: Vec::new(), line });
+        let (types, dimensions, attributes) = (Vec::new(), Vec::new(), Vec::new());
+        self.cdl.groups.push(CdlGroup { path, name, types, dimensions, attributes, line });
         Ok(group)
     }
 
-    fn group_path(&self, group: usize) -> String {
+    pub(super) fn group_path(&self, group: usize) -> String {
         self.cdl.groups.get(group).map_or_else(|| "/".to_owned(), |group| group.path.clone())
     }
 
@@ -217,78 +221,33 @@ impl<R: Read + Seek> Parser<'_, R> {
         }
     }
 
-    /// Reads an entry of the types section: a type, which is refused, or an attribute.
-    fn type_or_attribute(
-        &mut self,
-        group: usize,
-        path: &Path,
-        mark: Mark,
-        has_colon: bool,
-    ) -> Result<(), CdlError> {
-        let word = path.word().unwrap_or_default().to_owned();
-        if ["compound", "struct", "structure"].contains(&word.as_str()) {
-            return self.user_type("a compound type");
-        }
-        if word == "opaque" {
-            self.input.expect(b'(', "( after opaque")?;
-            self.input.constant()?;
-            self.input.expect(b')', ") after the size")?;
-            return self.user_type("an opaque type");
-        }
-        if self.input.skip_blanks()? == Some(b'(') {
-            self.input.take(1);
-            self.input.expect(b'*', "* for a type of any length")?;
-            self.input.expect(b')', ") after *")?;
-            return self.user_type("a type of any length");
-        }
-        if primitive(&word).is_some() && self.input.skip_blanks()? != Some(b':') {
-            let (second, at) = self.input.path("enum or the name of a variable")?;
-            if second.word() == Some("enum") {
-                return self.user_type("an enumeration");
-            }
-            let nc_type = primitive(&word);
-            let variable = self.variable(group, &second, at)?;
-            return self.attribute(group, Some(variable), nc_type);
-        }
-        self.declaration(group, path, mark, has_colon)
-    }
-
-    /// Refuses a user-defined type, whose name comes next.
-    fn user_type(&mut self, kind: &'static str) -> Result<(), CdlError> {
-        let (name, mark) = self.input.name("the name of a type")?;
-        Err(self.input.error(mark, CdlErrorKind::UserType { name: name.text, kind }))
-    }
-
     /// Reads variables or an attribute, which begin with a type or the name of a variable.
-    fn declaration(
+    pub(super) fn declaration(
         &mut self,
         group: usize,
         path: &Path,
         mark: Mark,
         has_colon: bool,
     ) -> Result<(), CdlError> {
-        let nc_type = path.word().and_then(primitive);
+        let of = self.find_type(group, path);
         if self.input.skip_blanks()? == Some(b':') {
             // A variable may have the name of a type; a typed attribute of the group has a blank before the colon.
-            let of_variable = nc_type.is_none() || has_colon && self.find_variable(group, path).is_some();
+            let of_variable = of.is_none() || has_colon && self.find_variable(group, path).is_some();
             if of_variable {
                 let variable = self.variable(group, path, mark)?;
                 return self.attribute(group, Some(variable), None);
             }
-            return self.attribute(group, None, nc_type);
+            return self.attribute(group, None, of);
         }
-        let Some(nc_type) = nc_type else {
-            let kind = CdlErrorKind::UserType { name: path.text(), kind: "not a type of netCDF" };
-            return Err(self.input.error(mark, kind));
-        };
+        let of = self.element_type(group, path, mark)?;
         let (path, mark) = self.input.path("the name of a variable")?;
         if self.input.skip_blanks()? == Some(b':') {
             let variable = self.variable(group, &path, mark)?;
-            return self.attribute(group, Some(variable), Some(nc_type));
+            return self.attribute(group, Some(variable), Some(of));
         }
         let (mut name, mut mark) = (self.single(path, mark, "a variable")?, mark);
         loop {
-            self.new_variable(group, nc_type, name, mark)?;
+            self.new_variable(group, of.clone(), name, mark)?;
             if !self.input.accept(b',')? {
                 return self.input.expect(b';', "( for dimensions, or , or ; after the variable");
             }
@@ -300,7 +259,7 @@ impl<R: Read + Seek> Parser<'_, R> {
     fn new_variable(
         &mut self,
         group: usize,
-        nc_type: NcType,
+        of: ElementType,
         name: String,
         mark: Mark,
     ) -> Result<(), CdlError> {
@@ -328,7 +287,7 @@ impl<R: Read + Seek> Parser<'_, R> {
             path: join_path(&self.group_path(group), &name),
             group,
             name,
-            nc_type,
+            of,
             dimensions,
             attributes: Vec::new(),
             special: Special::default(),
@@ -370,7 +329,7 @@ impl<R: Read + Seek> Parser<'_, R> {
         self.variables.get(&(group, name.text.clone())).copied()
     }
 
-    fn variable(&mut self, group: usize, path: &Path, mark: Mark) -> Result<usize, CdlError> {
+    pub(super) fn variable(&mut self, group: usize, path: &Path, mark: Mark) -> Result<usize, CdlError> {
         self.find_variable(group, path).ok_or_else(|| {
             let hint = "; declare it under variables: of the same group, before it is used";
             self.input.error(mark, CdlErrorKind::Unknown { kind: "variable", name: path.text(), hint })
@@ -378,17 +337,30 @@ impl<R: Read + Seek> Parser<'_, R> {
     }
 
     /// Reads `:name = values ;`, of a variable or of the group.
-    fn attribute(
+    pub(super) fn attribute(
         &mut self,
         group: usize,
         variable: Option<usize>,
-        nc_type: Option<NcType>,
+        of: Option<ElementType>,
     ) -> Result<(), CdlError> {
         self.input.expect(b':', ": before the name of an attribute")?;
         let (name, mark) = self.input.name("the name of an attribute")?;
         self.input.expect(b'=', "= after the name of the attribute")?;
+        let of_variable = variable.and_then(|variable| self.cdl.variables.get(variable));
+        let of_variable = of_variable.and_then(|variable| variable.user_type()).cloned();
+        let of_fill = of_variable.filter(|_| name.text == "_FillValue");
+        if let Some(ElementType::User(user)) = of.clone().or(of_fill.clone().map(ElementType::User)) {
+            return self.user_attribute((group, variable), (name.text, mark), &user, of_fill.as_ref());
+        }
         let constants = self.input.constants()?;
         self.input.expect(b';', "; after the value")?;
+        if of_fill.is_some() {
+            return Err(self.input.error(mark, wrong_fill()));
+        }
+        let nc_type = of.and_then(|of| match of {
+            ElementType::Atomic(nc_type) => Some(nc_type),
+            ElementType::User(_) => None,
+        });
         if !self.attributes.insert((group, variable, name.text.clone())) {
             return Err(self.input.error(mark, CdlErrorKind::Twice { kind: "attribute", name: name.text }));
         }
@@ -398,7 +370,7 @@ impl<R: Read + Seek> Parser<'_, R> {
             return Ok(());
         }
         if let Some(variable) = variable.and_then(|variable| self.cdl.variables.get_mut(variable)) {
-            let shape = (variable.nc_type, variable.dimensions.len());
+            let shape = (variable.nc_type(), variable.dimensions.len());
             if self.input.special(&mut variable.special, shape, (&name.text, mark), &constants)? {
                 return Ok(());
             }
@@ -412,20 +384,48 @@ impl<R: Read + Seek> Parser<'_, R> {
             let kind = CdlErrorKind::TooMuch { what: "bytes of attributes", most: ATTRIBUTE_BYTES };
             return Err(self.input.error(mark, kind));
         }
-        let attribute = Attribute::new(name.text, value);
-        match variable {
-            Some(variable) => {
-                if let Some(variable) = self.cdl.variables.get_mut(variable) {
-                    variable.attributes.push((attribute, mark.line()));
-                }
-            }
-            None => {
-                if let Some(group) = self.cdl.groups.get_mut(group) {
-                    group.attributes.push((attribute, mark.line()));
-                }
-            }
-        }
+        self.add_attribute((group, variable), Attribute::new(name.text, value), mark);
         Ok(())
+    }
+
+    /// Reads the values of an attribute of a user-defined type. `of_fill` is the type of the variable, if these are its
+    /// fill value.
+    fn user_attribute(
+        &mut self,
+        (group, variable): (usize, Option<usize>),
+        (name, mark): (String, Mark),
+        user: &Arc<UserType>,
+        of_fill: Option<&Arc<UserType>>,
+    ) -> Result<(), CdlError> {
+        let before = self.input.position();
+        let row = self.input.user_list(user)?;
+        let bytes = self.input.position().saturating_sub(before);
+        self.input.expect(b';', "; after the value")?;
+        if !self.attributes.insert((group, variable, name.clone())) {
+            return Err(self.input.error(mark, CdlErrorKind::Twice { kind: "attribute", name }));
+        }
+        if of_fill.is_some_and(|of| of != user || row.len() != 1) {
+            return Err(self.input.error(mark, wrong_fill()));
+        }
+        self.attribute_bytes =
+            self.attribute_bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        if self.attribute_bytes > ATTRIBUTE_BYTES {
+            let kind = CdlErrorKind::TooMuch { what: "bytes of attributes", most: ATTRIBUTE_BYTES };
+            return Err(self.input.error(mark, kind));
+        }
+        let value = UserValue { of: Arc::clone(user), row };
+        self.add_attribute((group, variable), Attribute::of_user_type(name, value), mark);
+        Ok(())
+    }
+
+    fn add_attribute(&mut self, (group, variable): (usize, Option<usize>), attribute: Attribute, mark: Mark) {
+        let attributes = match variable {
+            Some(variable) => self.cdl.variables.get_mut(variable).map(|variable| &mut variable.attributes),
+            None => self.cdl.groups.get_mut(group).map(|group| &mut group.attributes),
+        };
+        if let Some(attributes) = attributes {
+            attributes.push((attribute, mark.line()));
+        }
     }
 
     /// Scans `= values ;` of a variable, for the lengths and the position of the values.
@@ -448,7 +448,7 @@ impl<R: Read + Seek> Parser<'_, R> {
                 Some((dimension.len, dimension.unlimited))
             })
             .collect();
-        let Some(mut extent) = Extent::new(variable.nc_type, &lengths) else {
+        let Some(mut extent) = Extent::new(variable.of.clone(), &lengths) else {
             let kind = extent::uncountable(&variable.path);
             return Err(self.input.error(mark, kind));
         };
@@ -467,7 +467,12 @@ impl<R: Read + Seek> Parser<'_, R> {
         Ok(())
     }
 
-    fn check_many(&mut self, number: usize, what: &'static str, mark: Mark) -> Result<(), CdlError> {
+    pub(super) fn check_many(
+        &mut self,
+        number: usize,
+        what: &'static str,
+        mark: Mark,
+    ) -> Result<(), CdlError> {
         if number < limits::CHILDREN {
             return Ok(());
         }
@@ -488,13 +493,19 @@ impl<R: Read + Seek> Parser<'_, R> {
     }
 }
 
-fn join_names(names: &[Name]) -> String {
+/// The error of a fill value that is not one value of the type of its variable.
+fn wrong_fill() -> CdlErrorKind {
+    let reason = "must be one value of the type of the variable".to_owned();
+    CdlErrorKind::Special { name: "_FillValue".to_owned(), reason }
+}
+
+pub(super) fn join_names(names: &[Name]) -> String {
     let names: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
     format!("/{}", names.join("/"))
 }
 
 /// The type of a keyword of CDL.
-fn primitive(word: &str) -> Option<NcType> {
+pub(super) fn primitive(word: &str) -> Option<NcType> {
     Some(match word {
         "char" => NcType::Char,
         "byte" => NcType::Byte,

@@ -53,7 +53,7 @@ impl<R: Read + Seek> Input<R> {
     pub(super) fn special(
         &mut self,
         special: &mut Special,
-        (nc_type, rank): (NcType, usize),
+        (nc_type, rank): (Option<NcType>, usize),
         (name, at): (&str, Mark),
         constants: &Constants,
     ) -> Result<bool, CdlError> {
@@ -63,7 +63,7 @@ impl<R: Read + Seek> Input<R> {
                 let [_] = constants.as_slice() else {
                     return Err(self.error(at, wrong(format!("must be one value, got {}", constants.len()))));
                 };
-                let value = self.value(constants, Some(nc_type))?;
+                let value = self.value(constants, nc_type)?;
                 special.fill = Some(match value {
                     Value::Char(text) if text.len() > 1 => {
                         return Err(self.error(at, wrong("of char must be one byte".to_owned())));

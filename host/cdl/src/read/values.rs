@@ -1,6 +1,6 @@
 //! The second pass over the values of a variable: reads the elements, in blocks.
 
-use ncz_model::{NcType, Strings, Value};
+use ncz_model::{ElementType, NcType, Row, Strings, Value};
 use std::io::{Read, Seek};
 
 use super::error::{CdlError, CdlErrorKind};
@@ -16,6 +16,8 @@ pub enum CdlBlock<'a> {
     Elements(&'a mut Vec<u8>),
     /// Strings. The receiver may take the row and leave an empty one.
     Strings(&'a mut Strings),
+    /// Values of a user-defined type. The receiver may take them ([`Row::take`]).
+    Rows(&'a mut Row),
 }
 
 /// Receives the values of a variable block by block, with the bytes of the text that were read so far, and returns the
@@ -27,8 +29,10 @@ pub(super) struct Request<'a> {
     pub(super) path: &'a str,
     /// The lengths, and whether each dimension is unlimited.
     pub(super) dimensions: &'a [(u64, bool)],
+    /// The type.
+    pub(super) of: &'a ElementType,
     /// The value of `_` and of missing values.
-    pub(super) fill: &'a Value,
+    pub(super) fill: &'a Row,
     /// The number of values of the first block.
     pub(super) first: u64,
 }
@@ -62,9 +66,14 @@ pub(super) fn read<R: Read + Seek, E: From<CdlError>>(
         is_scalar: request.dimensions.is_empty(),
         block_len: request.first,
         held: 0,
+        pushed: 0,
         sink,
     };
-    match request.fill {
+    let fill = match (request.of, request.fill) {
+        (ElementType::Atomic(_), Row::Plain(fill)) => fill,
+        (of, fill) => return reader.rows(of, fill),
+    };
+    match fill {
         Value::Byte(fill) => reader.numbers(fill.first().copied().unwrap_or_default()),
         Value::UByte(fill) => reader.numbers(fill.first().copied().unwrap_or_default()),
         Value::Short(fill) => reader.numbers(fill.first().copied().unwrap_or_default()),
@@ -95,6 +104,8 @@ struct Reader<'a, 'b, R, E> {
     /// The number of values of this block; `held` is the number so far.
     block_len: u64,
     held: u64,
+    /// The number of values of all blocks so far.
+    pushed: u64,
     sink: Blocks<'b, E>,
 }
 
@@ -111,6 +122,16 @@ impl Buffer for Vec<u8> {
 
     fn clear(&mut self) {
         Self::clear(self);
+    }
+}
+
+impl Buffer for Row {
+    fn block(&mut self) -> CdlBlock<'_> {
+        CdlBlock::Rows(self)
+    }
+
+    fn clear(&mut self) {
+        self.truncate(0);
     }
 }
 
@@ -162,6 +183,18 @@ trait Kind {
 impl<R: Read + Seek, E: From<CdlError>> Reader<'_, '_, R, E> {
     fn numbers<T: Element>(&mut self, fill: T) -> Result<(), E> {
         self.elements(Numbers { fill }, Vec::new())
+    }
+
+    /// Reads values of a user-defined type. Blocks of only fill values are passed on too: what was never written reads as
+    /// zeros, which its fill value need not be.
+    fn rows(&mut self, of: &ElementType, fill: &Row) -> Result<(), E> {
+        let (mut kind, mut buffer) = (Rows { of, fill }, Row::empty(of));
+        let total = self.sizes.iter().product();
+        self.level(&mut kind, &mut buffer, 0)?;
+        while self.block_len > 0 && self.pushed < total {
+            self.fill(&kind, &mut buffer)?;
+        }
+        Ok(())
     }
 
     fn elements<K: Kind>(&mut self, mut kind: K, mut buffer: K::Buffer) -> Result<(), E> {
@@ -244,6 +277,7 @@ impl<R: Read + Seek, E: From<CdlError>> Reader<'_, '_, R, E> {
             return Ok(());
         }
         self.held += 1;
+        self.pushed += 1;
         if self.held == self.block_len {
             self.block_len = (self.sink)(buffer.block(), self.input.position())?;
             self.held = 0;
@@ -343,6 +377,39 @@ impl<T: Element> Kind for Numbers<T> {
 
     fn fill(&self, buffer: &mut Vec<u8>) {
         self.fill.push(buffer);
+    }
+}
+
+struct Rows<'a> {
+    of: &'a ElementType,
+    fill: &'a Row,
+}
+
+impl Kind for Rows<'_> {
+    type Buffer = Row;
+
+    fn item<R: Read + Seek, E: From<CdlError>>(
+        &mut self,
+        reader: &mut Reader<'_, '_, R, E>,
+        buffer: &mut Row,
+        room: u64,
+    ) -> Result<u64, E> {
+        reader.input.skip_blanks()?;
+        let mark = reader.input.mark();
+        if room == 0 {
+            return Err(reader.too_many(mark));
+        }
+        if reader.input.accept_fill()? {
+            buffer.append(self.fill.clone());
+        } else {
+            reader.input.user_value(self.of, buffer)?;
+        }
+        reader.pushed(buffer)?;
+        Ok(1)
+    }
+
+    fn fill(&self, buffer: &mut Row) {
+        buffer.append(self.fill.clone());
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn run(
     let rules = options.nccopy.as_ref();
     let mut plan = Plan::make(&requests, &dataset, source, format.format, &selection, rules)?;
     plan.notes.extend(format.changes(&selected));
-    if dataset.hierarchy().format.is_netcdf() {
+    if dataset.hierarchy().format.is_netcdf() && !becomes.has_user_types() {
         plan.notes.extend(user_types::notes(&selected));
     }
     for note in &plan.notes {

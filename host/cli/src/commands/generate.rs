@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use ncz::cdl::{CdlError, CdlFile};
+use ncz::cdl::{CdlError, CdlFile, CdlVariable};
 use ncz::generate::{GenerateError, GenerateOptions, Plan, Text, generate, spool};
 use ncz::location::DatasetUrl;
 use ncz::model::{Format, Session};
@@ -128,11 +128,13 @@ fn check(
         return Ok(());
     }
     for number in 0..file.cdl().variables.len() {
-        file.values(number, CHECKED, &mut |_, _| {
+        let user_type = file.cdl().variables.get(number).and_then(CdlVariable::user_type);
+        let most = if user_type.is_some() { CHECKED_ROWS } else { CHECKED };
+        file.values(number, most, &mut |_, _| {
             use ncz::progress::Progress;
             match bar.advance(0).is_break() {
                 true => Err(GenerateError::Stopped),
-                false => Ok(CHECKED),
+                false => Ok(most),
             }
         })?;
     }
@@ -141,6 +143,9 @@ fn check(
 
 /// Number of values to check at a time.
 const CHECKED: u64 = 1 << 16;
+
+/// The same for values of user-defined types, which can be large.
+const CHECKED_ROWS: u64 = 16;
 
 fn name_of(source: &str) -> &str {
     if source == "-" { STDIN } else { source }

@@ -150,7 +150,7 @@ fn float(number: Option<&str>, special: Option<Special>) -> Option<f64> {
 }
 
 /// The bits of the nearest half-precision number, ties to even; `None` for finite numbers out of its range.
-fn half_bits(value: f64) -> Option<u16> {
+pub fn half_bits(value: f64) -> Option<u16> {
     let sign = if value.is_sign_negative() { 0x8000u16 } else { 0 };
     if value.is_nan() {
         return Some(sign | 0x7e00);

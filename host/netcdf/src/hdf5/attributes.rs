@@ -185,7 +185,7 @@ fn attribute(file: &File, body: &[u8], object: u64) -> Result<RawAttribute, Hdf5
         0 => dataspace.to_vec(),
         _ => shared::pointed(file, dataspace, DATASPACE)?.0,
     };
-    let datatype = decode::datatype(file, &datatype).map_err(named)?;
+    let datatype = decode::decode_datatype(&datatype).map_err(named)?;
     let dataspace = Dataspace::decode(file.cursor(&dataspace)).map_err(named)?;
     let size = decode::element_size(file, &datatype);
     let want = dataspace.elements().and_then(|elements| elements.checked_mul(size));

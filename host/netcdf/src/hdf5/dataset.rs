@@ -66,7 +66,7 @@ impl Dataset {
         let dataspace = Dataspace::decode(file.cursor(&dataspace));
         let dataspace = dataspace.map_err(|error| failed(error, "the dataspace"))?;
         let (datatype, committed) = body(DATATYPE, "the datatype")?;
-        let datatype = decode::datatype(file, &datatype).map_err(|error| failed(error, "the datatype"))?;
+        let datatype = decode::decode_datatype(&datatype).map_err(|error| failed(error, "the datatype"))?;
         let element = decode::element_size(file, &datatype);
         if header.message(EXTERNAL_FILES).is_some() {
             let error = "its data are in other files, which is not supported".into();
@@ -110,7 +110,7 @@ impl Dataset {
 pub(crate) fn committed(file: &File, header: &Header) -> Result<Option<DatatypeMessage>, Hdf5Error> {
     let Some(message) = header.message(DATATYPE) else { return Ok(None) };
     let (body, _) = shared::body(file, message)?;
-    let datatype = decode::datatype(file, &body);
+    let datatype = decode::decode_datatype(&body);
     Ok(Some(datatype.map_err(|error| file.error(error, "the datatype", header.address))?))
 }
 

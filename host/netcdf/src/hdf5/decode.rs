@@ -8,7 +8,7 @@ use rust_hdf5::format::{BlockReader, FormatContext, FormatError, FormatResult, U
 
 pub(crate) use rust_hdf5::format::chunk_index::extensible_array::EaGeometry as ArrayGeometry;
 pub(crate) use rust_hdf5::format::messages::datatype::{
-    ByteOrder, CompoundMember, DatatypeMessage, IeeeFormat,
+    ByteOrder, CompoundMember, DatatypeMessage, EnumMember, IeeeFormat,
 };
 
 use super::cursor::{Cursor, Decoded, Malformed};
@@ -51,8 +51,9 @@ pub(crate) fn name_hash(name: &str) -> u32 {
 }
 
 /// Decodes the message of a type.
-pub(crate) fn datatype(file: &File, body: &[u8]) -> Decoded<DatatypeMessage> {
-    let datatype = DatatypeMessage::decode(body, &context(file))?.0;
+pub(crate) fn decode_datatype(body: &[u8]) -> Decoded<DatatypeMessage> {
+    // The decoder does not use the widths.
+    let datatype = DatatypeMessage::decode(body, &FormatContext { sizeof_addr: 8, sizeof_size: 8 })?.0;
     check_floats(&datatype)?;
     Ok(datatype)
 }

@@ -8,6 +8,7 @@ use ncz_model::Hierarchy;
 
 use super::attributes::{self, FileAttribute, Places};
 use super::chunk_tree::{self, Entry};
+use super::datatype;
 use super::dense;
 use super::encode::{
     self, AllocationTime, Dataspace, DenseKind, DenseStorage, Fill, Layout, MESSAGE_BYTES, Messages,
@@ -18,6 +19,8 @@ use super::global_heap::{Collection, reference};
 use super::plan::{Content, Object, Plan, PlannedVariable};
 use super::sink::Sink;
 use super::strings::text_len;
+use crate::user_elements;
+use crate::user_layout::Encoder;
 
 /// The most links or attributes in an object header; more are in dense storage (the default of libhdf5).
 const MOST_COMPACT: usize = 8;
@@ -332,12 +335,13 @@ fn header(
     let Some(object) = plan.objects.get(number) else { return messages.encode() };
     match &object.content {
         Content::Group { links, .. } => group(&mut messages, links, storage)?,
+        Content::Type(datatype) => messages.datatype(datatype.clone()),
         Content::Dimension(dimension) => {
             let max = if dimension.unlimited { u64::MAX } else { dimension.len };
             let space = Dataspace::Simple { shape: vec![dimension.len], max: vec![max] };
             const FLOAT: u32 = 4;
             messages.dataspace(encode::dataspace(&space));
-            messages.datatype(super::datatype::float(FLOAT, true).unwrap_or_default());
+            messages.datatype(datatype::float(FLOAT, true).unwrap_or_default());
             let (layout, allocation) = if dimension.unlimited {
                 let shape = vec![1, u64::from(FLOAT)];
                 (Layout::Chunked { shape, index: UNDEFINED }, AllocationTime::Incremental)
@@ -350,7 +354,7 @@ fn header(
         }
         Content::Variable(variable) => {
             let stored = stored.get(number).and_then(Option::as_ref);
-            self::variable(&mut messages, variable, stored, storage)?;
+            self::variable(&mut messages, plan, variable, stored, storage)?;
         }
     }
     attributes(&mut messages, plan, object, number == ROOT, storage)?;
@@ -409,6 +413,7 @@ fn attributes(
 
 fn variable(
     messages: &mut Messages,
+    plan: &Plan<'_>,
     planned: &PlannedVariable<'_>,
     stored: Option<&Stored>,
     storage: &mut impl Storage,
@@ -440,7 +445,11 @@ fn variable(
         _ => (Layout::Contiguous { address: UNDEFINED, bytes }, AllocationTime::Late),
     };
     messages.dataspace(encode::dataspace(&planned.dataspace()));
-    messages.datatype(planned.datatype.clone());
+    let user = planned.variable.user_type.as_ref();
+    match user.and_then(|user| plan.committed(user, &planned.datatype)) {
+        Some(number) => messages.committed_datatype(datatype::committed(storage.object(number))),
+        None => messages.datatype(planned.datatype.clone()),
+    }
     messages.fill(encode::fill(&fill, allocation));
     messages.layout(encode::layout(layout));
     if !planned.filters.is_empty() {
@@ -454,6 +463,15 @@ fn variable(
 fn fill(planned: &PlannedVariable<'_>, storage: &mut impl Storage) -> Result<Fill, Hdf5WriteError> {
     let variable = planned.variable;
     let Some(value) = &variable.fill else { return Ok(Fill::Zeros) };
+    if let Some(layout) = planned.layout.as_ref().filter(|layout| layout.has_references()) {
+        let fail = |reason: String| Hdf5WriteError::Layout {
+            path: variable.path.clone(),
+            reason: format!("has a fill value that cannot be stored: {reason}"),
+        };
+        let row = user_elements::fill_row(variable).map_err(fail)?;
+        let mut store = |object: &[u8]| storage.store(object);
+        return Ok(Fill::Value(layout.encode_with(row, &mut Encoder { store: &mut store, fail: &fail })?));
+    }
     if !variable.dtype.is_variable_length() {
         return Ok(Fill::Value(value.bytes().to_vec()));
     }

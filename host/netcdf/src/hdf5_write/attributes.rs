@@ -3,16 +3,17 @@
 
 use std::borrow::Cow;
 
-use ncz_model::{Attribute, ByteOrder, NcType, Value};
+use ncz_model::{Attribute, ByteOrder, NcType, Row, UserValue, Value};
 
 use super::check;
 use super::datatype::{self, ADDRESS_BYTES, Padding};
 use super::encode::{self, Dataspace};
 use super::error::Hdf5WriteError;
 use super::global_heap::reference;
-use super::plan::{Content, Object, Plan};
+use super::plan::{Content, Object, Plan, layout_of};
 use super::strings::text_len;
 use crate::mapping::names;
+use crate::user_layout::{Encoder, UserLayout};
 
 /// What attributes refer to.
 pub(super) trait Places {
@@ -31,6 +32,8 @@ pub(super) trait Places {
 pub(super) struct FileAttribute<'a> {
     pub(super) name: Cow<'a, str>,
     datatype: Vec<u8>,
+    /// The number of the committed datatype that it is.
+    committed: Option<usize>,
     space: Dataspace,
     data: Data<'a>,
 }
@@ -44,6 +47,8 @@ enum Data<'a> {
     Lists(Vec<usize>),
     /// Objects, each with an axis.
     Uses(&'a [(usize, u32)]),
+    /// Values of a user-defined type.
+    Rows(UserLayout, &'a Row),
 }
 
 impl FileAttribute<'_> {
@@ -66,6 +71,11 @@ impl FileAttribute<'_> {
                     data.extend_from_slice(&reference(1, collection, object));
                 }
             }
+            Data::Rows(layout, row) => {
+                let fail = |reason: String| self.error(path, reason);
+                let mut store = |object: &[u8]| places.store(object);
+                data = layout.encode_with(row, &mut Encoder { store: &mut store, fail: &fail })?;
+            }
             Data::Uses(uses) => {
                 for (object, axis) in *uses {
                     data.extend_from_slice(&places.object(*object).to_le_bytes());
@@ -77,7 +87,9 @@ impl FileAttribute<'_> {
         if u32::try_from(data.len()).is_err() {
             return Err(self.error(path, format!("its {} bytes are 4 GiB or more", data.len())));
         }
-        Ok(encode::attribute(&self.name, &self.datatype, &self.space, data))
+        let committed = self.committed.map(|number| datatype::committed(places.object(number)));
+        let datatype = (committed.as_deref().unwrap_or(&self.datatype), committed.is_some());
+        Ok(encode::attribute(&self.name, datatype, &self.space, data))
     }
 
     fn error(&self, path: &str, reason: String) -> Hdf5WriteError {
@@ -105,9 +117,9 @@ pub(super) fn of_object<'a>(
         }
     }
     match &object.content {
-        Content::Group { group, .. } => shown(&object.path, &group.attributes, &mut all)?,
+        Content::Group { group, .. } => shown(plan, &object.path, &group.attributes, &mut all)?,
         Content::Variable(variable) => {
-            shown(&object.path, &variable.variable.attributes, &mut all)?;
+            shown(plan, &object.path, &variable.variable.attributes, &mut all)?;
             if !variable.dimensions.is_empty() {
                 let ids: Vec<i32> = variable.dimensions.iter().map(|id| dimension_id(*id)).collect();
                 all.push(integers(names::COORDINATES, row(ids.len()), &ids));
@@ -117,12 +129,13 @@ pub(super) fn of_object<'a>(
                 all.push(FileAttribute {
                     name: names::DIMENSION_LIST.into(),
                     datatype: datatype::references(),
+                    committed: None,
                     space: row(variable.dimensions.len()),
                     data: Data::Lists(scales.collect()),
                 });
             }
         }
-        Content::Dimension(_) => {}
+        Content::Dimension(_) | Content::Type(_) => {}
     }
     if let Some(scale) = &object.scale {
         all.push(terminated(names::CLASS, "DIMENSION_SCALE"));
@@ -131,7 +144,7 @@ pub(super) fn of_object<'a>(
                 terminated(names::NAME, &format!("{}{:10}", names::NOT_A_VARIABLE, dimension.len))
             }
             Content::Variable(variable) => terminated(names::NAME, &variable.variable.name),
-            Content::Group { .. } => return Ok(all),
+            Content::Group { .. } | Content::Type(_) => return Ok(all),
         });
         all.push(integers(names::DIMENSION_ID, Dataspace::Scalar, &[dimension_id(scale.id)]));
         if !scale.uses.is_empty() {
@@ -142,6 +155,7 @@ pub(super) fn of_object<'a>(
             all.push(FileAttribute {
                 name: names::REFERENCE_LIST.into(),
                 datatype: datatype::compound(USE_BYTES as u32, &members),
+                committed: None,
                 space: row(scale.uses.len()),
                 data: Data::Uses(&scale.uses),
             });
@@ -161,6 +175,7 @@ fn dimension_id(id: usize) -> i32 {
 
 /// Adds the attributes that netCDF shows.
 fn shown<'a>(
+    plan: &Plan<'_>,
     path: &str,
     attributes: &'a [Attribute],
     all: &mut Vec<FileAttribute<'a>>,
@@ -170,11 +185,23 @@ fn shown<'a>(
         check::attribute_name(path, &attribute.name)?;
         let name = &attribute.name;
         let value = &attribute.value;
+        if let Some(UserValue { of, row }) = &attribute.user {
+            let (layout, message) = layout_of(of, path)?;
+            all.push(FileAttribute {
+                name: name.into(),
+                committed: plan.committed(of, &message),
+                datatype: message,
+                space: self::row(row.len()),
+                data: Data::Rows(layout, row),
+            });
+            continue;
+        }
         all.push(match value {
             Value::Char(bytes) => text(name, bytes),
             Value::String(strings) => FileAttribute {
                 name: name.into(),
                 datatype: datatype::string(),
+                committed: None,
                 space: row(strings.len()),
                 data: Data::Strings(strings),
             },
@@ -189,6 +216,7 @@ fn shown<'a>(
                 FileAttribute {
                     name: name.into(),
                     datatype,
+                    committed: None,
                     space: row(value.len()),
                     data: Data::Bytes(bytes.into()),
                 }
@@ -213,6 +241,7 @@ fn text<'a>(name: &'a str, bytes: &'a [u8]) -> FileAttribute<'a> {
     FileAttribute {
         name: name.into(),
         datatype: datatype::text(len, Padding::NulTerminated),
+        committed: None,
         space: Dataspace::Scalar,
         data: Data::Bytes(bytes.into()),
     }
@@ -224,6 +253,7 @@ fn terminated(name: &'static str, text: &str) -> FileAttribute<'static> {
     FileAttribute {
         name: name.into(),
         datatype: datatype::text(bytes.len() as u32, Padding::NulTerminated),
+        committed: None,
         space: Dataspace::Scalar,
         data: Data::Bytes(bytes.into()),
     }
@@ -235,6 +265,7 @@ fn integers(name: &'static str, space: Dataspace, values: &[i32]) -> FileAttribu
     FileAttribute {
         name: name.into(),
         datatype: datatype::integer(size, true, false),
+        committed: None,
         space,
         data: Data::Bytes(bytes.into()),
     }

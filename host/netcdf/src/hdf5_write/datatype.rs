@@ -5,19 +5,26 @@
 
 use ncz_model::{ByteOrder, Dtype, Kind};
 
+use crate::hdf5::{DatatypeMessage, StoredOrder};
+
 /// The bytes of an element that refers to an object in a global heap.
 pub(super) const HEAP_REFERENCE_BYTES: usize = 16;
 
 /// The size of an address in the file.
-pub(super) const ADDRESS_BYTES: usize = 8;
+pub(crate) const ADDRESS_BYTES: usize = 8;
 
 const FIXED_POINT: u8 = 0;
 const FLOATING_POINT: u8 = 1;
 const STRING: u8 = 3;
+const OPAQUE: u8 = 5;
 const COMPOUND: u8 = 6;
 const REFERENCE: u8 = 7;
 const ENUMERATION: u8 = 8;
 const VARIABLE_LENGTH: u8 = 9;
+const ARRAY: u8 = 10;
+
+/// What is of variable length is text.
+const IS_STRING: u8 = 1;
 
 /// The versions of messages: the first, and that without padding, which HDF5 1.8 writes for structures.
 const PLAIN: u8 = 1;
@@ -52,6 +59,60 @@ pub(super) fn of_dtype(dtype: &Dtype) -> Option<Vec<u8>> {
         (Kind::VlenText, _) => string(),
         _ => return None,
     })
+}
+
+/// The message for a datatype that was decoded; `None` if it is one that netCDF does not have.
+pub(crate) fn of_message(datatype: &DatatypeMessage) -> Option<Vec<u8>> {
+    Some(match datatype {
+        DatatypeMessage::FixedPoint { size, byte_order, signed, .. } => {
+            integer(*size, *signed, *byte_order == StoredOrder::BigEndian)
+        }
+        DatatypeMessage::FloatingPoint { size, byte_order, .. } => {
+            float(*size, *byte_order == StoredOrder::BigEndian)?
+        }
+        DatatypeMessage::FixedString { size, padding, charset } => {
+            head(STRING, PLAIN, [(padding & 0x0f) | (charset << 4), 0, 0], *size)
+        }
+        DatatypeMessage::VarLenString { padding, charset } => {
+            variable_length([IS_STRING | (padding << 4), *charset, 0], &integer(1, false, false))
+        }
+        DatatypeMessage::Enum { base, members } => {
+            let members: Vec<(&str, &[u8])> =
+                members.iter().map(|member| (member.name.as_str(), member.value.as_slice())).collect();
+            enumeration(&of_message(base)?, base.element_size(), &members)
+        }
+        DatatypeMessage::Opaque { size, tag } => {
+            let len = tag.len().next_multiple_of(8);
+            let mut message = head(OPAQUE, PLAIN, [u8::try_from(len).ok()?, 0, 0], *size);
+            message.extend_from_slice(tag.as_bytes());
+            message.resize(message.len() + len - tag.len(), 0);
+            message
+        }
+        DatatypeMessage::Compound { size, members } => {
+            let encoded = members.iter().map(|member| of_message(&member.datatype));
+            let encoded = encoded.collect::<Option<Vec<Vec<u8>>>>()?;
+            let members = members.iter().zip(&encoded);
+            let members =
+                members.map(|(member, datatype)| (member.name.as_str(), member.offset, datatype.as_slice()));
+            compound(*size, &members.collect::<Vec<_>>())
+        }
+        DatatypeMessage::Array { dims, base } => {
+            let mut message = head(ARRAY, PACKED, [0; 3], datatype.element_size());
+            message.push(u8::try_from(dims.len()).ok()?);
+            dims.iter().for_each(|len| message.extend_from_slice(&len.to_le_bytes()));
+            message.extend_from_slice(&of_message(base)?);
+            message
+        }
+        DatatypeMessage::VarLenSequence { base } => variable_length([0; 3], &of_message(base)?),
+        DatatypeMessage::BitField { .. } | DatatypeMessage::Reference { .. } => return None,
+    })
+}
+
+/// The pointer to a committed datatype at an address.
+pub(super) fn committed(address: u64) -> Vec<u8> {
+    const VERSION: u8 = 2;
+    const COMMITTED: u8 = 2;
+    [&[VERSION, COMMITTED][..], &address.to_le_bytes()].concat()
 }
 
 /// The bytes of an element in the file.
@@ -95,7 +156,6 @@ pub(super) fn text(size: u32, padding: Padding) -> Vec<u8> {
 
 /// UTF-8 text of variable length.
 pub(super) fn string() -> Vec<u8> {
-    const IS_STRING: u8 = 1;
     const UTF8: u8 = 1;
     variable_length([IS_STRING, UTF8, 0], &integer(1, false, false))
 }
@@ -139,7 +199,9 @@ fn enumeration(base: &[u8], size: u32, members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn variable_length(bits: [u8; 3], base: &[u8]) -> Vec<u8> {
-    let mut message = head(VARIABLE_LENGTH, PLAIN, bits, HEAP_REFERENCE_BYTES as u32);
+    // The version is at least that of the base.
+    let version = base.first().map_or(PLAIN, |byte| byte >> 4);
+    let mut message = head(VARIABLE_LENGTH, version, bits, HEAP_REFERENCE_BYTES as u32);
     message.extend_from_slice(base);
     message
 }

@@ -125,7 +125,13 @@ pub(super) fn dataspace(space: &Dataspace) -> Vec<u8> {
     DataspaceMessage { class, dims, max_dims }.encode(&CONTEXT)
 }
 
-pub(super) fn attribute(name: &str, datatype: &[u8], space: &Dataspace, data: Vec<u8>) -> Vec<u8> {
+/// The message of an attribute; `is_shared`: its datatype is a pointer to a committed one.
+pub(super) fn attribute(
+    name: &str,
+    (datatype, is_shared): (&[u8], bool),
+    space: &Dataspace,
+    data: Vec<u8>,
+) -> Vec<u8> {
     // The encoder takes both messages as they are; its own fields for them are not used.
     let message = AttributeMessage {
         name: name.to_owned(),
@@ -133,7 +139,7 @@ pub(super) fn attribute(name: &str, datatype: &[u8], space: &Dataspace, data: Ve
         dataspace: DataspaceMessage::null(),
         data,
     };
-    message.encode_with_fields(0, datatype, &dataspace(space)).body
+    message.encode_with_fields(u8::from(is_shared), datatype, &dataspace(space)).body
 }
 
 pub(super) fn fill(fill: &Fill, allocation: AllocationTime) -> Vec<u8> {
@@ -210,6 +216,12 @@ impl Messages {
 
     pub(super) fn datatype(&mut self, body: Vec<u8>) {
         self.0.add_message(messages::MSG_DATATYPE, messages::MSG_FLAG_CONSTANT, body);
+    }
+
+    /// The pointer to a committed datatype.
+    pub(super) fn committed_datatype(&mut self, pointer: Vec<u8>) {
+        const SHARED: u8 = 2;
+        self.0.add_message(messages::MSG_DATATYPE, messages::MSG_FLAG_CONSTANT | SHARED, pointer);
     }
 
     pub(super) fn fill(&mut self, body: Vec<u8>) {

@@ -26,6 +26,16 @@ pub enum Hdf5WriteError {
         /// The type of the elements.
         dtype: String,
     },
+    /// HDF5 cannot store a user-defined type.
+    #[error("{path:?}: its type {of:?} {reason}")]
+    UserType {
+        /// The path of the variable, or of the type.
+        path: String,
+        /// The path of the type.
+        of: String,
+        /// Why not, as the rest of a sentence.
+        reason: String,
+    },
     /// The shape, chunks or storage of a variable are beyond what HDF5 can hold.
     #[error("{path:?} {reason}")]
     Layout {

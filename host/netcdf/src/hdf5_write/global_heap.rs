@@ -76,7 +76,7 @@ impl Collection {
 }
 
 /// An element that refers to an object in a heap: its length in elements, its collection, and its number there.
-pub(super) fn reference(len: u32, collection: u64, object: u16) -> [u8; HEAP_REFERENCE_BYTES] {
+pub(crate) fn reference(len: u32, collection: u64, object: u16) -> [u8; HEAP_REFERENCE_BYTES] {
     let mut bytes = [0; HEAP_REFERENCE_BYTES];
     let (head, tail) = bytes.split_at_mut(4);
     head.copy_from_slice(&len.to_le_bytes());

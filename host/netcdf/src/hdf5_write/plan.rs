@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use ncz_model::json::to_values;
 use ncz_model::{
-    Dimension, DimensionRef, Group, Hierarchy, NetcdfKind, Storage, Variable, join_path, product,
+    Dimension, DimensionRef, Group, Hierarchy, NetcdfKind, Storage, UserType, Variable, join_path, product,
 };
 use ncz_registry::spec::generic;
 
 use super::check::{self, RANK};
 use super::datatype;
-use super::encode::Dataspace;
+use super::encode::{Dataspace, MESSAGE_BYTES};
 use super::error::Hdf5WriteError;
 use crate::mapping::names::NON_COORDINATE;
+use crate::user_layout::UserLayout;
 
 /// The length of an axis that can grow, as its maximum.
 const UNLIMITED: u64 = u64::MAX;
@@ -29,6 +30,8 @@ pub(super) struct Plan<'a> {
     pub(super) is_classic_model: bool,
     /// The numbers of the variables, by path.
     variables: HashMap<&'a str, usize>,
+    /// The numbers of the committed datatypes and their messages, by path.
+    types: HashMap<String, (usize, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -45,6 +48,8 @@ pub(super) enum Content<'a> {
         group: &'a Group,
         links: Vec<(String, usize)>,
     },
+    /// The message of a committed datatype.
+    Type(Vec<u8>),
     /// A dimension without a variable.
     Dimension(&'a Dimension),
     Variable(Box<PlannedVariable<'a>>),
@@ -65,6 +70,8 @@ pub(super) struct PlannedVariable<'a> {
     pub(super) variable: &'a Variable,
     /// The message of its type.
     pub(super) datatype: Vec<u8>,
+    /// The layout of its elements, if they are of a user-defined type.
+    pub(super) layout: Option<UserLayout>,
     /// The bytes of an element.
     pub(super) element_bytes: u64,
     pub(super) shape: Vec<u64>,
@@ -139,11 +146,18 @@ impl<'a> Plan<'a> {
         let variables = variables.collect();
         Ok(Self {
             variables,
+            types: planner.types,
             objects,
             scales,
             properties: hierarchy.nc_properties.as_deref(),
             is_classic_model: hierarchy.format.kind() == NetcdfKind::Netcdf4Classic,
         })
+    }
+
+    /// The number of the committed datatype that is a type with this message.
+    pub(super) fn committed(&self, user: &UserType, message: &[u8]) -> Option<usize> {
+        let (number, committed) = self.types.get(&user.path())?;
+        (committed == message).then_some(*number)
     }
 
     /// The number and plan of the variable at a path.
@@ -182,6 +196,7 @@ struct Planner<'a> {
     lens: Vec<&'a Dimension>,
     /// The greatest length of the variables along each dimension.
     reached: HashMap<&'a DimensionRef, u64>,
+    types: HashMap<String, (usize, Vec<u8>)>,
     objects: Vec<Object<'a>>,
 }
 
@@ -196,6 +211,14 @@ impl<'a> Planner<'a> {
         let content = Content::Group { group, links: Vec::new() };
         self.objects.push(Object { path: group.path.clone(), content, scale: None });
         let mut own = Vec::new();
+        // Readers know only the types that come before what has them.
+        for user in &group.types {
+            check::name("type", &group.path, &user.name)?;
+            let (_, message) = layout_of(user, &user.path())?;
+            own.push((user.name.clone(), self.objects.len()));
+            self.types.insert(user.path(), (self.objects.len(), message.clone()));
+            self.objects.push(Object { path: user.path(), content: Content::Type(message), scale: None });
+        }
         for dimension in &group.dimensions {
             check::name("dimension", &group.path, &dimension.name)?;
             let id = self.id(&group.path, &dimension.name);
@@ -273,14 +296,38 @@ impl<'a> Planner<'a> {
             max.push(if dimension.unlimited { UNLIMITED } else { dimension.len });
             dimensions.push(id);
         }
-        let datatype = datatype::of_dtype(&variable.dtype)
-            .ok_or_else(|| Hdf5WriteError::Type { path: path(), dtype: variable.dtype.text().to_owned() })?;
+        let unknown = || Hdf5WriteError::Type { path: path(), dtype: variable.dtype.text().to_owned() };
+        let (layout, datatype) = match &variable.user_type {
+            None => (None, datatype::of_dtype(&variable.dtype).ok_or_else(unknown)?),
+            Some(user) => {
+                let (layout, message) = layout_of(user, &variable.path)?;
+                (Some(layout), message)
+            }
+        };
         let element_bytes = datatype::element_bytes(&variable.dtype);
+        if layout.as_ref().is_some_and(|layout| layout.element_bytes() != element_bytes) {
+            return Err(unknown());
+        }
         let filters = filters(variable)?;
-        let planned = PlannedVariable { variable, datatype, element_bytes, shape, max, dimensions, filters };
+        let planned =
+            PlannedVariable { variable, datatype, layout, element_bytes, shape, max, dimensions, filters };
         check::layout(&planned)?;
         Ok(planned)
     }
+}
+
+/// The layout and the message of a user-defined type of the object at a path.
+pub(super) fn layout_of(user: &UserType, path: &str) -> Result<(UserLayout, Vec<u8>), Hdf5WriteError> {
+    let error = |reason: String| Hdf5WriteError::UserType { path: path.to_owned(), of: user.path(), reason };
+    let layout = UserLayout::of(user).map_err(error)?;
+    let message = layout.message().ok_or_else(|| error("has values that netCDF does not have".to_owned()))?;
+    if message.len() > MESSAGE_BYTES {
+        return Err(error(format!(
+            "has a description of {} bytes; HDF5 has less than 64 KiB",
+            message.len()
+        )));
+    }
+    Ok((layout, message))
 }
 
 /// Whether a variable of a group is the coordinate variable of the group's dimension `name`: over it first, and of its

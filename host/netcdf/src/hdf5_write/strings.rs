@@ -59,7 +59,7 @@ impl StringChunk {
 }
 
 /// The length of a text in the reference to it; the error says why it cannot be stored.
-pub(super) fn text_len(text: &[u8]) -> Result<u32, String> {
+pub(crate) fn text_len(text: &[u8]) -> Result<u32, String> {
     if let Some(at) = text.iter().position(|byte| *byte == 0) {
         return Err(format!("it has a NUL at byte {at}, where its readers end it"));
     }

@@ -36,8 +36,8 @@ pub(super) fn shown(
             }
             continue;
         }
-        let attribute = match types.of(group, &raw.datatype, raw.committed.map(|address| (file.id, address)))
-        {
+        let committed = raw.committed.map(|address| (file.id, address));
+        let attribute = match types.of((file, group), &raw.datatype, committed) {
             Ok(Some(user)) => user_value(file, heaps, raw, user)?.map(|attribute| (attribute, None)),
             Ok(None) => {
                 value(file, heaps, raw)?.map(|(value, note)| (Attribute::new(name.clone(), value), note))

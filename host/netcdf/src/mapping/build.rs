@@ -94,7 +94,8 @@ fn has_marks(node: &Node) -> bool {
 
 impl Builder {
     fn commit(&mut self, group: &str, committed: &Committed) {
-        let added = self.types.commit(group, &committed.name, committed.identity, &committed.datatype);
+        let (at, datatype) = ((&*committed.file, group), &committed.datatype);
+        let added = self.types.commit(at, &committed.name, committed.identity, datatype);
         if let Err(reason) = added {
             let text = format!("a datatype that netCDF does not have: {reason}; it is not shown");
             self.warnings.push(Warning { at: join_path(group, &committed.name), text });
@@ -174,7 +175,7 @@ impl Builder {
             Err(reason) => return Ok(Err(reason)),
         };
         let user_type = self.types.of(
-            group,
+            (&dataset.file, group),
             &dataset.datatype,
             dataset.committed.map(|address| (dataset.file.id, address)),
         );

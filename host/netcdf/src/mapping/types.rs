@@ -10,7 +10,7 @@ const TERMINATED: u8 = 0;
 /// The type of an element in the data model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Element {
-    pub(super) dtype: Dtype,
+    pub(crate) dtype: Dtype,
     pub(super) nc_type: Option<NcType>,
     /// What the data model does not say of it, as the rest of a sentence.
     pub(super) note: Option<String>,

@@ -8,7 +8,8 @@ use ncz_model::{ElementType, EnumMember, Field, NcType, TypeClass, UserType, Val
 
 use super::types;
 use super::walk::Identity;
-use crate::hdf5::DatatypeMessage;
+use crate::hdf5::{DatatypeMessage, File};
+use crate::user_layout;
 
 /// The user-defined types that were met.
 #[derive(Debug, Default)]
@@ -23,13 +24,13 @@ impl UserTypes {
     /// Adds the committed datatype `name` of a group. The error says why netCDF has no such type.
     pub(super) fn commit(
         &mut self,
-        group: &str,
+        (file, group): (&File, &str),
         name: &str,
         identity: Identity,
         datatype: &DatatypeMessage,
     ) -> Result<(), String> {
-        if let Some(class) = self.class(group, datatype)? {
-            let user = self.add(group, name.to_owned(), class);
+        if let Some(class) = self.class((file, group), datatype)? {
+            let user = self.add((file, group), name.to_owned(), class, datatype);
             self.by_identity.insert(identity, user);
         }
         Ok(())
@@ -38,19 +39,24 @@ impl UserTypes {
     /// The user-defined type of a variable or an attribute in a group; `None` for an atomic type.
     ///
     /// A datatype that is not committed is the first type with the same structure, else a new type without a name of its
-    /// own, which gets one as in netcdf-c. The error says why netCDF has no such type.
+    /// own, which gets one as in netcdf-c. Its elements can be stored otherwise than those of the first type. The error
+    /// says why netCDF has no such type.
     pub(super) fn of(
         &mut self,
-        group: &str,
+        (file, group): (&File, &str),
         datatype: &DatatypeMessage,
         committed: Option<Identity>,
     ) -> Result<Option<Arc<UserType>>, String> {
         if let Some(user) = committed.and_then(|identity| self.by_identity.get(&identity)) {
             return Ok(Some(Arc::clone(user)));
         }
-        let Some(class) = self.class(group, datatype)? else { return Ok(None) };
+        let Some(class) = self.class((file, group), datatype)? else { return Ok(None) };
         if let Some(user) = self.all.iter().find(|user| user.class == class) {
-            return Ok(Some(Arc::clone(user)));
+            let stored = user_layout::stored(file, datatype);
+            return Ok(Some(match stored == user.stored {
+                true => Arc::clone(user),
+                false => Arc::new(UserType { stored, ..(**user).clone() }),
+            }));
         }
         self.anonymous += 1;
         let kind = match class {
@@ -60,7 +66,7 @@ impl UserTypes {
             TypeClass::Vlen { .. } => "Vlen",
         };
         let name = format!("_Anonymous{kind}{}", self.anonymous);
-        Ok(Some(self.add(group, name, class)))
+        Ok(Some(self.add((file, group), name, class, datatype)))
     }
 
     /// Removes and returns the types of a group.
@@ -68,15 +74,22 @@ impl UserTypes {
         self.of_groups.remove(group).unwrap_or_default()
     }
 
-    fn add(&mut self, group: &str, name: String, class: TypeClass) -> Arc<UserType> {
-        let user = Arc::new(UserType { name, group: group.to_owned(), class });
+    fn add(
+        &mut self,
+        (file, group): (&File, &str),
+        name: String,
+        class: TypeClass,
+        datatype: &DatatypeMessage,
+    ) -> Arc<UserType> {
+        let stored = user_layout::stored(file, datatype);
+        let user = Arc::new(UserType { name, group: group.to_owned(), class, stored });
         self.all.push(Arc::clone(&user));
         self.of_groups.entry(group.to_owned()).or_default().push(Arc::clone(&user));
         user
     }
 
     /// What the values of a datatype are; `None` for an atomic type.
-    fn class(&mut self, group: &str, datatype: &DatatypeMessage) -> Result<Option<TypeClass>, String> {
+    fn class(&mut self, at: (&File, &str), datatype: &DatatypeMessage) -> Result<Option<TypeClass>, String> {
         Ok(Some(match datatype {
             DatatypeMessage::Enum { base, members } => {
                 let base = types::element(base)?;
@@ -110,18 +123,18 @@ impl UserTypes {
                         shape.push(u64::from(*size));
                     }
                     let in_field = |reason| format!("a compound whose field {:?} is {reason}", member.name);
-                    let element = self.element(group, inner).map_err(in_field)?;
+                    let element = self.element(at, inner).map_err(in_field)?;
                     Ok(Field { name: member.name.clone(), element, shape })
                 });
                 TypeClass::Compound { fields: fields.collect::<Result<_, String>>()? }
             }
-            DatatypeMessage::VarLenSequence { base } => TypeClass::Vlen { base: self.element(group, base)? },
+            DatatypeMessage::VarLenSequence { base } => TypeClass::Vlen { base: self.element(at, base)? },
             _ => return Ok(None),
         }))
     }
 
-    fn element(&mut self, group: &str, datatype: &DatatypeMessage) -> Result<ElementType, String> {
-        if let Some(user) = self.of(group, datatype, None)? {
+    fn element(&mut self, at: (&File, &str), datatype: &DatatypeMessage) -> Result<ElementType, String> {
+        if let Some(user) = self.of(at, datatype, None)? {
             return Ok(ElementType::User(user));
         }
         Ok(ElementType::Atomic(match datatype {

@@ -28,6 +28,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct Committed {
     pub(super) name: String,
+    pub(super) file: Arc<File>,
     pub(super) identity: Identity,
     pub(super) datatype: DatatypeMessage,
     /// The number of datasets before it in its group.
@@ -199,8 +200,8 @@ impl Walk {
             match committed(file, &header) {
                 Ok(Some(datatype)) => {
                     let position = node.datasets.len();
-                    let identity = (file.id, address);
-                    node.types.push(Committed { name, identity, datatype, position });
+                    let (file, identity) = (Arc::clone(file), (file.id, address));
+                    node.types.push(Committed { name, file, identity, datatype, position });
                 }
                 Ok(None) => self.warn(&at, "an object of unknown kind; it is not shown".to_owned()),
                 Err(error) if error.is_of_store() => return Err(error),

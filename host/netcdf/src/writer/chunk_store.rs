@@ -115,7 +115,7 @@ struct Found<'a> {
 
 /// The chunks of a new file, and the file.
 #[derive(Debug)]
-pub(super) struct ChunkStore {
+pub(crate) struct ChunkStore {
     file: NewFile,
     slots: Vec<Slot>,
     /// Strings until the file is completed.
@@ -128,7 +128,7 @@ impl ChunkStore {
         Self { file, slots, scratch: OnceLock::new(), scratch_end: AtomicU64::new(0) }
     }
 
-    pub(super) fn file(&self) -> &NewFile {
+    pub(crate) fn file(&self) -> &NewFile {
         &self.file
     }
 

@@ -7,7 +7,9 @@ use ncz_store::NewFile;
 
 use super::chunk_store::{ChunkStore, Elements, Place, Slot, lock};
 use crate::classic::write::NewClassic;
-use crate::hdf5_write::{Assembler, StoredChunk, StringChunk};
+use crate::hdf5_write::{Assembler, StoredChunk, StringChunk, store_row};
+use crate::user_elements::fill_row;
+use crate::user_layout::{UserLayout, structured_layout};
 
 /// The bytes that are written at a time where elements are missing.
 const FILL_BYTES: usize = 1 << 20;
@@ -39,6 +41,8 @@ fn fill_rest(file: &NewFile, variable: &Variable, slot: &Slot) -> Result<(), Sou
     if written.len() as u64 == slot.len() || element.is_empty() {
         return Ok(());
     }
+    let in_heap = structured_layout(variable)?.filter(UserLayout::has_references);
+    let in_heap = in_heap.filter(|_| variable.fill.is_some());
     let elements = FILL_BYTES / element.len();
     let block: Vec<u8> = element.iter().copied().cycle().take(elements.max(1) * element.len()).collect();
     for number in (0..slot.len()).filter(|number| !written.contains(number)) {
@@ -46,7 +50,14 @@ fn fill_rest(file: &NewFile, variable: &Variable, slot: &Slot) -> Result<(), Sou
         let mut at = range.start;
         while at < range.end {
             let part = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(block.len());
-            file.write_at(block.get(..part).unwrap_or(&block), at)?;
+            match &in_heap {
+                None => file.write_at(block.get(..part).unwrap_or(&block), at)?,
+                // Two elements cannot share what is in a heap.
+                Some(layout) => {
+                    let row = fill_row(variable)?.repeated(part / element.len());
+                    file.write_at(&store_row(file, layout, &row)?, at)?;
+                }
+            }
             at += part as u64;
         }
     }

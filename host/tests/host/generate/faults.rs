@@ -4,6 +4,9 @@ use proptest::prelude::*;
 use super::fixed_point::sources;
 use super::helpers::{explained, made, try_made, values};
 
+/// User-defined types of every kind, and their values.
+const TYPES: &str = include_str!("../../../cli/tests/cli/nested_types.cdl");
+
 /// The error of a text, which must say all of this.
 #[track_caller]
 fn fails(text: &str, wanted: &[&str]) {
@@ -58,15 +61,58 @@ fn numbers_out_of_range_are_refused_and_named() {
 
 #[test]
 fn types_of_the_user_are_refused_by_name() {
-    for (types, name) in [
-        ("compound obs { int a ; } ;", "\"obs\" is a compound type"),
-        ("int enum e { A = 1 } ;", "\"e\" is an enumeration"),
-        ("opaque(11) raw ;", "\"raw\" is an opaque type"),
-        ("int(*) row ;", "\"row\" is a type of any length"),
+    for (types, name, kind) in [
+        ("compound obs { int a ; } ;", "/obs", "a compound"),
+        ("int enum e { A = 1 } ;", "/e", "an enumeration"),
+        ("opaque(11) raw ;", "/raw", "opaque"),
+        ("int(*) row ;", "/row", "a row of any length"),
     ] {
-        fails(&format!("netcdf d {{ types: {types} variables: int v ; }}"), &[name, "NCZarr has only"]);
+        let text = format!("netcdf d {{ types: {types} variables: int v ; }}");
+        fails(&text, &["line 1", name, kind, "only netCDF-4 files have"]);
     }
-    fails("netcdf d { variables: obs v ; }", &["\"obs\" is not a type of netCDF"]);
+}
+
+#[test]
+fn types_of_the_user_and_their_values_are_checked() {
+    fails("netcdf d { variables: obs v ; }", &["there is no type \"obs\"; define it under types:"]);
+    let of = |types: &str, rest: &str| format!("netcdf d {{ types: {types} variables: {rest} }}");
+    for (types, rest, wanted) in [
+        ("float enum e { A = 1 } ;", "", "a type of integers before enum, got float"),
+        ("byte enum e { A = 300 } ;", "", "300 is out of range of byte"),
+        ("byte enum e { A = 1, A = 2 } ;", "", "there is a name \"A\" already"),
+        ("compound c { int a ; int a ; } ;", "", "there is a field \"a\" already"),
+        ("compound c { int a(0) ; } ;", "", "a length of at least 1, got 0"),
+        ("compound c { int a(9000000) ; } ;", "", "more than 1048576 bytes in a value of a type"),
+        ("compound c { d a ; } ;", "", "there is no type \"d\""),
+        ("opaque(2) o ; opaque(3) o ;", "", "there is a type \"o\" already"),
+        ("opaque(2) o ;", "o v ; o v:a = 0X010203 ;", "the opaque value in bytes has 2"),
+        ("opaque(2) o ;", "o v ; o v:a = 0X012 ;", "two hexadecimal digits for each byte"),
+        ("opaque(2) o ;", "o v ; o v:a = 12 ;", "0X and the bytes"),
+        ("byte enum e { A = 1 } ;", "e v ; e v:a = B ;", "there is no integer with the name \"B\""),
+        (
+            "byte enum e { A = 1 } ;",
+            "e v ; v:_FillValue = A, A ;",
+            "_FillValue must be one value of the type",
+        ),
+        (
+            "byte enum e { A = 1 } ;",
+            "e v ; int v:_FillValue = 1 ;",
+            "_FillValue must be one value of the type",
+        ),
+        ("compound c { int a ; } ;", "c v ; c v:a = {1, 2} ;", "a compound of the type \"c\" has 1"),
+        ("compound c { int a(2) ; } ;", "c v ; c v:a = {{1, 2, 3}} ;", "the field \"a\" has 2"),
+        ("compound c { int a(2) ; } ;", "c v ; c v:a = {1} ;", "{ before the values of a field"),
+        ("compound c { char a ; } ;", "c v ; c v:a = {\"ab\"} ;", "the field \"a\" has 1"),
+        ("compound c { int a ; } ;", "c v ; c v:a = {\"x\"} ;", "expected a number, got a string"),
+        ("int(*) r ;", "r v ; r v:a = {1, {2}} ;", "expected a value"),
+        ("int(*) r ;", "r v ; r v:a = 1 ;", "{ before a row of any length"),
+    ] {
+        fails(&of(types, rest), &["line 1, column", wanted]);
+    }
+    let many: String = (0..40).map(|at| format!("compound c{} {{ c{at} a ; }} ", at + 1)).collect();
+    fails(&of(&format!("compound c0 {{ int a ; }} {many}"), ""), &["more than 32 types inside one another"]);
+    let wide: String = (0..30).map(|at| format!("compound c{} {{ c{at} a, b ; }} ", at + 1)).collect();
+    fails(&of(&format!("compound c0 {{ byte a ; }} {wide}"), ""), &["more than"]);
 }
 
 #[test]
@@ -177,7 +223,8 @@ proptest! {
         which in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0usize..4, any::<u8>(), 0usize..12), 1..6),
     ) {
-        let sources = sources();
+        let mut sources = sources();
+        sources.push(("types".to_owned(), TYPES.to_owned()));
         let mut text = sources[which.index(sources.len())].1.clone().into_bytes();
         for (place, kind, byte, len) in changes {
             let at = place.index(text.len().max(1));
@@ -198,8 +245,13 @@ proptest! {
             let count = file.cdl().variables.len();
             for number in 0..count {
                 let lengths = file.cdl().lengths_of(&file.cdl().variables[number]);
-                if lengths.iter().map(|&(len, _)| len).fold(1, u64::saturating_mul) < 1 << 20 {
-                    let _ = file.values::<ncz::cdl::CdlError>(number, 64, &mut |_, _| Ok(64));
+                let (most, block) = match file.cdl().variables[number].user_type() {
+                    None => (1 << 20, 64),
+                    // Their values can be large.
+                    Some(_) => (64, 1),
+                };
+                if lengths.iter().map(|&(len, _)| len).fold(1, u64::saturating_mul) < most {
+                    let _ = file.values::<ncz::cdl::CdlError>(number, block, &mut |_, _| Ok(block));
                 }
             }
         }
