@@ -92,6 +92,7 @@ mod builtin;
 mod byte_array;
 mod causes;
 pub mod concat;
+mod conversion;
 pub mod copy;
 mod dataset;
 mod documents;
