@@ -50,7 +50,7 @@ pub(super) async fn find(config: &S3Config, http: &SharedHttpClient) -> Result<I
                 Ok(first) => (Some(known(first, provider)), format!("with the profile {name:?}")),
                 Err(error) => {
                     let text = format!(
-                        "the profile {name:?} gives no credentials: {}; see ~/.aws/config and ~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE",
+                        "the profile {name:?} gives no credentials: {}; see ~/.aws/config and ~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE; public data can be read anonymously (#aws.profile=no)",
                         chain(&error)
                     );
                     return Err(Failure::new(Kind::NoCredentials, text));
@@ -82,7 +82,10 @@ async fn in_the_chain(
             Ok((None, who.to_owned()))
         }
         Err(error) => {
-            let text = format!("the credentials that are set up cannot be used: {}", chain(&error));
+            let text = format!(
+                "the credentials that are set up cannot be used: {}; public data can be read anonymously (#aws.profile=no)",
+                chain(&error)
+            );
             Err(Failure::new(Kind::NoCredentials, text))
         }
     }
