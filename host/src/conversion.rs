@@ -80,7 +80,7 @@ impl Conversion {
         one: Side<'_>,
         other: Side<'_>,
     ) -> Result<Option<Self>, String> {
-        let times = (TimeUnits::of(one.0, one.1), TimeUnits::of(other.0, other.1));
+        let times = (TimeUnits::of(one.0, one.1, other.1), TimeUnits::of(other.0, other.1, one.1));
         let same = agreement::same_meaning(names, one, other);
         let reason = match same {
             Ok(()) if times.0 == times.1 => return Ok(None),

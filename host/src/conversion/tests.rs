@@ -249,6 +249,9 @@ fn bounds_have_the_units_of_their_variable() {
     assert!(conversion.reason.contains("\"hours since 2020-01-01\" in b"), "{}", conversion.reason);
     assert_eq!(conversion.convert(&2_i32.to_ne_bytes()).unwrap(), 72_i32.to_le_bytes());
     assert!(between(&one, &one, "/v_bnds").unwrap().is_none());
+    let mut silent = other;
+    silent.variable_mut("/v").unwrap().attributes.retain(|attribute| attribute.name != "bounds");
+    assert!(between(&one, &silent, "/v_bnds").unwrap().is_some());
 }
 
 #[test]

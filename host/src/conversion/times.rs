@@ -57,8 +57,9 @@ pub(super) struct Shift {
 }
 
 impl TimeUnits {
-    /// The units of a variable's values: its own, or those of the variable whose bounds it holds.
-    pub(super) fn of(variable: &Variable, hierarchy: &Hierarchy) -> Option<Self> {
+    /// The units of a variable's values: its own, or those of the variable whose bounds it holds. That it holds them may
+    /// be said by the other dataset.
+    pub(super) fn of(variable: &Variable, hierarchy: &Hierarchy, other: &Hierarchy) -> Option<Self> {
         let own = |variable: &Variable| {
             let text = |name: &str| variable.attribute(name).and_then(|attribute| attribute.value.as_text());
             Self::parse(text("units")?, text("calendar").unwrap_or("standard"))
@@ -66,14 +67,15 @@ impl TimeUnits {
         if variable.attribute("units").is_some() {
             return own(variable);
         }
-        let group = group_of(hierarchy, variable)?;
         let has_bounds = |parent: &&Variable| {
             ["bounds", "climatology"].iter().any(|name| {
                 let named = parent.attribute(name).and_then(|attribute| attribute.value.as_text());
                 named.is_some_and(|name| name.trim() == variable.name)
             })
         };
-        own(group.variables.iter().find(has_bounds)?)
+        let parent = |hierarchy| group_of(hierarchy, variable)?.variables.iter().find(has_bounds);
+        let parent = parent(hierarchy).or_else(|| parent(other))?;
+        own(hierarchy.variable(&parent.path).ok()?)
     }
 
     fn parse(units: &str, calendar: &str) -> Option<Self> {

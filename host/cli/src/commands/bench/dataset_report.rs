@@ -131,6 +131,9 @@ impl<'a> DatasetReport<'a> {
         let all = all + self.measured.left_out.len();
         let changed: usize = self.changed().map(|group| group.members.len()).sum();
         let reader = self.measured.reader.name();
+        if self.measured.groups.is_empty() {
+            return "Keep the dataset as it is: no variable can be tried, or has enough data".to_owned();
+        }
         if changed == 0 {
             return match self.measured.groups.iter().any(Group::is_worth_codecs) {
                 true => format!(

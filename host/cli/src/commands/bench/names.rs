@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ncz::location::DatasetUrl;
 use ncz::registry::known;
-use ncz::registry::spec::{ChainSpec, StageSpec};
+use ncz::registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec, generic};
 use serde_json::{Map, Value};
 
 use crate::secrets;
@@ -26,15 +26,31 @@ fn stage(spec: &StageSpec) -> String {
     };
     match spec {
         StageSpec::Named { name, params } => with(name, params),
-        StageSpec::Filter { id, params } => match known::by_id(*id) {
-            Some(filter) => with(filter.name, params),
-            None => with(&id.to_string(), params),
-        },
-        StageSpec::Json { name, config, .. } if name == "blosc" => blosc(config),
+        StageSpec::Filter { id, params } => {
+            // As they are named without a number.
+            let name = match (*id, known::by_id(*id)) {
+                (1, _) => "zlib".to_owned(),
+                (307, _) => "bz2".to_owned(),
+                (32_015, _) => "zstd".to_owned(),
+                (_, Some(filter)) => filter.name.to_owned(),
+                (id, None) => id.to_string(),
+            };
+            with(&name, params)
+        }
+        StageSpec::Json { name, config, .. } if name.ends_with("blosc") => blosc(config),
+        StageSpec::Json { name, config, .. } if name == generic::NAME => {
+            let numbers = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+            let params = config.get("cd_values").and_then(Value::as_array).into_iter().flatten();
+            match config.get("filter").and_then(numbers) {
+                Some(id) => stage(&StageSpec::Filter { id, params: params.filter_map(numbers).collect() }),
+                None => name.clone(),
+            }
+        }
         StageSpec::Json { name, config, .. } => {
+            let name = name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name);
             // The element size of shuffle is always that of the type here.
             let shown = config.values().filter(|_| !name.ends_with("shuffle"));
-            shown.fold(name.clone(), |words, value| match value {
+            shown.fold(name.to_owned(), |words, value| match value {
                 Value::String(text) => format!("{words} {text}"),
                 other => format!("{words} {other}"),
             })
@@ -129,6 +145,8 @@ mod tests {
             (blosc, "blosc lz4 5 bitshuffle"),
             (r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":1}]"#, "shuffle | zlib 1"),
             (r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#, "zstd 3 false"),
+            (r#"{"name":"numcodecs.zlib","configuration":{"level":4}}"#, "zlib 4"),
+            (r#"{"id":"ncz.hdf5_filter","filter":1,"cd_values":[4]}"#, "zlib 4"),
         ] {
             assert_eq!(short(chain), words, "{chain}");
         }

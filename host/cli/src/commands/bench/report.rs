@@ -98,12 +98,13 @@ impl<'a> Report<'a> {
             None => count(sample.chunks, "chunk"),
             Some(cut) => format!("{} (cut to {})", count(sample.chunks, "piece"), shape(cut)),
         };
+        let each = sample.cut.as_ref().map_or(sample.chunk_len, |_| sample.bytes / sample.chunks.max(1));
         let all = sample
             .existing
             .map_or_else(String::new, |all| format!("; the variable has {}", count(all, "object")));
         format!(
             "{chunks} of {} each, {} in total{all}; {}, {}",
-            bytes(sample.bytes / sample.chunks.max(1)),
+            bytes(each),
             bytes(sample.bytes),
             count(self.measured.threads as u64, "thread"),
             seconds(self.measured.elapsed),
