@@ -51,8 +51,18 @@ fn same_kind((one, other): (&str, &str), original: &Variable, variable: &Variabl
     if fill(original) != fill(variable) {
         return Err("its fill values differ, so that a missing value would become another one".to_owned());
     }
+    same_attributes((one, other), original, variable, &[])
+}
+
+/// Whether the attributes that give numbers their meaning are the same, apart from some.
+pub(crate) fn same_attributes(
+    (one, other): (&str, &str),
+    original: &Variable,
+    variable: &Variable,
+    except: &[&str],
+) -> Result<(), String> {
     let names = original.attributes.iter().chain(&variable.attributes).map(|attribute| &attribute.name);
-    for name in names.filter(|name| is_meaning(name)) {
+    for name in names.filter(|name| is_meaning(name) && !except.contains(&name.as_str())) {
         let value = |variable: &Variable| variable.attribute(name).map(|attribute| plain(&attribute.value));
         let (ours, theirs) = (value(original), value(variable));
         if ours != theirs {

@@ -1,4 +1,5 @@
-//! Finds lossless codecs that suit a variable: tries every available chain on a sample of its chunks.
+//! Finds lossless codecs that suit a variable, or the variables of a dataset: tries every available chain on a sample of
+//! their chunks.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -27,6 +28,7 @@
 
 mod candidates;
 mod choice;
+mod groups;
 mod harness;
 mod pareto;
 mod sample;
@@ -41,7 +43,8 @@ use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::ChainSpec;
 
 pub use self::candidates::Skipped;
-pub use self::choice::WORTH;
+pub use self::choice::{Rank, WORTH};
+pub use self::groups::{DatasetReport, Group, LeftOut, Member, bench_dataset};
 pub use self::pareto::pareto_front;
 pub use self::sample::Sampled;
 
@@ -75,6 +78,8 @@ impl Default for BenchOptions {
 /// The progress of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
+    /// The path of the variable.
+    pub path: &'a str,
     /// The chain that is next.
     pub chain: &'a str,
     /// Runs that are done.
@@ -217,6 +222,17 @@ pub fn bench(
     options: &BenchOptions,
     watch: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
 ) -> Result<BenchReport, BenchError> {
+    bench_with(dataset, path, options, None, watch)
+}
+
+/// Tries chains on a sample of a variable: all that are known, or the present one, none, and `only` these.
+fn bench_with(
+    dataset: &dyn Container,
+    path: &str,
+    options: &BenchOptions,
+    only: Option<&[String]>,
+    watch: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
+) -> Result<BenchReport, BenchError> {
     let started = Instant::now();
     let deadline = started + options.time;
     let variable = dataset.hierarchy().variable(path).map_err(DataError::from)?;
@@ -224,14 +240,15 @@ pub fn bench(
         return Err(BenchError::Strings { path: variable.path.clone() });
     }
     let sample = Sample::take(dataset, variable, options.sample, started + options.time / 2)?;
-    let Candidates { mut subjects, mut skipped } = Candidates::of(dataset, variable, &sample, &options.also);
+    let Candidates { mut subjects, mut skipped } =
+        Candidates::of(dataset, variable, &sample, &options.also, only);
     let pool = &dataset.session().pool;
     let harness = Harness::new(&sample, pool);
     let mut faulty = Vec::new();
     let total = subjects.len() * (RUNS + 1);
     let mut done = 0;
     let mut tell = |chain: &str| {
-        let step = Step { chain, done, total };
+        let step = Step { path: &variable.path, chain, done, total };
         done += 1;
         if watch(step).is_break() { Err(BenchError::Stopped) } else { Ok(()) }
     };

@@ -9,7 +9,7 @@ mod layout;
 mod order;
 mod parts_store;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -25,6 +25,7 @@ use ncz_store::Store;
 use self::chunks::{AssembledChunks, AssembledStrings, Assembly, StoredChunks};
 use self::layout::Layout;
 use self::parts_store::PartsStore;
+use crate::conversion::{Conversion, Conversions, Converted, Source};
 use crate::copy::{CopyError, Selection, find_dimension};
 use crate::dataset::Dataset;
 use crate::location::{DatasetUrl, LocationError};
@@ -149,6 +150,23 @@ struct Part {
     start: u64,
     /// Its length along the dimension.
     len: u64,
+    /// Why variables are converted to those of the first dataset, by their paths.
+    converted: BTreeMap<String, String>,
+}
+
+impl Part {
+    /// Converts variables as they are read.
+    fn converted(mut self, conversions: Conversions) -> Result<Self, ConcatError> {
+        if conversions.is_empty() {
+            return Ok(self);
+        }
+        let reason = |(path, of): (&String, &Conversion)| (path.clone(), of.reason.clone());
+        self.converted = conversions.iter().map(reason).collect();
+        let failed = |source| ConcatError::Data { part: self.name.clone(), source: Box::new(source) };
+        self.dataset =
+            Dataset::new(Converted::new(Source::Owned(self.dataset), conversions).map_err(failed)?);
+        Ok(self)
+    }
 }
 
 /// A variable of the dimension.
@@ -216,9 +234,11 @@ impl Concatenated {
     /// Joins datasets in this order, each with the name that messages have for it, along a dimension: its name, or its
     /// path.
     ///
-    /// Variables with the dimension are joined. Each must have the same type, codecs, fill value, other dimensions, and
-    /// attributes that give numbers their meaning, in all datasets. Other variables must be equal in all of them. Other
-    /// attributes are those of the first; [`notes`](Self::notes) names those that differ.
+    /// Variables with the dimension are joined. Each must have the same type, other dimensions, and attributes that give
+    /// numbers their meaning, in all datasets. Times in other units (CF conventions, the same calendar), other packing
+    /// (`scale_factor`, `add_offset`) and other missing values become those of the first dataset as they are read, if every
+    /// value stays exact; one that does not is an error of reading. Other variables must be equal in all datasets. Other
+    /// attributes are those of the first; [`notes`](Self::notes) names those that differ and what is converted.
     ///
     /// # Errors
     /// See [`ConcatError`].
@@ -246,11 +266,12 @@ impl Concatenated {
             let len = len.ok_or_else(|| disagree("it has no such dimension"))?;
             let end =
                 start.checked_add(len).ok_or_else(|| disagree("it would have more than 2^64 indices"))?;
-            parts.push(Part { name, dataset, start, len });
+            parts.push(Part { name, dataset, start, len, converted: BTreeMap::new() });
             start = end;
         }
-        let parts: Arc<[Part]> = parts.into();
-        let notes = check::check(&parts, &joined, &options.selection)?;
+        let (notes, conversions) = check::check(&parts, &joined, &options.selection)?;
+        let parts = parts.into_iter().zip(conversions).map(|(part, conversions)| part.converted(conversions));
+        let parts: Arc<[Part]> = parts.collect::<Result<Vec<_>, _>>()?.into();
         let mut hierarchy = check::selected(&parts, &options.selection);
         let mut along = HashMap::new();
         for path in check::along(&hierarchy, &joined) {
@@ -284,7 +305,8 @@ impl Concatenated {
         Ok(joined_up)
     }
 
-    /// Attributes that differ between the datasets, so that only those of the first are kept.
+    /// Attributes that differ between the datasets, so that only those of the first are kept, and variables whose values
+    /// are converted.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

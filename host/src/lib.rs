@@ -47,6 +47,13 @@
 //! Zarr datasets are changed: [`OpenOptions::open_zarr`]. End every change with [`zarr::Dataset::finish`]. Without it,
 //! what was not flushed is lost, and a new dataset is lost as a whole; an event at the level `error` reports it.
 //!
+//! # Errors
+//!
+//! The text of an error is one message; its causes are its [`source`](std::error::Error::source)s, as in other libraries.
+//! [`with_causes`] is the text of all. Rust prints the error of `main` in the form of `Debug`, in which the errors of this
+//! library are structures: let `main` return [`MainError`], or the error type of a crate that prints causes.
+//! `remedy()` of an error is what can be done about it, if that is known.
+//!
 //! # Async programs
 //!
 //! All functions block: they read and decode on the threads of a [`model::Pool`], and stores wait for the network on
@@ -92,6 +99,7 @@ mod builtin;
 mod byte_array;
 mod causes;
 pub mod concat;
+mod conversion;
 pub mod copy;
 mod dataset;
 mod documents;
@@ -110,7 +118,7 @@ pub mod repair;
 mod tiles;
 pub mod verify;
 
-pub use self::causes::with_causes;
+pub use self::causes::{MainError, with_causes};
 pub use self::dataset::Dataset;
 pub use self::new_dataset::NewDataset;
 pub use self::open::{CreateOptions, OpenOptions, create, open};

@@ -197,3 +197,31 @@ impl Tiles {
         all.len() as u64 <= 2 * TOUCHED
     }
 }
+
+/// Calls `put` with each run of elements of a slab with these lengths in a chunk where it begins at `start`: the first
+/// element of the run in the slab, its first in the chunk, and their number.
+pub(crate) fn each_run(
+    count: &[u64],
+    start: &[u64],
+    chunk_shape: &[u64],
+    mut put: impl FnMut(usize, usize, usize),
+) {
+    let Some((&run, outer)) = count.split_last() else { return };
+    let rows: u64 = outer.iter().product();
+    for row in 0..rows {
+        let (mut rest, mut at, mut step) = (row, 0, 1);
+        for (axis, (len, start)) in chunk_shape.iter().zip(start).enumerate().rev() {
+            let index = match outer.get(axis) {
+                Some(count) => {
+                    let index = rest % count;
+                    rest /= count;
+                    index
+                }
+                None => 0,
+            };
+            at += (start + index) * step;
+            step *= len;
+        }
+        put((row * run) as usize, at as usize, run as usize);
+    }
+}

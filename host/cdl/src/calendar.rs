@@ -2,7 +2,7 @@
 
 /// A calendar: the lengths of months and years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Calendar {
+pub enum Calendar {
     /// Julian up to 4 October 1582, Gregorian from 15 October on, the day after.
     Mixed,
     /// Gregorian at all times.
@@ -81,18 +81,31 @@ impl Calendar {
         }
     }
 
-    /// Hours from the start of 1970 to a moment. A day that the month does not have counts into the next one.
-    pub(super) fn hours(self, moment: Moment) -> f64 {
-        let month = if (1..=12).contains(&moment.month) { moment.month } else { 1 };
+    /// Days from the start of 1970 to a date. A day that the month does not have counts into the next one; a month that
+    /// does not exist is the first. In the mixed calendar, dates are Gregorian here.
+    ///
+    /// ```
+    /// use ncz_cdl::Calendar;
+    ///
+    /// assert_eq!(Calendar::Gregorian.days(2000, 3, 1), 11_017);
+    /// assert_eq!(Calendar::NoLeap.days(2000, 3, 1), 30 * 365 + 59);
+    /// ```
+    #[must_use]
+    pub fn days(self, year: i64, month: i64, day: i64) -> i64 {
+        let month = if (1..=12).contains(&month) { month } else { 1 };
         let before = match self {
             Self::Days360 => 30 * (month - 1),
             _ => {
-                let leap_day = i64::from(self.is_leap(moment.year) && month > 2);
+                let leap_day = i64::from(self.is_leap(year) && month > 2);
                 BEFORE_MONTH.get(month.unsigned_abs() as usize - 1).copied().unwrap_or(0) + leap_day
             }
         };
-        let days = self.days_before(moment.year) - self.days_before(1970) + before + moment.day - 1;
-        days as f64 * 24. + moment.hour
+        self.days_before(year) - self.days_before(1970) + before + day - 1
+    }
+
+    /// Hours from the start of 1970 to a moment, in the same way.
+    pub(super) fn hours(self, moment: Moment) -> f64 {
+        self.days(moment.year, moment.month, moment.day) as f64 * 24. + moment.hour
     }
 
     /// The moment this many hours from the start of 1970; `None` if that is too far away.

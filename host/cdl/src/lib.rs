@@ -23,6 +23,7 @@ use ncz_model::{Group, Hierarchy, NcType, Variable};
 use std::io::{self, Write};
 
 pub use self::c_format::CFormat;
+pub use self::calendar::Calendar;
 pub use self::data::DataWriter;
 pub use self::layout::{Annotations, IndexStyle};
 pub use self::names::escaped_name;

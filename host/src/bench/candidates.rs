@@ -127,6 +127,7 @@ impl Candidates {
         variable: &Variable,
         sample: &Sample,
         also: &[ChainSpec],
+        only: Option<&[String]>,
     ) -> Self {
         let mut candidates = Self { subjects: Vec::new(), skipped: Vec::new() };
         let sampled = Variable {
@@ -139,6 +140,10 @@ impl Candidates {
         candidates.add(dataset, &sampled, "none", false);
         for spec in also {
             candidates.add(dataset, &sampled, &chain_text(spec), false);
+        }
+        if let Some(only) = only {
+            only.iter().for_each(|text| candidates.add(dataset, &sampled, text, false));
+            return candidates;
         }
         let codecs = &dataset.session().registry.report().codecs;
         let dialect = dataset.hierarchy().format.dialect();

@@ -22,7 +22,7 @@ const TRIED: u64 = 2000;
 pub struct Sampled {
     /// Chunks in the sample.
     pub chunks: u64,
-    /// Their bytes when decoded.
+    /// Their bytes when decoded, without the padding beyond the end of a dimension.
     pub bytes: u64,
     /// Bytes of a chunk of the variable when decoded.
     pub chunk_len: u64,
@@ -52,13 +52,14 @@ impl Sample {
         let kept = cut.as_ref().map_or(chunk_len, |(_, len)| *len).max(1);
         let wanted = (bytes / kept).clamp(1, MOST);
         let worker = array.worker();
-        let mut reader = Reader { array: &array, worker, kept, chunks: Vec::new(), wanted, deadline };
+        let mut reader =
+            Reader { array: &array, worker, kept, chunks: Vec::new(), data: 0, wanted, deadline };
         let existing = listed(dataset, &array)?;
         match &existing {
             Some(objects) => reader.read_listed(objects)?,
             None => reader.probe()?,
         }
-        let chunks = reader.chunks;
+        let (chunks, data) = (reader.chunks, reader.data);
         let path = || variable.path.clone();
         match (&existing, chunks.is_empty()) {
             (_, false) => {}
@@ -67,7 +68,7 @@ impl Sample {
         }
         let summary = Sampled {
             chunks: chunks.len() as u64,
-            bytes: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            bytes: data,
             chunk_len,
             existing: existing.map(|objects| objects.len() as u64),
             cut: cut.map(|(shape, _)| shape),
@@ -115,6 +116,8 @@ struct Reader<'a> {
     /// Bytes to keep of a chunk.
     kept: u64,
     chunks: Vec<Vec<u8>>,
+    /// Their bytes without padding.
+    data: u64,
     wanted: u64,
     /// After it, one chunk is enough.
     deadline: Instant,
@@ -212,6 +215,10 @@ impl Reader<'_> {
             chunk.truncate(self.kept as usize);
             chunk.shrink_to_fit();
         }
+        let element = self.array.dtype().size() as u64;
+        let data = self.array.chunk_slab(index).elements().map(|count| count.saturating_mul(element));
+        // A piece of a chunk is from its middle.
+        self.data += data.unwrap_or(u64::MAX).min(chunk.len() as u64);
         self.chunks.push(chunk);
         Ok(true)
     }

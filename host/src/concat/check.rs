@@ -8,6 +8,7 @@ use ncz_model::{
 
 use super::{ConcatError, Part, is_same};
 use crate::agreement::{is_meaning, plain, same_meaning};
+use crate::conversion::{Conversion, Conversions};
 use crate::copy::Selection;
 
 /// The most bytes of a variable that are compared at a time, if its chunks are not longer (16 MiB).
@@ -18,15 +19,17 @@ const NAMED: usize = 12;
 
 const CONVERT: &str = "convert one of them, or leave the variable out";
 
-/// Checks that all datasets have the variables of the first one. Returns notes on what differs without harm.
+/// Checks that all datasets have the variables of the first one. Returns notes on what differs without harm, and how
+/// variables of each dataset are converted.
 pub(super) fn check(
     parts: &[Part],
     joined: &DimensionRef,
     selection: &Selection,
-) -> Result<Vec<String>, ConcatError> {
+) -> Result<(Vec<String>, Vec<Conversions>), ConcatError> {
     let Some((first, others)) = parts.split_first() else { return Err(ConcatError::Nothing) };
     let ours = first.dataset.hierarchy();
     let mut differ = BTreeSet::new();
+    let mut all = vec![Conversions::new()];
     for part in others {
         let theirs = part.dataset.hierarchy();
         let formats = (ours.format, theirs.format);
@@ -45,12 +48,20 @@ pub(super) fn check(
         {
             return Err(disagree(first, part, &more.path)(format!("{} does not have it", first.name)));
         }
+        let mut conversions = Conversions::new();
         for variable in ours.variables().filter(|variable| selection.has(&variable.path)) {
             let disagree = disagree(first, part, &variable.path);
             let other = self::variable(part, &variable.path)?;
             let names = (first.name.as_str(), part.name.as_str());
-            same_meaning(names, (variable, ours), (other, theirs)).map_err(&disagree)?;
-            if variable.dtype != other.dtype {
+            let conversion = match axis(ours, joined, variable) {
+                Some(_) => Conversion::between((names.1, names.0), (other, theirs), (variable, ours)),
+                None => same_meaning(names, (variable, ours), (other, theirs)).map(|()| None),
+            };
+            let conversion = conversion.map_err(&disagree)?;
+            let is_converted = conversion.is_some();
+            if let Some(conversion) = conversion {
+                conversions.insert(variable.path.clone(), conversion);
+            } else if variable.dtype != other.dtype {
                 let (ours, theirs) = (&variable.dtype, &other.dtype);
                 return Err(disagree(format!(
                     "its type is {ours} in {} and {theirs} in {}",
@@ -70,7 +81,9 @@ pub(super) fn check(
             }
             let of_variable = |name: &str| format!("{}:{name}", variable.path.trim_matches('/'));
             differing(&variable.attributes, &other.attributes, &mut |name| {
-                differ.insert(of_variable(name));
+                if !is_converted || name != "_FillValue" {
+                    differ.insert(of_variable(name));
+                }
             });
         }
         for group in ours.groups() {
@@ -79,8 +92,10 @@ pub(super) fn check(
                 differ.insert(format!("{}:{name}", group.path.trim_matches('/')));
             });
         }
+        all.push(conversions);
     }
-    Ok(note(&first.name, &differ).into_iter().collect())
+    let notes = note(&first.name, &differ).into_iter().chain(converted(&first.name, &all));
+    Ok((notes.collect(), all))
 }
 
 /// The datasets' hierarchy, without the variables that are not selected.
@@ -221,13 +236,24 @@ fn differing(ours: &[Attribute], theirs: &[Attribute], found: &mut dyn FnMut(&st
 }
 
 fn note(first: &str, differ: &BTreeSet<String>) -> Option<String> {
-    if differ.is_empty() {
-        return None;
+    let names = named(differ.iter().map(String::as_str))?;
+    Some(format!("attributes differ, those of {first} are kept: {names}"))
+}
+
+/// Names the variables whose values are converted.
+fn converted(first: &str, all: &[Conversions]) -> Option<String> {
+    let paths: BTreeSet<&str> =
+        all.iter().flat_map(Conversions::keys).map(|path| path.trim_matches('/')).collect();
+    let names = named(paths.into_iter())?;
+    Some(format!("values are converted to the units, packing and missing values of {first}: {names}"))
+}
+
+/// The first names, and how many more there are; `None` if there is none.
+fn named<'n>(mut names: impl ExactSizeIterator<Item = &'n str>) -> Option<String> {
+    let shown: Vec<&str> = names.by_ref().take(NAMED).collect();
+    match (shown.is_empty(), names.len()) {
+        (true, _) => None,
+        (_, 0) => Some(shown.join(", ")),
+        (_, more) => Some(format!("{} and {more} more", shown.join(", "))),
     }
-    let names: Vec<&str> = differ.iter().take(NAMED).map(String::as_str).collect();
-    let more = match differ.len() - names.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Some(format!("attributes differ, those of {first} are kept: {}{more}", names.join(", ")))
 }

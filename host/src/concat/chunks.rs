@@ -9,6 +9,7 @@ use ncz_model::{
 
 use super::Part;
 use super::parts_store;
+use crate::tiles::each_run;
 
 /// Chunks as the datasets store them: a chunk, or a part of one that has no codecs.
 #[derive(Debug)]
@@ -138,26 +139,8 @@ impl Assembly {
     }
 
     /// Calls `put` with each run of elements: its first in the piece, its first in the chunk, and their number.
-    fn each_run(&self, piece: &Piece, mut put: impl FnMut(usize, usize, usize)) {
-        let Some((&run, outer)) = piece.slab.count().split_last() else { return };
-        let rows: u64 = outer.iter().product();
-        for row in 0..rows {
-            let (mut rest, mut at, mut step) = (row, 0, 1);
-            let axes = self.chunk_shape.iter().zip(&piece.start).enumerate().rev();
-            for (axis, (len, start)) in axes {
-                let index = match outer.get(axis) {
-                    Some(count) => {
-                        let index = rest % count;
-                        rest /= count;
-                        index
-                    }
-                    None => 0,
-                };
-                at += (start + index) * step;
-                step *= len;
-            }
-            put((row * run) as usize, at as usize, run as usize);
-        }
+    fn each_run(&self, piece: &Piece, put: impl FnMut(usize, usize, usize)) {
+        each_run(piece.slab.count(), &piece.start, &self.chunk_shape, put);
     }
 }
 

@@ -60,7 +60,9 @@ pub(super) fn plan(
         Ok(()) if planned.dtype.is_variable_length() => {
             return Ok((planned, axis, Layout::Assembled { has_codecs: true }));
         }
-        Ok(()) => same_chunks(&all).and_then(|()| ends(&all, axis, first.variable.object_shape())),
+        Ok(()) => same_chunks(&all)
+            .and_then(|()| ends(&all, axis, first.variable.object_shape()))
+            .and_then(|()| unconverted(&all, path)),
         other => other,
     };
     let Err((part, reason)) = stored else { return Ok((planned, axis, Layout::Stored)) };
@@ -75,7 +77,11 @@ pub(super) fn plan(
     let bytes = product(first.shape.iter().enumerate().map(|(d, len)| if d == axis { total } else { *len }));
     let bytes = bytes.and_then(|count| count.checked_mul(planned.dtype.size() as u64));
     let is_short = bytes.is_some_and(|bytes| bytes <= most);
-    if let Some((chunk, split)) = split(&all, axis)
+    let converted = unconverted(&all, path);
+    let is_converted = converted.is_err();
+    let (part, reason) = converted.err().unwrap_or((part, reason));
+    if !is_converted
+        && let Some((chunk, split)) = split(&all, axis)
         && (split.len >= SPLIT || !is_short)
     {
         set(&mut planned.chunk_shape, axis, chunk);
@@ -119,6 +125,15 @@ fn is_stored<'a>(all: &[Stored<'a>], axis: usize) -> Result<(), Reason<'a>> {
         }
     }
     Ok(())
+}
+
+/// Whether the values of every dataset are as it stores them.
+fn unconverted<'a>(all: &[Stored<'a>], path: &str) -> Result<(), Reason<'a>> {
+    let reason = |stored: &Stored<'a>| {
+        let reason = stored.part.converted.get(path)?;
+        Some((stored.part.name.as_str(), format!("its values would have to be converted: {reason}")))
+    };
+    all.iter().find_map(reason).map_or(Ok(()), Err)
 }
 
 /// Whether every dataset has the same chunks and order of elements.

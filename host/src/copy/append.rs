@@ -14,6 +14,7 @@ use super::{
     rechunk, run,
 };
 use crate::agreement;
+use crate::conversion::{Conversion, Conversions, Converted, Source};
 use crate::progress::{Phase, Progress};
 
 /// How messages name the two datasets.
@@ -29,6 +30,8 @@ pub struct Appended {
     pub summary: CopySummary,
     /// An interrupted append, or other growth, that was finished or given up first.
     pub recovered: Option<Interrupted>,
+    /// The paths of variables whose values were converted to the units, packing and missing values of the target.
+    pub converted: Vec<String>,
     /// The records were there: [`recovered`](Self::recovered) had appended them, and nothing was appended now.
     pub already_appended: bool,
     /// To be confirmed when it is recorded elsewhere that the append is done. Until then the same append is not made
@@ -47,12 +50,15 @@ struct Plan {
     old: u64,
     /// How many records come.
     records: u64,
+    /// How variables of the source become those of the target.
+    conversions: Conversions,
 }
 
 /// Writes the records of `source` along an unlimited dimension (its name, or its path) after those of `target`, and
 /// makes them visible at the end. All variables of the dimension get them. Formats, chunks, codecs and byte orders of
-/// the two may differ; types, the other dimensions, fill values, coordinates and the attributes that give numbers
-/// their meaning (`units`, `calendar`, `scale_factor` ...) must be the same.
+/// the two may differ; types, the other dimensions, coordinates and the attributes that give numbers their meaning must be
+/// the same. Times in other units (CF conventions, the same calendar), other packing (`scale_factor`, `add_offset`) and
+/// other missing values become those of the target, if every value stays exact; one that does not is an error.
 ///
 /// Of the options the selection, memory and [`verify`](CopyOptions::verify) count. A slab of the dimension is the
 /// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify if a
@@ -96,7 +102,17 @@ pub fn append_with_receipt(
 ) -> Result<Appended, CopyError> {
     options.selection.check(source.hierarchy())?;
     let lost = options.selection.unreadable(source, target.hierarchy().format, false)?;
-    let plan = Plan::make(source, &target, dimension, options, &lost)?;
+    let mut plan = Plan::make(source, &target, dimension, options, &lost)?;
+    let conversions = std::mem::take(&mut plan.conversions);
+    let converted: Vec<String> = conversions.keys().cloned().collect();
+    let view;
+    let source: &dyn Container = match conversions.is_empty() {
+        true => source,
+        false => {
+            view = Converted::new(Source::Borrowed(source), conversions)?;
+            &view
+        }
+    };
     if options.verify {
         plan.check_verifiable(&target)?;
     }
@@ -114,7 +130,7 @@ pub fn append_with_receipt(
             let (variables, foreign_objects, elapsed) =
                 (Vec::new(), ForeignObjects::default(), Duration::ZERO);
             let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
-            return Ok(Appended { summary, recovered, already_appended: true, receipt });
+            return Ok(Appended { summary, recovered, converted, already_appended: true, receipt });
         }
         if is_same {
             receipt.confirm(&**target.store())?;
@@ -146,7 +162,7 @@ pub fn append_with_receipt(
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     let (foreign_objects, elapsed) = (ForeignObjects::default(), started.elapsed());
     let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
-    Ok(Appended { summary, recovered, already_appended: false, receipt })
+    Ok(Appended { summary, recovered, converted, already_appended: false, receipt })
 }
 
 impl Plan {
@@ -191,6 +207,7 @@ impl Plan {
             return Err(CopyError::Disagree { path: missing.path.clone(), reason });
         }
         let mut variables = Vec::new();
+        let mut conversions = Conversions::new();
         for variable in theirs.variables() {
             let disagree = |reason: String| CopyError::Disagree { path: variable.path.clone(), reason };
             let original = ours.variables().filter(has).find(|original| original.path == variable.path);
@@ -205,8 +222,9 @@ impl Plan {
                     ));
                 }
                 (Some(original), &[axis]) => {
-                    agreement::same_meaning(SIDES, (original, ours), (variable, theirs))
-                        .map_err(&disagree)?;
+                    let conversion = Conversion::between(SIDES, (original, ours), (variable, theirs));
+                    conversions
+                        .extend(conversion.map_err(&disagree)?.map(|one| (variable.path.clone(), one)));
                     let lens = (axis, to.len, records);
                     same_dimensions(ours, theirs, original, variable, lens, options).map_err(disagree)?;
                     variables.push((variable.path.clone(), axis));
@@ -214,7 +232,7 @@ impl Plan {
                 (Some(_), _) => return Err(disagree(format!("it has the dimension {dimension:?} twice"))),
             }
         }
-        Ok(Self { dimension: reference.to_string(), variables, old: to.len, records })
+        Ok(Self { dimension: reference.to_string(), variables, old: to.len, records, conversions })
     }
 
     /// What the journal says of it.

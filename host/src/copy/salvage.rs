@@ -9,6 +9,7 @@ use ncz_registry::chain::Operation;
 use ncz_store::StoreError;
 
 use crate::causes::with_causes;
+use crate::conversion::Inexact;
 
 /// A chunk that cannot be read: its elements are fill in the copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,11 @@ pub(super) fn is_of_chunk(error: &DataError) -> bool {
             // The whole dataset.
             ChunkError::Store(error) => !matches!(error, StoreError::Gone { .. }),
             ChunkError::Chain(error) => error.operation == Operation::Decode,
+            // A dataset that is made of others.
+            ChunkError::Index(error) => match error.downcast_ref::<DataError>() {
+                Some(error) => is_of_chunk(error),
+                None => !error.is::<Inexact>(),
+            },
             _ => true,
         }
     }

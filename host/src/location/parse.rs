@@ -51,11 +51,12 @@ fn bracketed(text: &str) -> Result<(Vec<&str>, &str), String> {
 }
 
 fn of_path(text: &str) -> Result<DatasetUrl, String> {
-    if let Some((scheme, rest)) = text.split_once(":/")
+    if let Some((scheme, rest)) = text.split_once(':')
         && ["s3", "gs3", "http", "https", "file"].contains(&scheme.to_ascii_lowercase().as_str())
         && !Path::new(text).exists()
     {
         let root = if scheme.eq_ignore_ascii_case("file") { "/" } else { "" };
+        let rest = rest.trim_start_matches('/');
         return Err(format!(
             "a URL has two slashes after its scheme; write {scheme}://{root}{rest}, or ./{text} for a path"
         ));

@@ -175,13 +175,13 @@ fn what_does_not_go_together_is_refused_by_file_variable_and_difference() {
     let refused = Misaligned::Refuse { most: 1000 };
     let cases: [(Day, &[&str]); 9] = [
         (
-            Day { units: "days since 2000-01-07", ..next.clone() },
+            Day { units: "months since 2000-01-07", ..next.clone() },
             &["/time", "\"units\"", "2000-01-07", "convert"],
         ),
         (Day { level: 2, ..next.clone() }, &["/level", "values differ", "leave the variable out"]),
         (Day { fill: -2, ..next.clone() }, &["/v", "fill"]),
         (Day { x: 999, ..next.clone() }, &["/v", "its dimension /x has 1000 and 999 elements"]),
-        (Day { nc_type: NcType::Float, ..next.clone() }, &["/v", "its type is <i4", "<f4"]),
+        (Day { nc_type: NcType::Float, ..next.clone() }, &["/v", "its type is <f4", "<i4"]),
         (Day { extra: true, ..next.clone() }, &["/extra", "does not have it"]),
         (Day { first: 5, ..next.clone() }, &["/time", "begins with 5", "ends with 5", "in its order"]),
         (Day { codec: "deflate,1", ..next.clone() }, &["/v", "its codecs are", "copy to a new dataset"]),

@@ -2,6 +2,7 @@
 
 mod byte_chains;
 mod concat;
+mod conversion;
 mod dataset;
 mod embedder;
 mod examples;

@@ -4,25 +4,31 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use ncz::bench::Rank;
 
 use super::common::{ShuffleSize, TEMPLATE, Verbosity, seconds, size};
 
-/// Find the best codecs for a variable: try every lossless chain on a sample of its chunks.
+/// Find the best codecs for a dataset or a variable: try every lossless chain on a sample of the chunks.
 ///
-/// Prints the compression ratio and the speed of each chain, and the commands that apply the best ratio, the fastest
-/// decoding, and a balance of both. Recommends only chains that the usual reader of the dataset can decode (netcdf-c
-/// for NCZarr, zarr-python for Zarr) and that make the sample at least 1.05 times smaller. A chain that does not
-/// restore its input is reported as faulty.
+/// For a dataset, or several variables, recommends a chain for each group of similar variables, and prints one command
+/// that applies all of them. For one variable, prints the compression ratio and the speed of each chain, and the commands
+/// that apply the best ratio, the fastest decoding, and a balance of both. Recommends only chains that the usual reader
+/// of the dataset can decode (netcdf-c for NCZarr, zarr-python for Zarr) and that make the sample at least 1.05 times
+/// smaller. A chain that does not restore its input is reported as faulty.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
-    before_help = "Example: ncz bench in.zarr temperature\n         \
+    before_help = "Example: ncz bench in.zarr\n         \
+        ncz bench in.zarr --rank size --html codecs.html\n         \
+        ncz bench in.zarr temperature\n         \
         ncz bench in.zarr model/salinity --html codecs.html --time 60",
     after_help = "\
 What is tried:
   The current chain of the variable, no codecs, and every lossless codec that is
   built in or on the search path, at several levels, with and without shuffle.
   Other codecs are listed as not tried; --also tries them, or your own chains.
+  Of several variables of the same type, rank and codecs, all are tried on the
+  one with most data, and what did well there on the others.
 
 How time is measured:
   In memory, on chunks of the dataset. Each chain is checked first. Then the
@@ -32,8 +38,11 @@ How time is measured:
 pub(crate) struct Bench {
     /// The dataset: a directory, a zip file, or a URL such as s3://BUCKET/KEY or https://HOST/PATH
     pub(crate) dataset: String,
-    /// The variable, by name or path
-    pub(crate) variable: String,
+    /// Variables by name, path or pattern [default: all]; one name gives a report of all chains
+    pub(crate) variables: Vec<String>,
+    /// Recommend by size (fewest bytes), speed (fastest decoding) or balanced
+    #[arg(long, value_name = "WHAT", default_value = "balanced")]
+    pub(crate) rank: Rank,
     /// Write an HTML page with charts to this file
     #[arg(long, value_name = "FILE", visible_alias = "page")]
     pub(crate) html: Option<PathBuf>,
@@ -43,7 +52,7 @@ pub(crate) struct Bench {
     /// Size of the sample, such as 64MB; at least one chunk
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = sample_size)]
     pub(crate) sample: u64,
-    /// Time budget in seconds; slow chains are skipped when it runs out
+    /// Time budget in seconds, for all variables together; slow chains are skipped when it runs out
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = budget)]
     pub(crate) time: Duration,
     /// Number of threads

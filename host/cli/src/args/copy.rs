@@ -122,14 +122,16 @@ pub(crate) struct Copy {
     /// With --salvage: the file for the report [default: TARGET.salvage.json; for a target in S3 in the current folder]
     #[arg(long, value_name = "FILE", help_heading = "Parts", requires = "salvage")]
     pub(crate) salvage_report: Option<PathBuf>,
-    /// Join all SOURCEs along this dimension, in their order. Variables without it must be equal in all of them
+    /// Join all SOURCEs along this dimension, in their order. Variables without it must be equal in all of them. Other
+    /// units of time, packing and missing values become those of the first SOURCE, if every value stays exact
     #[arg(long, value_name = "DIM", conflicts_with_all = ["append", "resume"])]
     pub(crate) concat: Option<String>,
     /// With --concat: the coordinate of the dimension may have its values in any order
     #[arg(long, requires = "concat")]
     pub(crate) any_order: bool,
     /// Append the records of SOURCE to TARGET, which must exist, along this unlimited dimension. After an interruption,
-    /// run the same command again: it appends the rest, and nothing twice
+    /// run the same command again: it appends the rest, and nothing twice. Other units of time, packing and missing values
+    /// become those of TARGET, if every value stays exact
     #[arg(long, value_name = "DIM", conflicts_with_all = [
         "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "fixed", "format", "consolidated",
         "values", "groups",

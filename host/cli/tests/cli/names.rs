@@ -107,6 +107,7 @@ fn slabs_can_be_given_one_by_one() {
 fn a_url_with_one_slash_is_a_slip() {
     for (text, url) in [
         ("s3:/bucket/x.zarr", "s3://bucket/x.zarr"),
+        ("s3:bucket/x.zarr", "s3://bucket/x.zarr"),
         ("https:/host/x.zarr", "https://host/x.zarr"),
         ("file:/x.zarr", "file:///x.zarr"),
     ] {

@@ -50,7 +50,7 @@ pub(super) async fn find(config: &S3Config, http: &SharedHttpClient) -> Result<I
                 Ok(first) => (Some(known(first, provider)), format!("with the profile {name:?}")),
                 Err(error) => {
                     let text = format!(
-                        "the profile {name:?} gives no credentials: {}; see ~/.aws/config and ~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE",
+                        "the profile {name:?} gives no credentials: {}; see ~/.aws/config and ~/.aws/credentials, or AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE; public data can be read anonymously (#aws.profile=no)",
                         chain(&error)
                     );
                     return Err(Failure::new(Kind::NoCredentials, text));
@@ -77,15 +77,33 @@ async fn in_the_chain(
         DefaultCredentialsChain::builder().configure(sources).region(region).imds_client(cloud).build().await;
     match provider.provide_credentials().await {
         Ok(first) => Ok((Some(known(first, provider)), "with the credentials of the environment".to_owned())),
-        Err(CredentialsError::CredentialsNotLoaded(_) | CredentialsError::ProviderTimedOut(_)) => {
+        Err(error) if is_none(&error) => {
             let who = "anonymously, since no credentials were found (looked for in AWS_ACCESS_KEY_ID, profile files, AWS_WEB_IDENTITY_TOKEN_FILE, the container's and the machine's roles)";
             Ok((None, who.to_owned()))
         }
         Err(error) => {
-            let text = format!("the credentials that are set up cannot be used: {}", chain(&error));
+            let text = format!(
+                "the credentials that are set up cannot be used: {}; public data can be read anonymously (#aws.profile=no)",
+                chain(&error)
+            );
             Err(Failure::new(Kind::NoCredentials, text))
         }
     }
+}
+
+/// Whether there are no credentials: the last that is asked, the metadata service of the cloud, has none or does not answer.
+fn is_none(error: &CredentialsError) -> bool {
+    if matches!(error, CredentialsError::CredentialsNotLoaded(_) | CredentialsError::ProviderTimedOut(_)) {
+        return true;
+    }
+    let mut cause = Some(error as &(dyn std::error::Error + 'static));
+    while let Some(error) = cause {
+        if error.is::<imds::client::error::ImdsError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 async fn region(config: &S3Config, sources: &ProviderConfig) -> Region {

@@ -1,7 +1,10 @@
 //! Short names of chains, and the command that applies one.
 
+use std::path::Path;
+
+use ncz::location::DatasetUrl;
 use ncz::registry::known;
-use ncz::registry::spec::{ChainSpec, StageSpec};
+use ncz::registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec, generic};
 use serde_json::{Map, Value};
 
 use crate::secrets;
@@ -23,15 +26,31 @@ fn stage(spec: &StageSpec) -> String {
     };
     match spec {
         StageSpec::Named { name, params } => with(name, params),
-        StageSpec::Filter { id, params } => match known::by_id(*id) {
-            Some(filter) => with(filter.name, params),
-            None => with(&id.to_string(), params),
-        },
-        StageSpec::Json { name, config, .. } if name == "blosc" => blosc(config),
+        StageSpec::Filter { id, params } => {
+            // As they are named without a number.
+            let name = match (*id, known::by_id(*id)) {
+                (1, _) => "zlib".to_owned(),
+                (307, _) => "bz2".to_owned(),
+                (32_015, _) => "zstd".to_owned(),
+                (_, Some(filter)) => filter.name.to_owned(),
+                (id, None) => id.to_string(),
+            };
+            with(&name, params)
+        }
+        StageSpec::Json { name, config, .. } if name.ends_with("blosc") => blosc(config),
+        StageSpec::Json { name, config, .. } if name == generic::NAME => {
+            let numbers = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+            let params = config.get("cd_values").and_then(Value::as_array).into_iter().flatten();
+            match config.get("filter").and_then(numbers) {
+                Some(id) => stage(&StageSpec::Filter { id, params: params.filter_map(numbers).collect() }),
+                None => name.clone(),
+            }
+        }
         StageSpec::Json { name, config, .. } => {
+            let name = name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name);
             // The element size of shuffle is always that of the type here.
             let shown = config.values().filter(|_| !name.ends_with("shuffle"));
-            shown.fold(name.clone(), |words, value| match value {
+            shown.fold(name.to_owned(), |words, value| match value {
                 Value::String(text) => format!("{words} {text}"),
                 other => format!("{words} {other}"),
             })
@@ -60,8 +79,31 @@ fn blosc(config: &Map<String, Value>) -> String {
     words
 }
 
-/// Returns the command that gives a variable these codecs.
-pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
+/// The dataset as the user named it, and a name for the copy.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'a> {
+    pub(super) dataset: &'a str,
+    pub(super) target: &'a str,
+}
+
+impl Ends<'_> {
+    /// Returns the command that gives variables these codecs.
+    pub(super) fn command<'p>(self, codecs: impl IntoIterator<Item = (Vec<&'p str>, &'p str)>) -> String {
+        let dataset = secrets::hide(self.dataset);
+        let mut line = format!("ncz copy {} {}", quoted(&dataset), quoted(self.target));
+        for (paths, chain) in codecs {
+            let mut names = paths.into_iter().map(escaped).collect::<Vec<_>>().join("&");
+            if names.starts_with(['{', '[']) {
+                names.insert(0, '/');
+            }
+            line.push_str(&format!(" --codec {}", quoted(&format!("{names}={chain}"))));
+        }
+        line
+    }
+}
+
+/// A name as `--codec` reads it.
+fn escaped(path: &str) -> String {
     let mut name = String::new();
     for character in path.trim_start_matches('/').chars() {
         if matches!(character, '&' | '=' | '\\' | '*' | '?' | '[') {
@@ -69,11 +111,22 @@ pub(super) fn command(dataset: &str, path: &str, chain: &str) -> String {
         }
         name.push(character);
     }
-    if name.starts_with(['{', '[']) {
-        name.insert(0, '/');
-    }
-    let codec = quoted(&format!("{name}={chain}"));
-    format!("ncz copy {} TARGET --codec {codec}", quoted(&secrets::hide(dataset)))
+    name
+}
+
+/// Returns a name for a copy of a dataset, which does not exist in the current folder.
+pub(super) fn target(url: &DatasetUrl) -> String {
+    let name = url.location.file_name().unwrap_or_else(|| "copy".to_owned());
+    let (stem, extension) = match name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
+        Some((stem, extension)) => (stem, format!(".{extension}")),
+        None => (name.as_str(), String::new()),
+    };
+    let names = (1_u32..).map(|number| match number {
+        1 => format!("{stem}-recompressed{extension}"),
+        _ => format!("{stem}-recompressed-{number}{extension}"),
+    });
+    let mut free = names.filter(|name| !Path::new(name).exists());
+    free.next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -92,22 +145,40 @@ mod tests {
             (blosc, "blosc lz4 5 bitshuffle"),
             (r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":1}]"#, "shuffle | zlib 1"),
             (r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#, "zstd 3 false"),
+            (r#"{"name":"numcodecs.zlib","configuration":{"level":4}}"#, "zlib 4"),
+            (r#"{"id":"ncz.hdf5_filter","filter":1,"cd_values":[4]}"#, "zlib 4"),
         ] {
             assert_eq!(short(chain), words, "{chain}");
         }
     }
 
     #[test]
-    fn the_command_names_the_variable_and_the_chain() {
-        let line = command("my data.zarr", "/g/t", "shuffle|zstd,3");
-        assert_eq!(line, "ncz copy 'my data.zarr' TARGET --codec 'g/t=shuffle|zstd,3'");
+    fn the_command_names_the_variables_and_the_chain() {
+        let command = |dataset, codecs: &[(&[&'static str], &'static str)]| {
+            let codecs = codecs.iter().map(|(paths, chain)| (paths.to_vec(), *chain));
+            Ends { dataset, target: "out.zarr" }.command(codecs)
+        };
+        let line = command("my data.zarr", &[(&["/g/t", "/u"], "shuffle|zstd,3"), (&["/v"], "none")]);
+        assert_eq!(line, "ncz copy 'my data.zarr' out.zarr --codec 'g/t&u=shuffle|zstd,3' --codec 'v=none'");
         for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/a[b", "/[", "/a?", "/it's"] {
-            let line = command("x", path, r#"{"id":"zstd","level":3}"#);
+            let line = command("x", &[(&[path], r#"{"id":"zstd","level":3}"#)]);
             let codec = line.split_once("--codec '").unwrap().1.strip_suffix('\'').unwrap();
             let request = CodecRequest::parse_codec(&codec.replace(r"'\''", "'")).unwrap();
             let requests = [request];
             assert!(matches!(decide(&requests, path), Decision::Named(_)), "{line}");
             assert_eq!(decide(&requests, "/other"), Decision::Keep, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_copy_is_named_after_the_dataset() {
+        for (dataset, name) in [
+            ("/data/ocean.nczarr", "ocean-recompressed.nczarr"),
+            ("ocean.zip#mode=zarr", "ocean-recompressed.zip"),
+            ("ocean", "ocean-recompressed"),
+            ("https://host/a/ocean.nc", "ocean-recompressed.nc"),
+        ] {
+            assert_eq!(target(&DatasetUrl::parse(dataset).unwrap()), name);
         }
     }
 }

@@ -1,19 +1,20 @@
 //! The report of `ncz bench`: as text for people, as JSON for programs.
 
-use ncz::bench::{BenchReport, Trial, WORTH};
+use ncz::bench::{BenchReport, Rank, Trial, WORTH};
 use serde::Serialize;
 
-use super::names::{command, short};
+use super::names::{Ends, short};
 use crate::output::{Cell, Style, Table, bytes, count, seconds, shape};
 use crate::secrets;
 
 /// The version of the JSON form; it changes when a key changes its meaning or is removed.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
 /// What was measured on a variable of a dataset.
 pub(super) struct Report<'a> {
-    pub(super) dataset: &'a str,
+    pub(super) ends: Ends<'a>,
     pub(super) measured: &'a BenchReport,
+    rank: Rank,
 }
 
 /// A chain to recommend.
@@ -25,8 +26,42 @@ pub(super) struct Choice<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(dataset: &'a str, measured: &'a BenchReport) -> Self {
-        Self { dataset, measured }
+    pub(super) fn new(ends: Ends<'a>, measured: &'a BenchReport, rank: Rank) -> Self {
+        Self { ends, measured, rank }
+    }
+
+    /// Returns the answer in words.
+    pub(super) fn answer(&self) -> String {
+        let measured = self.measured;
+        let name = measured.path.trim_start_matches('/');
+        let Some(choice) = measured.choice(self.rank) else {
+            return match self.no_choice() {
+                Some(none) => format!("Keep the codecs of {name}: {none}"),
+                None => format!("Keep the codecs of {name}"),
+            };
+        };
+        let now = measured.trials.iter().find(|trial| trial.present);
+        let figures = |trial: &Trial| {
+            format!(
+                "{:.2}x smaller than without codecs, decoded at {}",
+                trial.ratio(&measured.sample),
+                megabytes(trial.decode)
+            )
+        };
+        let by = by(self.rank);
+        match now {
+            _ if choice.present => {
+                format!("Keep {} for {name}: it is the best {by} ({})", short(&choice.chain), figures(choice))
+            }
+            Some(now) => format!(
+                "Store {name} with {}: {}; now, with {}, {}",
+                short(&choice.chain),
+                figures(choice),
+                short(&now.chain),
+                figures(now)
+            ),
+            None => format!("Store {name} with {}: {}", short(&choice.chain), figures(choice)),
+        }
     }
 
     /// Returns the recommended chains.
@@ -39,7 +74,8 @@ impl<'a> Report<'a> {
         ];
         let choice = |(what, trial): (&'static str, Option<&'a Trial>)| {
             let trial = trial?;
-            let command = (!trial.present).then(|| command(self.dataset, &measured.path, &trial.chain));
+            let command = (!trial.present)
+                .then(|| self.ends.command([(vec![measured.path.as_str()], trial.chain.as_str())]));
             Some(Choice { what, trial, command })
         };
         choices.into_iter().filter_map(choice).collect()
@@ -62,12 +98,13 @@ impl<'a> Report<'a> {
             None => count(sample.chunks, "chunk"),
             Some(cut) => format!("{} (cut to {})", count(sample.chunks, "piece"), shape(cut)),
         };
+        let each = sample.cut.as_ref().map_or(sample.chunk_len, |_| sample.bytes / sample.chunks.max(1));
         let all = sample
             .existing
             .map_or_else(String::new, |all| format!("; the variable has {}", count(all, "object")));
         format!(
             "{chunks} of {} each, {} in total{all}; {}, {}",
-            bytes(sample.bytes / sample.chunks.max(1)),
+            bytes(each),
             bytes(sample.bytes),
             count(self.measured.threads as u64, "thread"),
             seconds(self.measured.elapsed),
@@ -76,7 +113,8 @@ impl<'a> Report<'a> {
 
     pub(super) fn to_text(&self, style: Style, verbose: bool) -> String {
         let measured = self.measured;
-        let mut text = format!("{}  {}\n", style.bold(&measured.path), style.dim(&self.sample()));
+        let mut text = format!("{}\n", style.bold(&self.answer()));
+        text.push_str(&format!("{}  {}\n", style.bold(&measured.path), style.dim(&self.sample())));
         let mut table = Table::new(&[">ratio", ">encode", ">decode", "front", "chain"]);
         for trial in &measured.trials {
             let paint = if trial.encode_front || trial.decode_front { Style::bold } else { plain };
@@ -139,7 +177,8 @@ impl<'a> Report<'a> {
         };
         ReportJson {
             schema: SCHEMA,
-            dataset: secrets::hide(self.dataset),
+            answer: self.answer(),
+            dataset: secrets::hide(self.ends.dataset),
             variable: &measured.path,
             reader: measured.reader.name(),
             sample: SampleJson {
@@ -171,6 +210,7 @@ impl<'a> Report<'a> {
 #[derive(Serialize)]
 struct ReportJson<'a> {
     schema: u32,
+    answer: String,
     dataset: String,
     variable: &'a str,
     reader: &'static str,
@@ -219,6 +259,20 @@ struct ChoiceJson<'a> {
 struct Rejected<'a> {
     chain: &'a str,
     reason: &'a str,
+}
+
+/// Returns what a chain is the best of.
+pub(super) fn by(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Size => "by size",
+        Rank::Speed => "by the speed of decoding",
+        Rank::Balanced => "in the balance of size and speed",
+    }
+}
+
+/// Returns who reads a chain: the reader of the dataset, or why it does not.
+pub(super) fn read_by(measured: &BenchReport, trial: &Trial) -> String {
+    trial.unread.map_or_else(|| measured.reader.name().to_owned(), |unread| unread.to_string())
 }
 
 /// Returns the short name of a chain, followed by remarks.

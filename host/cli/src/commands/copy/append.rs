@@ -18,7 +18,7 @@ use crate::dataset::{open, writing_session};
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
 use crate::messages::Messages;
-use crate::output::Style;
+use crate::output::{Style, abbreviated};
 use crate::progress::{Bar, Interrupt};
 
 use super::summary::{self, Summary};
@@ -82,9 +82,15 @@ pub(super) fn run(
             source: Box::new(error),
         },
     })?;
-    let Appended { summary: appended, recovered, already_appended, receipt } = appended;
+    let Appended { summary: appended, recovered, converted, already_appended, receipt } = appended;
     let notes = [
         recovered.map(|interrupted| settled(&interrupted, already_appended)),
+        (!converted.is_empty() && !already_appended).then(|| {
+            format!(
+                "values are converted to the units, packing and missing values of the target: {}",
+                abbreviated(&converted)
+            )
+        }),
         summary::lossy(&appended.variables),
         summary::encoded_again(&appended.variables),
     ];

@@ -57,14 +57,20 @@ struct Speed {
 pub(super) fn speeds(page: &mut String, run: &Run) {
     let speeds: Vec<Speed> =
         run.libraries.iter().enumerate().flat_map(|(index, library)| of_library(index, library)).collect();
-    let most = speeds.iter().map(|speed| speed.rate).fold(0.0, f64::max);
-    if most <= 0.0 {
+    if speeds.is_empty() {
         return;
     }
-    page.push_str(
+    let scale = Scale::of(speeds.iter().map(|speed| speed.rate));
+    let _ = write!(
+        page,
         "<section aria-labelledby=\"speed\">\n<h2 id=\"speed\">Speed</h2>\n\
-         <p>Megabytes of plain data in a second on one thread; measured, not judged.</p>\n<div class=\"chart\">\n",
+         <p>Megabytes of plain data in a second on one thread; measured, not judged. The scale is logarithmic.</p>\n\
+         <div class=\"chart\">\n<div class=\"bar\"><span></span><span class=\"scale\">",
     );
+    for mark in scale.marks() {
+        let _ = write!(page, "<span>{mark}</span>");
+    }
+    page.push_str("</span><span>MB/s</span></div>\n");
     let mut last = None;
     for speed in &speeds {
         if last != Some(speed.library) {
@@ -80,10 +86,39 @@ pub(super) fn speeds(page: &mut String, run: &Run) {
             markup(label.trim_end()),
             open(&rate),
             speed.way,
-            LONG * speed.rate / most,
+            LONG * scale.part(speed.rate),
         );
     }
     page.push_str("</div>\n</section>\n");
+}
+
+/// A logarithmic scale of whole powers of ten.
+struct Scale {
+    low: i32,
+    high: i32,
+}
+
+impl Scale {
+    /// The scale of these numbers, each above 0: bars of all of them have a length.
+    fn of(numbers: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = numbers
+            .map(f64::log10)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| (low.min(log), high.max(log)));
+        let low = (low - 0.05).floor() as i32;
+        Self { low, high: (high.ceil() as i32).max(low.saturating_add(1)) }
+    }
+
+    /// The length of a bar, 1 for the longest.
+    fn part(&self, number: f64) -> f64 {
+        (number.log10() - f64::from(self.low)) / f64::from(self.high - self.low)
+    }
+
+    fn marks(&self) -> impl Iterator<Item = String> {
+        (self.low..=self.high).map(|power| match power {
+            0.. => 10f64.powi(power).to_string(),
+            below => format!("{:.*}", below.unsigned_abs() as usize, 10f64.powi(below)),
+        })
+    }
 }
 
 /// The figures in MB/s of the group `speed`: of a part first one way, then the other.
@@ -121,4 +156,17 @@ fn open(label: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {LONG} 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{label}\">"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_powers_of_ten_long() {
+        let scale = Scale::of([1.0, 30.0, 812.0].into_iter());
+        assert_eq!(scale.marks().collect::<Vec<_>>(), ["0.1", "1", "10", "100", "1000"]);
+        assert!((scale.part(10.0) - 0.5).abs() < 1e-9 && scale.part(1.0) > 0.0 && scale.part(812.0) < 1.0);
+        assert_eq!(Scale::of([100.0].into_iter()).part(100.0), 1.0);
+    }
 }

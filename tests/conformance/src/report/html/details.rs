@@ -1,27 +1,38 @@
 //! A section for each library: what it is, and what came of each check.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 
 use super::super::{escape::markup, format};
+use super::rules::anchor;
 use super::{name, sign, tally};
 use crate::outcome::Verdict;
 use crate::results::{CheckResult, LibraryResult, Run};
 
 pub(super) fn write(page: &mut String, run: &Run) {
     filter(page, run);
-    for (index, library) in run.libraries.iter().enumerate() {
+    let mut libraries: Vec<(usize, &LibraryResult)> = run.libraries.iter().enumerate().collect();
+    libraries.sort_by_key(|(_, library)| Reverse(library.results.iter().map(severity).max()));
+    for (index, library) in libraries {
         section(page, run, index, library);
     }
 }
 
-/// The control that hides rows. It does nothing without the script, which also shows the control.
+/// The worse, the more.
+fn severity(result: &CheckResult) -> Option<usize> {
+    Verdict::ALL.iter().position(|verdict| *verdict == result.outcome.verdict)
+}
+
+/// The control that hides rows: at first those of checks that passed. It does nothing without the script, which also
+/// shows the control.
 fn filter(page: &mut String, run: &Run) {
     page.push_str("<form class=\"filter\" hidden>\n<fieldset>\n<legend>Show</legend>\n");
     for verdict in Verdict::ALL {
         let number = run.counts().number(verdict);
+        let checked = if verdict == Verdict::Passed { "" } else { " checked" };
         let _ = writeln!(
             page,
-            "<label class=\"count {verdict}\"><input type=\"checkbox\" value=\"{verdict}\" checked> \
+            "<label class=\"count {verdict}\"><input type=\"checkbox\" value=\"{verdict}\"{checked}> \
              <span aria-hidden=\"true\">{}</span> {verdict} {number}</label>",
             sign(verdict)
         );
@@ -64,7 +75,9 @@ fn section(page: &mut String, run: &Run, index: usize, library: &LibraryResult) 
          <table class=\"checks\">\n<thead>\n<tr><th scope=\"col\">Verdict</th><th scope=\"col\">Check</th>\
          <th scope=\"col\">Part</th><th scope=\"col\">What was seen</th><th scope=\"col\">Time</th></tr>\n</thead>\n<tbody>"
     );
-    for result in &library.results {
+    let mut results: Vec<&CheckResult> = library.results.iter().collect();
+    results.sort_by_key(|result| Reverse(severity(result)));
+    for result in results {
         row(page, result);
     }
     page.push_str("</tbody>\n</table>\n</div>\n</section>\n");
@@ -76,8 +89,9 @@ fn row(page: &mut String, result: &CheckResult) {
     let _ = write!(
         page,
         "<tr data-verdict=\"{verdict}\"><td><span class=\"count {verdict}\"><span aria-hidden=\"true\">{}</span> \
-         {verdict}</span></td><th scope=\"row\"><code>{}</code><p class=\"about\">{}</p></th><td><code>{}</code></td><td>",
+         {verdict}</span></td><th scope=\"row\"><a href=\"#{}\"><code>{}</code></a><p class=\"about\">{}</p></th><td><code>{}</code></td><td>",
         sign(verdict),
+        anchor(check.id),
         check.id,
         markup(check.about),
         markup(&target.to_string()),

@@ -4,6 +4,7 @@ const boxes = [...filter.querySelectorAll("[type=checkbox]")];
 const search = filter.querySelector("[type=search]");
 const output = filter.querySelector("output");
 const rows = [...document.querySelectorAll("tr[data-verdict]")];
+const tables = [...document.querySelectorAll(".scroll:has(.checks)")];
 const texts = rows.map((row) => row.textContent.toLowerCase());
 
 function apply() {
@@ -14,6 +15,7 @@ function apply() {
     row.hidden = !verdicts.has(row.dataset.verdict) || !words.every((word) => texts[index].includes(word));
     shown += row.hidden ? 0 : 1;
   });
+  tables.forEach((table) => (table.hidden = !table.querySelector("tr[data-verdict]:not([hidden])")));
   output.value = `${shown} of ${rows.length} shown`;
 }
 

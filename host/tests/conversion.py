@@ -1,0 +1,68 @@
+"""`write FOLDER` makes daily files with other epochs, packing and missing values each; `read FOLDER` compares what ncz made
+of them with what xarray and netCDF4 make of the files."""
+
+import pathlib
+import sys
+
+import netCDF4
+import numpy as np
+import xarray
+
+folder = pathlib.Path(sys.argv[2])
+DAYS = 3
+paths = [folder / f"day{day}.nc" for day in range(DAYS)]
+
+
+def write():
+    for day, path in enumerate(paths):
+        with netCDF4.Dataset(path, "w") as f:
+            f.createDimension("time", None)
+            f.createDimension("x", 5)
+            f.createDimension("bnds", 2)
+            time = f.createVariable("time", "i8" if day else "f8", ("time",))
+            time.units = f"hours since 2020-01-0{day + 1}" if day else "minutes since 2019-12-30 12:00"
+            time.calendar = "proleptic_gregorian" if day == 2 else "standard"
+            time.bounds = "time_bnds"
+            of_day = np.arange(24)
+            time[:] = of_day if day else of_day * 60 + 36 * 60
+            bounds = f.createVariable("time_bnds", "f8", ("time", "bnds"))
+            bounds[:] = time[:][:, None] + np.array([0, 1 if day else 60])
+            numbers = (np.arange(120) * 7 % 50).reshape(24, 5)
+            t = f.createVariable("t", "i2", ("time", "x"), fill_value=[-32767, -999, -1][day], zlib=True, chunksizes=(7, 5))
+            t.set_auto_maskandscale(False)
+            t.scale_factor = 0.5
+            t.add_offset = 10.0 * day
+            t[:] = numbers
+            t[3, 2] = t._FillValue
+            w = f.createVariable("w", "f4", ("time", "x"), fill_value=[np.nan, 1e20, -999][day])
+            w.set_auto_mask(False)
+            w[:] = numbers / np.float32(3)
+            w[5, 1:3] = w._FillValue
+            # a number on the first day, packed on the others
+            p = f.createVariable("p", "i2" if day else "f8", ("time", "x"), fill_value=-1)
+            if day:
+                p.scale_factor = 0.1
+            p[:] = numbers * 0.1
+            p[0, 0] = np.ma.masked
+
+
+def read():
+    want = xarray.open_mfdataset(paths, combine="nested", concat_dim="time").load()
+    numbers = np.ma.concatenate([netCDF4.Dataset(path)["p"][:] for path in paths])
+    names = ["concat.nc", "concat.zarr", "concat.nczarr", "append.zarr", "append.zarr3", "append.nczarr"]
+    for name in names:
+        options = {} if name.endswith(".nc") else {"engine": "zarr", "consolidated": False}
+        with xarray.open_dataset(folder / name, **options) as ours:
+            ours.load()
+            for variable in ["time", "time_bnds", "t", "w"]:
+                xarray.testing.assert_equal(ours[variable], want[variable])
+            assert np.array_equal(ours["p"].values, numbers.filled(np.nan), equal_nan=True), name
+            assert ours.sizes["time"] == 24 * DAYS, name
+    with netCDF4.Dataset(folder / "concat.nc") as ours:
+        for variable in ["t", "w"]:
+            parts = [netCDF4.Dataset(path)[variable][:] for path in paths]
+            assert np.ma.allequal(ours[variable][:], np.ma.concatenate(parts)), variable
+            assert np.array_equal(np.ma.getmaskarray(ours[variable][:]), np.ma.getmaskarray(np.ma.concatenate(parts)))
+
+
+write() if sys.argv[1] == "write" else read()

@@ -1,0 +1,71 @@
+//! Daily files with other epochs, packing and missing values become one dataset: what xarray and netCDF4 read of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ncz::NewDataset;
+use ncz::concat::{self, ConcatOptions, Misaligned};
+use ncz::copy::{CopyOptions, append, copy};
+use ncz::location::{DatasetUrl, Location};
+use ncz::model::{Format, NetcdfKind, Pool, Session};
+use ncz::registry::Registry;
+use ncz::store::{Access, CreateOptions, FileStore};
+use ncz_test_support::{Python, python};
+
+fn session() -> Session {
+    Session::new(Arc::new(Registry::builder().no_plugins(true).build()), Pool::serial())
+}
+
+fn url(path: &Path) -> DatasetUrl {
+    DatasetUrl { location: Location::from(path), mode: Default::default() }
+}
+
+/// The folder with the files, and their paths.
+fn days(python: &Python) -> (tempfile::TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().unwrap();
+    run(python, "write", folder.path());
+    let paths = (0..3).map(|day| folder.path().join(format!("day{day}.nc"))).collect();
+    (folder, paths)
+}
+
+fn run(python: &Python, what: &str, folder: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversion.py");
+    python.run(&script, &[what, folder.to_str().unwrap()], &[]).unwrap();
+}
+
+fn options(format: Format) -> CopyOptions {
+    CopyOptions { format: Some(format), verify: true, ..CopyOptions::default() }
+}
+
+#[test]
+fn xarray_and_netcdf4_read_of_joined_and_appended_files_what_they_read_of_the_files() {
+    let Ok(python) = python() else { return };
+    let (folder, paths) = days(&python);
+    let urls: Vec<DatasetUrl> = paths.iter().map(|path| url(path)).collect();
+    let joined = concat::open(&urls, "time", &session(), &ConcatOptions::default()).unwrap();
+    let note = &joined.notes()[0];
+    assert!(note.contains("are converted to") && note.ends_with(": p, t, time, time_bnds, w"), "{note}");
+    let create = |name: &str| FileStore::create(folder.path().join(name), CreateOptions::new()).unwrap();
+    copy(&joined, Arc::new(create("concat.zarr")), &options(Format::Zarr2), &()).unwrap();
+    copy(&joined, Arc::new(create("concat.nczarr")), &options(Format::NCZARR), &()).unwrap();
+    let file = NewDataset::Netcdf { path: folder.path().join("concat.nc"), overwrite: false };
+    copy(&joined, file, &options(Format::Netcdf(NetcdfKind::Netcdf4)), &()).unwrap();
+    for (name, format) in
+        [("append.zarr", Format::Zarr2), ("append.zarr3", Format::Zarr3), ("append.nczarr", Format::NCZARR)]
+    {
+        let first = ncz::open(&paths[0]).unwrap();
+        copy(&*first, Arc::new(create(name)), &options(format), &()).unwrap();
+        for path in &paths[1..] {
+            let target = url(&folder.path().join(name)).open_zarr(Access::ReadWrite, session()).unwrap();
+            append(&*ncz::open(path).unwrap(), target, "time", &options(format), &()).unwrap();
+        }
+    }
+    run(&python, "read", folder.path());
+    // In references values are as they are stored: only short variables are in them as values.
+    let misaligned = Misaligned::Refuse { most: 1000 };
+    let refused =
+        concat::open(&urls, "time", &session(), &ConcatOptions { misaligned, ..Default::default() });
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("cannot be referred to: its values would have to be converted"), "{text}");
+}
