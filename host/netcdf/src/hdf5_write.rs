@@ -24,4 +24,4 @@ mod strings;
 pub use self::assembler::{Assembler, StoredChunk, check};
 pub use self::error::Hdf5WriteError;
 pub use self::sink::SUPERBLOCK_BYTES;
-pub use self::strings::StringChunk;
+pub use self::strings::{HeapPart, StringHeap};
