@@ -239,15 +239,18 @@ fn lines(error: &dyn std::error::Error) -> String {
 fn errors_about_a_chunk_name_the_variable_and_the_chunk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.nc");
-    let writer = NetcdfWriter::create(&path, false, hierarchy(NetcdfKind::Netcdf4), session()).unwrap();
-    write(&writer);
-    let flag = writer.array("/flag").unwrap();
-    let error = flag.write_stored(&mut flag.worker(), &[0], &[1, 2]).unwrap_err();
-    let text = lines(&error);
-    assert!(text.contains("variable \"/flag\", chunk \"flag/0\""), "{text}");
-    assert!(text.contains("does not have its length"), "{text}");
-    let strings = writer.strings("/name").unwrap();
-    let written = strings.write(&Slab::new([2], [1]), &["a\0b"]).and_then(|()| writer.complete());
-    let text = lines(&written.unwrap_err());
-    assert!(text.contains("variable \"/name\"") && text.contains("NUL"), "{text}");
+    let writer = || {
+        let writer = NetcdfWriter::create(&path, false, hierarchy(NetcdfKind::Netcdf4), session()).unwrap();
+        write(&writer);
+        writer
+    };
+    let numbers = writer();
+    let flag = numbers.array("/flag").unwrap();
+    flag.write_stored(&mut flag.worker(), &[0], &[1, 2]).unwrap();
+    let text = lines(&numbers.complete().unwrap_err());
+    assert!(text.contains("chunk [0] of \"/flag\""), "{text}");
+    let strings = writer();
+    strings.strings("/name").unwrap().write(&Slab::new([2], [1]), &["a\0b"]).unwrap();
+    let text = lines(&strings.complete().unwrap_err());
+    assert!(text.contains("chunk [1] of variable \"/name\"") && text.contains("NUL"), "{text}");
 }

@@ -81,15 +81,21 @@ impl Servers {
         [(format!("s3://{BUCKET}/{name}"), s3), (self.http.url(&format!("/{name}")), &self.http)]
     }
 
-    /// Runs a command with success; returns its output and how many requests it took, all of which are for ranges.
-    fn run(&self, args: &[&str], control: &Control) -> (String, u64) {
+    /// Runs a command with success; returns its output and how many requests it took. They are for ranges, but for
+    /// `heads`: references have the time and the tag of their source.
+    fn run_with(&self, args: &[&str], control: &Control, heads: usize) -> (String, u64) {
         control.reset_counts();
         let output = self.s3.ncz(args).success("ncz").unwrap_or_else(|error| panic!("{args:?}: {error}"));
         let log = control.requests();
-        let is_range = |operation| matches!(operation, Operation::GetObject | Operation::Get);
-        let others = log.iter().find(|request| !is_range(request.operation) || request.range.is_none());
-        assert!(others.is_none(), "{args:?}: {log:#?}");
+        let is_get = |operation| matches!(operation, Operation::GetObject | Operation::Get);
+        let others = log.iter().filter(|request| !is_get(request.operation) || request.range.is_none());
+        let others: Vec<_> = others.collect();
+        assert!(others.len() <= heads, "{args:?}: {others:#?}");
         (String::from_utf8(output.stdout).unwrap(), log.len() as u64)
+    }
+
+    fn run(&self, args: &[&str], control: &Control) -> (String, u64) {
+        self.run_with(args, control, 0)
     }
 }
 
@@ -162,7 +168,7 @@ fn remote_netcdf_files_are_copied_and_referred_to_as_local_ones() {
     for (number, (url, control)) in servers.both("chunks.nc").into_iter().enumerate() {
         let references = |from: &str, name: &str| {
             let to = target(&format!("{name}{number}.json"));
-            let requests = servers.run(&["copy", "-q", from, &to], control).1;
+            let requests = servers.run_with(&["copy", "-q", from, &to], control, 1).1;
             let sent: u64 = control.requests().iter().map(|request| request.sent).sum();
             let json: serde_json::Value = serde_json::from_slice(&fs::read(to).unwrap()).unwrap();
             (json["refs"].as_object().unwrap().clone(), requests, sent)
@@ -177,6 +183,7 @@ fn remote_netcdf_files_are_copied_and_referred_to_as_local_ones() {
                 None => assert_eq!(*value, local[key], "{key}"),
             }
         }
-        assert!(sent <= 700_000, "{sent} bytes in {requests} requests");
+        // The first range of 256 KiB, and 172 nodes of 2,616 bytes.
+        assert!(sent <= 720_000, "{sent} bytes in {requests} requests");
     }
 }
