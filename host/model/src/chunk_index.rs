@@ -34,6 +34,18 @@ pub trait ChunkIndex: fmt::Debug + Send + Sync {
     fn has_neighbours(&self) -> bool {
         false
     }
+
+    /// Notes that the stored bytes of an object, which was written last, were made without these filters
+    /// ([`ChunkLocation::filter_mask`]). Returns `false` if the format has no note of that, or there is no such object.
+    fn note_skipped(&self, object: &[u64], filter_mask: u32) -> bool {
+        let _ = (object, filter_mask);
+        false
+    }
+
+    /// Whether the format can [note](Self::note_skipped) skipped filters.
+    fn notes_skipped(&self) -> bool {
+        false
+    }
 }
 
 /// The location of the stored bytes of a chunk.

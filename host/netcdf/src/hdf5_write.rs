@@ -27,5 +27,5 @@ pub use self::error::Hdf5WriteError;
 pub(crate) use self::global_heap::reference;
 pub(crate) use self::rows::store_row;
 pub use self::sink::SUPERBLOCK_BYTES;
-pub use self::strings::StringChunk;
 pub(crate) use self::strings::text_len;
+pub use self::strings::{HeapPart, StringHeap};

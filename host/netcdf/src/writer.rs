@@ -9,15 +9,15 @@ use std::sync::{Arc, OnceLock};
 use ncz_model::json::{Json, to_values};
 use ncz_model::{
     Array, Attribute, ChunkIndex, Container, ContainerWriter, DataError, Format, Hierarchy, KeyEncoding,
-    MetadataError, NetcdfKind, ObjectKeys, Order, ScalarForm, Separator, Session, Storage, StringArray,
-    UserArray, Variable,
+    MetadataError, NetcdfKind, Order, ScalarForm, Separator, Session, Storage, StringArray, UserArray,
+    Variable,
 };
 use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
-use ncz_store::{FilePermissions, FileStore, KeyBuf, NewFile, Store, StoreError};
+use ncz_store::{FilePermissions, FileStore, Key, KeyBuf, NewFile, Store, StoreError};
 
 pub(crate) use self::chunk_store::ChunkStore;
-use self::chunk_store::{Elements, FILE, Slot};
+use self::chunk_store::{Elements, FILE, NewChunks, Slot};
 use crate::classic::layout::Layout;
 use crate::classic::write::{self as classic_write, NewClassic};
 use crate::hdf5_write::{self, SUPERBLOCK_BYTES};
@@ -96,19 +96,22 @@ impl NetcdfWriter {
         DataError::Write { location: self.chunks.to_string(), source: source.into() }
     }
 
-    /// The variable with the keys that it has in the store until the file is complete.
-    fn keyed(&self, variable: &Variable) -> Result<Variable, DataError> {
-        let number = self.hierarchy.variables().position(|other| other.path == variable.path);
-        let number = number
-            .ok_or_else(|| MetadataError::NotFound { kind: "variable", path: variable.path.clone() })?;
-        Ok(keyed(variable, number))
+    /// The position of a variable in the file.
+    fn number(&self, path: &str) -> Result<usize, DataError> {
+        let number = self.hierarchy.variables().position(|other| other.path == path);
+        Ok(number.ok_or_else(|| MetadataError::NotFound { kind: "variable", path: path.to_owned() })?)
     }
 
-    /// The variable at a path, its shape and its codecs.
+    /// The index of the chunks that are written so far.
+    fn new_chunks(&self, path: &str) -> Result<Arc<dyn ChunkIndex>, DataError> {
+        Ok(Arc::new(NewChunks::new(&self.chunks, self.number(path)?)))
+    }
+
+    /// The variable at a path with the keys that it has until the file is complete, its shape and its codecs.
     fn parts(&self, path: &str) -> Result<(Variable, Vec<u64>, FilterChain), DataError> {
         let variable = self.hierarchy.variable(path)?;
         let chain = self.chain(variable)?;
-        Ok((self.keyed(variable)?, self.hierarchy.shape_of(variable), chain))
+        Ok((keyed(variable, self.number(path)?), self.hierarchy.shape_of(variable), chain))
     }
 }
 
@@ -144,7 +147,7 @@ impl Container for NetcdfWriter {
     fn chunks(&self, variable: &Variable) -> Result<Arc<dyn ChunkIndex>, DataError> {
         match self.completed.get() {
             Some(file) => file.chunks(variable),
-            None => Ok(Arc::new(ObjectKeys::new(&self.keyed(variable)?))),
+            None => self.new_chunks(&variable.path),
         }
     }
 
@@ -160,7 +163,8 @@ impl Container for NetcdfWriter {
             return file.array(path);
         }
         let (variable, shape, chain) = self.parts(path)?;
-        Array::new(Arc::clone(&self.store), &variable, shape, chain, self.session.pool.clone())
+        let array = Array::new(Arc::clone(&self.store), &variable, shape, chain, self.session.pool.clone())?;
+        Ok(array.with_chunks(self.new_chunks(path)?))
     }
 
     fn user_array(&self, path: &str) -> Result<UserArray, DataError> {
@@ -185,6 +189,7 @@ impl Container for NetcdfWriter {
         }
         let pool = self.session.pool.clone();
         let array = Array::new(Arc::clone(&self.store), &variable, shape, chain, pool)?;
+        let array = array.with_chunks(self.new_chunks(path)?);
         let elements = NewElements::new(Arc::clone(&self.chunks), layout, padding);
         Ok(UserArray::new(array, Arc::new(elements)).padded(own))
     }
@@ -320,10 +325,16 @@ fn slots(hierarchy: &Hierarchy, classic: Option<&NewClassic>, file: &NewFile) ->
     Ok(slots)
 }
 
-/// A variable with the keys of its number.
+/// The longest path that is part of a key, so that coordinates have room.
+const MOST_PATH: usize = 256;
+
+/// A variable with the keys of its path. If that cannot be a key, they are those of its number, which ends with a space as
+/// no name does.
 fn keyed(variable: &Variable, number: usize) -> Variable {
+    let path = variable.path.trim_start_matches('/');
+    let is_key = path.len() <= MOST_PATH && Key::parse(path).is_ok();
     Variable {
-        key: number.to_string(),
+        key: if is_key { path.to_owned() } else { format!("{number} ") },
         key_encoding: KeyEncoding::V2,
         separator: Separator::Dot,
         ..variable.clone()

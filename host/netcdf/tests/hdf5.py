@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+import h5netcdf
 import h5py
 import netCDF4
 import numpy as np
@@ -262,6 +263,61 @@ def by_xarray():
         files.append(name)
         encoding = {"t": {"zlib": True, "chunksizes": (2, 2)}}
         dataset.to_netcdf(name, engine="netcdf4", format=kind, unlimited_dims=["time"], encoding=encoding)
+
+
+def by_h5netcdf():
+    """Files of h5netcdf, by itself and for xarray."""
+    files.append("h5netcdf.nc")
+    with h5netcdf.File("h5netcdf.nc", "w") as f:
+        f.attrs["title"] = "by h5netcdf"
+        f.dimensions = {"time": None, "x": 5}
+        f.resize_dimension("time", 3)
+        v = f.create_variable("t", ("time", "x"), "f4", chunks=(1, 5), compression="gzip", shuffle=True, fillvalue=-1.0)
+        v[...] = numbers((3, 5), "f4")
+        v.attrs["units"] = "K"
+        v.attrs["valid_range"] = np.array([0, 9], "f4")
+        f.create_variable("x", ("x",), "f8")[...] = numbers((5,), "f8")
+        g = f.create_group("g")
+        g.dimensions["y"] = 4
+        g.create_variable("s", ("y",), h5py.string_dtype())[...] = np.array(["a", "", "ccc", "\u00fc"], object)
+        g.create_variable("never", ("time", "y"), "i2", chunks=(2, 2), fillvalue=7)
+    files.append("xarray_h5netcdf.nc")
+    dataset = xarray.Dataset(
+        {"t": (("time", "x"), np.array([[1.5, np.nan], [2, 3], [4, 5]]), {"units": "K"}), "n": (("x",), np.array([1, 2], "i2"))},
+        coords={"time": np.array(["2000-01-01", "2000-01-02", "2000-01-04"], "datetime64[ns]"), "x": ["a", "bc"]},
+    )
+    encoding = {"t": {"compression": "gzip", "chunksizes": (1, 2), "fletcher32": True}}
+    dataset.to_netcdf("xarray_h5netcdf.nc", engine="h5netcdf", unlimited_dims=["time"], encoding=encoding)
+
+
+def by_matlab():
+    """A file as those of MATLAB 7.3: a block of text before it, classes in attributes, cells as references."""
+    with made("matlab.mat", userblock_size=512) as f:
+        def add(group, name, values, kind, **more):
+            d = group.create_dataset(name, data=values, **more)
+            d.attrs["MATLAB_class"] = np.bytes_(kind)
+            return d
+
+        add(f, "x", numbers((3, 4), "<f8"), "double")
+        add(f, "z", numbers((300, 40), "<f8"), "double", chunks=(100, 40), compression="gzip", compression_opts=3)
+        add(f, "text", np.array([[ord(c)] for c in "hello"], "<u2"), "char").attrs["MATLAB_int_decode"] = np.int32(2)
+        add(f, "flag", np.array([[1], [0]], "u1"), "logical").attrs["MATLAB_int_decode"] = np.int32(1)
+        add(f, "empty", np.array([0, 0], "<u8"), "double").attrs["MATLAB_empty"] = np.uint8(1)
+        structure = f.create_group("structure")
+        structure.attrs["MATLAB_class"] = np.bytes_("struct")
+        fields = np.empty(2, object)
+        fields[:] = [np.array([b"a"], "S1"), np.array([b"b", b"c"], "S1")]
+        structure.attrs.create("MATLAB_fields", fields, dtype=h5py.vlen_dtype("S1"))
+        add(structure, "a", np.array([[1.5]]), "double")
+        add(structure, "bc", numbers((2, 2), "<i4"), "int32")
+        add(f, "#refs#/a", np.array([[2.5]]), "double")
+        add(f, "#refs#/b", numbers((2, 3), "<i8"), "int64")
+        cells = np.array([[f["#refs#/a"].ref], [f["#refs#/b"].ref]], dtype=h5py.ref_dtype)
+        add(f, "unreadable_cells", cells, "cell", dtype=h5py.ref_dtype)
+        f["unreadable_empty"] = h5py.Empty("f8")
+        f["x"].attrs["nothing"] = h5py.Empty("f8")
+    with open("matlab.mat", "r+b") as f:
+        f.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64, HDF5 schema 1.00 .".ljust(124) + b"\0\x02IM")
 
 
 def containers():
@@ -538,6 +594,8 @@ if sys.argv[2] == "table":
     table()
     repacked()
     by_xarray()
+    by_h5netcdf()
+    by_matlab()
 else:
     index_files()
     scattered()

@@ -318,7 +318,7 @@ fn groups_dimensions_types_and_attributes_are_those_of_netcdf4() {
 fn every_type_in_every_layout_and_version_is_read_as_h5py_and_netcdf4_do() {
     let Some(table) = table() else { return };
     compare_values(table, 600);
-    compare_trees(table, 7);
+    compare_trees(table, 9);
 }
 
 fn in_memory(bytes: &[u8]) -> Arc<dyn Store> {
@@ -482,6 +482,50 @@ fn one_chunk_of_an_index_that_lies_between_them_is_located_by_the_nodes_above_it
     }
     let rounds = store.round_trips() - before;
     assert!(rounds <= 14, "{rounds}: the rest of the nodes is read together");
+}
+
+#[test]
+fn a_chunk_that_is_looked_for_alone_is_where_the_list_of_all_has_it() {
+    let Some((folder, _)) = written() else { return };
+    let (mut expected, mut found) = (ChunkLocation::default(), ChunkLocation::default());
+    let mut stored = 0;
+    for name in ["index_latest_deflate.h5", "index_latest_none.h5", "index_v108_sum.h5", "ea_paged.h5"] {
+        let bytes = std::fs::read(folder.join(name)).unwrap();
+        let store = in_memory(&bytes);
+        let file = open_in(Arc::clone(&store), "f.nc").unwrap();
+        for variable in file.hierarchy().variables() {
+            let all = file.chunks(variable).unwrap();
+            all.stored().unwrap();
+            let counts: Vec<u64> = variable
+                .shape
+                .iter()
+                .zip(&variable.chunk_shape)
+                .map(|(len, chunk)| len.div_ceil(*chunk))
+                .collect();
+            let total: u64 = counts.iter().product();
+            // Some of all, and more of the last.
+            let some = (0..total).step_by((total / 7).max(1) as usize);
+            for mut number in
+                some.chain(total.saturating_sub(3)..total).chain([total * 9 / 10, total * 14 / 15])
+            {
+                if number >= total {
+                    continue;
+                }
+                let mut index = vec![0; counts.len()];
+                for (at, count) in index.iter_mut().zip(&counts).rev() {
+                    *at = number % count;
+                    number /= count;
+                }
+                // A file of which no index is read yet.
+                let fresh = open_in(Arc::clone(&store), "f.nc").unwrap();
+                fresh.chunks(variable).unwrap().locate(&index, &mut found).unwrap();
+                all.locate(&index, &mut expected).unwrap();
+                assert_eq!(found, expected, "{name} {} {index:?}", variable.path);
+                stored += u32::from(found.extent != Extent::Missing);
+            }
+        }
+    }
+    assert!(stored > 300, "{stored}");
 }
 
 #[test]

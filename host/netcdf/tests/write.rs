@@ -1,6 +1,7 @@
 //! netCDF-4 files that this crate writes, as h5py, netCDF4, xarray, ncdump and h5dump see them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Cursor;
@@ -14,7 +15,9 @@ use ncz_model::{
     NewFill, Pool, Session, Slab, Storage, Strings, Value, Variable, VariableBuilder,
 };
 use ncz_netcdf::NetcdfFile;
-use ncz_netcdf::hdf5_write::{Assembler, Hdf5WriteError, SUPERBLOCK_BYTES, StoredChunk, StringChunk, check};
+use ncz_netcdf::hdf5_write::{
+    Assembler, Hdf5WriteError, HeapPart, SUPERBLOCK_BYTES, StoredChunk, StringHeap, check,
+};
 use ncz_registry::Registry;
 use ncz_registry::spec::generic;
 use ncz_shuffle as _;
@@ -63,11 +66,13 @@ struct Target {
     hierarchy: Hierarchy,
     bytes: Vec<u8>,
     data: BTreeMap<String, Data>,
+    heap: StringHeap,
 }
 
 impl Target {
     fn new(hierarchy: Hierarchy) -> Self {
-        Self { hierarchy, bytes: vec![0; SUPERBLOCK_BYTES as usize], data: BTreeMap::new() }
+        let bytes = vec![0; SUPERBLOCK_BYTES as usize];
+        Self { hierarchy, bytes, data: BTreeMap::new(), heap: StringHeap::default() }
     }
 
     fn append(&mut self, bytes: &[u8]) -> (u64, u64) {
@@ -89,7 +94,18 @@ impl Target {
         self.data.insert(path.to_owned(), Data::Contiguous(at, at + len));
     }
 
-    fn finish(self) -> Result<Vec<u8>, Hdf5WriteError> {
+    /// Writes what the heap gives.
+    fn with_heap(&mut self, step: impl FnOnce(&mut StringHeap, &dyn Fn(u64) -> u64) -> Vec<HeapPart>) {
+        let end = Cell::new(self.bytes.len() as u64);
+        let parts = step(&mut self.heap, &|len| end.replace(end.get() + len));
+        self.bytes.resize(end.get() as usize, 0);
+        for (at, part) in parts {
+            self.bytes[at as usize..at as usize + part.len()].copy_from_slice(&part);
+        }
+    }
+
+    fn finish(mut self) -> Result<Vec<u8>, Hdf5WriteError> {
+        self.with_heap(|heap, reserve| std::mem::take(heap).finish(reserve));
         let end = self.bytes.len() as u64;
         let mut file = Assembler::new(&self.hierarchy, Cursor::new(self.bytes), end)?;
         for (path, data) in self.data {
@@ -192,12 +208,13 @@ fn copy_strings(source: &NetcdfFile, variable: &Variable, target: &mut Target) {
 }
 
 fn put_strings(target: &mut Target, path: &str, index: Option<&Vec<u64>>, strings: &Strings) {
-    let packed = StringChunk::pack(strings).unwrap();
-    let (at, _) = target.append(packed.collections());
+    let references = vec![0; strings.len() * 16];
+    let at = target.bytes.len() as u64;
     match index {
-        Some(index) => target.chunk(path, index, &packed.references(at), 0),
-        None => target.contiguous(path, &packed.references(at)),
+        Some(index) => target.chunk(path, index, &references, 0),
+        None => target.contiguous(path, &references),
     }
+    target.with_heap(|heap, reserve| heap.add(strings, at, reserve).unwrap());
 }
 
 /// The folder with the files of netCDF4 and h5py; `None` without Python.
@@ -771,10 +788,41 @@ fn this_crate_reads_copies_as_originals() {
 
 #[test]
 fn a_string_with_a_nul_is_refused_and_empty_ones_share_an_object() {
-    let error = StringChunk::pack(&["a", "b\0c"].iter().collect()).unwrap_err();
+    let reserve = |_| 4096;
+    let pack = |strings: &Strings| {
+        let mut heap = StringHeap::default();
+        let mut parts = heap.add(strings, 48, &reserve)?;
+        parts.extend(heap.finish(&reserve));
+        Ok::<_, Hdf5WriteError>(parts)
+    };
+    let lens = |parts: &[HeapPart]| parts.iter().map(|(_, bytes)| bytes.len()).collect::<Vec<_>>();
+    let error = pack(&["a", "b\0c"].iter().collect()).unwrap_err();
     assert!(error.to_string().contains("string 1"), "{error}");
-    let empty = StringChunk::pack(&std::iter::repeat_n("", 100_000).collect()).unwrap();
-    assert_eq!((empty.collections().len(), empty.references(48).len()), (4096, 1_600_000));
-    let long = StringChunk::pack(&["x".repeat(100_000), "y".to_owned()].iter().collect()).unwrap();
-    assert!(long.collections().len() < 100_000 + 2 * 4096 + 64);
+    let empty = pack(&std::iter::repeat_n("", 100_000).collect()).unwrap();
+    assert_eq!(lens(&empty), [4096, 1_600_000]);
+    assert_eq!(empty[1].0, 48);
+    let long = pack(&["x".repeat(100_000), "y".to_owned()].iter().collect()).unwrap();
+    assert!(lens(&long).iter().sum::<usize>() < 100_000 + 2 * 4096 + 64);
+}
+
+#[test]
+fn chunks_share_collections_of_strings() {
+    const FIRST: u64 = 100_000;
+    let end = Cell::new(FIRST);
+    let reserve = |len: u64| end.replace(end.get() + len);
+    let mut heap = StringHeap::default();
+    let mut parts = Vec::new();
+    for chunk in 0..3000 {
+        let strings: Strings = [format!("string {chunk}"), String::new()].iter().collect();
+        parts.extend(heap.add(&strings, chunk * 32, &reserve).unwrap());
+    }
+    parts.extend(heap.finish(&reserve));
+    let (collections, chunks): (Vec<_>, Vec<_>) = parts.into_iter().partition(|(at, _)| *at >= FIRST);
+    assert_eq!((collections.len(), chunks.len()), (2, 3000));
+    for (_, chunk) in chunks {
+        for reference in chunk.chunks_exact(16) {
+            let address = u64::from_le_bytes(reference[4..12].try_into().unwrap());
+            assert!(collections.iter().any(|(at, _)| *at == address), "{address}");
+        }
+    }
 }

@@ -228,3 +228,29 @@ fn a_file_that_is_discarded_leaves_the_old_one_as_it_was() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+/// An error with its sources.
+fn lines(error: &dyn std::error::Error) -> String {
+    let source = error.source().map_or_else(String::new, lines);
+    format!("{error}\n{source}")
+}
+
+#[test]
+fn errors_about_a_chunk_name_the_variable_and_the_chunk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nc");
+    let writer = || {
+        let writer = NetcdfWriter::create(&path, false, hierarchy(NetcdfKind::Netcdf4), session()).unwrap();
+        write(&writer);
+        writer
+    };
+    let numbers = writer();
+    let flag = numbers.array("/flag").unwrap();
+    flag.write_stored(&mut flag.worker(), &[0], &[1, 2]).unwrap();
+    let text = lines(&numbers.complete().unwrap_err());
+    assert!(text.contains("chunk [0] of \"/flag\""), "{text}");
+    let strings = writer();
+    strings.strings("/name").unwrap().write(&Slab::new([2], [1]), &["a\0b"]).unwrap();
+    let text = lines(&strings.complete().unwrap_err());
+    assert!(text.contains("chunk [1] of variable \"/name\"") && text.contains("NUL"), "{text}");
+}

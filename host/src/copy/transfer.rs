@@ -325,8 +325,8 @@ impl Buffers<'_> {
 
     /// Writes the loaded object as it is.
     fn pass_loaded(&mut self, index: &[u64]) -> Result<Moved, CopyError> {
-        if self.source.skipped_filters(&self.reader) {
-            return self.encode_all(index);
+        if self.source.skipped_filters(&self.reader) != 0 {
+            return self.pass_skipped(index);
         }
         let chunks = self.source.check_loaded(&self.reader, index).map_err(CopyError::of_source)?;
         let stored = self.source.loaded(&self.reader);
@@ -336,20 +336,29 @@ impl Buffers<'_> {
         Ok(Moved { before: len, after: len, decoded, chunks, recoded: 0 })
     }
 
-    /// Writes the loaded chunk, for which filters were skipped, with all codecs: Zarr has no note of skipped ones.
-    fn encode_all(&mut self, index: &[u64]) -> Result<Moved, CopyError> {
+    /// Writes the loaded chunk, for which filters were skipped: to HDF5 as it is, to Zarr, which has no note of skipped
+    /// filters, with all codecs.
+    fn pass_skipped(&mut self, index: &[u64]) -> Result<Moved, CopyError> {
         let Self { source, target, reader, writer, ours, .. } = self;
-        if source.chain().lossy_stages().is_some() {
+        let recodes = !target.notes_skipped();
+        if recodes && source.chain().lossy_stages().is_some() {
             let reason =
                 format!("the chunk {index:?} was stored without its lossy filter; choose other codecs");
             return Err(DataError::Unsupported { variable: source.path().to_owned(), reason }.into());
         }
         let len = source.chain().chunk_len();
-        let before = source.loaded(reader).len() as u64;
         resize(ours, len, source)?;
         source.decode_loaded(reader, index, ours).map_err(CopyError::of_source)?;
-        let after = target.write_chunk(writer, index, ours)? as u64;
-        Ok(Moved { before, after, decoded: len as u64, chunks: 1, recoded: 1 })
+        let stored = source.loaded(reader);
+        let after = match recodes {
+            true => target.write_chunk(writer, index, ours)?,
+            false => {
+                target.write_skipped(writer, index, stored, source.skipped_filters(reader))?;
+                stored.len()
+            }
+        };
+        let (before, after) = (stored.len() as u64, after as u64);
+        Ok(Moved { before, after, decoded: len as u64, chunks: 1, recoded: u64::from(recodes) })
     }
 
     fn recode(&mut self, index: &[u64], stop: &Stop<'_>) -> Result<Moved, CopyError> {

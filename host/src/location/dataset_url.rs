@@ -166,7 +166,11 @@ impl DatasetUrl {
     /// Opens a netCDF or HDF5 file.
     fn open_file(&self, session: Session) -> Result<Dataset, LocationError> {
         let (store, key) = stores::open_file(self)?;
-        let file = NetcdfFile::open(Arc::new(Unlisted::new(store)), key, session);
+        let store = match self.location.path() {
+            Some(path) => Unlisted::of_file(store, path),
+            None => Unlisted::new(store),
+        };
+        let file = NetcdfFile::open(Arc::new(store), key, session);
         let failed =
             |source| LocationError::Dataset { location: self.location.clone(), source: Box::new(source) };
         Ok(Dataset::new(file.map_err(failed)?))

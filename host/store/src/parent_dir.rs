@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::process::getuid;
 
 use crate::error::{ObjectLocation, StoreError};
+use crate::store::Leftover;
 use crate::temp_names::{TempNames, is_aside_of, is_of_this_boot, is_stage_of};
 use crate::{remove_tree, sys};
 
@@ -32,6 +33,17 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
+}
+
+/// What writers of the file at `path` left beside it ([`Store::leftovers`](crate::Store::leftovers)).
+pub(crate) fn leftovers_beside(path: &Path) -> Vec<Leftover> {
+    let left = ParentDir::of(path).map(|parent| parent.leftovers()).unwrap_or_default();
+    let left = left.into_iter().take(Leftover::MOST);
+    left.map(|(name, is_removed)| Leftover {
+        path: parent_of(path).join(name).display().to_string(),
+        is_removed,
+    })
+    .collect()
 }
 
 impl ParentDir {

@@ -1,25 +1,38 @@
 //! A store whose keys are not listed.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::StoreError;
 use crate::key::{Key, Prefix};
+use crate::parent_dir;
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, WriteMode,
+    Capabilities, Depth, Leftover, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store,
+    WriteMode,
 };
 
 /// A read-only view of a store that does not list its keys.
 ///
 /// It is the store of a dataset that is one object: the objects beside it are not part of the dataset.
 #[derive(Debug)]
-pub struct Unlisted(Arc<dyn Store>);
+pub struct Unlisted {
+    store: Arc<dyn Store>,
+    file: Option<PathBuf>,
+}
 
 impl Unlisted {
     /// A view of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self(store)
+        Self { store, file: None }
+    }
+
+    /// A view of this store, in which the object is the file at this path, so that its
+    /// [leftovers](Store::leftovers) are known.
+    #[must_use]
+    pub fn of_file(store: Arc<dyn Store>, path: impl Into<PathBuf>) -> Self {
+        Self { store, file: Some(path.into()) }
     }
 
     fn unsupported(&self, operation: &'static str) -> StoreError {
@@ -33,13 +46,13 @@ impl Unlisted {
 
 impl fmt::Display for Unlisted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.store.fmt(f)
     }
 }
 
 impl Store for Unlisted {
     fn capabilities(&self) -> Capabilities {
-        let Capabilities { ranges, local, in_flight, .. } = self.0.capabilities();
+        let Capabilities { ranges, local, in_flight, .. } = self.store.capabilities();
         Capabilities { ranges, local, in_flight, ..Capabilities::default() }
     }
 
@@ -50,27 +63,27 @@ impl Store for Unlisted {
         max_len: u64,
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
-        self.0.read(key, range, max_len, out)
+        self.store.read(key, range, max_len, out)
     }
 
     fn read_into(&self, key: Key<'_>, offset: u64, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.0.read_into(key, offset, out)
+        self.store.read_into(key, offset, out)
     }
 
     fn read_end_into(&self, key: Key<'_>, out: &mut [u8]) -> Result<Option<ReadInto>, StoreError> {
-        self.0.read_end_into(key, out)
+        self.store.read_end_into(key, out)
     }
 
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
-        self.0.len(key)
+        self.store.len(key)
     }
 
     fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
-        self.0.stamp(key)
+        self.store.stamp(key)
     }
 
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {
-        self.0.read_many(requests, done);
+        self.store.read_many(requests, done);
     }
 
     fn write(&self, _: Key<'_>, _: &[u8], _: WriteMode) -> Result<(), StoreError> {
@@ -79,6 +92,10 @@ impl Store for Unlisted {
 
     fn delete(&self, _: Key<'_>) -> Result<bool, StoreError> {
         Err(self.unsupported("be written"))
+    }
+
+    fn leftovers(&self) -> Vec<Leftover> {
+        self.file.as_deref().map_or_else(Vec::new, parent_dir::leftovers_beside)
     }
 
     fn list(&self, _: Prefix<'_>, _: Depth, _: usize) -> Result<Listing, StoreError> {

@@ -28,7 +28,7 @@ use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, Prefix};
 use crate::listing::list_sorted;
 use crate::options::{Access, CreateOptions, Durability, FilePermissions};
-use crate::parent_dir::{ParentDir, parent_of};
+use crate::parent_dir;
 use crate::store::{Capabilities, Depth, Leftover, Listing, ReadInto, ReadRange, Store, WriteMode};
 
 /// A dataset in a zip archive: the object `a/b` is the entry `a/b`, or `PREFIX/a/b`.
@@ -268,15 +268,7 @@ impl Store for ZipStore {
     }
 
     fn leftovers(&self) -> Vec<Leftover> {
-        let Ok(parent) = ParentDir::of(&self.path) else {
-            return Vec::new();
-        };
-        let left = parent.leftovers().into_iter().take(Leftover::MOST);
-        left.map(|(name, is_removed)| Leftover {
-            path: parent_of(&self.path).join(name).display().to_string(),
-            is_removed,
-        })
-        .collect()
+        parent_dir::leftovers_beside(&self.path)
     }
 
     fn list(&self, prefix: Prefix<'_>, depth: Depth, max_entries: usize) -> Result<Listing, StoreError> {

@@ -56,7 +56,7 @@ const CDL: &str = "netcdf d {
 dimensions: t = UNLIMITED ; x = 4 ;
 variables: int v(t, x) ; v:_FillValue = -1 ; v:_ChunkSizes = 1, 4 ; double t(t) ; t:units = \"days since 2000-01-01\" ;
 data: v = 1, 2, 3, 4, 5, 6, 7, _ ; t = 0.5, 1.5 ;
-group: g { variables: float w(x) ; data: w = 1, 2, 3, 4 ; }
+group: g { variables: float w(x) ; string s(x) ; data: w = 1, 2, 3, 4 ; s = \"a\", \"b\", \"\", \"d\" ; }
 }";
 
 /// A command that changes something, and what has to be true after it.
@@ -80,7 +80,7 @@ enum After {
     Resumable,
 }
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 14] = [
     Case {
         name: "copy",
         prepare: source,
@@ -114,6 +114,27 @@ const CASES: [Case; 11] = [
         prepare: source_and_old_zip,
         args: &["copy", "s.nczarr", "t.zip", "--overwrite"],
         target: "t.zip",
+        after: After::OldOrNew,
+    },
+    Case {
+        name: "netcdf",
+        prepare: source,
+        args: &["copy", "s.nczarr", "t.nc", "--verify"],
+        target: "t.nc",
+        after: After::OldOrNew,
+    },
+    Case {
+        name: "overwrite netcdf",
+        prepare: source_and_old_netcdf,
+        args: &["copy", "s.nczarr", "t.nc", "--overwrite"],
+        target: "t.nc",
+        after: After::OldOrNew,
+    },
+    Case {
+        name: "classic",
+        prepare: flat_netcdf,
+        args: &["copy", "s.nc", "t.nc", "--format", "classic", "--overwrite"],
+        target: "t.nc",
         after: After::OldOrNew,
     },
     Case {
@@ -181,6 +202,21 @@ fn source_and_old_zip(folder: &Path) {
     source(folder);
     let path = |name: &str| folder.join(name).display().to_string();
     ncz(["copy", &path("s.nczarr"), &path("t.zip"), "--slab", "t=0:1"]).ends(0);
+}
+
+fn source_and_old_netcdf(folder: &Path) {
+    source(folder);
+    let path = |name: &str| folder.join(name).display().to_string();
+    ncz(["copy", &path("s.nczarr"), &path("t.nc"), "--slab", "t=0:1"]).ends(0);
+}
+
+/// A file without groups, and another one with one record.
+fn flat_netcdf(folder: &Path) {
+    text(folder);
+    let path = |name: &str| folder.join(name).display().to_string();
+    ncz(["gen", &path("d.cdl"), "-o", &path("d.nc")]).ends(0);
+    ncz(["copy", &path("d.nc"), &path("s.nc"), "--variables", "v,t"]).ends(0);
+    ncz(["copy", &path("s.nc"), &path("t.nc"), "--slab", "t=0:1"]).ends(0);
 }
 
 /// Two datasets with one record, and another record for them.

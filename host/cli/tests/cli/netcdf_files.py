@@ -3,6 +3,7 @@
 import sys
 
 import h5py
+import hdf5plugin
 import netCDF4
 import numpy as np
 import zarr
@@ -41,6 +42,22 @@ def make(folder):
         foreign.set_filter(40000, h5py.h5z.FLAG_OPTIONAL, (7, 8))
         space = h5py.h5s.create_simple((4,))
         h5py.h5d.create(file.id, b"foreign", h5py.h5t.STD_I32LE, space, dcpl=foreign)
+    with h5py.File(f"{folder}/plugins.h5", "w") as file:
+        data = np.arange(1000, dtype="i4").reshape(20, 50) % 37
+        file["plain"] = data
+        filters = {
+            "blosc": hdf5plugin.Blosc(),
+            "blosc2": hdf5plugin.Blosc2(),
+            "lz4": hdf5plugin.LZ4(),
+            "zstd": hdf5plugin.Zstd(),
+            "bzip2": hdf5plugin.BZip2(),
+            "bitshuffle": hdf5plugin.Bitshuffle(),
+            "zfp": hdf5plugin.Zfp(reversible=True),
+        }
+        for name, options in filters.items():
+            file.create_dataset(name, data=data, chunks=(7, 50), compression=options)
+        file["nothing"] = h5py.Empty("f4")
+        file["plain"].attrs["nothing"] = h5py.Empty("f4")
 
 
 def fill(file, kind):

@@ -150,3 +150,23 @@ fn a_variable_that_is_shorter_than_its_dimension_keeps_its_fill() {
     ncz(["copy", &source, &references]).ends(0);
     assert_eq!(values(&references), wanted);
 }
+
+#[test]
+fn filters_of_hdf5plugin_are_read_and_what_has_no_elements_is_named() {
+    let Some(files) = Files::make() else { return };
+    let source = files.text("plugins.h5");
+    let values = |path: &str, variable: &str| ncz(["cat", path, variable]).ends(0).stdout;
+    let plain = values(&source, "plain");
+    let header = ncz(["dump", "-h", &source]).ends(1).stdout;
+    assert!(header.contains("// nothing cannot be read: it is empty"), "{header}");
+    assert!(header.contains("plain:nothing = \"\" ;"), "{header}");
+    for target in [files.text("plugins.zarr"), files.text("plugins.nc")] {
+        ncz(["copy", &source, &target]).ends(3).says(&["/nothing", "it is empty", "--exclude"]);
+        let copied = ncz(["copy", "--verify", &source, &target, "--exclude", "nothing"]).ends(0).stdout;
+        assert!(copied.contains("22 chunks copied as stored, 0 decoded"), "{copied}");
+        for filter in ["blosc", "blosc2", "lz4", "zstd", "bzip2", "bitshuffle", "zfp"] {
+            assert_eq!(values(&source, filter), plain, "{filter}");
+            assert_eq!(values(&target, filter), plain, "{filter}");
+        }
+    }
+}

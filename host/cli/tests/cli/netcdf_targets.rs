@@ -218,3 +218,62 @@ fn a_file_is_replaced_only_on_request() {
     ncz(["gen", &cdl, "-o", &target, "--overwrite"]).ends(3).says(&["out.nc"]);
     assert_eq!(fs::read(&target).unwrap(), b"notes");
 }
+
+/// Makes chunks for which filters were skipped, or compares a copy with them: `same` has their masks too.
+const SKIPPED: &str = r#"
+import sys
+import zlib
+
+import h5py
+import netCDF4
+import numpy
+
+values = numpy.arange(48, dtype="<i4").reshape(6, 8)
+job, path = sys.argv[1:3]
+if job == "make":
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("y", 6)
+        file.createDimension("x", 8)
+        file.createVariable("v", "i4", ("y", "x"), zlib=True, shuffle=True, chunksizes=(3, 4))[...] = values
+    with h5py.File(path, "r+") as file:
+        chunk = lambda y, x: values[y : y + 3, x : x + 4].tobytes()
+        file["v"].id.write_direct_chunk((0, 0), chunk(0, 0), 0b11)
+        file["v"].id.write_direct_chunk((3, 4), zlib.compress(chunk(3, 4)), 0b01)
+    sys.exit()
+with netCDF4.Dataset(path) as file:
+    assert (file["v"][...] == values).all(), file["v"][...]
+if job == "same":
+    with h5py.File(sys.argv[3]) as original, h5py.File(path) as copy:
+        for number in range(4):
+            one, other = (file["v"].id.get_chunk_info(number) for file in (original, copy))
+            assert (one.chunk_offset, one.filter_mask) == (other.chunk_offset, other.filter_mask), (one, other)
+            stored = [file["v"].id.read_direct_chunk(one.chunk_offset)[1] for file in (original, copy)]
+            assert stored[0] == stored[1], one
+        assert sorted(copy["v"].id.get_chunk_info(number).filter_mask for number in range(4)) == [0, 0, 1, 3]
+"#;
+
+#[test]
+fn chunks_whose_filters_were_skipped_are_passed_on_to_netcdf_files() {
+    let Ok(python) = python() else { return };
+    let folder = Folder::new();
+    let source = folder.text("skipped.nc");
+    python.run_code(SKIPPED, &["make", &source], &[]).unwrap();
+    let copy = |name: &str, args: &[&str], passed: &str| {
+        let target = folder.text(name);
+        let copied = ncz([&["copy", "--verify", source.as_str(), target.as_str()], args].concat()).ends(0);
+        assert!(copied.stdout.contains(passed), "{}", copied.stdout);
+        target
+    };
+    let same = copy("same.nc", &[], "4 chunks copied as stored, 0 decoded");
+    python.run_code(SKIPPED, &["same", &same, &source], &[]).unwrap();
+    for (name, args, passed) in [
+        ("codecs.nc", &["-F", "*,zlib,1"][..], "0 chunks copied as stored, 4 decoded"),
+        ("chunks.nc", &["-c", "y/6,x/8"][..], "0 chunks copied as stored, 1 decoded"),
+        ("salvaged.nc", &["--salvage"][..], "4 chunks copied as stored, 0 decoded"),
+    ] {
+        let target = copy(name, args, passed);
+        python.run_code(SKIPPED, &["values", &target], &[]).unwrap();
+    }
+    // Zarr has no note of skipped filters.
+    copy("all.zarr", &[], "2 chunks copied as stored, 2 decoded");
+}

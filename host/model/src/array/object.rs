@@ -211,11 +211,48 @@ impl Array {
         if self.shards.is_some() { worker.shard() } else { &worker.stored }
     }
 
-    /// Whether the last loaded object is a chunk for which filters were skipped, so that its bytes are not those that its
-    /// codecs make.
+    /// The filters that were skipped for the last loaded object, a chunk: its bytes are not those that its codecs make.
+    /// See [`ChunkLocation::filter_mask`]; 0 if none were.
     #[must_use]
-    pub fn skipped_filters(&self, worker: &Worker) -> bool {
-        worker.location.filter_mask != 0 && !self.chain.is_empty()
+    pub fn skipped_filters(&self, worker: &Worker) -> u32 {
+        let mask = worker.location.filter_mask;
+        if mask == 0 {
+            return 0;
+        }
+        let stages = u32::try_from(self.chain.working().len()).unwrap_or(u32::MAX);
+        mask & 1_u32.checked_shl(stages).map_or(u32::MAX, |bit| bit - 1)
+    }
+
+    /// Whether its format has a note of skipped filters, for [`write_skipped`](Self::write_skipped).
+    #[must_use]
+    pub fn notes_skipped(&self) -> bool {
+        self.chunks.notes_skipped()
+    }
+
+    /// Writes the stored bytes of a chunk for which filters were skipped, with a note of them
+    /// ([`ChunkLocation::filter_mask`]).
+    ///
+    /// # Errors
+    /// The array has no such chunk, it cannot be written, or its format does not [note](Self::notes_skipped) them.
+    pub fn write_skipped(
+        &self,
+        worker: &mut Worker,
+        index: &[u64],
+        stored: &[u8],
+        filter_mask: u32,
+    ) -> Result<(), DataError> {
+        if self.notes_skipped() {
+            self.write_object(worker, index, stored)?;
+        }
+        match self.chunks.note_skipped(index, filter_mask) {
+            true => Ok(()),
+            false => Err(DataError::Unsupported {
+                variable: self.path.clone(),
+                reason: format!(
+                    "its format has no note of the skipped filters of chunk {index:?}; encode it"
+                ),
+            }),
+        }
     }
 
     /// Checks of the [chunks](Self::object_chunks) of the last loaded object, for which no filters were skipped, what

@@ -2,7 +2,7 @@
 
 use super::cursor::{Decoded, Malformed, before_nul};
 use super::dataspace::Dataspace;
-use super::decode::{self, DatatypeMessage, Heap, record};
+use super::decode::{self, DatatypeMessage, Heap, TreeHeader, record};
 use super::error::Hdf5Error;
 use super::file::File;
 use super::header::{ATTRIBUTE, ATTRIBUTE_INFO, DATASPACE, DATATYPE, Header, SHARED};
@@ -80,15 +80,16 @@ impl Attributes {
 
     fn read_dense(&mut self, file: &File, heap: u64, index: u64, object: u64) -> Result<(), Hdf5Error> {
         let heap = Heap::read(file, heap)?;
-        let records = decode::tree_records(file, index)?;
-        if records.kind != record::ATTRIBUTE_NAME || records.size < ID + 5 {
+        let header = TreeHeader::read(file, index)?;
+        if header.kind != record::ATTRIBUTE_NAME || header.record_len < ID + 5 {
             let error = "it is not the index of names of attributes".into();
             return Err(file.error(error, "the B-tree", index));
         }
-        if records.bytes.len() / records.size > MOST {
+        let records = header.records(file)?;
+        if records.len() / header.record_len > MOST {
             return Err(file.error("it has more attributes than possible".into(), "the B-tree", index));
         }
-        for record in records.bytes.chunks_exact(records.size) {
+        for record in records.chunks_exact(header.record_len) {
             let mut cursor = file.cursor(record);
             let fields = (|| Ok((cursor.take(ID)?, cursor.u8()?, cursor.u32()?)))();
             let (id, flags, order) = fields.map_err(|error| file.error(error, "the B-tree", index))?;

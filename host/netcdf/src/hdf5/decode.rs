@@ -200,62 +200,117 @@ impl Heap {
     }
 }
 
-/// The records of a B-tree of version 2, in order of their keys, and the bytes of each.
-pub(crate) struct Records {
+pub(crate) const TREE_NODE: &str = "a node of a B-tree";
+
+/// The header of a B-tree of version 2 (HDF5 file format, III.A.2).
+#[derive(Debug)]
+pub(crate) struct TreeHeader {
+    /// The type of its records.
     pub(crate) kind: u8,
-    pub(crate) size: usize,
-    pub(crate) bytes: Vec<u8>,
+    /// The bytes of a record.
+    pub(crate) record_len: usize,
+    /// The bytes of a node.
+    pub(crate) node_len: u64,
+    /// The depth of the root; that of a leaf is 0.
+    pub(crate) depth: u16,
+    /// `None` if there are no records.
+    pub(crate) root: Option<TreeChild>,
+    geometry: Bt2Geometry,
+    record_size: u16,
+    address: u64,
 }
 
-/// Reads all records of a B-tree of version 2 (HDF5 file format, III.A.2), all nodes of a level in one round. The order
-/// of the records is not that of their keys.
-pub(crate) fn tree_records(file: &File, address: u64) -> Result<Records, Hdf5Error> {
-    const WHAT: &str = "the B-tree";
-    let failed = |error: Malformed| file.error(error, WHAT, address);
-    let context = context(file);
-    let bytes = file.read_up_to(address, HEADER, WHAT)?;
-    let header = Bt2Header::decode(&bytes, &context).map_err(|error| failed(error.into()))?;
-    let size = usize::from(header.record_size);
-    let mut records = Records { kind: header.record_type, size, bytes: Vec::new() };
-    if header.total_num_records == 0 || header.root_node_addr == UNDEF_ADDR {
-        return Ok(records);
-    }
-    if header.depth > MOST_DEPTH || size == 0 || header.node_size < 16 {
-        return Err(failed("its depth, or the size of its nodes or records, is not possible".into()));
-    }
-    let geometry = Bt2Geometry::new(header.node_size, header.record_size, header.depth, file.widths.offset);
-    let mut level = vec![(header.root_node_addr, header.num_records_in_root)];
-    let mut visited = std::collections::BTreeSet::new();
-    for depth in (0..=header.depth).rev() {
-        if !level.iter().all(|(address, _)| visited.insert(*address)) {
-            return Err(failed("one of its nodes has two parents".into()));
+/// A node below another one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TreeChild {
+    pub(crate) address: u64,
+    /// The number of its records.
+    count: u16,
+}
+
+/// A node of a B-tree of version 2.
+pub(crate) struct TreeNode {
+    pub(crate) records: Vec<u8>,
+    /// One more than records, or none in a leaf.
+    pub(crate) children: Vec<TreeChild>,
+}
+
+impl TreeHeader {
+    const WHAT: &'static str = "the B-tree";
+
+    pub(crate) fn read(file: &File, address: u64) -> Result<Self, Hdf5Error> {
+        let failed = |error: Malformed| file.error(error, Self::WHAT, address);
+        let bytes = file.read_up_to(address, HEADER, Self::WHAT)?;
+        let header = Bt2Header::decode(&bytes, &context(file)).map_err(|error| failed(error.into()))?;
+        let record_size = header.record_size;
+        let is_empty = header.total_num_records == 0 || header.root_node_addr == UNDEF_ADDR;
+        if !is_empty && (header.depth > MOST_DEPTH || record_size == 0 || header.node_size < 16) {
+            return Err(failed("its depth, or the size of its nodes or records, is not possible".into()));
         }
-        let nodes = level.iter().map(|(address, _)| (*address, u64::from(header.node_size)));
-        let nodes = file.read_nodes(nodes, "a node of a B-tree")?;
-        let mut below = Vec::new();
-        for (bytes, (at, count)) in nodes.iter().zip(&level) {
-            let failed = |error: FormatError| file.error(error.into(), "a node of a B-tree", *at);
-            if depth == 0 {
-                let leaf = Bt2LeafNode::decode(bytes, *count, header.record_size).map_err(failed)?;
-                records.bytes.extend_from_slice(&leaf.record_data);
-                continue;
+        let depth = header.depth.min(MOST_DEPTH);
+        let root = TreeChild { address: header.root_node_addr, count: header.num_records_in_root };
+        Ok(Self {
+            kind: header.record_type,
+            record_len: usize::from(record_size.max(1)),
+            node_len: u64::from(header.node_size),
+            depth,
+            root: (!is_empty).then_some(root),
+            geometry: Bt2Geometry::new(header.node_size, record_size, depth, file.widths.offset),
+            record_size,
+            address,
+        })
+    }
+
+    /// Decodes a node at this depth.
+    pub(crate) fn node(
+        &self,
+        file: &File,
+        bytes: &[u8],
+        depth: u16,
+        at: TreeChild,
+    ) -> Result<TreeNode, Hdf5Error> {
+        let failed = |error: FormatError| file.error(error.into(), TREE_NODE, at.address);
+        if depth == 0 {
+            let leaf = Bt2LeafNode::decode(bytes, at.count, self.record_size).map_err(failed)?;
+            return Ok(TreeNode { records: leaf.record_data, children: Vec::new() });
+        }
+        let node = Bt2InternalNode::decode(
+            bytes,
+            &context(file),
+            depth,
+            at.count,
+            self.record_size,
+            self.geometry.max_nrec_size,
+            self.geometry.child_total_size(depth),
+        )
+        .map_err(failed)?;
+        let children = node.child_addrs.iter().zip(&node.child_nrecords);
+        let children = children.map(|(address, count)| TreeChild { address: *address, count: *count });
+        Ok(TreeNode { children: children.collect(), records: node.record_data })
+    }
+
+    /// Reads all records, all nodes of a level in one round. Their order is not that of their keys.
+    pub(crate) fn records(&self, file: &File) -> Result<Vec<u8>, Hdf5Error> {
+        let mut records = Vec::new();
+        let mut level: Vec<TreeChild> = self.root.into_iter().collect();
+        let mut visited = std::collections::BTreeSet::new();
+        for depth in (0..=self.depth).rev() {
+            if !level.iter().all(|child| visited.insert(child.address)) {
+                let error = "one of its nodes has two parents".into();
+                return Err(file.error(error, Self::WHAT, self.address));
             }
-            let node = Bt2InternalNode::decode(
-                bytes,
-                &context,
-                depth,
-                *count,
-                header.record_size,
-                geometry.max_nrec_size,
-                geometry.child_total_size(depth),
-            )
-            .map_err(failed)?;
-            records.bytes.extend_from_slice(&node.record_data);
-            below.extend(node.child_addrs.iter().copied().zip(node.child_nrecords.iter().copied()));
+            let nodes =
+                file.read_nodes(level.iter().map(|child| (child.address, self.node_len)), TREE_NODE)?;
+            let mut below = Vec::new();
+            for (bytes, child) in nodes.iter().zip(&level) {
+                let node = self.node(file, bytes, depth, *child)?;
+                records.extend_from_slice(&node.records);
+                below.extend(node.children);
+            }
+            level = below;
         }
-        level = below;
+        Ok(records)
     }
-    Ok(records)
 }
 
 /// The types of records of a B-tree of version 2.

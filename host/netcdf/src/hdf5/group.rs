@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::attributes;
 use super::cursor::{Cursor, Decoded, before_nul};
-use super::decode::{self, Heap, record};
+use super::decode::{Heap, TreeHeader, record};
 use super::error::Hdf5Error;
 use super::file::File;
 use super::header::{Header, LINK, LINK_INFO, SYMBOL_TABLE};
@@ -100,11 +100,11 @@ fn link(mut cursor: Cursor<'_>) -> Decoded<Link> {
 fn dense(file: &File, heap: u64, index: u64, links: &mut Vec<Link>) -> Result<(), Hdf5Error> {
     let heap_address = heap;
     let heap = Heap::read(file, heap)?;
-    let records = decode::tree_records(file, index)?;
-    if records.kind != record::LINK_NAME || records.size < 5 {
+    let header = TreeHeader::read(file, index)?;
+    if header.kind != record::LINK_NAME || header.record_len < 5 {
         return Err(file.error("it is not the index of names of links".into(), "the B-tree", index));
     }
-    for record in records.bytes.chunks_exact(records.size) {
+    for record in header.records(file)?.chunks_exact(header.record_len) {
         let mut cursor = file.cursor(record);
         cursor.skip(4).map_err(|error| file.error(error, "the B-tree", index))?;
         let object = heap.object(file, cursor.rest())?;

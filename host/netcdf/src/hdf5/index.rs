@@ -1,11 +1,12 @@
 //! The chunks of a dataset: where each is stored.
 
 mod arrays;
+mod lazy;
 mod trees;
 
 use std::sync::Arc;
 
-use self::trees::TreeV1;
+use self::lazy::LazyIndex;
 use super::cursor::Decoded;
 use super::dataset::Dataset;
 use super::error::Hdf5Error;
@@ -43,8 +44,8 @@ pub(crate) struct Chunks {
 enum Stored {
     /// Sorted by number.
     Listed(Vec<Entry>),
-    /// In a tree that is read as far as it is needed.
-    Tree(Box<TreeV1>),
+    /// In a tree or an array that is read as far as it is needed.
+    Lazy(Box<LazyIndex>),
     /// All chunks lie one after the other, in the grid of the greatest shape.
     InOrder { offset: u64, len: u64, max_counts: Vec<u64> },
 }
@@ -76,7 +77,7 @@ struct Grid {
 }
 
 impl Chunks {
-    /// Reads the index of a chunked dataset. A B-tree of version 1 is read when chunks are looked for.
+    /// Opens the index of a chunked dataset. A tree or an array is read when chunks are looked for.
     pub(crate) fn read(file: &Arc<File>, dataset: &Dataset) -> Result<Self, Hdf5Error> {
         let failed = |reason: &'static str| file.error(reason.into(), "the layout", dataset.address);
         let Layout::Chunked { shape: chunk, element, edges_unfiltered, index, address } = &dataset.layout
@@ -106,14 +107,11 @@ impl Chunks {
         let mut entries = Vec::new();
         if let Some(address) = *address {
             match index {
-                Index::TreeV1 => {
+                Index::TreeV1 | Index::TreeV2 | Index::FixedArray | Index::ExtensibleArray => {
                     let counts = grid.counts.clone();
-                    let tree = TreeV1::new(Arc::clone(file), address, grid);
-                    return Ok(Self { counts, stored: Stored::Tree(Box::new(tree)) });
+                    let lazy = LazyIndex::new(file, *index, address, grid);
+                    return Ok(Self { counts, stored: Stored::Lazy(Box::new(lazy)) });
                 }
-                Index::TreeV2 => trees::version_2(file, address, &grid, &mut entries)?,
-                Index::FixedArray => arrays::fixed(file, address, &grid, &mut entries)?,
-                Index::ExtensibleArray => arrays::extensible(file, address, &grid, &mut entries)?,
                 Index::Single(filtered) => {
                     let (len, mask) = match filtered {
                         Some((len, mask)) => (Some(*len), *mask),
@@ -143,7 +141,7 @@ impl Chunks {
     pub(crate) fn stored(&self) -> Result<Option<Vec<Vec<u64>>>, Hdf5Error> {
         let entries = match &self.stored {
             Stored::Listed(entries) => entries,
-            Stored::Tree(tree) => tree.all()?,
+            Stored::Lazy(index) => index.all()?,
             Stored::InOrder { .. } => return Ok(None),
         };
         Ok(Some(entries.iter().map(|entry| coordinates(entry.number, &self.counts)).collect()))
@@ -157,7 +155,7 @@ impl Chunks {
         let Some(in_shape) = number(index, &self.counts) else { return Ok(None) };
         match &self.stored {
             Stored::Listed(entries) => Ok(find(entries, in_shape)),
-            Stored::Tree(tree) => tree.find(index, in_shape),
+            Stored::Lazy(lazy) => lazy.find(index, in_shape),
             Stored::InOrder { offset, len, max_counts } => Ok(number(index, max_counts).and_then(|number| {
                 let offset = offset.checked_add(number.checked_mul(*len)?)?;
                 Some(Entry { number, offset, len: *len, mask: NONE_SKIPPED })

@@ -20,11 +20,17 @@ pub(super) struct Collection {
     empty: Option<u16>,
 }
 
-impl Collection {
-    pub(super) fn new() -> Self {
+impl Default for Collection {
+    fn default() -> Self {
         let mut bytes = b"GCOL\x01\0\0\0".to_vec();
         bytes.resize(HEADER, 0);
         Self { bytes, count: 0, empty: None }
+    }
+}
+
+impl Collection {
+    pub(super) fn new() -> Self {
+        Self::default()
     }
 
     /// Whether an object of `len` bytes belongs into this collection.

@@ -1,4 +1,4 @@
-//! The strings of a chunk as HDF5 stores them.
+//! The strings of chunks as HDF5 stores them.
 
 use ncz_model::Strings;
 
@@ -6,55 +6,96 @@ use super::datatype::HEAP_REFERENCE_BYTES;
 use super::error::Hdf5WriteError;
 use super::global_heap::{Collection, reference};
 
-/// The strings of one chunk in collections of a global heap.
+/// The most bytes of references that wait for the address of a collection (4 MiB).
+const MOST_WAITING: usize = 4 << 20;
+
+/// Packs the strings of chunks into collections of a global heap. Chunks share collections, as each has 4 KiB or more.
 ///
-/// A chunk of strings consists of references to its strings, of 16 bytes each. So it is written in two steps: append
-/// [`collections`](Self::collections) to the file, then store [`references`](Self::references) to them as the content
-/// of the chunk. Filters of the variable, if there are any, apply to the references.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StringChunk {
-    collections: Vec<u8>,
-    /// The length of each string, the offset of its collection in `collections`, and its number there.
-    strings: Vec<(u32, u64, u16)>,
+/// The content of a chunk of strings are references to them, of 16 bytes each. Filters of the variable, if there are any,
+/// apply to the references.
+#[derive(Debug, Default)]
+pub struct StringHeap {
+    collection: Collection,
+    /// The chunks that refer to the open collection.
+    waiting: Vec<Waiting>,
+    waiting_bytes: usize,
 }
 
-impl StringChunk {
-    /// Packs the strings of a chunk, in the order of its elements.
+/// A chunk whose references from the byte `from` on lack the address of their collection.
+#[derive(Debug)]
+struct Waiting {
+    offset: u64,
+    references: Vec<u8>,
+    from: usize,
+}
+
+/// Bytes to write at an offset of the file: a collection, or the references of a chunk.
+pub type HeapPart = (u64, Vec<u8>);
+
+impl StringHeap {
+    /// Adds the strings of a chunk, in the order of its elements. Its references belong to the byte `offset` of the file;
+    /// `reserve` allocates bytes of the file. Returns what can be written now.
     ///
     /// # Errors
     /// [`Hdf5WriteError::Text`] if a string contains a NUL, at which HDF5 and netCDF would end it, or has 4 GiB or
-    /// more.
-    pub fn pack(strings: &Strings) -> Result<Self, Hdf5WriteError> {
-        let mut packed = Self { collections: Vec::new(), strings: Vec::with_capacity(strings.len()) };
-        let mut collection = Collection::new();
+    /// more. The heap is of no use then.
+    pub fn add(
+        &mut self,
+        strings: &Strings,
+        offset: u64,
+        reserve: &dyn Fn(u64) -> u64,
+    ) -> Result<Vec<HeapPart>, Hdf5WriteError> {
+        let mut parts = Vec::new();
+        let mut references = Vec::with_capacity(strings.len().saturating_mul(HEAP_REFERENCE_BYTES));
+        let mut from = 0;
         for (number, string) in strings.iter().enumerate() {
             let len = text_len(string).map_err(|reason| Hdf5WriteError::Text { number, reason })?;
-            if !collection.has_room(string.len()) {
-                let full = std::mem::replace(&mut collection, Collection::new());
-                packed.collections.extend_from_slice(&full.finish());
+            if !self.collection.has_room(string.len()) {
+                let address = self.close(reserve, &mut parts);
+                set_address(&mut references, from, address);
+                from = references.len();
             }
-            packed.strings.push((len, packed.collections.len() as u64, collection.push(string)));
+            references.extend_from_slice(&reference(len, 0, self.collection.push(string)));
         }
-        if !strings.is_empty() {
-            packed.collections.extend_from_slice(&collection.finish());
+        self.waiting_bytes += references.len();
+        self.waiting.push(Waiting { offset, references, from });
+        if self.waiting_bytes > MOST_WAITING {
+            self.close(reserve, &mut parts);
         }
-        Ok(packed)
+        Ok(parts)
     }
 
-    /// The collections, to be stored anywhere in the file.
+    /// Returns what is left to write.
     #[must_use]
-    pub fn collections(&self) -> &[u8] {
-        &self.collections
+    pub fn finish(mut self, reserve: &dyn Fn(u64) -> u64) -> Vec<HeapPart> {
+        let mut parts = Vec::new();
+        if !self.waiting.is_empty() {
+            self.close(reserve, &mut parts);
+        }
+        parts
     }
 
-    /// The content of the chunk, if the collections are stored from the byte `address` of the file.
-    #[must_use]
-    pub fn references(&self, address: u64) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.strings.len().saturating_mul(HEAP_REFERENCE_BYTES));
-        for (len, collection, object) in &self.strings {
-            bytes.extend_from_slice(&reference(*len, address.saturating_add(*collection), *object));
+    /// Ends the open collection, and completes the chunks that refer to it. Returns its address.
+    fn close(&mut self, reserve: &dyn Fn(u64) -> u64, parts: &mut Vec<HeapPart>) -> u64 {
+        let collection = std::mem::take(&mut self.collection).finish();
+        let address = reserve(collection.len() as u64);
+        parts.push((address, collection));
+        self.waiting_bytes = 0;
+        for Waiting { offset, mut references, from } in self.waiting.drain(..) {
+            set_address(&mut references, from, address);
+            parts.push((offset, references));
         }
-        bytes
+        address
+    }
+}
+
+/// Sets the address of the collection in the references from the byte `from` on.
+fn set_address(references: &mut [u8], from: usize, address: u64) {
+    let references = references.get_mut(from..).unwrap_or_default();
+    for reference in references.chunks_exact_mut(HEAP_REFERENCE_BYTES) {
+        if let Some(field) = reference.get_mut(4..12) {
+            field.copy_from_slice(&address.to_le_bytes());
+        }
     }
 }
 

@@ -1,14 +1,14 @@
 //! The stored bytes of the chunks of a new file, by key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ncz_model::{ChunkIndex, ObjectKeys, Variable};
+use ncz_model::{ChunkError, ChunkIndex, ChunkLocation, ObjectKeys, Variable};
 use ncz_store::{
     Capabilities, Depth, Key, Listing, NewFile, ObjectLocation, Prefix, ReadInto, ReadRange, Store,
     StoreError, WriteMode,
@@ -24,6 +24,14 @@ pub(super) const FILE: &str = "file";
 pub(super) struct Place {
     pub(super) offset: u64,
     pub(super) len: u64,
+    /// The filters that were skipped, as bits.
+    pub(super) filter_mask: u32,
+}
+
+impl Place {
+    pub(super) fn new(offset: u64, len: u64) -> Self {
+        Self { offset, len, filter_mask: 0 }
+    }
 }
 
 /// Where the elements of a variable are.
@@ -118,6 +126,8 @@ struct Found<'a> {
 pub(crate) struct ChunkStore {
     file: NewFile,
     slots: Vec<Slot>,
+    /// The positions of the slots by the prefixes of their keys.
+    by_prefix: HashMap<String, usize>,
     /// Strings until the file is completed.
     scratch: OnceLock<File>,
     scratch_end: AtomicU64,
@@ -125,7 +135,9 @@ pub(crate) struct ChunkStore {
 
 impl ChunkStore {
     pub(super) fn new(file: NewFile, slots: Vec<Slot>) -> Self {
-        Self { file, slots, scratch: OnceLock::new(), scratch_end: AtomicU64::new(0) }
+        let prefixes = slots.iter().enumerate().map(|(at, slot)| (slot.keys.prefix().to_owned(), at));
+        let by_prefix = prefixes.collect();
+        Self { file, slots, by_prefix, scratch: OnceLock::new(), scratch_end: AtomicU64::new(0) }
     }
 
     pub(crate) fn file(&self) -> &NewFile {
@@ -155,8 +167,8 @@ impl ChunkStore {
     }
 
     fn find(&self, key: Key<'_>) -> Option<Found<'_>> {
-        let (number, _) = key.as_str().split_once('/')?;
-        let slot = self.slots.get(number.parse::<usize>().ok()?)?;
+        let (prefix, _) = key.as_str().rsplit_once('/')?;
+        let slot = self.slots.get(*self.by_prefix.get(prefix)?)?;
         let index = slot.keys.object_index(key.as_str())?;
         Some(Found { slot, number: slot.number(&index)?, index })
     }
@@ -171,7 +183,7 @@ impl ChunkStore {
                     return Ok(None);
                 }
                 let Some(range) = layout.range(&found.index) else { return Ok(None) };
-                let place = Place { offset: range.start, len: range.end - range.start };
+                let place = Place::new(range.start, range.end - range.start);
                 let mut bytes = self.read_place(place, key)?;
                 // The rest of the chunk is beyond the end of the array.
                 bytes.resize(len(found.slot.chunk_bytes, key, self)?, 0);
@@ -214,6 +226,62 @@ fn io_error(action: &'static str, at: ObjectLocation, source: io::Error) -> Stor
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The chunk index of a variable of a new file.
+#[derive(Debug)]
+pub(super) struct NewChunks {
+    store: Arc<ChunkStore>,
+    /// The position of the variable among the slots.
+    number: usize,
+}
+
+impl NewChunks {
+    pub(super) fn new(store: &Arc<ChunkStore>, number: usize) -> Self {
+        Self { store: Arc::clone(store), number }
+    }
+
+    fn slot(&self) -> Option<&Slot> {
+        self.store.slots.get(self.number)
+    }
+
+    /// The stored chunks, if filters apply to them.
+    fn places(&self) -> Option<&Mutex<BTreeMap<u64, Place>>> {
+        match &self.slot()?.elements {
+            Elements::Chunks(places) => Some(places),
+            Elements::Region { .. } | Elements::Strings(_) => None,
+        }
+    }
+}
+
+impl ChunkIndex for NewChunks {
+    fn locate(&self, chunk: &[u64], location: &mut ChunkLocation) -> Result<(), ChunkError> {
+        let Some(slot) = self.slot() else { return Err(ChunkError::NotAnObject) };
+        slot.keys.locate(chunk, location)?;
+        if let (Some(places), Some(number)) = (self.places(), slot.number(chunk)) {
+            location.filter_mask = lock(places).get(&number).map_or(0, |place| place.filter_mask);
+        }
+        Ok(())
+    }
+
+    fn object_index(&self, key: &str) -> Option<Vec<u64>> {
+        self.slot()?.keys.object_index(key)
+    }
+
+    fn prefix(&self) -> &str {
+        self.slot().map_or("", |slot| slot.keys.prefix())
+    }
+
+    fn note_skipped(&self, chunk: &[u64], filter_mask: u32) -> bool {
+        let (Some(places), Some(slot)) = (self.places(), self.slot()) else { return false };
+        let mut places = lock(places);
+        let place = slot.number(chunk).and_then(|number| places.get_mut(&number));
+        place.map(|place| place.filter_mask = filter_mask).is_some()
+    }
+
+    fn notes_skipped(&self) -> bool {
+        self.places().is_some()
+    }
 }
 
 impl fmt::Display for ChunkStore {
@@ -320,12 +388,12 @@ impl Store for ChunkStore {
                 let old = lock(places).get(&found.number).copied().filter(|old| old.len >= len);
                 let offset = old.map_or_else(|| self.file.reserve(len), |old| old.offset);
                 self.file.write_at(bytes, offset)?;
-                lock(places).insert(found.number, Place { offset, len });
+                lock(places).insert(found.number, Place::new(offset, len));
             }
             Elements::Strings(places) => {
                 let offset = self.scratch_end.fetch_add(len, Ordering::Relaxed);
                 self.scratch().and_then(|file| file.write_all_at(bytes, offset)).map_err(failed)?;
-                lock(places).insert(found.number, Place { offset, len });
+                lock(places).insert(found.number, Place::new(offset, len));
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Completes a new file: fills what is missing, and writes indexes and headers.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use ncz_model::{Hierarchy, SourceError, Storage, Strings, Variable};
@@ -7,7 +8,7 @@ use ncz_store::NewFile;
 
 use super::chunk_store::{ChunkStore, Elements, Place, Slot, lock};
 use crate::classic::write::NewClassic;
-use crate::hdf5_write::{Assembler, StoredChunk, StringChunk, store_row};
+use crate::hdf5_write::{Assembler, HeapPart, StoredChunk, StringHeap, store_row};
 use crate::user_elements::fill_row;
 use crate::user_layout::{UserLayout, structured_layout};
 
@@ -68,15 +69,17 @@ fn fill_rest(file: &NewFile, variable: &Variable, slot: &Slot) -> Result<(), Sou
 fn netcdf4(hierarchy: &Hierarchy, chunks: &ChunkStore) -> Result<(), SourceError> {
     let file = chunks.file();
     let mut strings = Vec::new();
+    let mut heap = StringHeap::default();
     for (variable, slot) in hierarchy.variables().zip(chunks.slots()) {
         match &slot.elements {
             Elements::Region { written, .. } if !lock(written).is_empty() => fill_rest(file, variable, slot)?,
             Elements::Strings(_) => {
-                strings.push((variable.path.as_str(), store_strings(chunks, variable, slot)?))
+                strings.push((variable.path.as_str(), store_strings(chunks, variable, slot, &mut heap)?))
             }
             _ => {}
         }
     }
+    write_parts(file, heap.finish(&|len| file.reserve(len)))?;
     let end = file.reserved();
     let out = BufWriter::with_capacity(FILL_BYTES, Output { file, at: 0 });
     let mut assembler = Assembler::new(hierarchy, out, end)?;
@@ -108,42 +111,60 @@ fn netcdf4(hierarchy: &Hierarchy, chunks: &ChunkStore) -> Result<(), SourceError
 /// The chunks of a variable in the order of their coordinates.
 fn stored<'a>(
     slot: &'a Slot,
-    places: &'a std::collections::BTreeMap<u64, Place>,
+    places: &'a BTreeMap<u64, Place>,
 ) -> impl Iterator<Item = StoredChunk<Vec<u64>>> + 'a {
     places.iter().map(|(number, place)| StoredChunk {
         index: slot.index(*number),
         offset: place.offset,
         len: place.len,
-        filter_mask: 0,
+        filter_mask: place.filter_mask,
     })
 }
 
-/// Moves the strings of a variable into heaps of the file, and returns where the references to them are.
+/// Moves the strings of a variable into the heap, and returns where the references to them are.
 fn store_strings(
     chunks: &ChunkStore,
     variable: &Variable,
     slot: &Slot,
-) -> Result<std::collections::BTreeMap<u64, Place>, SourceError> {
-    let Elements::Strings(places) = &slot.elements else { return Ok(Default::default()) };
+    heap: &mut StringHeap,
+) -> Result<BTreeMap<u64, Place>, SourceError> {
+    let Elements::Strings(places) = &slot.elements else { return Ok(BTreeMap::new()) };
     let elements = variable.chunk_elements().unwrap_or(u64::MAX);
-    let mut moved = std::collections::BTreeMap::new();
+    let len = elements.checked_mul(REFERENCE).ok_or("its chunks have too many elements");
     let file = chunks.file();
+    let mut moved = BTreeMap::new();
     for (number, place) in lock(places).iter() {
-        let chunk = chunks.read_scratch(*place)?;
-        let strings = Strings::from_chunk(&chunk, usize::try_from(elements)?)?;
-        let packed = StringChunk::pack(&strings).map_err(|error| {
-            format!("variable {:?}, chunk {:?}: {error}", variable.path, slot.index(*number))
+        let mut store = || {
+            let chunk = chunks.read_scratch(*place)?;
+            let strings = Strings::from_chunk(&chunk, usize::try_from(elements)?)?;
+            let place = Place::new(file.reserve(len?), len?);
+            write_parts(file, heap.add(&strings, place.offset, &|len| file.reserve(len))?)?;
+            Ok::<_, SourceError>(place)
+        };
+        let stored = store().map_err(|source| StringsError {
+            variable: variable.path.clone(),
+            chunk: slot.index(*number),
+            source,
         })?;
-        let heap = file.reserve(packed.collections().len() as u64);
-        file.write_at(packed.collections(), heap)?;
-        let references = packed.references(heap);
-        let len = references.len() as u64;
-        debug_assert_eq!(Some(len), elements.checked_mul(REFERENCE));
-        let offset = file.reserve(len);
-        file.write_at(&references, offset)?;
-        moved.insert(*number, Place { offset, len });
+        moved.insert(*number, stored);
     }
     Ok(moved)
+}
+
+fn write_parts(file: &NewFile, parts: Vec<HeapPart>) -> Result<(), SourceError> {
+    for (offset, bytes) in parts {
+        file.write_at(&bytes, offset)?;
+    }
+    Ok(())
+}
+
+/// The strings of a chunk cannot be stored.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot store the strings of chunk {chunk:?} of variable {variable:?}")]
+struct StringsError {
+    variable: String,
+    chunk: Vec<u64>,
+    source: SourceError,
 }
 
 /// The file as a stream.

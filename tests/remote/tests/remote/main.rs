@@ -5,6 +5,7 @@ mod contract;
 mod faults;
 mod http_store;
 mod moto; // an S3 service that others wrote
+mod netcdf_files;
 mod peers;
 mod s3_store;
 mod service;

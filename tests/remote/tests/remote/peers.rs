@@ -4,6 +4,6 @@
 
 mod command; // `ncz copy` between all kinds of locations
 mod netcdf; // netcdf-c, by way of folders
-mod service; // either service, and scripts and commands that know it
+pub(crate) mod service; // either service, and scripts and commands that know it
 mod web; // third-party datasets on file servers
 mod zarr; // zarr-python and tensorstore
