@@ -12,8 +12,10 @@ use ncz_registry::spec::{ChainSpec, StageSpec};
 use serde_json::json;
 
 use super::{
-    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, version,
+    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, types,
+    version,
 };
+use crate::causes::with_causes;
 use crate::progress::Progress;
 
 /// Groups, dimensions and variables of the copy, with their codecs; those that are lost are not among them.
@@ -56,6 +58,7 @@ pub(super) fn plan(
             return Err(CopyError::NoSuchVariable { path: path.clone() });
         }
     }
+    types::check(&hierarchy, format)?;
     let keep = VariablePlan::default();
     let copied: Vec<String> = hierarchy.variables().map(|variable| variable.path.clone()).collect();
     for path in copied {
@@ -66,14 +69,15 @@ pub(super) fn plan(
         if !was.is_like(format) {
             change_format(source, variable, format)?;
         }
-        if format.is_netcdf() {
-            netcdf::change_type(variable)?;
-        }
+        types::change(variable, format)?;
         if was.is_netcdf() {
             netcdf::rechunk(source.hierarchy(), variable, was, format);
         }
         if was.is_v3() != format.is_v3() {
             version::change(variable, format);
+        }
+        if !was.has_netcdf_model() && format.has_netcdf_model() && variable.sharding.is_none() {
+            netcdf::cut_chunks(source.hierarchy(), variable);
         }
         missing_values::keep(source, original, variable, format)?;
         if format.has_netcdf_model() {
@@ -135,6 +139,27 @@ pub(super) fn kept_filters(
     planned: &Variable,
     format: Format,
 ) -> Result<Vec<Json>, DataError> {
+    if planned.scalar.is_some() && format.has_netcdf_model() && !source.hierarchy().format.has_netcdf_model()
+    {
+        // netCDF has none for scalars: netcdf-c opens no dataset with blosc on one.
+        return Ok(Vec::new());
+    }
+    if let Some(spec) = types::other_codecs(source, original, planned)? {
+        let (mut variable, session) = (planned.clone(), source.session());
+        let chain = session.define(&mut variable, format, &spec).map_err(|error| DataError::Unsupported {
+            variable: original.path.clone(),
+            reason: format!(
+                "its codecs do not fit the type {}, as which the copy stores it ({}); choose codecs for the copy",
+                variable.dtype,
+                with_causes(&error)
+            ),
+        })?;
+        return match format.is_netcdf() && !chain.is_empty() {
+            true => netcdf::filters(session, planned, format, &spec)
+                .or_else(|_| netcdf::chosen_filters(session, planned, format, &netcdf::usual(planned))),
+            false => Ok(variable.filters),
+        };
+    }
     match source.hierarchy().format.is_v3() == format.is_v3() {
         _ if format.is_netcdf() => netcdf::kept_filters(source, original, planned, format),
         true => source.agreed_filters(original, format),

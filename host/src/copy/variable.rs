@@ -13,7 +13,7 @@ use super::plan::kept_filters;
 use super::rechunk::{self, Axis, RechunkPlan};
 use super::salvage::Salvage;
 use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
-use super::{CopyError, Recoding, Resources, VariableSummary, Verified, scratch};
+use super::{CopyError, Recoding, Resources, VariableSummary, Verified, scratch, types};
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
 use crate::tiles::{Tiles, Window};
@@ -342,10 +342,10 @@ pub(crate) fn same_codecs(
     json(from).is_some() && json(from) == json(to)
 }
 
-/// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`.
+/// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`, or of truth values and integers.
 pub(crate) fn same_elements(one: &Dtype, other: &Dtype) -> bool {
     let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
-    one == other || (one.size() == 1 && facts(one) == facts(other))
+    one == other || (one.size() == 1 && facts(one) == facts(other)) || types::is_relabelled(one, other)
 }
 
 fn fill_bytes(variable: &Variable) -> Option<&[u8]> {
