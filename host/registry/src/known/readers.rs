@@ -375,7 +375,7 @@ pub fn read_by(codec: &CodecInfo) -> String {
             texts.push(format!("{}{with}{what}", reader.name()));
         }
     }
-    if texts.is_empty() { "only ncz".to_owned() } else { texts.join("; ") }
+    if texts.is_empty() { "none of the tested programs".to_owned() } else { texts.join("; ") }
 }
 
 /// The numbers of a version.

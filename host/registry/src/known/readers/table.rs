@@ -127,7 +127,7 @@ pub(super) const TABLE: &[Row] = &[
     ("v2 zstd",                     ["y", "-", "y", "y", "y", "y", "y", "-"]),
 
     // Codecs in Zarr version 3, by the names in its metadata.
-    ("v3 bitround",                 ["-",       "-",          "n", "n", "y", "n", "n", "-"]),
+    ("v3 bitround",                 ["-",       "-",          "n", "n", "n", "n", "n", "-"]),
     ("v3 blosc",                    ["-",       "-",          "y", "y", "y", "y", "y", "-"]),
     ("v3 cast_value",               ["-",       "-", ">3.4+cast-value-rs", ">3.4+cast-value-rs", "n", "n", "n", "-"]),
     ("v3 crc32c",                   ["-",       "-",          "y", "y", "y", "y", "y", "-"]),
