@@ -21,6 +21,7 @@ mod select;
 mod strings;
 mod trace;
 mod transfer;
+mod types;
 mod user_values;
 mod variable;
 mod version;
@@ -42,6 +43,7 @@ pub use self::append::{Appended, append, append_with_receipt};
 pub use self::resume::{PartialCopy, ResumeError};
 pub use self::salvage::LostChunk;
 pub use self::select::Selection;
+pub use self::types::{Substitute, substitute};
 pub use crate::tiles::Indices;
 
 pub(crate) use self::kept_codecs::{same_codecs, same_elements};
@@ -50,6 +52,7 @@ use self::strings::AnyVariableCopy;
 use crate::causes::with_causes;
 use crate::new_dataset::NewDataset;
 use crate::progress::{Phase, Progress};
+use crate::readers::{self, ReaderSetup, Refusal};
 
 /// The codecs of a variable in the copy.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,6 +117,8 @@ pub struct CopyOptions {
     ///
     /// [`append`] does not know it.
     pub salvage: bool,
+    /// Programs that must be able to read the copy. What they do not read is an error before anything is written.
+    pub readers: Vec<ReaderSetup>,
 }
 
 /// What moving data may take, and what it finds.
@@ -157,6 +162,21 @@ pub struct UnreadableVariable {
     pub path: String,
     /// Why it cannot be read, with all causes.
     pub reason: String,
+}
+
+/// A variable that the format of a copy cannot have. As text it is `"/path": reason`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unstorable {
+    /// The path.
+    pub path: String,
+    /// Why, as a clause.
+    pub reason: String,
+}
+
+impl fmt::Display for Unstorable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.path, self.reason)
+    }
 }
 
 /// A variable that cannot be read, and why.
@@ -283,6 +303,18 @@ pub enum CopyError {
     OtherVersion {
         /// The key in the store.
         key: String,
+    },
+    /// Programs of [`CopyOptions::readers`] would not read the copy.
+    #[error("{}", refusals.iter().map(refused).collect::<Vec<_>>().join("; "))]
+    Readers {
+        /// What they would not read.
+        refusals: Vec<Refusal>,
+    },
+    /// The format of the copy has no types for variables of the original.
+    #[error("the copy cannot have {}", variables.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    NoType {
+        /// These variables.
+        variables: Vec<Unstorable>,
     },
     /// A plan names a variable that does not exist.
     #[error("there is no variable {path:?} in the dataset")]
@@ -417,6 +449,7 @@ impl CopyError {
             Self::Data(error) => error.remedy(),
             Self::Chunk(_) => Some(Remedy::Salvage),
             Self::Unreadable { source, .. } => source.remedy(),
+            Self::NoType { .. } => Some(Remedy::Exclude),
             _ => None,
         }
     }
@@ -447,6 +480,11 @@ pub fn copy(
     let foreign_objects = foreign_objects::find(source, &has)?;
     let hierarchy = plan::plan(source, options, &lost, progress)?;
     let session = source.session().clone();
+    let refusals = readers::refusals(&hierarchy, &session, &options.readers);
+    if !refusals.is_empty() {
+        return Err(CopyError::Readers { refusals });
+    }
+    progress.planned(&hierarchy);
     let target = target.into().begin(hierarchy, session, options.consolidated, options.resume)?;
 
     let started = Instant::now();
@@ -534,6 +572,15 @@ fn verify(
         summary.verified = Some(variable.verify(progress)?);
     }
     Ok(())
+}
+
+/// A refusal as a clause.
+fn refused(Refusal { obstacle, .. }: &Refusal) -> String {
+    let of = |variables: &[String]| match variables {
+        [] => String::new(),
+        paths => format!(" of {}", paths.join(", ")),
+    };
+    format!("{}{}: {}", obstacle.what, of(&obstacle.variables), obstacle.why)
 }
 
 /// Bytes of decoded data to move, at most.

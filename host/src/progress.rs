@@ -22,8 +22,15 @@
 
 use std::ops::ControlFlow;
 
+use ncz_model::Hierarchy;
+
 /// Follows an operation. The methods are called on any of its threads.
 pub trait Progress: Sync {
+    /// The metadata of a copy are known, and nothing of it is written yet.
+    fn planned(&self, copy: &Hierarchy) {
+        let _ = copy;
+    }
+
     /// A phase begins, with this many bytes of decoded data to go through.
     fn begin(&self, phase: Phase, total: u64) {
         let _ = (phase, total);

@@ -366,8 +366,8 @@ pub(crate) fn report(error: &CliError) {
     for cause in causes(error) {
         text.push_str(&format!("\n  {} {cause}", style.dim("because:")));
     }
-    if let Some(remedy) = remedy::of(error) {
-        text.push_str(&format!("\n  {} {}", style.dim("remedy:"), remedy::advice(remedy)));
+    if let Some(remedy) = remedy::text(error) {
+        text.push_str(&format!("\n  {} {remedy}", style.dim("remedy:")));
     }
     say(format!("{}\n", secrets::hide(&text)).as_bytes());
 }
@@ -397,9 +397,9 @@ pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
         text.push_str(": ");
         text.push_str(&cause);
     }
-    if let Some(remedy) = remedy::of(error) {
+    if let Some(remedy) = remedy::text(error) {
         text.push_str("; ");
-        text.push_str(remedy::advice(remedy));
+        text.push_str(&remedy);
     }
     secrets::hide(&text)
 }

@@ -22,6 +22,18 @@ pub(crate) fn rsplit_once(text: &str, separator: char) -> Option<(&str, &str)> {
     positions(text, separator).last().map(|at| (&text[..at], &text[at + separator.len_utf8()..]))
 }
 
+/// Returns a name with backslashes before the characters that mean something in lists and patterns of names.
+pub(crate) fn escaped(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
+    for character in name.chars() {
+        if [',', '&', '=', '\\', '*', '?', '['].contains(&character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
 /// Removes the backslashes that escape the next character.
 pub(crate) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

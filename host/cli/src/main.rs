@@ -18,6 +18,7 @@ mod name_pattern;
 mod netcdf_tools;
 mod output;
 mod progress;
+mod reader_report;
 mod remedy;
 mod secrets;
 mod shell;

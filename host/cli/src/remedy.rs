@@ -6,6 +6,8 @@ use ncz::Remedy;
 use ncz::copy::CopyError;
 use ncz::model::{DataError, MetadataError};
 
+use crate::reader_report;
+
 /// What to do about an error or a finding, as a part of a sentence: "run ncz verify --repair".
 pub(crate) fn advice(remedy: Remedy) -> &'static str {
     match remedy {
@@ -15,6 +17,9 @@ pub(crate) fn advice(remedy: Remedy) -> &'static str {
         Remedy::Copy => "copy it to a new dataset with ncz copy, or with ncz verify --repair-to",
         Remedy::Salvage => {
             "copy the chunks that can be read with ncz copy --salvage; ncz verify lists the others"
+        }
+        Remedy::Exclude => {
+            "leave them out with --exclude, or choose another format with --format zarr or zarr3"
         }
         Remedy::Consolidate => "run ncz copy --consolidated where the objects can be listed",
         _ => "see the documentation",
@@ -30,10 +35,26 @@ pub(crate) fn option(remedy: Remedy) -> Option<&'static str> {
     }
 }
 
+/// The remedy of an error, or of what led to it, as a part of a sentence.
+pub(crate) fn text(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(CopyError::Readers { refusals }) = copy_error(error) {
+            return reader_report::remedy(refusals);
+        }
+        cause = error.source();
+    }
+    of(error).map(|remedy| advice(remedy).to_owned())
+}
+
+fn copy_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a CopyError> {
+    let direct = error.downcast_ref::<CopyError>();
+    direct.or_else(|| error.downcast_ref::<Box<CopyError>>().map(|boxed| &**boxed))
+}
+
 /// The remedy of an error, or of what led to it.
 pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Remedy> {
-    let copy = error.downcast_ref::<CopyError>();
-    let copy = copy.or_else(|| error.downcast_ref::<Box<CopyError>>().map(|boxed| &**boxed));
+    let copy = copy_error(error);
     if let Some(remedy) = copy.and_then(CopyError::remedy) {
         return Some(remedy);
     }

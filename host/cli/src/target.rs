@@ -9,6 +9,7 @@ use ncz::NewDataset;
 use ncz::copy::CopyOptions;
 use ncz::location::{DatasetUrl, Metadata, Storage};
 use ncz::model::{Format, NetcdfKind};
+use ncz::readers::{self, Reader, ReaderSetup};
 use ncz::store::{ObjectLocation, Store, StoreError};
 use ncz::zarr::metadata::ZarrVersion;
 
@@ -82,6 +83,45 @@ impl Target {
             ));
         }
         Ok(Self { format, consolidated, noxarray: mode.noxarray })
+    }
+
+    /// Chooses a format that all of these readers open, unless the format is requested.
+    ///
+    /// # Errors
+    /// A reader opens no dataset in the format, or none that is stored like this.
+    pub(crate) fn readable_for(
+        mut self,
+        readers: &[ReaderSetup],
+        target: &DatasetUrl,
+        has_format: bool,
+        source: Format,
+    ) -> Result<Self, CliError> {
+        if readers.is_empty() {
+            return Ok(self);
+        }
+        let mode = &target.mode;
+        let is_requested = has_format || mode.metadata.is_some() || mode.version.is_some();
+        let default = self.format.unwrap_or(source);
+        let opened = |format: &Format| readers.iter().all(|setup| readers::opens(setup, *format));
+        if !is_requested && !default.is_netcdf() {
+            // netcdf-c reads more of NCZarr than of other Zarr.
+            let nczarr =
+                readers.iter().any(|setup| setup.reader() == Reader::NetcdfC).then_some(Format::NCZARR);
+            let formats = nczarr.into_iter().chain([default, Format::Zarr3, Format::Zarr2]);
+            if let Some(format) = formats.into_iter().find(opened).filter(|format| *format != source) {
+                self.format = Some(format);
+            }
+        }
+        if target.new_storage() == Storage::Zip
+            && !default.is_netcdf()
+            && let Some(why) = readers.iter().find_map(readers::unread_zip)
+        {
+            return Err(CliError::Usage(format!(
+                "{}: a zip file; {why}; name the target .zarr or .nczarr",
+                target.location
+            )));
+        }
+        Ok(self)
     }
 
     /// Returns the options for the library.

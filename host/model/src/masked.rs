@@ -115,10 +115,16 @@ impl Variable {
 
 /// Adds the attribute `_FillValue` to the variables of a dataset of pure Zarr version 2 whose `fill_value` is masked.
 pub fn mark(hierarchy: &mut Hierarchy) {
-    let is_of_xarray =
-        hierarchy.variables().any(|variable| variable.is_named() && variable.has_chosen_fill())
-            && !hierarchy.variables().any(Variable::stores_fill_attribute);
+    let is_of_xarray = is_of_xarray(hierarchy);
     mark_group(&mut hierarchy.root, is_of_xarray);
+}
+
+/// Whether xarray wrote a dataset of pure Zarr version 2, as far as the fill values tell.
+#[must_use]
+pub fn is_of_xarray(hierarchy: &Hierarchy) -> bool {
+    hierarchy.format == Format::Zarr2
+        && hierarchy.variables().any(|variable| variable.is_named() && variable.has_chosen_fill())
+        && !hierarchy.variables().any(Variable::stores_fill_attribute)
 }
 
 fn mark_group(group: &mut Group, is_of_xarray: bool) {

@@ -18,4 +18,6 @@ pub enum Remedy {
     Consolidate,
     /// Copy the chunks that can be read, without those that cannot.
     Salvage,
+    /// Leave these variables out, or choose another format.
+    Exclude,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ncz_registry::Registry;
 use ncz_registry::chain::FilterChain;
-use ncz_registry::spec::ChainSpec;
+use ncz_registry::spec::{ChainSpec, generic};
 use tracing::debug;
 
 use crate::array::codec_env;
@@ -114,7 +114,14 @@ impl Session {
         if self.lossy_guard == LossyGuard::On {
             lossy_guard::check_fill(variable, format, &chain)?;
         }
-        let stored = chain.stored_json(format.dialect()).map_err(|source| DataError::Spec {
+        // A file has filters by number, also those without a name in JSON.
+        let by_number = || {
+            let working = chain.working();
+            let has_numbers = format.is_netcdf() && working.iter().all(|(id, _)| *id != 0);
+            has_numbers.then(|| working.iter().map(|(id, words)| generic::codec_json(*id, words)).collect())
+        };
+        let stored = chain.stored_json(format.dialect()).or_else(|source| by_number().ok_or(source));
+        let stored: Vec<_> = stored.map_err(|source| DataError::Spec {
             variable: variable.path.clone(),
             source: Box::new(source),
         })?;

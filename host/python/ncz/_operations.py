@@ -117,8 +117,8 @@ def copy(
         Called with the phase, and the bytes that are done and all bytes. True shows a bar, by tqdm if it is there.
     **options
         The options of ``ncz copy`` by their names, ``-`` as ``_``: ``codec``, ``chunks``, ``format``,
-        ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``. A list gives an option several
-        times; a codec may be a dictionary.
+        ``overwrite=True``, ``verify=True``, ``threads``, ``variables``, ``slab``, ``readers`` (which is ``--for``). A
+        list gives an option several times; a codec may be a dictionary.
 
     Returns
     -------

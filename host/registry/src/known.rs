@@ -3,7 +3,7 @@
 mod readers;
 mod usual_folders;
 
-pub use readers::{Reader, Unread};
+pub use readers::{CodecHome, Reader, ReaderSetup, ReaderSetupError, Unread, read_by};
 pub use usual_folders::{InstallPrefixes, UnsearchedLibrary};
 
 use crate::spec::NUMCODECS_PREFIX;

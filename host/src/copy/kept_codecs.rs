@@ -4,7 +4,8 @@ use ncz_model::json::Json;
 use ncz_model::{Container, DataError, Dtype, Format, Variable};
 use ncz_registry::chain::FilterChain;
 
-use super::{netcdf, version};
+use super::{netcdf, types, version};
+use crate::causes::with_causes;
 
 /// The codecs of a variable of the source, as metadata of the copy name them.
 pub(super) fn kept_filters(
@@ -13,6 +14,27 @@ pub(super) fn kept_filters(
     planned: &Variable,
     format: Format,
 ) -> Result<Vec<Json>, DataError> {
+    if planned.scalar.is_some() && format.has_netcdf_model() && !source.hierarchy().format.has_netcdf_model()
+    {
+        // netCDF has none for scalars: netcdf-c opens no dataset with blosc on one.
+        return Ok(Vec::new());
+    }
+    if let Some(spec) = types::other_codecs(source, original, planned)? {
+        let (mut variable, session) = (planned.clone(), source.session());
+        let chain = session.define(&mut variable, format, &spec).map_err(|error| DataError::Unsupported {
+            variable: original.path.clone(),
+            reason: format!(
+                "its codecs do not fit the type {}, as which the copy stores it ({}); choose codecs for the copy",
+                variable.dtype,
+                with_causes(&error)
+            ),
+        })?;
+        return match format.is_netcdf() && !chain.is_empty() {
+            true => netcdf::filters(session, planned, format, &spec)
+                .or_else(|_| netcdf::chosen_filters(session, planned, format, &netcdf::usual(planned))),
+            false => Ok(variable.filters),
+        };
+    }
     match source.hierarchy().format.is_v3() == format.is_v3() {
         _ if format.is_netcdf() => netcdf::kept_filters(source, original, planned, format),
         true => source.agreed_filters(original, format),
@@ -43,8 +65,8 @@ pub(crate) fn same_codecs(
     json(from).is_some() && json(from) == json(to)
 }
 
-/// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`.
+/// Whether elements of two types have the same bytes, as those of `<i1` and `|i1`, or of truth values and integers.
 pub(crate) fn same_elements(one: &Dtype, other: &Dtype) -> bool {
     let facts = |dtype: &Dtype| (dtype.kind(), dtype.size(), dtype.order());
-    one == other || (one.size() == 1 && facts(one) == facts(other))
+    one == other || (one.size() == 1 && facts(one) == facts(other)) || types::is_relabelled(one, other)
 }

@@ -3,7 +3,7 @@
 use ncz_model::Container;
 use ncz_model::{
     Attribute, DataError, Extent, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
-    is_same_number,
+    is_same_number, masked::is_of_xarray,
 };
 use ncz_store::{Depth, Prefix, StoreError};
 
@@ -28,6 +28,12 @@ pub(super) fn keep(
         return Ok(());
     }
     let is_number = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
+    let is_text = matches!(variable.dtype.kind(), Kind::Bytes | Kind::Unicode | Kind::VlenText);
+    if is_text && format == Format::Zarr2 && original.attribute(FILL_VALUE).is_none() {
+        // xarray would mask empty strings. Missing chunks without a fill value read as empty strings.
+        variable.fill = variable.fill.take().filter(|fill| !fill.is_zero());
+        return Ok(());
+    }
     if !is_number && !was.is_v3() {
         return Ok(());
     }
@@ -52,7 +58,12 @@ pub(super) fn keep(
         return Ok(());
     }
     if !explicit && masked.is_some() && format.has_netcdf_model() {
-        // It is netCDF's default, which is masked without the attribute.
+        // It is netCDF's default, which netCDF4 masks without the attribute, and xarray in what it wrote.
+        if is_of_xarray(source.hierarchy())
+            && let Some(value) = masked
+        {
+            variable.set_attribute(Attribute::new(FILL_VALUE, value))?;
+        }
         return Ok(());
     }
     let wanted = masked.as_ref().and_then(|value| fill_of(value, variable, format));

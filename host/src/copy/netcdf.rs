@@ -2,8 +2,8 @@
 
 use ncz_model::json::{self, Json};
 use ncz_model::{
-    Attribute, Container, DataError, Dtype, EnumMember, FillValue, Format, Group, Hierarchy, Kind, NcType,
-    NetcdfKind, Session, Storage, TypeClass, Value, Variable, product,
+    Attribute, Container, DataError, EnumMember, FillValue, Format, Group, Hierarchy, NcType, NetcdfKind,
+    Session, Storage, TypeClass, Value, Variable, product,
 };
 use ncz_netcdf::structured_layout;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
@@ -26,19 +26,24 @@ pub(super) fn rechunk(hierarchy: &Hierarchy, variable: &mut Variable, was: Forma
         join_records(variable);
     }
     if format.is_nczarr() {
-        let dimensions = variable.dimensions.iter().zip(&mut variable.chunk_shape).zip(&variable.shape);
-        for ((reference, chunk), len) in dimensions {
-            let is_fixed = hierarchy.dimension(reference).is_none_or(|dimension| !dimension.unlimited);
-            if is_fixed {
-                *chunk = (*chunk).min(*len).max(1);
-            }
-        }
+        cut_chunks(hierarchy, variable);
     }
     let is_whole = variable.chunk_shape.iter().zip(&variable.shape).all(|(chunk, len)| chunk >= len);
     if variable.scalar.is_some() {
         variable.storage = Storage::Scalar;
     } else if !is_whole || !variable.filters.is_empty() {
         variable.storage = Storage::Chunked;
+    }
+}
+
+/// Cuts chunks that are longer than a fixed dimension, which netcdf-c does not read in NCZarr, nor HDF5 in a file.
+pub(super) fn cut_chunks(hierarchy: &Hierarchy, variable: &mut Variable) {
+    let dimensions = variable.dimensions.iter().zip(&mut variable.chunk_shape).zip(&variable.shape);
+    for ((reference, chunk), len) in dimensions {
+        let is_fixed = hierarchy.dimension(reference).is_none_or(|dimension| !dimension.unlimited);
+        if is_fixed {
+            *chunk = (*chunk).min(*len).max(1);
+        }
     }
 }
 
@@ -113,58 +118,24 @@ pub(crate) fn has_references(variable: &Variable) -> bool {
     structured_layout(variable).is_ok_and(|layout| layout.is_some_and(|layout| layout.has_references()))
 }
 
-/// Gives a planned variable a type that netCDF files have.
+/// Gives a planned variable of a user-defined type the elements that it has in a netCDF file. Returns whether it has
+/// such a type.
 ///
 /// # Errors
-/// netCDF has no type for its elements.
-pub(super) fn change_type(variable: &mut Variable) -> Result<(), DataError> {
+/// netCDF-4 has no type for its elements.
+pub(super) fn lay_out(variable: &mut Variable) -> Result<bool, DataError> {
     let layout =
         structured_layout(variable).map_err(|reason| unsupported(variable, format!("its type {reason}")))?;
-    if let Some(layout) = layout {
-        if layout.has_references() {
-            variable.dtype = layout.dtype().map_err(|reason| unsupported(variable, reason))?;
-            // The fill value is that of the attribute; what refers to a heap of the source is of no use.
-            let fill = variable.fill.take().filter(|fill| fill.bytes().iter().any(|byte| *byte != 0));
-            let zeros = vec![0; variable.dtype.size()];
-            let fill = fill.map(|_| FillValue::from_bytes(&zeros, &variable.dtype)).transpose();
-            variable.fill = fill.map_err(|error| unsupported(variable, error.to_string()))?;
-        }
-        return Ok(());
+    let Some(layout) = layout else { return Ok(false) };
+    if layout.has_references() {
+        variable.dtype = layout.dtype().map_err(|reason| unsupported(variable, reason))?;
+        // The fill value is that of the attribute; what refers to a heap of the source is of no use.
+        let fill = variable.fill.take().filter(|fill| fill.bytes().iter().any(|byte| *byte != 0));
+        let zeros = vec![0; variable.dtype.size()];
+        let fill = fill.map(|_| FillValue::from_bytes(&zeros, &variable.dtype)).transpose();
+        variable.fill = fill.map_err(|error| unsupported(variable, error.to_string()))?;
     }
-    match variable.dtype.kind() {
-        Kind::Bool => {
-            // xarray reads such numbers as truth values.
-            let dtype = NcType::UByte.dtype(ncz_model::ByteOrder::None, 0);
-            let fill = variable.fill.take().map(|fill| FillValue::from_bytes(fill.bytes(), &dtype));
-            variable.fill = fill.transpose().map_err(|error| unsupported(variable, error.to_string()))?;
-            variable.dtype = dtype;
-            variable.nc_type = Some(NcType::UByte);
-            if variable.attribute("dtype").is_none() {
-                variable.set_attribute(Attribute::new("dtype", Value::text("bool")))?;
-            }
-        }
-        _ if variable.nc_type == Some(NcType::String) || variable.dtype.kind() == Kind::Unicode => {
-            let fill = variable.fill.take().map(|fill| {
-                let value = fill.value(NcType::String, &variable.dtype);
-                value.map_or_else(
-                    || FillValue::from_bytes(b"", &Dtype::vlen_text()),
-                    |value| FillValue::from_value(&value, &Dtype::vlen_text(), ncz_model::FillText::Plain),
-                )
-            });
-            variable.fill = fill.transpose().map_err(|error| unsupported(variable, error.to_string()))?;
-            variable.dtype = Dtype::vlen_text();
-            variable.nc_type = Some(NcType::String);
-        }
-        Kind::DateTime | Kind::TimeDelta => {
-            let reason = format!(
-                "netCDF has no type for {}; leave the variable out, or convert it to numbers with units first",
-                variable.dtype
-            );
-            return Err(unsupported(variable, reason));
-        }
-        _ => {}
-    }
-    Ok(())
+    Ok(true)
 }
 
 /// The codecs of a variable of the source as HDF5 filters by number, for a netCDF file. Where HDF5 has no filter for one

@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::kept_codecs::kept_filters;
 use super::{
-    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, version,
+    Codecs, CopyError, CopyOptions, UnreadableSource, VariablePlan, missing_values, netcdf, strings, types,
+    version,
 };
 use crate::progress::Progress;
 
@@ -55,6 +56,7 @@ pub(super) fn plan(
             return Err(CopyError::NoSuchVariable { path: path.clone() });
         }
     }
+    types::check(&hierarchy, format)?;
     let keep = VariablePlan::default();
     let copied: Vec<String> = hierarchy.variables().map(|variable| variable.path.clone()).collect();
     for path in copied {
@@ -65,14 +67,15 @@ pub(super) fn plan(
         if !was.is_like(format) {
             change_format(source, variable, format)?;
         }
-        if format.is_netcdf() {
-            netcdf::change_type(variable)?;
-        }
+        types::change(variable, format)?;
         if was.is_netcdf() {
             netcdf::rechunk(source.hierarchy(), variable, was, format);
         }
         if was.is_v3() != format.is_v3() {
             version::change(variable, format);
+        }
+        if !was.has_netcdf_model() && format.has_netcdf_model() && variable.sharding.is_none() {
+            netcdf::cut_chunks(source.hierarchy(), variable);
         }
         missing_values::keep(source, original, variable, format)?;
         if format.has_netcdf_model() {

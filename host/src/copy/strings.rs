@@ -2,18 +2,19 @@
 
 use ncz_model::Container;
 use ncz_model::{
-    Array, DataError, Dtype, FillText, FillValue, Format, Kind, NcType, Slab, SlabPart, StringArray, Strings,
-    Value, Variable,
+    Array, DataError, Dtype, FillText, FillValue, Format, Kind, Slab, SlabPart, StringArray, Strings, Value,
+    Variable,
 };
 
 use super::Recoding;
 use super::rechunk;
 use super::salvage::{Salvage, is_of_chunk, rows};
 use super::transfer::{Moved, kept};
+use super::types::fill_text;
 use super::user_values::UserCopy;
 use super::variable::{VariableCopy, axes};
 use super::{CopyError, Resources, VariableSummary, Verified, advance};
-use crate::byte_array::byte_array;
+use crate::byte_array::keyed_array;
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
 use crate::tiles::{Tiles, Window};
@@ -38,9 +39,10 @@ impl<'a> AnyVariableCopy<'a> {
         resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
+        let is_other_text = original.dtype.kind() == Kind::Unicode && planned.dtype.kind() != Kind::Unicode;
         if super::netcdf::has_references(planned) {
             Ok(Self::User(Box::new(UserCopy::new(source, target, original, window, resources)?)))
-        } else if original.dtype.is_variable_length() || planned.dtype.is_variable_length() {
+        } else if original.dtype.is_variable_length() || planned.dtype.is_variable_length() || is_other_text {
             let variable = StringCopy::new(source, target, original, window, resources)?;
             Ok(Self::Strings(Box::new(variable)))
         } else {
@@ -122,14 +124,14 @@ impl<'a> StringCopy<'a> {
             let budget = resources.memory / 2 / pool.threads().max(1) as u64;
             rechunk::tile(&axes(original, planned, &window), STRING_BYTES, budget)
         };
-        let array = byte_array(source, original)?;
+        let array = keyed_array(source, original)?;
         let tiles = Tiles::of_window(&array, &window, &tile)?;
         let tiles = match resources.salvage {
             true => tiles.existing_or_all(&array, &**source.store(), &window, &tile)?,
             false => tiles.existing(&array, &**source.store(), &window, &tile)?,
         };
-        let salvage = resources.salvage.then(|| (Salvage::default(), fill_string(original)));
-        let keys = if resources.keep { Some(byte_array(target, planned)?) } else { None };
+        let salvage = resources.salvage.then(|| (Salvage::default(), fill_text(original)));
+        let keys = if resources.keep { Some(keyed_array(target, planned)?) } else { None };
         let bytes = held_bytes(&tile);
         let parallelism = Parallelism {
             pool,
@@ -282,15 +284,6 @@ impl<'a> StringCopy<'a> {
     }
 }
 
-/// The fill value as a string.
-fn fill_string(variable: &Variable) -> Vec<u8> {
-    let value = variable.fill.as_ref().and_then(|fill| fill.value(NcType::String, &variable.dtype));
-    match value {
-        Some(Value::String(strings)) => strings.into_iter().next().unwrap_or_default(),
-        _ => Vec::new(),
-    }
-}
-
 /// The estimated size of the strings of a tile, on both sides.
 fn held_bytes(tile: &[u64]) -> u64 {
     tile.iter().copied().fold(2 * STRING_BYTES, u64::saturating_mul)
@@ -304,7 +297,7 @@ fn slab_of(index: &[u64], tile: &[u64], shape: &[u64]) -> Slab {
     Slab::new(start, count)
 }
 
-/// Changes text of any length, which NCZarr does not have, to strings of the length of the longest one.
+/// Changes text of any length and UTF-32, which NCZarr does not have, to strings of the length of the longest one.
 pub(super) fn fix_length(
     source: &dyn Container,
     original: &Variable,
@@ -313,14 +306,14 @@ pub(super) fn fix_length(
     salvage: bool,
     progress: &dyn Progress,
 ) -> Result<(), CopyError> {
-    if original.dtype.kind() != Kind::VlenText || !format.is_nczarr() {
+    if !matches!(original.dtype.kind(), Kind::VlenText | Kind::Unicode) || !format.is_nczarr() {
         return Ok(());
     }
     let refused = |reason: String| DataError::Unsupported { variable: original.path.clone(), reason };
     let strings = source.strings(&original.path)?;
-    let fill = original.fill.as_ref().map_or(&[][..], FillValue::bytes);
-    let least = length(fill).ok_or_else(|| refused(nul("its fill value")))?;
-    let (keys, tile) = (byte_array(source, original)?, &original.chunk_shape);
+    let fill = fill_text(original);
+    let least = length(&fill).ok_or_else(|| refused(nul("its fill value")))?;
+    let (keys, tile) = (keyed_array(source, original)?, &original.chunk_shape);
     let window = Window::whole(&original.shape);
     let tiles = Tiles::of_window(&keys, &window, tile)?;
     let tiles = match salvage {
@@ -355,7 +348,7 @@ pub(super) fn fix_length(
     planned.dtype = Dtype::string(longest.into_iter().max().unwrap_or(least));
     planned.nc_type = planned.dtype.nc_type(true);
     if original.fill.is_some() {
-        let value = Value::String(vec![fill.to_vec()]);
+        let value = Value::String(vec![fill]);
         let fault =
             |fault: ncz_model::VariableError| refused(format!("its fill value cannot be kept: {fault}"));
         planned.fill =

@@ -7,7 +7,7 @@ use ncz_model::{Array, DataError, Elements, Slab, SlabPart, Worker, Written};
 use ncz_store::{Key, Store, StoreError};
 
 use super::salvage::{Salvage, is_of_chunk, rows};
-use super::{CopyError, Verified, advance};
+use super::{CopyError, Verified, advance, types};
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
 use crate::tiles::{Tiles, Window};
@@ -442,7 +442,7 @@ impl Buffers<'_> {
             return Ok(Moved::default());
         }
         stop()?;
-        swap_order(self.source, self.target, &mut self.ours);
+        types::convert(self.source, self.target, &mut self.ours);
         let written = match self.spread {
             true => self.target.write_bytes(to, Elements::Stored, &self.ours)?,
             false => self.target.write_serial(&mut self.writer, to, Elements::Stored, &self.ours)?,
@@ -455,11 +455,11 @@ impl Buffers<'_> {
     fn agree(&mut self, (from, to): &(Slab, Slab), stop: &Stop<'_>) -> Result<bool, CopyError> {
         let len = slab_bytes(self.source, from);
         resize(&mut self.ours, len, self.source)?;
-        resize(&mut self.theirs, len, self.target)?;
+        resize(&mut self.theirs, slab_bytes(self.target, to), self.target)?;
         self.read_source(from)?;
         stop()?;
         Self::read(self.target, self.spread, &mut self.writer, to, &mut self.theirs)?;
-        swap_order(self.source, self.target, &mut self.ours);
+        types::convert(self.source, self.target, &mut self.ours);
         Ok(self.ours == self.theirs)
     }
 
@@ -528,16 +528,6 @@ pub(super) fn kept(target: &Array, store: &dyn Store, slab: &Slab) -> Result<Opt
         at[axis + 1..].copy_from_slice(&first[axis + 1..]);
     }
     Ok(Some(kept))
-}
-
-/// Converts elements to the byte order of the target.
-fn swap_order(source: &Array, target: &Array, elements: &mut [u8]) {
-    if source.dtype().order() != target.dtype().order() {
-        let unit = target.dtype().swap_unit();
-        if unit > 1 {
-            elements.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
-        }
-    }
 }
 
 fn slab_bytes(array: &Array, slab: &Slab) -> usize {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ncz::readers::ReaderSetup;
 
 use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
 
@@ -88,6 +89,18 @@ pub(crate) struct Copy {
     /// Format of the copy [default: that of the source; NCZarr or netCDF-4 if the target needs another one]
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
+    /// Write what all of these programs read, and refuse the rest: netcdf-c, hdf5, h5py, zarr-python, xarray, zarrs,
+    /// tensorstore, gdal, matlab, joined by commas. A version can follow, as in zarr-python=3.4, and before it packages,
+    /// as in zarr-python+imagecodecs or netcdf-c+plugins. Without --format, the format is one that all read
+    #[arg(
+        long = "for",
+        alias = "readers",
+        value_name = "READERS",
+        help_heading = "Layout",
+        value_delimiter = ',',
+        conflicts_with = "append"
+    )]
+    pub(crate) readers: Vec<ReaderSetup>,
     /// Write consolidated metadata (.zmetadata, or in zarr.json of the root) [default: if the source has them]
     #[arg(long, help_heading = "Layout")]
     pub(crate) consolidated: bool,

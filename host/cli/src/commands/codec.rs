@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use ncz::codec::{ByteOrder, Container, Dialect, Dtype, Env, Kind};
+use ncz::readers::read_by;
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage};
 use ncz::registry::spec::{ChainSpec, format_spec_text, stored_codec_json};
@@ -76,6 +77,7 @@ struct CodecRow {
     id: Option<u32>,
     origin: String,
     lossy: Option<bool>,
+    read_by: String,
 }
 
 /// A chain for one variable.
@@ -141,6 +143,7 @@ impl ChainForms {
                     id: stage.info.filter_id,
                     origin: stage.origin.clone(),
                     lossy: *lossy,
+                    read_by: read_by(&stage.info),
                 })
                 .collect(),
             notes: stages
@@ -167,6 +170,10 @@ impl ChainForms {
         for CodecRow { name, id, origin, .. } in &self.codecs {
             let id = id.map_or_else(|| "no HDF5 id".to_owned(), |id| format!("HDF5 filter {id}"));
             line("codec", &format!("{name}, {id}, {origin}"));
+        }
+        for CodecRow { name, read_by, .. } in &self.codecs {
+            let of = if self.codecs.len() > 1 { format!("{name}: ") } else { String::new() };
+            line("read by", &format!("{of}{read_by}"));
         }
         line("text", text_or_dash(&self.text));
         line("parameters", &self.params.as_ref().map_or_else(|why| dash(why), |params| words(params)));

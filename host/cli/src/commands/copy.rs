@@ -1,5 +1,6 @@
 //! `ncz copy`: copies a dataset, with other codecs, chunks or metadata.
 
+mod announced;
 mod append;
 mod concat;
 mod plan;
@@ -21,6 +22,7 @@ use ncz::location::{DatasetUrl, Nesting};
 use ncz::model::Consolidated;
 use ncz::registry::Registry;
 
+use self::announced::Announced;
 use self::plan::{Plan, Requests};
 use self::summary::Summary;
 use crate::args::Copy;
@@ -69,7 +71,13 @@ pub(crate) fn run(
             (&joined, Dataset::new(dataset))
         }
     };
-    let mut format = Target::of(&target, options.format, options.consolidated, dataset.hierarchy().format)?;
+    let mut format = Target::of(&target, options.format, options.consolidated, dataset.hierarchy().format)?
+        .readable_for(
+        &options.readers,
+        &target,
+        options.format.is_some(),
+        dataset.hierarchy().format,
+    )?;
     let becomes = format.format.unwrap_or(dataset.hierarchy().format);
     let source_has_consolidated = dataset.hierarchy().consolidated != Consolidated::Absent;
     format.consolidated |= source_has_consolidated && !options.no_consolidated && !becomes.is_netcdf();
@@ -102,19 +110,22 @@ pub(crate) fn run(
         memory: options.memory,
         scratch: scratch(options, &target),
         salvage: options.salvage,
+        readers: options.readers.clone(),
         ..format.options()
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
+    let bar = Announced::new(bar, &dataset, &target, options, messages);
     let copied = match options.resume {
         true => resume::copied(source, &target, &dataset, copy_options, &bar, messages)?,
         false => {
             let new = create(&target, becomes, options.overwrite)?;
             let result = copy(&dataset, new, &copy_options, &bar);
-            bar.clear();
+            bar.bar.clear();
             result.map_err(|error| failed(source, &target, error))?
         }
     };
 
+    plan.notes.extend(bar.into_notes());
     let notes = summary::lossy(&copied.variables).into_iter().chain(left_out(&copied.foreign_objects));
     for note in notes {
         messages.note(&note);

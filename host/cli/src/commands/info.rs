@@ -5,8 +5,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ncz::copy::Selection;
-use ncz::location::DatasetUrl;
+use ncz::location::{DatasetUrl, Storage};
 use ncz::model::{Container, Hierarchy, Interrupted};
+use ncz::readers::{Readability, Reader, ReaderSetup, reads};
 use ncz::registry::Registry;
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::dataset::{consolidated_words, format_words, open, session, variables_
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
 use crate::output::{Cell, Style, Table, bytes, count, ratio, write_json};
+use crate::reader_report::{self, ReaderReport};
 use crate::remedy;
 use crate::variable_report::{
     SizedVariableReport, StoredSize, chunks_words, codecs_words, dimensions_words, join, raw_bytes, raw_len,
@@ -56,6 +58,7 @@ struct DatasetInfo<'a> {
     sizes: Option<Vec<StoredSize>>,
     findings: Vec<String>,
     notes: Vec<String>,
+    readers: Vec<Readability>,
 }
 
 impl<'a> DatasetInfo<'a> {
@@ -108,7 +111,11 @@ impl<'a> DatasetInfo<'a> {
             ),
             false => None,
         };
-        Ok(Self { url, hierarchy, sizes, findings, notes })
+        let is_zip = url.new_storage() == Storage::Zip && !hierarchy.format.is_netcdf();
+        let registry = &dataset.session().registry;
+        let setups = Reader::ALL.into_iter().map(ReaderSetup::from);
+        let readers = setups.map(|setup| reads(&hierarchy, registry, is_zip, setup)).collect();
+        Ok(Self { url, hierarchy, sizes, findings, notes, readers })
     }
 
     /// Whether only some variables are shown, with their attributes.
@@ -184,6 +191,8 @@ impl<'a> DatasetInfo<'a> {
         for finding in &self.findings {
             text.push_str(&format!("{} {finding}\n", style.warn("warning:")));
         }
+        text.push('\n');
+        text.push_str(&reader_report::table(&self.readers, style));
         text
     }
 
@@ -240,6 +249,7 @@ impl<'a> DatasetInfo<'a> {
             variables: variables.collect(),
             notes: &self.notes,
             findings: &self.findings,
+            readers: self.readers.iter().map(ReaderReport::new).collect(),
         }
     }
 }
@@ -257,6 +267,7 @@ struct InfoReport<'a> {
     variables: Vec<NamedVariableReport<'a>>,
     notes: &'a [String],
     findings: &'a [String],
+    readers: Vec<ReaderReport<'a>>,
 }
 
 /// A variable, and its attributes if it was named.

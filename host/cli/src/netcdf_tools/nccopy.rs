@@ -92,6 +92,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         chunks: Vec::new(),
         fixed: false,
         format: None,
+        readers: Vec::new(),
         consolidated: false,
         no_consolidated: true,
         variables: Vec::new(),

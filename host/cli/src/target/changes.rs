@@ -1,7 +1,9 @@
 //! Notes on what a copy in another format loses or changes.
 
+use ncz::copy::{Substitute, substitute};
 use ncz::model::json::Json;
 use ncz::model::{Format, Hierarchy, NcType, Order, Variable};
+use ncz::readers::type_name;
 
 use super::Target;
 use crate::output::abbreviated;
@@ -16,15 +18,7 @@ impl Target {
             (true, false) => without_netcdf(hierarchy, &mut notes),
             _ => {}
         }
-        if becomes.is_nczarr() {
-            let foreign = hierarchy.variables().filter(|variable| variable.nc_type.is_none());
-            let foreign: Vec<String> =
-                foreign.map(|variable| format!("{} ({})", variable.path, variable.dtype)).collect();
-            if !foreign.is_empty() {
-                let names = abbreviated(&foreign);
-                notes.push(format!("netCDF has no such types; netcdf-c will not open the copy: {names}"));
-            }
-        }
+        substituted(hierarchy, becomes, &mut notes);
         let zeros = hierarchy.variables().filter(|variable| variable.has_unmasked_zero());
         let zeros: Vec<String> = zeros.map(|variable| variable.path.clone()).collect();
         if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 && !zeros.is_empty() {
@@ -52,6 +46,21 @@ impl Target {
         }
         notes
     }
+}
+
+/// Adds notes on types that become others.
+fn substituted(hierarchy: &Hierarchy, becomes: Format, notes: &mut Vec<String>) {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for variable in hierarchy.variables() {
+        // The copy refuses what cannot be stored.
+        let Ok(Some(Substitute { nc_type, how })) = substitute(variable, becomes) else { continue };
+        let text = format!("{} becomes {nc_type}, {how}", type_name(&variable.dtype));
+        match found.iter_mut().find(|(other, _)| *other == text) {
+            Some((_, paths)) => paths.push(variable.path.clone()),
+            None => found.push((text, vec![variable.path.clone()])),
+        }
+    }
+    notes.extend(found.into_iter().map(|(text, paths)| format!("{}: {text}", abbreviated(&paths))));
 }
 
 /// Adds notes on what netCDF has no type for.

@@ -637,7 +637,7 @@ fn what_the_copy_has_otherwise_or_not_at_all_is_said() {
         r#"attribute "none" of / becomes text: netCDF has no type for null"#,
         r#"attribute "big" of / becomes text: netCDF has no type for 99999999999999999999"#,
         "/v: stored in order C, because netcdf-c reads order F as if it were C",
-        "netCDF has no such types; netcdf-c will not open the copy: /b (|b1)",
+        "/b: bool becomes ubyte, with the attribute dtype = \"bool\", by which xarray reads truth values",
     ]);
     assert_eq!(nczarr.stderr.matches("becomes text").count(), 2, "{}", nczarr.stderr);
     assert_eq!(chunk(), b"abde");

@@ -52,6 +52,8 @@ mod plugins_damaged;
 mod plugins_lock;
 /// Help, exit codes, output that cannot be written, Ctrl-C.
 mod process;
+/// Which programs read a dataset.
+mod readers;
 /// The commands of the README, run as they are there.
 mod readme;
 /// References as targets and as sources.

@@ -60,3 +60,5 @@ mod growing;
 mod all_data;
 // Every type with every codec, with every peer in both directions.
 mod matrix;
+// The table of readers, against each of them.
+mod readers;

@@ -6,7 +6,6 @@ use ncz::codec::Dialect;
 use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
 use ncz::location::DatasetUrl;
 use ncz::model::{Container, DataError, Format, Hierarchy, Kind, Variable};
-use ncz::readers::{self, Unread};
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage, fault};
 use ncz::registry::spec::ChainSpec;
@@ -140,7 +139,7 @@ impl Plan {
         for request in &requests.codecs {
             plan.notes.extend(Self::check_codecs(request, &dataset.session().registry)?);
         }
-        let mut kept = Kept::default();
+        let mut replaced = Vec::new();
         for variable in hierarchy.variables().filter(|variable| selection.has(&variable.path)) {
             // The library reports variables that cannot be read.
             let Ok(chain) = dataset.chain(variable) else { continue };
@@ -176,16 +175,13 @@ impl Plan {
                 },
             };
             if codecs == Codecs::Keep && !stays(&chain, format) {
-                kept.replaced.push(variable.path.clone());
-            } else if codecs == Codecs::Keep && readers::usual(format) != readers::usual(hierarchy.format) {
-                kept.add(&variable.path, readers::unread(&chain, format));
+                replaced.push(variable.path.clone());
             }
             if codecs != Codecs::Keep || chunks.is_some() {
                 plan.variables.insert(variable.path.clone(), VariablePlan { codecs, chunks });
             }
         }
-        plan.notes.extend(kept.replaced_note(format));
-        plan.notes.extend(kept.notes());
+        plan.notes.extend(replaced_note(&replaced, format));
         Ok(plan)
     }
 
@@ -244,40 +240,15 @@ impl Plan {
     }
 }
 
-/// Codecs that variables keep although the usual reader of the copy does not read them.
-#[derive(Default)]
-struct Kept {
-    codecs: Vec<(String, Unread, Vec<String>)>,
-    /// Variables whose codecs the file cannot have.
-    replaced: Vec<String>,
-}
-
-impl Kept {
-    fn add(&mut self, path: &str, unread: Option<(&str, Unread)>) {
-        let Some((codec, why)) = unread else { return };
-        match self.codecs.iter_mut().find(|(known, reason, _)| known == codec && *reason == why) {
-            Some((.., paths)) => paths.push(path.to_owned()),
-            None => self.codecs.push((codec.to_owned(), why, vec![path.to_owned()])),
+/// Returns the note on codecs that the file cannot have.
+fn replaced_note(replaced: &[String], format: Format) -> Option<String> {
+    let what = match is_classic(format) {
+        true => "stored without codecs, which classic netCDF files do not have",
+        false => {
+            "shuffle and deflate instead of codecs that are not HDF5 filters; choose others with --codec"
         }
-    }
-
-    /// Returns the note on codecs that the file cannot have.
-    fn replaced_note(&self, format: Format) -> Option<String> {
-        let what = match is_classic(format) {
-            true => "stored without codecs, which classic netCDF files do not have",
-            false => {
-                "shuffle and deflate instead of codecs that are not HDF5 filters; choose others with --codec"
-            }
-        };
-        (!self.replaced.is_empty()).then(|| format!("{}: {what}", abbreviated(&self.replaced)))
-    }
-
-    fn notes(self) -> impl Iterator<Item = String> {
-        let note = |(codec, why, paths): (String, Unread, Vec<String>)| {
-            format!("{}: keeps the codec {codec}; {why}; choose another with --codec", abbreviated(&paths))
-        };
-        self.codecs.into_iter().map(note)
-    }
+    };
+    (!replaced.is_empty()).then(|| format!("{}: {what}", abbreviated(replaced)))
 }
 
 /// Whether a variable can keep its codecs in this format: netCDF-4 files have HDF5 filters, classic files none.

@@ -52,6 +52,7 @@ fn check(options: &Copy, target: &DatasetUrl) -> Result<(), CliError> {
         ("--chunks", !options.chunks.is_empty()),
         ("--fixed", options.fixed),
         ("--format", options.format.is_some()),
+        ("--for", !options.readers.is_empty()),
         ("--consolidated", options.consolidated),
         ("--values", !options.values.is_empty()),
         ("--slab", !options.slab.is_empty()),

@@ -4,9 +4,9 @@ use ncz::copy::{CopyError, CopyOptions, CopySummary, PartialCopy, ResumeError, c
 use ncz::location::{DatasetUrl, Storage};
 use ncz::model::Container;
 
+use super::announced::Announced;
 use crate::error::CliError;
 use crate::messages::Messages;
-use crate::progress::Bar;
 use crate::target::create_store;
 
 /// What is left after an interruption.
@@ -19,7 +19,7 @@ pub(super) fn copied(
     target: &DatasetUrl,
     dataset: &dyn Container,
     options: CopyOptions,
-    bar: &Bar,
+    bar: &Announced<'_>,
     messages: Messages,
 ) -> Result<CopySummary, CliError> {
     let (Some(from), Some(to)) = (source.location.path(), target.location.path()) else {
@@ -45,7 +45,7 @@ pub(super) fn copied(
         messages.note(&format!("resuming the copy in {}", partial.folder().display()));
     }
     let result = copy(dataset, partial.store(), &CopyOptions { resume: true, ..options }, bar);
-    bar.clear();
+    bar.bar.clear();
     let copied = result.map_err(|error| match error {
         CopyError::Stopped => CliError::Interrupted(KEPT),
         error => CliError::Copy {

@@ -1,0 +1,123 @@
+//! Who reads a dataset, as text and as JSON.
+
+use ncz::readers::{Obstacle, Readability, Refusal, What};
+use serde::Serialize;
+
+use crate::escape::escaped;
+use crate::output::{Style, Table, abbreviated};
+
+/// A reader in the JSON form.
+#[derive(Serialize)]
+pub(crate) struct ReaderReport<'a> {
+    name: &'static str,
+    /// The version that is tested; `null`: as its documentation says.
+    tested_version: Option<&'static str>,
+    /// Whether it reads all, without further packages.
+    reads: bool,
+    obstacles: Vec<ObstacleReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct ObstacleReport<'a> {
+    variables: &'a [String],
+    what: String,
+    because: String,
+    /// The package that makes the difference, or `plugins`.
+    package: Option<&'static str>,
+}
+
+impl<'a> ReaderReport<'a> {
+    pub(crate) fn new(readability: &'a Readability) -> Self {
+        let obstacle = |obstacle: &'a Obstacle| ObstacleReport {
+            variables: &obstacle.variables,
+            what: obstacle.what.to_string(),
+            because: obstacle.why.to_string(),
+            package: obstacle.why.package(),
+        };
+        let reader = readability.setup.reader();
+        Self {
+            name: reader.name(),
+            tested_version: reader.tested(),
+            reads: readability.obstacles.is_empty(),
+            obstacles: readability.obstacles.iter().map(obstacle).collect(),
+        }
+    }
+}
+
+/// Returns a table with a line for each reader.
+pub(crate) fn table(readers: &[Readability], style: Style) -> String {
+    let mut table = Table::new(&["read by", "tested", ""]);
+    for readability in readers {
+        let reader = readability.setup.reader();
+        let tested = reader.tested().unwrap_or("-");
+        table.row([reader.name().into(), tested.into(), words(readability).into()]);
+    }
+    table.render(style, "  ")
+}
+
+/// Returns `yes`, or what the reader does not read.
+fn words(readability: &Readability) -> String {
+    let obstacles = &readability.obstacles;
+    if obstacles.is_empty() {
+        return "yes".to_owned();
+    }
+    let reasons: Vec<String> = obstacles.iter().map(reason).collect();
+    let start = if readability.is_closed() { "no" } else { "in part" };
+    let all_packages = obstacles.iter().all(|obstacle| obstacle.why.package().is_some());
+    format!("{}: {}", if all_packages { "yes" } else { start }, reasons.join("; "))
+}
+
+/// Returns what a reader does not read, as a clause without its name.
+fn reason(Obstacle { variables, what, why }: &Obstacle) -> String {
+    let of = if variables.is_empty() { String::new() } else { format!(" of {}", abbreviated(variables)) };
+    match (why.package(), why.is_misread()) {
+        (_, true) => format!("other values: {what}{of}"),
+        (Some("plugins"), _) => format!("with a plugin for the {what}{of}"),
+        (Some(package), _) => format!("with the package {package} for the {what}{of}"),
+        (None, _) => {
+            format!("not the {what}{of}").replace("not the a ", "not a ").replace("not the an ", "not an ")
+        }
+    }
+}
+
+/// Returns the note on something that the usual reader of a copy does not read. `keeps` says whether the source has it.
+pub(crate) fn note(Obstacle { variables, what, why }: &Obstacle, keeps: bool) -> String {
+    let has = if keeps { "keeps" } else { "has" };
+    match what {
+        What::Codec(name) => {
+            format!("{}: {has} the codec {name}; {why}; choose another with --codec", abbreviated(variables))
+        }
+        _ if variables.is_empty() => format!("the copy is {what}; {why}"),
+        _ => format!("{}: {what}; {why}", abbreviated(variables)),
+    }
+}
+
+/// Returns the options that make a copy readable for those that `--for` names; `None` if there are none.
+pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
+    let mut remedies: Vec<String> = Vec::new();
+    for Refusal { obstacle, instead } in refusals {
+        let names = |paths: &[String]| {
+            // In the single quotes of a shell.
+            let name = |path: &String| escaped(path.trim_start_matches('/')).replace('\'', r"'\''");
+            paths.iter().map(name).collect::<Vec<_>>()
+        };
+        let found: Vec<String> = match &obstacle.what {
+            What::Codec(_) | What::Form("several codecs") => {
+                let option = |(chain, paths): (&String, &Vec<String>)| {
+                    format!("--codec '{}={chain}'", names(paths).join("&"))
+                };
+                instead.iter().map(option).collect()
+            }
+            What::Type(_) => vec![format!("--exclude '{}'", names(&obstacle.variables).join(","))],
+            What::Format(_) => vec!["another --format".to_owned()],
+            What::Form("order F") => vec!["--format nczarr".to_owned()],
+            What::Form(_) => Vec::new(),
+        };
+        for option in found {
+            if !remedies.contains(&option) {
+                remedies.push(option);
+            }
+        }
+    }
+    (!remedies.is_empty()).then(|| format!("add {}", remedies.join(" ")))
+}
