@@ -229,10 +229,12 @@ fn elements(datatype: &DatatypeMessage, row: &Row) -> usize {
     }
 }
 
-/// Encodes values of a row. `store` puts what is in a heap there, and returns the address of its collection and its number
-/// in it; `fail` makes an error of a reason.
+/// Where an object of a heap is: the address of its collection, and its number there.
+pub(crate) type HeapObject = (u64, u16);
+
+/// Encodes values of a row. `store` puts what is in a heap there; `fail` makes an error of a reason.
 pub(crate) struct Encoder<'a, E> {
-    pub(crate) store: &'a mut dyn FnMut(&[u8]) -> Result<(u64, u16), E>,
+    pub(crate) store: &'a mut dyn FnMut(&[u8]) -> Result<HeapObject, E>,
     pub(crate) fail: &'a dyn Fn(String) -> E,
 }
 
