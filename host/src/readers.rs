@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use ncz_codec::{CodecInfo, Dialect};
-use ncz_model::{ByteOrder, Dtype, Format, Hierarchy, Kind, NcType, NetcdfKind, Order, Session, Variable};
+use ncz_model::json::Json;
+use ncz_model::{
+    ByteOrder, Dtype, FillValue, Format, Hierarchy, Kind, NcType, NetcdfKind, Order, Session, Variable,
+};
 use ncz_registry::Registry;
 use ncz_registry::chain::FilterChain;
 use ncz_registry::known::CodecHome;
@@ -200,8 +203,14 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
     let is_longer = lens.into_iter().any(|((chunk, len), name)| chunk > &(*len).max(1) && is_fixed(name));
     let is_reordered = variable.order != Order::C && variable.shape.len() > 1;
     let is_text = variable.dtype.kind() == Kind::Bytes && variable.fill.is_some();
+    let is_empty = variable.fill.as_ref().is_some_and(FillValue::is_zero);
     let is_swapped = variable.dtype.order() == ByteOrder::Big;
     let several = variable.filters.len() > 1;
+    let unsized_shuffle = |codec: &Json| {
+        codec.get("id").is_some_and(|id| *id == "shuffle")
+            && codec.get("elementsize").is_none_or(|size| *size == 0)
+    };
+    let is_unsized = variable.dtype.size() > 1 && variable.filters.iter().any(unsized_shuffle);
     let is_blosc = variable.filters.iter().any(|codec| codec.get("id").is_some_and(|id| *id == "blosc"));
     let found = match format.is_v3() {
         false => vec![
@@ -209,12 +218,14 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
             (several, ("several codecs", "several codecs")),
             (is_swapped, ("big-endian", "big-endian numbers")),
             (is_text, ("fill of text", "a fill value of text")),
-            (is_longer, ("chunk longer than array", "chunks longer than a dimension")),
+            (is_longer && format.is_nczarr(), ("long chunk of NCZarr", "chunks longer than a dimension")),
+            (is_unsized, ("shuffle without size", "shuffle without the size of elements")),
             (is_blosc && variable.shape.is_empty(), ("blosc of a scalar", "blosc of a scalar")),
         ],
         true => vec![
             (is_reordered, ("transpose", "another order of elements")),
             (variable.sharding.is_some(), ("shards", "shards")),
+            (is_text && !is_empty, ("fill of text", "a fill value of text")),
         ],
     };
     let unnamed = (!is_named, ("unnamed dimensions", "dimensions without names"));
@@ -287,7 +298,10 @@ fn type_row(variable: &Variable) -> &'static str {
         (Kind::DateTime, _) => "datetime64",
         (Kind::TimeDelta, _) => "timedelta64",
         (Kind::Unicode, _) => "unicode",
-        (Kind::Bytes, _) if variable.nc_type == Some(NcType::Char) => "char",
+        (Kind::Bytes, _) if variable.nc_type == Some(NcType::Char) => match dtype.text().starts_with('>') {
+            true => "char of NCZarr",
+            false => "char",
+        },
         (Kind::Bytes, _) => "bytes",
         (Kind::VlenText, _) => "string",
         (Kind::VlenBytes, _) => "variable_length_bytes",

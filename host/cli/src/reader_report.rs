@@ -1,5 +1,7 @@
 //! Who reads a dataset, as text and as JSON.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ncz::readers::{Obstacle, Readability, Refusal, What};
 use serde::Serialize;
 
@@ -61,7 +63,12 @@ fn words(readability: &Readability) -> String {
     if obstacles.is_empty() {
         return "yes".to_owned();
     }
-    let reasons: Vec<String> = obstacles.iter().map(reason).collect();
+    // One reason for the same variables is enough here; the JSON has all.
+    let is_first = |(number, one): &(usize, &Obstacle)| {
+        obstacles.iter().take(*number).all(|other| other.variables != one.variables)
+    };
+    let reasons: Vec<String> =
+        obstacles.iter().enumerate().filter(is_first).map(|(_, one)| reason(one)).collect();
     let start = if readability.is_closed() { "no" } else { "in part" };
     let all_packages = obstacles.iter().all(|obstacle| obstacle.why.package().is_some());
     format!("{}: {}", if all_packages { "yes" } else { start }, reasons.join("; "))
@@ -71,12 +78,13 @@ fn words(readability: &Readability) -> String {
 fn reason(Obstacle { variables, what, why }: &Obstacle) -> String {
     let of = if variables.is_empty() { String::new() } else { format!(" of {}", abbreviated(variables)) };
     match (why.package(), why.is_misread()) {
-        (_, true) => format!("other values: {what}{of}"),
+        (_, true) => format!("wrong values{of}, because of {what}"),
         (Some("plugins"), _) => format!("with a plugin for the {what}{of}"),
         (Some(package), _) => format!("with the package {package} for the {what}{of}"),
-        (None, _) => {
-            format!("not the {what}{of}").replace("not the a ", "not a ").replace("not the an ", "not an ")
-        }
+        (None, _) => match what {
+            What::Type(_) | What::Codec(_) => format!("not the {what}{of}"),
+            What::Format(_) | What::Form(_) => format!("not {what}{of}"),
+        },
     }
 }
 
@@ -94,30 +102,50 @@ pub(crate) fn note(Obstacle { variables, what, why }: &Obstacle, keeps: bool) ->
 
 /// Returns the options that make a copy readable for those that `--for` names; `None` if there are none.
 pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
-    let mut remedies: Vec<String> = Vec::new();
+    // In the single quotes of a shell.
+    let name = |path: &String| escaped(path.trim_start_matches('/')).replace('\'', r"'\''");
+    let excluded: Vec<&String> = refusals
+        .iter()
+        .filter(|refusal| is_excluded(&refusal.obstacle.what))
+        .flat_map(|refusal| &refusal.obstacle.variables)
+        .collect();
+    // A variable can lack several things, all of which another chain of codecs gives.
+    let mut chains: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut remedies: Vec<&str> = Vec::new();
     for Refusal { obstacle, instead } in refusals {
-        let names = |paths: &[String]| {
-            // In the single quotes of a shell.
-            let name = |path: &String| escaped(path.trim_start_matches('/')).replace('\'', r"'\''");
-            paths.iter().map(name).collect::<Vec<_>>()
-        };
-        let found: Vec<String> = match &obstacle.what {
+        match &obstacle.what {
             What::Codec(_) | What::Form("several codecs") => {
-                let option = |(chain, paths): (&String, &Vec<String>)| {
-                    format!("--codec '{}={chain}'", names(paths).join("&"))
-                };
-                instead.iter().map(option).collect()
+                for (chain, paths) in instead {
+                    let kept = paths.iter().filter(|path| !excluded.contains(path)).map(name);
+                    chains.entry(chain).or_default().extend(kept);
+                }
             }
-            What::Type(_) => vec![format!("--exclude '{}'", names(&obstacle.variables).join(","))],
-            What::Format(_) => vec!["another --format".to_owned()],
-            What::Form("order F") => vec!["--format nczarr".to_owned()],
-            What::Form(_) => Vec::new(),
-        };
-        for option in found {
-            if !remedies.contains(&option) {
-                remedies.push(option);
-            }
+            What::Format(_) => remedies.push("another --format"),
+            What::Form("order F") => remedies.push("--format nczarr"),
+            What::Type(_) | What::Form(_) => {}
         }
     }
+    remedies.sort_unstable();
+    remedies.dedup();
+    let mut remedies: Vec<String> = remedies.into_iter().map(str::to_owned).collect();
+    for (chain, names) in chains.into_iter().filter(|(_, names)| !names.is_empty()) {
+        let names: Vec<String> = names.into_iter().collect();
+        remedies.push(format!("--codec '{}={chain}'", names.join("&")));
+    }
+    let mut names: Vec<String> = excluded.into_iter().map(name).collect();
+    names.sort_unstable();
+    names.dedup();
+    if !names.is_empty() {
+        remedies.push(format!("--exclude '{}'", names.join(",")));
+    }
     (!remedies.is_empty()).then(|| format!("add {}", remedies.join(" ")))
+}
+
+/// Whether only a copy without the variable helps.
+fn is_excluded(what: &What) -> bool {
+    match what {
+        What::Type(_) => true,
+        What::Form(form) => !["several codecs", "order F"].contains(form),
+        What::Codec(_) | What::Format(_) => false,
+    }
 }

@@ -215,13 +215,16 @@ def hdf5(file):
     """What h5py sees, by the path of each object."""
     found = {}
 
+    # A copy has names for types that have none in the original: _AnonymousCompound1.
     def visit(name, item):
         entry = {"attributes": hdf5_attributes(file, item)}
         properties = item.id.get_create_plist()
         entry["attribute order"] = properties.get_attr_creation_order()
         if isinstance(item, h5py.Group):
             entry["link order"] = properties.get_link_creation_order()
-            entry["links"] = list(item)
+            entry["links"] = [link for link in item if not link.startswith("_Anonymous")]
+        elif isinstance(item, h5py.Datatype):
+            entry["type"] = hdf5_type(item.id)
         else:
             entry |= {"type": hdf5_type(item.id.get_type()), "shape": item.shape, "max": item.maxshape}
             entry["layout"] = properties.get_layout()
@@ -241,7 +244,7 @@ def hdf5(file):
         found[name] = entry
 
     visit("/", file)
-    file.visititems(lambda name, item: visit("/" + name, item))
+    file.visititems(lambda name, item: None if name.startswith("_Anonymous") else visit("/" + name, item))
     return found
 
 

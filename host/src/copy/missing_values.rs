@@ -53,10 +53,6 @@ pub(super) fn keep(
             variable.set_attribute(Attribute::new(FILL_VALUE, value.clone()))?;
         }
     }
-    let has_other = explicit && masked.is_none();
-    if format == Format::Zarr3 || was == Format::Zarr2 && masked.is_some() || has_other {
-        return Ok(());
-    }
     if !explicit && masked.is_some() && format.has_netcdf_model() {
         // It is netCDF's default, which netCDF4 masks without the attribute, and xarray in what it wrote.
         if is_of_xarray(source.hierarchy())
@@ -64,6 +60,10 @@ pub(super) fn keep(
         {
             variable.set_attribute(Attribute::new(FILL_VALUE, value))?;
         }
+        return Ok(());
+    }
+    let has_other = explicit && masked.is_none();
+    if format == Format::Zarr3 || was == Format::Zarr2 && masked.is_some() || has_other {
         return Ok(());
     }
     let wanted = masked.as_ref().and_then(|value| fill_of(value, variable, format));

@@ -324,7 +324,7 @@ mod tests {
             ("<M8[M]", Format::NCZARR, "CF has no units for <M8[M]"),
             ("<M8[10ns]", netcdf4, "CF has no units for <M8[10ns]"),
             ("<M8[s]", classic, "integers of 64 bits"),
-            ("<U7", classic, "strings"),
+            ("<U7", classic, "no type string"),
             ("<c16", Format::NCZARR, "NCZarr has no type for <c16"),
             ("|V5", netcdf4, "no type for |V5"),
         ] {

@@ -107,6 +107,10 @@ fn groups_strings_and_missing_chunks_are_kept_and_chunks_pass_through() {
     assert!(sparse.unchanged, "{sparse:?}");
     assert_eq!((sparse.chunks, sparse.recoded), (3, 0), "{sparse:?}");
     let error = copied(&source, &target, options(NetcdfKind::Cdf5)).unwrap_err();
+    assert!(error.contains("\"/g/names\": netCDF files of the kind cdf5 have no type string"), "{error}");
+    let selection = Selection { exclude: ["/g/names".to_owned()].into(), ..Selection::default() };
+    let without_strings = CopyOptions { selection, ..options(NetcdfKind::Cdf5) };
+    let error = copied(&source, &target, without_strings).unwrap_err();
     assert!(error.contains("group \"/g\""), "{error}");
     peers.compare(&source, &target);
 }

@@ -8,6 +8,8 @@ fn a_chain_is_shown_in_all_spellings() {
     let wanted = r#"2|1,6
   codec       shuffle, HDF5 filter 2, built-in
   codec       deflate, HDF5 filter 1, built-in
+  read by     shuffle: netcdf-c (HDF5 files, Zarr v2); HDF5; zarr-python (Zarr v2, Zarr v3); zarrs (Zarr v2, Zarr v3)
+  read by     deflate: netcdf-c (HDF5 files, Zarr v2); HDF5; zarr-python (Zarr v2, Zarr v3); zarrs (Zarr v2, Zarr v3); tensorstore (Zarr v2)
   text        2|1,6
   parameters  2: none; 1: 6
   numcodecs   [{"id":"shuffle","elementsize":0},{"id":"zlib","level":6}]

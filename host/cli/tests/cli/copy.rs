@@ -70,7 +70,8 @@ fn a_lossy_codec_is_reported_once_and_its_values_are_verified() {
     let one = format!("air_temperature={bitround}");
     let other = format!("model/salinity={bitround}");
     let run = place.copy(&ocean(), &["--codec", &one, "--codec", &other, "--verify"]).ends(0);
-    let note = "note: bitround is a lossy codec: values of /air_temperature, /model/salinity can differ from those of the \
+    let note = "note: /air_temperature, /model/salinity: has the codec bitround; netcdf-c does not read it; choose another \
+                with --codec\nnote: bitround is a lossy codec: values of /air_temperature, /model/salinity can differ from those of the \
                 source\n";
     assert_eq!(run.stderr, note);
     let wanted =
@@ -348,7 +349,9 @@ fn notes_and_warnings_are_about_what_is_copied() {
     fs::write(source.join("flag/.zattrs"), r#"{"none": null}"#).unwrap();
     fs::write(source.join("t/.zarray"), zarray("<i4", json!(0)).to_string()).unwrap();
     let said = place.copy(&source, &["--format", "nczarr"]).ends(0).stderr;
-    for about_flag in ["/flag (|b1)", "warning: /flag", "attribute \"none\" of /flag", "warning: /t"] {
+    for about_flag in
+        ["note: /flag: bool becomes ubyte", "warning: /flag", "attribute \"none\" of /flag", "warning: /t"]
+    {
         assert!(said.contains(about_flag), "{about_flag} is missing in\n{said}");
     }
     let said =

@@ -228,8 +228,12 @@ impl ReaderSetup {
 
     fn why(&self, cell: Option<Cell>) -> Option<Why> {
         let Some(cell) = cell else { return Some(Why::Absent) };
+        let has = |package: &str| self.packages.iter().any(|have| have == package);
         if cell.misreads {
-            return Some(Why::Misread(cell.package));
+            return Some(match cell.package.is_none_or(has) {
+                true => Why::Misread(cell.package),
+                false => Why::Absent,
+            });
         }
         if !cell.reads {
             return Some(Why::Absent);
@@ -239,7 +243,6 @@ impl ReaderSetup {
         {
             return Some(Why::Since(since));
         }
-        let has = |package: &str| self.packages.iter().any(|have| have == package);
         cell.package.filter(|package| !has(package)).map(Why::Package)
     }
 

@@ -188,6 +188,15 @@ fn write(folder: &Path, session: &Session) -> usize {
             add(&format!("{version}-long-chunk"), format, "<f4", "none", &|builder| builder.chunks([5, 7]));
         }
     }
+    for (format, version) in [(Format::Zarr2, "v2"), (Format::NCZARR, "nczarr")] {
+        let name = format!("{version}-unsized-shuffle");
+        add(&name, format, "<f4", "shuffle|zlib,5", &same);
+        // As netcdf-c writes it.
+        let zarray = folder.join(name).join("v/.zarray");
+        let text = std::fs::read_to_string(&zarray).unwrap();
+        assert!(text.contains("\"elementsize\": 4"), "{text}");
+        std::fs::write(&zarray, text.replace("\"elementsize\": 4", "\"elementsize\": 0")).unwrap();
+    }
     add("v3-shards", Format::Zarr3, "<f4", "none", &|builder| builder.sharding(Sharding::new([4, 8])));
     // Files are copies of these.
     for (kind, name) in [

@@ -57,6 +57,8 @@ pub(super) const TABLE: &[Row] = &[
     ("v2 type unicode",             ["n", "-", "y", "y", "n", "n", "y", "-"]),
     ("v2 type bytes",               ["y", "-", "y", "y", "n", "n", "y", "-"]),
     ("v2 type char",                ["y", "-", "y", "y", "n", "n", "y", "-"]),
+    // netcdf-c gives them a byte order.
+    ("v2 type char of NCZarr",      ["y", "-", "n", "n", "n", "n", "y", "-"]),
     ("v2 type string",              ["n", "-", "y", "y", "y", "n", "n", "-"]),
     ("v2 type variable_length_bytes", ["n", "-", "y", "y", "y", "n", "n", "-"]),
     ("v2 type other",               ["n", "-", "y", "y", "n", "n", "n", "-"]),
@@ -86,13 +88,15 @@ pub(super) const TABLE: &[Row] = &[
     ("file type other",             ["y",       "y",          "-", "y", "-", "-", "n", "y"]),
 
     // Forms of arrays, fill values and names.
-    ("v2 order F",                  ["w", "-", "y", "y", "y", "y", "y", "-"]),
+    ("v2 order F",                  ["w", "-", "y", "y", "n", "y", "y", "-"]),
     ("v2 several codecs",           ["y", "-", "y", "y", "y", "n", "y", "-"]),
     ("v2 big-endian",               ["y", "-", "y", "y", "n", "y", "y", "-"]),
     ("v2 fill of text",             ["y", "-", "y", "y", "y", "n", "y", "-"]),
     ("v2 unnamed dimensions",       ["y", "-", "y", "n", "y", "y", "y", "-"]),
+    ("v3 fill of text",             ["-",       "-",          "y", "n", "n", "n", "y", "-"]),
     ("v3 unnamed dimensions",       ["-",       "-",          "y", "n", "y", "y", "y", "-"]),
-    ("v2 chunk longer than array",  ["n", "-", "y", "y", "y", "y", "y", "-"]),
+    ("v2 long chunk of NCZarr",      ["n", "-", "y", "y", "y", "y", "y", "-"]),
+    ("v2 shuffle without size",     ["y", "-", "w", "w", "n", "n", "n", "-"]),
     ("v2 blosc of a scalar",        ["n", "-", "y", "y", "y", "y", "y", "-"]),
     ("v2 root array",               ["n", "-", "y", "n", "y", "y", "y", "-"]),
     ("v3 root array",               ["-",       "-",          "y", "n", "y", "y", "y", "-"]),
@@ -111,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
     ("v2 fixedscaleoffset",         ["n", "-", "y", "y", "y", "n", ">3.8", "-"]),
     ("v2 fletcher32",               ["y", "-", "y", "y", "n", "n", "n", "-"]),
     ("v2 gzip",                     ["n", "-", "y", "y", "y", "y", "y", "-"]),
-    ("v2 imagecodecs_bitshuffle",   ["+plugins", "-", "w+imagecodecs", "w+imagecodecs", "n", "n", "n", "-"]),
+    ("v2 imagecodecs_bitshuffle",   ["n", "-", "w+imagecodecs", "w+imagecodecs", "n", "n", "n", "-"]),
     ("v2 imagecodecs_lz4h5",        ["+plugins", "-", "+imagecodecs", "+imagecodecs", "n", "n", "n", "-"]),
     ("v2 imagecodecs_lzf",          ["+plugins", "-", "+imagecodecs", "+imagecodecs", "n", "n", "n", "-"]),
     ("v2 jenkins_lookup3",          ["n", "-", "y", "y", "n", "n", "n", "-"]),
@@ -129,7 +133,7 @@ pub(super) const TABLE: &[Row] = &[
     // Codecs in Zarr version 3, by the names in its metadata.
     ("v3 bitround",                 ["-",       "-",          "n", "n", "n", "n", "n", "-"]),
     ("v3 blosc",                    ["-",       "-",          "y", "y", "y", "y", "y", "-"]),
-    ("v3 cast_value",               ["-",       "-", ">3.4+cast-value-rs", ">3.4+cast-value-rs", "n", "n", "n", "-"]),
+    ("v3 cast_value",               ["-",       "-", ">3.4+cast-value-rs", "n", "n", "n", "n", "-"]),
     ("v3 crc32c",                   ["-",       "-",          "y", "y", "y", "y", "y", "-"]),
     ("v3 gzip",                     ["-",       "-",          "y", "y", "y", "y", "y", "-"]),
     ("v3 numcodecs.adler32",        ["-",       "-",          "y", "y", "n", "n", "n", "-"]),
@@ -149,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
     ("v3 numcodecs.zfpy",           ["-",       "-",    "+zfpy", "+zfpy", "n", "n", "n", "-"]),
     ("v3 numcodecs.zlib",           ["-",       "-",          "y", "y", "y", "n", "n", "-"]),
     ("v3 packbits",                 ["-",       "-",          "n", "n", "n", "n", "n", "-"]),
-    ("v3 scale_offset",             ["-",       "-",          ">3.4", ">3.4", "n", "n", "n", "-"]),
+    ("v3 scale_offset",             ["-",       "-",          ">3.4", "n", "n", "n", "n", "-"]),
     ("v3 zfp",                      ["-",       "-",          "n", "n", "n", "n", "n", "-"]),
     ("v3 zstd",                     ["-",       "-",          "y", "y", "y", "y", "y", "-"]),
 
