@@ -30,7 +30,7 @@ struct Growth {
 }
 
 impl Dataset {
-    /// Writes a hyperslab of a variable, like [`Array::write`]. If it reaches beyond the end of an unlimited dimension,
+    /// Writes a hyperslab of a variable, like `Array::write`. If it reaches beyond the end of an unlimited dimension,
     /// that dimension grows; new elements that are not written read as fill, in every variable of the dimension. Chunks
     /// and padding that an interrupted or other program left beyond the old end are first replaced by fill.
     ///
@@ -39,7 +39,7 @@ impl Dataset {
     /// # Errors
     /// [`DataError::FixedDimension`]; the metadata have an old generation, which cannot grow; a codec of this or of
     /// another variable of the dimension is not found, or would read old chunks differently; [`DataError::Changed`] if
-    /// another program changed the length meanwhile; as for [`Array::write`]. After an error the variable has its old
+    /// another program changed the length meanwhile; as for `Array::write`. After an error the variable has its old
     /// length.
     pub fn write(
         &mut self,
@@ -58,7 +58,7 @@ impl Dataset {
         self.catch_up(path)
     }
 
-    /// Writes a hyperslab of a variable of strings, like [`StringArray::write`]; the variable grows as with
+    /// Writes a hyperslab of a variable of strings, like `StringArray::write`; the variable grows as with
     /// [`write`](Self::write).
     ///
     /// # Errors
