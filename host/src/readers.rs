@@ -198,9 +198,6 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
         }
         _ => has_names && (format.is_v3() || hierarchy.xarray),
     };
-    let lens = variable.chunk_shape.iter().zip(&variable.shape).zip(&variable.dimensions);
-    let is_fixed = |name| dimension(name).is_none_or(|found| !found.unlimited);
-    let is_longer = lens.into_iter().any(|((chunk, len), name)| chunk > &(*len).max(1) && is_fixed(name));
     let is_reordered = variable.order != Order::C && variable.shape.len() > 1;
     let is_text = variable.dtype.kind() == Kind::Bytes && variable.fill.is_some();
     let is_empty = variable.fill.as_ref().is_some_and(FillValue::is_zero);
@@ -218,7 +215,6 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
             (several, ("several codecs", "several codecs")),
             (is_swapped, ("big-endian", "big-endian numbers")),
             (is_text, ("fill of text", "a fill value of text")),
-            (is_longer && format.is_nczarr(), ("long chunk of NCZarr", "chunks longer than a dimension")),
             (is_unsized, ("shuffle without size", "shuffle without the size of elements")),
             (is_blosc && variable.shape.is_empty(), ("blosc of a scalar", "blosc of a scalar")),
         ],

@@ -14,9 +14,11 @@ pub(super) fn kept_filters(
     planned: &Variable,
     format: Format,
 ) -> Result<Vec<Json>, DataError> {
-    if planned.scalar.is_some() && format.has_netcdf_model() && !source.hierarchy().format.has_netcdf_model()
-    {
-        // netCDF has none for scalars: netcdf-c opens no dataset with blosc on one.
+    let is_other_model = format.has_netcdf_model() && !source.hierarchy().format.has_netcdf_model();
+    // Files have no codecs for scalars, and netcdf-c opens no dataset with blosc on one.
+    let is_unread =
+        |codec: &Json| format.is_netcdf() || ["id", "name"].iter().any(|key| codec[*key] == "blosc");
+    if planned.scalar.is_some() && is_other_model && original.filters.iter().any(is_unread) {
         return Ok(Vec::new());
     }
     if let Some(spec) = types::other_codecs(source, original, planned)? {

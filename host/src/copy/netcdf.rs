@@ -36,7 +36,7 @@ pub(super) fn rechunk(hierarchy: &Hierarchy, variable: &mut Variable, was: Forma
     }
 }
 
-/// Cuts chunks that are longer than a fixed dimension, which netcdf-c does not read in NCZarr, nor HDF5 in a file.
+/// Cuts chunks that are longer than a fixed dimension, which HDF5 does not have and netcdf-c does not write.
 pub(super) fn cut_chunks(hierarchy: &Hierarchy, variable: &mut Variable) {
     let dimensions = variable.dimensions.iter().zip(&mut variable.chunk_shape).zip(&variable.shape);
     for ((reference, chunk), len) in dimensions {

@@ -74,7 +74,7 @@ pub(super) fn plan(
         if was.is_v3() != format.is_v3() {
             version::change(variable, format);
         }
-        if !was.has_netcdf_model() && format.has_netcdf_model() && variable.sharding.is_none() {
+        if !was.has_netcdf_model() && format.is_netcdf() && variable.sharding.is_none() {
             netcdf::cut_chunks(source.hierarchy(), variable);
         }
         missing_values::keep(source, original, variable, format)?;

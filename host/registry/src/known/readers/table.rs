@@ -95,7 +95,6 @@ pub(super) const TABLE: &[Row] = &[
     ("v2 unnamed dimensions",       ["y", "-", "y", "n", "y", "y", "y", "-"]),
     ("v3 fill of text",             ["-",       "-",          "y", "n", "n", "n", "y", "-"]),
     ("v3 unnamed dimensions",       ["-",       "-",          "y", "n", "y", "y", "y", "-"]),
-    ("v2 long chunk of NCZarr",      ["n", "-", "y", "y", "y", "y", "y", "-"]),
     ("v2 shuffle without size",     ["y", "-", "w", "w", "n", "n", "n", "-"]),
     ("v2 blosc of a scalar",        ["n", "-", "y", "y", "y", "y", "y", "-"]),
     ("v2 root array",               ["n", "-", "y", "n", "y", "y", "y", "-"]),
