@@ -101,8 +101,14 @@ fn add_variable(
         (Some(value), false) => new.fill(NewFill::Value(value.clone())),
         (None, false) => new,
     };
-    for (attribute, _) in &variable.attributes {
-        new = new.attribute(attribute.clone());
+    let mut attributes: Vec<Attribute> =
+        variable.attributes.iter().map(|(attribute, _)| attribute.clone()).collect();
+    if let (Some(value), false) = (&special.fill, special.no_fill) {
+        let position = special.fill_position.min(attributes.len());
+        attributes.insert(position, Attribute::new("_FillValue", value.clone()));
+    }
+    for attribute in attributes {
+        new = new.attribute(attribute);
     }
     if let Some((mode, significant)) = special.quantize {
         let quantize = Quantize::new(mode, significant, own_type).map_err(|source| {
