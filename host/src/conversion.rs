@@ -143,8 +143,11 @@ impl Conversion {
         };
         let ours = Masks::of(one.0, one.1.format)?;
         let theirs = Masks::of(other.0, other.1.format)?;
+        // Only some readers mask a default of netCDF: it cannot stand for what all of them mask.
+        let is_explicit = |variable: &Variable| variable.attribute("_FillValue").is_some();
+        let their_fill = theirs.fill.filter(|_| is_explicit(other.0) || !is_explicit(one.0));
         let masked =
-            [(ours.fill, theirs.fill.or(theirs.missing)), (ours.missing, theirs.missing.or(theirs.fill))];
+            [(ours.fill, their_fill.or(theirs.missing)), (ours.missing, theirs.missing.or(their_fill))];
         let forms = match &rule {
             Rule::Times(shift) => (shift.from.clone(), shift.to.clone()),
             Rule::Packing { from, to } => (from.to_string(), to.to_string()),

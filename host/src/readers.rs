@@ -87,6 +87,8 @@ impl fmt::Display for What {
 pub struct Readability {
     /// The reader.
     pub setup: ReaderSetup,
+    /// The format of the dataset.
+    pub format: Format,
     /// What it does not read; empty: it reads all.
     pub obstacles: Vec<Obstacle>,
 }
@@ -95,11 +97,13 @@ impl Readability {
     /// Whether it does not open the dataset.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        // One variable of a type that it lacks, and netcdf-c opens no dataset.
-        let is_netcdf_c = self.setup.reader() == Reader::NetcdfC;
-        self.obstacles.iter().any(|obstacle| {
-            obstacle.variables.is_empty() || is_netcdf_c && matches!(obstacle.what, What::Type(_))
-        })
+        // One variable that they cannot represent, and these open no dataset.
+        let is_closing = |what: &What| match self.setup.reader() {
+            Reader::NetcdfC => matches!(what, What::Type(_)),
+            Reader::Xarray => !self.format.is_netcdf() && matches!(what, What::Type(_) | What::Codec(_)),
+            _ => false,
+        };
+        self.obstacles.iter().any(|obstacle| obstacle.variables.is_empty() || is_closing(&obstacle.what))
     }
 }
 
@@ -122,7 +126,7 @@ pub fn reads(hierarchy: &Hierarchy, registry: &Registry, is_zip: bool, setup: Re
     let (row, name) = format_row(format);
     let of_dataset = |what, why| Obstacle { variables: Vec::new(), what: What::Format(what), why };
     if let Some(why) = setup.unread(row) {
-        return Readability { setup, obstacles: vec![of_dataset(name, why)] };
+        return Readability { setup, format, obstacles: vec![of_dataset(name, why)] };
     }
     let mut obstacles = Vec::new();
     if is_zip && let Some(why) = unread_zip(&setup) {
@@ -142,7 +146,7 @@ pub fn reads(hierarchy: &Hierarchy, registry: &Registry, is_zip: bool, setup: Re
             }
         }
     }
-    Readability { setup, obstacles }
+    Readability { setup, format, obstacles }
 }
 
 /// What a reader does not read of a variable.
@@ -155,7 +159,7 @@ fn of_variable(
     let format = hierarchy.format;
     let version = version(format);
     let mut found = Vec::new();
-    if let Some(why) = setup.unread(&format!("{version} type {}", type_row(variable))) {
+    if let Some(why) = setup.unread(&format!("{version} type {}", type_row(variable, format))) {
         found.push((What::Type(type_name(&variable.dtype)), why));
     }
     for (form, noun) in forms(hierarchy, variable) {
@@ -283,7 +287,7 @@ fn format_row(format: Format) -> (&'static str, &'static str) {
 }
 
 /// The word for the type of a variable in the rows of the table.
-fn type_row(variable: &Variable) -> &'static str {
+fn type_row(variable: &Variable, format: Format) -> &'static str {
     let dtype = &variable.dtype;
     match (dtype.kind(), dtype.size()) {
         _ if variable.is_structured() => "other",
@@ -294,10 +298,10 @@ fn type_row(variable: &Variable) -> &'static str {
         (Kind::DateTime, _) => "datetime64",
         (Kind::TimeDelta, _) => "timedelta64",
         (Kind::Unicode, _) => "unicode",
-        (Kind::Bytes, _) if variable.nc_type == Some(NcType::Char) => match dtype.text().starts_with('>') {
-            true => "char of NCZarr",
-            false => "char",
-        },
+        (Kind::Bytes, _) if variable.nc_type == Some(NcType::Char) => {
+            let has_order = matches!(format, Format::Nczarr(_)) && dtype.text().starts_with('>');
+            if has_order { "char of NCZarr" } else { "char" }
+        }
         (Kind::Bytes, _) => "bytes",
         (Kind::VlenText, _) => "string",
         (Kind::VlenBytes, _) => "variable_length_bytes",

@@ -29,9 +29,13 @@ pub(super) fn keep(
     }
     let is_number = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
     let is_text = matches!(variable.dtype.kind(), Kind::Bytes | Kind::Unicode | Kind::VlenText);
-    if is_text && format == Format::Zarr2 && original.attribute(FILL_VALUE).is_none() {
+    if is_text && is_v2(format) && original.attribute(FILL_VALUE).is_none() {
         // xarray would mask empty strings. Missing chunks without a fill value read as empty strings.
         variable.fill = variable.fill.take().filter(|fill| !fill.is_zero());
+        // zarr-python expects Base64 where netcdf-c writes the text itself.
+        if variable.fill.is_some() && format != Format::Zarr2 && every_chunk_exists(source, original)? {
+            variable.fill = None;
+        }
         return Ok(());
     }
     if !is_number && !was.is_v3() {
@@ -41,8 +45,13 @@ pub(super) fn keep(
     let explicit = original.attribute(FILL_VALUE).is_some();
     if was.is_netcdf() && !explicit && !format.has_netcdf_model() {
         // xarray masks by the attribute in a netCDF file, and by the fill value in version 2.
-        if format == Format::Zarr2 && every_chunk_exists(source, original)? {
-            variable.fill = None;
+        match (format, masked) {
+            (Format::Zarr2, _) if every_chunk_exists(source, original)? => variable.fill = None,
+            // What was never written is missing.
+            (Format::Zarr3, Some(value)) if is_number && !every_chunk_exists(source, original)? => {
+                variable.set_attribute(Attribute::new(FILL_VALUE, value))?;
+            }
+            _ => {}
         }
         return Ok(());
     }
@@ -83,13 +92,21 @@ pub(super) fn keep(
         variable.fill = if was.is_v3() { wanted } else { variable.fill.take() };
         return Ok(());
     }
-    let concerns_readers = is_number && (wanted.is_some() || format == Format::Zarr2);
+    // A time without a fill value reads as NaT.
+    let is_time = matches!(variable.dtype.kind(), Kind::DateTime | Kind::TimeDelta);
+    let is_masked_by_fill = is_number || is_time || variable.dtype.kind() == Kind::Bool;
+    let concerns_readers = is_masked_by_fill && (wanted.is_some() || format == Format::Zarr2);
     if is_nan && wanted.is_some() || concerns_readers && every_chunk_exists(source, original)? {
         variable.fill = wanted;
-    } else if is_zero {
+    } else if is_zero && !is_time {
         variable.fill = None;
     }
     Ok(())
+}
+
+/// Whether readers of Zarr version 2 take the fill value for the missing value.
+fn is_v2(format: Format) -> bool {
+    matches!(format, Format::Zarr2 | Format::Nczarr(_))
 }
 
 /// A number as the fill value of a variable.
@@ -167,7 +184,8 @@ pub(super) fn verify(source: &Hierarchy, read: &Hierarchy) -> Result<(), CopyErr
         let is_kept = match (&before, &after) {
             (Some(before), Some(after)) => !is_explicit || is_same_number(before, after),
             (Some(_), None) => !is_explicit,
-            (None, _) => true,
+            (None, Some(_)) => read.format != Format::Zarr2,
+            (None, None) => true,
         };
         if !is_kept {
             let shown =

@@ -181,6 +181,10 @@ fn change_format(source: &dyn Container, variable: &mut Variable, format: Format
         if variable.key.is_empty() {
             variable.key.clone_from(&variable.name);
         }
+        // As netcdf-c, which gives all arrays of an unlimited dimension its length: other readers know one length.
+        if source.hierarchy().format.is_netcdf() && !format.is_netcdf() {
+            variable.shape = source.hierarchy().shape_of(variable);
+        }
         variable.scalar = variable.scalar.map(|_| ScalarForm::Rank1);
     } else {
         // Pure Zarr has no dimensions that could be longer than the array, and scalars of its own.

@@ -34,6 +34,8 @@ mod locations;
 mod loops;
 /// `ncz ls`: what is in a dataset and in a folder.
 mod ls;
+/// What readers of a copy take for missing, for text and for the length of a dimension.
+mod masks;
 /// Patterns for names, and suggestions for names that do not exist.
 mod names;
 /// ncz as nccopy, against nccopy.

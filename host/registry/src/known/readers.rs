@@ -239,7 +239,7 @@ impl ReaderSetup {
             return Some(Why::Absent);
         }
         if let Some(since) = cell.since
-            && self.version().is_some_and(|version| version < numbers(since).unwrap_or_default())
+            && self.version().is_some_and(|version| is_before(&version, since))
         {
             return Some(Why::Since(since));
         }
@@ -384,6 +384,15 @@ pub fn read_by(codec: &CodecInfo) -> String {
 /// The numbers of a version.
 fn numbers(version: &str) -> Option<Vec<u64>> {
     version.split('.').map(|number| number.parse().ok()).collect()
+}
+
+/// Whether a version is older than another one; 3 is as old as 3.0.
+fn is_before(version: &[u64], since: &str) -> bool {
+    let since = numbers(since).unwrap_or_default();
+    let both = version.len().max(since.len());
+    let padded =
+        |numbers: &[u64]| -> Vec<u64> { (0..both).map(|at| numbers.get(at).copied().unwrap_or(0)).collect() };
+    padded(version) < padded(&since)
 }
 
 fn names() -> Vec<&'static str> {

@@ -5,12 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
-use ncz::model::{Container, Hierarchy};
+use ncz::model::{Container, Hierarchy, Kind, Variable};
 use ncz::progress::{Phase, Progress};
 use ncz::readers::{Obstacle, Readability, ReaderSetup, reads, usual};
 
 use crate::args::Copy;
 use crate::messages::Messages;
+use crate::output::abbreviated;
 use crate::progress::Bar;
 use crate::reader_report::note;
 
@@ -79,6 +80,10 @@ impl Progress for Announced<'_> {
                 notes.push(text);
             }
         }
+        for text in changed_values(self.dataset.hierarchy(), copy) {
+            self.messages.note(&text);
+            notes.push(text);
+        }
     }
 
     fn begin(&self, phase: Phase, total: u64) {
@@ -88,6 +93,49 @@ impl Progress for Announced<'_> {
     fn advance(&self, bytes: u64) -> ControlFlow<()> {
         self.bar.advance(bytes)
     }
+}
+
+/// Notes on values that readers of the copy take for something else than those of the source do.
+fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
+    let mut notes = Vec::new();
+    if source.format.is_like(copy.format) {
+        return notes;
+    }
+    let of_source = |variable: &Variable| source.variable(&variable.path).ok();
+    let paths = |is_concerned: &dyn Fn(&Variable, &Variable) -> bool| -> Vec<String> {
+        let variables = copy.variables();
+        let concerned = variables
+            .filter(|variable| of_source(variable).is_some_and(|original| is_concerned(variable, original)));
+        concerned.map(|variable| variable.path.clone()).collect()
+    };
+    let is_v2 = !copy.format.is_v3() && !copy.format.is_netcdf();
+    let masked = paths(&|variable, original| {
+        let is_maskable = matches!(
+            variable.dtype.kind(),
+            Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta
+        );
+        let has_attribute = variable.attribute("_FillValue").is_some();
+        is_maskable
+            && variable.fill.is_some()
+            && !has_attribute
+            && original.masked_value(source.format).is_none()
+    });
+    if is_v2 && source.format.is_v3() && !masked.is_empty() {
+        notes.push(format!(
+            "{}: chunks are missing, and xarray takes the fill value for a missing value in version 2; --format zarr3 keeps it a value",
+            abbreviated(&masked)
+        ));
+    }
+    let complex = paths(&|variable, original| {
+        variable.dtype.kind() == Kind::Complex && original.dtype.kind() == Kind::Complex
+    });
+    if copy.format.is_netcdf() && !complex.is_empty() {
+        notes.push(format!(
+            "{}: complex numbers become structures of r and i, which h5py reads as complex numbers, and netCDF4 with auto_complex=True",
+            abbreviated(&complex)
+        ));
+    }
+    notes
 }
 
 /// Whether a variable of the copy has as many codecs as in the source, in the same order, by their names.
