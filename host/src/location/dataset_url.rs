@@ -170,6 +170,11 @@ impl DatasetUrl {
         stores::open_file(self)
     }
 
+    /// Opens the store at the location, whatever it holds.
+    pub(crate) fn open_any_store(&self, access: Access) -> Result<Arc<dyn Store>, LocationError> {
+        stores::open(self, access)
+    }
+
     /// Reserves a location in S3 for a dataset that several programs write; see
     /// [`S3Store::begin_shared`](ncz_store::s3::S3Store::begin_shared).
     pub(crate) fn begin_shared(&self, token: &str) -> Result<(), StoreError> {

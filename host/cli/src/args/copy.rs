@@ -74,7 +74,7 @@ pub(crate) struct Copy {
     /// new dataset: a directory, a zip file if the name ends in .zip, a netCDF file if it ends in .nc, .nc4, .h5, .hdf5,
     /// .cdf or .nc3, references to SOURCE if it ends in .json (one file) or .parq (a folder of tables, read in parts), or
     /// an S3 URL
-    #[arg(required_unless_present_any = ["part", "finish"], num_args = 1.., value_names = ["SOURCE", "TARGET"])]
+    #[arg(required_unless_present_any = ["part", "finish", "discard"], num_args = 1.., value_names = ["SOURCE", "TARGET"])]
     pub(crate) paths: Vec<String>,
     /// Codecs as in nccopy: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]
@@ -189,6 +189,15 @@ pub(crate) struct Copy {
     /// When all parts are copied, make them the target. With --verify, compare everything with the source before
     #[arg(long, value_name = "FILE", help_heading = "Clusters", conflicts_with_all = PLANNED, conflicts_with = "part")]
     pub(crate) finish: Option<PathBuf>,
+    /// Give up the copy of the plan in FILE: remove its parts
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Clusters",
+        conflicts_with_all = PLANNED,
+        conflicts_with_all = ["part", "finish", "verify"]
+    )]
+    pub(crate) discard: Option<PathBuf>,
     /// Number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,

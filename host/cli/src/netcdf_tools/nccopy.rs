@@ -86,6 +86,7 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
         plan: None,
         part: None,
         finish: None,
+        discard: None,
         filters: Vec::new(),
         codecs: Vec::new(),
         compress: false,

@@ -117,7 +117,7 @@ fn parts_make_the_same_bytes_as_one_copy() {
         ("auto", &[]),
         ("1", &["--format", "zarr3", "--consolidated"]),
         ("4", &rechunked),
-        ("100000", &["-c", "lat/7,lon/11,depth/2"]),
+        ("200", &["-c", "lat/7,lon/40,depth/2"]),
         ("6", &["--slab", "time=3:15:2,lat=10:60", "--format", "zarr", "--consolidated"]),
         ("6", &["--slab", "time=6:", "--deflate", "5", "--shuffle"]),
         ("3", &["--variables", "model/salinity", "--no-coordinates", "--for", "zarr-python"]),
@@ -131,7 +131,7 @@ fn parts_make_the_same_bytes_as_one_copy() {
         let count = compare(&ocean(), parts, options).expect("the copy works");
         if let Ok(wanted) = parts.parse::<usize>() {
             assert!(
-                count <= wanted && (wanted > 10 || count + 1 >= wanted),
+                count <= wanted && (wanted > 100 || count + 1 >= wanted),
                 "{count} of {parts} {options:?}"
             );
         }
@@ -260,7 +260,7 @@ fn a_part_may_run_twice_and_at_the_same_time() {
 #[test]
 fn a_part_that_was_killed_runs_again() {
     let place = Place::new();
-    let source = big_dataset(place.folder.path(), 16, 60_000);
+    let source = big_dataset(place.folder.path(), 16, 30_000);
     let options = ["--codec", "lzma", "--format", "zarr3"];
     place.plan(&source, "target", "2", &options).ends(0);
     let mut child =
@@ -361,7 +361,8 @@ fn other_codecs_are_refused_before_anything_is_written() {
     };
     place.plan(&ocean(), "target", "2", &["--codec", "zstd"]).ends(0);
     refused(&with, &["the codecs differ from those of the plan: zstd", "libh5zstd.so", "expected built in"]);
-    fs::remove_dir_all(place.path("target.ncz-parts")).unwrap();
+    place.ncz(&["copy", "--discard", "plan.json"]).ends(0);
+    assert!(!place.path("target.ncz-parts").exists());
     fs::remove_file(place.path("plan.json")).unwrap();
 
     place.plan(&ocean(), "target", "2", &[&["--codec", "zstd"], &with[..]].concat()).ends(0);
@@ -508,6 +509,12 @@ fn parts_are_copied_to_s3_and_from_there() {
     let options = ["--format", "zarr3", "--consolidated", "--compress"];
     in_s3(&[&["copy", ocean.to_str().unwrap(), "s3://bucket/whole"], &options[..]].concat()).ends(0);
     let plan = ["copy", ocean.to_str().unwrap(), "s3://bucket/air/target", "--plan", "3", "plan.json"];
+    in_s3(&[&plan, &options[..]].concat()).ends(0);
+    in_s3(&["copy", "--part", "0", "plan.json"]).ends(0);
+    assert!(!all("air/").is_empty());
+    in_s3(&["copy", "--discard", "plan.json"]).ends(0);
+    assert_eq!(all("air/"), BTreeMap::new(), "nothing is left of a copy that is given up");
+    fs::remove_file(place.path("plan.json")).unwrap();
     in_s3(&[&plan, &options[..]].concat()).ends(0);
     in_s3(&["copy", ocean.to_str().unwrap(), "s3://bucket/air/target"]).ends(3);
     in_s3(&["copy", "--part", "2", "plan.json"]).ends(0);

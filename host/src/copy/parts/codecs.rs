@@ -16,6 +16,8 @@ use super::PartsError;
 /// A codec: the same everywhere if it makes the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CodecIdentity {
+    /// Its HDF5 filter id.
+    pub id: Option<u32>,
     /// Its name.
     pub name: String,
     /// The version that it states.
@@ -65,10 +67,26 @@ impl CodecSet {
         for codec in &registry.report().codecs {
             let Some(used) = codec.candidates.iter().find(|candidate| candidate.used) else { continue };
             let version = used.version.as_ref().map(ToString::to_string);
-            codecs.push(identity(codec.name.clone(), version, &used.origin)?);
+            codecs.push(identity((codec.id, codec.name.clone()), version, &used.origin)?);
         }
         codecs.sort();
         Ok(Self { ncz: env!("CARGO_PKG_VERSION").to_owned(), codecs })
+    }
+
+    /// Reads the JSON form.
+    ///
+    /// # Errors
+    /// [`PartsError::Json`].
+    pub fn from_json(text: &str) -> Result<Self, PartsError> {
+        serde_json::from_str(text).map_err(PartsError::Json)
+    }
+
+    /// The JSON form.
+    ///
+    /// # Errors
+    /// [`PartsError::Json`].
+    pub fn to_json(&self) -> Result<String, PartsError> {
+        serde_json::to_string(self).map_err(PartsError::Json)
     }
 
     /// In what another process differs, as clauses.
@@ -114,34 +132,39 @@ pub(super) fn differences(planned: &[CodecIdentity], here: &[CodecIdentity]) -> 
             plugins => format!("of {}{version}", plugins.iter().map(of).collect::<Vec<_>>().join(" and ")),
         }
     };
-    let by_name = |codecs: &[CodecIdentity]| -> BTreeMap<String, String> {
-        codecs.iter().map(|codec| (codec.name.clone(), described(codec))).collect()
+    // The libraries of one filter have different names for it.
+    let key = |codec: &CodecIdentity| codec.id.map_or_else(|| Err(codec.name.clone()), Ok);
+    let find = |codecs: &[CodecIdentity], wanted: &CodecIdentity| {
+        codecs.iter().find(|codec| key(codec) == key(wanted)).map(described)
     };
-    let (planned, here) = (by_name(planned), by_name(here));
-    let names: std::collections::BTreeSet<&String> = planned.keys().chain(here.keys()).collect();
-    let differs = |name: &String| match (planned.get(name), here.get(name)) {
-        (Some(planned), Some(here)) if planned == here => None,
-        (Some(planned), Some(here)) => Some(format!("{name} is {here}, expected {planned}")),
-        (Some(planned), None) => Some(format!("{name} is not there, expected {planned}")),
-        (None, Some(here)) => Some(format!("{name} is {here}, expected none")),
-        (None, None) => None,
-    };
-    names.into_iter().filter_map(differs).collect()
+    let mut found = Vec::new();
+    for codec in planned {
+        let expected = described(codec);
+        match find(here, codec) {
+            Some(here) if here == expected => {}
+            Some(here) => found.push(format!("{} is {here}, expected {expected}", codec.name)),
+            None => found.push(format!("{} is not there, expected {expected}", codec.name)),
+        }
+    }
+    for codec in here.iter().filter(|codec| find(planned, codec).is_none()) {
+        found.push(format!("{} is {}, expected none", codec.name, described(codec)));
+    }
+    found
 }
 
 fn of_info(registry: &Registry, info: &CodecInfo) -> Result<CodecIdentity, PartsError> {
     let by_id = info.filter_id.and_then(|id| registry.by_id(id).ok());
     let names = info.zarr_v3.iter().chain(info.numcodecs.iter()).chain([&*info.name]);
     let entry = by_id.or_else(|| names.filter_map(|name| registry.by_any_name(name).ok()).next());
-    let name = info.name.to_string();
+    let (id, name) = (info.filter_id, info.name.to_string());
     match entry {
-        Some(entry) => identity(name, entry.version().map(ToString::to_string), entry.origin()),
-        None => Ok(CodecIdentity { name, version: None, plugins: Vec::new() }),
+        Some(entry) => identity((id, name), entry.version().map(ToString::to_string), entry.origin()),
+        None => Ok(CodecIdentity { id, name, version: None, plugins: Vec::new() }),
     }
 }
 
 fn identity(
-    name: String,
+    (id, name): (Option<u32>, String),
     version: Option<String>,
     origin: &CodecOrigin,
 ) -> Result<CodecIdentity, PartsError> {
@@ -157,5 +180,5 @@ fn identity(
     let plugins = list
         .plugins()
         .map(|(path, content)| PluginIdentity { file: file(path).to_string_lossy().into_owned(), content });
-    Ok(CodecIdentity { name, version, plugins: plugins.collect() })
+    Ok(CodecIdentity { id, name, version, plugins: plugins.collect() })
 }

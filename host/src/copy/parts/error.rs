@@ -86,7 +86,7 @@ pub enum PartsError {
         location: Location,
     },
     /// Another copy in parts to the same target is not finished.
-    #[error("another copy in parts is being made in {staging}; finish it, or remove that to begin anew")]
+    #[error("another copy in parts is being made in {staging}; finish it, or give it up, to begin anew")]
     Busy {
         /// Where its parts are.
         staging: String,

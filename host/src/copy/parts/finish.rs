@@ -58,6 +58,15 @@ impl PartsPlan {
         Ok(summary)
     }
 
+    /// Gives up the copy: removes what parts have written, and frees the target.
+    ///
+    /// # Errors
+    /// The copy is finished, or the target is reserved for another plan.
+    pub fn discard(&self) -> Result<(), PartsError> {
+        let names: Vec<String> = self.record_keys()?.iter().map(|key| key.as_str().to_owned()).collect();
+        self.staging()?.discard(self.token(), &names)
+    }
+
     fn record_keys(&self) -> Result<Vec<ncz_store::KeyBuf>, PartsError> {
         (0..self.parts().len()).map(record_key).collect()
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use ncz_model::Format;
 use ncz_store::{
-    Access, Durability, FilePermissions, FileStore, Key, Store, StoreError, StoreExt, WriteMode,
+    Access, Depth, Durability, EntryKind, FilePermissions, FileStore, Key, Prefix, Store, StoreError,
+    StoreExt, WriteMode,
 };
 use serde::{Deserialize, Serialize};
 
@@ -195,6 +196,22 @@ impl Staging {
         })
     }
 
+    /// Gives the target free: removes what parts have written, and the records with these keys.
+    pub(super) fn discard(&self, token: &str, keys: &[String]) -> Result<(), PartsError> {
+        let records = self.records(token)?;
+        if self.paths().is_none() {
+            let failed = PartsError::store(&self.target.location);
+            let data = self.target.open_shared(token).map_err(self.not_begun())?;
+            for entry in data.list(Prefix::ROOT, Depth::All, usize::MAX).map_err(&failed)?.entries {
+                if entry.kind == EntryKind::Object {
+                    data.delete(entry.key.as_key()).map_err(&failed)?;
+                }
+            }
+            data.publish().map_err(&failed)?;
+        }
+        self.remove(&*records, keys)
+    }
+
     /// The folder of the parts and the target, if they are directories.
     fn paths(&self) -> Option<(&Path, &Path)> {
         Some((self.beside.location.path()?, self.target.location.path()?))
@@ -210,7 +227,7 @@ impl Staging {
                 let store = FileStore::open(folder, Access::ReadWrite).map_err(self.not_begun())?;
                 Arc::new(store.with_permissions(self.permissions()?))
             }
-            None => self.beside.open_store(Access::ReadWrite)?,
+            None => self.beside.open_any_store(Access::ReadWrite)?,
         })
     }
 

@@ -173,6 +173,10 @@ pub(super) fn run(
     style: Style,
     messages: Messages,
 ) -> Result<Option<Exit>, CliError> {
+    if let Some(file) = &options.discard {
+        discard(options, file, out)?;
+        return Ok(Some(Exit::Good));
+    }
     let (file, step) = match (&options.part, &options.finish) {
         (Some(given), _) => {
             let [numbers, file] = given.as_slice() else { return Err(twice("--part")) };
@@ -228,6 +232,23 @@ pub(super) fn run(
     }
     out.flush()?;
     Ok(Some(Exit::of_findings(options.finish.is_some() && !copied.unreadable.is_empty())))
+}
+
+/// Gives up a copy.
+fn discard(options: &Copy, file: &Path, out: &mut dyn Write) -> Result<(), CliError> {
+    let failed = |error| failed(error, file);
+    let plan = PartsPlan::from_json(&read(file)?).map_err(failed)?;
+    plan.discard().map_err(failed)?;
+    let target = plan.target().map_err(failed)?.location;
+    if options.json {
+        write_json(
+            out,
+            &serde_json::json!({ "schema": SCHEMA, "token": plan.token(), "discarded": target.to_string() }),
+        )?;
+    } else if !options.verbosity.quiet {
+        writeln!(out, "the parts of {target} are removed")?;
+    }
+    Ok(out.flush()?)
 }
 
 /// What was copied, in a few words.
