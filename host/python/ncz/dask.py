@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ncz
 from ._ncz import CodecError, Error
-from ._operations import CopySummary, Location, Report, _report
+from ._operations import CopySummary, Location, R, Report, _report
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -167,7 +167,7 @@ class Plan:
         """Give up the copy: remove what its parts have written."""
         self._step(Report, "--discard", {})
 
-    def _step(self, of: type[Any], step: str, options: dict[str, Any]) -> Any:
+    def _step(self, of: type[R], step: str, options: dict[str, Any]) -> R:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "plan.json")
             self.save(file)
@@ -262,9 +262,7 @@ def copy(
     (True, 22)
     """
     if client is None:
-        from distributed import default_client
-
-        client = default_client()
+        client = _distributed().default_client()
     if isinstance(source, Plan):
         plan = source
         if target is not None or options:
@@ -314,6 +312,13 @@ def check(client: Client) -> None:
         )
 
 
+def _distributed() -> Any:
+    """The package, which has types in part only."""
+    import distributed
+
+    return distributed
+
+
 def _codec_set() -> str:
     return _ncz.codec_set()
 
@@ -338,8 +343,6 @@ def _try_plan(text: str) -> tuple[bool, str] | None:
 
 def _run(client: Client, plan: Plan, retries: int, progress: Callable[[str, int, int], object] | None) -> None:
     """Make all parts."""
-    from distributed import as_completed
-
     # Dask keeps the failures of a key as long as somebody has one of them.
     name = f"copy {Path(plan.target).name}-{uuid.uuid4().hex}"
     # A task, so that it can be made again: what is scattered is lost with its workers.
@@ -348,7 +351,7 @@ def _run(client: Client, plan: Plan, retries: int, progress: Callable[[str, int,
     sizes = dict(zip(keys, (part["bytes"] for part in plan.parts), strict=True))
     futures = client.map(_part, [text] * len(plan), range(len(plan)), key=keys, retries=retries, pure=False)
     done, total = 0, sum(sizes.values())
-    completed = as_completed(futures)
+    completed = _distributed().as_completed(futures)
     # What nobody refers to any more is not made again if its worker dies: results are neither fetched nor kept.
     del futures
     for future in completed:
@@ -364,10 +367,8 @@ def _run(client: Client, plan: Plan, retries: int, progress: Callable[[str, int,
 
 def _part(text: str, part: int) -> None:
     """A part as a task: with as many threads as the worker has for all its tasks."""
-    from distributed import get_worker
-
     try:
-        threads: int | None = get_worker().state.nthreads
+        threads: int | None = _distributed().get_worker().state.nthreads
     except ValueError:
         threads = None
     Plan(text).run(part, threads=threads)

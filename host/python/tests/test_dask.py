@@ -51,9 +51,15 @@ def test_a_copy_has_the_same_bytes_as_one_in_one_process(client, fixtures, tmp_p
         for number, options in enumerate([{}, {"format": "zarr3", "compress": True, "consolidated": True}]):
             whole, target = (tmp_path / f"{name}{number}{source.stem}" for name in ("whole", "target"))
             ncz.copy(source, whole, **options)
-            said = []
+            said: list[tuple] = []
             done = ncz.dask.copy(
-                source, target, client=client, parts=6, verify=True, progress=lambda *now: said.append(now), **options
+                source,
+                target,
+                client=client,
+                parts=6,
+                verify=True,
+                progress=lambda *now, said=said: said.append(now),
+                **options,
             )
             assert done.verified and done.chunks > 0
             assert objects(whole) == objects(target)
@@ -134,7 +140,15 @@ def test_other_schedulers_take_the_parts_as_json(fixtures, tmp_path):
     plan = ncz.dask.plan_copy(source, target, parts=3, format="zarr", chunks="time/4")
     assert sum(part["bytes"] for part in plan.parts) == plan.nbytes
     variables = {region["variable"] for part in plan.parts for region in part["regions"]}
-    assert variables == {"/time", "/lat", "/lon", "/air_temperature", "/sea_surface_temperature", "/model/depth", "/model/salinity"}
+    assert variables == {
+        "/time",
+        "/lat",
+        "/lon",
+        "/air_temperature",
+        "/sea_surface_temperature",
+        "/model/depth",
+        "/model/salinity",
+    }
     plan.save(tmp_path / "plan.json")
     subprocess.run([program, "copy", "--part", "0-1", tmp_path / "plan.json"], check=True, stdout=subprocess.DEVNULL)
     with pytest.raises(ncz.Error, match=r"1 of 3 parts are not complete: 2"):
