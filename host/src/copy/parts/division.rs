@@ -17,7 +17,7 @@ const STRING: u64 = 64;
 const LARGEST_BOX: u64 = 1 << 30;
 
 /// The most boxes of a plan, which takes about 200 bytes for each.
-const MOST_BOXES: u64 = 4_000_000;
+const MOST_BOXES: u64 = 1_000_000;
 
 /// Divides the data of the variables that `has` names. The boxes of each part are whole objects of `copy`.
 pub(super) fn divide(

@@ -115,9 +115,22 @@ impl Staging {
                 error => PartsError::store(&self.target.location)(error),
             })?,
         }
-        let records = self.open_records()?;
         let claim = serde_json::to_vec(&Claim { token: token.to_owned() }).map_err(PartsError::Json)?;
-        records.write(plan_key()?, &claim, WriteMode::Replace).map_err(PartsError::store(self))
+        let write = || {
+            let records = self.open_records()?;
+            records.write(plan_key()?, &claim, WriteMode::Replace).map_err(PartsError::store(self))
+        };
+        write().inspect_err(|_| {
+            // The error says why the target is not reserved; what is left of it says so too.
+            let _ = match self.paths() {
+                Some((folder, _)) => fs::remove_dir_all(folder).map_err(io_error("remove", folder)),
+                None => self
+                    .target
+                    .open_shared(token)
+                    .and_then(|data| data.publish())
+                    .map_err(PartsError::store(self)),
+            };
+        })
     }
 
     /// Opens what [`begin`](Self::begin) made.

@@ -27,7 +27,7 @@ const SCHEMA: u32 = 1;
 /// The longest plan that is read.
 const LONGEST: u64 = 4 << 30;
 /// A plan has no more parts.
-const MOST_PARTS: usize = 4_000_000;
+const MOST_PARTS: usize = 1_000_000;
 /// What a copy in parts leaves when it is interrupted.
 const RERUN: &str = "the target is as it was before; run the same command again";
 
