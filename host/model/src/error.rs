@@ -162,7 +162,7 @@ pub enum MetadataError {
     /// A definition of a new object contradicts itself.
     #[error("{kind} {path:?}: {reason}")]
     Definition {
-        /// `variable`, `dimension` or `attribute`.
+        /// `variable`, `dimension`, `attribute` or `type`.
         kind: &'static str,
         /// The path.
         path: String,

@@ -10,6 +10,7 @@ mod dataspace;
 mod decode;
 mod error;
 mod file;
+mod file_bytes;
 mod global_heap;
 mod group;
 mod header;

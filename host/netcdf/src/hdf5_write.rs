@@ -18,6 +18,7 @@ mod encode;
 mod error;
 mod global_heap;
 mod plan;
+mod planned_variable;
 mod rows;
 mod sink;
 mod strings;

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use ncz_model::{ChunkError, Row, UserElements, Value, Variable};
 
 use crate::hdf5::{Collections, DatatypeMessage, File, Hdf5Error, Reference, before_nul, element_size};
-use crate::hdf5_write::store_row;
 use crate::mapping::element;
-use crate::user_layout::UserLayout;
-use crate::writer::ChunkStore;
 
 /// The most bytes of rows of any length that are decoded together (256 MiB): rows can have the same bytes.
 const MOST_BYTES: u64 = 256 << 20;
@@ -43,34 +40,6 @@ impl UserElements for HeapElements {
 
     fn encode(&self, _: &Row) -> Result<Vec<u8>, ChunkError> {
         Err(ChunkError::NotAnObject)
-    }
-}
-
-/// Elements of a new file.
-#[derive(Debug)]
-pub(crate) struct NewElements {
-    chunks: Arc<ChunkStore>,
-    layout: UserLayout,
-    padding: Option<Row>,
-}
-
-impl NewElements {
-    pub(crate) fn new(chunks: Arc<ChunkStore>, layout: UserLayout, padding: Option<Row>) -> Self {
-        Self { chunks, layout, padding }
-    }
-}
-
-impl UserElements for NewElements {
-    fn decode(&self, _: &[u8]) -> Result<Row, ChunkError> {
-        Err(ChunkError::Index("the file is not complete; complete it before it is read".into()))
-    }
-
-    fn encode(&self, row: &Row) -> Result<Vec<u8>, ChunkError> {
-        store_row(self.chunks.file(), &self.layout, row).map_err(ChunkError::Index)
-    }
-
-    fn padding(&self) -> Option<&Row> {
-        self.padding.as_ref()
     }
 }
 

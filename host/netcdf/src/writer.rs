@@ -2,6 +2,7 @@
 
 mod chunk_store;
 mod completion;
+mod new_elements;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -16,13 +17,13 @@ use ncz_registry::chain::FilterChain;
 use ncz_registry::spec::{ChainSpec, StageSpec, generic};
 use ncz_store::{FilePermissions, FileStore, Key, KeyBuf, NewFile, Store, StoreError};
 
-pub(crate) use self::chunk_store::ChunkStore;
-use self::chunk_store::{Elements, FILE, NewChunks, Slot};
+use self::chunk_store::{ChunkStore, Elements, FILE, NewChunks, Slot};
+use self::new_elements::NewElements;
 use crate::classic::layout::Layout;
 use crate::classic::write::{self as classic_write, NewClassic};
 use crate::hdf5_write::{self, SUPERBLOCK_BYTES};
 use crate::netcdf_file::NetcdfFile;
-use crate::user_elements::{NewElements, fill_row};
+use crate::user_elements::fill_row;
 use crate::user_layout::UserLayout;
 
 /// A new netCDF file: netCDF-4 or classic, as the [`Format`] of its hierarchy says.

@@ -52,10 +52,10 @@ fn add_group(hierarchy: &mut Hierarchy, group: &CdlGroup) -> Result<(), Generate
     for (user, line) in &group.types {
         if !hierarchy.format.has_user_types() {
             let reason = format!(
-                "the type is {}, which only netCDF-4 files have; write one (--format netcdf4), or leave the type out",
+                "it is {}, which only netCDF-4 files have; write one (--format netcdf4), or leave the type out",
                 class_name(user)
             );
-            return Err(at(*line)(DataError::Unsupported { variable: user.path(), reason }));
+            return Err(at(*line)(MetadataError::Definition { kind: "type", path: user.path(), reason }));
         }
         names::check("type", &user.name).map_err(at(*line))?;
         hierarchy.group_mut(&group.path).map_err(at(*line))?.types.push(Arc::clone(user));
@@ -101,8 +101,14 @@ fn add_variable(
         (Some(value), false) => new.fill(NewFill::Value(value.clone())),
         (None, false) => new,
     };
-    for (attribute, _) in &variable.attributes {
-        new = new.attribute(attribute.clone());
+    let mut attributes: Vec<Attribute> =
+        variable.attributes.iter().map(|(attribute, _)| attribute.clone()).collect();
+    if let (Some(value), false) = (&special.fill, special.no_fill) {
+        let position = special.fill_position.min(attributes.len());
+        attributes.insert(position, Attribute::new("_FillValue", value.clone()));
+    }
+    for attribute in attributes {
+        new = new.attribute(attribute);
     }
     if let Some((mode, significant)) = special.quantize {
         let quantize = Quantize::new(mode, significant, own_type).map_err(|source| {

@@ -26,6 +26,7 @@ mod consolidated;
 mod dimensions;
 pub mod document;
 mod loader;
+mod nczarr_object;
 mod prefetch;
 mod read;
 mod v3;

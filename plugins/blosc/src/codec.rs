@@ -3,7 +3,7 @@ use std::fmt;
 
 use ncz_codec::{CodecError, Coder, Result};
 
-use crate::config::Compressor;
+use crate::compressor::Compressor;
 use crate::ffi::{self, Settings};
 use crate::header::Header;
 use crate::snappy;

@@ -5,6 +5,7 @@ use ncz_codec::{
 use serde_json::{Map, Value, json};
 
 use crate::codec::{BloscCoder, too_long};
+use crate::compressor::Compressor;
 use crate::ffi::{Filter, Settings};
 use crate::header::Header;
 
@@ -31,23 +32,6 @@ pub struct Blosc {
     pub typesize: Option<u32>,
     /// The number of parameter words that were given, up to seven. HDF5 stores that many, but at least four.
     pub words: usize,
-}
-
-/// The compressors of Blosc 1. The numbers are those of the parameter words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Compressor {
-    /// Blosc's own, close to FastLZ.
-    BloscLz = 0,
-    /// LZ4, the fastest.
-    Lz4 = 1,
-    /// LZ4 that searches longer.
-    Lz4Hc = 2,
-    /// Snappy, which numcodecs does not read.
-    Snappy = 3,
-    /// Zlib.
-    Zlib = 4,
-    /// Zstd, the strongest.
-    Zstd = 5,
 }
 
 /// The shuffle that is applied before compression.
@@ -235,36 +219,6 @@ impl Codec for Blosc {
     fn coder(working: &[u32]) -> Result<BloscCoder> {
         // Frames describe how to decode them, so the words in a file must not prevent that.
         Ok(BloscCoder::new(encoding(working)))
-    }
-}
-
-impl Compressor {
-    const ALL: [Self; 6] = [Self::BloscLz, Self::Lz4, Self::Lz4Hc, Self::Snappy, Self::Zlib, Self::Zstd];
-
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BloscLz => "blosclz",
-            Self::Lz4 => "lz4",
-            Self::Lz4Hc => "lz4hc",
-            Self::Snappy => "snappy",
-            Self::Zlib => "zlib",
-            Self::Zstd => "zstd",
-        }
-    }
-
-    fn named(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|compressor| compressor.name() == name).ok_or_else(|| {
-            let known = Self::ALL.map(Self::name).join(", ");
-            CodecError::config("cname", format!("{name:?} is none of {known}"))
-        })
-    }
-
-    fn numbered(number: u32) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|&compressor| compressor as u32 == number);
-        found.ok_or_else(|| {
-            CodecError::config("cd_values[6]", format!("compressor {number} is not within 0 to 5"))
-        })
     }
 }
 

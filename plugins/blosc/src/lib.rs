@@ -36,12 +36,14 @@
 //! a copy. The frame states its lengths but has no checksum: truncation is always detected, other damage not always.
 
 mod codec;
+mod compressor;
 mod config;
 mod ffi;
 mod header;
 mod snappy;
 
 pub use codec::{BloscCoder, BloscScratch};
-pub use config::{Blosc, Compressor, Shuffle};
+pub use compressor::Compressor;
+pub use config::{Blosc, Shuffle};
 
 ncz_codec::register!(Blosc);

@@ -11,7 +11,7 @@ pub struct FixedScaleOffsetCoder {
     dtype: Number,
     astype: Number,
     /// Factors that the type of the data cannot hold do no harm to what is stored.
-    way: Result<Way>,
+    arithmetic: Result<Arithmetic>,
     back: Back,
     /// Between these two every stored number is read as a number of the type of the data.
     readable: [f64; 2],
@@ -19,7 +19,7 @@ pub struct FixedScaleOffsetCoder {
 
 /// The arithmetic of numpy's encoder, by the types of the data and of the factors.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum Arithmetic {
     /// All in integers of the type of the data.
     Integers { offset: i64, scale: i64 },
     /// The difference in such integers, the product in doubles.
@@ -40,7 +40,7 @@ struct Floats {
 #[derive(Debug, Clone, Copy)]
 struct Back(Floats);
 
-impl Way {
+impl Arithmetic {
     /// # Errors
     /// Factors that the type of the data cannot hold: numpy refuses them or computes with 0 or infinity.
     fn new(offset: Factor, scale: Factor, dtype: Number) -> Result<Self> {
@@ -64,7 +64,7 @@ impl FixedScaleOffsetCoder {
     /// # Errors
     /// Factors that the stored type cannot hold: numpy refuses them or computes with 0 or infinity.
     pub(crate) fn new(offset: Factor, scale: Factor, dtype: Number, astype: Number) -> Result<Self> {
-        let way = Way::new(offset, scale, dtype);
+        let arithmetic = Arithmetic::new(offset, scale, dtype);
         let back = Floats::new(offset, scale, astype)?;
         let is_readable = |&stored: &f64| {
             let value = back.decode(stored);
@@ -80,7 +80,7 @@ impl FixedScaleOffsetCoder {
             let mut nearer = std::iter::successors(Some(end), |end| Some(end / 2.0)).take(2048);
             nearer.find(is_readable).unwrap_or(f64::NAN)
         });
-        Ok(Self { dtype, astype, way, back: Back(back), readable })
+        Ok(Self { dtype, astype, arithmetic, back: Back(back), readable })
     }
 
     /// The least number of a type and the greatest, or a little more.
@@ -145,21 +145,23 @@ impl FixedScaleOffsetCoder {
     }
 
     /// Encodes a piece; an error is the index of the first number that would be lost.
-    fn encode_piece(&self, way: Way, input: &[u8], room: &mut [u8]) -> Option<usize> {
+    fn encode_piece(&self, arithmetic: Arithmetic, input: &[u8], room: &mut [u8]) -> Option<usize> {
         let (mut floats, mut integers) = ([0.0; PIECE], [0; PIECE]);
         let floats = &mut floats[..input.len() / self.dtype.size()];
         let integers = &mut integers[..floats.len()];
-        if let (Way::Floats(way), true) = (way, self.dtype.is_float()) {
+        if let (Arithmetic::Floats(arithmetic), true) = (arithmetic, self.dtype.is_float()) {
             self.dtype.read_floats(input, floats);
-            if way.encode_all(floats) {
+            if arithmetic.encode_all(floats) {
                 self.dtype.read_floats(input, floats);
-                return floats.iter().position(|value| value.is_finite() && !way.encode(*value).is_finite());
+                return floats
+                    .iter()
+                    .position(|value| value.is_finite() && !arithmetic.encode(*value).is_finite());
             }
             return self.store(floats, integers, room);
         }
         self.dtype.read_integers(input, integers);
-        match way {
-            Way::Integers { offset, scale } => {
+        match arithmetic {
+            Arithmetic::Integers { offset, scale } => {
                 if !self.encode_narrow(offset, scale, integers) {
                     self.dtype.read_integers(input, integers);
                     if let Some(at) = self.encode_whole(offset, scale, integers) {
@@ -176,7 +178,7 @@ impl FixedScaleOffsetCoder {
                 self.astype.write_floats(floats, room);
                 floats.iter().position(|float| !float.is_finite())
             }
-            Way::Mixed { offset, scale } => {
+            Arithmetic::Mixed { offset, scale } => {
                 for (at, (float, &bits)) in floats.iter_mut().zip(&*integers).enumerate() {
                     let difference = self.dtype.value(bits) - i128::from(offset);
                     let Some(difference) = self.dtype.integer(difference) else { return Some(at) };
@@ -185,11 +187,11 @@ impl FixedScaleOffsetCoder {
                 }
                 self.store(floats, integers, room)
             }
-            Way::Floats(way) => {
+            Arithmetic::Floats(arithmetic) => {
                 for (float, &bits) in floats.iter_mut().zip(&*integers) {
-                    *float = self.dtype.integer_as_float(bits, way.number);
+                    *float = self.dtype.integer_as_float(bits, arithmetic.number);
                 }
-                way.encode_all(floats);
+                arithmetic.encode_all(floats);
                 self.store(floats, integers, room)
             }
         }
@@ -346,7 +348,7 @@ impl Coder for FixedScaleOffsetCoder {
     }
 
     fn encode(&self, _scratch: &mut (), input: &[u8], output: &mut [u8]) -> Result<usize> {
-        let way = *self.way.as_ref().map_err(Clone::clone)?;
+        let arithmetic = *self.arithmetic.as_ref().map_err(Clone::clone)?;
         self.dtype.count(input.len())?;
         let need = self.max_encoded_len(input.len());
         let output =
@@ -354,10 +356,10 @@ impl Coder for FixedScaleOffsetCoder {
         let (from, to) = (self.dtype.size(), self.astype.size());
         let pieces = input.chunks(PIECE * from).zip(output.chunks_mut(PIECE * to));
         for (index, (piece, room)) in pieces.enumerate() {
-            if self.encode_at_once(way, piece, room) {
+            if self.encode_at_once(arithmetic, piece, room) {
                 continue;
             }
-            let lost = self.encode_piece(way, piece, room).or_else(|| self.unreadable(piece, room));
+            let lost = self.encode_piece(arithmetic, piece, room).or_else(|| self.unreadable(piece, room));
             if let Some(at) = lost {
                 return Err(self.lost(index * PIECE, at, piece));
             }

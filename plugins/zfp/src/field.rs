@@ -3,7 +3,9 @@
 use ncz_codec::{ByteOrder, CodecError, Dtype, Kind, Repr, Result};
 use zfp_rs::{ZfpBitStream, ZfpConfig, ZfpDimensionality, ZfpFieldMetadata, ZfpHeaderMask, ZfpScalarType};
 
-use crate::mode::MIN_BITS_MOST;
+/// The largest `min_bits` that the header of a stream holds. It is more than a block can need, but H5Z-ZFP pads blocks
+/// to it; without a limit, a few numbers could require as much memory as a word can express.
+pub(crate) const MIN_BITS_MOST: u32 = 0x8000;
 
 /// Numbers of one type in one to four dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

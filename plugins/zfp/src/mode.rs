@@ -6,7 +6,7 @@ use zfp_rs::{
     ZfpStreamAlignment,
 };
 
-use crate::field::Field;
+use crate::field::{Field, MIN_BITS_MOST};
 
 /// The bound of the loss or of the length.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -169,8 +169,5 @@ impl Mode {
     }
 }
 
-/// The largest `min_bits` that the header of a stream holds. It is more than a block can need, but H5Z-ZFP pads blocks
-/// to it; without a limit, a few numbers could require as much memory as a word can express.
-pub(crate) const MIN_BITS_MOST: u32 = 0x8000;
 /// The largest number of words that a user gives.
 const WORDS: usize = 6;

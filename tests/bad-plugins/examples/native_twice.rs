@@ -3,11 +3,11 @@ use ncz_bad_plugins::{Tiny, plugin, table_of};
 use ncz_codec::export::native_face::CodecList;
 use ncz_codec::{CodecType, Erased};
 
-struct Twins;
+struct TwoCodecs;
 
-impl CodecList for Twins {
+impl CodecList for TwoCodecs {
     const CODECS: &'static [&'static dyn CodecType] =
         &[const { &Erased::<Tiny>::new() }, const { &Erased::<Tiny>::new() }];
 }
 
-plugin!(native: table_of::<Twins>());
+plugin!(native: table_of::<TwoCodecs>());

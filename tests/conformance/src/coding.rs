@@ -16,8 +16,8 @@ const RESULT_MAX: usize = 4 << 30;
 /// A codec with its parameters, ready to encode and decode chunks of one type and shape.
 #[derive(Debug, Clone)]
 pub struct Coding {
-    /// The way it is called.
-    pub way: Way,
+    /// The face through which it is called.
+    pub face: Face,
     /// Its parameters for a message, such as `cd_values 4 9`.
     pub name: String,
     /// The precision of restored values.
@@ -30,7 +30,7 @@ pub struct Coding {
 
 /// One of the two faces that encode and decode.
 #[derive(Debug, Clone)]
-pub enum Way {
+pub enum Face {
     /// The filter function with these `cd_values`.
     Filter(Hdf5Filter, Vec<u32>),
     /// A coder of the native table.
@@ -69,9 +69,9 @@ impl Coding {
     /// # Errors
     /// The codec does not take it.
     pub fn encode(&self, chunk: &[u8]) -> Result<Vec<u8>, Refused> {
-        match &self.way {
-            Way::Filter(half, working) => self.filter(half, FilterCall::encode(working, chunk)),
-            Way::Native(coder) => {
+        match &self.face {
+            Face::Filter(half, working) => self.filter(half, FilterCall::encode(working, chunk)),
+            Face::Native(coder) => {
                 let room = coder.max_encoded_len(chunk.len()).ok_or_else(|| too_long(chunk.len()))?;
                 let mut stream = zeroed(room)?;
                 let len = coder.encode(&mut coder.scratch(), chunk, &mut stream)?;
@@ -86,9 +86,9 @@ impl Coding {
     /// # Errors
     /// The codec does not take it.
     pub fn decode(&self, stream: &[u8], len: usize) -> Result<Vec<u8>, Refused> {
-        match &self.way {
-            Way::Filter(half, working) => self.filter(half, FilterCall::decode(working, stream)),
-            Way::Native(coder) => {
+        match &self.face {
+            Face::Filter(half, working) => self.filter(half, FilterCall::decode(working, stream)),
+            Face::Native(coder) => {
                 let mut chunk = zeroed(len)?;
                 let len = decode_into(&**coder, &mut coder.scratch(), stream, &mut chunk)?;
                 chunk.truncate(len);

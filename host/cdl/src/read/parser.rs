@@ -372,6 +372,9 @@ impl<R: Read + Seek> Parser<'_, R> {
         if let Some(variable) = variable.and_then(|variable| self.cdl.variables.get_mut(variable)) {
             let shape = (variable.nc_type(), variable.dimensions.len());
             if self.input.special(&mut variable.special, shape, (&name.text, mark), &constants)? {
+                if name.text == "_FillValue" {
+                    variable.special.fill_position = variable.attributes.len();
+                }
                 return Ok(());
             }
         }

@@ -14,6 +14,8 @@ use super::lexer::Constant;
 pub struct Special {
     /// `_FillValue`, of the variable's type.
     pub fill: Option<Value>,
+    /// The number of attributes before `_FillValue`.
+    pub fill_position: usize,
     /// `_NoFill`
     pub no_fill: bool,
     /// `_Storage`

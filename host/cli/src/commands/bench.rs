@@ -2,6 +2,7 @@
 
 mod chart;
 mod dataset_report;
+mod markup;
 mod names;
 mod page;
 mod report;

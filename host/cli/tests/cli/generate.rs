@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ncz_test_support::fixtures;
+use ncz_test_support::{fixtures, program};
 
 use crate::bench::{Run, assert_same_text, command, dump, ncz, run};
 
@@ -100,6 +100,25 @@ fn every_format_holds_the_values() {
     }
     assert!(folder.path().join("zarr/.zmetadata").exists());
     assert!(folder.path().join("zarr3/zarr.json").exists());
+}
+
+#[test]
+fn attributes_have_the_order_of_the_text_as_those_of_ncgen() {
+    let (Ok(ncdump), Ok(theirs)) = (program("ncdump"), program("ncgen")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let text = "netcdf o {\ndimensions: x = 2 ;\nvariables:\n float first(x), second(x) ;\n\
+         first:units = \"m\" ;\n first:_FillValue = NaNf ;\n first:after = 1 ;\n\
+         second:_FillValue = -9.f ;\n second:units = \"m\" ;\ndata:\n first = 1, _ ;\n second = _, 2 ;\n}\n";
+    fs::write(folder.path().join("o.cdl"), text).unwrap();
+    for kind in ["-3", "-4"] {
+        let args = [kind, "-o", "theirs.nc", "o.cdl"];
+        run(Command::new(&theirs).current_dir(folder.path()).args(args)).ends(0);
+        ncgen(folder.path(), &[kind, "-o", "ours.nc", "o.cdl"]).ends(0);
+        let [theirs, ours] = ["theirs.nc", "ours.nc"].map(|file| {
+            run(Command::new(&ncdump).current_dir(folder.path()).args(["-n", "o", file])).ends(0).stdout
+        });
+        assert_same_text(&ours, &theirs, kind);
+    }
 }
 
 #[test]

@@ -284,7 +284,7 @@ with h5py.File(sys.argv[1], "a") as f:
     python.run_code(code, &[&file], &[]).unwrap();
     ncz(["gen", &cdl, "-o", &path("d.zarr")]).ends(3).says(&[
         "line",
-        "/cloud_t",
+        "type \"/cloud_t\"",
         "an enumeration",
         "netcdf4",
     ]);

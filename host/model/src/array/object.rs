@@ -167,9 +167,7 @@ impl Array {
         if !found {
             return Ok(None);
         }
-        let (want, got) = (self.chain.chunk_len() as u64, worker.stored.len() as u64);
-        if self.chain.is_empty() && got != want {
-            let mut error = ChunkError::Length { want, got };
+        if let Err(mut error) = self.check_stored_len(&worker.stored) {
             if self.shards.is_some() {
                 error = shard::of_chunk(index, error);
             }
@@ -181,15 +179,25 @@ impl Array {
     /// Writes the stored bytes of one chunk unchanged. If the chunk is in a shard, the whole shard is read and written.
     ///
     /// # Errors
-    /// The array has no such chunk, or it cannot be written.
+    /// The array has no such chunk, the array has no codecs and the bytes are not those of a whole chunk, or they cannot
+    /// be written.
     pub fn write_stored(&self, worker: &mut Worker, index: &[u64], stored: &[u8]) -> Result<(), DataError> {
         self.check_index(index, &self.chunk_shape)?;
         let Some(shards) = &self.shards else {
             self.go_to(worker, index)?;
-            return worker.store(self, stored).map_err(|error| self.chunk_error(worker, error));
+            let written = self.check_stored_len(stored).and_then(|()| worker.store(self, stored));
+            return written.map_err(|error| self.chunk_error(worker, error));
         };
-        self.change_shard(worker, shards, index, |builder| builder.push(stored))?;
+        self.change_shard(worker, shards, index, |builder| {
+            self.check_stored_len(stored).and_then(|()| builder.push(stored))
+        })?;
         Ok(())
+    }
+
+    /// Checks the length of a stored chunk if the array has no codecs.
+    fn check_stored_len(&self, stored: &[u8]) -> Result<(), ChunkError> {
+        let (want, got) = (self.chain.chunk_len() as u64, stored.len() as u64);
+        if self.chain.is_empty() && got != want { Err(ChunkError::Length { want, got }) } else { Ok(()) }
     }
 
     /// Reads the stored bytes of an object into the worker, for [`loaded`](Self::loaded) and

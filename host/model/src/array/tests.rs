@@ -246,6 +246,19 @@ fn chunks_that_the_array_does_not_have_are_refused() {
 }
 
 #[test]
+fn stored_bytes_without_codecs_are_a_whole_chunk() {
+    let (store, array) = shorts(&[4, 4], &[4, 4], &[2, 2], Order::C, false, Pool::serial());
+    let mut worker = array.worker();
+    for len in [0, 7, 9] {
+        let error = array.write_stored(&mut worker, &[1, 0], &vec![0; len]).unwrap_err();
+        let DataError::Chunk { source, .. } = error else { panic!("{error}") };
+        assert!(matches!(*source, ChunkError::Length { want: 8, got } if got == len as u64), "{source}");
+    }
+    assert!(store.list(ncz_store::Prefix::ROOT, ncz_store::Depth::All, 10).unwrap().entries.is_empty());
+    array.write_stored(&mut worker, &[1, 0], &[0; 8]).unwrap();
+}
+
+#[test]
 fn codecs_of_another_variable_are_refused() {
     let mut dataset = Hierarchy::new(Format::Zarr2);
     dataset.add_dimension("/", "x", 5, false).unwrap();

@@ -11,6 +11,7 @@ use crate::dtype::{ByteOrder, Dtype, NcType};
 use crate::error::MetadataError;
 use crate::fill::{FillText, FillValue, default_fill};
 use crate::limits;
+use crate::masked::is_same_number;
 use crate::names::{self, join_path};
 use crate::value::Value;
 
@@ -278,7 +279,21 @@ impl Hierarchy {
             ));
         }
         let text = FillText::of(self.format);
-        let mut attributes = Vec::new();
+        let mut attributes: Vec<Attribute> = Vec::new();
+        let given = new.attributes.iter().find(|attribute| attribute.name == "_FillValue");
+        if let Some(Attribute { value: given, .. }) = given {
+            let agrees = |value: &Value| {
+                let is_number = given.nc_type() == value.nc_type() && given.len() == value.len();
+                given == value || is_number && is_same_number(given, value)
+            };
+            if !matches!(&new.fill, NewFill::Value(value) if agrees(value)) {
+                return Err(wrong(
+                    "its attribute _FillValue differs from its fill value; set it as the fill value"
+                        .to_owned(),
+                ));
+            }
+        }
+        let is_given = given.is_some();
         let fill = match (&new.fill, new.nc_type) {
             (NewFill::None, _) => None,
             (NewFill::Default, Some(nc_type)) => Some((default_fill(nc_type), false)),
@@ -290,24 +305,13 @@ impl Hierarchy {
             Some((value, shown)) => {
                 let fill =
                     FillValue::from_value(&value, &dtype, text).map_err(|error| wrong(error.to_string()))?;
-                if shown {
+                if shown && !is_given {
                     attributes.push(Attribute::new("_FillValue", value));
                 }
                 Some(fill)
             }
         };
         for attribute in new.attributes {
-            let is_fill = attribute.name == "_FillValue";
-            if is_fill
-                && !attributes
-                    .iter()
-                    .any(|have: &Attribute| have.name == "_FillValue" && have.value == attribute.value)
-            {
-                return Err(wrong(
-                    "its attribute _FillValue differs from its fill value; set it as the fill value"
-                        .to_owned(),
-                ));
-            }
             crate::attribute::set(&mut attributes, attribute)?;
         }
         if let Some(sharding) = &new.sharding {

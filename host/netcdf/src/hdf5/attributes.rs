@@ -6,7 +6,6 @@ use super::decode::{self, DatatypeMessage, Heap, TreeHeader, record};
 use super::error::Hdf5Error;
 use super::file::File;
 use super::header::{ATTRIBUTE, ATTRIBUTE_INFO, DATASPACE, DATATYPE, Header, SHARED};
-use super::shared;
 
 /// HDF5's limit on the attributes that an object ever had.
 const MOST: usize = 65_536;
@@ -41,7 +40,7 @@ impl Attributes {
     pub(crate) fn read(file: &File, header: &Header) -> Result<Self, Hdf5Error> {
         let mut found = Self::default();
         for message in header.all(ATTRIBUTE) {
-            let body = shared::body(file, message);
+            let body = file.message_body(message);
             found.add(file, body.map(|(body, _)| body), message.order.map(u32::from), header.address)?;
         }
         let dense = header.message(ATTRIBUTE_INFO);
@@ -98,7 +97,7 @@ impl Attributes {
             } else {
                 // The ID is one of the file's heap of shared messages.
                 let pointer = [&[3, 1], id].concat();
-                shared::pointed(file, &pointer, ATTRIBUTE).map(|(body, _)| body)
+                file.shared_message(&pointer, ATTRIBUTE).map(|(body, _)| body)
             };
             self.add(file, body, Some(order).filter(|order| *order != NO_ORDER), object)?;
         }
@@ -180,11 +179,11 @@ fn attribute(file: &File, body: &[u8], object: u64) -> Result<RawAttribute, Hdf5
     let named = |error: Malformed| failed(format!("{name:?}: {}", error.0).into());
     let (datatype, committed) = match flags & 1 {
         0 => (datatype.to_vec(), None),
-        _ => shared::pointed(file, datatype, DATATYPE)?,
+        _ => file.shared_message(datatype, DATATYPE)?,
     };
     let dataspace = match flags & 2 {
         0 => dataspace.to_vec(),
-        _ => shared::pointed(file, dataspace, DATASPACE)?.0,
+        _ => file.shared_message(dataspace, DATASPACE)?.0,
     };
     let datatype = decode::decode_datatype(&datatype).map_err(named)?;
     let dataspace = Dataspace::decode(file.cursor(&dataspace)).map_err(named)?;

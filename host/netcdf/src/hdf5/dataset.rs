@@ -10,7 +10,6 @@ use super::error::Hdf5Error;
 use super::file::File;
 use super::header::{DATASPACE, DATATYPE, EXTERNAL_FILES, FILL, FILTERS, Header, LAYOUT, OLD_FILL};
 use super::layout::{Layout, layout};
-use super::shared;
 
 /// HDF5's limit (`H5Z_MAX_NFILTERS`).
 const MOST_FILTERS: u8 = 32;
@@ -57,7 +56,7 @@ impl Dataset {
     pub(crate) fn read(file: &Arc<File>, header: &Header, attributes: Attributes) -> Result<Self, Hdf5Error> {
         let address = header.address;
         let failed = |error, what| file.error(error, what, address);
-        let part = |kind| header.message(kind).map(|message| shared::body(file, message)).transpose();
+        let part = |kind| header.message(kind).map(|message| file.message_body(message)).transpose();
         let body = |kind, what| match part(kind)? {
             Some(body) => Ok(body),
             None => Err(failed("the dataset has none".into(), what)),
@@ -109,7 +108,7 @@ impl Dataset {
 /// The datatype that an object is, if it is a committed datatype.
 pub(crate) fn committed(file: &File, header: &Header) -> Result<Option<DatatypeMessage>, Hdf5Error> {
     let Some(message) = header.message(DATATYPE) else { return Ok(None) };
-    let (body, _) = shared::body(file, message)?;
+    let (body, _) = file.message_body(message)?;
     let datatype = decode::decode_datatype(&body);
     Ok(Some(datatype.map_err(|error| file.error(error, "the datatype", header.address))?))
 }

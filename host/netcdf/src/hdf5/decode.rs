@@ -13,7 +13,7 @@ pub(crate) use rust_hdf5::format::messages::datatype::{
 
 use super::cursor::{Cursor, Decoded, Malformed};
 use super::error::Hdf5Error;
-use super::file::File;
+use super::file_bytes::FileBytes;
 
 /// The bytes of a heap's or tree's header that are enough to decode it.
 const HEADER: u64 = 512;
@@ -102,7 +102,7 @@ fn check_heap_header(mut cursor: Cursor<'_>) -> Decoded<()> {
 }
 
 /// The size of an element in the file.
-pub(crate) fn element_size(file: &File, datatype: &DatatypeMessage) -> u64 {
+pub(crate) fn element_size(file: &FileBytes, datatype: &DatatypeMessage) -> u64 {
     u64::from(datatype.element_size_ctx(&context(file)))
 }
 
@@ -117,20 +117,20 @@ pub(crate) fn array_geometry(
     Ok(EaGeometry::new(index_elements, min_data, min_pointers, max_bits, page_bits)?)
 }
 
-fn context(file: &File) -> FormatContext {
+fn context(file: &FileBytes) -> FormatContext {
     FormatContext { sizeof_addr: file.widths.offset, sizeof_size: file.widths.length }
 }
 
 /// Reads blocks for the crate's walkers. Together they may not be longer than the file is, so that cycles end.
 struct Blocks<'a> {
-    file: &'a File,
+    file: &'a FileBytes,
     what: &'static str,
     left: u64,
     failed: Option<Hdf5Error>,
 }
 
 impl<'a> Blocks<'a> {
-    fn new(file: &'a File, what: &'static str) -> Self {
+    fn new(file: &'a FileBytes, what: &'static str) -> Self {
         Self { file, what, left: file.source.len().saturating_mul(2).saturating_add(HEADER), failed: None }
     }
 
@@ -173,7 +173,7 @@ impl Heap {
     const WHAT: &'static str = "the fractal heap";
 
     /// Reads all managed blocks of a heap.
-    pub(crate) fn read(file: &File, address: u64) -> Result<Self, Hdf5Error> {
+    pub(crate) fn read(file: &FileBytes, address: u64) -> Result<Self, Hdf5Error> {
         let mut reader = Blocks::new(file, Self::WHAT);
         let bytes = file.read_up_to(address, HEADER, Self::WHAT)?;
         check_heap_header(file.cursor(&bytes)).map_err(|error| file.error(error, Self::WHAT, address))?;
@@ -190,7 +190,7 @@ impl Heap {
     }
 
     /// The object with this ID.
-    pub(crate) fn object(&self, file: &File, id: &[u8]) -> Result<Vec<u8>, Hdf5Error> {
+    pub(crate) fn object(&self, file: &FileBytes, id: &[u8]) -> Result<Vec<u8>, Hdf5Error> {
         let mut reader = Blocks::new(file, "an object of the fractal heap");
         let context = context(file);
         let object = HeapId::parse(id, &self.header, &context).and_then(|id| {
@@ -238,7 +238,7 @@ pub(crate) struct TreeNode {
 impl TreeHeader {
     const WHAT: &'static str = "the B-tree";
 
-    pub(crate) fn read(file: &File, address: u64) -> Result<Self, Hdf5Error> {
+    pub(crate) fn read(file: &FileBytes, address: u64) -> Result<Self, Hdf5Error> {
         let failed = |error: Malformed| file.error(error, Self::WHAT, address);
         let bytes = file.read_up_to(address, HEADER, Self::WHAT)?;
         let header = Bt2Header::decode(&bytes, &context(file)).map_err(|error| failed(error.into()))?;
@@ -264,7 +264,7 @@ impl TreeHeader {
     /// Decodes a node at this depth.
     pub(crate) fn node(
         &self,
-        file: &File,
+        file: &FileBytes,
         bytes: &[u8],
         depth: u16,
         at: TreeChild,
@@ -290,7 +290,7 @@ impl TreeHeader {
     }
 
     /// Reads all records, all nodes of a level in one round. Their order is not that of their keys.
-    pub(crate) fn records(&self, file: &File) -> Result<Vec<u8>, Hdf5Error> {
+    pub(crate) fn records(&self, file: &FileBytes) -> Result<Vec<u8>, Hdf5Error> {
         let mut records = Vec::new();
         let mut level: Vec<TreeChild> = self.root.into_iter().collect();
         let mut visited = std::collections::BTreeSet::new();

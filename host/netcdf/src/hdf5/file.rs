@@ -1,12 +1,14 @@
-//! An HDF5 file: its superblock, and reading at its addresses.
+//! An HDF5 file: its superblock, and the messages that its objects share.
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use super::cursor::{Cursor, Decoded, Malformed, Widths};
+use super::cursor::{Cursor, Decoded, Widths};
 use super::decode;
 use super::error::Hdf5Error;
-use super::header::{self, Header};
-use super::shared::{self, SharedHeap};
+use super::file_bytes::FileBytes;
+use super::header::{self, Header, Message, SHARED};
+use super::shared::{self, Pointer, SharedHeap};
 use crate::source::Source;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -23,10 +25,9 @@ const SUPERBLOCK: u64 = 256;
 /// An open HDF5 file.
 #[derive(Debug)]
 pub(crate) struct File {
-    pub(crate) source: Arc<Source>,
+    bytes: FileBytes,
     /// 0 for the file that is opened; another number for each file that its external links lead to.
     pub(crate) id: usize,
-    pub(crate) widths: Widths,
     /// The version of the superblock.
     pub(crate) version: u8,
     /// The address of the root group's object header.
@@ -35,7 +36,6 @@ pub(crate) struct File {
     pub(crate) chunk_k: u16,
     /// Whether a program was writing the file when it was closed, or still is.
     pub(crate) is_open_for_writing: bool,
-    base: u64,
     shared_table: Option<(u64, u8)>,
     shared_heaps: OnceLock<Vec<SharedHeap>>,
 }
@@ -66,6 +66,14 @@ pub(crate) fn find(source: &Source) -> Result<Option<u64>, Hdf5Error> {
     Ok(None)
 }
 
+impl Deref for File {
+    type Target = FileBytes;
+
+    fn deref(&self) -> &FileBytes {
+        &self.bytes
+    }
+}
+
 impl File {
     /// Reads the superblock.
     ///
@@ -83,16 +91,14 @@ impl File {
             return Err(Hdf5Error::CutShort { key: key.to_owned(), len: source.len(), want });
         }
         let mut file = Self {
+            bytes: FileBytes { source, widths: block.widths, base: offset },
             id,
-            widths: block.widths,
             version: block.version,
             root: block.root,
             chunk_k: block.chunk_k,
             is_open_for_writing: block.flags & 0b101 != 0,
-            base: offset,
             shared_table: None,
             shared_heaps: OnceLock::new(),
-            source,
         };
         if let Some(extension) = block.extension {
             file.read_extension(extension)?;
@@ -128,54 +134,42 @@ impl File {
         Ok(self.shared_heaps.get_or_init(|| heaps))
     }
 
-    pub(crate) fn cursor<'a>(&self, bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor::new(bytes, self.widths)
+    /// The body of a message: that of the shared message if it points to one. The address is that of the object that holds
+    /// it, for a committed type its identity.
+    pub(crate) fn message_body(&self, message: &Message) -> Result<(Vec<u8>, Option<u64>), Hdf5Error> {
+        if message.flags & SHARED == 0 {
+            return Ok((message.body.clone(), None));
+        }
+        self.shared_message(&message.body, message.kind)
     }
 
-    /// The offset in the file of an address.
-    pub(crate) fn offset(&self, address: u64) -> Option<u64> {
-        self.base.checked_add(address)
-    }
-
-    /// Reads metadata at an address.
-    pub(crate) fn read(&self, address: u64, len: u64, what: &'static str) -> Result<Vec<u8>, Hdf5Error> {
-        Ok(self.source.read(self.checked_offset(address, what)?, len, what)?)
-    }
-
-    /// Reads metadata at an address, fewer bytes if the file ends.
-    pub(crate) fn read_up_to(
+    /// Follows the pointer to a shared message (HDF5 file format, IV.A.2, "shared message").
+    pub(crate) fn shared_message(
         &self,
-        address: u64,
-        most: u64,
-        what: &'static str,
-    ) -> Result<Vec<u8>, Hdf5Error> {
-        Ok(self.source.read_up_to(self.checked_offset(address, what)?, most, what)?)
-    }
-
-    /// Reads nodes of an index in one round, each cut where the file ends.
-    pub(crate) fn read_nodes(
-        &self,
-        nodes: impl IntoIterator<Item = (u64, u64)>,
-        what: &'static str,
-    ) -> Result<Vec<Vec<u8>>, Hdf5Error> {
-        let ranges = nodes
-            .into_iter()
-            .map(|(address, len)| {
-                let offset = self.checked_offset(address, what)?;
-                // A node at the end of the file may be allocated shorter than its largest size.
-                let have = self.source.len().saturating_sub(offset).max(1);
-                Ok((offset, len.min(have)))
-            })
-            .collect::<Result<Vec<_>, Hdf5Error>>()?;
-        Ok(self.source.read_many(&ranges, what)?)
-    }
-
-    pub(crate) fn error(&self, error: Malformed, what: &'static str, address: u64) -> Hdf5Error {
-        error.at(self.source.key().as_str(), what, self.base.saturating_add(address))
-    }
-
-    fn checked_offset(&self, address: u64, what: &'static str) -> Result<u64, Hdf5Error> {
-        self.offset(address).ok_or_else(|| self.error("its address is past the end".into(), what, address))
+        pointer: &[u8],
+        kind: u16,
+    ) -> Result<(Vec<u8>, Option<u64>), Hdf5Error> {
+        let failed = |error| self.error(error, "the pointer to a shared message", 0);
+        match Pointer::decode(&mut self.cursor(pointer)).map_err(failed)? {
+            Pointer::Heap(id) => {
+                let heap = self.shared_heaps()?.iter().find(|heap| heap.holds(kind));
+                let heap =
+                    heap.ok_or_else(|| failed("the file has no heap of shared messages for it".into()))?;
+                Ok((heap.object(self, &id)?, None))
+            }
+            Pointer::Object(address) => {
+                let header = Header::read(self, address)?;
+                let found = header.message(kind).filter(|message| message.flags & SHARED == 0);
+                match found {
+                    Some(message) => Ok((message.body.clone(), Some(address))),
+                    None => Err(self.error(
+                        "it does not have the shared message".into(),
+                        "the object header",
+                        address,
+                    )),
+                }
+            }
+        }
     }
 }
 

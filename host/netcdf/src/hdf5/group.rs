@@ -8,7 +8,6 @@ use super::decode::{Heap, TreeHeader, record};
 use super::error::Hdf5Error;
 use super::file::File;
 use super::header::{Header, LINK, LINK_INFO, SYMBOL_TABLE};
-use super::shared;
 
 /// The most links of one group.
 const MOST: usize = ncz_model::limits::CHILDREN;
@@ -42,7 +41,7 @@ pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>, Hdf5Error
     let mut links = Vec::new();
     let failed = |error, what| file.error(error, what, header.address);
     for message in header.all(LINK) {
-        let (body, _) = shared::body(file, message)?;
+        let (body, _) = file.message_body(message)?;
         links.push(link(file.cursor(&body)).map_err(|error| failed(error, "a link of the group"))?);
     }
     if let Some(message) = header.message(LINK_INFO) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cursor::{Cursor, Decoded};
 use super::decode;
 use super::error::Hdf5Error;
-use super::file::File;
+use super::file_bytes::FileBytes;
 
 pub(crate) const DATASPACE: u16 = 0x01;
 pub(crate) const LINK_INFO: u16 = 0x02;
@@ -67,7 +67,7 @@ struct Form {
 impl Header {
     /// Reads the object header at an address, with its continuations. Messages that point to shared ones are not
     /// followed.
-    pub(crate) fn read(file: &File, address: u64) -> Result<Self, Hdf5Error> {
+    pub(crate) fn read(file: &FileBytes, address: u64) -> Result<Self, Hdf5Error> {
         let mut header = Self { address, messages: Vec::new() };
         let bytes = file.read_up_to(address, FIRST_READ, WHAT)?;
         let (form, start, len) =
@@ -104,7 +104,7 @@ impl Header {
     /// Adds the messages of a block.
     fn add(
         &mut self,
-        file: &File,
+        file: &FileBytes,
         block: &[u8],
         start: usize,
         form: Form,

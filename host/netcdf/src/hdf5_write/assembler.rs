@@ -16,7 +16,8 @@ use super::encode::{
 };
 use super::error::Hdf5WriteError;
 use super::global_heap::{Collection, reference};
-use super::plan::{Content, Object, Plan, PlannedVariable};
+use super::plan::{Content, Object, Plan};
+use super::planned_variable::PlannedVariable;
 use super::sink::Sink;
 use super::strings::text_len;
 use crate::user_elements;

@@ -6,7 +6,7 @@ use ncz_model::Storage;
 
 use super::encode::MESSAGE_BYTES;
 use super::error::Hdf5WriteError;
-use super::plan::PlannedVariable;
+use super::planned_variable::PlannedVariable;
 use crate::mapping::names::{self, NON_COORDINATE};
 
 /// The most dimensions (`H5S_MAX_RANK` in libhdf5).

@@ -194,6 +194,15 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Whether such a document exists, even if it is broken.
+    pub(super) fn is_there(&mut self, key: &str) -> Result<bool, MetadataError> {
+        match self.probe(key) {
+            Ok(found) => Ok(found.is_some()),
+            Err(LoadError::Broken(_)) => Ok(true),
+            Err(LoadError::Store(error)) => Err(error),
+        }
+    }
+
     /// Whether the store denied this requested document.
     pub(super) fn is_hidden(&self, key: &str) -> bool {
         self.failed.get(key).is_some_and(is_denied)

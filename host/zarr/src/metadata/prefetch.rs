@@ -4,7 +4,7 @@
 use ncz_model::{Generation, MetadataError, document_key, join_path, limits, names};
 
 use super::loader::Loader;
-use super::read::{inside, nczarr_object};
+use super::nczarr_object::{inside, nczarr_object};
 use super::v3;
 use crate::metadata::document;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexSet;
 use ncz_model::json::{Json, Map};
 use ncz_model::{
     Consolidated, Dimension, Format, Generation, Group, GroupDocuments, Hierarchy, MetadataError, Unreadable,
@@ -13,6 +12,7 @@ use super::array::{self, ArrayParts};
 use super::consolidated;
 use super::dimensions::Scope;
 use super::loader::{LoadError, Loader};
+use super::nczarr_object::{inside, nczarr_object};
 use super::prefetch;
 use super::v3;
 use super::{ConsolidatedPolicy, Documents, ReadOptions, ZarrVersion};
@@ -319,7 +319,7 @@ impl Reader<'_> {
                 Ok(None) => {
                     if self.loader.required(&document_key(&child, document::ZGROUP))?.is_some() {
                         groups.push(name);
-                    } else if is_there(&mut self.loader, &document_key(&child, document::ZARR_JSON))? {
+                    } else if self.loader.is_there(&document_key(&child, document::ZARR_JSON))? {
                         let text =
                             "it has Zarr version 3 (zarr.json) inside a group of version 2; it is left out";
                         self.loader.warn(&child, text);
@@ -453,31 +453,11 @@ const VERSION2: [&str; 3] = [document::ZGROUP, document::ZARRAY, document::ZMETA
 fn refuse_both(loader: &mut Loader<'_>, version2: &[&'static str]) -> Result<(), MetadataError> {
     loader.ask(version2.iter().copied())?;
     for &v2 in version2 {
-        if is_there(loader, v2)? {
+        if loader.is_there(v2)? {
             return Err(MetadataError::Ambiguous { v2 });
         }
     }
     Ok(())
-}
-
-/// Whether such a document exists, even if it is broken.
-pub(super) fn is_there(loader: &mut Loader<'_>, key: &str) -> Result<bool, MetadataError> {
-    match loader.probe(key) {
-        Ok(found) => Ok(found.is_some()),
-        Err(LoadError::Broken(_)) => Ok(true),
-        Err(LoadError::Store(error)) => Err(error),
-    }
-}
-
-/// The names of the arrays and groups that NCZarr lists in a group, each once.
-pub(super) fn inside(info: &Map) -> (Vec<String>, Vec<String>) {
-    let list = |new: &str, old: &str| -> Vec<String> {
-        let value = info.get(new).or_else(|| info.get(old));
-        let names = value.and_then(Json::as_array).into_iter().flatten();
-        let names: IndexSet<String> = names.filter_map(Json::as_str).map(str::to_owned).collect();
-        names.into_iter().collect()
-    };
-    (list("arrays", "vars"), list("groups", "groups"))
 }
 
 /// The generation of NCZarr of the root's documents; `None` for pure Zarr.
@@ -524,20 +504,6 @@ fn group_version(key: &str, zgroup: &Map) -> Result<(), MetadataError> {
             reason: "\"zarr_format\" is missing".to_owned(),
         }),
     }
-}
-
-/// Returns one of NCZarr's objects: from the attributes, else from the other document, with its name in lower or upper
-/// case.
-pub(super) fn nczarr_object<'a>(
-    what: &str,
-    zattrs: Option<&'a Map>,
-    other: Option<&'a Map>,
-) -> Option<&'a Map> {
-    let small = format!("_nczarr_{what}");
-    let capital = small.to_uppercase();
-    [(zattrs, &small), (other, &small), (zattrs, &capital), (other, &capital)]
-        .into_iter()
-        .find_map(|(document, name)| document?.get(name)?.as_object())
 }
 
 fn types_of(object: Option<&Map>) -> Option<&Map> {

@@ -2,26 +2,26 @@
 
 use ncz_codec::number::{PIECE_BYTES, round_ties_even, round_ties_even_f32};
 
-use super::{FixedScaleOffsetCoder, Way};
+use super::{Arithmetic, FixedScaleOffsetCoder};
 
 impl FixedScaleOffsetCoder {
     /// Encodes a piece of floating-point numbers if that can be done in their own type, as integers of at most 4 bytes
     /// or as the same type; returns whether every number was encoded and can be decoded.
-    pub(super) fn encode_at_once(&self, way: Way, piece: &[u8], room: &mut [u8]) -> bool {
+    pub(super) fn encode_at_once(&self, arithmetic: Arithmetic, piece: &[u8], room: &mut [u8]) -> bool {
         // From 1.5 * 2^23 (or 2^52) on, floats are integers only, and their lowest bits are those of the integer:
         // adding it rounds to nearest, ties to even.
         const WHOLE_F32: f32 = 12_582_912.0;
         const WHOLE: f64 = 6_755_399_441_055_744.0;
-        let Way::Floats(way) = way else { return false };
+        let Arithmetic::Floats(arithmetic) = arithmetic else { return false };
         if !self.dtype.is_float() {
             return false;
         }
         let mut swapped = [0; PIECE_BYTES];
         let piece = self.dtype.little(piece, &mut swapped);
         let [least, most] = self.readable;
-        let (offset, scale) = (way.offset as f32, way.scale as f32);
+        let (offset, scale) = (arithmetic.offset as f32, arithmetic.scale as f32);
         let scaled_f32 = |bytes| (f32::from_le_bytes(bytes) - offset) * scale;
-        let scaled = |bytes| (f64::from_le_bytes(bytes) - way.offset) * way.scale;
+        let scaled = |bytes| (f64::from_le_bytes(bytes) - arithmetic.offset) * arithmetic.scale;
         let is_done = if self.astype.is_float() {
             let (least_f32, most_f32) = (least as f32, most as f32);
             match (self.dtype.size(), self.astype.size()) {
@@ -117,7 +117,7 @@ mod tests {
                     let (mut piece, mut room) = (vec![0; dtype.size()], vec![0; astype.size()]);
                     dtype.write_floats(&value, &mut piece);
                     assert_eq!(
-                        coder.encode_at_once(coder.way.clone().unwrap(), &piece, &mut room),
+                        coder.encode_at_once(coder.arithmetic.clone().unwrap(), &piece, &mut room),
                         is_kept,
                         "{value:?} {dtype} {astype}"
                     );
@@ -149,9 +149,9 @@ mod tests {
             let mut piece = vec![0; values.len() * dtype.size()];
             dtype.write_floats(&values, &mut piece);
             let [mut at_once, mut steps] = [(); 2].map(|()| vec![0; values.len() * astype.size()]);
-            let Ok(way) = coder.way.clone() else { return Ok(()) };
-            let is_done = coder.encode_at_once(way, &piece, &mut at_once);
-            let lost = coder.encode_piece(way, &piece, &mut steps).or_else(|| coder.unreadable(&piece, &steps));
+            let Ok(arithmetic) = coder.arithmetic.clone() else { return Ok(()) };
+            let is_done = coder.encode_at_once(arithmetic, &piece, &mut at_once);
+            let lost = coder.encode_piece(arithmetic, &piece, &mut steps).or_else(|| coder.unreadable(&piece, &steps));
             if is_done {
                 prop_assert_eq!(lost, None);
                 prop_assert_eq!(at_once, steps);

@@ -6,7 +6,7 @@ use ncz_codec::{CodecType, Container, Dialect};
 use serde_json::Value;
 
 use crate::check::{Check, Scope, Target};
-use crate::coding::{Coding, Way};
+use crate::coding::{Coding, Face};
 use crate::outcome::Ending;
 use crate::profile::Fidelity;
 use crate::sample::{Content, Sample};
@@ -81,7 +81,7 @@ impl Stream {
         };
         Ok(self.coding(
             format!("cd_values {words:?}"),
-            Way::Filter(trial.hdf5()?.clone(), words.clone()),
+            Face::Filter(trial.hdf5()?.clone(), words.clone()),
             false,
         ))
     }
@@ -113,12 +113,12 @@ impl Stream {
                 (Value::Object(config.clone()).to_string(), bound.coder)
             }
         };
-        Ok(self.coding(name, Way::Native(coder), true))
+        Ok(self.coding(name, Face::Native(coder), true))
     }
 
-    fn coding(&self, name: String, way: Way, concurrent: bool) -> Coding {
+    fn coding(&self, name: String, face: Face, concurrent: bool) -> Coding {
         let fidelity = if self.lossy { Fidelity::Lossy } else { Fidelity::Exact };
-        Coding { way, name, fidelity, concurrent, host: Host::Malloc }
+        Coding { face, name, fidelity, concurrent, host: Host::Malloc }
     }
 
     fn coding_of(&self, trial: &Trial) -> Result<Coding, Ending> {

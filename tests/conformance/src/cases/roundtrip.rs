@@ -7,7 +7,7 @@ use fastrand::Rng;
 use ncz_codec::{Dtype, Kind};
 
 use crate::check::{Check, Scope, Target};
-use crate::coding::{Coding, Refused, Way};
+use crate::coding::{Coding, Face, Refused};
 use crate::outcome::Ending;
 use crate::sample::{Content, Sample, dtypes};
 use crate::trial::Trial;
@@ -252,8 +252,8 @@ fn random_sample(rng: &mut Rng) -> Sample {
 /// Whether a refusal to encode breaks a write in netcdf-c too, which has no optional filters. HDF5 stores a chunk
 /// unfiltered if the filter is optional.
 fn has_nczarr_codec(trial: &Trial, coding: &Coding) -> Result<bool, Ending> {
-    Ok(match (&coding.way, trial.target()) {
-        (Way::Filter(..), Target::Hdf5(id)) => trial.subject()?.codec_of(*id).is_some(),
+    Ok(match (&coding.face, trial.target()) {
+        (Face::Filter(..), Target::Hdf5(id)) => trial.subject()?.codec_of(*id).is_some(),
         _ => false,
     })
 }

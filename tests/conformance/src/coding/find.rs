@@ -9,7 +9,7 @@ use ncz_registry::load::probe::Host;
 use ncz_registry::load::{Hdf5Filter, JsonTranslator, NativeCodec};
 use serde_json::{Map, Value};
 
-use super::{Coding, Way};
+use super::{Coding, Face};
 use crate::check::Target;
 use crate::outcome::Ending;
 use crate::profile::{self, Fidelity, ParameterSet};
@@ -71,7 +71,7 @@ impl Trial {
                     match self.coding(&bare) {
                         Ok(coding) => {
                             let sample = Sample::new(dtype, &bare.shape, content, 1);
-                            let is_of_values = matches!(coding.way, Way::Native(_))
+                            let is_of_values = matches!(coding.face, Face::Native(_))
                                 && coding.encode(&sample.bytes).is_err_and(|error| error.is_of_values());
                             if !is_of_values {
                                 return Ok((sample, coding));
@@ -107,7 +107,7 @@ impl Trial {
         let sets = self.parameter_sets(half, sample, most)?;
         let coding = |set: ParameterSet| Coding {
             name: format!("cd_values {:?}", set.working),
-            way: Way::Filter(half.clone(), set.working),
+            face: Face::Filter(half.clone(), set.working),
             fidelity: self.fidelity(Some(half.id()), set.fidelity),
             concurrent: false,
             host: Host::Malloc,
@@ -158,7 +158,7 @@ impl Trial {
         let coding = |(name, stage): (String, BoundStage)| Coding {
             name,
             fidelity: self.fidelity(codec.info().filter_id, known_fidelity(&stage)),
-            way: Way::Native(stage.coder),
+            face: Face::Native(stage.coder),
             concurrent: true,
             host: Host::Malloc,
         };

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use ncz::bench::{BenchReport, Trial};
 
+use super::markup::markup;
 use super::names::short;
-use super::page::markup;
 use super::report::{megabytes, named};
 use crate::output::bytes;
 

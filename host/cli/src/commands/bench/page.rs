@@ -6,6 +6,7 @@ use ncz::bench::{BenchReport, Trial};
 
 use super::chart;
 use super::dataset_report::{self, DatasetReport};
+use super::markup::markup;
 use super::names::short;
 use super::report::{Report, front_words, megabytes, named, read_by};
 use crate::output::{bytes, shape};
@@ -217,31 +218,5 @@ fn notes<'a>(page: &mut String, heading: &str, list: impl Iterator<Item = (&'a S
     let _ = writeln!(page, "<h2>{heading}</h2>");
     for (chain, reason) in list {
         let _ = writeln!(page, "<p><code>{}</code>: {}</p>", markup(chain), markup(reason));
-    }
-}
-
-/// Escapes text for HTML.
-pub(super) fn markup(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
-        }
-    }
-    safe
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn markup_in_text_is_escaped() {
-        assert_eq!(markup("<b a='1'>&\""), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;");
     }
 }

@@ -13,7 +13,6 @@ use super::super::consolidated::{self as compared, Compared};
 use super::super::dimensions::Scope;
 use super::super::loader::Loader;
 use super::super::prefetch;
-use super::super::read::is_there;
 use super::super::{ConsolidatedPolicy, ReadOptions};
 use super::array::{self, ArrayParts, attributes_of};
 use super::extension::may_be_ignored;
@@ -226,7 +225,7 @@ impl Reader<'_> {
     /// Warns about an object that exists only in version 2.
     fn other_version(&mut self, path: &str) -> Result<(), MetadataError> {
         for document in [document::ZARRAY, document::ZGROUP] {
-            if is_there(&mut self.loader, &document_key(path, document))? {
+            if self.loader.is_there(&document_key(path, document))? {
                 let text = format!(
                     "it is of Zarr version 2 ({document}) inside a group of version 3; it is left out"
                 );

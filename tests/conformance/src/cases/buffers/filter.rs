@@ -3,7 +3,7 @@
 use ncz_registry::load::Hdf5Filter;
 use ncz_registry::load::probe::{FilterAnswer, FilterCall, ParamsEnd};
 
-use crate::coding::{Coding, Way};
+use crate::coding::{Coding, Face};
 use crate::outcome::Ending;
 use crate::sample::{Content, Sample};
 use crate::trial::Trial;
@@ -34,9 +34,9 @@ impl Filter {
 
     /// The filter after a coding.
     pub(super) fn of(coding: &Coding, sample: Sample) -> Option<Self> {
-        match &coding.way {
-            Way::Filter(half, words) => Some(Self { half: half.clone(), words: words.clone(), sample }),
-            Way::Native(_) => None,
+        match &coding.face {
+            Face::Filter(half, words) => Some(Self { half: half.clone(), words: words.clone(), sample }),
+            Face::Native(_) => None,
         }
     }
 

@@ -7,7 +7,7 @@ use ncz_registry::load::probe;
 use serde_json::{Map, Value};
 
 use crate::check::Target;
-use crate::coding::Way;
+use crate::coding::Face;
 use crate::outcome::Ending;
 use crate::sample::{Content, Sample};
 use crate::trial::Trial;
@@ -58,7 +58,7 @@ fn chunks(trial: &mut Trial) -> Result<(), Ending> {
         let _ = coding.decode(&garbage, sample.bytes.len());
         let _ = coding.decode(&damaged, sample.bytes.len());
     })?;
-    if let Way::Native(_) = coding.way {
+    if let Face::Native(_) = coding.face {
         let half = stream.len() / 2;
         repeat(trial, "decoding half a stream", || {
             let _ = coding.decode(&stream[..half], sample.bytes.len());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ncz_codec::AnyCoder;
 use ncz_registry::load::probe::{self, FilterCall, Guarded};
 
-use crate::coding::{Coding, Way};
+use crate::coding::{Coding, Face};
 use crate::outcome::Ending;
 use crate::profile::Fidelity;
 use crate::sample::{Content, Sample};
@@ -28,9 +28,9 @@ impl Native {
         let (sample, coding) = trial.usual(len, content)?;
         trial.step(format_args!("encoding {}", sample.name()));
         let stream = encoded(&coding, &sample)?;
-        match coding.way {
-            Way::Native(coder) => Ok(Self { coder, sample, stream, fidelity: coding.fidelity }),
-            Way::Filter(..) => Err(Ending::skipped("it is not a native codec")),
+        match coding.face {
+            Face::Native(coder) => Ok(Self { coder, sample, stream, fidelity: coding.fidelity }),
+            Face::Filter(..) => Err(Ending::skipped("it is not a native codec")),
         }
     }
 

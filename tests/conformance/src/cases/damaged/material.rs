@@ -6,7 +6,7 @@ use ncz_codec::{Dtype, Kind, Scratch};
 use ncz_registry::load::probe::{FilterCall, Guarded, ParamsEnd};
 
 use crate::clock::cpu_time;
-use crate::coding::{Coding, Way, taken};
+use crate::coding::{Coding, Face, taken};
 use crate::outcome::Ending;
 use crate::sample::{Content, Sample};
 use crate::trial::Trial;
@@ -120,8 +120,8 @@ impl Material {
     /// Decodes damaged bytes as the stream of that kind; a native decoder gets `more` bytes of room than it needs.
     pub(super) fn decode(&mut self, kind: usize, bytes: &[u8], more: usize) -> Result<Decoded, Ending> {
         let Stream { clean, coding, scratch, .. } = &mut self.streams[kind];
-        match &coding.way {
-            Way::Filter(half, working) => {
+        match &coding.face {
+            Face::Filter(half, working) => {
                 // The bytes after a truncated stream differ from those that were cut off.
                 let filler = !bytes.last().copied().unwrap_or_default();
                 let params_end = ParamsEnd::Words(0);
@@ -135,7 +135,7 @@ impl Material {
                 let result = taken(&answer).map_or(Data::Refused, |data| Data::of(data, clean));
                 Ok(Decoded { result, cost })
             }
-            Way::Native(coder) => {
+            Face::Native(coder) => {
                 let room = self.input.as_mut_slice();
                 let at = room.len().checked_sub(bytes.len());
                 let at = at.ok_or_else(|| Ending::skipped("the stream is too long for this check"))?;

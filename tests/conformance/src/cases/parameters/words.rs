@@ -7,7 +7,7 @@ use ncz_codec::{AnyCoder, CodecType, Container, Dtype, Kind};
 use ncz_registry::load::{Hdf5Filter, NativeCodec};
 
 use crate::check::Target;
-use crate::coding::{Coding, Way};
+use crate::coding::{Coding, Face};
 use crate::outcome::Ending;
 use crate::profile::Fidelity;
 use crate::sample::{Content, Sample};
@@ -160,9 +160,9 @@ impl Chunk {
         for sample in &samples {
             let Ok(coding) = trial.coding(sample) else { continue };
             known = true;
-            let working = match &coding.way {
-                Way::Filter(_, working) => working.clone(),
-                Way::Native(_) => native_words(trial, sample),
+            let working = match &coding.face {
+                Face::Filter(_, working) => working.clone(),
+                Face::Native(_) => native_words(trial, sample),
             };
             let fidelity = if lossy == Some(true) { Fidelity::Lossy } else { coding.fidelity };
             let chunk = Self { sample: sample.clone(), working, fidelity };
@@ -189,7 +189,7 @@ impl Chunk {
     fn filter(&self, half: &Hdf5Filter, words: &[u32], name: &str) -> Result<bool, Ending> {
         let coding = Coding {
             name: name.to_owned(),
-            way: Way::Filter(half.clone(), words.to_vec()),
+            face: Face::Filter(half.clone(), words.to_vec()),
             fidelity: self.fidelity,
             concurrent: false,
             host: ncz_registry::load::probe::Host::Malloc,

@@ -4,7 +4,7 @@ use ncz_codec::{Dtype, Kind};
 use ncz_registry::load::Hdf5Filter;
 use ncz_registry::load::probe::Host;
 
-use crate::coding::{Coding, Refused, Way};
+use crate::coding::{Coding, Face, Refused};
 use crate::outcome::Ending;
 use crate::profile::{self, Fidelity};
 use crate::sample::{Content, Sample};
@@ -69,9 +69,9 @@ fn first_coding(trial: &Trial) -> Result<(Coding, Sample), Ending> {
         match words(trial, half, &sample) {
             Ok(words) => {
                 let name = format!("cd_values {words:?}");
-                let way = Way::Filter(half.clone(), words);
+                let face = Face::Filter(half.clone(), words);
                 let coding =
-                    Coding { way, name, fidelity: Fidelity::Lossy, concurrent: false, host: Host::Malloc };
+                    Coding { face, name, fidelity: Fidelity::Lossy, concurrent: false, host: Host::Malloc };
                 return Ok((coding, sample));
             }
             Err(ending) => last = ending,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ncz_codec::{ByteOrder, Kind};
 
-use crate::coding::{Coding, Refused, Way};
+use crate::coding::{Coding, Face, Refused};
 use crate::outcome::Ending;
 use crate::profile::Fidelity;
 use crate::sample::{Content, Sample, dtype_name};
@@ -91,7 +91,7 @@ impl Trips {
             }
             Err(error) => {
                 self.is_filter_alone =
-                    matches!(coding.way, Way::Filter(..)) && !super::has_nczarr_codec(trial, coding)?;
+                    matches!(coding.face, Face::Filter(..)) && !super::has_nczarr_codec(trial, coding)?;
                 let is_plain = matches!(error, Refused::Filter { returned: 0, .. });
                 let (dtype, error) = (dtype_name(sample.dtype), error.to_string());
                 self.refused.push(Refusal { dtype, what: what(), error, is_plain });

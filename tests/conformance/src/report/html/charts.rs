@@ -48,7 +48,7 @@ struct Speed {
     library: usize,
     target: String,
     /// `encode` or `decode`.
-    way: &'static str,
+    direction: &'static str,
     /// The label of the figure without its unit and direction.
     of: String,
     rate: f64,
@@ -77,7 +77,7 @@ pub(super) fn speeds(page: &mut String, run: &Run) {
             let _ = writeln!(page, "<h3>{}</h3>", name(run, speed.library));
             last = Some(speed.library);
         }
-        let label = format!("{} {} {}", speed.target, speed.way, speed.of);
+        let label = format!("{} {} {}", speed.target, speed.direction, speed.of);
         let rate = rate(speed.rate);
         let _ = writeln!(
             page,
@@ -85,7 +85,7 @@ pub(super) fn speeds(page: &mut String, run: &Run) {
              height=\"10\"/></svg><span>{rate}</span></div>",
             markup(label.trim_end()),
             open(&rate),
-            speed.way,
+            speed.direction,
             LONG * scale.part(speed.rate),
         );
     }
@@ -121,29 +121,33 @@ impl Scale {
     }
 }
 
-/// The figures in MB/s of the group `speed`: of a part first one way, then the other.
+/// The figures in MB/s of the group `speed`: of a part first one direction, then the other.
 fn of_library(index: usize, library: &LibraryResult) -> Vec<Speed> {
     let mut speeds: Vec<Speed> =
         library.results.iter().flat_map(|result| of_result(index, result).collect::<Vec<_>>()).collect();
     let order: Vec<String> = library.targets.iter().map(|facts| facts.target.to_string()).collect();
     speeds.sort_by_key(|speed| {
-        (order.iter().position(|target| *target == speed.target), speed.of.clone(), speed.way == "decode")
+        (
+            order.iter().position(|target| *target == speed.target),
+            speed.of.clone(),
+            speed.direction == "decode",
+        )
     });
     speeds
 }
 
 fn of_result(library: usize, result: &CheckResult) -> impl Iterator<Item = Speed> {
-    let way = match result.check.id {
+    let direction = match result.check.id {
         "speed.encode" => Some("encode"),
         "speed.decode" => Some("decode"),
         _ => None,
     };
-    way.into_iter().flat_map(move |way| {
+    direction.into_iter().flat_map(move |direction| {
         result.outcome.figures.iter().filter_map(move |(name, value)| {
             let name = name.strip_suffix("MB/s")?.trim();
             let rate = value.as_f64().filter(|rate| rate.is_finite() && *rate > 0.0)?;
-            let of = name.strip_prefix(way).unwrap_or(name).trim().to_owned();
-            Some(Speed { library, target: result.target.to_string(), way, of, rate })
+            let of = name.strip_prefix(direction).unwrap_or(name).trim().to_owned();
+            Some(Speed { library, target: result.target.to_string(), direction, of, rate })
         })
     })
 }
