@@ -250,7 +250,8 @@ def copy(
     CodecError
         Codecs of a worker differ. Nothing is left of the target.
     Error
-        A part failed. What is complete stays; ``copy(plan)`` goes on, ``plan.discard()`` removes it.
+        A part failed. What is complete stays: with ``plan = Plan.load("TARGET.ncz-parts/plan.json")``, ``copy(plan)``
+        goes on, and ``plan.discard()`` removes it.
 
     Examples
     --------
@@ -278,7 +279,14 @@ def copy(
         except BaseException:
             plan.discard()
             raise
-    _run(client, plan, retries, progress)
+    try:
+        _run(client, plan, retries, progress)
+    except BaseException as error:
+        error.add_note(
+            "What is complete stays. To go on: ncz.dask.copy(plan, client=client); to give up: plan.discard(); with "
+            f"plan = ncz.dask.Plan.load({plan.target + '.ncz-parts/plan.json'!r})"
+        )
+        raise
     return plan.finish()
 
 

@@ -169,8 +169,10 @@ def test_a_copy_that_failed_goes_on_with_its_plan(client, noise, tmp_path):
     bytes_, times = chunk.read_bytes(), (chunk.stat().st_atime_ns, chunk.stat().st_mtime_ns)
     time.sleep(0.02)
     chunk.write_bytes(bytes_)
-    with pytest.raises(ncz.Error, match=r"has changed since the plan was made"):
+    with pytest.raises(ncz.Error, match=r"has changed since the plan was made") as failed:
         ncz.dask.copy(plan, client=client, retries=0)
+    assert "target.zarr.ncz-parts/plan.json" in failed.value.__notes__[0]
+    assert ncz.dask.Plan.load(f"{target}.ncz-parts/plan.json") == plan
     assert not target.exists()
     os.utime(chunk, ns=times)
     ncz.dask.copy(plan, client=client)

@@ -9,6 +9,24 @@
 //! Until it is finished, a copy to a directory is in the folder `TARGET.ncz-parts` beside it, which becomes the target in
 //! one step. A copy to S3 is at its target, without any metadata, and what is known of its parts is below
 //! `TARGET.ncz-parts`. So nobody opens half a copy.
+//!
+//! ```no_run
+//! use ncz::copy::CopyOptions;
+//! use ncz::copy::parts::{Division, PartWorker, PartsPlan};
+//! # fn example(worker: PartWorker) -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let source = ncz::open("in.nc")?;
+//! let ends = ("in.nc", "out.zarr");
+//! let plan = PartsPlan::divide(ends, &source, &CopyOptions::default(), Division::Into(64), &())?.plan;
+//! plan.begin()?;
+//! for part in 0..plan.parts().len() {
+//!     // On any machine, from the JSON of the plan.
+//!     PartsPlan::from_json(&plan.to_json()?)?.run(&[part], &worker, &())?;
+//! }
+//! plan.finish(&worker, &())?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod codecs;
 mod division;
@@ -247,7 +265,7 @@ impl PartsPlan {
     /// # Errors
     /// Something is at the target, or another copy in parts is being made there.
     pub fn begin(&self) -> Result<(), PartsError> {
-        self.staging()?.begin(&self.token)
+        self.staging()?.begin(&self.token, &self.to_json()?)
     }
 
     /// The parts, in the order of their numbers, which begin at 0.

@@ -8,7 +8,7 @@ use ncz_test_servers::S3Server;
 use ncz_test_support::{fixtures, python};
 use serde_json::{Value, json};
 
-use crate::bench::{Run, big_dataset, command, ncz, ocean, run};
+use crate::bench::{Run, assert_same_data, big_dataset, command, ncz, ocean, run};
 
 /// A folder with a plan.
 struct Place {
@@ -215,6 +215,23 @@ fn shards_are_not_divided() {
 }
 
 #[test]
+fn chunks_that_are_missing_stay_missing() {
+    let place = Place::new();
+    let source = big_dataset(place.folder.path(), 40, 500);
+    (0..40)
+        .filter(|chunk| chunk % 7 > 1)
+        .for_each(|chunk| fs::remove_file(source.join(format!("t/{chunk}"))).unwrap());
+    assert_eq!(compare(&source, "6", &[]), Some(6));
+    assert_eq!(compare(&source, "6", &["--compress", "--format", "zarr3"]), Some(6));
+    // Where chunks differ, a box has all of its chunks or none; the values are the same.
+    let options = ["-c", "t:300", "--codec", "zstd"];
+    place.plan(&source, "target", "6", &options).ends(0);
+    place.part("0-5").ends(0);
+    place.ncz(&["copy", "--finish", "plan.json", "--verify"]).ends(0);
+    assert_same_data(&source, &place.path("target"));
+}
+
+#[test]
 fn a_part_may_run_twice_and_at_the_same_time() {
     let place = Place::new();
     ncz(["copy", ocean().to_str().unwrap(), place.path("whole").to_str().unwrap(), "--compress"]).ends(0);
@@ -405,10 +422,11 @@ fn plans_that_do_not_fit_are_refused_by_name() {
     place.plan(&ocean(), "target", "2", &[]).ends(0);
     place.plan(&ocean(), "other", "2", &[]).ends(2).says(&["plan.json exists already"]);
     fs::rename(place.path("plan.json"), place.path("first.json")).unwrap();
-    place
-        .plan(&ocean(), "target", "2", &[])
-        .ends(3)
-        .says(&["another copy in parts is being made in", "target.ncz-parts"]);
+    place.plan(&ocean(), "target", "2", &[]).ends(3).says(&[
+        "another copy in parts is being made in",
+        "its plan is",
+        "target.ncz-parts/plan.json",
+    ]);
     for (args, says) in [
         (&["--part", "2", "first.json"][..], "there is no part 2; the plan has 2 parts, from 0 on"),
         (&["--part", "x", "first.json"], "expected the number of a part"),
@@ -419,6 +437,10 @@ fn plans_that_do_not_fit_are_refused_by_name() {
     ] {
         place.ncz(&[&["copy"], args].concat()).ends(2).says(&[says]);
     }
+    // Who has lost the plan finds it there.
+    place.ncz(&["copy", "--part", "0-1", "target.ncz-parts/plan.json"]).ends(0);
+    place.ncz(&["copy", "--finish", "target.ncz-parts/plan.json"]).ends(0);
+    assert!(place.path("target").exists() && !place.path("target.ncz-parts").exists());
     place.ncz(&["copy", "--part", "0", "no.json"]).ends(3).says(&["cannot read the plan no.json"]);
 }
 

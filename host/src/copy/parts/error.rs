@@ -86,7 +86,9 @@ pub enum PartsError {
         location: Location,
     },
     /// Another copy in parts to the same target is not finished.
-    #[error("another copy in parts is being made in {staging}; finish it, or give it up, to begin anew")]
+    #[error(
+        "another copy in parts is being made in {staging}; finish it, or discard it; its plan is {staging}/plan.json"
+    )]
     Busy {
         /// Where its parts are.
         staging: String,

@@ -20,6 +20,8 @@ use crate::location::{DatasetUrl, Location, Storage};
 /// Follows the name of the target.
 const ENDING: &str = ".ncz-parts";
 /// The object that says which plan it is.
+const CLAIM: &str = "claim.json";
+/// The plan, for a user who has lost it.
 const PLAN: &str = "plan.json";
 /// The folder with the objects of the copy.
 const DATA: &str = "data";
@@ -95,8 +97,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Reserves the target.
-    pub(super) fn begin(&self, token: &str) -> Result<(), PartsError> {
+    /// Reserves the target for a plan, and keeps its text.
+    pub(super) fn begin(&self, token: &str, plan: &str) -> Result<(), PartsError> {
         self.check_free()?;
         match self.paths() {
             Some((folder, _)) => {
@@ -118,7 +120,11 @@ impl Staging {
         let claim = serde_json::to_vec(&Claim { token: token.to_owned() }).map_err(PartsError::Json)?;
         let write = || {
             let records = self.open_records()?;
-            records.write(plan_key()?, &claim, WriteMode::Replace).map_err(PartsError::store(self))
+            let write = |name, bytes: &[u8]| {
+                records.write(key(name)?, bytes, WriteMode::Replace).map_err(PartsError::store(self))
+            };
+            write(PLAN, plan.as_bytes())?;
+            write(CLAIM, &claim)
         };
         write().inspect_err(|_| {
             // The error says why the target is not reserved; what is left of it says so too.
@@ -188,18 +194,17 @@ impl Staging {
         File::open(parent).and_then(|parent| parent.sync_all()).map_err(io_error("flush", parent))
     }
 
-    /// Removes the records, which have these keys besides that of the plan.
+    /// Removes the records: the plan, and those with these keys.
     pub(super) fn remove(&self, records: &dyn Store, keys: &[String]) -> Result<(), PartsError> {
         type Failure = Box<dyn std::error::Error + Send + Sync>;
         let remove = || -> Result<(), Failure> {
             if let Some((folder, _)) = self.paths() {
                 return Ok(fs::remove_dir_all(folder)?);
             }
-            for key in keys {
+            // Last is what says which plan the others are of.
+            for key in keys.iter().map(String::as_str).chain([PLAN, CLAIM]) {
                 records.delete(Key::parse(key)?)?;
             }
-            // Last, since it says which plan the others are of.
-            records.delete(Key::parse(PLAN)?)?;
             Ok(())
         };
         remove().map_err(|source| PartsError::NotRemoved {
@@ -247,7 +252,7 @@ impl Staging {
     /// The records, if they are of this plan.
     pub(super) fn records(&self, token: &str) -> Result<Arc<dyn Store>, PartsError> {
         let records = self.open_records()?;
-        let claim = records.read_vec(plan_key()?, LONGEST).map_err(PartsError::store(self))?;
+        let claim = records.read_vec(key(CLAIM)?, LONGEST).map_err(PartsError::store(self))?;
         let claim = claim.ok_or_else(|| PartsError::NotBegun { staging: self.to_string() })?;
         match serde_json::from_slice::<Claim>(&claim) {
             Ok(claim) if claim.token == token => Ok(records),
@@ -273,8 +278,8 @@ impl std::fmt::Display for Staging {
     }
 }
 
-fn plan_key() -> Result<Key<'static>, PartsError> {
-    Key::parse(PLAN).map_err(|error| PartsError::store(PLAN)(error.into()))
+fn key(name: &str) -> Result<Key<'_>, PartsError> {
+    Key::parse(name).map_err(|error| PartsError::store(name)(error.into()))
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> PartsError {
