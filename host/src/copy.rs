@@ -12,6 +12,7 @@ mod foreign_objects;
 mod kept_codecs;
 mod missing_values;
 mod netcdf;
+pub mod parts;
 mod plan;
 mod rechunk;
 mod resume;
@@ -37,6 +38,7 @@ use ncz_model::Remedy;
 use ncz_model::{Container, ContainerWriter};
 use ncz_model::{DataError, Format, Hierarchy};
 use ncz_registry::spec::ChainSpec;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::append::find as find_dimension;
 pub use self::append::{Appended, append, append_with_receipt};
@@ -156,7 +158,7 @@ pub struct ForeignObjects {
 }
 
 /// A variable that cannot be read, so that the copy has it not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadableVariable {
     /// The path.
     pub path: String,
@@ -187,7 +189,7 @@ pub(crate) struct UnreadableSource {
 }
 
 /// What a copy did with one variable.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VariableSummary {
     /// The path.
     pub path: String,
@@ -215,11 +217,12 @@ pub struct VariableSummary {
     /// What [`CopyOptions::verify`] found; `None` if it was not requested. Chunks that are lost are not compared.
     pub verified: Option<Verified>,
     /// Chunks of the original that cannot be read, if [`CopyOptions::salvage`] says to go on without them.
+    #[serde(skip)]
     pub lost: Vec<LostChunk>,
 }
 
 /// Why chunks are decoded and encoded instead of being copied as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Recoding {
     /// The chunks of the copy hold other elements.
@@ -253,7 +256,7 @@ impl fmt::Display for Recoding {
 }
 
 /// In what a copy was found to agree with its original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verified {
     /// Every value is the same.
     Same,
@@ -473,18 +476,9 @@ pub fn copy(
     options: &CopyOptions,
     progress: &dyn Progress,
 ) -> Result<CopySummary, CopyError> {
-    let selection = &options.selection;
-    selection.check(source.hierarchy())?;
-    let lost = selection.unreadable(source, plan::format(source, options), options.salvage)?;
-    let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
-    let foreign_objects = foreign_objects::find(source, &has)?;
-    let hierarchy = plan::plan(source, options, &lost, progress)?;
+    let Prepared { hierarchy, lost, foreign_objects } = prepare(source, options, progress)?;
+    let has = |path: &str| options.selection.has(path) && lost.iter().all(|lost| lost.path != path);
     let session = source.session().clone();
-    let refusals = readers::refusals(&hierarchy, &session, &options.readers);
-    if !refusals.is_empty() {
-        return Err(CopyError::Readers { refusals });
-    }
-    progress.planned(&hierarchy);
     let target = target.into().begin(hierarchy, session, options.consolidated, options.resume)?;
 
     let started = Instant::now();
@@ -498,6 +492,34 @@ pub fn copy(
     target.publish()?;
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     Ok(CopySummary { variables, foreign_objects, unreadable, elapsed })
+}
+
+/// What is known of a copy before anything is written.
+struct Prepared {
+    hierarchy: Hierarchy,
+    /// Variables that cannot be read and are left out.
+    lost: Vec<UnreadableSource>,
+    foreign_objects: ForeignObjects,
+}
+
+/// Plans the metadata of a copy, and refuses what cannot be copied.
+fn prepare(
+    source: &dyn Container,
+    options: &CopyOptions,
+    progress: &dyn Progress,
+) -> Result<Prepared, CopyError> {
+    let selection = &options.selection;
+    selection.check(source.hierarchy())?;
+    let lost = selection.unreadable(source, plan::format(source, options), options.salvage)?;
+    let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
+    let foreign_objects = foreign_objects::find(source, &has)?;
+    let hierarchy = plan::plan(source, options, &lost, progress)?;
+    let refusals = readers::refusals(&hierarchy, source.session(), &options.readers);
+    if !refusals.is_empty() {
+        return Err(CopyError::Readers { refusals });
+    }
+    progress.planned(&hierarchy);
+    Ok(Prepared { hierarchy, lost, foreign_objects })
 }
 
 /// The hierarchy of a copy, and the variables that it leaves out.

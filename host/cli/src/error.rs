@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ncz::bench::BenchError;
 use ncz::concat::ConcatError;
+use ncz::copy::parts::PartsError;
 use ncz::copy::{CopyError, ResumeError};
 use ncz::generate::GenerateError;
 use ncz::location::{Location, LocationError};
@@ -173,6 +174,16 @@ pub(crate) enum CliError {
     Resume {
         /// Why.
         source: Box<ResumeError>,
+    },
+    /// A copy in parts could not be planned, made or finished.
+    #[error("{what}{hint}")]
+    Parts {
+        /// What failed.
+        what: String,
+        /// What to do, as a clause.
+        hint: String,
+        /// Why.
+        source: Box<PartsError>,
     },
     /// No dataset was generated.
     #[error("cannot generate {target} from {cdl}; {state}")]

@@ -10,6 +10,7 @@
 mod buffers;
 mod dataset;
 mod errors;
+mod parts;
 mod plugins;
 mod threads;
 
@@ -21,6 +22,7 @@ fn _ncz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
     dataset::register(module)?;
+    parts::register(module)?;
     plugins::register(module)?;
     threads::register(module)
 }

@@ -20,11 +20,13 @@ struct Threads {
     /// What [`set_threads`] chose.
     chosen: Option<usize>,
     pool: Option<Pool>,
+    /// The last pool that [`shared_pool`] made.
+    of_tasks: Option<(usize, Pool)>,
 }
 
 /// Locked by attached threads only, and never while one attaches: no other thread holds it during a fork, so that the
 /// child can lock it.
-static THREADS: Mutex<Threads> = Mutex::new(Threads { process: 0, chosen: None, pool: None });
+static THREADS: Mutex<Threads> = Mutex::new(Threads { process: 0, chosen: None, pool: None, of_tasks: None });
 
 /// The pool of this process: as many threads as [`set_threads`] said, else as `NCZ_THREADS` says, else one for each
 /// core. `threads` asks for a pool of another size, which is not shared.
@@ -49,6 +51,24 @@ pub(crate) fn pool(_: Python<'_>, threads: Option<usize>) -> Result<Pool, Failur
     Ok(state.pool.insert(pool).clone())
 }
 
+/// A pool of this size that all tasks of this process share which ask for it; `None` is the [`pool`] of the process.
+///
+/// # Errors
+/// The system refuses to start threads.
+pub(crate) fn shared_pool(py: Python<'_>, threads: Option<usize>) -> Result<Pool, Failure> {
+    let Some(threads) = threads else { return pool(py, None) };
+    let mut state = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let state = state.of_this_process();
+    match &state.of_tasks {
+        Some((size, pool)) if *size == threads => Ok(pool.clone()),
+        _ => {
+            let pool = Pool::with_threads(threads)?;
+            state.of_tasks = Some((threads, pool.clone()));
+            Ok(pool)
+        }
+    }
+}
+
 /// The number in `NCZ_THREADS`.
 fn of_environment() -> Result<Option<usize>, Failure> {
     let Some(text) = std::env::var_os("NCZ_THREADS").filter(|text| !text.is_empty()) else { return Ok(None) };
@@ -67,6 +87,7 @@ impl Threads {
         if self.process != process {
             // Ending threads that do not exist here would wait forever.
             std::mem::forget(self.pool.take());
+            std::mem::forget(self.of_tasks.take());
             self.process = process;
         }
         self

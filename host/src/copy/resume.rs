@@ -308,7 +308,7 @@ fn difference(old: &Json, new: &Json) -> Option<&'static str> {
 }
 
 /// Removes what a program that died was writing.
-fn remove_unfinished(folder: &Path) -> io::Result<()> {
+pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {

@@ -59,6 +59,15 @@ impl<'a> AnyVariableCopy<'a> {
         }
     }
 
+    /// The lengths of the boxes that can be copied independently of each other.
+    pub(super) fn unit(&self) -> &[u64] {
+        match self {
+            Self::Chunks(variable) => variable.unit(),
+            Self::Strings(variable) => variable.target.chunk_shape(),
+            Self::User(variable) => variable.tile(),
+        }
+    }
+
     pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
         match self {
             Self::Chunks(variable) => variable.copy(progress),

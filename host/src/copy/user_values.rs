@@ -46,6 +46,11 @@ impl<'a> UserCopy<'a> {
         Ok(Self { source: from, target: to, copy: target, window, tile, tiles, salvage })
     }
 
+    /// The lengths of the chunks of the copy.
+    pub(super) fn tile(&self) -> &[u64] {
+        &self.tile
+    }
+
     /// The bytes of all elements that are moved, without what is in heaps.
     pub(super) fn decoded_len(&self) -> u64 {
         self.tiles.len().saturating_mul(self.tile_bytes())

@@ -145,6 +145,12 @@ impl<'a> VariableCopy<'a> {
         self.transfer(&self.source, &self.window, 1).decoded_len().saturating_add(first)
     }
 
+    /// The lengths of the boxes that can be copied independently of each other: whole objects of the copy, and where
+    /// the chunks are the same also of the source.
+    pub(super) fn unit(&self) -> &[u64] {
+        if self.plan.is_some() { self.target.object_shape() } else { &self.tile }
+    }
+
     pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
         // Both sides decoded; a lossy chain is decoded several more times.
         let copies = if self.lossy.is_some() { 6 } else { 2 };

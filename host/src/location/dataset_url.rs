@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ncz_model::{DataError, Format, MetadataError, Session, limits};
 use ncz_netcdf::NetcdfFile;
-use ncz_store::{Access, CreateOptions, Depth, Entry, EntryKind, Prefix, Store, StoreError, Unlisted};
+use ncz_store::{
+    Access, CreateOptions, Depth, Entry, EntryKind, KeyBuf, Prefix, Store, StoreError, Unlisted,
+};
 use ncz_zarr::Dataset as ZarrDataset;
 use ncz_zarr::metadata::document;
 use ncz_zarr::metadata::{ConsolidatedPolicy, ReadOptions};
@@ -161,6 +163,27 @@ impl DatasetUrl {
             }
             source => LocationError::Dataset { location: location(), source: Box::new(source) },
         })
+    }
+
+    /// Opens the store around the file that the dataset is in, and returns the key of the file.
+    pub(crate) fn open_file_store(&self) -> Result<(Arc<dyn Store>, KeyBuf), LocationError> {
+        stores::open_file(self)
+    }
+
+    /// Opens the store at the location, whatever it holds.
+    pub(crate) fn open_any_store(&self, access: Access) -> Result<Arc<dyn Store>, LocationError> {
+        stores::open(self, access)
+    }
+
+    /// Reserves a location in S3 for a dataset that several programs write; see
+    /// [`S3Store::begin_shared`](ncz_store::s3::S3Store::begin_shared).
+    pub(crate) fn begin_shared(&self, token: &str) -> Result<(), StoreError> {
+        stores::begin_shared(self, token)
+    }
+
+    /// Opens the store of a dataset in S3 that several programs write.
+    pub(crate) fn open_shared(&self, token: &str) -> Result<Arc<dyn Store>, StoreError> {
+        stores::open_shared(self, token)
     }
 
     /// Opens a netCDF or HDF5 file.

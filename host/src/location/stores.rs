@@ -142,6 +142,33 @@ pub(super) fn create(url: &DatasetUrl, options: CreateOptions) -> Result<Arc<dyn
     }
 }
 
+/// Reserves a location in S3 for a dataset that several programs write.
+pub(super) fn begin_shared(url: &DatasetUrl, token: &str) -> Result<(), StoreError> {
+    match &url.location {
+        #[cfg(feature = "s3")]
+        Location::S3(s3) => S3Store::begin_shared(configured::s3(s3, &Process)?, token),
+        _ => Err(not_shared(url, token)),
+    }
+}
+
+/// Opens the store of a dataset in S3 that several programs write.
+pub(super) fn open_shared(url: &DatasetUrl, token: &str) -> Result<Arc<dyn Store>, StoreError> {
+    match &url.location {
+        #[cfg(feature = "s3")]
+        Location::S3(s3) => S3Store::open_shared(configured::s3(s3, &Process)?, token).map(shared),
+        _ => Err(not_shared(url, token)),
+    }
+}
+
+fn not_shared(url: &DatasetUrl, _token: &str) -> StoreError {
+    StoreError::Unsupported {
+        location: url.location.to_string(),
+        operation: "be written by several programs",
+        remedy: "name a directory or a prefix in S3, with an ncz that was built with S3 (feature s3)"
+            .to_owned(),
+    }
+}
+
 fn read_only(url: &DatasetUrl) -> StoreError {
     StoreError::Unsupported {
         location: url.location.to_string(),

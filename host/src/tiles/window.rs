@@ -61,6 +61,17 @@ impl Window {
         self
     }
 
+    /// The part of it in the box of the copy with this start and shape, which lies within it.
+    pub(crate) fn part(&self, start: &[u64], shape: &[u64]) -> Self {
+        let axes = self.axes.iter().zip(start.iter().zip(shape));
+        let part = |(axis, (&offset, &count)): (&Axis, (&u64, &u64))| {
+            let Axis { source: Indices { start, step, .. }, offset: first } = *axis;
+            let start = start.saturating_add(offset.saturating_sub(first).saturating_mul(step));
+            Axis { source: Indices { start, count, step }, offset }
+        };
+        Self { axes: axes.map(part).collect() }
+    }
+
     /// Whether every index of the original has the same one in the copy.
     pub(crate) fn is_straight(&self) -> bool {
         self.axes.iter().all(|axis| axis.source.start == axis.offset && axis.source.step == 1)

@@ -88,6 +88,28 @@ impl S3Store {
         stage::create(config, options)
     }
 
+    /// Begins a new dataset that several programs write together, and which `token` names: each opens it by
+    /// [`open_shared`](Self::open_shared). Other writers are kept out until one of these publishes it. It is never given
+    /// up: what was written stays when a store is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::AlreadyExists`] if anything lies below the prefix, [`StoreError::Unsupported`] for a whole bucket,
+    /// and failures of the service.
+    pub fn begin_shared(config: S3Config, token: &str) -> Result<(), StoreError> {
+        stage::begin_shared(config, token)
+    }
+
+    /// Opens a dataset that [`begin_shared`](Self::begin_shared) began with this token, for writing;
+    /// [`Store::publish`] ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Gone`] if no dataset with this token is being written there, and failures of the service.
+    pub fn open_shared(config: S3Config, token: &str) -> Result<Self, StoreError> {
+        stage::open_shared(config, token)
+    }
+
     fn block_on<T: Send>(
         &self,
         request: impl Future<Output = Result<T, StoreError>> + Send,

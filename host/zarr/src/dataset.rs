@@ -107,6 +107,19 @@ impl Dataset {
         Self::start(store, hierarchy, session, consolidated, true)
     }
 
+    /// The data of a new dataset whose metadata somebody else writes: `hierarchy` says what its objects are, and no
+    /// document is read or written.
+    pub fn without_documents(store: Arc<dyn Store>, hierarchy: Hierarchy, session: Session) -> Self {
+        Self {
+            store,
+            hierarchy,
+            session,
+            pending: Pending::default(),
+            unpublished: false,
+            journaling: Journaling::default(),
+        }
+    }
+
     fn start(
         store: Arc<dyn Store>,
         hierarchy: Hierarchy,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ncz::readers::ReaderSetup;
 
+use crate::error::CliError;
+
 use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
 
 /// Copy a dataset or a part of it, with other codecs or chunks, or in another format.
@@ -14,6 +16,9 @@ use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
 #[derive(Debug, Clone, Args)]
 #[command(
     help_template = TEMPLATE,
+    override_usage = "ncz copy [OPTIONS] <SOURCE>... <TARGET>\n       \
+        ncz copy [OPTIONS] --part <K> <FILE>\n       \
+        ncz copy [OPTIONS] --finish <FILE>",
     before_help = "Example: ncz copy in.zarr out.zarr --codec '{\"id\":\"zstd\",\"level\":3}'\n         \
         ncz copy in.zarr out.zarr -F 't,2|1,6' -F 'u&v,none' -c time/1,lat/100\n         \
         ncz copy in.nc out.zarr\n         \
@@ -22,7 +27,8 @@ use super::common::{FormatArg, ShuffleSize, TEMPLATE, Verbosity, size};
         ncz copy --concat time day*.nc all.json\n         \
         ncz copy in.zarr part.zarr --variables t --slab time=0:24,lat=10:20\n         \
         ncz copy today.zarr ocean.zarr --append time\n         \
-        ncz copy ocean.zarr s3://bucket/ocean.zarr",
+        ncz copy ocean.zarr s3://bucket/ocean.zarr\n         \
+        ncz copy in.nc out.zarr --plan auto plan.json",
     after_help = "\
 Locations:
   DIR, FILE.zip or s3://BUCKET/KEY; https://HOST/BUCKET/KEY#mode=s3 for other
@@ -54,16 +60,22 @@ Parts:
 Memory:
   When the layout of chunks changes a lot, each chunk is still decoded only
   once: data that exceed --memory go to a scratch file beside the target,
-  as large as the variable."
+  as large as the variable.
+
+Clusters:
+  ncz copy in.nc out.zarr --plan 64 plan.json
+  ncz copy --part K plan.json     for each K from 0 to 63, on any machine
+  ncz copy --finish plan.json
+  The plan has all options. The target appears when the copy is finished; until
+  then the parts are in TARGET.ncz-parts (in S3 at the target, without metadata)."
 )]
 pub(crate) struct Copy {
-    /// The dataset to copy: a directory, a file or a URL (see Locations); several with --concat
-    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
-    pub(crate) sources: Vec<String>,
-    /// The new dataset: a directory, a zip file if the name ends in .zip, a netCDF file if it ends in .nc, .nc4, .h5,
-    /// .hdf5, .cdf or .nc3, references to SOURCE if it ends in .json (one file) or .parq (a folder of tables, read in
-    /// parts), or an S3 URL
-    pub(crate) target: String,
+    /// SOURCE is the dataset to copy: a directory, a file or a URL (see Locations); several with --concat. TARGET is the
+    /// new dataset: a directory, a zip file if the name ends in .zip, a netCDF file if it ends in .nc, .nc4, .h5, .hdf5,
+    /// .cdf or .nc3, references to SOURCE if it ends in .json (one file) or .parq (a folder of tables, read in parts), or
+    /// an S3 URL
+    #[arg(required_unless_present_any = ["part", "finish", "discard"], num_args = 1.., value_names = ["SOURCE", "TARGET"])]
+    pub(crate) paths: Vec<String>,
     /// Codecs as in nccopy: VARIABLE,FILTERS, VAR&VAR,FILTERS, *,FILTERS, or none (repeatable)
     #[arg(short = 'F', long = "filter", value_name = "SPEC", help_heading = "Codecs")]
     pub(crate) filters: Vec<String>,
@@ -161,6 +173,31 @@ pub(crate) struct Copy {
     /// results; this does not detect a lossy codec that always makes the same mistake
     #[arg(long)]
     pub(crate) verify: bool,
+    /// Divide the copy into N parts, or "auto" for parts of about 128 MB, and write the plan to FILE. Nothing is copied yet
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["N", "FILE"],
+        help_heading = "Clusters",
+        conflicts_with_all = ["append", "concat", "resume", "overwrite", "salvage"]
+    )]
+    pub(crate) plan: Option<Vec<String>>,
+    /// Copy part K of the plan in FILE, from 0 on, or several such as 3,7-9. Parts run on any machine that sees source and
+    /// target, in any order, also at the same time or again
+    #[arg(long, num_args = 2, value_names = ["K", "FILE"], help_heading = "Clusters", conflicts_with_all = PLANNED)]
+    pub(crate) part: Option<Vec<String>>,
+    /// When all parts are copied, make them the target. With --verify, compare everything with the source before
+    #[arg(long, value_name = "FILE", help_heading = "Clusters", conflicts_with_all = PLANNED, conflicts_with = "part")]
+    pub(crate) finish: Option<PathBuf>,
+    /// Give up the copy of the plan in FILE: remove its parts
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Clusters",
+        conflicts_with_all = PLANNED,
+        conflicts_with_all = ["part", "finish", "verify"]
+    )]
+    pub(crate) discard: Option<PathBuf>,
     /// Number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
@@ -184,6 +221,52 @@ pub(crate) struct Copy {
     /// Additional rules of netCDF's tool.
     #[arg(skip)]
     pub(crate) nccopy: Option<NccopyRules>,
+}
+
+/// What a plan says, so that it cannot be given again.
+const PLANNED: [&str; 27] = [
+    "plan",
+    "paths",
+    "filters",
+    "codecs",
+    "compress",
+    "deflate",
+    "shuffle",
+    "chunks",
+    "fixed",
+    "format",
+    "readers",
+    "consolidated",
+    "no_consolidated",
+    "variables",
+    "no_coordinates",
+    "groups",
+    "exclude",
+    "values",
+    "slab",
+    "skip_unreadable",
+    "salvage",
+    "concat",
+    "append",
+    "resume",
+    "overwrite",
+    "shuffle_size",
+    "no_lossy_guard",
+];
+
+impl Copy {
+    /// The datasets to copy.
+    pub(crate) fn sources(&self) -> &[String] {
+        self.paths.split_last().map_or(&[], |(_, sources)| sources)
+    }
+
+    /// The new dataset.
+    pub(crate) fn target(&self) -> Result<&str, CliError> {
+        match self.paths.as_slice() {
+            [_, .., target] => Ok(target),
+            _ => Err(CliError::Usage("<TARGET> is missing: ncz copy SOURCE TARGET".to_owned())),
+        }
+    }
 }
 
 /// How `nccopy` differs from `ncz copy`.

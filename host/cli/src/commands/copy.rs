@@ -3,6 +3,7 @@
 mod announced;
 mod append;
 mod concat;
+mod parts;
 mod plan;
 mod references;
 mod resume;
@@ -43,14 +44,18 @@ pub(crate) fn run(
     style: Style,
     messages: Messages,
 ) -> Result<Exit, CliError> {
+    if let Some(exit) = parts::run(options, &registry, out, style, messages)? {
+        return Ok(exit);
+    }
+    let target = DatasetUrl::parse(options.target()?)?;
+    let plan_request = parts::PlanRequest::of(options)?;
     let requests = Requests::parse(options)?;
     let sources = concat::sources(options)?;
     let [source, ..] = sources.as_slice() else {
         return Err(CliError::Usage("there is no source".to_owned()));
     };
-    let target = DatasetUrl::parse(&options.target)?;
     sources.iter().try_for_each(|source| check_apart(source, &target))?;
-    if references::is_target(&target) {
+    if plan_request.is_none() && references::is_target(&target) {
         return references::run(options, (&sources, &target), registry, out, style, messages);
     }
     if let Some(dimension) = &options.append {
@@ -115,6 +120,10 @@ pub(crate) fn run(
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
     let bar = Announced::new(bar, &dataset, &target, options, messages);
+    if let Some(request) = plan_request {
+        let ends = (source, &target);
+        return request.run(options, ends, &dataset, &copy_options, (bar, plan.notes), (out, messages));
+    }
     let copied = match options.resume {
         true => resume::copied(source, &target, &dataset, copy_options, &bar, messages)?,
         false => {

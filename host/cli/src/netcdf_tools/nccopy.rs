@@ -82,8 +82,11 @@ fn parse(arguments: Vec<OsString>) -> Result<(Copy, u8), String> {
     let url = DatasetUrl::parse(target).map_err(|error| error.to_string())?;
     let mut rules = NccopyRules { least_chunk: LEAST_CHUNK, ..NccopyRules::default() };
     let mut copy = Copy {
-        sources: vec![source.clone()],
-        target: target.clone(),
+        paths: vec![source.clone(), target.clone()],
+        plan: None,
+        part: None,
+        finish: None,
+        discard: None,
         filters: Vec::new(),
         codecs: Vec::new(),
         compress: false,

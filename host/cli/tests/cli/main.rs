@@ -16,6 +16,8 @@ mod codec;
 mod conform;
 /// `ncz copy`: what is written, and what is refused.
 mod copy;
+/// `ncz copy --plan`, `--part`, `--finish`: the same bytes as one copy, whatever is killed, changed or missing.
+mod copy_in_parts;
 /// Parts, appending and going on with a copy.
 mod copy_parts;
 /// `ncz dump` against ncdump.

@@ -43,6 +43,8 @@ pub(super) struct Stage {
     replacing: Option<Replacing>,
     /// The dataset is complete, and only the marker could not be deleted.
     whole: bool,
+    /// Other programs write it too, so that it is not given up with this store.
+    shared: bool,
 }
 
 /// A dataset that is to be replaced.
@@ -101,7 +103,45 @@ pub(super) fn create(config: S3Config, options: CreateOptions) -> Result<S3Store
             return Err(error);
         }
     }
-    let stage = Stage { marker, touched: BTreeSet::new(), replacing, whole: false };
+    let stage = Stage { marker, touched: BTreeSet::new(), replacing, whole: false, shared: false };
+    *store.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
+    Ok(store)
+}
+
+pub(super) fn begin_shared(config: S3Config, token: &str) -> Result<(), StoreError> {
+    let store = S3Store::open(config, Access::ReadWrite)?;
+    let shared = store.shared();
+    if shared.prefix.is_empty() {
+        let remedy = format!("choose a prefix, such as {shared}/name.zarr");
+        return Err(StoreError::Unsupported {
+            location: shared.to_string(),
+            operation: "be written by several programs, since it is a whole bucket",
+            remedy,
+        });
+    }
+    let exists = || StoreError::AlreadyExists { at: ObjectLocation::store(&*shared) };
+    match store.block_on(look(&shared))? {
+        Target::Empty => {}
+        Target::Unfinished(_) => return Err(unfinished(&shared)),
+        Target::Full => return Err(exists()),
+    }
+    store.block_on(claim(&shared, token))?;
+    // somebody may have begun and ended a dataset since the first look
+    if !store.block_on(is_alone(&shared))? {
+        let _ = store.block_on(release(&shared, token));
+        return Err(exists());
+    }
+    Ok(())
+}
+
+pub(super) fn open_shared(config: S3Config, token: &str) -> Result<S3Store, StoreError> {
+    let store = S3Store::open(config, Access::ReadWrite)?;
+    let shared = store.shared();
+    if store.block_on(read_marker(&shared))?.as_deref() != Some(token) {
+        return Err(StoreError::Gone { store: shared.to_string() });
+    }
+    let marker = token.to_owned();
+    let stage = Stage { marker, touched: BTreeSet::new(), replacing: None, whole: false, shared: true };
     *store.stage.lock().unwrap_or_else(PoisonError::into_inner) = Some(stage);
     Ok(store)
 }
@@ -147,7 +187,7 @@ pub(super) fn abandon(store: &mut S3Store) {
     let Some(stage) = store.stage.get_mut().unwrap_or_else(PoisonError::into_inner).take() else {
         return;
     };
-    if stage.whole || stage.replacing.as_ref().is_some_and(|replacing| replacing.begun) {
+    if stage.shared || stage.whole || stage.replacing.as_ref().is_some_and(|replacing| replacing.begun) {
         return; // the error of `publish` names the location of the dataset
     }
     let shared = store.shared();

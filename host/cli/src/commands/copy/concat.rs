@@ -12,7 +12,7 @@ use crate::error::CliError;
 
 /// The datasets to copy: one, or several that are joined.
 pub(super) fn sources(options: &Copy) -> Result<Vec<DatasetUrl>, CliError> {
-    match (options.sources.as_slice(), &options.concat) {
+    match (options.sources(), &options.concat) {
         ([_, more, ..], None) => Err(CliError::Usage(format!(
             "there are several sources: {more} too; --concat DIM joins them along a dimension"
         ))),

@@ -48,6 +48,18 @@ impl<'a> Summary<'a> {
         Self { source, target, format, copied, registry, threads, verified, source_format, notes }
     }
 
+    /// The summary of a copy in parts, which says nothing of the source.
+    pub(super) fn of_parts(
+        (source, target): (&'a Location, &'a Location),
+        format: Format,
+        (registry, threads): (Arc<Registry>, usize),
+        copied: &'a CopySummary,
+        verified: bool,
+        notes: &'a [String],
+    ) -> Self {
+        Self { source, target, format, copied, registry, threads, verified, source_format: format, notes }
+    }
+
     pub(super) fn to_text(&self, style: Style) -> String {
         let variables = &self.copied.variables;
         let mut table =
