@@ -8,9 +8,14 @@
 //! - Memory of Python is borrowed in [`buffers`] alone.
 
 mod buffers;
+mod chain;
+mod chunk_files;
+mod copying;
 mod dataset;
 mod errors;
+mod pipeline;
 mod plugins;
+mod selection;
 mod threads;
 
 use pyo3::prelude::*;
@@ -20,7 +25,9 @@ use pyo3::prelude::*;
 fn _ncz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
+    chain::register(module)?;
     dataset::register(module)?;
+    pipeline::register(module)?;
     plugins::register(module)?;
     threads::register(module)
 }
