@@ -179,11 +179,17 @@ pub(crate) struct Held<'a> {
 }
 
 impl Regions {
-    /// Borrows the memory of `array` for the boxes `regions`.
+    /// Borrows the memory of `array` for the boxes `regions`. With `is_scalar` it has one element and no dimensions,
+    /// though Python shows one.
     ///
     /// # Errors
     /// The object has no such memory; a box is not within it; or some overlap though they are to be written.
-    pub(crate) fn new(array: &Bound<'_, PyAny>, regions: &[Region], is_writable: bool) -> PyResult<Self> {
+    pub(crate) fn new(
+        array: &Bound<'_, PyAny>,
+        regions: &[Region],
+        is_writable: bool,
+        is_scalar: bool,
+    ) -> PyResult<Self> {
         let buffer = PyUntypedBuffer::get(array)?;
         refuse_objects(&buffer)?;
         let refuse = |text: &str| Err(Failure::new(Kind::Value, text).into());
@@ -193,7 +199,11 @@ impl Regions {
         if buffer.suboffsets().is_some() {
             return refuse("expected one block of memory, got pointers to several");
         }
-        let (shape, strides) = (buffer.shape(), buffer.strides());
+        let (shape, strides) = match buffer.item_count() {
+            1 if is_scalar => ([].as_slice(), [].as_slice()),
+            _ if is_scalar => return refuse("expected one element"),
+            _ => (buffer.shape(), buffer.strides()),
+        };
         if is_writable && !are_disjoint(regions) {
             return refuse("out: two chunks would be written to the same elements");
         }

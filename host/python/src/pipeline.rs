@@ -138,37 +138,43 @@ impl Plan {
         })
     }
 
+    /// The lengths of a chunk.
+    #[getter]
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
     /// The bytes of a decoded chunk.
     #[getter]
     fn chunk_len(&self) -> usize {
         self.chain.chunk_len()
     }
 
-    /// The parts of `array` that chunks are read into or written from, by pairs of selections: in the chunk and in the
-    /// array. `native` says whether the array has the machine's byte order. `None` if a selection has other things than
+    /// The parts of `array` that chunks are read into or written from: for each the selections in the chunk and in the
+    /// array, and whether nothing of a stored chunk stays when the part is written. `native` says whether the array has the machine's byte order, `is_scalar` that its only element is that of all. `None` if a selection has other things than
     /// integers and slices.
-    #[pyo3(signature = (selections, array, native, is_read))]
+    #[pyo3(signature = (selections, array, native, is_read, is_scalar=false))]
     fn parts(
         slf: &Bound<'_, Self>,
-        selections: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        selections: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>, bool)>,
         array: &Bound<'_, PyAny>,
         native: bool,
         is_read: bool,
+        is_scalar: bool,
     ) -> PyResult<Option<Parts>> {
         let plan = slf.get();
-        let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+        let shape: Vec<usize> = if is_scalar { Vec::new() } else { array.getattr("shape")?.extract()? };
         let mut selected = Vec::with_capacity(selections.len());
         let mut regions = Vec::with_capacity(selections.len());
-        // A value without dimensions is that of all elements.
-        let is_scalar = shape.is_empty() && !is_read;
-        for (in_chunk, in_array) in &selections {
-            let Some((part, region)) = select(&plan.shape, &shape, in_chunk, in_array, is_scalar)? else {
+        for (in_chunk, in_array, is_complete) in &selections {
+            let Some((mut part, region)) = select(&plan.shape, &shape, in_chunk, in_array, is_scalar)? else {
                 return Ok(None);
             };
+            part.is_complete |= *is_complete;
             selected.push(part);
             regions.push(region);
         }
-        let regions = Regions::new(array, &regions, is_read)?;
+        let regions = Regions::new(array, &regions, is_read, is_scalar)?;
         if regions.element() != plan.element {
             return Ok(None);
         }
@@ -179,10 +185,10 @@ impl Plan {
 
 #[pymethods]
 impl Parts {
-    /// For each part, whether it is less than its chunk, so that the rest has to be read before it is written.
+    /// For each part, whether the rest of its chunk has to be read before it is written.
     #[getter]
     fn partial(&self) -> Vec<bool> {
-        self.selected.iter().map(|selected| !selected.is_whole).collect()
+        self.selected.iter().map(|selected| !selected.is_complete).collect()
     }
 
     /// Reads parts from stored chunks: those from the number `first` on, `None` where there is no chunk. `keys` name them
@@ -267,7 +273,7 @@ impl Parts {
                 let held = self.hold(number)?;
                 let Work { scratch, stored, chunk } = work;
                 let found =
-                    !held.1.is_whole && chunk_files::read(&path, plan.chain.max_stored_len(), stored)?;
+                    !held.1.is_complete && chunk_files::read(&path, plan.chain.max_stored_len(), stored)?;
                 let old = found.then_some(&**stored);
                 match self.make(plan, (scratch, chunk), &held, old, keep_empty)? {
                     Some(bytes) => chunk_files::write(&path, bytes),
@@ -445,7 +451,8 @@ fn resize(buffer: &mut Vec<u8>, len: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the metadata document of an array of one chunk, and binds its codecs.
+/// Reads the metadata document of an array of one chunk, and binds its codecs. An error of data means that another
+/// program would read other values; all others that the array is not one for this pipeline.
 fn bind(
     session: &Session,
     document: Vec<u8>,
@@ -465,14 +472,16 @@ fn bind(
         root_array_name: Some(NAME.to_owned()),
         ..ReadOptions::default()
     };
-    let hierarchy = read(&documents, &options)?;
-    let mut variable = hierarchy.variable(NAME)?.clone();
+    let hierarchy = read(&documents, &options).map_err(|error| Failure::of(Kind::Codec, &error))?;
+    let variable = hierarchy.variable(NAME).map_err(|error| Failure::of(Kind::Codec, &error))?;
+    let mut variable = variable.clone();
     if hierarchy.format == Format::Zarr2 {
         settle_shuffle(&mut variable, reading, nczarr)?;
     }
     let json: Vec<serde_json::Value> = ncz::model::json::to_values(&variable.filters);
     let spec = ChainSpec::from_json(hierarchy.format.dialect(), &json)?;
-    let chain = session.bind(&variable, hierarchy.format, &spec)?;
+    let chain = session.bind(&variable, hierarchy.format, &spec);
+    let chain = chain.map_err(|error| Failure::of(Kind::Codec, &error))?;
     Ok((variable, chain))
 }
 
@@ -498,7 +507,7 @@ fn settle_shuffle(variable: &mut Variable, reading: ShuffleReading, nczarr: bool
                      netcdf-c wrote the data, to \"stored\" if zarr-python did",
                     if stored == 0 { "not at all".to_owned() } else { format!("by {stored}") }
                 );
-                return Err(Failure::new(Kind::Codec, text));
+                return Err(Failure::new(Kind::Data, text));
             }
         };
         codec["elementsize"] = Json::from(size);

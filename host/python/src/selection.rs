@@ -13,6 +13,8 @@ pub(crate) struct Selected {
     pub(crate) count: Vec<usize>,
     /// Whether it is the whole chunk.
     pub(crate) is_whole: bool,
+    /// Whether a stored chunk is of no use for writing this part.
+    pub(crate) is_complete: bool,
 }
 
 /// One dimension of a selection.
@@ -36,7 +38,13 @@ pub(crate) fn select(
     else {
         return Ok(None);
     };
-    let mut selected = Selected { start: Vec::new(), step: Vec::new(), count: Vec::new(), is_whole: true };
+    let mut selected = Selected {
+        start: Vec::new(),
+        step: Vec::new(),
+        count: Vec::new(),
+        is_whole: true,
+        is_complete: false,
+    };
     let mut region = Region { start: Vec::new(), count: Vec::new(), axis: Vec::new() };
     let mut targets = targets.into_iter().enumerate();
     for (axis, &len) in axes.into_iter().zip(chunk) {
@@ -58,6 +66,7 @@ pub(crate) fn select(
         region.count.push(count);
         region.axis.push(target.map(|(number, _)| number));
     }
+    selected.is_complete = selected.is_whole;
     Ok(targets.next().is_none().then_some((selected, region)))
 }
 
