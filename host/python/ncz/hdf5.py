@@ -1,8 +1,8 @@
 """The HDF5 filter plugins of ncz for h5py.
 
-``import ncz.hdf5`` puts the plugins in front of those that h5py finds in this process, for reading and writing. A filter
-that libhdf5 has loaded or registered already stays: of ``ncz.hdf5`` and ``hdf5plugin`` the one that was imported first
-serves the filters that both have.
+``import ncz.hdf5`` puts the plugins in front of those that h5py finds in this process, for reading and writing. A
+filter that libhdf5 has loaded or registered already stays: of ``ncz.hdf5`` and ``hdf5plugin`` the one that was imported
+first serves the filters that both have.
 
 netCDF4-python has a libhdf5 of its own, which reads the environment: set ``HDF5_PLUGIN_PATH`` to
 :data:`ncz.PLUGIN_PATH` before ``import netCDF4``.

@@ -22,7 +22,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import zarr.abc.codec
@@ -74,6 +74,8 @@ __all__ = [
     "Zstd",
     "use",
 ]
+
+_T = TypeVar("_T")
 
 #: Decoded chunks of about so many bytes are fetched, or written, at a time where a store is not a folder of files.
 _GROUP_BYTES = 64 << 20
@@ -129,8 +131,8 @@ class CodecPipeline(BatchedCodecPipeline):
     ``codec_pipeline.strict``
         What is left to zarr-python's own pipeline is an error. Otherwise it is counted in :attr:`counts`.
     ``codec_pipeline.shuffle_size``
-        ``"type"`` or ``"stored"``: what the element size 0 of shuffle means in Zarr 2. netcdf-c writes it and shuffles by
-        the size of the type, numcodecs does not shuffle then. Such data are refused otherwise.
+        ``"type"`` or ``"stored"``: what the element size 0 of shuffle means in Zarr 2. netcdf-c writes it and shuffles
+        by the size of the type, numcodecs does not shuffle then. Such data are refused otherwise.
     """
 
     #: Chunks that were read and written, and those that were left to zarr-python, by the reason.
@@ -201,7 +203,9 @@ class CodecPipeline(BatchedCodecPipeline):
             return
         self.counts["written"] += len(batch)
 
-    async def _pick_and_write(self, plan: _ncz.Plan, batch: Sequence[Any], value: Any, drop_axes: tuple[int, ...]) -> None:
+    async def _pick_and_write(
+        self, plan: _ncz.Plan, batch: Sequence[Any], value: Any, drop_axes: tuple[int, ...]
+    ) -> None:
         """Write chunks by selections that numpy knows: whole chunks, with the elements that are chosen replaced."""
         for group in _groups(plan, batch):
             rows, chunks = _whole_chunks(group)
@@ -210,12 +214,12 @@ class CodecPipeline(BatchedCodecPipeline):
             old = [group[number] for number in stays]
             if old:
                 await _read(_rows(plan, rows, stays, is_read=True), plan, old)
-            for number, (chunk, (_, spec, in_chunk, in_value, is_complete)) in enumerate(zip(chunks, group, strict=True)):
+            for chunk, (_, spec, in_chunk, in_value, is_complete) in zip(chunks, group, strict=True):
                 if is_complete:
                     chunk[...] = fill
                 buffer = spec.prototype.nd_buffer.from_numpy_array(chunk)
                 merged = self._merge_chunk_array(buffer, value, in_value, spec, in_chunk, False, drop_axes)
-                chunks[number][...] = merged.as_numpy_array()
+                chunk[...] = merged.as_numpy_array()
             await _write(_rows(plan, rows, range(len(group)), is_read=False), plan, group)
 
     def _count_fallback(self, action: str, reason: _Unsupported, chunks: int) -> None:
@@ -386,7 +390,7 @@ async def _get(place: Any, prototype: Any) -> Any:
     return await place.get(prototype=prototype)
 
 
-async def _set(place: Any, prototype: Any, chunk: _ncz.Memory | None) -> None:
+async def _set(place: Any, prototype: Any, chunk: memoryview | None) -> None:
     if chunk is None:
         await place.delete()
     else:
@@ -423,7 +427,7 @@ def _rows(plan: _ncz.Plan, rows: np.ndarray[Any, Any], numbers: Iterable[int], *
     return parts
 
 
-async def _run(call: Callable[..., Any], *arguments: Any) -> Any:
+async def _run(call: Callable[..., _T], *arguments: Any) -> _T:
     """Run a call on a thread; it ends early if nobody waits for it any more."""
     stop = _ncz.Stop()
     _running.add(stop)

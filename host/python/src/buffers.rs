@@ -10,6 +10,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 
 use crate::copying::{Layout, Run, each_run};
 use crate::errors::{Failure, Kind};
@@ -123,18 +124,14 @@ impl WriteBuffer {
 pub(crate) struct Memory(Vec<u8>);
 
 impl Memory {
-    /// Hands out bytes.
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+    /// Hands out bytes as a `memoryview`.
+    pub(crate) fn view(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Bound<'_, PyMemoryView>> {
+        PyMemoryView::from(Bound::new(py, Self(bytes))?.as_any())
     }
 }
 
 #[pymethods]
 impl Memory {
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
     /// # Safety
     /// `view` is a structure that Python wants filled.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {

@@ -7,7 +7,7 @@ use ncz::model::{ByteOrder, Dtype as ZarrDtype, Kind as ZarrKind, MAX_CHUNK_BYTE
 use ncz::registry::chain::{ChainScratch, FilterChain, Stage};
 use ncz::registry::spec::{ChainSpec, StageSpec};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::buffers::{Memory, ReadBuffer, WriteBuffer};
 use crate::errors::{Failure, Kind};
@@ -138,12 +138,12 @@ impl Chain {
 
     /// Decodes bytes: into memory of Python, or into memory of its own. Returns the latter, or the number of bytes.
     #[pyo3(signature = (data, out=None))]
-    fn decode(
+    fn decode<'py>(
         &self,
-        py: Python<'_>,
-        data: &Bound<'_, PyAny>,
-        out: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Memory>> {
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyMemoryView>>> {
         let data = ReadBuffer::new(data)?;
         let Some(out) = out else {
             let Some((dtype, shape)) = &self.fixed else {
@@ -162,13 +162,13 @@ impl Chain {
     }
 
     /// Decodes what [`encode_chunk`](Self::encode_chunk) made.
-    fn decode_chunk(
+    fn decode_chunk<'py>(
         &self,
-        py: Python<'_>,
-        data: &Bound<'_, PyAny>,
+        py: Python<'py>,
+        data: &Bound<'py, PyAny>,
         dtype: &str,
         shape: Vec<u64>,
-    ) -> PyResult<Memory> {
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
         let data = ReadBuffer::new(data)?;
         let dtype = parse_dtype(dtype)?;
         let chunk = self.bind(Input::Array(dtype, shape.clone()))?.decode_chunk(py, data.bytes());
@@ -275,25 +275,25 @@ impl BoundChain {
     }
 
     /// Decodes bytes of any length.
-    fn decode_stream(&self, py: Python<'_>, data: &[u8]) -> PyResult<Memory> {
+    fn decode_stream<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyMemoryView>> {
         let mut scratch = self.scratch();
         let mut out = Vec::new();
         let decoded =
             detached(py, || Ok(self.chain.decode_bytes(&mut scratch, data, MAX_CHUNK_BYTES, &mut out)?));
         self.release(scratch);
         decoded?;
-        Ok(Memory::new(out))
+        Memory::view(py, out)
     }
 
     /// Decodes a chunk of the length that the chain is bound to.
-    fn decode_chunk(&self, py: Python<'_>, data: &[u8]) -> PyResult<Memory> {
+    fn decode_chunk<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyMemoryView>> {
         let len = self.chain.chunk_len();
         let mut out = Vec::new();
         out.try_reserve_exact(len)
             .map_err(|_| Failure::new(Kind::Memory, format!("no memory for a chunk of {len} bytes")))?;
         out.resize(len, 0);
         self.decode_into(py, data, &mut out)?;
-        Ok(Memory::new(out))
+        Memory::view(py, out)
     }
 
     fn decode_into(&self, py: Python<'_>, data: &[u8], out: &mut [u8]) -> PyResult<()> {

@@ -7,6 +7,7 @@
 //! - Panics and errors become exceptions in [`errors`]; none crosses the border.
 //! - Memory of Python is borrowed in [`buffers`] alone.
 
+mod array_codecs;
 mod buffers;
 mod chain;
 mod chunk_files;

@@ -36,8 +36,16 @@ def test_arguments_are_those_of_hdf5plugin(ours, theirs):
     assert dict(ours) == dict(theirs)
 
 
-@pytest.mark.parametrize("call", [lambda: ncz.hdf5.Blosc("lzma"), lambda: ncz.hdf5.Zfp(), lambda: ncz.hdf5.Zstd(23),
-                                  lambda: ncz.hdf5.Blosc2("snappy"), lambda: ncz.hdf5.Bitshuffle(7)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ncz.hdf5.Blosc("lzma"),
+        lambda: ncz.hdf5.Zfp(),
+        lambda: ncz.hdf5.Zstd(23),
+        lambda: ncz.hdf5.Blosc2("snappy"),
+        lambda: ncz.hdf5.Bitshuffle(7),
+    ],
+)
 def test_arguments_out_of_range_are_refused(call):
     with pytest.raises(ValueError, match="expected"):
         call()

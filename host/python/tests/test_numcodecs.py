@@ -97,10 +97,22 @@ def test_numcodecs_checks_of_configuration_and_object_arrays(config, registered)
     assert eval(repr(codec), {type(codec).__name__: type(codec)}) == codec
 
 
-#: Codecs that compute: a result that its type cannot hold is an error, where numcodecs returns what the processor makes.
+#: Codecs that compute: a result that its type cannot hold is an error; numcodecs returns what the processor makes.
 COMPUTING = ["astype", "delta", "fixedscaleoffset", "quantize"]
-FIXTURES = ["adler32", "astype", "bitround", "crc32", "delta", "fixedscaleoffset", "jenkins_lookup3", "lzma", "packbits",
-            "pcodec", "quantize", "zfpy"]
+FIXTURES = [
+    "adler32",
+    "astype",
+    "bitround",
+    "crc32",
+    "delta",
+    "fixedscaleoffset",
+    "jenkins_lookup3",
+    "lzma",
+    "packbits",
+    "pcodec",
+    "quantize",
+    "zfpy",
+]
 
 
 @pytest.mark.parametrize("codec_id", FIXTURES)
@@ -133,14 +145,18 @@ def test_streams_that_numcodecs_wrote_are_decoded(fixtures, codec_id):
     assert decoded > len(cases) / 2
 
 
-@pytest.mark.parametrize("config", [
-    {"id": "delta", "dtype": "<i4", "astype": "<i8"},
-    {"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f8", "astype": "<i4"},
-    {"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"},
-    {"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"},
-    {"id": "packbits"},
-    {"id": "bitround", "keepbits": 5},
-], ids=name)
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"id": "delta", "dtype": "<i4", "astype": "<i8"},
+        {"id": "fixedscaleoffset", "offset": 1000, "scale": 10, "dtype": "<f8", "astype": "<i4"},
+        {"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"},
+        {"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"},
+        {"id": "packbits"},
+        {"id": "bitround", "keepbits": 5},
+    ],
+    ids=name,
+)
 def test_codecs_of_elements_return_arrays_as_those_of_numcodecs(config):
     theirs, mine = numcodecs.get_codec(config), our(config)
     dtype = {"delta": "i4", "packbits": bool}.get(config["id"], "f8")
@@ -166,14 +182,18 @@ def test_blosc_knows_the_type_of_an_array():
     assert sizes[0] < len(our(config).encode(values.tobytes())) / 2
 
 
-@pytest.mark.parametrize("config, text", [
-    # numcodecs reads 0 as "do not shuffle", netcdf-c as the size of the type.
-    ({"id": "shuffle", "elementsize": 0}, "elementsize 0"),
-    ({"id": "zstd", "levels": 3}, "levels"),
-    ({"id": "zstd", "level": 99}, "level"),
-    ({"id": "no-such-codec"}, "no-such-codec"),
-    ({"id": "ncz.hdf5_filter", "filter": 40000, "cd_values": []}, "40000"),
-], ids=name)
+@pytest.mark.parametrize(
+    "config, text",
+    [
+        # numcodecs reads 0 as "do not shuffle", netcdf-c as the size of the type.
+        ({"id": "shuffle", "elementsize": 0}, "elementsize 0"),
+        ({"id": "zstd", "levels": 3}, "levels"),
+        ({"id": "zstd", "level": 99}, "level"),
+        ({"id": "no-such-codec"}, "no-such-codec"),
+        ({"id": "ncz.hdf5_filter", "filter": 40000, "cd_values": []}, "40000"),
+    ],
+    ids=name,
+)
 def test_what_is_not_understood_is_refused(config, text):
     with pytest.raises(ncz.CodecError, match=text):
         our(config)
@@ -244,8 +264,12 @@ assert np.abs(found - values).max() < 1, found
 
 def test_chains_keep_type_and_shape():
     values = np.arange(600, dtype=">i2").reshape(20, 30)
-    for codecs in ('[{"id":"shuffle","elementsize":2},{"id":"zlib","level":4}]', "2|1,4", "32008,0,2",
-                   [{"name": "zstd", "configuration": {"level": 3, "checksum": False}}]):
+    for codecs in (
+        '[{"id":"shuffle","elementsize":2},{"id":"zlib","level":4}]',
+        "2|1,4",
+        "32008,0,2",
+        [{"name": "zstd", "configuration": {"level": 3, "checksum": False}}],
+    ):
         chain = ncz.Chain(codecs, values.dtype, values.shape)
         found = chain.decode(chain.encode(values))
         assert found.dtype == values.dtype and np.array_equal(found, values), codecs
