@@ -28,7 +28,7 @@ import numpy as np
 import zarr.abc.codec
 from zarr.codecs import ShardingCodec
 from zarr.codecs._v2 import V2Codec
-from zarr.core.codec_pipeline import BatchedCodecPipeline, fill_value_or_default
+from zarr.core.codec_pipeline import BatchedCodecPipeline
 from zarr.core.common import concurrent_map
 from zarr.core.config import config
 from zarr.registry import register_codec, register_pipeline
@@ -196,31 +196,12 @@ class CodecPipeline(BatchedCodecPipeline):
         if parts is not None:
             await _write(parts, plan, batch)
         elif batch[0][1].shape:
-            await self._pick_and_write(plan, batch, value, drop_axes)
+            await _pick_and_write(plan, batch, array, drop_axes)
         else:
             self._count_fallback("write", _SCALAR, len(batch))
             await super().write(batch, value, drop_axes)
             return
         self.counts["written"] += len(batch)
-
-    async def _pick_and_write(
-        self, plan: _ncz.Plan, batch: Sequence[Any], value: Any, drop_axes: tuple[int, ...]
-    ) -> None:
-        """Write chunks by selections that numpy knows: whole chunks, with the elements that are chosen replaced."""
-        for group in _groups(plan, batch):
-            rows, chunks = _whole_chunks(group)
-            fill = fill_value_or_default(group[0][1])
-            stays = [number for number, item in enumerate(group) if not item[4]]
-            old = [group[number] for number in stays]
-            if old:
-                await _read(_rows(plan, rows, stays, is_read=True), plan, old)
-            for chunk, (_, spec, in_chunk, in_value, is_complete) in zip(chunks, group, strict=True):
-                if is_complete:
-                    chunk[...] = fill
-                buffer = spec.prototype.nd_buffer.from_numpy_array(chunk)
-                merged = self._merge_chunk_array(buffer, value, in_value, spec, in_chunk, False, drop_axes)
-                chunk[...] = merged.as_numpy_array()
-            await _write(_rows(plan, rows, range(len(group)), is_read=False), plan, group)
 
     def _count_fallback(self, action: str, reason: _Unsupported, chunks: int) -> None:
         if config.get("codec_pipeline.strict", False):
@@ -246,7 +227,7 @@ class CodecPipeline(BatchedCodecPipeline):
             raise _Unsupported("another type than the array's")
         if native.kind == "V" and memory.dtype != native:
             raise _Unsupported("structures in another byte order")
-        fill = np.asarray(fill_value_or_default(spec), native if native.kind == "V" else native.newbyteorder("="))
+        fill = np.asarray(_fill_value(spec), native if native.kind == "V" else native.newbyteorder("="))
         # A plan belongs to the process that made it.
         shuffle_size = config.get("codec_pipeline.shuffle_size", None)
         key = (os.getpid(), spec.shape, spec.dtype, spec.order, fill.tobytes(), shuffle_size)
@@ -294,7 +275,7 @@ def _document_of_v2(codec: V2Codec, spec: Any) -> dict[str, Any]:
 
 
 def _document_of_v3(codecs: Sequence[Any], spec: Any) -> dict[str, Any]:
-    fill = fill_value_or_default(spec)
+    fill = _fill_value(spec)
     return {
         "zarr_format": 3,
         "node_type": "array",
@@ -306,6 +287,10 @@ def _document_of_v3(codecs: Sequence[Any], spec: Any) -> dict[str, Any]:
         "codecs": [codec.to_dict() for codec in codecs],
         "attributes": {},
     }
+
+
+def _fill_value(spec: Any) -> Any:
+    return spec.dtype.default_scalar() if spec.fill_value is None else spec.fill_value
 
 
 def _memory(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], bool]:
@@ -407,6 +392,27 @@ async def _read_and_pick(plan: _ncz.Plan, batch: Sequence[Any], out: Any, drop_a
             picked = spec.prototype.nd_buffer.from_numpy_array(chunk)[in_chunk]
             out[in_out] = picked.squeeze(axis=drop_axes) if drop_axes else picked
     return present
+
+
+async def _pick_and_write(
+    plan: _ncz.Plan, batch: Sequence[Any], value: np.ndarray[Any, Any], drop_axes: tuple[int, ...]
+) -> None:
+    """Write chunks by selections that numpy knows: whole chunks, with the elements that are chosen replaced."""
+    for group in _groups(plan, batch):
+        rows, chunks = _whole_chunks(group)
+        fill = _fill_value(group[0][1])
+        stays = [number for number, item in enumerate(group) if not item[4]]
+        old = [group[number] for number in stays]
+        if old:
+            await _read(_rows(plan, rows, stays, is_read=True), plan, old)
+        for chunk, (_, spec, in_chunk, in_value, is_complete) in zip(chunks, group, strict=True):
+            if is_complete:
+                chunk[...] = fill
+            part = value if value.ndim == 0 else value[in_value]
+            if drop_axes and value.ndim:
+                part = part[tuple(None if axis in drop_axes else slice(None) for axis in range(len(spec.shape)))]
+            chunk[in_chunk] = part
+        await _write(_rows(plan, rows, range(len(group)), is_read=False), plan, group)
 
 
 def _whole_chunks(group: Sequence[Any]) -> tuple[np.ndarray[Any, Any], list[np.ndarray[Any, Any]]]:
