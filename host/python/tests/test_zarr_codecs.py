@@ -60,6 +60,13 @@ def test_arrays_round_trip_and_the_other_implementation_reads_them(chain, theirs
     array = create(store, chain, dtype=dtype)
     array[:] = values
     assert np.array_equal(array[:], values)
+    with zarr.config.set({"codec_pipeline.path": "ncz.zarr.CodecPipeline", "codec_pipeline.strict": True}):
+        # The pipeline, which binds all codecs of a chain at once, stores and reads the same.
+        assert np.array_equal(zarr.open_array(store, mode="r")[:], values)
+        whole = create({}, chain, dtype=dtype)
+        whole[:] = values
+    for key in [key for key in store if "c/" in key]:
+        assert whole.store._store_dict[key].to_bytes() == store[key].to_bytes()
     if theirs is None:
         return
     # The names mean zarr-python's codecs, unless asked otherwise.

@@ -556,3 +556,15 @@ def test_zip_stores_are_read(tmp_path):
                 archive.write(path, path.relative_to(tmp_path / "a"))
     zipped = zarr.open_array(zarr.storage.ZipStore(tmp_path / "a.zip", mode="r"), mode="r")
     assert np.array_equal(zipped[:], array[:])
+
+
+def test_dask_and_xarray_use_it(tmp_path):
+    import xarray as xr
+
+    values = np.random.default_rng(1).random((40, 30))
+    dataset = xr.Dataset({"v": (("y", "x"), values)}).chunk(y=10)
+    dataset.to_zarr(tmp_path / "a.zarr", zarr_format=2)
+    found = xr.open_zarr(tmp_path / "a.zarr", chunks={})
+    assert float(found["v"].sum()) == pytest.approx(values.sum())
+    assert np.array_equal(found["v"][5:25:3].compute(), values[5:25:3])
+    assert CodecPipeline.counts["written"] >= 4 and CodecPipeline.counts["read"] >= 4
