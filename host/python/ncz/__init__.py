@@ -10,6 +10,7 @@ True
 from pathlib import Path as _Path
 
 from . import _ncz, _programs
+from ._chain import Chain
 from ._dataset import Dataset, Dimension, Group, Variable, open
 from ._ncz import (
     CodecError,
@@ -30,6 +31,7 @@ if _worker is not None:
     _ncz._set_programs(_worker.parent)
 
 __all__ = [
+    "Chain",
     "CodecError",
     "Comparison",
     "CopySummary",

@@ -7,6 +7,7 @@ use ncz::copy::CopyError;
 use ncz::location::LocationError;
 use ncz::model::{DataError, MetadataError, PoolError, SlabError};
 use ncz::registry::chain::ChainError;
+use ncz::registry::resolve::ResolveError;
 use ncz::registry::spec::SpecError;
 use ncz::with_causes;
 use pyo3::create_exception;
@@ -24,7 +25,6 @@ static DATA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// The exception that a failure becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "codecs have more kinds of errors")]
 pub(crate) enum Kind {
     /// `ncz.Error`.
     Error,
@@ -62,6 +62,20 @@ impl Failure {
     /// A failure with the text of an error and its causes.
     pub(crate) fn of(kind: Kind, error: &dyn Error) -> Self {
         Self { kind, text: with_causes(error) }
+    }
+
+    /// The failure with what it is about in front of its text.
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.text = format!("{what}: {}", self.text);
+        self
+    }
+
+    /// The failure as one of other data: what cannot be decoded is damaged.
+    pub(crate) fn of_data(mut self) -> Self {
+        if self.kind == Kind::Codec {
+            self.kind = Kind::Data;
+        }
+        self
     }
 
     /// What a panic becomes.
@@ -123,6 +137,12 @@ impl From<MetadataError> for Failure {
 impl From<PoolError> for Failure {
     fn from(error: PoolError) -> Self {
         Self::of(Kind::Error, &error)
+    }
+}
+
+impl From<ResolveError> for Failure {
+    fn from(error: ResolveError) -> Self {
+        Self::of(Kind::Codec, &error)
     }
 }
 

@@ -7,11 +7,17 @@
 //! - Panics and errors become exceptions in [`errors`]; none crosses the border.
 //! - Memory of Python is borrowed in [`buffers`] alone.
 
+mod array_codecs;
 mod buffers;
+mod chain;
+mod chunk_files;
+mod copying;
 mod dataset;
 mod errors;
 mod parts;
+mod pipeline;
 mod plugins;
+mod selection;
 mod threads;
 
 use pyo3::prelude::*;
@@ -21,8 +27,10 @@ use pyo3::prelude::*;
 fn _ncz(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
+    chain::register(module)?;
     dataset::register(module)?;
     parts::register(module)?;
+    pipeline::register(module)?;
     plugins::register(module)?;
     threads::register(module)
 }

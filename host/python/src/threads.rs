@@ -145,6 +145,11 @@ pub(crate) fn detached<T: Send>(
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
+    /// Tells it.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// Whether to stop.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -186,7 +191,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
         }
         if let Err(error) = py.check_signals().and_then(|()| meanwhile(py)) {
-            stop.0.store(true, Ordering::Relaxed);
+            stop.set();
             return Err(error);
         }
     }

@@ -19,6 +19,16 @@ impl FilterChain {
         Self::fold(stages, &env, Repr::Bytes { size }, Ok(size))
     }
 
+    /// Binds `stages`, in encoding order, to bytes of any length up to `max_len` that another codec made of chunks of
+    /// the variable. Codecs that depend on elements get the type of `env`, as within one chain.
+    ///
+    /// # Errors
+    /// As [`bind_bytes`](Self::bind_bytes).
+    pub fn bind_after_another(stages: &[Stage], env: &Env, max_len: usize) -> Result<Self, ChainError> {
+        let size = Size::AtMost(max_len);
+        Self::fold(stages, env, Repr::Bytes { size }, Ok(size))
+    }
+
     /// Encodes bytes with a chain from [`bind_bytes`](Self::bind_bytes). The result is in the scratch,
     /// or is the bytes themselves if there is no codec.
     ///
