@@ -555,6 +555,16 @@ fn parts_are_copied_to_s3_and_from_there() {
     in_s3(&plan).ends(3).says(&["s3://bucket/air/target exists already"]);
     assert!(!place.path("plan.json").exists());
 
+    // Another program takes the target: nothing of it is taken for this copy.
+    let taken = ["copy", ocean.to_str().unwrap(), "s3://bucket/taken", "--plan", "2", "taken.json"];
+    in_s3(&taken).ends(0);
+    in_s3(&["copy", "--part", "0-1", "taken.json"]).ends(0);
+    in_s3(&["copy", ocean.to_str().unwrap(), "s3://bucket/taken", "--overwrite", "--codec", "none"]).ends(0);
+    let before = all("taken/");
+    in_s3(&["copy", "--finish", "taken.json"]).ends(3).says(&["another program has written there"]);
+    in_s3(&["copy", "--part", "0", "taken.json"]).ends(3);
+    assert_eq!(all("taken/"), before);
+
     // A chunk in S3 is replaced while the parts run.
     in_s3(&["copy", "s3://bucket/whole", "back", "--plan", "2", "plan.json"]).ends(0);
     in_s3(&["copy", "--part", "0", "plan.json"]).ends(0);

@@ -103,7 +103,9 @@ pub enum PartsError {
         staging: String,
     },
     /// The target is reserved for another plan.
-    #[error("{staging} belongs to another plan; use that one, or make a new plan with another target")]
+    #[error(
+        "{staging} belongs to another plan, or another program has written there; make a new plan with another target"
+    )]
     OtherPlan {
         /// Where the parts of that plan are.
         staging: String,

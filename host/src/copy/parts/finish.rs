@@ -5,10 +5,10 @@ use std::time::Duration;
 use std::{ops::ControlFlow, sync::PoisonError};
 
 use ncz_model::{Container, DataError};
-use ncz_store::{Key, ReadRange, ReadRequest, WriteMode};
+use ncz_store::{Key, ReadRange, ReadRequest, Store, StoreExt, WriteMode};
 
 use super::super::{CopySummary, VariableSummary, Verified, advance};
-use super::run::{Ends, PartWorker, Record, record_key};
+use super::run::{Ends, PartWorker, Record, merged, record_key};
 use super::staging::LONGEST;
 use super::{PartsError, PartsPlan};
 use crate::location::MARKS;
@@ -26,10 +26,12 @@ impl PartsPlan {
         let staging = self.staging()?;
         let keys = self.record_keys()?;
         let names: Vec<String> = keys.iter().map(|key| key.as_str().to_owned()).collect();
-        if staging.is_published(self.token())? {
+        if let Some(target) = staging.published(self.token())? {
+            self.check_published(&*target)?;
             // Only what was known of the parts is left of an earlier call.
             let records = staging.records(self.token())?;
             let (variables, elapsed) = self.records(&*records).unwrap_or_default();
+            let variables = merged(variables);
             staging.remove(&*records, &names)?;
             let unreadable = self.unreadable().to_vec();
             return Ok(CopySummary { variables, foreign_objects: Default::default(), unreadable, elapsed });
@@ -65,6 +67,18 @@ impl PartsPlan {
     pub fn discard(&self) -> Result<(), PartsError> {
         let names: Vec<String> = self.record_keys()?.iter().map(|key| key.as_str().to_owned()).collect();
         self.staging()?.discard(self.token(), &names)
+    }
+
+    /// Checks that the documents at the target are those of the copy.
+    fn check_published(&self, target: &dyn Store) -> Result<(), PartsError> {
+        for (key, text) in &self.body.documents {
+            let failed = PartsError::store(target);
+            let key = Key::parse(key).map_err(|error| failed(error.into()))?;
+            if target.read_vec(key, LONGEST).map_err(failed)?.as_deref() != Some(text.as_bytes()) {
+                return Err(PartsError::OtherPlan { staging: target.to_string() });
+            }
+        }
+        Ok(())
     }
 
     fn record_keys(&self) -> Result<Vec<ncz_store::KeyBuf>, PartsError> {

@@ -205,7 +205,7 @@ fn changed(plan: &PartsPlan, what: &str) -> Result<PartsError, PartsError> {
 }
 
 /// One summary for each variable.
-fn merged(variables: Vec<VariableSummary>) -> Vec<VariableSummary> {
+pub(super) fn merged(variables: Vec<VariableSummary>) -> Vec<VariableSummary> {
     let mut all: Vec<VariableSummary> = Vec::new();
     let mut positions: BTreeMap<String, usize> = BTreeMap::new();
     for variable in variables {

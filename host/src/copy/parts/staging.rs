@@ -165,13 +165,18 @@ impl Staging {
         store.and_then(|store| store.sync()).map_err(PartsError::store(self))
     }
 
-    /// Whether the copy is the target already, and only records are left.
-    pub(super) fn is_published(&self, token: &str) -> Result<bool, PartsError> {
+    /// The target, if it is no longer reserved although there are records: an earlier call has made the copy the target,
+    /// or somebody else has written there.
+    pub(super) fn published(&self, token: &str) -> Result<Option<Arc<dyn Store>>, PartsError> {
         self.records(token)?;
-        Ok(match self.paths() {
-            Some((folder, target)) => !folder.join(DATA).exists() && target.is_dir(),
-            None => matches!(self.target.open_shared(token), Err(StoreError::Gone { .. })),
-        })
+        let is_reserved = match self.paths() {
+            Some((folder, target)) => folder.join(DATA).exists() || !target.is_dir(),
+            None => match self.target.open_shared(token) {
+                Err(StoreError::Gone { .. }) => false,
+                opened => opened.map(|_| true).map_err(PartsError::store(&self.target.location))?,
+            },
+        };
+        Ok(if is_reserved { None } else { Some(self.target.open_any_store(Access::Read)?) })
     }
 
     /// Makes the complete copy the target. Nothing may be open in it but `data`, which is in S3.
