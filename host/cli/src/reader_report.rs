@@ -122,6 +122,8 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
             }
             What::Format(_) => remedies.push("another --format"),
             What::Form("order F") => remedies.push("--format nczarr"),
+            // Version 3 has the byte order as a codec.
+            What::Form("big-endian numbers") => remedies.push("--format zarr3"),
             What::Type(_) | What::Form(_) => {}
         }
     }
@@ -145,7 +147,7 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
 fn is_excluded(what: &What) -> bool {
     match what {
         What::Type(_) => true,
-        What::Form(form) => !["several codecs", "order F"].contains(form),
+        What::Form(form) => !["several codecs", "order F", "big-endian numbers"].contains(form),
         What::Codec(_) | What::Format(_) => false,
     }
 }
