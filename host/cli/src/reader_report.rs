@@ -102,6 +102,10 @@ pub(crate) fn note(Obstacle { variables, what, why }: &Obstacle, keeps: bool) ->
 
 /// Returns the options that make a copy readable for those that `--for` names; `None` if there are none.
 pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
+    // Version 3 has the byte order as a codec. Its codecs have other readers, so that this helps only by itself.
+    if refusals.iter().all(|refusal| refusal.obstacle.what == What::Form("big-endian numbers")) {
+        return (!refusals.is_empty()).then(|| "add --format zarr3".to_owned());
+    }
     // In the single quotes of a shell.
     let name = |path: &String| escaped(path.trim_start_matches('/')).replace('\'', r"'\''");
     let excluded: Vec<&String> = refusals
@@ -122,8 +126,6 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
             }
             What::Format(_) => remedies.push("another --format"),
             What::Form("order F") => remedies.push("--format nczarr"),
-            // Version 3 has the byte order as a codec.
-            What::Form("big-endian numbers") => remedies.push("--format zarr3"),
             What::Type(_) | What::Form(_) => {}
         }
     }
@@ -147,7 +149,7 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
 fn is_excluded(what: &What) -> bool {
     match what {
         What::Type(_) => true,
-        What::Form(form) => !["several codecs", "order F", "big-endian numbers"].contains(form),
+        What::Form(form) => !["several codecs", "order F"].contains(form),
         What::Codec(_) | What::Format(_) => false,
     }
 }

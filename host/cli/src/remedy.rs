@@ -21,7 +21,7 @@ pub(crate) fn advice(remedy: Remedy) -> &'static str {
         }
         Remedy::Exclude => "leave them out with --exclude, or choose another format with --format",
         Remedy::AnyOrder => {
-            "nothing, if these records were appended before; else append them where they are with --any-order"
+            "if these records are in the target already, there is nothing to do; else --any-order appends them out of order"
         }
         Remedy::Consolidate => "run ncz copy --consolidated where the objects can be listed",
         _ => "see the documentation",
