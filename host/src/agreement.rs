@@ -1,6 +1,8 @@
 //! Whether the elements of a variable mean the same in two datasets, so that they can be one variable.
 
-use ncz_model::{ByteOrder, FillValue, Hierarchy, Value, Variable, is_same_number};
+use ncz_model::{ByteOrder, FillValue, Format, Hierarchy, Value, Variable, is_same_number};
+
+use crate::copy::Selection;
 
 /// Attributes that give numbers their meaning: if they differ, the same number has another meaning.
 const MEANING: [&str; 9] = [
@@ -94,6 +96,25 @@ fn same_masks(
         )),
         _ => Ok(()),
     }
+}
+
+/// The selected variables whose zeros xarray masks in the one and not in the other, since a fill value of 0 does not mark
+/// missing values there.
+pub(crate) fn unmasked_zeros(one: &Hierarchy, other: &Hierarchy, selection: &Selection) -> Vec<String> {
+    let is_masked = |hierarchy: &Hierarchy, variable: &Variable| {
+        hierarchy.format == Format::Zarr2 && variable.has_unmasked_zero()
+    };
+    let masks_zero = |variable: &Variable| {
+        let masked = variable.masked_value(other.format);
+        is_masked(other, variable) || masked.is_some_and(|value| is_same_number(&value, &Value::from(0_i32)))
+    };
+    let is_lost = |variable: &&Variable| {
+        let copied = other.variable(&variable.path);
+        selection.has(&variable.path)
+            && is_masked(one, variable)
+            && copied.is_ok_and(|copied| !masks_zero(copied))
+    };
+    one.variables().filter(is_lost).map(|variable| variable.path.clone()).collect()
 }
 
 /// A value as text, in which numbers of all types are the same.

@@ -98,6 +98,14 @@ pub enum ConcatError {
         /// What to do.
         remedy: &'static str,
     },
+    /// Two of them have different formats.
+    #[error("{part} and {first} have different formats; copy one of them to the format of the other")]
+    Formats {
+        /// The dataset.
+        part: String,
+        /// The one that it is compared with.
+        first: String,
+    },
     /// The chunks of a dataset are not chunks of the whole.
     #[error(
         "the chunks of variable {path:?} of {part} cannot be referred to: {reason}; copy to a new dataset instead \

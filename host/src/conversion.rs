@@ -153,8 +153,6 @@ impl Conversion {
             Rule::Packing { from, to } => (from.to_string(), to.to_string()),
             Rule::Same => (names.0.to_owned(), names.1.to_owned()),
         };
-        let attributes =
-            other.0.attributes.iter().filter(|attribute| CHANGED.contains(&attribute.name.as_str()));
         Ok(Some(Self {
             reason,
             from,
@@ -165,15 +163,46 @@ impl Conversion {
             nc_type: to,
             dtype: other.0.dtype.clone(),
             fill: other.0.fill.clone(),
-            attributes: attributes.cloned().collect(),
+            attributes: other.0.attributes.iter().filter(is_changed).cloned().collect(),
             forms,
             remedy,
         }))
     }
 
+    /// How numbers become the same numbers in the byte order of the other, which must be of the same meaning; `None` if
+    /// they are not numbers of one type.
+    pub(crate) fn of_byte_order(reason: String, one: &Variable, other: &Variable) -> Option<Self> {
+        let is_number = |variable: &Variable| {
+            matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float)
+                && variable.user_type.is_none()
+                && variable.nc_type.and_then(NcType::size) == Some(variable.dtype.size())
+        };
+        let (from, nc_type) = (one.nc_type?, other.nc_type?);
+        let is_one_type = from == nc_type && is_number(one) && is_number(other);
+        is_one_type.then(|| Self {
+            reason,
+            from,
+            from_size: one.dtype.size(),
+            rule: Rule::Same,
+            masked: Vec::new(),
+            masks: Vec::new(),
+            nc_type,
+            forms: (one.dtype.to_string(), other.dtype.to_string()),
+            dtype: other.dtype.clone(),
+            fill: other.fill.clone(),
+            attributes: one.attributes.iter().filter(is_changed).cloned().collect(),
+            remedy: "leave it out",
+        })
+    }
+
+    /// Whether only the bytes of the numbers become others.
+    pub(crate) fn is_of_byte_order(&self) -> bool {
+        matches!(self.rule, Rule::Same) && self.masked.is_empty() && self.masks.is_empty()
+    }
+
     /// Describes a variable as it is after the conversion: in chunks without codecs, one for each stored object.
     fn apply(&self, variable: &Variable) -> Variable {
-        let kept = variable.attributes.iter().filter(|attribute| !CHANGED.contains(&attribute.name.as_str()));
+        let kept = variable.attributes.iter().filter(|attribute| !is_changed(attribute));
         Variable {
             dtype: self.dtype.clone(),
             nc_type: Some(self.nc_type),
@@ -220,6 +249,13 @@ impl Conversion {
                 mask.ok_or_else(|| inexact(": it is missing, and there is no value for missing ones"))?;
             return if put(mask, self.nc_type, out) { Ok(()) } else { Err(inexact("")) };
         }
+        if let (Rule::Times(_), Some(nat)) = (&self.rule, self.not_a_time(number)) {
+            return if put(nat, self.nc_type, out) {
+                Ok(())
+            } else {
+                Err(inexact(": it is not a time (NaT)"))
+            };
+        }
         let converted = match &self.rule {
             Rule::Same => Some(number),
             Rule::Times(shift) => shift.apply(number),
@@ -230,6 +266,21 @@ impl Conversion {
             return Err(inexact(": readers would take it for a missing value"));
         }
         if put(converted, self.nc_type, out) { Ok(()) } else { Err(inexact("")) }
+    }
+
+    /// What is not a time on the other side, if a number is none: xarray writes and reads NaT as the least integer of 64
+    /// bits, and as NaN.
+    fn not_a_time(&self, number: Number) -> Option<Number> {
+        let least = Number::Int(i64::MIN.into());
+        let is_none = match number {
+            Number::Int(_) => self.from == NcType::Int64 && number.is_same(least),
+            Number::Float(value) => value.is_nan(),
+        };
+        is_none.then_some(match self.nc_type {
+            NcType::Float | NcType::Double => Number::Float(f64::NAN),
+            NcType::Int64 => least,
+            _ => number,
+        })
     }
 
     /// Whether chunks that were never written are also none after the conversion: their fill value becomes the fill
@@ -245,6 +296,11 @@ impl Conversion {
         }
         self.convert(&ours).is_ok_and(|converted| converted == fill(&self.fill, &self.dtype))
     }
+}
+
+/// Whether a conversion changes an attribute to that of the other side.
+fn is_changed(attribute: &&Attribute) -> bool {
+    CHANGED.contains(&attribute.name.as_str())
 }
 
 /// The values that readers mask.

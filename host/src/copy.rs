@@ -119,6 +119,8 @@ pub struct CopyOptions {
     ///
     /// [`append`] does not know it.
     pub salvage: bool,
+    /// Whether records may be appended whatever the order of their coordinate. Only [`append`] knows it.
+    pub any_order: bool,
     /// Programs that must be able to read the copy. What they do not read is an error before anything is written.
     pub readers: Vec<ReaderSetup>,
 }
@@ -364,6 +366,15 @@ pub enum CopyError {
         /// In what they differ.
         reason: String,
     },
+    /// The coordinate of the dimension would not be in order after an append;
+    /// [`any_order`](CopyOptions::any_order) allows it.
+    #[error("the coordinate {path:?} would not be in order: {reason}")]
+    Order {
+        /// The path of the coordinate.
+        path: String,
+        /// Where.
+        reason: String,
+    },
     /// The selection asks for indices that a dimension has not.
     #[error(
         "dimension {dimension:?} has {len} indices; {} from {} with step {} are not among them",
@@ -453,6 +464,7 @@ impl CopyError {
             Self::Chunk(_) => Some(Remedy::Salvage),
             Self::Unreadable { source, .. } => source.remedy(),
             Self::NoType { .. } => Some(Remedy::Exclude),
+            Self::Order { .. } => Some(Remedy::AnyOrder),
             _ => None,
         }
     }

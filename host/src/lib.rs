@@ -100,6 +100,7 @@ mod byte_array;
 mod causes;
 pub mod concat;
 mod conversion;
+mod coordinate_order;
 pub mod copy;
 mod dataset;
 mod documents;

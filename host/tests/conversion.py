@@ -1,5 +1,5 @@
 """`write FOLDER` makes daily files with other epochs, packing and missing values each; `read FOLDER` compares what ncz made
-of them with what xarray and netCDF4 make of the files."""
+of them with what xarray and netCDF4 make of the files. `parts` and `joined` do so with datasets of Zarr 2."""
 
 import pathlib
 import sys
@@ -7,6 +7,7 @@ import sys
 import netCDF4
 import numpy as np
 import xarray
+import zarr
 
 folder = pathlib.Path(sys.argv[2])
 DAYS = 3
@@ -65,4 +66,48 @@ def read():
             assert np.array_equal(np.ma.getmaskarray(ours[variable][:]), np.ma.getmaskarray(np.ma.concatenate(parts)))
 
 
-write() if sys.argv[1] == "write" else read()
+def parts(path):
+    """Two datasets of Zarr 2: the second in the other byte order, with UTC in its times, and with a fill value 0."""
+    for day, (order, fill) in enumerate([("<", float("nan")), (">", 0)]):
+
+        def array(group, name, values, fill):
+            one = group.create_array(name, shape=values.shape, chunks=values.shape, dtype=values.dtype, fill_value=fill)
+            one[...] = values
+            one.attrs["_ARRAY_DIMENSIONS"] = ["time", "x"][: values.ndim]
+            return one
+
+        # Without a fill value of null or NaN, which xarray writes.
+        group = zarr.open_group(path / f"part{day}.zarr", mode="w", zarr_format=2)
+        time = array(group, "time", np.arange(4).astype(order + "i4") + (0 if day else -4), -99)
+        time.attrs["units"] = f"hours since 2020-01-0{day + 1} 00:00:00" + ["", "+00:00"][day]
+        values = np.arange(8).reshape(4, 2) + 8 * day
+        array(group, "same", values.astype(order + "f4"), 99)
+        values[0, 0] = 0
+        array(group, "zeros", values.astype(order + "f4"), fill)
+        # NaT, as xarray writes it in integers.
+        group = zarr.open_group(path / f"nat{day}.zarr", mode="w", zarr_format=2)
+        when = array(group, "when", np.array([0, 48, np.iinfo("i8").min, 24], order + "i8"), None)
+        when.attrs["units"] = f"hours since 2020-01-0{day + 1}"
+
+
+def joined(path):
+    """What xarray reads of them and of the copies."""
+
+    def read(name):
+        with xarray.open_zarr(path / name, consolidated=False) as dataset:
+            return dataset.load()
+
+    want = xarray.concat([read("part0.zarr"), read("part1.zarr")], "time")
+    for name in ["joined.zarr", "grown.zarr"]:
+        ours = read(name)
+        for variable in ["time", "same"]:
+            assert np.array_equal(ours[variable], want[variable]), (name, variable)
+        # As the note says: xarray masks it in the source, and not in the copy.
+        assert np.isnan(want["zeros"][4, 0]) and ours["zeros"][4, 0] == 0, ours["zeros"]
+        assert np.array_equal(ours["zeros"].fillna(0), want["zeros"].fillna(0))
+    want = xarray.concat([read("nat0.zarr"), read("nat1.zarr")], "time")["when"]
+    assert np.isnat(want[6]) and np.isnat(want[2])
+    assert np.array_equal(read("nat.zarr")["when"], want, equal_nan=True)
+
+
+{"write": write, "read": read, "parts": lambda: parts(folder), "joined": lambda: joined(folder)}[sys.argv[1]]()

@@ -1,17 +1,17 @@
 //! Chunk shapes in the notation of nccopy's `-c`: `lat/100,lon/200`, `var:10,100,200`, `var:` and `/`.
 
 use crate::escape;
-use crate::name_pattern::full_path;
+use crate::name_pattern::NamePattern;
 
 /// One `-c` option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChunkRequest {
     /// Chunk lengths for dimensions; `None` is the whole length.
     Dimensions(Vec<(String, Option<u64>)>),
-    /// The chunk shape of one variable.
+    /// The chunk shape of one variable, or of those that a pattern matches.
     Variable {
-        /// Its path.
-        path: String,
+        /// Its name.
+        name: NamePattern,
         /// The lengths of a chunk.
         lengths: Vec<u64>,
         /// Whether it was given as a name without `/`, which a dimension can have too.
@@ -19,8 +19,8 @@ pub(crate) enum ChunkRequest {
     },
     /// The whole variable in one chunk.
     WholeVariable {
-        /// Its path.
-        path: String,
+        /// Its name.
+        name: NamePattern,
         /// As above.
         is_bare: bool,
     },
@@ -142,23 +142,23 @@ impl ChunkRequest {
             {
                 return Err(ChunkRequestError::Colons { text: text.to_owned(), instead: pairs.join(",") });
             }
-            let name = escape::unescape(name);
-            let (path, is_bare) = (full_path(&name), !name.contains('/'));
-            if path == "/" {
+            let is_bare = !escape::unescape(name).contains('/');
+            let name = NamePattern::parse(name);
+            if name.path() == "/" {
                 return Err(ChunkRequestError::Form { text: text.to_owned() });
             }
             if matches!(lengths, "contiguous" | "compact") {
                 return Err(ChunkRequestError::Storage {
                     word: lengths.to_owned(),
-                    path,
+                    path: name.path().to_owned(),
                     example: "100,200",
                 });
             }
             if lengths.is_empty() {
-                return Ok(Self::WholeVariable { path, is_bare });
+                return Ok(Self::WholeVariable { name, is_bare });
             }
             let lengths = lengths.split(',').map(length).collect::<Result<_, _>>()?;
-            return Ok(Self::Variable { path, lengths, is_bare });
+            return Ok(Self::Variable { name, lengths, is_bare });
         }
         let pairs = escape::split(text, ',').into_iter().map(|pair| {
             let form = || ChunkRequestError::Form { text: pair.to_owned() };
@@ -171,6 +171,14 @@ impl ChunkRequest {
         });
         pairs.collect::<Result<_, _>>().map(Self::Dimensions)
     }
+
+    /// The variable that it names.
+    fn name(&self) -> Option<&NamePattern> {
+        match self {
+            Self::Variable { name, .. } | Self::WholeVariable { name, .. } => Some(name),
+            Self::Dimensions(_) | Self::Whole => None,
+        }
+    }
 }
 
 /// Returns the chunk shape of a variable if the requests change it. A request for the variable overrides requests for
@@ -182,16 +190,15 @@ pub(crate) fn decide(
     requests: &[ChunkRequest],
     shape: &Shape<'_>,
 ) -> Result<Option<Vec<u64>>, ChunkRequestError> {
-    let named = requests.iter().find_map(|request| match request {
-        ChunkRequest::Variable { path, lengths, .. } if path == shape.path => Some(lengths),
-        _ => None,
-    });
-    if let Some(lengths) = named {
-        return fitting(lengths, shape).map(Some);
-    }
-    let is_whole = |request: &ChunkRequest| matches!(request, ChunkRequest::WholeVariable { path, .. } if path == shape.path);
-    if requests.iter().any(is_whole) {
-        return Ok(Some(shape.whole()).filter(|whole| *whole != shape.chunks));
+    let named = requests.iter().find(|request| request.name().is_some_and(|name| name.is(shape.path)));
+    // The last pattern that matches, as for codecs.
+    let matches = |request: &&ChunkRequest| request.name().is_some_and(|name| name.matches(shape.path));
+    match named.or_else(|| requests.iter().rfind(matches)) {
+        Some(ChunkRequest::Variable { lengths, .. }) => return fitting(lengths, shape).map(Some),
+        Some(ChunkRequest::WholeVariable { .. }) => {
+            return Ok(Some(shape.whole()).filter(|whole| *whole != shape.chunks));
+        }
+        _ => {}
     }
     let whole = requests.contains(&ChunkRequest::Whole);
     let mut chunks = if whole { shape.whole() } else { shape.chunks.clone() };
@@ -214,12 +221,7 @@ pub(crate) fn decide(
 /// # Errors
 /// Something is named twice.
 pub(crate) fn check(requests: &[ChunkRequest]) -> Result<(), ChunkRequestError> {
-    let variables = requests.iter().filter_map(|request| match request {
-        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path, .. } => {
-            Some(format!("variable {path:?}"))
-        }
-        _ => None,
-    });
+    let variables = variables(requests).map(|name| format!("variable {:?}", name.path()));
     let names = variables.chain(dimensions(requests).map(|(name, _)| format!("dimension {name:?}")));
     let mut seen = Vec::new();
     for what in names {
@@ -243,11 +245,8 @@ pub(crate) fn dimensions(requests: &[ChunkRequest]) -> impl Iterator<Item = (&st
 }
 
 /// Returns the variables that requests name.
-pub(crate) fn variables(requests: &[ChunkRequest]) -> impl Iterator<Item = &str> {
-    requests.iter().filter_map(|request| match request {
-        ChunkRequest::Variable { path, .. } | ChunkRequest::WholeVariable { path, .. } => Some(path.as_str()),
-        _ => None,
-    })
+pub(crate) fn variables(requests: &[ChunkRequest]) -> impl Iterator<Item = &NamePattern> {
+    requests.iter().filter_map(ChunkRequest::name)
 }
 
 /// Checks that no dimension has a length after the colon of a variable, as in `time:12`.
@@ -261,11 +260,11 @@ pub(crate) fn check_colons(
 ) -> Result<(), (String, ChunkRequestError)> {
     for request in requests {
         let (path, length) = match request {
-            ChunkRequest::Variable { path, lengths, is_bare: true } => match lengths.as_slice() {
-                [length] => (path, length.to_string()),
+            ChunkRequest::Variable { name, lengths, is_bare: true } => match lengths.as_slice() {
+                [length] => (name.path(), length.to_string()),
                 _ => continue,
             },
-            ChunkRequest::WholeVariable { path, is_bare: true } => (path, String::new()),
+            ChunkRequest::WholeVariable { name, is_bare: true } => (name.path(), String::new()),
             _ => continue,
         };
         let name = path.trim_start_matches('/');
@@ -361,6 +360,9 @@ mod tests {
         assert_eq!(chunks(&["/"]), Some(vec![16, 73, 144]));
         assert_eq!(chunks(&["g/t:", "time/1"]), Some(vec![16, 73, 144]));
         assert_eq!(chunks(&["t:"]), None);
+        assert_eq!(chunks(&["g/*:1,2,3", "g/t?:1,1,1"]), Some(vec![1, 2, 3]));
+        assert_eq!(chunks(&["g/t:2,3,4", "**/t:"]), Some(vec![2, 3, 4]), "a name overrides patterns");
+        assert_eq!(chunks(&["t*:1,2,3", r"g/\*:1,2,3"]), None);
     }
 
     #[test]

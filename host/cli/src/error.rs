@@ -138,6 +138,8 @@ pub(crate) enum CliError {
         target: Location,
         /// What is at the target now.
         state: &'static str,
+        /// What to do, if that depends on the options.
+        advice: Option<String>,
         /// Why.
         source: Box<CopyError>,
     },

@@ -6,6 +6,7 @@ mod args;
 mod chunk_request;
 mod codec_notes;
 mod codec_request;
+mod codec_words;
 mod commands;
 mod dataset;
 mod error;
@@ -99,7 +100,7 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
         Command::Cat(options) => commands::cat::run(options, registry, &mut out, messages)?,
         Command::Verify(options) => commands::verify::run(options, registry, &mut out, style, messages)?,
         Command::Codec(options) => commands::codec::run(options, &registry, &mut out, style)?,
-        Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style)?,
+        Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style, messages)?,
         Command::Bench(options) => commands::bench::run(options, registry, &mut out, style, messages)?,
         Command::Conform(options) => commands::conform::run(options)?,
         Command::Links(options) => commands::links::run(options, &mut out)?,

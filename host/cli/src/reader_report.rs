@@ -102,6 +102,10 @@ pub(crate) fn note(Obstacle { variables, what, why }: &Obstacle, keeps: bool) ->
 
 /// Returns the options that make a copy readable for those that `--for` names; `None` if there are none.
 pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
+    // Version 3 has the byte order as a codec. Its codecs have other readers, so that this helps only by itself.
+    if refusals.iter().all(|refusal| refusal.obstacle.what == What::Form("big-endian numbers")) {
+        return (!refusals.is_empty()).then(|| "add --format zarr3".to_owned());
+    }
     // In the single quotes of a shell.
     let name = |path: &String| escaped(path.trim_start_matches('/')).replace('\'', r"'\''");
     let excluded: Vec<&String> = refusals

@@ -6,6 +6,7 @@ use ncz::Remedy;
 use ncz::copy::CopyError;
 use ncz::model::{DataError, MetadataError};
 
+use crate::error::CliError;
 use crate::reader_report;
 
 /// What to do about an error or a finding, as a part of a sentence: "run ncz verify --repair".
@@ -18,8 +19,9 @@ pub(crate) fn advice(remedy: Remedy) -> &'static str {
         Remedy::Salvage => {
             "copy the chunks that can be read with ncz copy --salvage; ncz verify lists the others"
         }
-        Remedy::Exclude => {
-            "leave them out with --exclude, or choose another format with --format zarr or zarr3"
+        Remedy::Exclude => "leave them out with --exclude, or choose another format with --format",
+        Remedy::AnyOrder => {
+            "if these records are in the target already, there is nothing to do; else --any-order appends them out of order"
         }
         Remedy::Consolidate => "run ncz copy --consolidated where the objects can be listed",
         _ => "see the documentation",
@@ -37,6 +39,9 @@ pub(crate) fn option(remedy: Remedy) -> Option<&'static str> {
 
 /// The remedy of an error, or of what led to it, as a part of a sentence.
 pub(crate) fn text(error: &(dyn Error + 'static)) -> Option<String> {
+    if let Some(CliError::Copy { advice: Some(advice), .. }) = error.downcast_ref::<CliError>() {
+        return Some(advice.clone());
+    }
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(CopyError::Readers { refusals }) = copy_error(error) {

@@ -16,6 +16,8 @@ use ncz::zarr::metadata::ZarrVersion;
 use crate::args::FormatArg;
 use crate::error::CliError;
 
+pub(crate) use self::changes::unmasked_zeros_note;
+
 /// The extensions of netCDF files. Those after `nc` say the kind.
 const NETCDF_ENDINGS: [&str; 6] = ["nc", "nc4", "h5", "hdf5", "cdf", "nc3"];
 /// The extensions of Zarr datasets.
@@ -111,6 +113,18 @@ impl Target {
             if let Some(format) = formats.into_iter().find(opened).filter(|format| *format != source) {
                 self.format = Some(format);
             }
+        }
+        let opens_zarr = |setup: &&ReaderSetup| {
+            [Format::NCZARR, Format::Zarr2, Format::Zarr3].iter().any(|format| readers::opens(setup, *format))
+        };
+        if !default.is_netcdf()
+            && let Some(setup) = readers.iter().find(|setup| !opens_zarr(setup))
+        {
+            return Err(CliError::Usage(format!(
+                "{}: a Zarr dataset, which {} does not open; name the target .nc",
+                target.location,
+                setup.reader().name()
+            )));
         }
         if target.new_storage() == Storage::Zip
             && !default.is_netcdf()

@@ -5,8 +5,6 @@ use ncz::model::json::Json;
 use ncz::model::{
     ChunkLocation, Container, DataError, Dtype, Extent, Hierarchy, NcType, NetcdfView, Variable, limits,
 };
-use ncz::registry::known;
-use ncz::registry::spec::generic;
 use ncz::store::{Depth, EntryKind, Key, Prefix, Store, StoreError};
 use ncz::zarr::metadata::document;
 use serde::Serialize;
@@ -214,55 +212,7 @@ pub(crate) fn chunks_words(variable: &Variable) -> String {
     }
 }
 
-/// Returns the codecs of a variable for a table: `shuffle elementsize=4 | zlib level=6`.
-pub(crate) fn codecs_words(filters: &[Json]) -> String {
-    let words: Vec<String> = filters.iter().map(codec_words).collect();
-    if words.is_empty() { "-".to_owned() } else { words.join(" | ") }
-}
-
-fn codec_words(codec: &Json) -> String {
-    if let Some((id, params)) = generic::of_codec_json(&codec.to_value()) {
-        let name = match known::by_id(id) {
-            Some(filter) => format!("{} ({id})", filter.name),
-            None => format!("HDF5 filter {id}"),
-        };
-        let words: Vec<String> = params.iter().map(u32::to_string).collect();
-        return format!("{name} {}", words.join(",")).trim_end().to_owned();
-    }
-    let Some(object) = codec.as_object() else { return codec.to_string() };
-    // Version 2 has the parameters next to the name, version 3 in a separate object.
-    let name = if object.contains_key("id") { "id" } else { "name" };
-    let parameters = object.get("configuration").and_then(Json::as_object).filter(|_| name == "name");
-    let mut words = object.get(name).and_then(Json::as_str).unwrap_or("?").to_owned();
-    for (key, value) in parameters.unwrap_or(object).iter().filter(|(key, _)| *key != name) {
-        match value {
-            Json::String(text) => words.push_str(&format!(" {key}={text}")),
-            other => words.push_str(&format!(" {key}={other}")),
-        }
-    }
-    words
-}
-
 /// Joins the path of a group and a name inside it.
 pub(crate) fn join(group: &str, name: &str) -> String {
     format!("{}/{name}", group.trim_end_matches('/'))
-}
-
-#[cfg(test)]
-mod tests {
-    use ncz::model::json::json;
-
-    use super::*;
-
-    #[test]
-    fn codecs_are_summarised_by_name_and_parameters() {
-        let filters = [json!({"id": "shuffle", "elementsize": 4}), json!({"id": "blosc", "cname": "lz4"})];
-        assert_eq!(codecs_words(&filters), "shuffle elementsize=4 | blosc cname=lz4");
-        let zstd = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
-        assert_eq!(codecs_words(&[zstd, json!({"name": "crc32c"})]), "zstd level=3 checksum=false | crc32c");
-        let by_number = [generic::codec_json(2, &[4]), generic::codec_json(32_015, &[3])];
-        let by_number = by_number.map(Json::from);
-        assert_eq!(codecs_words(&by_number), "shuffle (2) 4 | Zstandard (32015) 3");
-        assert_eq!(codecs_words(&[]), "-");
-    }
 }

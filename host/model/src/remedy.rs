@@ -20,4 +20,6 @@ pub enum Remedy {
     Salvage,
     /// Leave these variables out, or choose another format.
     Exclude,
+    /// See whether the records are there already, and append them in any order if they are not.
+    AnyOrder,
 }

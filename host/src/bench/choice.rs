@@ -80,25 +80,60 @@ impl BenchReport {
     /// variable has now is recommendable, it is one that stores no more bytes.
     #[must_use]
     pub fn balanced(&self) -> Option<&Trial> {
+        self.balanced_on(&self.scale())
+    }
+
+    /// The choice on the scale of another report, of which all chains were tried.
+    pub(super) fn choice_on(&self, rank: Rank, scale: &Scale) -> Option<&Trial> {
+        match rank {
+            Rank::Balanced => self.balanced_on(scale),
+            _ => self.choice(rank),
+        }
+    }
+
+    /// The scale of the chains that compete to be the balanced one.
+    pub(super) fn scale(&self) -> Scale {
+        Scale(self.bounds_of(&self.balanceable()).map(|(low, high)| high - low))
+    }
+
+    fn balanced_on(&self, Scale(ranges): &Scale) -> Option<&Trial> {
+        let trials = self.balanceable();
+        let bounds = self.bounds_of(&trials);
+        let distance = |trial: &Trial| {
+            let logs = self.logs(trial).into_iter().zip(&bounds).zip(ranges);
+            let short =
+                logs.filter(|(_, range)| **range > 0.0).map(|((log, (_, high)), range)| (high - log) / range);
+            short.map(|short| short * short).sum::<f64>()
+        };
+        trials.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// The recommendable chains that store no more bytes than the one that the variable has now, if that is one of them.
+    fn balanceable(&self) -> Vec<&Trial> {
         let mut trials = self.recommendable();
         if let Some(now) = trials.iter().find(|trial| trial.present).map(|trial| trial.stored) {
             trials.retain(|trial| trial.stored <= now);
         }
-        let scale = |value: fn(&Self, &Trial) -> f64| {
-            let logs = trials.iter().map(|trial| value(self, trial).ln());
-            let (low, high) = logs
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), log| (low.min(log), high.max(log)));
-            move |trial: &Trial| match high - low {
-                range if range > 0.0 => (high - value(self, trial).ln()) / range,
-                _ => 0.0,
+        trials
+    }
+
+    /// Ratio, speed of encoding and speed of decoding, as logarithms.
+    fn logs(&self, trial: &Trial) -> [f64; 3] {
+        [trial.ratio(&self.sample), trial.encode, trial.decode].map(f64::ln)
+    }
+
+    /// The lowest and the highest of each of these logarithms.
+    fn bounds_of(&self, trials: &[&Trial]) -> [(f64, f64); 3] {
+        let mut bounds = [(f64::INFINITY, f64::NEG_INFINITY); 3];
+        for trial in trials {
+            for ((low, high), log) in bounds.iter_mut().zip(self.logs(trial)) {
+                (*low, *high) = (low.min(log), high.max(log));
             }
-        };
-        let ratio = scale(|report, trial| trial.ratio(&report.sample));
-        let encode = scale(|_, trial| trial.encode);
-        let decode = scale(|_, trial| trial.decode);
-        let distance = |trial: &Trial| {
-            [ratio(trial), encode(trial), decode(trial)].iter().map(|short| short * short).sum::<f64>()
-        };
-        trials.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        }
+        bounds
     }
 }
+
+/// How far apart the worst and the best chain are in ratio, speed of encoding and speed of decoding, as logarithms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale([f64; 3]);

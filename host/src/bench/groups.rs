@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ncz_model::{Container, DataError, Variable};
 
+use super::choice::Scale;
 use super::{BenchError, BenchOptions, BenchReport, Rank, Step, Trial, WORTH, bench_with};
 use crate::causes::with_causes;
 use crate::readers::{self, Reader};
@@ -128,26 +129,26 @@ pub fn bench_dataset(
     let mut groups = Vec::new();
     for kind in &kinds {
         let first = groups.len();
-        let mut shortlist: Option<Vec<String>> = None;
+        let mut leader: Option<(Vec<String>, Scale)> = None;
         for &(variable, bytes) in &kind.variables {
-            let own = if shortlist.is_none() { FIRST } else { 1.0 };
+            let own = if leader.is_none() { FIRST } else { 1.0 };
             let share = (own / weight.max(own)).clamp(0.0, 1.0);
             weight -= own;
             let time = deadline.saturating_duration_since(Instant::now()).mul_f64(share);
             let its_options = BenchOptions { time, ..options.clone() };
-            let report = match bench_with(dataset, &variable.path, &its_options, shortlist.as_deref(), watch)
-            {
+            let shortlist = leader.as_ref().map(|(shortlist, _)| shortlist.as_slice());
+            let report = match bench_with(dataset, &variable.path, &its_options, shortlist, watch) {
                 Ok(report) => report,
                 Err(BenchError::Stopped) => return Err(BenchError::Stopped),
                 Err(error) => {
                     // The next one is the first then.
-                    weight += if shortlist.is_none() { FIRST - 1.0 } else { 0.0 };
+                    weight += if leader.is_none() { FIRST - 1.0 } else { 0.0 };
                     left_out.push(LeftOut { path: variable.path.clone(), reason: with_causes(&error) });
                     continue;
                 }
             };
-            shortlist.get_or_insert_with(|| self::shortlist(&report, rank));
-            add(&mut groups, first, kind, Member { bytes, report }, rank);
+            let (_, scale) = leader.get_or_insert_with(|| (self::shortlist(&report, rank), report.scale()));
+            add(&mut groups, first, kind, Member { bytes, report }, (rank, scale));
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.bytes()));
@@ -213,12 +214,13 @@ fn shortlist(report: &BenchReport, rank: Rank) -> Vec<String> {
 }
 
 /// Adds a variable to a group of its kind that it is like, or to a new one.
-fn add(groups: &mut Vec<Group>, first: usize, kind: &Alike<'_>, member: Member, rank: Rank) {
-    let own = advice(&member, None, rank);
+fn add(groups: &mut Vec<Group>, first: usize, kind: &Alike<'_>, member: Member, by: (Rank, &Scale)) {
+    let own = advice(&member, None, by);
     let of_kind = groups.get_mut(first..).unwrap_or_default();
-    let suited = of_kind.iter_mut().find(|group| match (&group.choice, &own) {
-        (Some(chain), Some(_)) => advice(&member, Some(chain), rank).as_ref() == Some(chain),
-        (theirs, own) => theirs == own,
+    let suited = of_kind.iter_mut().find(|group| {
+        let mut chains = group.choice.iter().chain(&own);
+        let takes = |chain: &String| advice(&member, Some(chain), by).as_ref() == Some(chain);
+        group.choice.as_ref().is_some_and(takes) || chains.all(|chain| is_like(group, &member, chain))
     });
     match suited {
         Some(group) => group.members.push(member),
@@ -235,11 +237,22 @@ fn add(groups: &mut Vec<Group>, first: usize, kind: &Alike<'_>, member: Member, 
     }
 }
 
+/// Whether a chain makes a variable as much smaller than now as the first one of the group. Then what was decided there
+/// suits it too: speeds differ from run to run.
+fn is_like(group: &Group, member: &Member, chain: &str) -> bool {
+    let gain = |member: &Member| {
+        let now = member.present().map_or(member.report.sample.bytes, |present| present.stored);
+        member.trial(chain).map(|trial| now.max(1) as f64 / trial.stored.max(1) as f64)
+    };
+    let gains = group.members.first().and_then(gain).zip(gain(member));
+    gains.is_some_and(|(theirs, own)| theirs <= own * SIMILAR && own <= theirs * SIMILAR)
+}
+
 /// The chain to store a variable with in place of the one that it has, if that gains something. One that is preferred is
 /// taken if it is about as good.
-fn advice(member: &Member, preferred: Option<&str>, rank: Rank) -> Option<String> {
+fn advice(member: &Member, preferred: Option<&str>, (rank, scale): (Rank, &Scale)) -> Option<String> {
     let report = &member.report;
-    let best = report.choice(rank)?;
+    let best = report.choice_on(rank, scale)?;
     let is_as_good = |trial: &&Trial| trial.stored as f64 <= best.stored as f64 * SIMILAR;
     let preferred = preferred.and_then(|chain| {
         report.recommendable().into_iter().find(|trial| trial.chain == chain).filter(is_as_good)
@@ -256,4 +269,65 @@ fn advice(member: &Member, preferred: Option<&str>, rank: Rank) -> Option<String
         }
     });
     (gains && !best.present).then(|| best.chain.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use ncz_model::Format;
+
+    use super::*;
+    use crate::bench::Sampled;
+
+    /// A variable with the codec `now`: chains by name, stored bytes and speed of decoding.
+    fn member(path: &str, chains: &[(&str, u64, f64)]) -> Member {
+        let trial = |&(chain, stored, decode): &(&str, u64, f64)| Trial {
+            chain: chain.to_owned(),
+            present: chain == "now",
+            unread: None,
+            stored,
+            encode: 1e9,
+            decode,
+            runs: 3,
+            encode_front: false,
+            decode_front: false,
+        };
+        let sample = Sampled { chunks: 1, bytes: 1 << 20, chunk_len: 1 << 20, existing: Some(1), cut: None };
+        let report = BenchReport {
+            path: path.to_owned(),
+            sample,
+            threads: 1,
+            reader: readers::usual(Format::Zarr2),
+            trials: chains.iter().map(trial).collect(),
+            faulty: Vec::new(),
+            skipped: Vec::new(),
+            elapsed: Duration::ZERO,
+        };
+        Member { bytes: 1 << 20, report }
+    }
+
+    fn groups(members: Vec<Member>) -> Vec<(Option<String>, usize)> {
+        let kind = Alike { dtype: "<f4", dimensions: 1, filters: String::new(), variables: Vec::new() };
+        let scale = members[0].report.scale();
+        let mut groups = Vec::new();
+        for member in members {
+            add(&mut groups, 0, &kind, member, (Rank::Balanced, &scale));
+        }
+        groups.into_iter().map(|group| (group.choice, group.members.len())).collect()
+    }
+
+    #[test]
+    fn variables_on_which_chains_do_the_same_get_one_advice_however_fast_they_happened_to_be() {
+        // On the first all chains were tried, on the others the good ones, once fast and once slow.
+        let first = member("/a", &[("now", 12_000, 2e9), ("small", 2_900, 1.9e9), ("slow", 2_800, 1e7)]);
+        let others = [(2e9, 1e9), (1e9, 2e9), (4e9, 3e8)]
+            .map(|(now, small)| member("/b", &[("now", 12_000, now), ("small", 2_900, small)]));
+        let all = [vec![first], others.to_vec()].concat();
+        assert_eq!(groups(all), [(Some("small".to_owned()), 4)]);
+        let kept = member("/a", &[("now", 12_000, 9e9), ("small", 11_900, 5e9), ("slow", 11_000, 1e7)]);
+        let other = member("/b", &[("now", 12_000, 1e9), ("small", 11_900, 2e9)]);
+        assert_eq!(groups(vec![kept.clone(), other]), [(None, 2)]);
+        // What is smaller on another one is another group.
+        let other = member("/b", &[("now", 12_000, 2e9), ("small", 2_900, 1.9e9)]);
+        assert_eq!(groups(vec![kept, other]), [(None, 1), (Some("small".to_owned()), 1)]);
+    }
 }

@@ -7,7 +7,7 @@ use ncz_model::{
 };
 
 use super::{ConcatError, Part, is_same};
-use crate::agreement::{is_meaning, plain, same_meaning};
+use crate::agreement::{is_meaning, plain, same_meaning, unmasked_zeros};
 use crate::conversion::{Conversion, Conversions};
 use crate::copy::Selection;
 
@@ -28,19 +28,13 @@ pub(super) fn check(
 ) -> Result<(Vec<String>, Vec<Conversions>), ConcatError> {
     let Some((first, others)) = parts.split_first() else { return Err(ConcatError::Nothing) };
     let ours = first.dataset.hierarchy();
-    let mut differ = BTreeSet::new();
+    let (mut differ, mut notes) = (BTreeSet::new(), Vec::new());
     let mut all = vec![Conversions::new()];
     for part in others {
         let theirs = part.dataset.hierarchy();
         let formats = (ours.format, theirs.format);
         if formats.0 != formats.1 && !(formats.0.is_netcdf() && formats.1.is_netcdf()) {
-            return Err(ConcatError::Disagree {
-                path: "/".to_owned(),
-                part: part.name.clone(),
-                first: first.name.clone(),
-                reason: "their formats differ".to_owned(),
-                remedy: "copy one of them to the format of the other",
-            });
+            return Err(ConcatError::Formats { part: part.name.clone(), first: first.name.clone() });
         }
         if let Some(more) = theirs
             .variables()
@@ -63,10 +57,11 @@ pub(super) fn check(
                 conversions.insert(variable.path.clone(), conversion);
             } else if variable.dtype != other.dtype {
                 let (ours, theirs) = (&variable.dtype, &other.dtype);
-                return Err(disagree(format!(
-                    "its type is {ours} in {} and {theirs} in {}",
-                    names.0, names.1
-                )));
+                let reason = format!("its type is {ours} in {} and {theirs} in {}", names.0, names.1);
+                match Conversion::of_byte_order(reason.clone(), other, variable) {
+                    Some(conversion) => _ = conversions.insert(variable.path.clone(), conversion),
+                    None => return Err(disagree(reason)),
+                }
             }
             let class = |variable: &Variable| variable.user_type.as_ref().map(|user| user.class.clone());
             if class(variable) != class(other) {
@@ -92,9 +87,17 @@ pub(super) fn check(
                 differ.insert(format!("{}:{name}", group.path.trim_matches('/')));
             });
         }
+        let zeros = unmasked_zeros(theirs, ours, selection);
+        notes.extend(named(zeros.iter().map(|path| path.trim_matches('/'))).map(|names| {
+            format!(
+                "the fill_value 0 of {} does not mark missing values, although xarray masks it; an attribute _FillValue \
+                 would make it do so: {names}",
+                part.name
+            )
+        }));
         all.push(conversions);
     }
-    let notes = note(&first.name, &differ).into_iter().chain(converted(&first.name, &all));
+    let notes = note(&first.name, &differ).into_iter().chain(converted(&first.name, &all)).chain(notes);
     Ok((notes.collect(), all))
 }
 
@@ -198,8 +201,8 @@ fn same_values(
         }
         one.resize(len, 0_u8);
         other.resize(len, 0_u8);
-        ours.read_bytes(&slab, Elements::Stored, &mut one).map_err(|error| unread(first, error))?;
-        theirs.read_bytes(&slab, Elements::Stored, &mut other).map_err(|error| unread(part, error))?;
+        ours.read_bytes(&slab, Elements::Native, &mut one).map_err(|error| unread(first, error))?;
+        theirs.read_bytes(&slab, Elements::Native, &mut other).map_err(|error| unread(part, error))?;
         if one != other {
             return Err(differ());
         }
@@ -242,8 +245,8 @@ fn note(first: &str, differ: &BTreeSet<String>) -> Option<String> {
 
 /// Names the variables whose values are converted.
 fn converted(first: &str, all: &[Conversions]) -> Option<String> {
-    let paths: BTreeSet<&str> =
-        all.iter().flat_map(Conversions::keys).map(|path| path.trim_matches('/')).collect();
+    let of_values = all.iter().flatten().filter(|(_, conversion)| !conversion.is_of_byte_order());
+    let paths: BTreeSet<&str> = of_values.map(|(path, _)| path.trim_matches('/')).collect();
     let names = named(paths.into_iter())?;
     Some(format!("values are converted to the units, packing and missing values of {first}: {names}"))
 }

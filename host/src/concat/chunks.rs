@@ -255,5 +255,5 @@ impl StringChunks for AssembledStrings {
 
 /// Keeps which dataset failed.
 fn failed(error: DataError) -> ChunkError {
-    ChunkError::Index(Box::new(error))
+    ChunkError::Elements(Box::new(error))
 }

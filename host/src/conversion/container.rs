@@ -166,11 +166,14 @@ impl ChunkIndex for ConvertedChunks {
         let mut worker = self.array.worker();
         let found = self.array.read_serial(&mut worker, &slab, Elements::Native, &mut elements);
         self.array.release(worker);
-        if !found.map_err(|error| ChunkError::Index(Box::new(error)))? && self.keeps_fill {
+        if !found.map_err(|error| ChunkError::Elements(Box::new(error)))? && self.keeps_fill {
             return Ok(());
         }
-        let converted =
-            self.conversion.convert(&elements).map_err(|error| ChunkError::Index(Box::new(error)))?;
+        let converted = self.conversion.convert(&elements).map_err(|error| {
+            // The message names the chunk as it is stored.
+            let stored = self.index.locate(object, location);
+            stored.err().unwrap_or(ChunkError::Elements(Box::new(error)))
+        })?;
         let size = self.fill.len();
         let len = bytes(ncz_model::product(self.chunk.iter().copied()), size);
         let mut chunk = Vec::new();

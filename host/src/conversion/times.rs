@@ -108,7 +108,7 @@ impl TimeUnits {
             None => (moment, words.next()),
         };
         let time = match (time, words.next()) {
-            (time, None) => time.map(|time| time.trim_end_matches(['Z', 'z'])),
+            (time, None) => time.map(without_zone),
             (time, Some("UTC" | "utc" | "Z" | "GMT" | "+00:00" | "+0:00" | "00:00" | "0:00")) => time,
             _ => return None,
         };
@@ -166,6 +166,12 @@ impl Shift {
         }
         converted.number()
     }
+}
+
+/// A time of day without UTC after it, as in `12:00:00Z` and `12:00:00+00:00`.
+fn without_zone(time: &str) -> &str {
+    let zone = ["Z", "z", "+00:00", "+0000"].iter().find_map(|zone| time.strip_suffix(zone));
+    zone.unwrap_or(time)
 }
 
 /// Days from the start of 1970 to `2020-01-02`; the month and the day may be left out.

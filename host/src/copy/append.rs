@@ -1,5 +1,7 @@
 //! Appending the records of one dataset to another.
 
+mod order;
+
 use std::time::{Duration, Instant};
 
 use ncz_model::Container;
@@ -32,6 +34,9 @@ pub struct Appended {
     pub recovered: Option<Interrupted>,
     /// The paths of variables whose values were converted to the units, packing and missing values of the target.
     pub converted: Vec<String>,
+    /// The paths of variables whose zeros xarray masks in the source and not in the target: there the fill value 0 does
+    /// not mark missing values.
+    pub unmasked_zeros: Vec<String>,
     /// The records were there: [`recovered`](Self::recovered) had appended them, and nothing was appended now.
     pub already_appended: bool,
     /// To be confirmed when it is recorded elsewhere that the append is done. Until then the same append is not made
@@ -60,7 +65,10 @@ struct Plan {
 /// the same. Times in other units (CF conventions, the same calendar), other packing (`scale_factor`, `add_offset`) and
 /// other missing values become those of the target, if every value stays exact; one that does not is an error.
 ///
-/// Of the options the selection, memory and [`verify`](CopyOptions::verify) count. A slab of the dimension is the
+/// The coordinate of the dimension must go on as in the target, where it grows or shrinks, unless
+/// [`any_order`](CopyOptions::any_order) is set: records that are there are not appended a second time.
+///
+/// Of the options the selection, memory, [`verify`](CopyOptions::verify) and `any_order` count. A slab of the dimension is the
 /// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify if a
 /// codec of the target is lossy, its old records have to be whole chunks ([`CopyError::Unverifiable`]).
 ///
@@ -105,6 +113,8 @@ pub fn append_with_receipt(
     let mut plan = Plan::make(source, &target, dimension, options, &lost)?;
     let conversions = std::mem::take(&mut plan.conversions);
     let converted: Vec<String> = conversions.keys().cloned().collect();
+    let unmasked_zeros =
+        agreement::unmasked_zeros(source.hierarchy(), target.hierarchy(), &options.selection);
     let view;
     let source: &dyn Container = match conversions.is_empty() {
         true => source,
@@ -130,12 +140,16 @@ pub fn append_with_receipt(
             let (variables, foreign_objects, elapsed) =
                 (Vec::new(), ForeignObjects::default(), Duration::ZERO);
             let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
-            return Ok(Appended { summary, recovered, converted, already_appended: true, receipt });
+            let already_appended = true;
+            return Ok(Appended { summary, recovered, converted, unmasked_zeros, already_appended, receipt });
         }
         if is_same {
             receipt.confirm(&**target.store())?;
             return Err(CopyError::SourceChanged { append: Box::new(done.clone()) });
         }
+    }
+    if !options.any_order {
+        plan.check_order(source, &target, &options.selection)?;
     }
     target.begin_append(appending)?;
     let started = Instant::now();
@@ -162,7 +176,7 @@ pub fn append_with_receipt(
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     let (foreign_objects, elapsed) = (ForeignObjects::default(), started.elapsed());
     let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
-    Ok(Appended { summary, recovered, converted, already_appended: false, receipt })
+    Ok(Appended { summary, recovered, converted, unmasked_zeros, already_appended: false, receipt })
 }
 
 impl Plan {

@@ -101,7 +101,8 @@ pub(super) fn is_of_chunk(error: &DataError) -> bool {
             ChunkError::Store(error) => !matches!(error, StoreError::Gone { .. }),
             ChunkError::Chain(error) => error.operation == Operation::Decode,
             // A dataset that is made of others.
-            ChunkError::Index(error) => match error.downcast_ref::<DataError>() {
+            ChunkError::Index(error) | ChunkError::Elements(error) => match error.downcast_ref::<DataError>()
+            {
                 Some(error) => is_of_chunk(error),
                 None => !error.is::<Inexact>(),
             },

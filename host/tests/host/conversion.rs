@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ncz::NewDataset;
 use ncz::concat::{self, ConcatOptions, Misaligned};
-use ncz::copy::{CopyOptions, append, copy};
+use ncz::copy::{CopyOptions, append, append_with_receipt, copy};
 use ncz::location::{DatasetUrl, Location};
 use ncz::model::{Format, NetcdfKind, Pool, Session};
 use ncz::registry::Registry;
@@ -68,4 +68,31 @@ fn xarray_and_netcdf4_read_of_joined_and_appended_files_what_they_read_of_the_fi
         concat::open(&urls, "time", &session(), &ConcatOptions { misaligned, ..Default::default() });
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("cannot be referred to: its values would have to be converted"), "{text}");
+}
+
+#[test]
+fn of_zarr_with_other_byte_orders_and_unmasked_zeros_xarray_reads_what_the_notes_say() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    run(&python, "parts", folder.path());
+    let urls = ["part0.zarr", "part1.zarr"].map(|name| url(&folder.path().join(name)));
+    let joined = concat::open(&urls, "time", &session(), &ConcatOptions::default()).unwrap();
+    let notes = joined.notes();
+    let has = |text: &str, names: &str| notes.iter().any(|note| note.contains(text) && note.ends_with(names));
+    assert!(has("part1.zarr does not mark missing values, although xarray masks it", ": zeros"), "{notes:?}");
+    assert!(has("are converted to", ": time, zeros"), "{notes:?}");
+    let create = |name: &str| FileStore::create(folder.path().join(name), CreateOptions::new()).unwrap();
+    copy(&joined, Arc::new(create("joined.zarr")), &options(Format::Zarr2), &()).unwrap();
+    let first = ncz::open(folder.path().join("part0.zarr")).unwrap();
+    copy(&*first, Arc::new(create("grown.zarr")), &options(Format::Zarr2), &()).unwrap();
+    let target = url(&folder.path().join("grown.zarr")).open_zarr(Access::ReadWrite, session()).unwrap();
+    let source = ncz::open(folder.path().join("part1.zarr")).unwrap();
+    let store = Arc::clone(target.store());
+    let appended = append_with_receipt(&*source, target, "time", &options(Format::Zarr2), &()).unwrap();
+    assert_eq!(appended.unmasked_zeros, ["/zeros"]);
+    appended.receipt.confirm(&*store).unwrap();
+    let urls = ["nat0.zarr", "nat1.zarr"].map(|name| url(&folder.path().join(name)));
+    let joined = concat::open(&urls, "time", &session(), &ConcatOptions::default()).unwrap();
+    copy(&joined, Arc::new(create("nat.zarr")), &options(Format::Zarr2), &()).unwrap();
+    run(&python, "joined", folder.path());
 }

@@ -149,15 +149,16 @@ pub(crate) struct Copy {
     pub(crate) salvage_report: Option<PathBuf>,
     /// Join all SOURCEs along this dimension, in their order. Variables without it must be equal in all of them. Other
     /// units of time, packing and missing values become those of the first SOURCE, if every value stays exact
-    #[arg(long, value_name = "DIM", conflicts_with_all = ["append", "resume"])]
+    #[arg(long, value_name = "DIM", group = "joined", conflicts_with_all = ["append", "resume"])]
     pub(crate) concat: Option<String>,
-    /// With --concat: the coordinate of the dimension may have its values in any order
-    #[arg(long, requires = "concat")]
+    /// With --concat and --append: the coordinate of the dimension may have its values in any order
+    #[arg(long, requires = "joined")]
     pub(crate) any_order: bool,
     /// Append the records of SOURCE to TARGET, which must exist, along this unlimited dimension. After an interruption,
-    /// run the same command again: it appends the rest, and nothing twice. Other units of time, packing and missing values
+    /// run the same command again: it appends the rest, and nothing twice. The coordinate of the dimension must go on in
+    /// its order, so that records which are there are refused; --any-order appends them. Other units of time, packing and missing values
     /// become those of TARGET, if every value stays exact
-    #[arg(long, value_name = "DIM", conflicts_with_all = [
+    #[arg(long, value_name = "DIM", group = "joined", conflicts_with_all = [
         "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "fixed", "format", "consolidated",
         "values", "groups",
     ])]

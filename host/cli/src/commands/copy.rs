@@ -18,23 +18,24 @@ use std::sync::Arc;
 
 use ncz::Dataset;
 use ncz::concat::Misaligned;
-use ncz::copy::{CopyError, CopyOptions, CopySummary, copy};
+use ncz::copy::{CopyError, CopyOptions, CopySummary, copy, substitute};
 use ncz::location::{DatasetUrl, Nesting};
-use ncz::model::Consolidated;
+use ncz::model::{Consolidated, Format, Hierarchy};
+use ncz::readers::{self, ReaderSetup};
 use ncz::registry::Registry;
 
 use self::announced::Announced;
 use self::plan::{Plan, Requests};
 use self::summary::Summary;
-use crate::args::Copy;
+use crate::args::{Copy, FormatArg};
 use crate::dataset::{open, writing_session};
 use crate::error::CliError;
 use crate::exit_code::Exit;
 use crate::left_out::left_out;
 use crate::messages::Messages;
-use crate::output::{Style, write_json};
+use crate::output::{Style, abbreviated, write_json};
 use crate::progress::{Bar, Interrupt};
-use crate::target::{Target, cannot_write, check_ending, create, failure};
+use crate::target::{Target, cannot_write, check_ending, create, failure, is_netcdf_name};
 
 /// Runs the command.
 pub(crate) fn run(
@@ -130,7 +131,10 @@ pub(crate) fn run(
             let new = create(&target, becomes, options.overwrite)?;
             let result = copy(&dataset, new, &copy_options, &bar);
             bar.bar.clear();
-            result.map_err(|error| failed(source, &target, error))?
+            result.map_err(|error| {
+                let advice = without_type(&error, &selected, &target, &options.readers);
+                failed(source, &target, error, advice)
+            })?
         }
     };
 
@@ -158,16 +162,44 @@ pub(crate) fn run(
 }
 
 /// Returns the error of a copy that failed.
-fn failed(source: &DatasetUrl, target: &DatasetUrl, error: CopyError) -> CliError {
+fn failed(source: &DatasetUrl, target: &DatasetUrl, error: CopyError, advice: Option<String>) -> CliError {
     match error {
         CopyError::Stopped => CliError::Interrupted(failure::unchanged(target)),
         error => CliError::in_place(&target.location, error).unwrap_or_else(|error| CliError::Copy {
             from: source.location.clone(),
             target: target.location.clone(),
             state: failure::after_copy(target, &error),
+            advice,
             source: Box::new(error),
         }),
     }
+}
+
+/// What to do about variables for which the format of the copy has no types: the formats of such a target that have them
+/// and that all readers open.
+fn without_type(
+    error: &CopyError,
+    hierarchy: &Hierarchy,
+    target: &DatasetUrl,
+    readers: &[ReaderSetup],
+) -> Option<String> {
+    let CopyError::NoType { variables } = error else { return None };
+    let has_types =
+        |format: Format| hierarchy.variables().all(|variable| substitute(variable, format).is_ok());
+    let names: Vec<String> = variables.iter().map(|variable| variable.path.clone()).collect();
+    let exclude = format!("leave out {} with --exclude", abbreviated(&names));
+    let candidates: &[FormatArg] = match is_netcdf_name(target) {
+        true => &[FormatArg::Netcdf4, FormatArg::Cdf5],
+        false => &[FormatArg::Zarr, FormatArg::Zarr3],
+    };
+    let fit = candidates.iter().filter(|word| {
+        has_types(word.format()) && readers.iter().all(|setup| readers::opens(setup, word.format()))
+    });
+    let words: Vec<String> = fit.map(|word| word.word()).collect();
+    Some(match words.is_empty() {
+        true => exclude,
+        false => format!("{exclude}, or choose a format that has the type: --format {}", words.join(" or ")),
+    })
 }
 
 fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Style) -> Result<(), CliError> {
@@ -224,7 +256,8 @@ mod tests {
     fn a_failure_after_the_copy_is_complete_says_so() {
         let store_error = |source| CopyError::from(DataError::Store { store: "x".to_owned(), source });
         let (here, there) = (DatasetUrl::parse("y").unwrap(), DatasetUrl::parse("x").unwrap());
-        let message = |target: &DatasetUrl, source| failed(&here, target, store_error(source)).to_string();
+        let message =
+            |target: &DatasetUrl, source| failed(&here, target, store_error(source), None).to_string();
         let error = || io::Error::other("busy");
         let left = || StoreError::NotRemoved { location: "x.old".to_owned(), source: error() };
         let text =

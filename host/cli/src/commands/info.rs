@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::dump::AttributeReport;
 use crate::args::Info;
+use crate::codec_words::filters_words;
 use crate::dataset::{consolidated_words, format_words, open, session, variables_meant};
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
@@ -20,8 +21,7 @@ use crate::output::{Cell, Style, Table, bytes, count, ratio, write_json};
 use crate::reader_report::{self, ReaderReport};
 use crate::remedy;
 use crate::variable_report::{
-    SizedVariableReport, StoredSize, chunks_words, codecs_words, dimensions_words, join, raw_bytes, raw_len,
-    type_words,
+    SizedVariableReport, StoredSize, chunks_words, dimensions_words, join, raw_bytes, raw_len, type_words,
 };
 
 /// The version of the JSON form; it changes when a key changes its meaning or is removed.
@@ -210,7 +210,7 @@ impl<'a> DatasetInfo<'a> {
                 type_words(variable).into(),
                 dimensions_words(hierarchy, variable).into(),
                 chunks_words(variable).into(),
-                codecs_words(&variable.filters).into(),
+                filters_words(&variable.filters).into(),
                 raw.map_or_else(|| "-".to_owned(), bytes).into(),
             ];
             if let Some(size) = self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {

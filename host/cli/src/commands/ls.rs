@@ -11,6 +11,7 @@ use ncz::registry::Registry;
 use serde::Serialize;
 
 use crate::args::Ls;
+use crate::codec_words::filters_words;
 use crate::dataset::{groups_named, open, session};
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
@@ -18,8 +19,7 @@ use crate::messages::Messages;
 use crate::output::{Cell, Style, Table, bytes, write_json};
 use crate::suggest;
 use crate::variable_report::{
-    SizedVariableReport, StoredSize, chunks_words, codecs_words, dimensions_words, join, raw_bytes,
-    type_words,
+    SizedVariableReport, StoredSize, chunks_words, dimensions_words, join, raw_bytes, type_words,
 };
 
 /// The version of the JSON form; it changes when a key changes its meaning or is removed.
@@ -90,7 +90,7 @@ fn list(
             if options.long {
                 let raw = raw_bytes(hierarchy, variable);
                 row.push(chunks_words(variable).into());
-                row.push(codecs_words(&variable.filters).into());
+                row.push(filters_words(&variable.filters).into());
                 row.push(raw.map_or_else(|| "-".to_owned(), bytes).into());
                 row.push(bytes(StoredSize::of(dataset, url, variable)?.bytes).into());
             }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::args::{Plugins, PluginsAction, PluginsAvail, PluginsList, PluginsPath, PluginsShow, PluginsWhy};
 use crate::error::{CliError, with_causes};
 use crate::exit_code::Exit;
+use crate::messages::Messages;
 use crate::output::{Style, bytes, write_json};
 
 /// Runs the command.
@@ -27,6 +28,7 @@ pub(crate) fn run(
     registry: &Registry,
     out: &mut dyn Write,
     style: Style,
+    messages: Messages,
 ) -> Result<Exit, CliError> {
     match &options.action {
         None => list(&options.list, registry, out, style),
@@ -34,7 +36,7 @@ pub(crate) fn run(
         Some(PluginsAction::Why(options)) => why(options, registry, out),
         Some(PluginsAction::Show(options)) => show(options, registry, out, style),
         Some(PluginsAction::Path(options)) => path(options, registry, out, style),
-        Some(PluginsAction::Env(options)) => environment::run(options, registry, out),
+        Some(PluginsAction::Env(options)) => environment::run(options, registry, out, messages),
         Some(PluginsAction::Avail(options)) => avail(options, registry, out),
         Some(PluginsAction::Lock(options)) => lock::run(options, registry, out, style),
     }

@@ -160,6 +160,7 @@ fn repaired_copy(
             from: url.location.clone(),
             target: target.location.clone(),
             state: "there is no copy",
+            advice: None,
             source: Box::new(source),
         }),
     })?;

@@ -21,12 +21,8 @@ impl Target {
         substituted(hierarchy, becomes, &mut notes);
         let zeros = hierarchy.variables().filter(|variable| variable.has_unmasked_zero());
         let zeros: Vec<String> = zeros.map(|variable| variable.path.clone()).collect();
-        if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 && !zeros.is_empty() {
-            notes.push(format!(
-                "the fill_value 0 does not mark missing values here, although xarray masks it; an attribute _FillValue would \
-                 make it do so: {}",
-                abbreviated(&zeros)
-            ));
+        if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 {
+            notes.extend(unmasked_zeros_note(&zeros));
         }
         let columns = |variable: &&Variable| variable.order == Order::F && variable.shape.len() > 1;
         let columns: Vec<String> =
@@ -46,6 +42,17 @@ impl Target {
         }
         notes
     }
+}
+
+/// The note on variables whose zeros readers of the copy do not mask.
+pub(crate) fn unmasked_zeros_note(paths: &[String]) -> Option<String> {
+    (!paths.is_empty()).then(|| {
+        format!(
+            "the fill_value 0 does not mark missing values here, although xarray masks it; an attribute _FillValue would \
+             make it do so: {}",
+            abbreviated(paths)
+        )
+    })
 }
 
 /// Adds notes on types that become others.

@@ -95,6 +95,11 @@ fn records_are_appended_and_a_second_time_from_another_location() {
     let ran = copy(&rest, &first, &["--append", "time", "--verify", "--json"]).ends(0).json();
     assert_eq!(ran["verified"], json!(true));
     assert_same_data(&ocean(), &first);
+    // They are there, so they are not appended a second time.
+    let again = copy(&rest, &first, &["--append", "time"]).ends(3);
+    again.says(&["the target has its old length", "\"/time\" would not be in order", "--any-order"]);
+    assert_same_data(&ocean(), &first);
+    copy(&rest, &first, &["--any-order"]).ends(2).says(&["--append"]);
     copy(&first, &first, &["--append", "time"]).ends(2).says(&["cannot append", "to itself"]);
     copy(&rest, &first, &["--append", "depth"]).ends(3).says(&["the target has its old length"]);
     copy(&rest, &first, &["--append", "time", "--overwrite"]).ends(2);
@@ -147,7 +152,7 @@ fn an_append_that_was_interrupted_is_not_made_twice() {
 
     // Other records go after those that were.
     leave("elsewhere");
-    copy(&ocean(), &first, &["--append", "time", "--slab", "time=0:1"])
+    copy(&ocean(), &first, &["--append", "time", "--slab", "time=0:1", "--any-order"])
         .ends(0)
         .says(&[printed, "it is finished"]);
     assert!(!journal.exists());

@@ -391,7 +391,7 @@ impl Bench {
         let has_journal =
             || own_files(folder).iter().any(|path| path.to_string_lossy().contains("ncz-journal"));
         if args.contains(&"--append") && is_new && !has_journal() {
-            // It said that the records are there; the same command again is to append them a second time.
+            // It said that the records are there; the same command again does not finish it.
             return Ok(());
         }
         if is_new && args.contains(&"--resume") {

@@ -21,14 +21,14 @@ OCEAN: NCZarr 2, keys in attributes (netcdf-c 4.9.3 and later)
   /lon             144
   /model/depth       5
 
-  variable                  type              dimensions              chunks        codecs                                    data    stored  chunks  ratio
-  /time                     double            time=16                 16            -                                        128 B     128 B       1  1.00x
-  /lat                      float             lat=73                  73            -                                        292 B     292 B       1  1.00x
-  /lon                      float             lon=144                 144           -                                        576 B     576 B       1  1.00x
-  /air_temperature          float             time=16 lat=73 lon=144  6 x 73 x 144  shuffle elementsize=0 | zlib level=4  672.8 kB  361.1 kB       3  1.86x
-  /sea_surface_temperature  short             time=16 lat=73 lon=144  6 x 73 x 144  shuffle elementsize=0 | zlib level=6  336.4 kB  118.0 kB       3  2.85x
-  /model/depth              int big-endian    depth=5                 5             -                                         20 B      20 B       1  1.00x
-  /model/salinity           float big-endian  depth=5 lat=73 lon=144  2 x 40 x 100  shuffle elementsize=0 | zlib level=4  210.2 kB   71.3 kB      12  2.95x
+  variable                  type              dimensions              chunks        codecs                data    stored  chunks  ratio
+  /time                     double            time=16                 16            -                    128 B     128 B       1  1.00x
+  /lat                      float             lat=73                  73            -                    292 B     292 B       1  1.00x
+  /lon                      float             lon=144                 144           -                    576 B     576 B       1  1.00x
+  /air_temperature          float             time=16 lat=73 lon=144  6 x 73 x 144  shuffle | zlib 4  672.8 kB  361.1 kB       3  1.86x
+  /sea_surface_temperature  short             time=16 lat=73 lon=144  6 x 73 x 144  shuffle | zlib 6  336.4 kB  118.0 kB       3  2.85x
+  /model/depth              int big-endian    depth=5                 5             -                     20 B      20 B       1  1.00x
+  /model/salinity           float big-endian  depth=5 lat=73 lon=144  2 x 40 x 100  shuffle | zlib 4  210.2 kB   71.3 kB      12  2.95x
 
   551.4 kB in 22 chunks, 1.2 MB of data (2.21x)
 

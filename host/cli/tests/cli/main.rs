@@ -62,6 +62,8 @@ mod readers;
 mod readme;
 /// References as targets and as sources.
 mod references;
+/// Remedies in messages: they name what helps.
+mod remedies;
 /// `ncz copy --salvage`, damage that a copy without it notices, and `ncz verify --missing`.
 mod salvage;
 /// No secret is seen, however much is said.

@@ -34,6 +34,8 @@ fn a_copy_takes_patterns_for_variables_groups_and_codecs() {
         "**/sal*=bzip2",
         "-F",
         "l*,none",
+        "-c",
+        "l?t:10",
     ])
     .ends(0);
     let info = ncz(["info", "--json", to]).ends(0).json();
@@ -47,6 +49,9 @@ fn a_copy_takes_patterns_for_variables_groups_and_codecs() {
     assert_eq!(codecs("/air_temperature"), None);
     assert_eq!(codecs("/model/salinity").unwrap()[0]["id"], "bz2");
     assert_eq!(codecs("/lat").unwrap(), serde_json::json!([]));
+    let lat = info["variables"].as_array().unwrap().iter().find(|one| one["path"] == "/lat").unwrap();
+    assert_eq!(lat["chunks"], serde_json::json!([10]));
+    ncz(["copy", source, to, "--overwrite", "-c", "x*:10"]).ends(2).says(&["x*", "known: "]);
 
     for option in ["--variables", "--exclude", "--groups", "--values"] {
         ncz(["copy", source, to, "--overwrite", option, "x*"]).ends(2).says(&["\"x*\"", "known: "]);
@@ -156,6 +161,15 @@ fn plugins_env_keeps_the_folders_that_other_programs_search() {
 
     let line = environment(&[&ours, &ours]).ends(0).stdout;
     assert_eq!(line, format!("export HDF5_PLUGIN_PATH='{}'\n", folders.join(":")));
+    // netCDF4 sets the variable itself if it is not set, and not if it is empty.
+    let (none, bare) = (folder.path().join("none"), folder.path().join("bare"));
+    let mut command = command();
+    command.env("HDF5_PLUGIN_PATH", &none).env("VIRTUAL_ENV", &bare).env("PATH", "").env("HOME", &bare);
+    let ran = run(command.env_remove("CONDA_PREFIX").args(["plugins", "env"])).ends(0);
+    let ran = ran.says(&[&format!("{}: there is no such folder", none.display())]);
+    assert!(!ran.stdout.contains("PATH=''"), "{}", ran.stdout);
+    // The default folder of HDF5 may be on this machine.
+    assert_eq!(ran.stdout.is_empty(), ran.stderr.contains("HDF5_PLUGIN_PATH is not set"), "{ran:#?}");
     environment(&["nowhere"]).ends(2).says(&["nowhere: there is no such folder"]);
     environment(&[&make("a:b")]).ends(2).says(&["a:b", "rename it"]);
 }

@@ -127,7 +127,7 @@ fn modes_and_names_decide_where_the_content_does_not() {
 fn info_names_filters_and_says_which_are_not_found() {
     let Some(files) = Files::make() else { return };
     let info = ncz(["info", "--sizes", &files.text("plain.h5")]).ends(1).stdout;
-    for wanted in ["shuffle (2) 1 | deflate (1) 4", "scaleoffset (6)", "HDF5 filter 40000 7,8"] {
+    for wanted in ["shuffle | zlib 4", "scaleoffset", "HDF5 filter 40000 7 8"] {
         assert!(info.contains(wanted), "{wanted} is not in\n{info}");
     }
     let special = ncz(["dump", "-hs", &files.text("plain.h5")]).ends(0).stdout;

@@ -119,6 +119,9 @@ pub enum ChunkError {
     /// The index that locates the chunk, or what the chunk refers to, cannot be read.
     #[error("the chunk cannot be located")]
     Index(#[source] SourceError),
+    /// What the elements of the chunk are made of: another chunk cannot be read, or a value cannot be converted.
+    #[error(transparent)]
+    Elements(SourceError),
     /// The memory for the chunk cannot be allocated.
     #[error("no memory for a chunk of {len} bytes")]
     Memory {

@@ -363,7 +363,6 @@ pub fn read_by(codec: &CodecInfo) -> String {
                 Some(Unread { why: Why::Package("plugins"), .. }) => " with a plugin".to_owned(),
                 Some(Unread { why: Why::Package(package), .. }) => format!(" with {package}"),
                 Some(Unread { why: Why::Since(version), .. }) => format!(" from {version} on"),
-                Some(Unread { why: Why::Misread(_), .. }) => continue,
                 Some(_) => continue,
             };
             match homes.iter_mut().find(|(other, _)| *other == with) {

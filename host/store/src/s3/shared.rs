@@ -132,7 +132,7 @@ impl Shared {
 
     fn remedy(&self, code: Option<&str>) -> String {
         let who = self.connection.who();
-        match code {
+        let reason = match code {
             Some("ExpiredToken" | "TokenRefreshRequired") => {
                 format!(
                     "the credentials have expired; get new ones and try again. The request was sent {who}"
@@ -152,6 +152,11 @@ impl Shared {
             _ => format!(
                 "the request was sent {who}. Without the permission to list the bucket (s3:ListBucket) S3 gives the same answer for an object that does not exist"
             ),
+        };
+        match who.starts_with("anonymously") {
+            true => reason,
+            // Some servers refuse every request that is signed.
+            false => format!("{reason}. Public data can be read anonymously (#aws.profile=no)"),
         }
     }
 }

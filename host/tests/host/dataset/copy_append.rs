@@ -181,6 +181,13 @@ fn sides_that_do_not_go_together_are_refused_and_nothing_is_written() {
         side(2..4),
         "\"/g/q\" cannot be appended to: it is not in the target",
     );
+    for (old, new, reason) in [
+        (0..5, 3..5, "the source begins with 3, and the target ends with 4"),
+        (0..1, 0..2, "the source begins with 0, and the target ends with 0"),
+        (-2..1, -3..9, "the source begins with -3, and the target ends with 0"),
+    ] {
+        refused(side(old), side(new), &format!("the coordinate \"/time\" would not be in order: {reason}"));
+    }
     refused(Side { unlimited: false, ..side(0..2) }, side(2..4), "\"/time\" of the target is fixed, at 2");
     let target = open(side(0..2).store(), &session(1));
     let error = append(&side(2..4).dataset(), target, "depth", &CopyOptions::default(), &()).unwrap_err();

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use ncz::bench::{BenchReport, Trial};
 
 use super::markup::markup;
-use super::names::short;
 use super::report::{megabytes, named};
+use crate::codec_words::chain_words;
 use crate::output::bytes;
 
 /// Returns one of the speeds of a chain.
@@ -166,7 +166,11 @@ pub(super) fn write(
             continue;
         }
         labelled.push(trial);
-        let name = if trial.present { format!("now: {}", short(&trial.chain)) } else { short(&trial.chain) };
+        let name = if trial.present {
+            format!("now: {}", chain_words(&trial.chain))
+        } else {
+            chain_words(&trial.chain)
+        };
         let class = if trial.present { "name present" } else { "name" };
         label(page, class, &name, (x.at(speed(trial)), y.at(ratio(trial))), &mut taken);
     }

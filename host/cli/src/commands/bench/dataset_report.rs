@@ -3,8 +3,9 @@
 use ncz::bench::{DatasetReport as Measured, Group, Member, Trial, WORTH};
 use serde::Serialize;
 
-use super::names::{Ends, short};
+use super::names::Ends;
 use super::report::{SCHEMA, by, megabytes};
+use crate::codec_words::chain_words;
 use crate::output::{Cell, Style, Table, bytes, count, seconds};
 use crate::secrets;
 
@@ -76,7 +77,7 @@ pub(super) fn names(group: &Group) -> Vec<&str> {
 /// The recommended chain in words.
 pub(super) fn advice(group: &Group) -> String {
     match &group.choice {
-        Some(chain) => short(chain),
+        Some(chain) => chain_words(chain),
         None if group.is_worth_codecs() => "keep".to_owned(),
         None => format!("keep: none makes it {WORTH} times smaller"),
     }
@@ -196,7 +197,7 @@ impl<'a> DatasetReport<'a> {
             table.row([
                 Cell::new(&group.dtype),
                 Cell::new(dimensions(group)),
-                Cell::new(short(&group.present)),
+                Cell::new(chain_words(&group.present)),
                 Cell::painted(advice(group), paint),
                 ratio(now(group)),
                 ratio(then(group)),
@@ -312,7 +313,7 @@ impl<'a> FiguresJson<'a> {
     fn of(chain: &'a str, figures: Option<Figures>) -> Self {
         Self {
             chain,
-            name: short(chain),
+            name: chain_words(chain),
             ratio: figures.map(Figures::ratio),
             decode_bytes_per_second: figures.map(Figures::decode),
         }

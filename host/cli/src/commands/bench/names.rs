@@ -1,83 +1,11 @@
-//! Short names of chains, and the command that applies one.
+//! The command that applies chains, and the name of the copy.
 
 use std::path::Path;
 
 use ncz::location::DatasetUrl;
-use ncz::registry::known;
-use ncz::registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec, generic};
-use serde_json::{Map, Value};
 
 use crate::secrets;
 use crate::shell::quoted;
-
-/// Returns a short name of a chain: `shuffle | zstd 3`, `blosc lz4 5 bitshuffle`.
-pub(super) fn short(chain: &str) -> String {
-    let Ok(spec) = ChainSpec::parse(chain) else { return chain.to_owned() };
-    if chain == "none" || spec.is_empty() {
-        return "none".to_owned();
-    }
-    let words: Vec<String> = spec.stages().iter().map(stage).collect();
-    words.join(" | ")
-}
-
-fn stage(spec: &StageSpec) -> String {
-    let with = |name: &str, params: &[u32]| {
-        params.iter().fold(name.to_owned(), |words, param| format!("{words} {param}"))
-    };
-    match spec {
-        StageSpec::Named { name, params } => with(name, params),
-        StageSpec::Filter { id, params } => {
-            // As they are named without a number.
-            let name = match (*id, known::by_id(*id)) {
-                (1, _) => "zlib".to_owned(),
-                (307, _) => "bz2".to_owned(),
-                (32_015, _) => "zstd".to_owned(),
-                (_, Some(filter)) => filter.name.to_owned(),
-                (id, None) => id.to_string(),
-            };
-            with(&name, params)
-        }
-        StageSpec::Json { name, config, .. } if name.ends_with("blosc") => blosc(config),
-        StageSpec::Json { name, config, .. } if name == generic::NAME => {
-            let numbers = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
-            let params = config.get("cd_values").and_then(Value::as_array).into_iter().flatten();
-            match config.get("filter").and_then(numbers) {
-                Some(id) => stage(&StageSpec::Filter { id, params: params.filter_map(numbers).collect() }),
-                None => name.clone(),
-            }
-        }
-        StageSpec::Json { name, config, .. } => {
-            let name = name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name);
-            // The element size of shuffle is always that of the type here.
-            let shown = config.values().filter(|_| !name.ends_with("shuffle"));
-            shown.fold(name.to_owned(), |words, value| match value {
-                Value::String(text) => format!("{words} {text}"),
-                other => format!("{words} {other}"),
-            })
-        }
-    }
-}
-
-fn blosc(config: &Map<String, Value>) -> String {
-    let mut words = "blosc".to_owned();
-    for key in ["cname", "clevel"] {
-        match config.get(key) {
-            Some(Value::String(text)) => words.push_str(&format!(" {text}")),
-            Some(other) => words.push_str(&format!(" {other}")),
-            None => {}
-        }
-    }
-    match config.get("shuffle") {
-        Some(Value::String(text)) => words.push_str(&format!(" {text}")),
-        Some(number) => match number.as_i64() {
-            Some(1) => words.push_str(" shuffle"),
-            Some(2) => words.push_str(" bitshuffle"),
-            _ => {}
-        },
-        None => {}
-    }
-    words
-}
 
 /// The dataset as the user named it, and a name for the copy.
 #[derive(Clone, Copy)]
@@ -96,7 +24,9 @@ impl Ends<'_> {
             if names.starts_with(['{', '[']) {
                 names.insert(0, '/');
             }
-            line.push_str(&format!(" --codec {}", quoted(&format!("{names}={chain}"))));
+            // A name may begin with a hyphen.
+            let sign = if names.starts_with('-') { '=' } else { ' ' };
+            line.push_str(&format!(" --codec{sign}{}", quoted(&format!("{names}={chain}"))));
         }
         line
     }
@@ -135,24 +65,6 @@ mod tests {
     use crate::codec_request::{CodecRequest, Decision, decide};
 
     #[test]
-    fn chains_have_short_names() {
-        let blosc = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}"#;
-        for (chain, words) in [
-            ("none", "none"),
-            ("shuffle|zstd,3", "shuffle | zstd 3"),
-            ("32008,0,2", "bitshuffle 0 2"),
-            ("55555", "55555"),
-            (blosc, "blosc lz4 5 bitshuffle"),
-            (r#"[{"id":"shuffle","elementsize":4},{"id":"zlib","level":1}]"#, "shuffle | zlib 1"),
-            (r#"{"name":"zstd","configuration":{"level":3,"checksum":false}}"#, "zstd 3 false"),
-            (r#"{"name":"numcodecs.zlib","configuration":{"level":4}}"#, "zlib 4"),
-            (r#"{"id":"ncz.hdf5_filter","filter":1,"cd_values":[4]}"#, "zlib 4"),
-        ] {
-            assert_eq!(short(chain), words, "{chain}");
-        }
-    }
-
-    #[test]
     fn the_command_names_the_variables_and_the_chain() {
         let command = |dataset, codecs: &[(&[&'static str], &'static str)]| {
             let codecs = codecs.iter().map(|(paths, chain)| (paths.to_vec(), *chain));
@@ -160,9 +72,10 @@ mod tests {
         };
         let line = command("my data.zarr", &[(&["/g/t", "/u"], "shuffle|zstd,3"), (&["/v"], "none")]);
         assert_eq!(line, "ncz copy 'my data.zarr' out.zarr --codec 'g/t&u=shuffle|zstd,3' --codec 'v=none'");
-        for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/a[b", "/[", "/a?", "/it's"] {
+        for path in ["/a=b", "/a&b", r"/a\b", "/*", "/{x", "/a[b", "/[", "/a?", "/it's", "/-v"] {
             let line = command("x", &[(&[path], r#"{"id":"zstd","level":3}"#)]);
-            let codec = line.split_once("--codec '").unwrap().1.strip_suffix('\'').unwrap();
+            let sign = if path == "/-v" { '=' } else { ' ' };
+            let codec = line.split_once(&format!("--codec{sign}'")).unwrap().1.strip_suffix('\'').unwrap();
             let request = CodecRequest::parse_codec(&codec.replace(r"'\''", "'")).unwrap();
             let requests = [request];
             assert!(matches!(decide(&requests, path), Decision::Named(_)), "{line}");

@@ -7,8 +7,8 @@ use ncz::bench::{BenchReport, Trial};
 use super::chart;
 use super::dataset_report::{self, DatasetReport};
 use super::markup::markup;
-use super::names::short;
 use super::report::{Report, front_words, megabytes, named, read_by};
+use crate::codec_words::chain_words;
 use crate::output::{bytes, shape};
 use crate::secrets;
 
@@ -127,7 +127,7 @@ fn groups(page: &mut String, report: &DatasetReport<'_>) {
         text(page, &group.dtype);
         text(page, dataset_report::dimensions(group));
         number(page, group.bytes() as f64, &bytes(group.bytes()));
-        text(page, &short(&group.present));
+        text(page, &chain_words(&group.present));
         for (index, figures) in [now, then].into_iter().enumerate() {
             if index == 1 {
                 text(page, &dataset_report::advice(group));
@@ -179,7 +179,7 @@ fn table(page: &mut String, measured: &BenchReport) {
         }
         let ratio = trial.ratio(&measured.sample);
         let current = if trial.present { " (current)" } else { "" };
-        text(page, &format!("{}{current}", short(&trial.chain)));
+        text(page, &format!("{}{current}", chain_words(&trial.chain)));
         number(page, ratio, &format!("{ratio:.2}x"));
         number(page, trial.stored as f64, &bytes(trial.stored));
         number(page, trial.encode, &megabytes(trial.encode));

@@ -3,7 +3,8 @@
 use ncz::bench::{BenchReport, Rank, Trial, WORTH};
 use serde::Serialize;
 
-use super::names::{Ends, short};
+use super::names::Ends;
+use crate::codec_words::chain_words;
 use crate::output::{Cell, Style, Table, bytes, count, seconds, shape};
 use crate::secrets;
 
@@ -51,16 +52,20 @@ impl<'a> Report<'a> {
         let by = by(self.rank);
         match now {
             _ if choice.present => {
-                format!("Keep {} for {name}: it is the best {by} ({})", short(&choice.chain), figures(choice))
+                format!(
+                    "Keep {} for {name}: it is the best {by} ({})",
+                    chain_words(&choice.chain),
+                    figures(choice)
+                )
             }
             Some(now) => format!(
                 "Store {name} with {}: {}; now, with {}, {}",
-                short(&choice.chain),
+                chain_words(&choice.chain),
                 figures(choice),
-                short(&now.chain),
+                chain_words(&now.chain),
                 figures(now)
             ),
-            None => format!("Store {name} with {}: {}", short(&choice.chain), figures(choice)),
+            None => format!("Store {name} with {}: {}", chain_words(&choice.chain), figures(choice)),
         }
     }
 
@@ -159,7 +164,7 @@ impl<'a> Report<'a> {
         let sample = &measured.sample;
         let chain = |trial: &'a Trial| ChainJson {
             chain: &trial.chain,
-            name: short(&trial.chain),
+            name: chain_words(&trial.chain),
             present: trial.present,
             unread: trial.unread.map(|unread| unread.to_string()),
             stored: trial.stored,
@@ -280,7 +285,7 @@ pub(super) fn named(trial: &Trial, gap: &str) -> String {
     let remarks: Vec<String> = (trial.present.then(|| "current".to_owned()).into_iter())
         .chain(trial.unread.map(|unread| unread.to_string()))
         .collect();
-    let name = short(&trial.chain);
+    let name = chain_words(&trial.chain);
     if remarks.is_empty() { name } else { format!("{name}{gap}({})", remarks.join("; ")) }
 }
 

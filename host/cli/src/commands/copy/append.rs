@@ -20,6 +20,7 @@ use crate::exit_code::Exit;
 use crate::messages::Messages;
 use crate::output::{Style, abbreviated};
 use crate::progress::{Bar, Interrupt};
+use crate::target::unmasked_zeros_note;
 
 use super::summary::{self, Summary};
 
@@ -68,6 +69,7 @@ pub(super) fn run(
         selection,
         memory: options.memory,
         scratch: scratch(options, target),
+        any_order: options.any_order,
         ..CopyOptions::default()
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
@@ -79,10 +81,12 @@ pub(super) fn run(
             from: source.location.clone(),
             target: target.location.clone(),
             state: state(target, &error),
+            advice: None,
             source: Box::new(error),
         },
     })?;
-    let Appended { summary: appended, recovered, converted, already_appended, receipt } = appended;
+    let Appended { summary: appended, recovered, converted, unmasked_zeros, already_appended, receipt } =
+        appended;
     let notes = [
         recovered.map(|interrupted| settled(&interrupted, already_appended)),
         (!converted.is_empty() && !already_appended).then(|| {
@@ -91,6 +95,7 @@ pub(super) fn run(
                 abbreviated(&converted)
             )
         }),
+        unmasked_zeros_note(&unmasked_zeros).filter(|_| !already_appended),
         summary::lossy(&appended.variables),
         summary::encoded_again(&appended.variables),
     ];
@@ -108,7 +113,7 @@ pub(super) fn run(
         print(&summary, options, out, style).map_err(|error| error.not_printed(&target.location))?;
     }
     let exit = findings(&appended, messages);
-    // From here on the same command appends the records again, so the user must have seen the summary.
+    // From here on the same command may append the records again, so the user must have seen the summary.
     out.flush()?;
     if let Err(error) = confirm(target, receipt) {
         messages.warn(&format!(

@@ -98,8 +98,9 @@ impl Requests {
                 CliError::Chunks { what: format!("-c {given:?}"), source: Box::new(source) }
             })?;
         }
-        if let Some(name) = chunk_request::variables(&self.chunks).find(|name| !known(name)) {
-            return Err(unknown_variable(url, hierarchy, name, ""));
+        let mut named = chunk_request::variables(&self.chunks);
+        if let Some(name) = named.find(|name| !paths.iter().any(|path| name.matches(path))) {
+            return Err(unknown_variable(url, hierarchy, name.path(), ""));
         }
         match chunk_request::dimensions(&self.chunks).find(|(name, _)| !is_dimension(name)) {
             Some((name, _)) => {

@@ -52,6 +52,7 @@ pub(super) fn copied(
             from: source.location.clone(),
             target: target.location.clone(),
             state: KEPT,
+            advice: None,
             source: Box::new(error),
         },
     })?;

@@ -7,9 +7,11 @@ use std::time::Duration;
 use ncz::copy::{CopySummary, UnreadableVariable, VariableSummary, Verified};
 use ncz::location::Location;
 use ncz::model::{Container, Format};
-use ncz::registry::Registry;
+use ncz::registry::spec::{ChainSpec, StageSpec};
+use ncz::registry::{Registry, known};
 use serde::Serialize;
 
+use crate::codec_words::{chain_words, stages_words};
 use crate::dataset::format_words;
 use crate::output::{Cell, Style, Table, abbreviated, bytes, count, ratio, seconds, speed};
 
@@ -65,7 +67,7 @@ impl<'a> Summary<'a> {
         let mut table =
             Table::new(&["variable", "codecs", ">chunks", ">decoded", ">before", ">now", ">ratio"]);
         for variable in variables.iter().take(ROWS) {
-            let mut chain = named(&variable.chain, &self.registry);
+            let mut chain = words(&variable.chain, &self.registry);
             if variable.unchanged && variable.recoded == 0 {
                 chain.push_str(" (unchanged)");
             }
@@ -297,17 +299,15 @@ pub(super) fn encoded_again(variables: &[VariableSummary]) -> Option<String> {
     ))
 }
 
-/// Returns filter text with names instead of numbers: `zstd,3` for `32015,3`.
-fn named(chain: &str, registry: &Registry) -> String {
-    if chain.is_empty() {
-        return "none".to_owned();
-    }
-    let stage = |text: &str| {
-        let (id, params) = text.split_at(text.find(',').unwrap_or(text.len()));
-        match id.parse().ok().and_then(|id| registry.by_id(id).ok()) {
-            Some(entry) => format!("{}{params}", entry.info().name),
-            None => text.to_owned(),
-        }
+/// Returns a chain in words. A filter that only the registry knows has its name there.
+fn words(chain: &str, registry: &Registry) -> String {
+    let Ok(spec) = ChainSpec::parse(chain) else { return chain_words(chain) };
+    let named = |stage: &StageSpec| match stage {
+        StageSpec::Filter { id, params } if known::by_id(*id).is_none() => match registry.by_id(*id) {
+            Ok(entry) => StageSpec::Named { name: entry.info().name.to_string(), params: params.clone() },
+            Err(_) => stage.clone(),
+        },
+        stage => stage.clone(),
     };
-    chain.split('|').map(stage).collect::<Vec<_>>().join("|")
+    stages_words(&spec.stages().iter().map(named).collect::<Vec<_>>())
 }

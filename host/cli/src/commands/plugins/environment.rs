@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use ncz::registry::Registry;
 use ncz::registry::known::InstallPrefixes;
-use ncz::registry::search_path::{Environment, PATH_VARIABLE, PathRequest, SearchPath};
+use ncz::registry::search_path::{Environment, Folder, Origin, PATH_VARIABLE, PathRequest, SearchPath};
 use serde::Serialize;
 
 use crate::args::PluginsEnv;
 use crate::error::CliError;
 use crate::exit_code::Exit;
+use crate::messages::Messages;
 use crate::output::write_json;
 use crate::shell::quoted;
 
@@ -24,13 +25,26 @@ struct EnvReport<'a> {
     folders: &'a [PathBuf],
 }
 
-pub(super) fn run(options: &PluginsEnv, registry: &Registry, out: &mut dyn Write) -> Result<Exit, CliError> {
+pub(super) fn run(
+    options: &PluginsEnv,
+    registry: &Registry,
+    out: &mut dyn Write,
+    messages: Messages,
+) -> Result<Exit, CliError> {
+    for Folder { path, origin } in &registry.search_path().folders {
+        if *origin != Origin::Default && !path.is_dir() {
+            messages.warn(&format!("left out: {}: there is no such folder", path.display()));
+        }
+    }
     let folders = folders(&options.folders, registry)?;
     let texts: Vec<&str> = folders.iter().map(|folder| text(folder)).collect::<Result<_, _>>()?;
     let value = texts.join(":");
     if options.json {
         let report = EnvReport { schema: 1, variable: PATH_VARIABLE, value: &value, folders: &folders };
         write_json(out, &report)?;
+    } else if folders.is_empty() {
+        // netCDF4 and hdf5plugin set the variable to their own folders only if it is not set, even to nothing.
+        messages.warn(&format!("there is no folder with plugins, so {PATH_VARIABLE} is not set"));
     } else {
         writeln!(out, "export {PATH_VARIABLE}={}", quoted(&value))?;
     }

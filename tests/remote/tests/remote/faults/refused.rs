@@ -67,7 +67,7 @@ fn missing_permissions_to_read_write_or_list_are_reported() {
     check(
         &Fault::access_denied(),
         &[&[], READS, WRITES, LISTS],
-        &["denied", "AccessDenied", "was sent with"],
+        &["denied", "AccessDenied", "was sent with", "anonymously (#aws.profile=no)"],
     );
 }
 
@@ -78,7 +78,11 @@ fn expired_credentials_are_to_be_renewed() {
 
 #[test]
 fn a_key_that_the_service_does_not_know_is_named_so() {
-    check(&Fault::invalid_access_key(), &[&[]], &["InvalidAccessKeyId", "does not know the access key"]);
+    check(
+        &Fault::invalid_access_key(),
+        &[&[]],
+        &["InvalidAccessKeyId", "does not know the access key", "#aws.profile=no"],
+    );
 }
 
 #[test]
