@@ -1,6 +1,6 @@
 //! Whether the elements of a variable mean the same in two datasets, so that they can be one variable.
 
-use ncz_model::{ByteOrder, FillValue, Format, Hierarchy, Value, Variable, is_same_number};
+use ncz_model::{ByteOrder, FillValue, Format, Hierarchy, Value, Variable, is_same_number, same_rows};
 
 use crate::copy::Selection;
 
@@ -50,7 +50,13 @@ fn same_kind((one, other): (&str, &str), original: &Variable, variable: &Variabl
             _ => bytes,
         }
     };
-    if fill(original) != fill(variable) {
+    let row = |variable: &'_ Variable| variable.fill.as_ref().and_then(FillValue::row).cloned();
+    let is_same = match (row(original), row(variable)) {
+        // The bytes are addresses in a heap of each file.
+        (Some(ours), Some(theirs)) => same_rows(&ours, &theirs),
+        _ => fill(original) == fill(variable),
+    };
+    if !is_same {
         return Err("its fill values differ, so that a missing value would become another one".to_owned());
     }
     same_attributes((one, other), original, variable, &[])

@@ -106,7 +106,8 @@ pub(super) fn value(of: &ElementType, row: &Row, at: usize, digits: Digits, text
     match (row, of) {
         (Row::Plain(integers), ElementType::User(user)) => {
             let integer = integer_at(integers, at).unwrap_or_default();
-            match user.member(integer) {
+            // `_` is the fill value.
+            match user.member(integer).filter(|name| *name != "_") {
                 Some(name) => text.extend_from_slice(escaped_name(name).as_bytes()),
                 None => integer_value(integer, text),
             }

@@ -291,6 +291,15 @@ impl DataError {
         }
     }
 
+    /// Whether the values of a user-defined type need too much memory together, so that fewer can be read.
+    #[must_use]
+    pub fn is_of_long_rows(&self) -> bool {
+        match self {
+            Self::Chunk { source, .. } => matches!(**source, ChunkError::LongRows { .. }),
+            _ => false,
+        }
+    }
+
     /// The error for a variable whose elements have no bytes, so that it has no data to read or write.
     #[must_use]
     pub fn without_size(variable: &Variable) -> Self {

@@ -1,11 +1,14 @@
 //! Fill values: elements that were never written read as the fill value.
 
+use std::sync::Arc;
+
 use crate::json::Json;
 
 use crate::dtype::{Dtype, Kind, NcType};
 use crate::error::VariableError;
 use crate::format::Format;
 use crate::json;
+use crate::user_value::Row;
 use crate::value::Value;
 
 pub mod base64;
@@ -20,6 +23,8 @@ pub use self::v3::zeros_v3;
 pub struct FillValue {
     bytes: Vec<u8>,
     json: Json,
+    /// The value, if its bytes refer to what is in a heap of a file.
+    row: Option<Arc<Row>>,
 }
 
 /// The encoding of text in the `fill_value` of byte strings.
@@ -54,7 +59,7 @@ impl FillValue {
             // A bare word is written as in the specification.
             Some(bytes) => {
                 let quoted = json::special(json).map(|special| Json::from(special.word()));
-                Ok(Some(Self { bytes, json: quoted.unwrap_or_else(|| json.clone()) }))
+                Ok(Some(Self { bytes, json: quoted.unwrap_or_else(|| json.clone()), row: None }))
             }
             None => Err(VariableError::Fill { text: json::to_text(json), dtype: dtype.text().to_owned() }),
         }
@@ -82,7 +87,7 @@ impl FillValue {
             }
         };
         let json = parse::to_json(&bytes, value.nc_type(), dtype, text).ok_or_else(error)?;
-        Ok(Self { bytes, json })
+        Ok(Self { bytes, json, row: None })
     }
 
     /// Makes a fill value from the bytes of an element in the byte order of its dtype.
@@ -118,9 +123,21 @@ impl FillValue {
         };
         let fits = dtype.is_variable_length() || bytes.len() == dtype.size();
         match json().filter(|_| fits) {
-            Some(json) => Ok(Self { bytes: bytes.to_vec(), json }),
+            Some(json) => Ok(Self { bytes: bytes.to_vec(), json, row: None }),
             None => Err(VariableError::Fill { text: format!("{bytes:?}"), dtype: dtype.text().to_owned() }),
         }
+    }
+
+    /// Adds the value that the bytes stand for, if they refer to what is in a heap of a file.
+    #[must_use]
+    pub fn with_row(self, row: Row) -> Self {
+        Self { row: Some(Arc::new(row)), ..self }
+    }
+
+    /// The value of a user-defined type whose bytes refer to what is in a heap of a file.
+    #[must_use]
+    pub fn row(&self) -> Option<&Row> {
+        self.row.as_deref()
     }
 
     /// Returns the same value with the encoding `text` for byte strings.
@@ -149,7 +166,7 @@ impl FillValue {
     #[must_use]
     pub fn relabelled(self, dtype: &Dtype) -> Self {
         let json = parse::text_json(&self.bytes, FillText::Plain).filter(|_| dtype.kind() == Kind::Bytes);
-        Self { json: json.unwrap_or(self.json), bytes: self.bytes }
+        Self { json: json.unwrap_or(self.json), bytes: self.bytes, row: self.row }
     }
 
     /// The value as `.zarray` writes it.

@@ -127,6 +127,18 @@ impl Slab {
         product(self.count.iter().copied())
     }
 
+    /// The first half of the elements in row-major order and the rest; `None` of one element or none.
+    #[must_use]
+    pub fn halves(&self) -> Option<(Self, Self)> {
+        let axis = self.count.iter().position(|count| *count != 1)?;
+        let (mut first, mut second) = (self.clone(), self.clone());
+        let half = self.count.get(axis)? / 2;
+        *first.count.get_mut(axis)? = half;
+        *second.count.get_mut(axis)? -= half;
+        *second.start.get_mut(axis)? += half * self.stride.get(axis)?;
+        (half > 0).then_some((first, second))
+    }
+
     /// Checks it against the lengths of an array.
     ///
     /// # Errors

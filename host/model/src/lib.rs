@@ -66,7 +66,7 @@ pub use self::quantize::{Quantize, QuantizeError, QuantizeMode, Quantizer};
 pub use self::remedy::Remedy;
 pub use self::session::{LossyGuard, Session, ShuffleReading};
 pub use self::strings::{MAX_CHUNK_BYTES, StringArray, StringChunks, Strings};
-pub use self::user_array::{UserArray, UserElements};
+pub use self::user_array::{SideError, Take, UserArray, UserElements};
 pub use self::user_type::{ElementType, EnumMember, Field, TypeClass, UserType};
 pub use self::user_value::{Row, UserValue, integer_at, row_json, same_rows};
 pub use self::value::Value;

@@ -46,6 +46,9 @@ fn broken_rule(kind: &str, name: &str) -> Option<&'static str> {
     if name.ends_with(' ') {
         return Some("it ends with a blank");
     }
+    if matches!(kind, "type" | "field" | "enumerator") && first == ' ' {
+        return Some("it starts with a blank");
+    }
     let is_key = matches!(kind, "variable" | "group");
     if is_key && name.starts_with('.') {
         return Some("it starts with a dot, and Zarr hides such names");

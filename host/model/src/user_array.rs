@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::array::{Array, Elements, Written};
 use crate::data_error::{ChunkError, DataError};
 use crate::grid::Slab;
-use crate::user_value::Row;
+use crate::user_value::{Row, same_rows};
 
 /// Translates elements of a user-defined type as they are stored: their layout, their byte orders, and what is in heaps.
 pub trait UserElements: fmt::Debug + Send + Sync {
@@ -27,6 +27,18 @@ pub trait UserElements: fmt::Debug + Send + Sync {
     fn padding(&self) -> Option<&Row> {
         None
     }
+}
+
+/// Receives values and their slab.
+pub type Take<'t, E> = &'t mut dyn FnMut(Row, &Slab) -> Result<(), E>;
+
+/// Why two arrays could not be compared.
+#[derive(Debug)]
+pub enum SideError {
+    /// The one cannot be read.
+    One(Box<DataError>),
+    /// The other cannot be read.
+    Other(Box<DataError>),
 }
 
 /// A variable of a user-defined type whose codecs are bound.
@@ -76,6 +88,71 @@ impl UserArray {
         let exists = self.stored.try_read_bytes(slab, Elements::Stored, &mut bytes)?;
         let row = self.elements.decode(&bytes).map_err(|source| self.failed(slab, source))?;
         Ok((row, exists))
+    }
+
+    /// Reads like [`read`](Self::read), in as many parts as memory needs, and calls `take` with the values and the slab of
+    /// each. Returns whether any chunk of the slab exists; if none does, `take` is not called.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), and those that `take` returns.
+    pub fn read_parts<E: From<DataError>>(&self, slab: &Slab, take: Take<'_, E>) -> Result<bool, E> {
+        let mut bytes = self.buffer(slab)?;
+        let exists = self.stored.try_read_bytes(slab, Elements::Stored, &mut bytes)?;
+        if exists {
+            self.decode_parts(slab, &bytes, take)?;
+        }
+        Ok(exists)
+    }
+
+    /// Decodes the elements of a slab as they are stored, in as many parts as memory needs, and calls `take` with the
+    /// values and the slab of each.
+    ///
+    /// # Errors
+    /// A heap cannot be read, or the bytes are not such elements; and those that `take` returns.
+    pub fn decode_parts<E: From<DataError>>(
+        &self,
+        slab: &Slab,
+        stored: &[u8],
+        take: Take<'_, E>,
+    ) -> Result<(), E> {
+        let error = match self.elements.decode(stored) {
+            Ok(row) => return take(row, slab),
+            Err(error) => error,
+        };
+        let is_long = matches!(error, ChunkError::LongRows { .. });
+        let halves = slab.halves().filter(|_| is_long).and_then(|(first, second)| {
+            let len = usize::try_from(first.elements()?).ok()?.checked_mul(self.stored.dtype().size())?;
+            Some((first, second, stored.split_at_checked(len)?))
+        });
+        let Some((first, second, (before, after))) = halves else {
+            return Err(self.failed(slab, error).into());
+        };
+        self.decode_parts(&first, before, take)?;
+        self.decode_parts(&second, after, take)
+    }
+
+    /// Whether the elements of a slab have the same values as those of a slab of another array; the error is that of this
+    /// array, or of the other one. Returns the part that differs.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), of the array that cannot be read.
+    pub fn differing(&self, slab: &Slab, (other, theirs): (&Self, &Slab)) -> Result<Option<Slab>, SideError> {
+        let (one, two) = (self.read(slab), other.read(theirs));
+        let is_long =
+            |read: &Result<Row, DataError>| read.as_ref().is_err_and(|error| error.is_of_long_rows());
+        if (is_long(&one) || is_long(&two))
+            && let (Some((first, second)), Some((their_first, their_second))) =
+                (slab.halves(), theirs.halves())
+        {
+            drop((one, two));
+            return match self.differing(&first, (other, &their_first))? {
+                None => self.differing(&second, (other, &their_second)),
+                found => Ok(found),
+            };
+        }
+        let one = one.map_err(|error| SideError::One(Box::new(error)))?;
+        let two = two.map_err(|error| SideError::Other(Box::new(error)))?;
+        Ok((!same_rows(&one, &two)).then(|| theirs.clone()))
     }
 
     /// Decodes whole elements as they are stored, such as a fill value.

@@ -95,6 +95,20 @@ impl UserType {
         matches!(self.class, TypeClass::Enum { .. })
     }
 
+    /// Whether a value has strings or rows of any length, which HDF5 files have in heaps.
+    #[must_use]
+    pub fn has_references(&self) -> bool {
+        let refers = |element: &ElementType| match element {
+            ElementType::Atomic(nc_type) => *nc_type == NcType::String,
+            ElementType::User(user) => user.has_references(),
+        };
+        match &self.class {
+            TypeClass::Vlen { .. } => true,
+            TypeClass::Compound { fields } => fields.iter().any(|field| refers(&field.element)),
+            TypeClass::Enum { .. } | TypeClass::Opaque { .. } => false,
+        }
+    }
+
     /// The name of an integer of an enumeration.
     #[must_use]
     pub fn member(&self, value: i128) -> Option<&str> {

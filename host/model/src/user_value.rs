@@ -84,6 +84,31 @@ impl Row {
         empty
     }
 
+    /// About how many bytes of memory they take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        /// What an allocation takes besides its bytes.
+        const ALLOCATION: usize = 32;
+        let all = |rows: &[Self]| {
+            rows.iter().fold(ALLOCATION, |sum, row| sum.saturating_add(size_of::<Self>() + row.memory()))
+        };
+        let texts = |texts: &[Vec<u8>]| {
+            texts.iter().fold(ALLOCATION, |sum, text| {
+                sum.saturating_add(size_of::<Vec<u8>>() + ALLOCATION).saturating_add(text.len())
+            })
+        };
+        match self {
+            Self::Plain(Value::String(values)) | Self::Opaque(values) => texts(values),
+            Self::Plain(values) => {
+                ALLOCATION.saturating_add(values.len().saturating_mul(values.nc_type().size().unwrap_or(1)))
+            }
+            Self::Compound(values) => values.iter().fold(ALLOCATION, |sum, fields| {
+                sum.saturating_add(size_of::<Vec<Self>>()).saturating_add(all(fields))
+            }),
+            Self::Vlen(rows) => all(rows),
+        }
+    }
+
     /// The values, as often as `times` says.
     #[must_use]
     pub fn repeated(&self, times: usize) -> Self {

@@ -72,6 +72,23 @@ pub enum ReadError {
         /// The limit.
         limit: u64,
     },
+    /// Ranges that are read in one round have more bytes than that.
+    #[error(
+        "{what} of {key:?} from {offset} on, and what is read with it, have {len} bytes together, more than the limit of \
+         {limit}"
+    )]
+    TooLargeTogether {
+        /// The key.
+        key: String,
+        /// What was to be read.
+        what: &'static str,
+        /// The first byte of the range that is too much.
+        offset: u64,
+        /// The bytes of all ranges so far.
+        len: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The file is replaced while it is read.
     #[error(
         "{key:?} had {before} bytes and now has {now}; another program changes it: open it again when it is complete"
@@ -198,7 +215,8 @@ impl Source {
             let range = self.check(offset, len, what)?;
             total = total.saturating_add(len);
             if total > MOST_BYTES {
-                return Err(self.too_large(offset, total, what));
+                let (key, limit) = (self.key.as_str().to_owned(), MOST_BYTES);
+                return Err(ReadError::TooLargeTogether { key, what, offset, len: total, limit });
             }
             let kept = self.read_kept(&range);
             if kept.is_none() {

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use ncz_model::{ChunkError, Row, UserElements, Value, Variable};
+use ncz_model::{ChunkError, FillValue, Row, UserElements, Value, Variable};
 
 use crate::hdf5::{Collections, DatatypeMessage, File, Hdf5Error, Reference, before_nul, element_size};
 use crate::mapping::element;
+use crate::user_layout;
 
-/// The most bytes of rows of any length that are decoded together (256 MiB): rows can have the same bytes.
-const MOST_BYTES: u64 = 256 << 20;
+/// The most memory of values that are decoded together (1 GiB): rows can have the same bytes in the file.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What an allocation takes besides its bytes.
+const ALLOCATION: usize = 32;
 
 const WHAT: &str = "values of a user-defined type";
 
@@ -19,10 +23,27 @@ pub(crate) struct HeapElements {
     datatype: DatatypeMessage,
 }
 
+/// Why elements are not decoded.
+#[derive(Debug)]
+pub(crate) enum Undecoded {
+    /// The file cannot be read, or is damaged.
+    File(Hdf5Error),
+    /// They need more than this many bytes of memory.
+    Long(u64),
+}
+
+impl From<Hdf5Error> for Undecoded {
+    fn from(error: Hdf5Error) -> Self {
+        Self::File(error)
+    }
+}
+
 /// The state of decoding.
 struct Decoder<'a> {
     file: &'a File,
     heaps: &'a mut Collections,
+    most: u64,
+    /// The memory that is left.
     left: u64,
 }
 
@@ -34,8 +55,10 @@ impl HeapElements {
 
 impl UserElements for HeapElements {
     fn decode(&self, stored: &[u8]) -> Result<Row, ChunkError> {
-        decode(&self.file, &mut Collections::default(), &self.datatype, stored)
-            .map_err(|error| ChunkError::Index(Box::new(error)))
+        decode(&self.file, &mut Collections::default(), &self.datatype, stored).map_err(|error| match error {
+            Undecoded::File(error) => ChunkError::Elements(Box::new(error)),
+            Undecoded::Long(most) => ChunkError::LongRows { most },
+        })
     }
 
     fn encode(&self, _: &Row) -> Result<Vec<u8>, ChunkError> {
@@ -43,12 +66,10 @@ impl UserElements for HeapElements {
     }
 }
 
-/// The fill value of a variable whose elements refer to what is in a heap: its attribute has it.
+/// The fill value of a variable whose elements refer to what is in a heap.
 pub(crate) fn fill_row(variable: &Variable) -> Result<&Row, String> {
-    let user = variable.attribute("_FillValue").and_then(|attribute| attribute.user.as_ref());
-    let user = user.filter(|user| Some(&user.of) == variable.user_type.as_ref() && user.row.len() == 1);
-    user.map(|user| &user.row)
-        .ok_or_else(|| "the variable has no attribute _FillValue with one value of its type".to_owned())
+    let row = variable.fill.as_ref().and_then(FillValue::row);
+    row.ok_or_else(|| "what it refers to is not known".to_owned())
 }
 
 /// Decodes whole elements of a datatype.
@@ -57,89 +78,115 @@ pub(crate) fn decode(
     heaps: &mut Collections,
     datatype: &DatatypeMessage,
     stored: &[u8],
-) -> Result<Row, Hdf5Error> {
-    let mut decoder = Decoder { file, heaps, left: MOST_BYTES };
-    let elements = decoder.pieces(datatype, stored)?;
-    let mut references = Vec::new();
-    for bytes in &elements {
-        decoder.references(datatype, bytes, &mut references)?;
-    }
-    decoder.heaps.fetch(file, references)?;
-    decoder.row(datatype, &elements)
+) -> Result<Row, Undecoded> {
+    decode_within(file, heaps, datatype, stored, MOST_BYTES)
+}
+
+/// Decodes whole elements of a datatype whose values take at most this much memory.
+pub(crate) fn decode_within(
+    file: &File,
+    heaps: &mut Collections,
+    datatype: &DatatypeMessage,
+    stored: &[u8],
+    most: u64,
+) -> Result<Row, Undecoded> {
+    let mut decoder = Decoder { file, heaps, most, left: most };
+    decoder.fetch(datatype, stored)?;
+    decoder.row(datatype, stored)
 }
 
 impl Decoder<'_> {
-    /// Decodes elements of a datatype.
-    fn row(&mut self, datatype: &DatatypeMessage, elements: &[&[u8]]) -> Result<Row, Hdf5Error> {
+    /// Decodes whole elements of a datatype.
+    fn row(&mut self, datatype: &DatatypeMessage, bytes: &[u8]) -> Result<Row, Undecoded> {
+        let pieces = self.pieces(datatype, bytes)?;
+        let count = pieces.len();
         Ok(match datatype {
-            DatatypeMessage::Enum { base, .. } => self.row(base, elements)?,
+            DatatypeMessage::Enum { base, .. } | DatatypeMessage::Array { base, .. } => {
+                self.row(base, bytes)?
+            }
             DatatypeMessage::Opaque { .. } => {
-                Row::Opaque(elements.iter().map(|bytes| bytes.to_vec()).collect())
+                self.take(bytes.len(), 1)?;
+                self.take(count, size_of::<Vec<u8>>() + ALLOCATION)?;
+                Row::Opaque(pieces.map(<[u8]>::to_vec).collect())
             }
             DatatypeMessage::Compound { members, .. } => {
-                let mut rows = Vec::with_capacity(elements.len());
-                for bytes in elements {
+                self.take(count, size_of::<Vec<Row>>() + ALLOCATION + members.len() * size_of::<Row>())?;
+                let mut rows = Vec::with_capacity(count);
+                for piece in pieces {
                     let mut fields = Vec::with_capacity(members.len());
                     for member in members {
-                        let field = self.field(bytes, member.offset, &member.datatype)?;
-                        fields.push(self.row(&member.datatype, &[field])?);
+                        let field = self.field(piece, member.offset, &member.datatype)?;
+                        fields.push(self.row(&member.datatype, field)?);
                     }
                     rows.push(fields);
                 }
                 Row::Compound(rows)
             }
-            DatatypeMessage::Array { base, .. } => {
-                let mut inner = Vec::new();
-                for bytes in elements {
-                    inner.extend(self.pieces(base, bytes)?);
-                }
-                self.row(base, &inner)?
-            }
             DatatypeMessage::VarLenSequence { base } => {
-                let mut rows = Vec::with_capacity(elements.len());
-                for bytes in elements {
-                    let row = self.heap_bytes(bytes, element_size(self.file, base))?;
-                    let inner = self.pieces(base, &row)?;
-                    let mut references = Vec::new();
-                    for bytes in &inner {
-                        self.references(base, bytes, &mut references)?;
-                    }
-                    self.heaps.fetch(self.file, references)?;
-                    rows.push(self.row(base, &inner)?);
+                self.take(count, size_of::<Row>())?;
+                let mut rows = Vec::with_capacity(count);
+                for piece in pieces {
+                    let row = self.heap_bytes(piece, element_size(self.file, base))?.to_vec();
+                    self.fetch(base, &row)?;
+                    rows.push(self.row(base, &row)?);
                 }
                 Row::Vlen(rows)
             }
             DatatypeMessage::VarLenString { .. } => {
-                let texts = elements.iter().map(|bytes| Ok(before_nul(&self.heap_bytes(bytes, 1)?).to_vec()));
-                Row::Plain(Value::String(texts.collect::<Result<_, Hdf5Error>>()?))
+                self.take(count, size_of::<Vec<u8>>() + ALLOCATION)?;
+                let mut texts = Vec::with_capacity(count);
+                for piece in pieces {
+                    let text = before_nul(self.heap_bytes(piece, 1)?).to_vec();
+                    self.take(text.len(), 1)?;
+                    texts.push(text);
+                }
+                Row::Plain(Value::String(texts))
             }
-            DatatypeMessage::FixedString { .. } => Row::Plain(Value::Char(elements.concat())),
+            DatatypeMessage::FixedString { .. } => {
+                self.take(bytes.len() + ALLOCATION, 1)?;
+                Row::Plain(Value::Char(bytes.to_vec()))
+            }
             _ => {
+                // Numbers of two bytes take four.
+                self.take(bytes.len() + ALLOCATION, 2)?;
                 let plain = element(datatype).map_err(|reason| self.failed(reason))?;
-                let value = plain.values(&elements.concat());
+                let value = plain.values(bytes);
                 Row::Plain(value.ok_or_else(|| self.failed("its bytes are not whole elements".to_owned()))?)
             }
         })
     }
 
+    /// Takes the memory of `count` values of `each` bytes from what is left.
+    fn take(&mut self, count: usize, each: usize) -> Result<(), Undecoded> {
+        let bytes = (count as u64).saturating_mul(each as u64);
+        self.left = self.left.checked_sub(bytes).ok_or(Undecoded::Long(self.most))?;
+        Ok(())
+    }
+
     /// The bytes of a heap that an element refers to: its count of units of `unit` bytes.
-    fn heap_bytes(&mut self, element: &[u8], unit: u64) -> Result<Vec<u8>, Hdf5Error> {
+    fn heap_bytes(&self, element: &[u8], unit: u64) -> Result<&[u8], Undecoded> {
         let all =
             Reference::decode_all(self.file, element).map_err(|error| self.file.error(error, WHAT, 0))?;
         let Some(reference) = all.first().filter(|reference| reference.collection.is_some()) else {
-            return Ok(Vec::new());
+            return Ok(&[]);
         };
         let len = u64::from(reference.len).saturating_mul(unit);
-        let Some(left) = self.left.checked_sub(len) else {
-            return Err(self.failed("the rows that are read together have more than 256 MiB".to_owned()));
-        };
-        self.left = left;
         let bytes = self.heaps.get(self.file, *reference)?;
         let bytes = usize::try_from(len).ok().and_then(|len| bytes.get(..len));
-        Ok(bytes.ok_or_else(|| self.failed(format!("a row of {len} bytes is in a shorter object")))?.to_vec())
+        Ok(bytes.ok_or_else(|| self.failed(format!("a row of {len} bytes is in a shorter object")))?)
     }
 
-    /// Adds the references into heaps that an element holds itself.
+    /// Reads the heaps to which elements of a datatype refer.
+    fn fetch(&mut self, datatype: &DatatypeMessage, bytes: &[u8]) -> Result<(), Undecoded> {
+        let mut references = Vec::new();
+        self.references(datatype, bytes, &mut references)?;
+        match self.heaps.fetch_within(self.file, references)? {
+            true => Ok(()),
+            false => Err(Undecoded::Long(self.most)),
+        }
+    }
+
+    /// Adds the references into heaps that elements hold themselves.
     fn references(
         &self,
         datatype: &DatatypeMessage,
@@ -151,17 +198,15 @@ impl Decoder<'_> {
                 let all = Reference::decode_all(self.file, bytes);
                 found.extend(all.map_err(|error| self.file.error(error, WHAT, 0))?);
             }
-            DatatypeMessage::Compound { members, .. } => {
-                for member in members {
-                    let field = self.field(bytes, member.offset, &member.datatype)?;
-                    self.references(&member.datatype, field, found)?;
+            DatatypeMessage::Compound { members, .. } if user_layout::has_references(datatype) => {
+                for piece in self.pieces(datatype, bytes)? {
+                    for member in members {
+                        let field = self.field(piece, member.offset, &member.datatype)?;
+                        self.references(&member.datatype, field, found)?;
+                    }
                 }
             }
-            DatatypeMessage::Array { base, .. } => {
-                for piece in self.pieces(base, bytes)? {
-                    self.references(base, piece, found)?;
-                }
-            }
+            DatatypeMessage::Array { base, .. } => self.references(base, bytes, found)?,
             _ => {}
         }
         Ok(())
@@ -181,12 +226,16 @@ impl Decoder<'_> {
     }
 
     /// Splits bytes into elements of a datatype.
-    fn pieces<'b>(&self, datatype: &DatatypeMessage, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>, Hdf5Error> {
+    fn pieces<'b>(
+        &self,
+        datatype: &DatatypeMessage,
+        bytes: &'b [u8],
+    ) -> Result<std::slice::ChunksExact<'b, u8>, Hdf5Error> {
         let size = usize::try_from(element_size(self.file, datatype)).unwrap_or(0);
         if size == 0 || !bytes.len().is_multiple_of(size) {
             return Err(self.failed(format!("{} bytes are not whole elements of {size} bytes", bytes.len())));
         }
-        Ok(bytes.chunks_exact(size).collect())
+        Ok(bytes.chunks_exact(size))
     }
 
     fn failed(&self, reason: String) -> Hdf5Error {

@@ -120,7 +120,8 @@ fn widened(datatype: &DatatypeMessage) -> Option<DatatypeMessage> {
     })
 }
 
-fn has_references(datatype: &DatatypeMessage) -> bool {
+/// Whether an element of a datatype refers to what is in a heap.
+pub(crate) fn has_references(datatype: &DatatypeMessage) -> bool {
     match datatype {
         DatatypeMessage::VarLenSequence { .. } | DatatypeMessage::VarLenString { .. } => true,
         DatatypeMessage::Compound { members, .. } => {
@@ -332,6 +333,13 @@ impl<E> Encoder<'_, E> {
     }
 }
 
+/// The bits of a half-precision NaN from those that a float has of it.
+fn half_nan(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let (sign, fraction) = ((bits >> 16 & 0x8000) as u16, (bits >> 13 & 0x3ff) as u16);
+    sign | 0x7c00 | if fraction == 0 { 0x200 } else { fraction }
+}
+
 /// Numbers as they are stored.
 fn numbers(datatype: &DatatypeMessage, values: &Value) -> Option<Vec<u8>> {
     let dtype = element(datatype).ok()?.dtype;
@@ -340,7 +348,10 @@ fn numbers(datatype: &DatatypeMessage, values: &Value) -> Option<Vec<u8>> {
     match values {
         Value::Float(values) if dtype.kind() == Kind::Float && dtype.size() == 2 => {
             let halves = values.iter().map(|value| {
-                let bits = half_bits(f64::from(*value))?;
+                let bits = match value.is_nan() {
+                    true => half_nan(*value),
+                    false => half_bits(f64::from(*value))?,
+                };
                 Some(if is_big { bits.to_be_bytes() } else { bits.to_le_bytes() })
             });
             Some(halves.collect::<Option<Vec<_>>>()?.concat())

@@ -129,11 +129,15 @@ pub(super) fn lay_out(variable: &mut Variable) -> Result<bool, DataError> {
     let Some(layout) = layout else { return Ok(false) };
     if layout.has_references() {
         variable.dtype = layout.dtype().map_err(|reason| unsupported(variable, reason))?;
-        // The fill value is that of the attribute; what refers to a heap of the source is of no use.
-        let fill = variable.fill.take().filter(|fill| fill.bytes().iter().any(|byte| *byte != 0));
-        let zeros = vec![0; variable.dtype.size()];
-        let fill = fill.map(|_| FillValue::from_bytes(&zeros, &variable.dtype)).transpose();
-        variable.fill = fill.map_err(|error| unsupported(variable, error.to_string()))?;
+        // What refers to a heap of the source is of no use.
+        if let Some(fill) = variable.fill.take().filter(|fill| !fill.is_zero()) {
+            let zeros = FillValue::from_bytes(&vec![0; variable.dtype.size()], &variable.dtype);
+            let zeros = zeros.map_err(|error| unsupported(variable, error.to_string()))?;
+            let row = fill.row().cloned().ok_or_else(|| {
+                unsupported(variable, "its fill value refers to a heap that cannot be read".to_owned())
+            })?;
+            variable.fill = Some(zeros.with_row(row));
+        }
     }
     Ok(true)
 }
@@ -157,7 +161,9 @@ pub(super) fn kept_filters(
         let by_number = json::to_values(&original.filters);
         let stages = by_number.iter().filter_map(generic::of_codec_json);
         let spec = ChainSpec::new(stages.map(|(id, params)| StageSpec::Filter { id, params }).collect());
-        if planned.chunk_shape == original.chunk_shape && planned.dtype == original.dtype {
+        // HDF5 2.0 stores shuffle of references without the length of an element, and skips it.
+        let is_kept = planned.chunk_shape == original.chunk_shape && planned.dtype == original.dtype;
+        if is_kept && !has_references(planned) {
             return Ok(original.filters.clone());
         }
         return filters(source.session(), planned, format, &spec).map_err(|error| {

@@ -96,7 +96,7 @@ pub(super) fn is_of_chunk(error: &DataError) -> bool {
     fn is_of_it(error: &ChunkError) -> bool {
         match error {
             ChunkError::InShard { source, .. } => is_of_it(source),
-            ChunkError::Memory { .. } | ChunkError::NotAnObject => false,
+            ChunkError::Memory { .. } | ChunkError::LongRows { .. } | ChunkError::NotAnObject => false,
             // The whole dataset.
             ChunkError::Store(error) => !matches!(error, StoreError::Gone { .. }),
             ChunkError::Chain(error) => error.operation == Operation::Decode,

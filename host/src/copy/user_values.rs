@@ -1,7 +1,9 @@
 //! Copying variables whose elements refer to what is in a heap of their file: rows of any length, and compounds with
 //! strings.
 
-use ncz_model::{Container, DataError, Row, Slab, SlabPart, UserArray, Variable, Written, same_rows};
+use ncz_model::{
+    Container, DataError, Row, SideError, Slab, SlabPart, Take, UserArray, Variable, Written, same_rows,
+};
 
 use super::salvage::{Salvage, is_of_chunk};
 use super::{CopyError, Recoding, Resources, VariableSummary, Verified, advance};
@@ -19,6 +21,18 @@ pub(super) struct UserCopy<'a> {
     tiles: Tiles,
     /// Chunks that cannot be read, and the value that stands for theirs; `None`: they are errors.
     salvage: Option<(Salvage, Row)>,
+}
+
+/// Why a part of a slab is not copied.
+enum PartError {
+    Source(DataError),
+    Copy(CopyError),
+}
+
+impl From<DataError> for PartError {
+    fn from(error: DataError) -> Self {
+        Self::Source(error)
+    }
 }
 
 impl<'a> UserCopy<'a> {
@@ -59,12 +73,13 @@ impl<'a> UserCopy<'a> {
     pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
         let (mut decoded, mut written) = (0, Written::default());
         for position in 0..self.tiles.len() {
-            for (row, to) in self.read(position)? {
-                let more = self.target.write(&to, &row)?;
+            self.read(position, &mut |row, to| {
+                let more = self.target.write(to, &row)?;
                 decoded += to.elements().unwrap_or(0).saturating_mul(self.element());
                 written.bytes += more.bytes;
                 written.chunks += more.chunks;
-            }
+                Ok(())
+            })?;
             advance(progress, self.tile_bytes())?;
         }
         Ok(VariableSummary {
@@ -93,27 +108,42 @@ impl<'a> UserCopy<'a> {
         }
         let target = self.copy.user_array(self.source.stored().path())?;
         for position in 0..self.tiles.len() {
-            for (row, to) in self.read(position)? {
-                if !same_rows(&row, &target.read(&to)?) {
-                    let path = self.source.stored().path().to_owned();
-                    return Err(CopyError::Verify { path, start: to.start().to_vec() });
+            let differs = |to: &Slab| {
+                let path = self.source.stored().path().to_owned();
+                CopyError::Verify { path, start: to.start().to_vec() }
+            };
+            if self.salvage.is_none() {
+                let (from, to) = self.slabs(position);
+                match self.source.differing(&from, (&target, &to)) {
+                    Ok(None) => {}
+                    Ok(Some(part)) => return Err(differs(&part)),
+                    Err(SideError::One(error)) => return Err(CopyError::of_source(*error)),
+                    Err(SideError::Other(error)) => return Err((*error).into()),
                 }
+            } else {
+                self.read(position, &mut |row, to| match same_rows(&row, &target.read(to)?) {
+                    true => Ok(()),
+                    false => Err(differs(to)),
+                })?;
             }
             advance(progress, self.tile_bytes())?;
         }
         Ok(Verified::Same)
     }
 
-    /// Reads the values of a tile, each row with its part of the copy; none if no chunk of them exists. Values of chunks
-    /// that cannot be read are fill.
-    fn read(&self, position: u64) -> Result<Vec<(Row, Slab)>, CopyError> {
+    /// The elements of a tile in the source and in the copy.
+    fn slabs(&self, position: u64) -> (Slab, Slab) {
         let start = self.tiles.index(position).into_iter().zip(&self.tile).map(|(at, tile)| at * tile);
-        let (from, to) = self.window.cut(&start.collect::<Vec<_>>(), &self.tile);
+        self.window.cut(&start.collect::<Vec<_>>(), &self.tile)
+    }
+
+    /// Reads the values of a tile, and calls `take` with each row and its part of the copy; not if no chunk of them exists.
+    /// Values of chunks that cannot be read are fill.
+    fn read(&self, position: u64, take: Take<'_, CopyError>) -> Result<(), CopyError> {
+        let (from, to) = self.slabs(position);
         let Some((salvage, fill)) = &self.salvage else {
-            let (row, exists) = self.source.try_read(&from).map_err(CopyError::of_source)?;
-            return Ok(if exists { vec![(row, to)] } else { Vec::new() });
+            return self.read_parts(&from, &to, take);
         };
-        let mut rows = Vec::new();
         for SlabPart { chunk, at, slab } in from.parts(self.source.stored().chunk_shape()) {
             let start: Vec<u64> = to.start().iter().zip(&at).map(|(start, at)| start + at).collect();
             let part = Slab::new(start, slab.count());
@@ -129,16 +159,32 @@ impl<'a> UserCopy<'a> {
                 },
             };
             match read {
-                Some((row, true)) => rows.push((row, part)),
+                Some((row, true)) => take(row, &part)?,
                 // All of it is fill, as in a chunk that does not exist.
                 _ if slab.count() == to.count() => {}
                 _ => {
                     let len = slab.elements().and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
-                    rows.push((fill.repeated(len), part));
+                    take(fill.repeated(len), &part)?;
                 }
             }
         }
-        Ok(rows)
+        Ok(())
+    }
+
+    /// Reads a slab of the source in as many parts as memory needs.
+    fn read_parts(&self, from: &Slab, to: &Slab, take: Take<'_, CopyError>) -> Result<(), CopyError> {
+        self.source
+            .read_parts(from, &mut |row, part: &Slab| {
+                let axes = part.start().iter().zip(from.start()).zip(from.stride());
+                let offsets = axes.map(|((at, first), stride)| (at - first) / stride.max(&1));
+                let start: Vec<u64> = to.start().iter().zip(offsets).map(|(start, at)| start + at).collect();
+                take(row, &Slab::new(start, part.count())).map_err(PartError::Copy)
+            })
+            .map(|_| ())
+            .map_err(|error| match error {
+                PartError::Source(error) => CopyError::of_source(error),
+                PartError::Copy(error) => error,
+            })
     }
 
     fn element(&self) -> u64 {

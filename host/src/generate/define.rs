@@ -58,6 +58,16 @@ fn add_group(hierarchy: &mut Hierarchy, group: &CdlGroup) -> Result<(), Generate
             return Err(at(*line)(MetadataError::Definition { kind: "type", path: user.path(), reason }));
         }
         names::check("type", &user.name).map_err(at(*line))?;
+        let inside: Vec<(&'static str, &String)> = match &user.class {
+            TypeClass::Compound { fields } => fields.iter().map(|field| ("field", &field.name)).collect(),
+            TypeClass::Enum { members, .. } => {
+                members.iter().map(|member| ("enumerator", &member.name)).collect()
+            }
+            TypeClass::Opaque { .. } | TypeClass::Vlen { .. } => Vec::new(),
+        };
+        for (kind, name) in inside {
+            names::check(kind, name).map_err(at(*line))?;
+        }
         hierarchy.group_mut(&group.path).map_err(at(*line))?.types.push(Arc::clone(user));
     }
     for dimension in &group.dimensions {
@@ -151,14 +161,14 @@ fn add_user_variable(hierarchy: &mut Hierarchy, cdl: &Cdl, variable: &CdlVariabl
     }
     if let Some(row) = variable.user_fill().filter(|_| !special.no_fill) {
         let bytes = match layout.has_references() {
-            // The attribute has what would be in a heap.
             true => vec![0; dtype.size()],
             false => layout
                 .encode(row)
                 .map_err(|error| unsupported(format!("its fill value cannot be stored: {error}")))?,
         };
         let fill = FillValue::from_bytes(&bytes, &dtype);
-        made.fill = Some(fill.map_err(|error| unsupported(error.to_string()))?);
+        let fill = fill.map_err(|error| unsupported(error.to_string()))?;
+        made.fill = Some(if layout.has_references() { fill.with_row(row.clone()) } else { fill });
     }
     Ok(())
 }

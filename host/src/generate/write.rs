@@ -109,7 +109,9 @@ pub(super) fn variable<R: Read + Seek>(
     let (target, element) = match variable.nc_type() {
         None => {
             let array = dataset.user_array(&variable.path)?;
-            (Target::User(Box::new(array)), USER_BYTES.saturating_add(declared.dtype.size() as u64))
+            let fill = variable.fill().memory() as u64;
+            let bytes = USER_BYTES.saturating_add(declared.dtype.size() as u64).max(fill);
+            (Target::User(Box::new(array)), bytes)
         }
         Some(NcType::String) => (Target::Strings(Box::new(dataset.strings(&variable.path)?)), STRING_BYTES),
         Some(_) => (Target::Elements(Box::new(dataset.array(&variable.path)?)), declared.dtype.size() as u64),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz_codec::ErrorKind;
 use ncz_model::Container;
-use ncz_model::{Array, ChunkError, DataError, Kind, Pool, StringArray, Variable, Worker};
+use ncz_model::{Array, ChunkError, DataError, Kind, Pool, Slab, StringArray, UserArray, Variable, Worker};
 use ncz_store::{Store, StoreError};
 
 use super::chunk_index::ChunkIndex;
@@ -16,6 +16,7 @@ use super::padding::Layout;
 use super::{VariableReport, VerifyError, VerifyOptions};
 use crate::byte_array::keyed_array;
 use crate::causes::with_causes;
+use crate::copy::has_references;
 use crate::finding::{Code, Finding, Remedy, Severity};
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
@@ -25,6 +26,8 @@ pub(super) struct Check<'a> {
     /// For strings of any length, an array of bytes with the same chunks.
     array: Array,
     strings: Option<StringArray>,
+    /// The values of elements that refer to what is in heaps.
+    rows: Option<UserArray>,
     variable: &'a Variable,
     store: &'a dyn Store,
     index: ChunkIndex,
@@ -75,6 +78,7 @@ impl<'a> Check<'a> {
     ) -> Result<Self, DataError> {
         let strings =
             variable.dtype.is_variable_length().then(|| dataset.strings(&variable.path)).transpose()?;
+        let rows = has_references(variable).then(|| dataset.user_array(&variable.path)).transpose()?;
         let array = keyed_array(dataset, variable)?;
         let store = &**dataset.store();
         let index = ChunkIndex::of(&array, variable, store)?;
@@ -84,6 +88,7 @@ impl<'a> Check<'a> {
         Ok(Self {
             array,
             strings,
+            rows,
             variable,
             store,
             index,
@@ -159,6 +164,12 @@ impl<'a> Check<'a> {
         resize(&mut buffers.chunk, self.array.chain().chunk_len(), &self.array)?;
         if self.variable.sharding.is_none() {
             let read = self.array.read_chunk(&mut buffers.worker, &object, &mut buffers.chunk);
+            let read = read.and_then(|stored| {
+                if stored.is_some() {
+                    self.decode_rows(&object, &buffers.chunk)?;
+                }
+                Ok(stored)
+            });
             self.note(&object, &read, found);
             return self.judge(buffers, object, read, (position, 0), found);
         }
@@ -205,6 +216,24 @@ impl<'a> Check<'a> {
             self.keep(finding.variable(&self.variable.path).chunk(index), (position, 0), found);
         }
         Ok(Some(stored.len()))
+    }
+
+    /// Decodes what the elements of a chunk refer to.
+    fn decode_rows(&self, index: &[u64], chunk: &[u8]) -> Result<(), DataError> {
+        let Some(rows) = &self.rows else { return Ok(()) };
+        let slab = self.array.chunk_slab(index);
+        let drop = &mut |_, _: &Slab| Ok(());
+        let decoded = match slab.count() == self.array.chunk_shape() {
+            true => rows.decode_parts(&slab, chunk, drop),
+            // What is beyond the end of the array refers to nothing that is needed.
+            false => rows.read_parts(&slab, drop).map(|_| ()),
+        };
+        decoded.map_err(|error: DataError| match error {
+            DataError::Chunk { variable, store, source, .. } => {
+                DataError::Chunk { variable, key: self.array.object_key(index), store, source }
+            }
+            other => other,
+        })
     }
 
     /// Notes that a chunk is not missing, unless it is.

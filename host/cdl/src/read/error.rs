@@ -140,7 +140,7 @@ pub enum CdlErrorKind {
         hint: &'static str,
     },
     /// A name that was declared before.
-    #[error("there is {} {kind} {name:?} already", if *kind == "attribute" { "an" } else { "a" })]
+    #[error("there is {} {kind} {name:?} already", if matches!(*kind, "attribute" | "integer") { "an" } else { "a" })]
     Twice {
         /// Dimension, variable, group, attribute, data.
         kind: &'static str,

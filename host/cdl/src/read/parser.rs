@@ -10,6 +10,7 @@ use super::extent::{self, Extent};
 use super::input::{Input, Mark};
 use super::lexer::{Name, Path};
 use super::special::{OF_WRITERS, Special};
+use super::user_values::Memory;
 use super::{Cdl, CdlDimension, CdlGroup, CdlVariable};
 
 /// The most bytes of all attributes.
@@ -400,9 +401,8 @@ impl<R: Read + Seek> Parser<'_, R> {
         user: &Arc<UserType>,
         of_fill: Option<&Arc<UserType>>,
     ) -> Result<(), CdlError> {
-        let before = self.input.position();
-        let row = self.input.user_list(user)?;
-        let bytes = self.input.position().saturating_sub(before);
+        let left = ATTRIBUTE_BYTES.saturating_sub(self.attribute_bytes);
+        let row = self.input.user_list(user, Memory::new(left, ATTRIBUTE_BYTES))?;
         self.input.expect(b';', "; after the value")?;
         if !self.attributes.insert((group, variable, name.clone())) {
             return Err(self.input.error(mark, CdlErrorKind::Twice { kind: "attribute", name }));
@@ -410,12 +410,7 @@ impl<R: Read + Seek> Parser<'_, R> {
         if of_fill.is_some_and(|of| of != user || row.len() != 1) {
             return Err(self.input.error(mark, wrong_fill()));
         }
-        self.attribute_bytes =
-            self.attribute_bytes.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
-        if self.attribute_bytes > ATTRIBUTE_BYTES {
-            let kind = CdlErrorKind::TooMuch { what: "bytes of attributes", most: ATTRIBUTE_BYTES };
-            return Err(self.input.error(mark, kind));
-        }
+        self.attribute_bytes = self.attribute_bytes.saturating_add(row.memory());
         let value = UserValue { of: Arc::clone(user), row };
         self.add_attribute((group, variable), Attribute::of_user_type(name, value), mark);
         Ok(())

@@ -16,6 +16,9 @@ const PARTS: usize = 1 << 16;
 /// The most bytes of one value, without those of rows of any length (1 MiB).
 const BYTES: usize = 1 << 20;
 
+/// The most lengths of a field, as in HDF5.
+const LENGTHS: usize = 32;
+
 /// The deepest nesting of types.
 const DEPTH: usize = 32;
 
@@ -105,7 +108,7 @@ impl<R: Read + Seek> Parser<'_, R> {
         }
         let (type_name, type_mark) = self.input.name("the name of an enumeration")?;
         self.input.expect(b'{', "{ before the names of an enumeration")?;
-        let (mut members, mut names) = (Vec::new(), HashSet::new());
+        let (mut members, mut names, mut integers) = (Vec::new(), HashSet::new(), HashSet::new());
         loop {
             let (name, mark) = self.input.name("a name of an enumeration")?;
             self.input.expect(b'=', "= before the integer")?;
@@ -116,6 +119,10 @@ impl<R: Read + Seek> Parser<'_, R> {
                 return Err(self.input.error(mark, kind));
             }
             let value = integer_at(&value, 0).unwrap_or_default();
+            if !integers.insert(value) {
+                let kind = CdlErrorKind::Twice { kind: "integer", name: value.to_string() };
+                return Err(self.input.error(mark, kind));
+            }
             members.push(EnumMember { name: name.text, value });
             if !self.input.accept(b',')? {
                 break;
@@ -139,6 +146,10 @@ impl<R: Read + Seek> Parser<'_, R> {
                 if self.input.accept(b'(')? {
                     loop {
                         shape.push(self.length()?);
+                        if shape.len() > LENGTHS {
+                            let kind = CdlErrorKind::TooMuch { what: "lengths of a field", most: LENGTHS };
+                            return Err(self.input.error(mark, kind));
+                        }
                         if !self.input.accept(b',')? {
                             break;
                         }

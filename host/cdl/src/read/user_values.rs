@@ -9,30 +9,73 @@ use super::input::{Input, Mark};
 use super::lexer::Constant;
 use super::number;
 
-/// The most numbers, texts and so on of one list.
-const VALUES: usize = 1 << 26;
+/// What an allocation takes besides its bytes.
+const ALLOCATION: usize = 32;
+
+/// The memory that values may take.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    left: usize,
+    most: usize,
+}
+
+impl Memory {
+    /// The most memory of values that are held together (512 MiB): a text of few bytes can stand for many.
+    pub(super) const USUAL: Self = Self::new(1 << 29, 1 << 29);
+
+    /// What is `left` of the most.
+    pub(super) const fn new(left: usize, most: usize) -> Self {
+        Self { left, most }
+    }
+
+    /// Takes the memory of `count` values of `each` bytes.
+    pub(super) fn take(&mut self, count: usize, each: usize) -> Result<(), CdlErrorKind> {
+        let left = count.checked_mul(each).and_then(|bytes| self.left.checked_sub(bytes));
+        self.left = left.ok_or(CdlErrorKind::TooMuch {
+            what: "bytes of memory in values of user-defined types",
+            most: self.most,
+        })?;
+        Ok(())
+    }
+}
 
 impl<R: Read + Seek> Input<R> {
     /// Reads values of a user-defined type up to the `;`, which is not consumed.
-    pub(super) fn user_list(&mut self, of: &Arc<UserType>) -> Result<Row, CdlError> {
+    pub(super) fn user_list(&mut self, of: &Arc<UserType>, mut memory: Memory) -> Result<Row, CdlError> {
         let of = ElementType::User(Arc::clone(of));
         let mut row = Row::empty(&of);
-        self.list(&of, b';', &mut VALUES.clone(), &mut row)?;
+        self.list(&of, b';', &mut memory, &mut row)?;
         Ok(row)
     }
 
     /// Reads one value of a user-defined type, and adds it to a row.
-    pub(super) fn user_value(&mut self, of: &ElementType, row: &mut Row) -> Result<(), CdlError> {
-        self.one(of, &mut VALUES.clone(), row)
+    pub(super) fn user_value(
+        &mut self,
+        of: &ElementType,
+        memory: &mut Memory,
+        row: &mut Row,
+    ) -> Result<(), CdlError> {
+        self.one(of, memory, row)
     }
 
     /// Reads values and the commas between them up to a byte, which is not consumed.
-    fn list(&mut self, of: &ElementType, end: u8, left: &mut usize, row: &mut Row) -> Result<(), CdlError> {
+    fn list(
+        &mut self,
+        of: &ElementType,
+        end: u8,
+        memory: &mut Memory,
+        row: &mut Row,
+    ) -> Result<(), CdlError> {
         if self.skip_blanks()? == Some(end) {
             return Ok(());
         }
         loop {
-            self.one(of, left, row)?;
+            let before = row.len();
+            self.one(of, memory, row)?;
+            // In a list an empty text is a character.
+            if matches!(of, ElementType::Atomic(NcType::Char)) && row.len() == before {
+                row.append(Row::Plain(Value::Char(vec![0])));
+            }
             match self.skip_blanks()? {
                 Some(b',') => self.take(1),
                 Some(byte) if byte == end => return Ok(()),
@@ -43,23 +86,36 @@ impl<R: Read + Seek> Input<R> {
     }
 
     /// Reads one value; of `char`, the characters of a text.
-    fn one(&mut self, of: &ElementType, left: &mut usize, row: &mut Row) -> Result<(), CdlError> {
+    fn one(&mut self, of: &ElementType, memory: &mut Memory, row: &mut Row) -> Result<(), CdlError> {
         self.skip_blanks()?;
         let mark = self.mark();
-        *left = left.checked_sub(1).ok_or_else(|| {
-            self.error(mark, CdlErrorKind::TooMuch { what: "values in a list", most: VALUES })
-        })?;
         let user = match of {
             ElementType::Atomic(nc_type) => {
-                row.append(Row::Plain(self.atomic(*nc_type, mark)?));
+                let value = self.atomic(*nc_type, mark)?;
+                let bytes = match &value {
+                    Value::Char(text) => text.len(),
+                    Value::String(texts) => texts.iter().map(|text| text.len() + TEXT).sum(),
+                    _ => nc_type.size().unwrap_or(1),
+                };
+                self.taken(memory.take(1, bytes), mark)?;
+                row.append(Row::Plain(value));
                 return Ok(());
             }
             ElementType::User(user) => user,
         };
         if self.accept_fill()? {
+            self.taken(memory.take(1, needs(of)), mark)?;
             row.append(default_row(of));
             return Ok(());
         }
+        // What is inside takes its own.
+        let own = match &user.class {
+            TypeClass::Enum { base, .. } => base.size().unwrap_or(1),
+            TypeClass::Opaque { size } => size.saturating_add(TEXT),
+            TypeClass::Vlen { .. } => ROW,
+            TypeClass::Compound { fields } => TEXT.saturating_add(fields.len().saturating_mul(ROW)),
+        };
+        self.taken(memory.take(1, own), mark)?;
         match &user.class {
             TypeClass::Enum { base, members } => {
                 let value = self.enumerator((*base, members), user, mark)?;
@@ -69,7 +125,7 @@ impl<R: Read + Seek> Input<R> {
             TypeClass::Vlen { base } => {
                 self.expect(b'{', "{ before a row of any length")?;
                 let mut inner = Row::empty(base);
-                self.list(base, b'}', left, &mut inner)?;
+                self.list(base, b'}', memory, &mut inner)?;
                 self.expect(b'}', "} after a row of any length")?;
                 row.append(Row::Vlen(vec![inner]));
             }
@@ -78,7 +134,13 @@ impl<R: Read + Seek> Input<R> {
                 let mut values = Vec::with_capacity(fields.len());
                 for field in fields {
                     let has_more = self.skip_blanks()? != Some(b'}');
-                    values.push(if has_more { self.field(field, left)? } else { default_field(field) });
+                    values.push(match has_more {
+                        true => self.field(field, memory)?,
+                        false => {
+                            self.taken(memory.take(1, field_needs(field)), mark)?;
+                            default_field(field)
+                        }
+                    });
                     if self.skip_blanks()? == Some(b',') {
                         let mark = self.mark();
                         self.take(1);
@@ -98,7 +160,7 @@ impl<R: Read + Seek> Input<R> {
 
     /// Reads a field of a compound: one value, or as many as it has lengths for, in braces. Those that the text lacks are
     /// fill.
-    fn field(&mut self, field: &Field, left: &mut usize) -> Result<Row, CdlError> {
+    fn field(&mut self, field: &Field, memory: &mut Memory) -> Result<Row, CdlError> {
         let mut row = Row::empty(&field.element);
         let next = self.skip_blanks()?;
         let mark = self.mark();
@@ -107,10 +169,11 @@ impl<R: Read + Seek> Input<R> {
         let len = len.unwrap_or(usize::MAX);
         let is_char = field.element == ElementType::Atomic(NcType::Char);
         if self.accept_fill()? {
+            self.taken(memory.take(1, field_needs(field)), mark)?;
             return Ok(default_field(field));
         }
         match (field.shape.last(), next) {
-            (None, _) => self.one(&field.element, left, &mut row)?,
+            (None, _) => self.one(&field.element, memory, &mut row)?,
             (Some(width), Some(b'{')) if is_char => {
                 let width = usize::try_from(*width).unwrap_or(usize::MAX);
                 self.take(1);
@@ -119,11 +182,11 @@ impl<R: Read + Seek> Input<R> {
             }
             (Some(_), Some(b'{')) => {
                 self.take(1);
-                self.list(&field.element, b'}', left, &mut row)?;
+                self.list(&field.element, b'}', memory, &mut row)?;
                 self.expect(b'}', ", or } after a value")?;
             }
             // A text needs no braces.
-            (Some(_), _) if is_char => self.one(&field.element, left, &mut row)?,
+            (Some(_), _) if is_char => self.one(&field.element, memory, &mut row)?,
             (Some(_), _) => return Err(self.expected("{ before the values of a field with lengths")),
         }
         // An empty text is a character too.
@@ -136,6 +199,7 @@ impl<R: Read + Seek> Input<R> {
             return Err(self.error(mark, kind));
         }
         let missing = len - row.len();
+        self.taken(memory.take(missing, needs(&field.element)), mark)?;
         row.append(default_row(&field.element).repeated(missing));
         Ok(row)
     }
@@ -173,6 +237,10 @@ impl<R: Read + Seek> Input<R> {
             (Constant::Text(text), _) if nc_type == NcType::String => Ok(Value::String(vec![text])),
             (constant, _) => self.value(&vec![(constant, mark)], Some(nc_type)),
         }
+    }
+
+    fn taken(&mut self, taken: Result<(), CdlErrorKind>, mark: Mark) -> Result<(), CdlError> {
+        taken.map_err(|kind| self.error(mark, kind))
     }
 
     /// Consumes `_` if it is next, and not a name that begins with it; returns whether it is.
@@ -272,6 +340,37 @@ pub(super) fn default_row(of: &ElementType) -> Row {
             TypeClass::Vlen { base } => Row::Vlen(vec![Row::empty(base)]),
         },
     }
+}
+
+/// The memory of a text, or of the list of a value, without its bytes.
+const TEXT: usize = size_of::<Vec<u8>>() + ALLOCATION;
+
+/// The memory of a row without its values.
+const ROW: usize = size_of::<Row>() + ALLOCATION;
+
+/// The memory of one value that the text lacks.
+fn needs(of: &ElementType) -> usize {
+    let user = match of {
+        ElementType::Atomic(nc_type) => return nc_type.size().unwrap_or(TEXT),
+        ElementType::User(user) => user,
+    };
+    match &user.class {
+        TypeClass::Enum { base, .. } => base.size().unwrap_or(1),
+        TypeClass::Opaque { size } => size.saturating_add(TEXT),
+        TypeClass::Vlen { .. } => ROW,
+        TypeClass::Compound { fields } => {
+            fields.iter().fold(TEXT, |sum, field| sum.saturating_add(ROW).saturating_add(field_needs(field)))
+        }
+    }
+}
+
+/// The memory of the values of a field that the text lacks.
+fn field_needs(field: &Field) -> usize {
+    let each = needs(&field.element);
+    field
+        .shape
+        .iter()
+        .fold(each, |product, len| product.saturating_mul(usize::try_from(*len).unwrap_or(usize::MAX)))
 }
 
 fn default_field(field: &Field) -> Row {

@@ -8,6 +8,7 @@ use super::extent::{levels, unit};
 use super::input::{Input, Mark};
 use super::lexer::Constant;
 use super::number::{self, Element, Number};
+use super::user_values::Memory;
 
 /// A block of values of a variable, in order.
 #[derive(Debug)]
@@ -188,7 +189,8 @@ impl<R: Read + Seek, E: From<CdlError>> Reader<'_, '_, R, E> {
     /// Reads values of a user-defined type. Blocks of only fill values are passed on too: what was never written reads as
     /// zeros, which its fill value need not be.
     fn rows(&mut self, of: &ElementType, fill: &Row) -> Result<(), E> {
-        let (mut kind, mut buffer) = (Rows { of, fill }, Row::empty(of));
+        let (fill_memory, memory) = (fill.memory(), Memory::USUAL);
+        let (mut kind, mut buffer) = (Rows { of, fill, fill_memory, memory }, Row::empty(of));
         let total = self.sizes.iter().product();
         self.level(&mut kind, &mut buffer, 0)?;
         while self.block_len > 0 && self.pushed < total {
@@ -383,6 +385,9 @@ impl<T: Element> Kind for Numbers<T> {
 struct Rows<'a> {
     of: &'a ElementType,
     fill: &'a Row,
+    fill_memory: usize,
+    /// The memory that the values of a block may take.
+    memory: Memory,
 }
 
 impl Kind for Rows<'_> {
@@ -399,10 +404,15 @@ impl Kind for Rows<'_> {
         if room == 0 {
             return Err(reader.too_many(mark));
         }
+        if buffer.is_empty() {
+            self.memory = Memory::USUAL;
+        }
         if reader.input.accept_fill()? {
+            let taken = self.memory.take(1, self.fill_memory);
+            taken.map_err(|kind| reader.input.error(mark, kind))?;
             buffer.append(self.fill.clone());
         } else {
-            reader.input.user_value(self.of, buffer)?;
+            reader.input.user_value(self.of, &mut self.memory, buffer)?;
         }
         reader.pushed(buffer)?;
         Ok(1)

@@ -73,6 +73,7 @@ mod shell;
 /// What `-v`, `NCTRACING` and `NCLOGGING` show.
 mod trace;
 /// Enumerations, opaque bytes, compounds and rows of any length: dumped, as JSON, copied, refused.
+mod user_heaps;
 mod user_types;
 /// `ncz verify`: what is found, what is repaired, and how it ends.
 mod verify;

@@ -102,6 +102,18 @@ pub enum ChunkError {
         /// The largest length of a chunk of strings.
         most: usize,
     },
+    /// The rows of any length and strings of a user-defined type that are read together are too long.
+    #[error(
+        "the values of a user-defined type that are read together need more than {most} bytes of memory; read less at \
+         once, or choose smaller chunks"
+    )]
+    LongRows {
+        /// The largest memory.
+        most: u64,
+    },
+    /// What the elements of a user-defined type refer to cannot be read, or is not what they say.
+    #[error("its elements cannot be decoded")]
+    Elements(#[source] SourceError),
     /// One chunk of an object that holds several: a shard, or a file.
     #[error("chunk {index:?}, one of those in this object")]
     InShard {

@@ -17,7 +17,7 @@ impl FillValue {
         let error = || VariableError::Fill { text: json::shortened(json), dtype: dtype.text().to_owned() };
         let bytes = bytes_of(json, dtype).ok_or_else(error)?;
         let json = spelled(&bytes, dtype, Spelling::V2).ok_or_else(error)?;
-        Ok(Self { bytes, json })
+        Ok(Self { bytes, json, row: None })
     }
 
     /// The value as `zarr.json` writes it; `None` for types that Zarr v3 lacks.

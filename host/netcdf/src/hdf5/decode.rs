@@ -202,6 +202,9 @@ impl Heap {
 
 pub(crate) const TREE_NODE: &str = "a node of a B-tree";
 
+/// The most bytes of nodes that are read in one round (64 MiB).
+const ROUND: u64 = 64 << 20;
+
 /// The header of a B-tree of version 2 (HDF5 file format, III.A.2).
 #[derive(Debug)]
 pub(crate) struct TreeHeader {
@@ -289,7 +292,7 @@ impl TreeHeader {
         Ok(TreeNode { children: children.collect(), records: node.record_data })
     }
 
-    /// Reads all records, all nodes of a level in one round. Their order is not that of their keys.
+    /// Reads all records, the nodes of a level in few rounds. Their order is not that of their keys.
     pub(crate) fn records(&self, file: &FileBytes) -> Result<Vec<u8>, Hdf5Error> {
         let mut records = Vec::new();
         let mut level: Vec<TreeChild> = self.root.into_iter().collect();
@@ -299,13 +302,14 @@ impl TreeHeader {
                 let error = "one of its nodes has two parents".into();
                 return Err(file.error(error, Self::WHAT, self.address));
             }
-            let nodes =
-                file.read_nodes(level.iter().map(|child| (child.address, self.node_len)), TREE_NODE)?;
             let mut below = Vec::new();
-            for (bytes, child) in nodes.iter().zip(&level) {
-                let node = self.node(file, bytes, depth, *child)?;
-                records.extend_from_slice(&node.records);
-                below.extend(node.children);
+            for round in level.chunks(usize::try_from(ROUND / self.node_len.max(1)).unwrap_or(1).max(1)) {
+                let nodes = round.iter().map(|child| (child.address, self.node_len));
+                for (bytes, child) in file.read_nodes(nodes, TREE_NODE)?.iter().zip(round) {
+                    let node = self.node(file, bytes, depth, *child)?;
+                    records.extend_from_slice(&node.records);
+                    below.extend(node.children);
+                }
             }
             level = below;
         }

@@ -72,7 +72,7 @@ impl Collections {
             return Ok(());
         }
         let first = references.into_iter().find_map(|reference| reference.collection).unwrap_or(0);
-        let error = format!("the strings that are read together have more than {MOST_BYTES} bytes");
+        let error = format!("the values in heaps that are read together have more than {MOST_BYTES} bytes");
         Err(file.error(error.into(), WHAT, first))
     }
 

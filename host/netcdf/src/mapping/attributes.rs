@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ncz_model::{Attribute, NcType, UserType, UserValue, Value, Warning};
+use ncz_model::{Attribute, ElementType, NcType, Row, UserType, UserValue, Value, Warning};
 
 use super::names::{CLASS, NAME, is_hidden};
 use super::types;
@@ -11,7 +11,7 @@ use crate::hdf5::{
     Attributes, Collections, Dataspace, DatatypeMessage, File, Hdf5Error, RawAttribute, Reference,
     before_nul, before_padding,
 };
-use crate::user_elements;
+use crate::user_elements::{self, Undecoded};
 
 /// The attributes that netCDF shows of the object at `path`.
 pub(super) fn shown(
@@ -106,12 +106,14 @@ fn user_value(
     of: Arc<UserType>,
 ) -> Result<Result<Attribute, String>, Hdf5Error> {
     if raw.dataspace == Dataspace::Null {
-        return Ok(Err("it has a user-defined type, but no values".to_owned()));
+        let row = Row::empty(&ElementType::User(Arc::clone(&of)));
+        return Ok(Ok(Attribute::of_user_type(raw.name.clone(), UserValue { of, row })));
     }
     Ok(match user_elements::decode(file, heaps, &raw.datatype, &raw.data) {
         Ok(row) => Ok(Attribute::of_user_type(raw.name.clone(), UserValue { of, row })),
-        Err(error) if error.is_of_store() => return Err(error),
-        Err(error) => Err(error.line()),
+        Err(Undecoded::File(error)) if error.is_of_store() => return Err(error),
+        Err(Undecoded::File(error)) => Err(error.line()),
+        Err(Undecoded::Long(most)) => Err(format!("its values need more than {most} bytes of memory")),
     })
 }
 

@@ -20,6 +20,11 @@ use crate::classic::layout::Layout as Block;
 use crate::hdf5::{
     Collections, Dataset, Dataspace, DatatypeMessage, File, Fill, Hdf5Error, Layout, Reference, before_nul,
 };
+use crate::user_elements::{Undecoded, decode_within};
+use crate::user_layout::has_references;
+
+/// The most memory of a fill value that refers to what is in a heap (1 MiB).
+const FILL_MEMORY: u64 = 1 << 20;
 
 /// The hierarchy of a file, and the descriptions of its variables by their paths.
 #[derive(Debug)]
@@ -106,11 +111,11 @@ impl Builder {
         let mut group = Group::new(node.name, node.path);
         group.dimensions = self.dimensions.of_group(&group.path);
         let mut names = HashSet::new();
-        let mut committed = node.types.into_iter().peekable();
+        // A dataset can come before its type in the order of names.
+        for committed in &node.types {
+            self.commit(&group.path, committed);
+        }
         for (position, found) in node.datasets.into_iter().enumerate() {
-            while let Some(next) = committed.next_if(|next| next.position <= position) {
-                self.commit(&group.path, &next);
-            }
             if let Ok(dataset) = &found.dataset
                 && is_only_dimension(dataset)
             {
@@ -139,9 +144,6 @@ impl Builder {
                     group.unreadable.push(Unreadable { name, path, position, reason });
                 }
             }
-        }
-        for next in committed {
-            self.commit(&group.path, &next);
         }
         group.attributes = self.attributes(&node.file, &group.path, &group.path, &node.attributes)?;
         group.types = self.types.take(&group.path);
@@ -295,6 +297,15 @@ fn fill(
         Fill::Value(bytes) => bytes,
     };
     Ok(match FillValue::from_bytes(bytes, dtype) {
+        // What cannot be decoded is an error where it is needed.
+        Ok(fill) if has_references(&dataset.datatype) => {
+            let row = decode_within(&dataset.file, heaps, &dataset.datatype, bytes, FILL_MEMORY);
+            match row {
+                Ok(row) => Ok(Some(fill.with_row(row))),
+                Err(Undecoded::File(error)) if error.is_of_store() => return Err(error),
+                Err(_) => Ok(Some(fill)),
+            }
+        }
         Ok(fill) => Ok(Some(fill)),
         // No fill value reads as zeros too.
         Err(_) if bytes.iter().all(|byte| *byte == 0) => Ok(None),

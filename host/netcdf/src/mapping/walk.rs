@@ -31,8 +31,6 @@ pub(super) struct Committed {
     pub(super) file: Arc<File>,
     pub(super) identity: Identity,
     pub(super) datatype: DatatypeMessage,
-    /// The number of datasets before it in its group.
-    pub(super) position: usize,
 }
 
 /// A dataset, or why it cannot be read.
@@ -199,9 +197,8 @@ impl Walk {
         } else {
             match committed(file, &header) {
                 Ok(Some(datatype)) => {
-                    let position = node.datasets.len();
                     let (file, identity) = (Arc::clone(file), (file.id, address));
-                    node.types.push(Committed { name, file, identity, datatype, position });
+                    node.types.push(Committed { name, file, identity, datatype });
                 }
                 Ok(None) => self.warn(&at, "an object of unknown kind; it is not shown".to_owned()),
                 Err(error) if error.is_of_store() => return Err(error),

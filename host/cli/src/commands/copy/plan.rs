@@ -166,6 +166,13 @@ impl Plan {
                             request.given, variable.path
                         )));
                     }
+                    RequestedCodecs::Chain(_) if refers(variable) => {
+                        return Err(CliError::Usage(format!(
+                            "{}: the elements of variable {:?} refer to heaps of the file, which filters do not reach; \
+                             leave it out",
+                            request.given, variable.path
+                        )));
+                    }
                     RequestedCodecs::Chain(spec) => Codecs::Spec(spec.clone()),
                     RequestedCodecs::ByType => Codecs::Sensible,
                 },
@@ -222,6 +229,11 @@ impl Plan {
             self.notes.push(format!("{} is a scalar, which has no filters", variable.path));
             return Ok(Codecs::Keep);
         }
+        if refers(variable) {
+            let path = &variable.path;
+            self.notes.push(format!("{path} gets no filters: its elements refer to heaps of the file"));
+            return Ok(Codecs::Spec(ChainSpec::default()));
+        }
         let numeric = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
         match dataset.session().define(&mut variable.clone(), format, spec) {
             Err(DataError::Chain { source, .. }) if !numeric => {
@@ -239,6 +251,11 @@ impl Plan {
             Ok(_) => Ok(Codecs::Spec(spec.clone())),
         }
     }
+}
+
+/// Whether the elements of a variable are rows of any length, or compounds with some or with strings.
+fn refers(variable: &Variable) -> bool {
+    variable.user_type.as_ref().is_some_and(|user| user.has_references())
 }
 
 /// Returns the note on codecs that the file cannot have.

@@ -151,12 +151,32 @@ pub(crate) fn each_row(
         if left == 0 {
             break;
         }
-        let mut row = array.read(&slab).map_err(CliError::dataset(location))?;
-        row.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        left -= row.len() as u128;
-        take(&row)?;
+        row_parts(array, &slab, location, &mut |mut row| {
+            if left == 0 {
+                return Ok(());
+            }
+            row.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+            left -= row.len() as u128;
+            take(&row)
+        })?;
     }
     Ok(())
+}
+
+/// Reads a slab in as many parts as memory needs.
+fn row_parts(
+    array: &UserArray,
+    slab: &Slab,
+    location: &Location,
+    take: &mut dyn FnMut(Row) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    match (array.read(slab), slab.halves()) {
+        (Err(error), Some((first, second))) if error.is_of_long_rows() => {
+            row_parts(array, &first, location, take)?;
+            row_parts(array, &second, location, take)
+        }
+        (read, _) => take(read.map_err(CliError::dataset(location))?),
+    }
 }
 
 /// Reads the elements of a block. A block has at most [`BLOCK`] bytes, or one element.
