@@ -111,9 +111,6 @@ pub enum ChunkError {
         /// The largest memory.
         most: u64,
     },
-    /// What the elements of a user-defined type refer to cannot be read, or is not what they say.
-    #[error("its elements cannot be decoded")]
-    Elements(#[source] SourceError),
     /// One chunk of an object that holds several: a shard, or a file.
     #[error("chunk {index:?}, one of those in this object")]
     InShard {
@@ -131,7 +128,8 @@ pub enum ChunkError {
     /// The index that locates the chunk, or what the chunk refers to, cannot be read.
     #[error("the chunk cannot be located")]
     Index(#[source] SourceError),
-    /// What the elements of the chunk are made of: another chunk cannot be read, or a value cannot be converted.
+    /// What the elements of the chunk are made of, or refer to: another chunk or a heap cannot be read, or a value cannot be
+    /// converted.
     #[error(transparent)]
     Elements(SourceError),
     /// The memory for the chunk cannot be allocated.

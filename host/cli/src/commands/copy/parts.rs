@@ -109,7 +109,10 @@ impl PlanRequest {
         bar.bar.clear();
         let failed = |error| failed(error, &self.file);
         let Planned { plan, foreign_objects } = planned.map_err(|error| match error {
-            PartsError::Copy(error) => super::failed(source_url, target_url, error),
+            PartsError::Copy(error) => {
+                let advice = super::without_type(&error, dataset.hierarchy(), target_url, &options.readers);
+                super::failed(source_url, target_url, error, advice)
+            }
             error => failed(error),
         })?;
         notes.extend(bar.into_notes());
@@ -207,6 +210,7 @@ pub(super) fn run(
             from: source.location.clone(),
             target: target.location.clone(),
             state: RERUN,
+            advice: None,
             source: Box::new(error),
         },
         error => failed(error),
