@@ -246,9 +246,10 @@ fn errors_about_a_chunk_name_the_variable_and_the_chunk() {
     };
     let numbers = writer();
     let flag = numbers.array("/flag").unwrap();
-    flag.write_stored(&mut flag.worker(), &[0], &[1, 2]).unwrap();
-    let text = lines(&numbers.complete().unwrap_err());
-    assert!(text.contains("chunk [0] of \"/flag\""), "{text}");
+    // Before anything is written.
+    let text = lines(&flag.write_stored(&mut flag.worker(), &[0], &[1, 2]).unwrap_err());
+    assert!(text.contains("\"/flag\"") && text.contains("\"flag/0\"") && text.contains("2"), "{text}");
+    numbers.complete().unwrap();
     let strings = writer();
     strings.strings("/name").unwrap().write(&Slab::new([2], [1]), &["a\0b"]).unwrap();
     let text = lines(&strings.complete().unwrap_err());

@@ -66,8 +66,8 @@ Clusters:
   ncz copy in.nc out.zarr --plan 64 plan.json
   ncz copy --part K plan.json     for each K from 0 to 63, on any machine
   ncz copy --finish plan.json
-  The plan has all options. The target appears when the copy is finished; until
-  then the parts are in TARGET.ncz-parts (in S3 at the target, without metadata)."
+  The plan has all options. The target appears when the copy is finished. Until
+  then the parts are in TARGET.ncz-parts; in S3 at the target, without metadata."
 )]
 pub(crate) struct Copy {
     /// SOURCE is the dataset to copy: a directory, a file or a URL (see Locations); several with --concat. TARGET is the
