@@ -12,6 +12,7 @@ const BLOSC_COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib
 pub(crate) fn chain_words(chain: &str) -> String {
     match ChainSpec::parse(chain) {
         Ok(spec) => stages_words(spec.stages()),
+        Err(_) if chain.is_empty() => stages_words(&[]),
         Err(_) => chain.to_owned(),
     }
 }
@@ -145,6 +146,7 @@ mod tests {
         let blosc = r#"{"id":"blosc","cname":"lz4","clevel":5,"shuffle":2,"blocksize":0}"#;
         for (chain, words) in [
             ("none", "none"),
+            ("", "none"),
             ("shuffle|zstd,3", "shuffle | zstd 3"),
             ("2,4|1,4", "shuffle | zlib 4"),
             ("32008,0,2", "bitshuffle 0 2"),

@@ -360,7 +360,7 @@ def _run(client: Client, plan: Plan, retries: int, progress: Callable[[str, int,
     futures = client.map(_part, [text] * len(plan), range(len(plan)), key=keys, retries=retries, pure=False)
     done, total = 0, sum(sizes.values())
     completed = _distributed().as_completed(futures)
-    # What nobody refers to any more is not made again if its worker dies: results are neither fetched nor kept.
+    # A result without a reference is not computed again if its worker dies; results are neither fetched nor kept.
     del futures
     for future in completed:
         if future.status != "finished":

@@ -434,7 +434,7 @@ def _rows(plan: _ncz.Plan, rows: np.ndarray[Any, Any], numbers: Iterable[int], *
 
 
 async def _run(call: Callable[..., _T], *arguments: Any) -> _T:
-    """Run a call on a thread; it ends early if nobody waits for it any more."""
+    """Run a call on a thread; it ends early if the caller stops waiting."""
     stop = _ncz.Stop()
     _running.add(stop)
     try:

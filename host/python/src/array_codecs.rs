@@ -81,3 +81,16 @@ fn settle_shuffle(variable: &mut Variable, reading: ShuffleReading, nczarr: bool
     variable.filters = filters;
     Ok(())
 }
+
+/// What element size 0 of shuffle means, by the argument of this name.
+pub(crate) fn shuffle_reading(shuffle_size: Option<&str>) -> Result<ShuffleReading, Failure> {
+    match shuffle_size {
+        None => Ok(ShuffleReading::Refuse),
+        Some("type") => Ok(ShuffleReading::TypeSize),
+        Some("stored") => Ok(ShuffleReading::AsStored),
+        Some(other) => {
+            let text = format!("shuffle_size: expected \"type\" or \"stored\", got {other:?}");
+            Err(Failure::new(Kind::Value, text))
+        }
+    }
+}

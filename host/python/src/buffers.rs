@@ -113,8 +113,8 @@ impl WriteBuffer {
             return &mut [];
         }
         // SAFETY: the buffer is contiguous, writable, and has this many bytes, which stay allocated while `self` holds
-        // the view. `&mut self` makes this the only slice of ours; that nobody else writes there meanwhile is what
-        // the caller of `out` promises, as for numpy's own functions that run without the interpreter's lock.
+        // the view. `&mut self` makes this the only slice of ours. The caller of `out` promises that no other
+        // thread writes there meanwhile, as for numpy's own functions that run without the interpreter's lock.
         unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
     }
 }
@@ -255,7 +255,7 @@ impl Region {
             layout.offset += start as isize * strides[axis];
             layout.strides[number] = strides[axis];
         }
-        // Along other dimensions of the array the box would be at an index that nobody chose.
+        // Along other dimensions of the array the box would be at an index that was not chosen.
         is_covered.iter().all(|&covered| covered).then_some(layout)
     }
 }

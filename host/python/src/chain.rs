@@ -224,8 +224,8 @@ impl Chain {
         })
     }
 
-    /// Refuses codecs that fit themselves to elements of a type in a way that decoding has to know, and cannot: nobody
-    /// tells the type then.
+    /// Refuses codecs that use the type of the elements in a way that the decoder has to know: numcodecs does not tell a
+    /// decoder the type.
     fn refuse_what_depends_on_the_type(
         &self,
         typed: &FilterChain,

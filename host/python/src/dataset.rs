@@ -15,6 +15,7 @@ use ncz::model::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
+use crate::array_codecs;
 use crate::buffers::WriteBuffer;
 use crate::errors::{Failure, Kind};
 use crate::threads::{Stop, detached, interruptible};
@@ -61,15 +62,7 @@ impl Handle {
         plugins: Option<Vec<PathBuf>>,
         shuffle_size: Option<&str>,
     ) -> PyResult<Self> {
-        let shuffle = match shuffle_size {
-            None => ShuffleReading::Refuse,
-            Some("type") => ShuffleReading::TypeSize,
-            Some("stored") => ShuffleReading::AsStored,
-            Some(other) => {
-                let text = format!("shuffle_size: expected \"type\" or \"stored\", got {other:?}");
-                return Err(Failure::new(Kind::Value, text).into());
-            }
-        };
+        let shuffle = array_codecs::shuffle_reading(shuffle_size)?;
         if threads == Some(0) {
             return Err(Failure::new(Kind::Value, "threads: expected 1 or more, got 0").into());
         }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ncz::model::{Pool, Session, ShuffleReading, Tasks};
+use ncz::model::{Pool, Session, Tasks};
 use ncz::registry::chain::{ChainScratch, FilterChain};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -58,7 +58,7 @@ pub(crate) struct Parts {
     swapped_unit: usize,
 }
 
-/// Ends a call that nobody waits for any more.
+/// Ends a call whose caller has stopped waiting.
 #[pyclass(module = "ncz._ncz", frozen, name = "Stop")]
 #[derive(Default)]
 pub(crate) struct PyStop(threads::Stop);
@@ -90,15 +90,7 @@ impl Plan {
         shuffle_size: Option<&str>,
         nczarr: bool,
     ) -> PyResult<Self> {
-        let reading = match shuffle_size {
-            None => ShuffleReading::Refuse,
-            Some("type") => ShuffleReading::TypeSize,
-            Some("stored") => ShuffleReading::AsStored,
-            Some(other) => {
-                let text = format!("shuffle_size: expected \"type\" or \"stored\", got {other:?}");
-                return Err(Failure::new(Kind::Value, text).into());
-            }
-        };
+        let reading = array_codecs::shuffle_reading(shuffle_size)?;
         let session = Session::new(plugins::registry(py, None), Pool::serial());
         let (variable, chain) =
             detached(py, || array_codecs::bind(&session, document, version, reading, nczarr))?;
@@ -148,7 +140,8 @@ impl Plan {
     }
 
     /// The parts of `array` that chunks are read into or written from: for each the selections in the chunk and in the
-    /// array, and whether nothing of a stored chunk stays when the part is written. `native` says whether the array has the machine's byte order, `is_scalar` that its only element is that of all. `None` if a selection has other things than
+    /// array, and whether writing the part replaces the whole chunk. `native` says whether the array has the machine's
+    /// byte order, `is_scalar` whether its only element is used for all. `None` if a selection has other things than
     /// integers and slices.
     #[pyo3(signature = (selections, array, native, is_read, is_scalar=false))]
     fn parts(
@@ -227,7 +220,7 @@ impl Parts {
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Encodes chunks from parts: those from the number `first` on. `old` are stored chunks of which a part stays, or
+    /// Encodes chunks from parts: those from the number `first` on. `old` are stored chunks of which a part is kept, or
     /// `None`. Returns `None` for a chunk that is not stored, since it is nothing but fill values; unless `keep_empty`.
     fn write<'py>(
         &self,

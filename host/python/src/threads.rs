@@ -140,7 +140,7 @@ pub(crate) fn detached<T: Send>(
     Ok(done?)
 }
 
-/// Tells long work that nobody waits for it any more.
+/// Tells long work that its caller has stopped waiting.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 

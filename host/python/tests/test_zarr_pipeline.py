@@ -402,7 +402,7 @@ def test_random_writes_store_what_zarr_stores(data):
                 a[index] = values
             zindex, npindex = data.draw(strategies.orthogonal_indices(shape=array.shape))
             number = np.arange(array.size).reshape(array.shape)[npindex]
-            # Of an element that is chosen twice nobody promises the value.
+            # The value of an element that is chosen twice is not defined.
             if number.size and len(np.unique(number)) == number.size:
                 values = data.draw(strategies.numpy_arrays(shapes=st.just(number.shape), dtype=array.dtype))
                 try:

@@ -8,7 +8,7 @@
 //!
 //! Until it is finished, a copy to a directory is in the folder `TARGET.ncz-parts` beside it, which becomes the target in
 //! one step. A copy to S3 is at its target, without any metadata, and what is known of its parts is below
-//! `TARGET.ncz-parts`. So nobody opens half a copy.
+//! `TARGET.ncz-parts`. So no program opens half a copy.
 //!
 //! ```no_run
 //! use ncz::copy::CopyOptions;
