@@ -123,6 +123,9 @@ pub struct CopyOptions {
     pub any_order: bool,
     /// Programs that must be able to read the copy. What they do not read is an error before anything is written.
     pub readers: Vec<ReaderSetup>,
+    /// Programs for which codecs of the source are replaced: variables that keep their codecs get the
+    /// [nearest](readers::nearest) that all of these read. [`Progress::codecs_replaced`] says which.
+    pub codecs_for: Vec<ReaderSetup>,
 }
 
 /// What moving data may take, and what it finds.
@@ -525,13 +528,46 @@ fn prepare(
     let lost = selection.unreadable(source, plan::format(source, options), options.salvage)?;
     let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
     let foreign_objects = foreign_objects::find(source, &has)?;
-    let hierarchy = plan::plan(source, options, &lost, progress)?;
+    let hierarchy = plan_with_codecs(source, options, &lost, progress)?;
     let refusals = readers::refusals(&hierarchy, source.session(), &options.readers);
     if !refusals.is_empty() {
         return Err(CopyError::Readers { refusals });
     }
     progress.planned(&hierarchy);
     Ok(Prepared { hierarchy, lost, foreign_objects })
+}
+
+/// Plans the metadata of a copy, with codecs that all of [`CopyOptions::codecs_for`] read in place of those that they
+/// lack.
+fn plan_with_codecs(
+    source: &dyn Container,
+    options: &CopyOptions,
+    lost: &[UnreadableSource],
+    progress: &dyn Progress,
+) -> Result<Hierarchy, CopyError> {
+    let hierarchy = plan::plan(source, options, lost, progress)?;
+    let keeps = |path: &String| options.variables.get(path).is_none_or(|plan| plan.codecs == Codecs::Keep);
+    let mut replaced = readers::refusals(&hierarchy, source.session(), &options.codecs_for);
+    for refusal in &mut replaced {
+        refusal.instead.values_mut().for_each(|paths| paths.retain(keeps));
+        refusal.instead.retain(|_, paths| !paths.is_empty());
+    }
+    replaced.retain(|refusal| !refusal.instead.is_empty());
+    if replaced.is_empty() {
+        return Ok(hierarchy);
+    }
+    let mut options = options.clone();
+    for (chain, paths) in replaced.iter().flat_map(|refusal| &refusal.instead) {
+        for path in paths {
+            // It was made as text that this reads.
+            let spec = if chain == "none" { Ok(ChainSpec::default()) } else { ChainSpec::parse(chain) };
+            let Ok(spec) = spec else { continue };
+            options.variables.entry(path.clone()).or_default().codecs = Codecs::Spec(spec);
+        }
+    }
+    let hierarchy = plan::plan(source, &options, lost, progress)?;
+    progress.codecs_replaced(&replaced);
+    Ok(hierarchy)
 }
 
 /// The hierarchy of a copy, and the variables that it leaves out.

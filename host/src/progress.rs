@@ -24,8 +24,16 @@ use std::ops::ControlFlow;
 
 use ncz_model::Hierarchy;
 
+use crate::readers::Refusal;
+
 /// Follows an operation. The methods are called on any of its threads.
 pub trait Progress: Sync {
+    /// Codecs of the source are replaced in a copy, because programs that are to read it lack them
+    /// ([`CopyOptions::codecs_for`](crate::copy::CopyOptions::codecs_for)). `instead` of each has what is stored now.
+    fn codecs_replaced(&self, replaced: &[Refusal]) {
+        let _ = replaced;
+    }
+
     /// The metadata of a copy are known, and nothing of it is written yet.
     fn planned(&self, copy: &Hierarchy) {
         let _ = copy;

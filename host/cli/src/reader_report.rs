@@ -100,6 +100,27 @@ pub(crate) fn note(Obstacle { variables, what, why }: &Obstacle, keeps: bool) ->
     }
 }
 
+/// Returns notes on codecs of the source that others replace: for each variable, the first reason.
+pub(crate) fn replaced_notes(replaced: &[Refusal]) -> Vec<String> {
+    let (mut notes, mut noted) = (Vec::new(), BTreeSet::new());
+    for Refusal { obstacle, instead } in replaced {
+        let what = match &obstacle.what {
+            What::Codec(name) => format!("codec {name}"),
+            what => what.to_string(),
+        };
+        for (chain, paths) in instead {
+            let paths: Vec<String> =
+                paths.iter().filter(|path| noted.insert((*path).clone())).cloned().collect();
+            let chain = if chain == "none" { "no codec" } else { chain };
+            if !paths.is_empty() {
+                let why = obstacle.why;
+                notes.push(format!("{}: {what}: {why}; stored with {chain} instead", abbreviated(&paths)));
+            }
+        }
+    }
+    notes
+}
+
 /// Returns the options that make a copy readable for those that `--for` names; `None` if there are none.
 pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
     // Version 3 has the byte order as a codec. Its codecs have other readers, so that this helps only by itself.
@@ -132,17 +153,21 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
     remedies.sort_unstable();
     remedies.dedup();
     let mut remedies: Vec<String> = remedies.into_iter().map(str::to_owned).collect();
-    for (chain, names) in chains.into_iter().filter(|(_, names)| !names.is_empty()) {
+    let chains = chains.into_iter().filter(|(_, names)| !names.is_empty()).map(|(chain, names)| {
         let names: Vec<String> = names.into_iter().collect();
-        remedies.push(format!("--codec '{}={chain}'", names.join("&")));
-    }
+        format!("--codec '{}={chain}'", names.join("&"))
+    });
+    let old = remedies.len();
+    remedies.extend(chains);
+    // Codecs are refused that were requested: others take their place.
+    let verb = if remedies.len() > old { "use" } else { "add" };
     let mut names: Vec<String> = excluded.into_iter().map(name).collect();
     names.sort_unstable();
     names.dedup();
     if !names.is_empty() {
         remedies.push(format!("--exclude '{}'", names.join(",")));
     }
-    (!remedies.is_empty()).then(|| format!("add {}", remedies.join(" ")))
+    (!remedies.is_empty()).then(|| format!("{verb} {}", remedies.join(" ")))
 }
 
 /// Whether only a copy without the variable helps.

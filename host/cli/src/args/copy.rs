@@ -101,7 +101,7 @@ pub(crate) struct Copy {
     /// Format of the copy [default: that of the source; NCZarr or netCDF-4 if the target needs another one]
     #[arg(long, value_name = "FORMAT", help_heading = "Layout")]
     pub(crate) format: Option<FormatArg>,
-    /// Write what all of these programs read, and refuse the rest: netcdf-c, hdf5, h5py, zarr-python, xarray, zarrs,
+    /// Write what all of these programs read, with other codecs where needed, and refuse the rest: netcdf-c, hdf5, h5py, zarr-python, xarray, zarrs,
     /// tensorstore, gdal, matlab, joined by commas. A version can follow, as in zarr-python=3.4, and before it packages,
     /// as in zarr-python+imagecodecs or netcdf-c+plugins. Without --format, the format is one that all read
     #[arg(

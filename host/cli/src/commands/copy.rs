@@ -117,6 +117,7 @@ pub(crate) fn run(
         scratch: scratch(options, &target),
         salvage: options.salvage,
         readers: options.readers.clone(),
+        codecs_for: codecs_for(options, becomes, dataset.hierarchy().format),
         ..format.options()
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
@@ -159,6 +160,16 @@ pub(crate) fn run(
         salvage::report(&report, ends, dataset.hierarchy(), &copied, messages)?;
     }
     Ok(exit)
+}
+
+/// Returns the programs that must have the codecs of the copy: those of `--for`, or else zarr-python for Zarr that the
+/// source is not, or that `--format` names.
+fn codecs_for(options: &Copy, becomes: Format, source: Format) -> Vec<ReaderSetup> {
+    let is_new_zarr = !becomes.has_netcdf_model() && (options.format.is_some() || !becomes.is_like(source));
+    match options.readers.is_empty() && is_new_zarr {
+        true => vec![ReaderSetup::from(readers::usual(becomes))],
+        false => options.readers.clone(),
+    }
 }
 
 /// Returns the error of a copy that failed.

@@ -275,7 +275,7 @@ fn deflate_and_shuffle_as_nccopy_takes_them() {
 }
 
 #[test]
-fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy() {
+fn codecs_that_the_readers_of_the_copy_lack_are_replaced_in_zarr_and_noted_in_nczarr() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let copy = |source: &Path, name: &str, options: &[&str]| {
@@ -285,20 +285,22 @@ fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy()
     };
     let szip = "air_temperature&model/salinity=szip,32,32";
     let (source, _) = copy(&ocean(), "in", &["--codec", szip, "--codec", "sea_surface_temperature=32000"]);
-    let kept = |why: &str| {
-        format!(
-            "note: /air_temperature, /model/salinity: keeps the codec szip; {why}; choose another with --codec\n"
-        )
+    let szip = |why: &str, chain: &str| {
+        format!("note: /air_temperature, /model/salinity: codec szip: {why}; stored with {chain} instead\n")
     };
-    let lzf = |why: &str| {
-        format!("note: /sea_surface_temperature: keeps the codec lzf; {why}; choose another with --codec\n")
+    let lzf = |why: &str, chain: &str| {
+        format!("note: /sea_surface_temperature: codec lzf: {why}; stored with {chain} instead\n")
     };
     let lacks = "zarr-python does not read it";
+    let chain = "shuffle|zstd,3";
     for (format, of_lzf) in
         [("zarr", "zarr-python reads it only with the package imagecodecs"), ("zarr3", lacks)]
     {
-        let said = place.copy(&source, &["--format", format, "--overwrite"]).ends(0).stderr;
-        assert!(said.contains(&kept(lacks)) && said.contains(&lzf(of_lzf)), "{format}: {said}");
+        let said = place.copy(&source, &["--format", format, "--overwrite", "--verify"]).ends(0).stderr;
+        assert!(said.contains(&szip(lacks, chain)) && said.contains(&lzf(of_lzf, chain)), "{format}: {said}");
+        let info = ncz(["info", "--json", place.target().to_str().unwrap()]).ends(0).json();
+        let readers = info["readers"].as_array().unwrap();
+        assert_eq!(readers.iter().find(|reader| reader["name"] == "zarr-python").unwrap()["reads"], true);
         for options in [
             &["--format", format, "--codec", "zlib,1", "--overwrite"][..],
             &[
@@ -310,7 +312,7 @@ fn a_codec_that_the_readers_of_the_copy_lack_is_noted_with_variable_and_remedy()
             ],
         ] {
             let said = place.copy(&source, options).ends(0).stderr;
-            assert!(!said.contains("keeps the codec"), "{options:?}: {said}");
+            assert!(!said.contains("instead") && !said.contains("the codec"), "{options:?}: {said}");
         }
     }
     assert_eq!(place.copy(&source, &["--overwrite"]).ends(0).stderr, "", "nothing changes for its readers");

@@ -4,8 +4,8 @@ salvage.py make FOLDER                  makes v2.zarr, v3.zarr (with shards), v2
                                         same variables
 salvage.py damage FILE VARIABLE N       flips a bit in a chunk of a variable: the N-th stored one of a netCDF file, or
                                         the one with this index in a zip file
-salvage.py check REPORT SOURCE TARGET [EXCLUDED]  compares TARGET with SOURCE, which has no damage: chunks that REPORT
-                                        lists are masked, everything else is the same
+salvage.py check SOURCE TARGET[:EXCLUDED]..  compares each TARGET with SOURCE, which has no damage: chunks that the
+                                        report beside it lists are masked, everything else is the same
 """
 
 import json
@@ -113,14 +113,20 @@ def is_missing(values):
     return np.array([value in ("", -1) for value in np.ma.getdata(values).ravel()]).reshape(values.shape)
 
 
-def check(report, source, target, *excluded):
-    report = json.loads(pathlib.Path(report).read_text())
+def check(source, *targets):
     wanted = next(read(source))
+    for target in targets:
+        target, _, excluded = target.partition(":")
+        check_copy(wanted, target, excluded)
+
+
+def check_copy(wanted, target, excluded):
+    report = json.loads(pathlib.Path(f"{target}.salvage.json").read_text())
     lost = {variable["path"][1:]: variable["chunks"] for variable in report["variables"]}
     left_out = {variable["path"][1:] for variable in report["unreadable"]}
     for got in read(target):
         for name, values in wanted.items():
-            if name in left_out or name in excluded:
+            if name in left_out or name == excluded:
                 assert name not in got, name
                 continue
             gone = np.zeros(values.shape, bool)

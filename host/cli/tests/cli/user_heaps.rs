@@ -304,11 +304,11 @@ with open(sys.argv[1], "r+b") as f:
     python.run_code(code, &[&file], &[]).unwrap();
     let shown = ncz(["dump", "-v", "rows", &file]).ends(0).stdout;
     assert_eq!(shown.matches("{0}").count(), 160 * 60000);
-    ncz(["copy", "--verify", &file, &copy]).ends(0);
+    ncz(["copy", &file, &copy]).ends(0);
     let code = r#"
 import sys, h5py
 with h5py.File(sys.argv[1]) as f:
-    assert all(len(row) == 60000 for row in f["rows"][:])
+    assert all(len(row) == 60000 and not row["a"].any() for row in f["rows"][:])
 "#;
     python.run_code(code, &[&copy], &[]).unwrap();
 }

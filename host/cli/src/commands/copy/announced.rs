@@ -7,13 +7,13 @@ use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
 use ncz::model::{Container, Hierarchy, Kind, Variable};
 use ncz::progress::{Phase, Progress};
-use ncz::readers::{Obstacle, Readability, ReaderSetup, reads, usual};
+use ncz::readers::{Obstacle, Readability, ReaderSetup, Refusal, reads, usual};
 
 use crate::args::Copy;
 use crate::messages::Messages;
 use crate::output::abbreviated;
 use crate::progress::Bar;
-use crate::reader_report::note;
+use crate::reader_report::{note, replaced_notes};
 
 /// A progress bar that prints notes on what the usual reader of the copy does not read, as soon as its metadata are known.
 pub(super) struct Announced<'a> {
@@ -46,6 +46,14 @@ impl<'a> Announced<'a> {
 }
 
 impl Progress for Announced<'_> {
+    fn codecs_replaced(&self, replaced: &[Refusal]) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for text in replaced_notes(replaced) {
+            self.messages.note(&text);
+            notes.push(text);
+        }
+    }
+
     fn planned(&self, copy: &Hierarchy) {
         let setup = ReaderSetup::from(usual(copy.format));
         let registry = &self.dataset.session().registry;
