@@ -89,9 +89,9 @@ pub enum Container {
 pub struct Env {
     /// The type of the variable's elements, whatever earlier stages made of them.
     pub dtype: Dtype,
-    /// The lengths of the whole array, slowest first.
+    /// The lengths of the whole array, slowest first: in Zarr version 3 in the order that `transpose` made.
     pub array_shape: Vec<u64>,
-    /// The lengths of one chunk, slowest first.
+    /// The lengths of one chunk, in the same order.
     pub chunk_shape: Vec<u64>,
     /// The container.
     pub container: Container,

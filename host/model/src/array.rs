@@ -420,6 +420,9 @@ impl Array {
 }
 
 /// Returns the description of a variable that codecs receive.
+///
+/// Codecs of Zarr version 3 come after `transpose`, so that lengths are in the order of the elements. Version 2 has no
+/// such codec: there they are in the order of the dimensions.
 #[must_use]
 pub fn codec_env(variable: &Variable, format: Format) -> Env {
     let kind = match variable.dtype.kind() {
@@ -434,10 +437,16 @@ pub fn codec_env(variable: &Variable, format: Format) -> Env {
         ByteOrder::Big => ncz_codec::ByteOrder::Big,
         _ => ncz_codec::ByteOrder::Little,
     };
+    let lens = |shape: Vec<u64>| match format.is_v3() {
+        true => {
+            variable.order.axes(shape.len()).iter().filter_map(|&axis| shape.get(axis).copied()).collect()
+        }
+        false => shape,
+    };
     Env {
         dtype: ncz_codec::Dtype { kind, size: variable.dtype.size(), order },
-        array_shape: variable.stored_shape(),
-        chunk_shape: variable.stored_chunk_shape(),
+        array_shape: lens(variable.stored_shape()),
+        chunk_shape: lens(variable.stored_chunk_shape()),
         container: format.container(),
     }
 }

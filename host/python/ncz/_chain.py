@@ -75,14 +75,10 @@ class Chain:
         '28b52ffd'
         """
         if isinstance(data, np.ndarray):
-            if self._dtype is not None and (data.dtype, data.shape) != (self._dtype, self._shape):
-                wanted = f"{self._dtype} of shape {self._shape}"
-                raise CodecError(f"expected elements {wanted}, got {data.dtype} of shape {data.shape}")
+            self._check(data)
             if self._dtype is not None or not data.flags.forc:
                 data = np.ascontiguousarray(data)
-            if data.dtype.kind in "mM":
-                data = data.view("i8")
-        return self._chain.encode(data)
+        return self._chain.encode(as_buffer(data))
 
     def decode(self, data: Any, out: Any = None) -> np.ndarray[Any, Any] | Any:
         """Decode what was encoded.
@@ -92,7 +88,7 @@ class Chain:
         data : bytes-like
             The encoded bytes.
         out : array or bytes-like, optional
-            Memory to decode into, of the right length.
+            Memory to decode into, of the right length; an array is of the chain's type and shape, if it has them.
 
         Returns
         -------
@@ -111,12 +107,23 @@ class Chain:
         >>> chain.decode(chain.encode(b"ocean")).tobytes()
         b'ocean'
         """
-        if out is not None:
-            view = out.view("i8") if isinstance(out, np.ndarray) and out.dtype.kind in "mM" else out
-            self._chain.decode(data, view)
+        if out is not None and (self._dtype is None or not isinstance(out, np.ndarray)):
+            self._chain.decode(as_buffer(data), as_buffer(out))
             return out
-        decoded = np.frombuffer(self._chain.decode(data), "u1")
+        if out is not None:
+            self._check(out)
+            if out.flags.c_contiguous:
+                self._chain.decode(as_buffer(data), as_buffer(out))
+            else:
+                np.copyto(out, self.decode(data))
+            return out
+        decoded = np.frombuffer(self._chain.decode(as_buffer(data)), "u1")
         return decoded if self._dtype is None else decoded.view(self._dtype).reshape(self._shape or ())
+
+    def _check(self, array: np.ndarray[Any, Any]) -> None:
+        if self._dtype is not None and (array.dtype, array.shape) != (self._dtype, self._shape):
+            wanted = f"{self._dtype} of shape {self._shape}"
+            raise CodecError(f"expected elements {wanted}, got {array.dtype} of shape {array.shape}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Chain, (self._codecs, self._dtype, self._shape)
@@ -124,3 +131,12 @@ class Chain:
     def __repr__(self) -> str:
         bound = "" if self._dtype is None else f", {self._dtype.str!r}, {self._shape}"
         return f"ncz.Chain({self._codecs!r}{bound})"
+
+
+def as_buffer(data: Any) -> Any:
+    """Return a view of an array that Python's buffers know: of times as integers, of a scalar as one element."""
+    if not isinstance(data, np.ndarray):
+        return data
+    if data.dtype.kind in "mM":
+        data = data.view(np.dtype("i8").newbyteorder(data.dtype.byteorder))
+    return data if data.ndim else data.reshape(1)

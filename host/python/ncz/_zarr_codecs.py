@@ -6,7 +6,7 @@ import asyncio
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec
@@ -80,10 +80,14 @@ class _NczCodec:
 
 
 class _BytesCodec(_NczCodec, BytesBytesCodec):
-    """A codec from bytes to bytes. It sees the type of the elements that the bytes were."""
+    """A codec from bytes to bytes. It sees the type of the elements that the bytes were, which are little-endian."""
 
     def _encode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        encoded = self._chain.encode_chunk(chunk_data.as_numpy_array(), *_elements(chunk_spec))
+        data = chunk_data.as_numpy_array()
+        # zarr-python does not tell what `bytes` did. Where its array is still there, it shows elements that a filter of
+        # numbers would destroy: such filters are refused.
+        is_big = isinstance(data.base, np.ndarray) and data.base.dtype != data.base.dtype.newbyteorder("<")
+        encoded = self._chain.encode_chunk(data, *_elements(chunk_spec, ">" if is_big else "<"))
         return chunk_spec.prototype.buffer.from_bytes(encoded)
 
     def _decode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
@@ -165,7 +169,7 @@ class NumcodecsZfpy(_ArrayBytesCodec):
 
 
 class Hdf5Filter(_BytesCodec):
-    """Any filter of HDF5, built in or of a plugin.
+    """Any filter of HDF5, built in or of a plugin. Filters of numbers want ``bytes`` to be little-endian before them.
 
     Parameters
     ----------
@@ -257,9 +261,12 @@ for _codec in CODECS.values():
     _codec.__module__ = "ncz.zarr"
 
 
-def _elements(spec: ArraySpec) -> tuple[str, list[int]]:
-    """The type and shape of a chunk; of elements of any length those of no chunk."""
-    dtype = spec.dtype.to_native_dtype()
+def _elements(spec: ArraySpec, order: Literal["<", ">"] = "<") -> tuple[str, list[int]]:
+    """The type, in this byte order, and shape of a chunk; of elements of any length those of no chunk.
+
+    The byte order of the array's type is that of numpy arrays that are made of it, not that of stored bytes.
+    """
+    dtype = spec.dtype.to_native_dtype().newbyteorder(order)
     if dtype.kind in "OT" or dtype.itemsize == 0:
         return "|u1", [0]
     return (dtype.str if dtype.kind != "V" else f"|V{dtype.itemsize}"), list(spec.shape)

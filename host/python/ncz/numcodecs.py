@@ -20,12 +20,14 @@ import functools
 import json
 from typing import Any, ClassVar
 
+import numcodecs
 import numpy as np
 from numcodecs import registry
 from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
 from . import _ncz
+from ._chain import as_buffer
 from ._ncz import CodecError
 
 #: The keys with the types of elements before encoding and after it, of codecs that change them.
@@ -46,31 +48,35 @@ class NczCodec(Codec):
     _chain: _ncz.Chain
 
     def __init__(self, **config: Any) -> None:
-        self.__dict__.update(config)
-        self._bind()
+        config = _completed(self.codec_id, config)
+        chain = self._bind(config)
+        self.__dict__.update(config, _chain=chain)
 
-    def _bind(self) -> None:
-        self._chain = _ncz.Chain(json.dumps(self.get_config()))
+    def __setattr__(self, key: str, value: Any) -> None:
+        """Change a key of the configuration, as numcodecs' codecs allow it."""
+        value = _plain(value)
+        chain = self._bind(self.__getstate__() | {key: value})
+        self.__dict__.update({key: value, "_chain": chain})
+
+    def _bind(self, config: dict[str, Any]) -> _ncz.Chain:
+        return _ncz.Chain(json.dumps({"id": self.codec_id} | config))
 
     def encode(self, buf: Any) -> Any:
-        if isinstance(buf, np.ndarray) and buf.dtype.kind in "mM":
-            buf = buf.view("i8")
-        return self._chain.encode(buf)
+        return self._chain.encode(as_buffer(buf))
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         if out is None:
             if self.codec_id in _NEED_OUT:
                 raise CodecError(f"codec {self.codec_id} decodes only into memory of a type and shape; give out")
-            return np.frombuffer(self._chain.decode(buf), "u1")
-        self._chain.decode(buf, out.view("i8") if isinstance(out, np.ndarray) and out.dtype.kind in "mM" else out)
+            return np.frombuffer(self._chain.decode(as_buffer(buf)), "u1")
+        self._chain.decode(as_buffer(buf), as_buffer(out))
         return out
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()
+        self.__dict__.update(state, _chain=self._bind(state))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.codec_id, self.__getstate__())
@@ -220,3 +226,30 @@ def _ids() -> set[str]:
 
 def _restore(codec_id: str, config: dict[str, Any]) -> NczCodec:
     return codec_class(codec_id)(**config)
+
+
+@functools.cache
+def _of_numcodecs() -> dict[str, type[Codec]]:
+    """Return numcodecs' own classes by id, also of those that are replaced."""
+    classes = [cls for cls in vars(numcodecs).values() if isinstance(cls, type) and issubclass(cls, Codec)]
+    return {getattr(cls, "codec_id", None) or "": cls for cls in classes}
+
+
+def _completed(codec_id: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration with all keys that numcodecs' own codec has: its users rely on them as attributes."""
+    config = {key: _plain(value) for key, value in config.items()}
+    theirs = _of_numcodecs().get(codec_id)
+    if theirs is None:
+        return config
+    try:
+        completed = theirs(**config).get_config()
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
+        return config  # what numcodecs refuses, ncz refuses by the key, or has more than numcodecs
+    return config | {key: _plain(value) for key, value in completed.items() if key != "id"}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return value.str if isinstance(value, np.dtype) else value

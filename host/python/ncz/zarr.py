@@ -16,6 +16,7 @@ or ``ZARR_CODEC_PIPELINE__PATH=ncz.zarr.CodecPipeline`` in the environment, whic
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import threading
@@ -119,7 +120,7 @@ class _Unsupported(Exception):
     """What zarr-python's own pipeline has to do."""
 
 
-_SCALAR = _Unsupported("other selections of scalars than all")
+_SCALAR = "other selections of scalars than all"
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,8 @@ class CodecPipeline(BatchedCodecPipeline):
 
     #: Whether netcdf-c wrote the array, or will read it.
     nczarr: bool = False
+    #: The lengths of an array of Zarr 2, which netcdf-c's szip depends on.
+    array_shape: tuple[int, ...] | None = None
 
     @classmethod
     def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> Self:
@@ -149,13 +152,11 @@ class CodecPipeline(BatchedCodecPipeline):
         pipeline = cls.from_codecs([codec])
         attributes = array_metadata.attributes or {}
         nczarr = any(key in attributes for key in ("_nczarr_array", "_NCZARR_ARRAY", "_nczarr_attr", "_NCZARR_ATTR"))
-        object.__setattr__(pipeline, "nczarr", nczarr)
-        return pipeline
+        return dataclasses.replace(pipeline, nczarr=nczarr, array_shape=tuple(array_metadata.shape))
 
     def evolve_from_array_spec(self, array_spec: Any) -> Self:
         pipeline = super().evolve_from_array_spec(array_spec)
-        object.__setattr__(pipeline, "nczarr", self.nczarr)
-        return pipeline
+        return dataclasses.replace(pipeline, nczarr=self.nczarr, array_shape=self.array_shape)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_plans"}
@@ -167,7 +168,7 @@ class CodecPipeline(BatchedCodecPipeline):
         try:
             plan, array = self._plan(batch, out)
         except _Unsupported as reason:
-            self._count_fallback("read", reason, len(batch))
+            self._count_fallback("read", str(reason), len(batch))
             return await super().read(batch, out, drop_axes)
         parts = None if drop_axes else _parts(plan, batch, array, is_read=True)
         if parts is not None:
@@ -190,7 +191,7 @@ class CodecPipeline(BatchedCodecPipeline):
         try:
             plan, array = self._plan(batch, value)
         except _Unsupported as reason:
-            self._count_fallback("write", reason, len(batch))
+            self._count_fallback("write", str(reason), len(batch))
             return await super().write(batch, value, drop_axes)
         parts = None if drop_axes else _parts(plan, batch, array, is_read=False)
         if parts is not None:
@@ -203,7 +204,7 @@ class CodecPipeline(BatchedCodecPipeline):
             return
         self.counts["written"] += len(batch)
 
-    def _count_fallback(self, action: str, reason: _Unsupported, chunks: int) -> None:
+    def _count_fallback(self, action: str, reason: str, chunks: int) -> None:
         if config.get("codec_pipeline.strict", False):
             raise CodecError(f"ncz's pipeline cannot {action} this array: {reason}")
         self.counts[f"fallback to zarr: {reason}"] += chunks
@@ -231,22 +232,23 @@ class CodecPipeline(BatchedCodecPipeline):
         # A plan belongs to the process that made it.
         shuffle_size = config.get("codec_pipeline.shuffle_size", None)
         key = (os.getpid(), spec.shape, spec.dtype, spec.order, fill.tobytes(), shuffle_size)
-        plans: dict[Any, _ncz.Plan | _Unsupported] = self.__dict__.setdefault("_plans", {})
+        plans: dict[Any, _ncz.Plan | str] = self.__dict__.setdefault("_plans", {})
         plan = plans.get(key)
         if plan is None:
             try:
                 plan = self._bind(spec, fill.tobytes(), shuffle_size)
             except _Unsupported as reason:
-                plan = reason
+                plan = str(reason)
             plans[key] = plan
-        if isinstance(plan, _Unsupported):
-            raise plan
+        if isinstance(plan, str):
+            # A kept exception would keep the arrays of the calls that it ended.
+            raise _Unsupported(plan)
         return plan, memory
 
     def _bind(self, spec: Any, fill: bytes, shuffle_size: str | None) -> _ncz.Plan:
         codecs = list(self)
         if isinstance(codecs[0], V2Codec):
-            version, document = 2, _document_of_v2(codecs[0], spec)
+            version, document = 2, _document_of_v2(codecs[0], spec, self.array_shape)
         else:
             version, document = 3, _document_of_v3(codecs, spec)
         try:
@@ -259,12 +261,12 @@ class CodecPipeline(BatchedCodecPipeline):
             raise _Unsupported(str(error)) from error
 
 
-def _document_of_v2(codec: V2Codec, spec: Any) -> dict[str, Any]:
+def _document_of_v2(codec: V2Codec, spec: Any, array_shape: tuple[int, ...] | None) -> dict[str, Any]:
     native = spec.dtype.to_native_dtype()
     dtype = native.str if native.fields is None else spec.dtype.to_json(zarr_format=2)["name"]
     return {
         "zarr_format": 2,
-        "shape": list(spec.shape),
+        "shape": list(array_shape or spec.shape),
         "chunks": list(spec.shape),
         "dtype": dtype,
         "order": spec.order,

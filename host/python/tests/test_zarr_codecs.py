@@ -9,11 +9,13 @@ import warnings
 import numpy as np
 import pytest
 import zarr
+import zfpy
 from zarr.registry import get_codec_class
 
 import ncz
 import ncz.zarr as ours
 
+ZARR, NCZ = "zarr.core.codec_pipeline.BatchedCodecPipeline", "ncz.zarr.CodecPipeline"
 VALUES = (np.arange(60 * 40, dtype="f4") / 16).reshape(60, 40)
 #: Chains of ours, and what zarr-python calls the same chain; None if it has none.
 CHAINS = [
@@ -202,3 +204,129 @@ assert (array[:] == np.arange(100)).all()
 def test_importing_ncz_imports_nothing_else():
     code = "import sys, ncz; print(sorted({'zarr', 'numcodecs', 'h5py', 'xarray', 'dask'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+#: Codecs that see the lengths of a chunk.
+SHAPED = {
+    "zfp": {"serializer": ours.Zfp(mode="reversible"), "compressors": None},
+    "zfp+zstd": {"serializer": ours.Zfp(mode="reversible"), "compressors": [ours.Zstd(level=1, checksum=False)]},
+    "numcodecs.zfpy": {"serializer": ours.NumcodecsZfpy(mode=4, tolerance=-1), "compressors": None},
+    "filter zfp": {"compressors": [ours.Hdf5Filter(filter=32013, cd_values=[5])]},
+    "filter blosc2": {"compressors": [ours.Hdf5Filter(filter=32026, cd_values=[0, 0, 0, 0, 5, 1, 1])]},
+    "filter szip": {"compressors": [ours.Hdf5Filter(filter=4, cd_values=[141, 4])]},
+}
+
+
+def use(pipeline):
+    return zarr.config.set({"codec_pipeline.path": pipeline, "codec_pipeline.strict": False})
+
+
+@pytest.fixture
+def cube(tmp_path):
+    """Makes an array of a group by a pipeline."""
+
+    def make(pipeline, name="a.zarr", dtype="f8", order=(2, 0, 1), shards=None, **options):
+        values = np.arange(9 * 10 * 11).reshape(9, 10, 11).astype(dtype)
+        filters = [zarr.codecs.TransposeCodec(order=order)] if order else None
+        with use(pipeline):
+            group = zarr.open_group(tmp_path / name, mode="w", zarr_format=3)
+            array = group.create_array(
+                "v", shape=values.shape, chunks=(3, 5, 4), shards=shards, dtype=dtype, filters=filters, **options
+            )
+            array[:] = values
+        return tmp_path / name, values
+
+    return make
+
+
+def values_by(pipeline, path):
+    with use(pipeline):
+        return zarr.open_group(path, mode="r")["v"][:]
+
+
+@pytest.mark.parametrize("writer", [ZARR, NCZ], ids=["zarr", "ncz"])
+@pytest.mark.parametrize("shards", [None, (9, 10, 12)], ids=["chunks", "shards"])
+@pytest.mark.parametrize("order", [None, (1, 0, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)], ids=str)
+@pytest.mark.parametrize("chain", SHAPED)
+def test_codecs_see_the_lengths_that_transpose_made(cube, chain, order, shards, writer):
+    path, values = cube(writer, order=order, shards=shards, **SHAPED[chain])
+    for reader in (ZARR, NCZ):
+        assert np.array_equal(values_by(reader, path), values), reader
+    assert np.array_equal(ncz.open(path)["v"][...], values)
+
+
+@pytest.mark.parametrize("pipeline", [ZARR, NCZ], ids=["zarr", "ncz"])
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1), (1, 2, 0)], ids=str)
+def test_zfp_of_a_transposed_chunk_is_that_of_zfpy(cube, order, pipeline):
+    path, values = cube(pipeline, order=order, **SHAPED["zfp"])
+    chunk, stored = values[:3, 5:10, 4:8].transpose(order), path / "v/c/0/1/1"
+    made = zfpy._decompress(stored.read_bytes(), zfpy.dtype_to_ztype(chunk.dtype), chunk.shape)
+    assert np.array_equal(made, chunk)
+    stored.write_bytes(zfpy.compress_numpy(np.ascontiguousarray(-chunk), write_header=False))
+    values[:3, 5:10, 4:8] *= -1
+    for found in (values_by(ZARR, path), values_by(NCZ, path), ncz.open(path)["v"][...]):
+        assert np.array_equal(found, values)
+
+
+@pytest.mark.parametrize("shards", [None, (9, 10, 12)], ids=["chunks", "shards"])
+@pytest.mark.parametrize("chain", SHAPED)
+def test_copies_that_keep_an_order_are_read_by_others(cube, tmp_path, chain, shards):
+    path, values = cube(ZARR, shards=shards, compressors=[zarr.codecs.ZstdCodec(level=1)])
+    codecs = [
+        codec.to_dict() for codec in (SHAPED[chain].get("serializer"), *(SHAPED[chain]["compressors"] or ())) if codec
+    ]
+    ncz.copy(path, tmp_path / "copy.zarr", format="zarr3", codec=json.dumps(codecs), verify=True)
+    made = json.loads((tmp_path / "copy.zarr/v/zarr.json").read_text())["codecs"]
+    inner = made[0]["configuration"]["codecs"] if shards else made
+    assert inner[0] == {"name": "transpose", "configuration": {"order": [2, 0, 1]}}
+    for reader in (ZARR, NCZ):
+        assert np.array_equal(values_by(reader, tmp_path / "copy.zarr"), values), reader
+
+
+#: Filters of numbers, for elements of a type.
+FILTERS = [
+    (6, [2, 0], "i4"),
+    (6, [0, 2], "f4"),
+    (5, [], "i4"),
+    (4, [141, 4], "i2"),
+    (32013, [5], "f8"),
+    (32032, [9], "f4"),
+]
+
+
+@pytest.mark.parametrize("writer", [ZARR, NCZ], ids=["zarr", "ncz"])
+@pytest.mark.parametrize("number, words, dtype", FILTERS)
+def test_filters_take_elements_as_bytes_makes_them(cube, number, words, dtype, writer):
+    """An array that is created with a big-endian type stores little-endian elements."""
+    chain = {"order": None, "compressors": [ours.Hdf5Filter(filter=number, cd_values=words)]}
+    big, values = cube(writer, "big.zarr", dtype=f">{dtype}", **chain)
+    little, _ = cube(writer, "little.zarr", dtype=f"<{dtype}", **chain)
+    for key in ("v/c/0/0/0", "v/c/2/1/1"):
+        assert (big / key).read_bytes() == (little / key).read_bytes()
+    wanted = ncz.open(big)["v"][...]
+    assert np.array_equal(wanted, values) or number in (6, 32032) and np.abs(wanted - values).max() < 2
+    for reader in (ZARR, NCZ):
+        assert np.array_equal(values_by(reader, big), wanted), reader
+
+
+@pytest.mark.parametrize("pipeline", [ZARR, NCZ], ids=["zarr", "ncz"])
+@pytest.mark.parametrize("number, words, dtype", FILTERS)
+@pytest.mark.parametrize("order", "<>")
+def test_filters_of_numbers_refuse_big_endian_bytes(cube, number, words, dtype, order, pipeline):
+    chain = {"order": None, "compressors": [ours.Hdf5Filter(filter=number, cd_values=words)], "dtype": order + dtype}
+    with pytest.raises(ncz.CodecError, match="little-endian"):
+        cube(pipeline, serializer=zarr.codecs.BytesCodec(endian="big"), **chain)
+    path, _ = cube(pipeline, **chain)
+    document = path / "v/zarr.json"
+    document.write_text(document.read_text().replace('"little"', '"big"'))
+    with pytest.raises(ncz.CodecError, match="little-endian"):
+        ncz.open(path)["v"][...]
+
+
+@pytest.mark.parametrize("pipeline", [ZARR, NCZ], ids=["zarr", "ncz"])
+def test_filters_of_bytes_take_big_endian_ones(cube, pipeline):
+    chain = {"compressors": [ours.Hdf5Filter(filter=32008, cd_values=[0, 2])]}
+    path, values = cube(pipeline, serializer=zarr.codecs.BytesCodec(endian="big"), **chain)
+    for reader in (ZARR, NCZ):
+        assert np.array_equal(values_by(reader, path), values)
+    assert np.array_equal(ncz.open(path)["v"][...], values)

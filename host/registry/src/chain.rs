@@ -4,6 +4,7 @@
 //! Zarr v3 pipeline, and the HDF5 filter pipeline. Every intermediate size has a bound before anything
 //! is decoded, so a stream cannot make the host allocate more memory than the chunk justifies.
 
+mod byte_order;
 mod bytes;
 
 use std::fmt;
@@ -171,6 +172,7 @@ impl FilterChain {
             // Data without a size, such as elements of 0 bytes, are refused before any codec.
             let size = input.size().map_err(|source| fail(index, stage, source))?;
             let bound = stage.config.bind(&input, env).map_err(|source| fail(index, stage, source))?;
+            byte_order::check(stage, &bound, &input, env).map_err(|source| fail(index, stage, source))?;
             input = bound.output.clone();
             links.push(Link { info: stage.info.clone(), origin: stage.origin.clone(), bound, input: size });
         }

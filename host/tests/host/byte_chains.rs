@@ -3,7 +3,7 @@
 #![cfg(feature = "builtin")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails panics")]
 
-use ncz::codec::{Container, Dtype, Env, ErrorKind, Kind};
+use ncz::codec::{ByteOrder, Container, Dtype, Env, ErrorKind, Kind};
 use ncz::registry::Registry;
 use ncz::registry::chain::{ChainScratch, FilterChain, Operation};
 use ncz::registry::spec::ChainSpec;
@@ -143,5 +143,27 @@ proptest! {
             prop_assert!(out.len() <= 3000);
             let _ = chain.decode_bytes(&mut chain.scratch(), &stored[..at], 3000, &mut out);
         }
+    }
+}
+
+#[test]
+fn filters_of_big_endian_numbers_are_refused_in_version_3_where_readers_do_not_know_the_order() {
+    let registry = Registry::default();
+    let refused = |filter: &str, order, container| {
+        let dtype = Dtype { kind: Kind::Int, size: 4, order };
+        let env = Env { dtype, array_shape: vec![64], chunk_shape: vec![64], container };
+        let stages = ChainSpec::parse(filter).unwrap().resolve(&registry).unwrap();
+        FilterChain::bind(&stages, &env).err().map(|error| error.source.to_string())
+    };
+    for filter in ["6,2,0", "5", "4,141,16", "1,3|6,2,0"] {
+        let error = refused(filter, ByteOrder::Big, Container::ZarrV3).unwrap();
+        assert!(error.contains("store them little-endian"), "{filter}: {error}");
+        assert_eq!(refused(filter, ByteOrder::Little, Container::ZarrV3), None, "{filter}");
+        for container in [Container::Hdf5, Container::ZarrV2, Container::NczarrV2] {
+            assert_eq!(refused(filter, ByteOrder::Big, container), None, "{filter}");
+        }
+    }
+    for filter in ["2|1,6", "32008,0,2", "32001,0,0,0,0,5,1,1", "32026,0,0,0,0,5,1,1", "32015,3"] {
+        assert_eq!(refused(filter, ByteOrder::Big, Container::ZarrV3), None, "{filter}");
     }
 }

@@ -123,10 +123,11 @@ impl Szip {
         }
     }
 
-    /// Pixels per scanline, as HDF5 and netcdf-c choose them: HDF5 by the chunk, netcdf-c by the array.
+    /// Pixels per scanline, as HDF5 and netcdf-c choose them: HDF5 by the chunk, netcdf-c in Zarr v2 by the array. A codec
+    /// of Zarr v3 knows only the chunk.
     fn scanline(&self, env: &Env) -> Result<u32> {
         let shape = match env.container {
-            Container::Hdf5 => &env.chunk_shape,
+            Container::Hdf5 | Container::ZarrV3 => &env.chunk_shape,
             _ => &env.array_shape,
         };
         let &last = shape

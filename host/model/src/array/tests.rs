@@ -269,3 +269,17 @@ fn codecs_of_another_variable_are_refused() {
     let store = Arc::new(MemoryStore::new("test"));
     Array::new(store, variable, vec![5], chain, Pool::serial()).unwrap_err();
 }
+
+#[test]
+fn codecs_of_version_3_see_lengths_as_transpose_made_them() {
+    for (order, chunk, array) in [
+        (Order::C, [2, 3, 4], [5, 6, 7]),
+        (Order::F, [4, 3, 2], [7, 6, 5]),
+        (Order::Axes(vec![2, 0, 1]), [4, 2, 3], [7, 5, 6]),
+    ] {
+        let variable = Variable { order, ..variable(&[5, 6, 7], &[2, 3, 4], Order::C, false, None) };
+        let env = codec_env(&variable, Format::Zarr3);
+        assert_eq!((env.chunk_shape, env.array_shape), (chunk.to_vec(), array.to_vec()));
+        assert_eq!(codec_env(&variable, Format::Zarr2).chunk_shape, [2, 3, 4]);
+    }
+}

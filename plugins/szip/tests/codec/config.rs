@@ -42,6 +42,13 @@ fn nczarr_gets_the_words_of_netcdf() {
 }
 
 #[test]
+fn zarr_v3_has_the_scanline_of_the_chunk() {
+    // Its codecs do not know the array: zarr-python calls them with a chunk.
+    let words = working(szip(32, 8), F4, &[4, 400], &[4, 16], Container::ZarrV3);
+    assert_eq!(words, Ok(vec![169, 8, 32, 16]));
+}
+
+#[test]
 fn hdf5_gets_the_words_of_its_own_filter() {
     let hdf5 = |szip, dtype, array, chunk| working(szip, dtype, array, chunk, Container::Hdf5);
     assert_eq!(hdf5(szip(4, 8), F4, &[640, 480], &[64, 48]), Ok(vec![12, 8, 32, 48]));
