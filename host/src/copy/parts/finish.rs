@@ -32,6 +32,7 @@ impl PartsPlan {
             self.check_published(&*target)?;
             // Only what was known of the parts is left of an earlier call.
             let records = staging.records(self.token())?;
+            staging.settle_target()?;
             let summary = self.summary(self.records(&*records).unwrap_or_default());
             staging.remove(&*records, &self.record_names()?)?;
             return Ok(summary);
@@ -44,7 +45,7 @@ impl PartsPlan {
         {
             return Err(error);
         }
-        staging.flush_target()?;
+        staging.settle_target()?;
         staging.remove(&*stores.records, &self.record_names()?)?;
         Ok(summary)
     }

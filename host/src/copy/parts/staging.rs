@@ -196,7 +196,6 @@ impl Staging {
         };
         drop(data);
         let data = folder.join(DATA);
-        remove_unfinished(&data).map_err(io_error("clean", &data))?;
         self.sync()?;
         if fs::symlink_metadata(target).is_ok() {
             return Err(PartsError::Exists { location: self.target.location.clone() });
@@ -204,9 +203,11 @@ impl Staging {
         fs::rename(&data, target).map_err(io_error("rename", &data))
     }
 
-    /// Makes the name of the target durable.
-    pub(super) fn flush_target(&self) -> Result<(), PartsError> {
+    /// Removes from the target what parts have not finished, and makes its name durable. What still runs fails only now,
+    /// when it is seen that the copy is finished.
+    pub(super) fn settle_target(&self) -> Result<(), PartsError> {
         let Some((_, target)) = self.paths() else { return Ok(()) };
+        remove_unfinished(target).map_err(io_error("clean", target))?;
         let parent = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
