@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import uuid
 from collections.abc import Callable
@@ -56,13 +57,15 @@ class Plan:
 
     def __init__(self, text: str, **options: Any) -> None:
         self._text = text
+        self._location = _ncz.plan_location(text)
         self._json: dict[str, Any] = json.loads(text)
         self._options = options
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:
-        """Read a plan from a file."""
-        return cls(Path(path).read_text(encoding="utf-8"))
+        """Read a plan from a file, also one in S3 or on an HTTP server."""
+        location = os.fspath(path)
+        return cls(_ncz.load_plan(location) if "://" in location else Path(location).read_text(encoding="utf-8"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to a file, for ``ncz copy --part K FILE`` and ``ncz copy --finish FILE``."""
@@ -88,6 +91,11 @@ class Plan:
     def target(self) -> str:
         """The location of the target."""
         return str(self._json["target"])
+
+    @property
+    def location(self) -> str:
+        """Where the plan is kept until the copy is finished, for :meth:`load`."""
+        return self._location
 
     @property
     def token(self) -> str:
@@ -132,9 +140,9 @@ class Plan:
         Parameters
         ----------
         part : int
-            Its number, from 0 on.
+            Its number, from 0 on. There is nothing to do for one that was asked for, if fewer parts were made.
         threads : int, optional
-            The size of a pool that all calls with this number share; by default the pool of the process.
+            The size of a pool that all calls with this number share, 1 to 1024; by default the pool of the process.
         memory : int, optional
             Bytes of data to hold at most.
         verify : bool
@@ -154,7 +162,7 @@ class Plan:
         Parameters
         ----------
         verify : bool
-            Compare everything with the source before, in this process.
+            Compare everything with the source before, in this process. Otherwise the source is not read.
 
         Raises
         ------
@@ -171,7 +179,12 @@ class Plan:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "plan.json")
             self.save(file)
-            return _report(of, ["copy", step, str(file)], {**self._options, **options})
+            try:
+                return _report(of, ["copy", step, str(file)], {**self._options, **options})
+            except Error as error:
+                # The file is gone when the message is read.
+                command = rf"run ncz copy --part \S+ {re.escape(str(file))}"
+                raise Error(re.sub(command, "make them with plan.run", str(error))) from None
 
 
 def plan_copy(source: Location, target: Location, *, parts: int | None = None, **options: Any) -> Plan:
@@ -184,7 +197,7 @@ def plan_copy(source: Location, target: Location, *, parts: int | None = None, *
     target : path or URL
         The new dataset: a directory, or a prefix in S3. All that make parts must see both.
     parts : int, optional
-        How many parts; by default they have about 128 MB of decoded data each.
+        How many parts, at most; by default they have about 128 MB of decoded data each.
     **options
         The options of :func:`ncz.copy`, except ``append``, ``concat``, ``overwrite``, ``resume`` and ``salvage``.
         With ``verify=True`` each part is compared with the source.
@@ -201,9 +214,12 @@ def plan_copy(source: Location, target: Location, *, parts: int | None = None, *
     ['/model/depth', '/model/salinity', '/sea_surface_temperature']
     >>> plan.discard()
     """
+    if parts is not None and parts < 1:
+        raise ValueError(f"parts: expected 1 or more, got {parts}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "plan.json")
-        arguments = ["copy", os.fspath(source), os.fspath(target), "--plan", str(parts or "auto"), str(file)]
+        number = "auto" if parts is None else str(parts)
+        arguments = ["copy", os.fspath(source), os.fspath(target), "--plan", number, str(file)]
         _report(Report, arguments, options)
         of_plugins = {name: value for name, value in options.items() if name in _OF_PLUGINS}
         return Plan(file.read_text(encoding="utf-8"), **of_plugins)
@@ -284,7 +300,7 @@ def copy(
     except BaseException as error:
         error.add_note(
             "What is complete stays. To go on: ncz.dask.copy(plan, client=client); to give up: plan.discard(); with "
-            f"plan = ncz.dask.Plan.load({plan.target + '.ncz-parts/plan.json'!r})"
+            f"plan = ncz.dask.Plan.load({plan.location!r})"
         )
         raise
     return plan.finish()
@@ -376,7 +392,7 @@ def _run(client: Client, plan: Plan, retries: int, progress: Callable[[str, int,
 def _part(text: str, part: int) -> None:
     """A part as a task: with as many threads as the worker has for all its tasks."""
     try:
-        threads: int | None = _distributed().get_worker().state.nthreads
+        threads: int | None = min(_distributed().get_worker().state.nthreads, 1024)
     except ValueError:
         threads = None
     Plan(text).run(part, threads=threads)

@@ -3,12 +3,16 @@
 use std::ops::ControlFlow;
 
 use ncz::copy::parts::{CodecSet, PartWorker, PartsError, PartsPlan};
+use ncz::location::DatasetUrl;
 use ncz::progress::Progress;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, Kind};
-use crate::threads::{Stop, interruptible};
+use crate::threads::{Stop, detached, interruptible};
 use crate::{plugins, threads};
+
+/// As for `--threads`.
+const MOST_THREADS: usize = 1024;
 
 /// Stops after Ctrl-C.
 struct Stoppable(Stop);
@@ -32,6 +36,10 @@ fn run_part(
     memory: Option<u64>,
     verify: bool,
 ) -> PyResult<(u64, u64, u64, f64)> {
+    if threads.is_some_and(|threads| !(1..=MOST_THREADS).contains(&threads)) {
+        let text = format!("threads: expected 1 to {MOST_THREADS}, got {}", threads.unwrap_or_default());
+        return Err(Failure::new(Kind::Value, text).into());
+    }
     let worker = PartWorker { memory, verify, ..worker(py, threads)? };
     interruptible(
         py,
@@ -43,6 +51,25 @@ fn run_part(
             let decoded = sum(|variable| variable.decoded);
             let stored = sum(|variable| variable.after);
             Ok((sum(|variable| variable.chunks), decoded, stored, copied.elapsed.as_secs_f64()))
+        },
+    )
+}
+
+/// Where a plan is kept until the copy is finished. Other text than a plan is an error.
+#[pyfunction]
+fn plan_location(py: Python<'_>, plan: String) -> PyResult<String> {
+    detached(py, || Ok(PartsPlan::from_json(&plan)?.kept()?))
+}
+
+/// The plan in S3 or on an HTTP server.
+#[pyfunction]
+fn load_plan(py: Python<'_>, url: String) -> PyResult<String> {
+    interruptible(
+        py,
+        |_| Ok(()),
+        move |_| {
+            let url = DatasetUrl::parse(&url).map_err(PartsError::from)?;
+            Ok(PartsPlan::load(&url)?.to_json()?)
         },
     )
 }
@@ -89,6 +116,8 @@ impl From<PartsError> for Failure {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_part, module)?)?;
     module.add_function(wrap_pyfunction!(check_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_location, module)?)?;
+    module.add_function(wrap_pyfunction!(load_plan, module)?)?;
     module.add_function(wrap_pyfunction!(codec_set, module)?)?;
     module.add_function(wrap_pyfunction!(codec_differences, module)?)
 }

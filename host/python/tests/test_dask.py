@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -190,3 +191,42 @@ def test_what_is_not_for_parts_is_refused(client, fixtures, tmp_path):
     with pytest.raises(TypeError):
         ncz.dask.copy(fixtures / "ocean.nczarr", client=client)
     assert not list(tmp_path.iterdir())
+
+
+def test_errors_name_the_target_and_what_to_do_in_python(fixtures, tmp_path):
+    source, target = fixtures / "ocean.nczarr", tmp_path / "target.zarr"
+    plan = ncz.dask.plan_copy(source, target, parts=3)
+    with pytest.raises(ncz.Error, match=r"target\.zarr; make them with plan\.run: 3 of 3 parts") as early:
+        plan.finish()
+    with pytest.raises(ncz.Error, match=r"target\.zarr.*another copy in parts") as again:
+        ncz.dask.plan_copy(source, target)
+    for error in (early, again):
+        # The file of the plan that the program was given is gone.
+        assert tempfile.gettempdir() not in str(error.value).replace(str(tmp_path), "")
+    plan.discard()
+
+
+def test_a_plan_is_loaded_from_where_it_is_kept(fixtures, tmp_path):
+    for target in ("plain.zarr", "mode.zarr#mode=nczarr", "a#1/hash.zarr#mode=zarr"):
+        (tmp_path / target).parent.mkdir(exist_ok=True)
+        plan = ncz.dask.plan_copy(fixtures / "ocean.nczarr", f"{tmp_path}/{target}", parts=2)
+        name = target.partition("zarr")[0]
+        assert plan.location == f"{tmp_path}/{name}zarr.ncz-parts/plan.json"
+        assert ncz.dask.Plan.load(plan.location) == plan
+        plan.discard()
+
+
+def test_values_without_meaning_are_refused(fixtures, tmp_path):
+    for text in ("{}", "[]", '{"schema": 1}', ""):
+        with pytest.raises(ncz.Error, match="this is not the plan of a copy"):
+            ncz.dask.Plan(text)
+    source, target = fixtures / "ocean.nczarr", tmp_path / "target.zarr"
+    for parts in (0, -1):
+        with pytest.raises(ValueError, match="expected 1 or more"):
+            ncz.dask.plan_copy(source, target, parts=parts)
+    plan = ncz.dask.plan_copy(source, target, parts=100)
+    assert len(plan) < 100 and plan.run(99)["chunks"] == 0
+    for threads in (0, 1025, 5000):
+        with pytest.raises(ValueError, match="threads: expected 1 to 1024"):
+            plan.run(0, threads=threads)
+    plan.discard()

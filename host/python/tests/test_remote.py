@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import ncz
+import ncz.dask
 
 VARIABLES = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -54,6 +55,17 @@ def test_a_dataset_is_copied_to_s3_and_read_there(in_s3, fixtures):
         xr.open_dataset(fixtures / "ocean.nczarr", engine="ncz") as here,
     ):
         xr.testing.assert_identical(there.load(), here.load())
+
+
+def test_the_plan_of_a_copy_in_parts_is_loaded_from_s3(bucket, in_s3):
+    plan = ncz.dask.plan_copy(in_s3, f"{bucket}/parts/target.zarr#mode=zarr", parts=2)
+    assert plan.location == f"{bucket}/parts/target.zarr.ncz-parts/plan.json#mode=zarr"
+    plan = ncz.dask.Plan.load(plan.location)
+    for part in range(len(plan)):
+        plan.run(part)
+    plan.finish(verify=True)
+    with pytest.raises(ncz.Error):
+        ncz.dask.Plan.load(plan.location)
 
 
 def read_in_child(variable, queue):

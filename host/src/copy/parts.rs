@@ -32,6 +32,8 @@ mod codecs;
 mod division;
 mod error;
 mod finish;
+mod locations;
+mod objects;
 mod run;
 mod source;
 mod staging;
@@ -105,6 +107,9 @@ struct Body {
     documents: BTreeMap<String, String>,
     /// Whether they are those of the draft of NCZarr for version 3.
     nczarr3: bool,
+    /// How many parts were asked for, which may be more than there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<u64>,
     parts: Vec<Part>,
 }
 
@@ -185,7 +190,7 @@ impl PartsPlan {
                 return Err(PartsError::Option { option });
             }
         }
-        let (source, target) = (portable(source)?, portable(target)?);
+        let (source, target) = (locations::portable(source)?, locations::portable(target)?);
         let url = DatasetUrl::parse(&target)?;
         let prepared = prepare(dataset, options, progress)?;
         Staging::of(&url, prepared.hierarchy.format)?.check_free()?;
@@ -226,6 +231,10 @@ impl PartsPlan {
             codecs,
             documents,
             nczarr3,
+            asked: match division {
+                Division::BySize => None,
+                Division::Into(parts) => Some(parts),
+            },
             parts,
         };
         let plan = Self { schema: SCHEMA, token: body.hash(), body };
@@ -272,6 +281,12 @@ impl PartsPlan {
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.body.parts
+    }
+
+    /// Whether there is nothing to do for a number, since fewer parts were made than were asked for.
+    #[must_use]
+    pub fn is_empty_part(&self, part: usize) -> bool {
+        part >= self.parts().len() && self.body.asked.is_some_and(|asked| (part as u64) < asked)
     }
 
     /// A text that identifies the plan.
@@ -344,24 +359,6 @@ impl DimensionSlab {
         let dimension = DimensionRef { group: self.group.clone(), name: self.name.clone() };
         (dimension, Indices { start: self.start, count: self.count, step: self.step })
     }
-}
-
-/// A location that means the same in every folder.
-fn portable(text: &str) -> Result<String, PartsError> {
-    if crate::location::redacted(text) != text {
-        return Err(PartsError::Secret { location: crate::location::redacted(text) });
-    }
-    let url = DatasetUrl::parse(text)?;
-    let Some(path) = url.location.path() else { return Ok(text.to_owned()) };
-    let at = |source| PartsError::Io { action: "find", path: path.to_owned(), source };
-    let absolute = std::path::absolute(path).map_err(at)?;
-    let absolute = absolute.to_str().ok_or_else(|| at(std::io::ErrorKind::InvalidFilename.into()))?;
-    let plain = DatasetUrl::parse(absolute);
-    let text = match plain.is_ok_and(|plain| plain.mode == url.mode) {
-        true => absolute.to_owned(),
-        false => format!("file://{absolute}#{}", text.rsplit_once('#').map_or("", |(_, mode)| mode)),
-    };
-    Ok(text)
 }
 
 /// The documents of a copy, as it writes them.

@@ -314,7 +314,11 @@ pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             remove_unfinished(&entry.path())?;
         } else if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-            fs::remove_file(entry.path())?;
+            match fs::remove_file(entry.path()) {
+                // Its writer has finished it meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                removed => removed?,
+            }
         }
     }
     Ok(())

@@ -91,6 +91,13 @@ impl DatasetUrl {
         }
     }
 
+    /// Whether a new dataset of this name is one of references: a file `.json` on this machine, or a folder `.parq`.
+    #[must_use]
+    pub fn names_references(&self) -> bool {
+        let plain = Self { mode: Mode::default(), ..self.clone() };
+        plain.has_extension(&TABLES) || self.location.path().is_some() && plain.has_extension(&["json"])
+    }
+
     /// Whether the URL names one file, by its mode or its extension.
     fn names_file(&self) -> bool {
         self.mode.bytes || self.has_extension(&FILE_EXTENSIONS)

@@ -11,7 +11,10 @@ pub(super) fn parse(text: &str) -> Result<DatasetUrl, String> {
     let (before, rest) = bracketed(text)?;
     let Some((scheme, rest)) = rest.split_once("://") else { return of_path(text) };
     // In quotes, a backslash for the shell before # is kept by it.
-    let (body, after) = rest.split_once('#').unwrap_or((rest, ""));
+    // The path of a file may have one, so that the last one counts.
+    let is_file = scheme.eq_ignore_ascii_case("file");
+    let split = if is_file { rest.rsplit_once('#') } else { rest.split_once('#') };
+    let (body, after) = split.unwrap_or((rest, ""));
     let body = body.strip_suffix('\\').filter(|_| body.len() < rest.len()).unwrap_or(body);
     let items = before.into_iter().chain(after.split('&'));
     let fragment = Fragment::parse(items)?;

@@ -9,7 +9,7 @@ mod read;
 mod target;
 mod template;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -214,6 +214,21 @@ impl Store for ReferenceStore {
     fn len(&self, key: Key<'_>) -> Result<Option<u64>, StoreError> {
         let Some(reference) = self.references.get(key.as_str()) else { return Ok(None) };
         self.reference_len(key, reference).map(Some)
+    }
+
+    /// A later version has other references, or its object has changed. The entity tag says both.
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        Ok(self.stamps(&[key])?.pop().flatten())
+    }
+
+    /// Asks for each object once.
+    fn stamps(&self, keys: &[Key<'_>]) -> Result<Vec<Option<Stamp>>, StoreError> {
+        let mut objects = HashMap::new();
+        let mut stamp = |key: &Key<'_>| {
+            let reference = self.references.get(key.as_str());
+            reference.map(|reference| self.reference_stamp(*key, reference, &mut objects)).transpose()
+        };
+        keys.iter().map(&mut stamp).collect()
     }
 
     /// Hands the requests for each store on together, so that they are in flight at the same time.

@@ -82,6 +82,15 @@ pub trait Store: Send + Sync + fmt::Debug + fmt::Display {
         Ok(self.len(key)?.map(|length| Stamp { length, ..Stamp::default() }))
     }
 
+    /// Returns the [`stamp`](Store::stamp) of each of many objects, in their order.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors.
+    fn stamps(&self, keys: &[Key<'_>]) -> Result<Vec<Option<Stamp>>, StoreError> {
+        keys.iter().map(|key| self.stamp(*key)).collect()
+    }
+
     /// Reads many objects, and calls `done` on the calling thread with the index of a request and its
     /// bytes (`None`: the object does not exist) as each completes, in any order.
     ///
@@ -424,6 +433,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
         (**self).stamp(key)
+    }
+
+    fn stamps(&self, keys: &[Key<'_>]) -> Result<Vec<Option<Stamp>>, StoreError> {
+        (**self).stamps(keys)
     }
 
     fn read_many(&self, requests: &[ReadRequest<'_>], done: &ReadDone<'_>) {

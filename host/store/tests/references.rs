@@ -41,6 +41,33 @@ fn text(store: &ReferenceStore, name: &str) -> Option<String> {
 }
 
 #[test]
+fn the_version_of_a_reference_is_that_of_its_object_and_of_its_range() {
+    let stamps = |range: &str, content: &[u8]| {
+        let json = format!(r#"{{"v/0": ["a.nc", {range}], "v/1": ["a.nc"], "v/2": "base64:AAEC"}}"#);
+        let store = ReferenceStore::open("refs.json", json.as_bytes(), None, Arc::new(Files(files(content))))
+            .unwrap();
+        let keys = ["v/0", "v/1", "v/2", "v/3"].map(key);
+        let stamps = store.stamps(&keys).unwrap();
+        for (key, stamp) in keys.iter().zip(&stamps) {
+            assert_eq!(store.stamp(*key).unwrap(), *stamp);
+            assert_eq!(store.len(*key).unwrap(), stamp.as_ref().map(|stamp| stamp.length));
+        }
+        stamps
+    };
+    let first = stamps("2, 3", b"0123456789");
+    assert_eq!(first, stamps("2, 3", b"0123456789"));
+    assert!(first[0].is_some() && first[3].is_none());
+    // Another range, and another object.
+    let same = |other: &[_]| first.iter().zip(other).map(|(one, other)| one == other).collect::<Vec<_>>();
+    assert_eq!(same(&stamps("3, 3", b"0123456789")), [false, true, true, true]);
+    assert_eq!(same(&stamps("2, 3", b"0123456789ab")), [false, false, true, true]);
+    // An object that is gone is not a missing chunk.
+    let gone =
+        ReferenceStore::open("refs.json", br#"{"v/0": ["b.nc", 0, 1]}"#, None, Arc::new(Files(files(b""))));
+    assert!(matches!(gone.unwrap().stamp(key("v/0")), Err(StoreError::NoObject { .. })));
+}
+
+#[test]
 fn every_form_of_a_reference_is_read() {
     let store = open(
         r#"{"version": 1, "templates": {"u": "a", "end": "nc"}, "refs": {

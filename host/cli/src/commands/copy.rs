@@ -56,7 +56,7 @@ pub(crate) fn run(
         return Err(CliError::Usage("there is no source".to_owned()));
     };
     sources.iter().try_for_each(|source| check_apart(source, &target))?;
-    if plan_request.is_none() && references::is_target(&target) {
+    if plan_request.is_none() && target.names_references() {
         return references::run(options, (&sources, &target), registry, out, style, messages);
     }
     if let Some(dimension) = &options.append {

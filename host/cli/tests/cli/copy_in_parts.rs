@@ -11,31 +11,31 @@ use serde_json::{Value, json};
 use crate::bench::{Run, assert_same_data, big_dataset, command, ncz, ocean, run};
 
 /// A folder with a plan.
-struct Place {
-    folder: tempfile::TempDir,
+pub(crate) struct Place {
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = command();
         command.current_dir(self.folder.path());
         command
     }
 
-    fn ncz(&self, args: &[&str]) -> Run {
+    pub(crate) fn ncz(&self, args: &[&str]) -> Run {
         run(self.command().args(args))
     }
 
     /// Plans a copy to `target`.
-    fn plan(&self, source: &Path, target: &str, parts: &str, options: &[&str]) -> Run {
+    pub(crate) fn plan(&self, source: &Path, target: &str, parts: &str, options: &[&str]) -> Run {
         let plan = ["copy", source.to_str().unwrap(), target, "--plan", parts, "plan.json"];
         self.ncz(&[&plan, options].concat())
     }
@@ -49,11 +49,11 @@ impl Place {
         serde_json::from_slice(&fs::read(self.path("plan.json")).unwrap()).unwrap()
     }
 
-    fn part(&self, part: impl ToString) -> Run {
+    pub(crate) fn part(&self, part: impl ToString) -> Run {
         self.ncz(&["copy", "--part", &part.to_string(), "plan.json"])
     }
 
-    fn finish(&self) -> Run {
+    pub(crate) fn finish(&self) -> Run {
         self.ncz(&["copy", "--finish", "plan.json"])
     }
 }
@@ -76,7 +76,7 @@ fn objects(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[track_caller]
-fn assert_same_objects(one: &Path, other: &Path) {
+pub(crate) fn assert_same_objects(one: &Path, other: &Path) {
     let (one, other) = (objects(one), objects(other));
     assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
     let differing: Vec<_> = one.keys().filter(|key| one[*key] != other[*key]).collect();
@@ -356,7 +356,7 @@ fn a_source_that_changed_is_refused() {
             let zarray = source.join("lat/.zattrs");
             let text = fs::read_to_string(&zarray).unwrap();
             fs::write(&zarray, text.replace("degrees_north", "degrees_south")).unwrap();
-            place.finish().ends(3).says(&["its metadata differ"]);
+            place.part(0).ends(3).says(&["its metadata differ"]);
         }
         assert!(!place.path("target").exists());
     }
@@ -371,10 +371,8 @@ fn other_codecs_are_refused_before_anything_is_written() {
     fs::copy(&library, place.path("plugins/libh5zstd.so")).unwrap();
     let with = ["--plugin-path", "plugins", "--prefer", "plugins"];
     let refused = |options: &[&str], says: &[&str]| {
-        for step in [&["copy", "--part", "0", "plan.json"][..], &["copy", "--finish", "plan.json"]] {
-            place.ncz(&[step, options].concat()).ends(3).says(says);
-            assert_eq!(objects(&place.path("target.ncz-parts/data")).len(), 0);
-        }
+        place.ncz(&[&["copy", "--part", "0", "plan.json"], options].concat()).ends(3).says(says);
+        assert_eq!(objects(&place.path("target.ncz-parts/data")).len(), 0);
     };
     place.plan(&ocean(), "target", "2", &["--codec", "zstd"]).ends(0);
     refused(&with, &["the codecs differ from those of the plan: zstd", "libh5zstd.so", "expected built in"]);
@@ -393,7 +391,9 @@ fn other_codecs_are_refused_before_anything_is_written() {
     refused(&elsewhere, &["expected of libh5zstd.so"]);
     fs::copy(&library, place.path("elsewhere/libh5zstd.so")).unwrap();
     place.ncz(&[&["copy", "--part", "0-1", "plan.json"], &elsewhere[..]].concat()).ends(0);
-    place.ncz(&[&["copy", "--finish", "plan.json"], &elsewhere[..]].concat()).ends(0);
+    place.ncz(&["copy", "--finish", "plan.json", "--verify"]).ends(3).says(&["expected of libh5zstd.so"]);
+    // Nothing is coded.
+    place.finish().ends(0);
 }
 
 #[test]
@@ -402,6 +402,8 @@ fn plans_that_do_not_fit_are_refused_by_name() {
     for (target, says) in [
         ("target.nc", "is a netCDF file, which cannot be written in parts"),
         ("target.zip", "is a zip file, which cannot be written in parts"),
+        ("target.json", "is a name for references, which cannot be written in parts"),
+        ("target.parq#mode=zarr", "is a name for references, which cannot be written in parts"),
     ] {
         place.plan(&ocean(), target, "2", &[]).ends(2).says(&[says, "copy to a directory or to S3 in parts"]);
     }
@@ -546,7 +548,15 @@ fn parts_are_copied_to_s3_and_from_there() {
     assert!(all("air/target/").keys().all(|key| !key.ends_with("zarr.json")));
     in_s3(&["info", "s3://bucket/air/target"]).ends(3);
     in_s3(&["copy", "--part", "1,0,2", "plan.json"]).ends(0);
-    in_s3(&["copy", "--finish", "plan.json", "--verify"]).ends(0);
+    // An object is lost; the plan is also kept in S3.
+    let kept = "s3://bucket/air/target.ncz-parts/plan.json";
+    let lost = all("air/target/").into_keys().find(|key| key.contains("/c/")).unwrap();
+    server.remove("bucket", &format!("air/target/{lost}"));
+    let missing = in_s3(&["copy", "--finish", kept]).ends(3).says(&["1 of 3 parts are not complete"]);
+    let (_, command) = missing.stderr.split_once("run ncz copy --part ").unwrap();
+    let part = command.split_whitespace().next().unwrap().to_owned();
+    in_s3(&["copy", "--part", &part, kept]).ends(0);
+    in_s3(&["copy", "--finish", kept, "--verify"]).ends(0);
     assert!(all("whole/").len() > 20);
     assert_eq!(all("whole/"), all("air/target/"));
     assert_eq!(all("air/target.ncz-parts"), BTreeMap::new(), "records are left");

@@ -18,6 +18,8 @@ mod conform;
 mod copy;
 /// `ncz copy --plan`, `--part`, `--finish`: the same bytes as one copy, whatever is killed, changed or missing.
 mod copy_in_parts;
+/// Copies in parts that go wrong: what is said is true, and what it advises helps.
+mod copy_in_parts_remedies;
 /// Parts, appending and going on with a copy.
 mod copy_parts;
 /// `ncz dump` against ncdump.

@@ -10,6 +10,9 @@ use ncz_store::StoreError;
 use super::super::CopyError;
 use crate::location::{Location, LocationError};
 
+/// Why something could not be removed.
+pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// The number of differences and missing parts that a message lists.
 const SHOWN: usize = 20;
 
@@ -102,6 +105,15 @@ pub enum PartsError {
         /// Where the parts should be.
         staging: String,
     },
+    /// The folder of the parts is there, but not what says which plan it is of.
+    #[error(
+        "{staging} is there, but not all of what says which plan it is of: a program was stopped when it began the copy or \
+         removed its parts; no copy can be made of it; remove it"
+    )]
+    Unclaimed {
+        /// Where the parts are.
+        staging: String,
+    },
     /// The target is reserved for another plan.
     #[error(
         "{staging} belongs to another plan, or another program has written there; make a new plan with another target"
@@ -171,7 +183,15 @@ pub enum PartsError {
         /// What is left.
         staging: String,
         /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: Failure,
+    },
+    /// A copy that is given up could not be removed as a whole.
+    #[error("{staging} could not be removed as a whole; discard the copy again, or remove it")]
+    NotDiscarded {
+        /// What is left.
+        staging: String,
+        /// Why.
+        source: Failure,
     },
 }
 

@@ -1,63 +1,80 @@
 //! Makes a dataset of complete parts.
 
-use std::sync::Mutex;
-use std::time::Duration;
-use std::{ops::ControlFlow, sync::PoisonError};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ncz_model::{Container, DataError};
 use ncz_store::{Key, ReadRange, ReadRequest, Store, StoreExt, WriteMode};
+use ncz_zarr::Dataset as ZarrDataset;
 
 use super::super::{CopySummary, VariableSummary, Verified, advance};
-use super::run::{Ends, PartWorker, Record, merged, record_key};
-use super::staging::LONGEST;
+use super::objects::Objects;
+use super::run::{Ends, PartWorker, Record, record_key};
+use super::staging::{LONGEST, Staging, Stores};
 use super::{PartsError, PartsPlan};
 use crate::location::MARKS;
 use crate::progress::{Phase, Progress};
 
 impl PartsPlan {
-    /// Makes the dataset: checks that every part is complete, writes the metadata, those of the root last, and removes
-    /// what was known of the parts. With [`PartWorker::verify`] everything is compared with the source before.
+    /// Makes the dataset: checks that every part is complete and has its objects, writes the metadata, those of the root
+    /// last, and removes what was known of the parts. The source is read only with [`PartWorker::verify`]: everything is
+    /// compared with it before.
     ///
     /// It can run again if it was interrupted.
     ///
     /// # Errors
     /// [`PartsError::Missing`] names the parts that are not complete; nothing is changed then.
     pub fn finish(&self, worker: &PartWorker, progress: &dyn Progress) -> Result<CopySummary, PartsError> {
+        self.check_version()?;
         let staging = self.staging()?;
-        let keys = self.record_keys()?;
-        let names: Vec<String> = keys.iter().map(|key| key.as_str().to_owned()).collect();
-        if let Some(target) = staging.published(self.token())? {
+        let published = staging.published(self.token());
+        if let Some(target) = published.map_err(|error| self.unless_finished(&staging, error))? {
             self.check_published(&*target)?;
             // Only what was known of the parts is left of an earlier call.
             let records = staging.records(self.token())?;
-            let (variables, elapsed) = self.records(&*records).unwrap_or_default();
-            let variables = merged(variables);
-            staging.remove(&*records, &names)?;
-            let unreadable = self.unreadable().to_vec();
-            return Ok(CopySummary { variables, foreign_objects: Default::default(), unreadable, elapsed });
+            staging.settle_target()?;
+            let summary = self.summary(self.records(&*records).unwrap_or_default());
+            staging.remove(&*records, &self.record_names()?)?;
+            return Ok(summary);
         }
-        let ends = Ends::open(self, worker)?;
-        let (mut variables, elapsed) = self.records(&*ends.stores.records)?;
+        let completed = self.complete(&staging, worker, progress);
+        let (summary, stores) = completed.map_err(|error| self.unless_finished(&staging, error))?;
+        if let Err(error) = staging.publish(stores.data)
+            // Another call may have done it at the same time.
+            && !self.is_finished(&staging)
+        {
+            return Err(error);
+        }
+        staging.settle_target()?;
+        staging.remove(&*stores.records, &self.record_names()?)?;
+        Ok(summary)
+    }
+
+    /// Checks the parts, and writes the metadata.
+    fn complete(
+        &self,
+        staging: &Staging,
+        worker: &PartWorker,
+        progress: &dyn Progress,
+    ) -> Result<(CopySummary, Stores), PartsError> {
+        let stores = staging.open(self.token())?;
+        let data = &stores.data;
+        let records = self.records(&*stores.records)?;
+        self.check_objects(&records, Arc::clone(data), worker)?;
+        let mut summary = self.summary(records);
         if worker.verify {
-            self.verify(&ends, &mut variables, progress)?;
+            self.verify(worker, &mut summary.variables, progress)?;
         }
-        let summary = ends.summary(variables, elapsed);
-        let data = std::sync::Arc::clone(&ends.stores.data);
         let mut documents: Vec<(&String, &String)> = self.body.documents.iter().collect();
         // Those of the root make it a dataset; readers look for the first of the marks.
         documents.sort_by_key(|(key, _)| MARKS.iter().rev().position(|mark| mark == key).map(|at| at + 1));
         for (key, text) in documents {
-            let failed = PartsError::store(&data);
+            let failed = PartsError::store(data);
             let key = Key::parse(key).map_err(|error| failed(error.into()))?;
             data.write(key, text.as_bytes(), WriteMode::Replace).map_err(failed)?;
             advance(progress, 0)?;
         }
-        let Ends { copy, staging, stores, .. } = ends;
-        copy.discard();
-        drop(stores.data);
-        staging.publish(data)?;
-        staging.remove(&*stores.records, &names)?;
-        Ok(summary)
+        Ok((summary, stores))
     }
 
     /// Gives up the copy: removes what parts have written, and frees the target.
@@ -65,8 +82,35 @@ impl PartsPlan {
     /// # Errors
     /// The copy is finished, or the target is reserved for another plan.
     pub fn discard(&self) -> Result<(), PartsError> {
-        let names: Vec<String> = self.record_keys()?.iter().map(|key| key.as_str().to_owned()).collect();
-        self.staging()?.discard(self.token(), &names)
+        self.staging()?.discard(self.token(), &self.record_names()?)
+    }
+
+    /// Whether the copy is at the target, and nothing of it beside the target but records.
+    pub(super) fn is_finished(&self, staging: &Staging) -> bool {
+        let target = staging.unreserved(self.token()).ok().flatten();
+        target.is_some_and(|target| self.check_published(&*target).is_ok())
+    }
+
+    /// Checks that each part has as many objects as were noted.
+    fn check_objects(
+        &self,
+        records: &[Record],
+        data: Arc<dyn Store>,
+        worker: &PartWorker,
+    ) -> Result<(), PartsError> {
+        let copy = ZarrDataset::without_documents(data, self.hierarchy()?, self.session(worker));
+        let mut objects = Objects::new(&copy, true);
+        let mut missing = Vec::new();
+        for ((number, part), record) in self.parts().iter().enumerate().zip(records) {
+            if objects.count(part)? != record.objects {
+                missing.push(number);
+            }
+        }
+        copy.discard();
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(PartsError::Missing { parts: missing, of: records.len() }),
+        }
     }
 
     /// Checks that the documents at the target are those of the copy.
@@ -85,11 +129,15 @@ impl PartsPlan {
         (0..self.parts().len()).map(record_key).collect()
     }
 
-    /// What the parts have noted.
+    fn record_names(&self) -> Result<Vec<String>, PartsError> {
+        Ok(self.record_keys()?.iter().map(|key| key.as_str().to_owned()).collect())
+    }
+
+    /// What the parts have noted, in their order.
     ///
     /// # Errors
     /// [`PartsError::Missing`].
-    fn records(&self, store: &dyn ncz_store::Store) -> Result<(Vec<VariableSummary>, Duration), PartsError> {
+    fn records(&self, store: &dyn ncz_store::Store) -> Result<Vec<Record>, PartsError> {
         let keys = self.record_keys()?;
         let request = |key| ReadRequest { key, range: ReadRange::All, max_len: LONGEST };
         let requests: Vec<ReadRequest<'_>> = keys.iter().map(|key| request(key.as_key())).collect();
@@ -119,28 +167,29 @@ impl PartsPlan {
         if !missing.is_empty() {
             return Err(PartsError::Missing { parts: missing, of: found.len() });
         }
-        let (mut variables, mut elapsed) = (Vec::new(), Duration::ZERO);
-        for record in found.into_iter().flatten() {
-            elapsed += Duration::try_from_secs_f64(record.seconds).unwrap_or_default();
-            variables.extend(record.variables);
-        }
-        Ok((variables, elapsed))
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Compares all parts with the source.
     fn verify(
         &self,
-        ends: &Ends<'_>,
+        worker: &PartWorker,
         variables: &mut [VariableSummary],
         progress: &dyn Progress,
     ) -> Result<(), PartsError> {
+        let ends = Ends::open(self, worker)?;
         super::missing_values::verify(ends.source.hierarchy(), ends.copy.hierarchy())?;
         let total = self.parts().iter().map(|part| part.bytes).fold(0, u64::saturating_add);
         progress.begin(Phase::Verify, total);
         variables.iter_mut().for_each(|variable| variable.verified = Some(Verified::Same));
         for part in self.parts() {
+            ends.check_source(part)?;
             for (copy, region) in ends.copies(part)?.iter().zip(&part.regions) {
-                let found = copy.verify(progress)?;
+                let found = match copy.verify(progress) {
+                    Ok(found) => found,
+                    // A source that changes meanwhile is not a codec that is wrong.
+                    Err(error) => return Err(ends.check_source(part).err().unwrap_or(error.into())),
+                };
                 let same = |variable: &&mut VariableSummary| variable.path == region.variable;
                 if let Some(variable) = variables.iter_mut().find(same) {
                     variable.verified =

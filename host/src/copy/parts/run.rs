@@ -12,8 +12,11 @@ use ncz_zarr::Dataset as ZarrDataset;
 use serde::{Deserialize, Serialize};
 
 use super::super::strings::AnyVariableCopy;
-use super::super::{CopySummary, ForeignObjects, Resources, VariableSummary, Verified, rechunk, run, verify};
-use super::staging::{Staging, Stores};
+use super::super::{
+    CopyError, CopySummary, ForeignObjects, Resources, VariableSummary, Verified, rechunk, run, verify,
+};
+use super::objects::Objects;
+use super::staging::{DONE, Staging, Stores};
 use super::{Part, PartsError, PartsPlan, ShuffleSize, codecs, source};
 use crate::dataset::Dataset;
 use crate::progress::Progress;
@@ -39,6 +42,8 @@ pub(super) struct Record {
     pub(super) token: String,
     pub(super) part: usize,
     pub(super) seconds: f64,
+    /// The objects of the copy that it has.
+    pub(super) objects: u64,
     pub(super) variables: Vec<VariableSummary>,
 }
 
@@ -48,8 +53,8 @@ pub(super) struct Ends<'a> {
     plan: &'a PartsPlan,
     pub(super) source: Dataset,
     pub(super) copy: ZarrDataset,
-    pub(super) staging: Staging,
-    pub(super) stores: Stores,
+    staging: Staging,
+    stores: Stores,
     worker: &'a PartWorker,
 }
 
@@ -64,7 +69,7 @@ impl PartsPlan {
     }
 
     /// Makes these parts, by their numbers, one after the other. A part that was made before is made again, with the
-    /// same bytes.
+    /// same bytes. If fewer parts were made than were asked for, there is nothing to do for the other numbers.
     ///
     /// # Errors
     /// As for [`check`](Self::check); the source changed; or copying failed. A part that failed is not complete, and can
@@ -76,51 +81,86 @@ impl PartsPlan {
         progress: &dyn Progress,
     ) -> Result<CopySummary, PartsError> {
         let all = self.parts().len();
-        if let Some(&part) = parts.iter().find(|part| **part >= all) {
+        if let Some(&part) = parts.iter().find(|part| **part >= all && !self.is_empty_part(**part)) {
             return Err(PartsError::NoSuchPart { part, parts: all });
         }
-        let ends = Ends::open(self, worker)?;
-        let (mut variables, mut elapsed) = (Vec::new(), Duration::ZERO);
-        for &number in parts {
-            let Some(part) = self.parts().get(number) else { continue };
-            let start = Instant::now();
-            let copied = ends.run(part, progress)?;
-            let seconds = start.elapsed();
-            let record = Record {
-                token: self.token().to_owned(),
-                part: number,
-                seconds: seconds.as_secs_f64(),
-                variables: copied.clone(),
-            };
-            ends.note(&record)?;
-            elapsed += seconds;
-            variables.extend(copied);
+        let mut records = Vec::new();
+        let mut wanted =
+            parts.iter().filter_map(|number| Some((*number, self.parts().get(*number)?))).peekable();
+        if wanted.peek().is_some() {
+            let staging = self.staging()?;
+            let unless_finished = |error| self.unless_finished(&staging, error);
+            let ends = Ends::open(self, worker).map_err(unless_finished)?;
+            for (number, part) in wanted {
+                records.push(ends.run(number, part, progress).map_err(unless_finished)?);
+            }
         }
-        Ok(ends.summary(variables, elapsed))
+        Ok(self.summary(records))
+    }
+
+    /// What these parts did.
+    pub(super) fn summary(&self, records: Vec<Record>) -> CopySummary {
+        let elapsed =
+            records.iter().map(|record| Duration::try_from_secs_f64(record.seconds).unwrap_or_default());
+        CopySummary {
+            elapsed: elapsed.sum(),
+            variables: merged(records.into_iter().flat_map(|record| record.variables).collect()),
+            foreign_objects: ForeignObjects::default(),
+            unreadable: self.unreadable().to_vec(),
+        }
+    }
+
+    /// The error of a step, or that the copy was finished or removed meanwhile.
+    pub(super) fn unless_finished(&self, staging: &Staging, error: PartsError) -> PartsError {
+        if matches!(error, PartsError::Copy(CopyError::Stopped)) {
+            return error;
+        }
+        if self.is_finished(staging) {
+            return PartsError::NotBegun { staging: staging.to_string() };
+        }
+        match staging.records(self.token()) {
+            Err(gone @ (PartsError::NotBegun { .. } | PartsError::Unclaimed { .. })) => gone,
+            _ => error,
+        }
+    }
+
+    /// The error of a source that changed.
+    fn changed(&self, what: &str) -> Result<PartsError, PartsError> {
+        Ok(PartsError::SourceChanged { source_location: self.source()?.location, what: what.to_owned() })
+    }
+
+    /// Checks that this is the version that made the plan.
+    pub(super) fn check_version(&self) -> Result<(), PartsError> {
+        let here = env!("CARGO_PKG_VERSION");
+        match self.body.ncz == here {
+            true => Ok(()),
+            false => Err(PartsError::Version { planned: self.body.ncz.clone(), here }),
+        }
+    }
+
+    pub(super) fn session(&self, worker: &PartWorker) -> Session {
+        Session {
+            shuffle: match self.body.shuffle_size {
+                None => ShuffleReading::Refuse,
+                Some(ShuffleSize::Type) => ShuffleReading::TypeSize,
+                Some(ShuffleSize::Stored) => ShuffleReading::AsStored,
+            },
+            lossy_guard: if self.body.lossy_guard { LossyGuard::On } else { LossyGuard::Off },
+            ..Session::new(Arc::clone(&worker.registry), worker.pool.clone())
+        }
     }
 }
 
 impl<'a> Ends<'a> {
     /// Opens both sides, and checks that they are those of the plan.
     pub(super) fn open(plan: &'a PartsPlan, worker: &'a PartWorker) -> Result<Self, PartsError> {
-        let here = env!("CARGO_PKG_VERSION");
-        if plan.body.ncz != here {
-            return Err(PartsError::Version { planned: plan.body.ncz.clone(), here });
-        }
-        let session = Session {
-            shuffle: match plan.body.shuffle_size {
-                None => ShuffleReading::Refuse,
-                Some(ShuffleSize::Type) => ShuffleReading::TypeSize,
-                Some(ShuffleSize::Stored) => ShuffleReading::AsStored,
-            },
-            lossy_guard: if plan.body.lossy_guard { LossyGuard::On } else { LossyGuard::Off },
-            ..Session::new(Arc::clone(&worker.registry), worker.pool.clone())
-        };
+        plan.check_version()?;
+        let session = plan.session(worker);
         let url = plan.source()?;
         let source = url.open(session.clone())?;
         let now = source::state(&url, source.hierarchy())?;
         if let Some(what) = source::difference(&plan.body.state, &now) {
-            return Err(changed(plan, what)?);
+            return Err(plan.changed(what)?);
         }
         let staging = plan.staging()?;
         let stores = staging.open(plan.token())?;
@@ -134,23 +174,43 @@ impl<'a> Ends<'a> {
         Ok(Self { plan, source, copy, staging, stores, worker })
     }
 
-    /// Copies the regions of a part, and compares them if requested.
-    fn run(&self, part: &Part, progress: &dyn Progress) -> Result<Vec<VariableSummary>, PartsError> {
-        let selection = self.plan.selection();
-        let check = || match source::has_same_objects(&self.source, &selection, part)? {
-            true => Ok(()),
-            false => Err(changed(self.plan, "chunks that the part reads are other versions")?),
-        };
-        check()?;
+    /// Makes a part, compares it if requested, and notes that it is complete.
+    fn run(&self, number: usize, part: &Part, progress: &dyn Progress) -> Result<Record, PartsError> {
+        let start = Instant::now();
+        self.check_source(part)?;
         let copies = self.copies(part)?;
         let mut variables = run(&copies, progress)?;
         if self.plan.body.verify || self.worker.verify {
             verify(&copies, &mut variables, progress)?;
         }
         // What was read while the source changed is of neither version.
-        check()?;
+        self.check_source(part)?;
+        let objects = Objects::new(&self.copy, false).count(part)?;
         self.staging.sync()?;
-        Ok(merged(variables))
+        let record = Record {
+            token: self.plan.token().to_owned(),
+            part: number,
+            seconds: start.elapsed().as_secs_f64(),
+            objects,
+            variables: merged(variables),
+        };
+        // A note of a copy that is finished would be left.
+        self.staging.records(self.plan.token())?;
+        let bytes = serde_json::to_vec(&record).map_err(PartsError::Json)?;
+        let written = self.stores.records.write(record_key(number)?.as_key(), &bytes, WriteMode::Replace);
+        written.map_err(PartsError::store(&self.staging))?;
+        Ok(record)
+    }
+
+    /// Checks that what a part reads is what the plan was made of.
+    pub(super) fn check_source(&self, part: &Part) -> Result<(), PartsError> {
+        if source::file(&self.plan.source()?)? != self.plan.body.state.file {
+            return Err(self.plan.changed(source::OTHER_FILE)?);
+        }
+        match source::has_same_objects(&self.source, &self.plan.selection(), part)? {
+            true => Ok(()),
+            false => Err(self.plan.changed("chunks that a part reads are other versions")?),
+        }
     }
 
     /// What is copied by a part.
@@ -170,42 +230,16 @@ impl<'a> Ends<'a> {
         }
         Ok(copies)
     }
-
-    /// Notes that a part is complete.
-    fn note(&self, record: &Record) -> Result<(), PartsError> {
-        let bytes = serde_json::to_vec(record).map_err(PartsError::Json)?;
-        let key = record_key(record.part)?;
-        let written = self.stores.records.write(key.as_key(), &bytes, WriteMode::Replace);
-        written.map_err(PartsError::store(&self.staging))
-    }
-
-    /// A summary of these variables in the order of the copy.
-    pub(super) fn summary(&self, variables: Vec<VariableSummary>, elapsed: Duration) -> CopySummary {
-        let mut found: BTreeMap<String, VariableSummary> =
-            merged(variables).into_iter().map(|variable| (variable.path.clone(), variable)).collect();
-        let in_order =
-            self.source.hierarchy().variables().filter_map(|variable| found.remove(&variable.path));
-        CopySummary {
-            variables: in_order.collect(),
-            foreign_objects: ForeignObjects::default(),
-            unreadable: self.plan.unreadable().to_vec(),
-            elapsed,
-        }
-    }
 }
 
 /// The key of the record of a part.
 pub(super) fn record_key(part: usize) -> Result<KeyBuf, PartsError> {
-    let text = format!("done/{part}.json");
+    let text = format!("{DONE}/{part}.json");
     Key::parse(&text).map(Key::to_buf).map_err(|error| PartsError::store(&text)(error.into()))
 }
 
-fn changed(plan: &PartsPlan, what: &str) -> Result<PartsError, PartsError> {
-    Ok(PartsError::SourceChanged { source_location: plan.source()?.location, what: what.to_owned() })
-}
-
 /// One summary for each variable.
-pub(super) fn merged(variables: Vec<VariableSummary>) -> Vec<VariableSummary> {
+fn merged(variables: Vec<VariableSummary>) -> Vec<VariableSummary> {
     let mut all: Vec<VariableSummary> = Vec::new();
     let mut positions: BTreeMap<String, usize> = BTreeMap::new();
     for variable in variables {

@@ -12,20 +12,30 @@ use crate::byte_array::keyed_array;
 use crate::location::{DatasetUrl, Storage};
 use crate::parallelism::Parallelism;
 
+/// How a file differs.
+pub(super) const OTHER_FILE: &str = "its file is another version";
+
+/// For so many objects their versions are asked for together.
+const BATCH: usize = 4096;
+
 /// The state of a source apart from its chunks.
 pub(super) fn state(url: &DatasetUrl, hierarchy: &Hierarchy) -> Result<SourceState, PartsError> {
     let mut hash = Hash(Sha256::new());
     // Writing to a hash does not fail.
     let _ = write!(hash, "{:?} {:?} {:?}", hierarchy.format, hierarchy.root, hierarchy.root_array);
+    Ok(SourceState { metadata: hex(&hash.0.finalize()), file: file(url)? })
+}
+
+/// The version of the file of a source, if it is in one file or its references are.
+pub(super) fn file(url: &DatasetUrl) -> Result<Option<Stamp>, PartsError> {
     let is_document = url.storage()? == Storage::References && !url.is_folder_of_references();
-    let file = if is_document || is_one_file(url)? { url.stamp_of_file()? } else { None };
-    Ok(SourceState { metadata: hex(&hash.0.finalize()), file })
+    if is_document || is_one_file(url)? { url.stamp_of_file() } else { Ok(None) }
 }
 
 /// Says what differs from the state when the plan was made.
 pub(super) fn difference(planned: &SourceState, now: &SourceState) -> Option<&'static str> {
     if planned.file != now.file {
-        return Some("its file is another version");
+        return Some(OTHER_FILE);
     }
     (planned.metadata != now.metadata).then_some("its metadata differ")
 }
@@ -84,19 +94,23 @@ fn objects(source: &dyn Container, selection: &Selection, part: &Part) -> Result
         let keys = keyed_array(source, variable)?;
         let window = selection.window(variable).part(&region.start, &region.shape);
         let (from, _) = window.cut(&region.start, &region.shape);
-        for SlabPart { chunk, .. } in from.parts(keys.object_shape()) {
-            let key = keys.object_key(&chunk);
-            let stamp = stamp(store, &key)?;
-            let _ = writeln!(hash, "{key:?} {stamp:?}");
+        let mut names = from.parts(keys.object_shape()).map(|SlabPart { chunk, .. }| keys.object_key(&chunk));
+        loop {
+            let batch: Vec<String> = names.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                break;
+            }
+            for (key, stamp) in batch.iter().zip(stamps(store, &batch).map_err(PartsError::store(store))?) {
+                let _ = writeln!(hash, "{key:?} {stamp:?}");
+            }
         }
     }
     Ok(hex(&hash.0.finalize()))
 }
 
-fn stamp(store: &dyn Store, key: &str) -> Result<Option<Stamp>, PartsError> {
-    let failed = |source: StoreError| PartsError::store(store)(source);
-    let key = Key::parse(key).map_err(|error| failed(error.into()))?;
-    store.stamp(key).map_err(failed)
+fn stamps(store: &dyn Store, keys: &[String]) -> Result<Vec<Option<Stamp>>, StoreError> {
+    let keys = keys.iter().map(|key| Key::parse(key)).collect::<Result<Vec<_>, _>>()?;
+    store.stamps(&keys)
 }
 
 /// A hash that text is written to.

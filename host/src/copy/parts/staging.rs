@@ -15,14 +15,17 @@ use serde::{Deserialize, Serialize};
 
 use super::super::resume::remove_unfinished;
 use super::PartsError;
-use crate::location::{DatasetUrl, Location, Storage};
+use super::error::Failure;
+use crate::location::{DatasetUrl, Location, Storage, is_dataset};
 
 /// Follows the name of the target.
-const ENDING: &str = ".ncz-parts";
+pub(super) const ENDING: &str = ".ncz-parts";
 /// The object that says which plan it is.
 const CLAIM: &str = "claim.json";
 /// The plan, for a user who has lost it.
-const PLAN: &str = "plan.json";
+pub(super) const PLAN: &str = "plan.json";
+/// The folder of what is known of complete parts.
+pub(super) const DONE: &str = "done";
 /// The folder with the objects of the copy.
 const DATA: &str = "data";
 /// The longest record.
@@ -60,6 +63,7 @@ impl Staging {
         let location = target.location.clone();
         let what = match target.new_storage() {
             _ if format.is_netcdf() => Some("a netCDF file"),
+            _ if target.names_references() => Some("a name for references"),
             Storage::Zip => Some("a zip file"),
             Storage::Http => Some("on a server that is only read"),
             _ => None,
@@ -91,10 +95,10 @@ impl Staging {
         if fs::symlink_metadata(target).is_ok() {
             return Err(PartsError::Exists { location: self.target.location.clone() });
         }
-        if fs::symlink_metadata(folder).is_ok() {
-            return Err(PartsError::Busy { staging: self.to_string() });
+        match fs::symlink_metadata(folder) {
+            Ok(_) => Err(self.taken(folder)),
+            Err(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Reserves the target for a plan, and keeps its text.
@@ -102,13 +106,10 @@ impl Staging {
         self.check_free()?;
         match self.paths() {
             Some((folder, _)) => {
-                let permissions = self.permissions()?;
-                make_directory(folder, permissions).map_err(|error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => PartsError::Busy { staging: self.to_string() },
+                make_directory(folder, self.permissions()?).map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => self.taken(folder),
                     _ => io_error("create", folder)(error),
                 })?;
-                let data = folder.join(DATA);
-                make_directory(&data, permissions).map_err(io_error("create", &data))?;
             }
             None => self.target.begin_shared(token).map_err(|error| match error {
                 StoreError::AlreadyExists { .. } => {
@@ -119,12 +120,16 @@ impl Staging {
         }
         let claim = serde_json::to_vec(&Claim { token: token.to_owned() }).map_err(PartsError::Json)?;
         let write = || {
+            if let Some((folder, _)) = self.paths() {
+                let data = folder.join(DATA);
+                make_directory(&data, self.permissions()?).map_err(io_error("create", &data))?;
+            }
             let records = self.open_records()?;
             let write = |name, bytes: &[u8]| {
                 records.write(key(name)?, bytes, WriteMode::Replace).map_err(PartsError::store(self))
             };
-            write(PLAN, plan.as_bytes())?;
-            write(CLAIM, &claim)
+            write(CLAIM, &claim)?;
+            write(PLAN, plan.as_bytes())
         };
         write().inspect_err(|_| {
             // The error says why the target is not reserved; what is left of it says so too.
@@ -169,6 +174,11 @@ impl Staging {
     /// or somebody else has written there.
     pub(super) fn published(&self, token: &str) -> Result<Option<Arc<dyn Store>>, PartsError> {
         self.records(token)?;
+        self.unreserved(token)
+    }
+
+    /// The target, if it is no longer reserved, whether there are records or not.
+    pub(super) fn unreserved(&self, token: &str) -> Result<Option<Arc<dyn Store>>, PartsError> {
         let is_reserved = match self.paths() {
             Some((folder, target)) => folder.join(DATA).exists() || !target.is_dir(),
             None => match self.target.open_shared(token) {
@@ -186,12 +196,18 @@ impl Staging {
         };
         drop(data);
         let data = folder.join(DATA);
-        remove_unfinished(&data).map_err(io_error("clean", &data))?;
         self.sync()?;
         if fs::symlink_metadata(target).is_ok() {
             return Err(PartsError::Exists { location: self.target.location.clone() });
         }
-        fs::rename(&data, target).map_err(io_error("rename", &data))?;
+        fs::rename(&data, target).map_err(io_error("rename", &data))
+    }
+
+    /// Removes from the target what parts have not finished, and makes its name durable. What still runs fails only now,
+    /// when it is seen that the copy is finished.
+    pub(super) fn settle_target(&self) -> Result<(), PartsError> {
+        let Some((_, target)) = self.paths() else { return Ok(()) };
+        remove_unfinished(target).map_err(io_error("clean", target))?;
         let parent = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -199,44 +215,68 @@ impl Staging {
         File::open(parent).and_then(|parent| parent.sync_all()).map_err(io_error("flush", parent))
     }
 
-    /// Removes the records: the plan, and those with these keys.
+    /// Removes the records: the plan, and those with these keys. Another call may do it at the same time.
     pub(super) fn remove(&self, records: &dyn Store, keys: &[String]) -> Result<(), PartsError> {
-        type Failure = Box<dyn std::error::Error + Send + Sync>;
-        let remove = || -> Result<(), Failure> {
-            if let Some((folder, _)) = self.paths() {
-                return Ok(fs::remove_dir_all(folder)?);
-            }
-            // Last is what says which plan the others are of.
-            for key in keys.iter().map(String::as_str).chain([PLAN, CLAIM]) {
-                records.delete(Key::parse(key)?)?;
-            }
-            Ok(())
-        };
-        remove().map_err(|source| PartsError::NotRemoved {
+        self.remove_all(records, keys).map_err(|source| PartsError::NotRemoved {
             location: self.target.location.clone(),
             staging: self.to_string(),
             source,
         })
     }
 
-    /// Gives the target free: removes what parts have written, and the records with these keys.
+    /// Gives the target free: removes what parts have written, and the records with these keys. It can run again if it was
+    /// interrupted.
     pub(super) fn discard(&self, token: &str, keys: &[String]) -> Result<(), PartsError> {
-        let records = self.records(token)?;
-        if self.paths().is_none() {
-            let failed = PartsError::store(&self.target.location);
-            let data = self.target.open_shared(token).map_err(self.not_begun())?;
-            for entry in data.list(Prefix::ROOT, Depth::All, usize::MAX).map_err(&failed)?.entries {
-                if entry.kind == EntryKind::Object {
-                    data.delete(entry.key.as_key()).map_err(&failed)?;
-                }
+        let records = match self.paths() {
+            Some(_) => self.records(token)?,
+            None => self.discard_objects(token)?,
+        };
+        let failed = |source| PartsError::NotDiscarded { staging: self.to_string(), source };
+        self.remove_all(&*records, keys).map_err(failed)
+    }
+
+    /// Removes what parts have written in S3. Returns the store of the records.
+    fn discard_objects(&self, token: &str) -> Result<Arc<dyn Store>, PartsError> {
+        let failed = PartsError::store(&self.target.location);
+        let data = match self.target.open_shared(token) {
+            Ok(data) => data,
+            // An earlier call has removed them, or the copy is finished.
+            Err(StoreError::Gone { .. }) => {
+                let records = self.records(token)?;
+                let target = self.target.open_any_store(Access::Read)?;
+                return match is_dataset(&*target).map_err(&failed)? {
+                    true => Err(PartsError::NotBegun { staging: self.to_string() }),
+                    false => Ok(records),
+                };
             }
-            data.publish().map_err(&failed)?;
+            Err(error) => return Err(failed(error)),
+        };
+        for entry in data.list(Prefix::ROOT, Depth::All, usize::MAX).map_err(&failed)?.entries {
+            if entry.kind == EntryKind::Object {
+                data.delete(entry.key.as_key()).map_err(&failed)?;
+            }
         }
-        self.remove(&*records, keys)
+        data.publish().map_err(&failed)?;
+        self.open_records()
+    }
+
+    /// Removes everything beside the target, last what says which plan it is of.
+    fn remove_all(&self, records: &dyn Store, keys: &[String]) -> Result<(), Failure> {
+        let Some((folder, _)) = self.paths() else {
+            for key in keys.iter().map(String::as_str).chain([PLAN, CLAIM]) {
+                records.delete(Key::parse(key)?)?;
+            }
+            return Ok(());
+        };
+        for name in [DONE, DATA] {
+            unless_gone(fs::remove_dir_all(folder.join(name)))?;
+        }
+        unless_gone(fs::remove_file(folder.join(PLAN)))?;
+        Ok(unless_gone(fs::remove_dir_all(folder))?)
     }
 
     /// The folder of the parts and the target, if they are directories.
-    fn paths(&self) -> Option<(&Path, &Path)> {
+    pub(super) fn paths(&self) -> Option<(&Path, &Path)> {
         Some((self.beside.location.path()?, self.target.location.path()?))
     }
 
@@ -258,10 +298,22 @@ impl Staging {
     pub(super) fn records(&self, token: &str) -> Result<Arc<dyn Store>, PartsError> {
         let records = self.open_records()?;
         let claim = records.read_vec(key(CLAIM)?, LONGEST).map_err(PartsError::store(self))?;
-        let claim = claim.ok_or_else(|| PartsError::NotBegun { staging: self.to_string() })?;
+        let claim = claim.ok_or_else(|| match self.paths() {
+            Some((folder, _)) if folder.exists() => PartsError::Unclaimed { staging: self.to_string() },
+            _ => PartsError::NotBegun { staging: self.to_string() },
+        })?;
         match serde_json::from_slice::<Claim>(&claim) {
             Ok(claim) if claim.token == token => Ok(records),
             _ => Err(PartsError::OtherPlan { staging: self.to_string() }),
+        }
+    }
+
+    /// The error of a folder that exists already.
+    fn taken(&self, folder: &Path) -> PartsError {
+        let staging = self.to_string();
+        match [CLAIM, PLAN].iter().all(|name| folder.join(name).exists()) {
+            true => PartsError::Busy { staging },
+            false => PartsError::Unclaimed { staging },
         }
     }
 
@@ -285,6 +337,14 @@ impl std::fmt::Display for Staging {
 
 fn key(name: &str) -> Result<Key<'_>, PartsError> {
     Key::parse(name).map_err(|error| PartsError::store(name)(error.into()))
+}
+
+/// What is not there does not have to be removed.
+fn unless_gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> PartsError {

@@ -17,12 +17,14 @@ use serde_json::value::RawValue;
 pub use self::record::{Row, encode};
 
 use super::document::{Document, MOST_URL, Reference};
+use super::read::bytes_stamp;
 use super::{OpenTarget, ReferenceStore, Sources, check_sources};
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf, Prefix};
 use crate::listing::list_sorted;
 use crate::store::{
-    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Store, StoreExt, WriteMode,
+    Capabilities, Depth, Listing, ReadDone, ReadInto, ReadRange, ReadRequest, Stamp, Store, StoreExt,
+    WriteMode,
 };
 
 /// The name of the document with the metadata of all arrays and groups.
@@ -304,6 +306,38 @@ impl Store for ParquetStore {
             Some(record) => record.len(key),
             None => Ok(None),
         }
+    }
+
+    /// As that of a [`ReferenceStore`].
+    fn stamp(&self, key: Key<'_>) -> Result<Option<Stamp>, StoreError> {
+        Ok(self.stamps(&[key])?.pop().flatten())
+    }
+
+    /// Asks for each object once for each file of references.
+    fn stamps(&self, keys: &[Key<'_>]) -> Result<Vec<Option<Stamp>>, StoreError> {
+        let mut stamps = vec![None; keys.len()];
+        let mut handed_on: Vec<(Arc<ReferenceStore>, Vec<usize>, Vec<Key<'_>>)> = Vec::new();
+        for ((at, key), stamp) in keys.iter().enumerate().zip(&mut stamps) {
+            if let Some(document) = self.documents.get(key.as_str()) {
+                *stamp = Some(bytes_stamp(document));
+            } else if let Some(record) = self.record(*key)? {
+                match handed_on.iter_mut().find(|(store, ..)| Arc::ptr_eq(store, &record)) {
+                    Some((_, numbers, keys)) => {
+                        numbers.push(at);
+                        keys.push(*key);
+                    }
+                    None => handed_on.push((record, vec![at], vec![*key])),
+                }
+            }
+        }
+        for (record, numbers, keys) in handed_on {
+            for (at, found) in numbers.into_iter().zip(record.stamps(&keys)?) {
+                if let Some(stamp) = stamps.get_mut(at) {
+                    *stamp = found;
+                }
+            }
+        }
+        Ok(stamps)
     }
 
     /// Hands the requests of each file of references on together.

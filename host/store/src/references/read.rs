@@ -1,12 +1,17 @@
 //! Reading of what references point at.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use super::ReferenceStore;
 use super::document::Reference;
 use crate::error::{ObjectLocation, StoreError};
 use crate::key::{Key, KeyBuf};
-use crate::store::{ReadInto, ReadRange, Store};
+use crate::store::{ReadInto, ReadRange, Stamp, Store};
 
 impl ReferenceStore {
     pub(super) fn read_reference(
@@ -95,6 +100,35 @@ impl ReferenceStore {
         }
     }
 
+    /// The version of the bytes that a reference stands for. `objects` are the versions of objects that are known.
+    pub(super) fn reference_stamp(
+        &self,
+        key: Key<'_>,
+        reference: &Reference,
+        objects: &mut HashMap<u32, Stamp>,
+    ) -> Result<Stamp, StoreError> {
+        let (url, range) = match reference {
+            Reference::Inline(bytes) => return Ok(bytes_stamp(bytes)),
+            Reference::Whole(url) => (*url, None),
+            Reference::Range { url, offset, len } => (*url, Some((*offset, *len))),
+        };
+        let object = match objects.entry(url) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(entry) => {
+                let (store, target) = self.target(key, url)?;
+                let found = store.stamp(target.as_key())?;
+                entry.insert(found.ok_or_else(|| missing(store, target))?)
+            }
+        };
+        let name = self.targets.get(url as usize).and_then(Option::as_ref).map_or("", |target| &target.url);
+        let etag = object.etag.as_deref().unwrap_or_default();
+        let (length, part) = match range {
+            None => (object.length, String::new()),
+            Some((offset, len)) => (len, format!(" from {offset} of {}", object.length)),
+        };
+        Ok(Stamp { length, modified: object.modified.clone(), etag: Some(format!("{etag} {name}{part}")) })
+    }
+
     /// The store and key of an object that a reference points into.
     pub(super) fn target(&self, key: Key<'_>, url: u32) -> Result<&(Arc<dyn Store>, KeyBuf), StoreError> {
         match self.targets.get(url as usize) {
@@ -108,6 +142,11 @@ impl ReferenceStore {
             }),
         }
     }
+}
+
+/// The version of bytes in the references.
+pub(super) fn bytes_stamp(bytes: &[u8]) -> Stamp {
+    Stamp { length: bytes.len() as u64, modified: None, etag: Some(STANDARD.encode(bytes)) }
 }
 
 /// The object of a reference does not exist: not a missing chunk, which would read as fill.

@@ -1,13 +1,14 @@
 //! `ncz copy --plan`, `--part` and `--finish`: copies in parts.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ncz::copy::parts::{Division, PartWorker, PartsError, PartsPlan, Planned, ranges};
 use ncz::copy::{CopyError, CopyOptions, CopySummary, VariableSummary};
-use ncz::location::DatasetUrl;
+use ncz::location::{DatasetUrl, Location, Mode};
 use ncz::model::Container;
 use ncz::registry::Registry;
 use serde::Serialize;
@@ -24,8 +25,6 @@ use crate::progress::{Bar, Interrupt};
 
 /// The version of the JSON forms; it changes when a key changes its meaning or is removed.
 const SCHEMA: u32 = 1;
-/// The longest plan that is read.
-const LONGEST: u64 = 4 << 30;
 /// A plan has no more parts.
 const MOST_PARTS: usize = 1_000_000;
 /// What a copy in parts leaves when it is interrupted.
@@ -83,10 +82,7 @@ impl PlanRequest {
         };
         let file = PathBuf::from(file);
         match fs::symlink_metadata(&file) {
-            Ok(_) => Err(CliError::Usage(format!(
-                "{} exists already; a plan is a new file: remove it, or name another one",
-                file.display()
-            ))),
+            Ok(_) => Err(exists(&file)),
             Err(_) => Ok(Some(Self { division, file })),
         }
     }
@@ -107,7 +103,7 @@ impl PlanRequest {
         let ends = (source.as_str(), options.target()?);
         let planned = PartsPlan::divide(ends, dataset, copy_options, self.division, &bar);
         bar.bar.clear();
-        let failed = |error| failed(error, &self.file);
+        let failed = |error| failed(error, &format!("to {}", target_url.location), &self.file);
         let Planned { plan, foreign_objects } = planned.map_err(|error| match error {
             PartsError::Copy(error) => {
                 let advice = super::without_type(&error, dataset.hierarchy(), target_url, &options.readers);
@@ -121,11 +117,7 @@ impl PlanRequest {
             notes.push(note);
         }
         let text = plan.to_json().map_err(failed)?;
-        write_new(&self.file, &text).map_err(|source| CliError::File {
-            what: "write the plan",
-            path: self.file.clone(),
-            source,
-        })?;
+        write_new(&self.file, &text)?;
         plan.begin().map_err(|error| {
             // A plan without a target is of no use.
             let _ = fs::remove_file(&self.file);
@@ -188,9 +180,9 @@ pub(super) fn run(
         (None, Some(file)) => (file.clone(), Step::Finish),
         (None, None) => return Ok(None),
     };
-    let plan = PartsPlan::from_json(&read(&file)?).map_err(|error| failed(error, &file))?;
-    let failed = |error| failed(error, &file);
-    let (source, target) = (plan.source().map_err(failed)?, plan.target().map_err(failed)?);
+    let (plan, target) = load(&file)?;
+    let failed = |error| failed(error, &format!("to {}", target.location), &file);
+    let source = plan.source().map_err(failed)?;
     let session = session(Arc::clone(registry), options.threads, None)?;
     let worker = PartWorker {
         registry: session.registry,
@@ -230,6 +222,10 @@ pub(super) fn run(
         write_json(out, &StepJson { token: plan.token(), parts: &parts, summary: summary.to_json() })?;
     } else if !options.verbosity.quiet {
         match &options.part {
+            Some(_) if parts.iter().all(|part| plan.is_empty_part(*part)) => {
+                let all = count(plan.parts().len() as u64, "part");
+                writeln!(out, "{}: nothing to do; the plan has {all}, from 0 on", numbered(&parts))?;
+            }
             Some(_) => writeln!(out, "{}: {}", numbered(&parts), line(&copied, verified))?,
             None => out.write_all(summary.to_text(style).as_bytes())?,
         }
@@ -240,10 +236,8 @@ pub(super) fn run(
 
 /// Gives up a copy.
 fn discard(options: &Copy, file: &Path, out: &mut dyn Write) -> Result<(), CliError> {
-    let failed = |error| failed(error, file);
-    let plan = PartsPlan::from_json(&read(file)?).map_err(failed)?;
-    plan.discard().map_err(failed)?;
-    let target = plan.target().map_err(failed)?.location;
+    let (plan, DatasetUrl { location: target, .. }) = load(file)?;
+    plan.discard().map_err(|error| failed(error, &format!("to {target}"), file))?;
     if options.json {
         write_json(
             out,
@@ -291,46 +285,57 @@ fn part_numbers(text: &str) -> Result<Vec<usize>, CliError> {
     Ok(numbers)
 }
 
-fn read(file: &Path) -> Result<String, CliError> {
-    let failed = |source| CliError::File { what: "read the plan", path: file.to_owned(), source };
-    let mut text = String::new();
-    let mut opened = fs::File::open(file).map_err(failed)?.take(LONGEST);
-    opened.read_to_string(&mut text).map_err(failed)?;
-    Ok(text)
+/// Reads a plan. Returns its target too.
+fn load(file: &Path) -> Result<(PartsPlan, DatasetUrl), CliError> {
+    let location = match file.to_str().filter(|text| text.contains("://")) {
+        Some(url) => DatasetUrl::parse(url)?,
+        None => DatasetUrl { location: Location::Path(file.to_owned()), mode: Mode::default() },
+    };
+    let failed = |error| failed(error, &format!("of {}", location.location), file);
+    let plan = PartsPlan::load(&location).map_err(failed)?;
+    let target = plan.target().map_err(failed)?;
+    Ok((plan, target))
 }
 
 /// Writes a new file as a whole.
-fn write_new(file: &Path, text: &str) -> io::Result<()> {
-    let mut name = file.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let new = file.with_file_name(name);
-    let mut opened = OpenOptions::new().write(true).create_new(true).open(&new)?;
-    let written = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all());
-    written.and_then(|()| fs::rename(&new, file)).inspect_err(|_| {
-        let _ = fs::remove_file(&new);
+fn write_new(file: &Path, text: &str) -> Result<(), CliError> {
+    let failed = |source| CliError::File { what: "write the plan", path: file.to_owned(), source };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut new = tempfile::Builder::new();
+    let new = new.prefix(".ncz-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
+    let mut new = new.map_err(failed)?;
+    new.write_all(text.as_bytes()).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
+    new.persist_noclobber(file).map(drop).map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => exists(file),
+        _ => failed(error.error),
     })
+}
+
+fn exists(file: &Path) -> CliError {
+    CliError::Usage(format!(
+        "{} exists already, and FILE in ncz copy SOURCE TARGET --plan N FILE is a new file; name another one",
+        file.display()
+    ))
 }
 
 fn twice(option: &str) -> CliError {
     CliError::Usage(format!("{option} is given more than once; give it once"))
 }
 
-/// The error of a copy in parts.
-fn failed(error: PartsError, file: &Path) -> CliError {
-    let file = file.display();
+/// The error of a copy in parts; `which` names it as a clause.
+fn failed(error: PartsError, which: &str, file: &Path) -> CliError {
     match error {
         PartsError::Copy(CopyError::Stopped) => CliError::Interrupted(RERUN),
         PartsError::Location(error) => CliError::Location(error),
         PartsError::Missing { parts, of } => {
-            let hint = format!("; run ncz copy --part {} {file}", ranges(&parts));
+            let hint = format!("; run ncz copy --part {} {}", ranges(&parts), file.display());
             let source = Box::new(PartsError::Missing { parts, of });
-            CliError::Parts { what: format!("cannot finish the copy of {file}"), hint, source }
+            CliError::Parts { what: format!("cannot finish the copy {which}"), hint, source }
         }
-        PartsError::NoSuchPart { .. } | PartsError::Option { .. } | PartsError::OneFile { .. } => {
-            CliError::Usage(format!("{file}: {error}"))
-        }
+        PartsError::Option { .. } | PartsError::OneFile { .. } => CliError::Usage(error.to_string()),
+        PartsError::NoSuchPart { .. } => CliError::Usage(format!("{}: {error}", file.display())),
         error => CliError::Parts {
-            what: format!("cannot go on with the copy of {file}"),
+            what: format!("cannot go on with the copy {which}"),
             hint: String::new(),
             source: Box::new(error),
         },

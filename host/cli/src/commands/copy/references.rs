@@ -27,19 +27,10 @@ use crate::target::{cannot_write, create_store};
 /// The version of the JSON form of the summary.
 const SCHEMA: u32 = 1;
 
-/// Whether a target is references: a file of JSON on this machine, or a folder of tables.
-pub(super) fn is_target(target: &DatasetUrl) -> bool {
-    target.location.path().is_some_and(|path| has_extension(path, "json")) || is_tables(target)
-}
-
-/// Whether a target is a folder of tables.
+/// Whether a target of references is a folder of tables.
 fn is_tables(target: &DatasetUrl) -> bool {
     let name = target.location.file_name().unwrap_or_default();
-    has_extension(Path::new(&name), "parq") || has_extension(Path::new(&name), "parquet")
-}
-
-fn has_extension(path: &Path, wanted: &str) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
+    !Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
 /// Refuses options that would change chunks or metadata.
