@@ -30,6 +30,9 @@ def make_both(version, target, source):
     make("source.zarr", version, source)
 "#;
 
+/// The coordinates of a target and of a source, and what is said if they are refused.
+type Case<'a> = (&'a str, &'a str, Option<&'a str>);
+
 /// A folder in which Python makes datasets.
 struct Folder {
     python: Python,
@@ -57,8 +60,8 @@ impl Folder {
     /// Makes a target and a source with the coordinates of each case, and appends and joins them. `None` of what is said:
     /// that is done, and zarr-python reads all values.
     #[track_caller]
-    fn check(&self, cases: &[(&str, &str, Option<&str>)]) {
-        let each = |code: &dyn Fn(u32, usize, (&str, &str, Option<&str>)) -> String| {
+    fn check(&self, cases: &[Case<'_>]) {
+        let each = |code: &dyn Fn(u32, usize, Case<'_>) -> String| {
             let cases = cases.iter().enumerate();
             let codes = cases.flat_map(|(at, case)| [2, 3].map(|version| code(version, at, *case)));
             self.python(&codes.collect::<Vec<_>>().join("\n"));
