@@ -1,8 +1,11 @@
 //! Whether the elements of a variable mean the same in two datasets, so that they can be one variable.
 
-use ncz_model::{ByteOrder, FillValue, Format, Hierarchy, Value, Variable, is_same_number, same_rows};
+use ncz_model::{
+    ByteOrder, FillValue, Format, Hierarchy, Kind, NcType, NetcdfView, Value, Variable, is_same_number,
+    same_rows,
+};
 
-use crate::copy::Selection;
+use crate::copy::{Selection, fill_text};
 
 /// Attributes that give numbers their meaning: if they differ, the same number has another meaning.
 const MEANING: [&str; 9] = [
@@ -16,6 +19,8 @@ const MEANING: [&str; 9] = [
     "flag_masks",
     "positive",
 ];
+
+const OTHER_FILL: &str = "its fill values differ, so that a missing value would become another one";
 
 /// A variable, and the dataset that it is in.
 pub(crate) type Side<'a> = (&'a Variable, &'a Hierarchy);
@@ -34,7 +39,11 @@ pub(crate) fn same_meaning(names: (&str, &str), one: Side<'_>, other: Side<'_>) 
 
 fn same_kind((one, other): (&str, &str), original: &Variable, variable: &Variable) -> Result<(), String> {
     let (ours, theirs) = (&original.dtype, &variable.dtype);
-    if (ours.kind(), ours.size()) != (theirs.kind(), theirs.size()) {
+    let is_same_unit = match ours.kind() {
+        Kind::DateTime | Kind::TimeDelta => ours.text().get(1..) == theirs.text().get(1..),
+        _ => true,
+    };
+    if (ours.kind(), ours.size()) != (theirs.kind(), theirs.size()) || !is_same_unit {
         return Err(format!("its type is {ours} in {one} and {theirs} in {other}"));
     }
     let fill = |variable: &Variable| {
@@ -57,9 +66,24 @@ fn same_kind((one, other): (&str, &str), original: &Variable, variable: &Variabl
         _ => fill(original) == fill(variable),
     };
     if !is_same {
-        return Err("its fill values differ, so that a missing value would become another one".to_owned());
+        return Err(OTHER_FILL.to_owned());
     }
     same_attributes((one, other), original, variable, &[])
+}
+
+/// Whether the elements are texts, of a fixed length or of any.
+pub(crate) fn is_text(variable: &Variable) -> bool {
+    variable.shown() == Some(NetcdfView::Plain(NcType::String))
+}
+
+/// Whether texts of the one are texts of the other, and mean the same, however long they may be. The error is as for
+/// [`same_meaning`].
+pub(crate) fn same_texts(names: (&str, &str), one: Side<'_>, other: Side<'_>) -> Result<(), String> {
+    if fill_text(one.0) != fill_text(other.0) {
+        return Err(OTHER_FILL.to_owned());
+    }
+    same_attributes(names, one.0, other.0, &[])?;
+    same_masks(names, one, other)
 }
 
 /// Whether the attributes that give numbers their meaning are the same, apart from some.

@@ -13,7 +13,8 @@ use ncz_model::json::Json;
 use ncz_model::{Attribute, Dtype, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable};
 
 pub(crate) use self::container::{Conversions, Converted, Source};
-use self::number::{Number, numbers, put};
+use self::number::put;
+pub(crate) use self::number::{Number, numbers};
 use self::packing::Packing;
 use self::times::{Shift, TimeUnits};
 use crate::agreement::{self, Side};
@@ -100,7 +101,6 @@ impl Conversion {
             matches!(kind, Kind::Int | Kind::UInt | Kind::Float)
                 && variable.user_type.is_none()
                 && variable.nc_type.and_then(NcType::size) == Some(variable.dtype.size())
-                && variable.attribute("_Unsigned").is_none()
         };
         let (Some(from), Some(to)) = (one.0.nc_type, other.0.nc_type) else { return Err(reason) };
         if !sides.into_iter().all(is_number) {
@@ -109,8 +109,9 @@ impl Conversion {
         agreement::same_attributes(names, one.0, other.0, &CHANGED)?;
         let packings = [Packing::of(one.0)?, Packing::of(other.0)?];
         let is_packed = packings.iter().any(Packing::is_packed);
+        let is_other_sign = sides.iter().any(|side| side.attribute("_Unsigned").is_some());
         let (rule, remedy) = match times {
-            (Some(ours), Some(theirs)) if !is_packed => {
+            (Some(ours), Some(theirs)) if !is_packed && !is_other_sign => {
                 let shift = ours.shift_to(&theirs).map_err(|why| format!("{reason}; {why}"))?;
                 let remedy = "begin with the dataset whose unit is finer, or write the times of one of them again in \
                               the units of the other";
@@ -129,6 +130,8 @@ impl Conversion {
                     true if from == to => (Rule::Same, remedy),
                     // What readers make of numbers of two types is theirs to decide.
                     true => return Err(reason),
+                    // Readers unpack numbers of the other sign.
+                    false if is_other_sign => return Err(reason),
                     false
                         if sides
                             .iter()

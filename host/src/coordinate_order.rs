@@ -1,49 +1,124 @@
 //! The order of the values of a coordinate.
 
-use ncz_model::Value;
+use std::fmt;
+
+use ncz_model::{Dtype, Format, Kind, Value, Variable};
+
+use crate::conversion::{Number, numbers};
 
 /// A coordinate with more bytes is not looked at (256 MiB).
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
+
+/// Elements that are looked at together.
+const TOGETHER: usize = 1 << 16;
+
+/// The attribute with a second value that stands for a missing one.
+const MISSING_VALUE: &str = "missing_value";
+
+/// A coordinate whose values have an order: numbers and times.
+#[derive(Debug)]
+pub(crate) struct Coordinate {
+    dtype: Dtype,
+    /// The numbers that stand for missing values.
+    missing: Vec<Number>,
+}
 
 /// Where the values of a coordinate neither grow on nor shrink on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfOrder {
     /// The index of the value that does not continue the direction of the first two.
     pub(crate) at: usize,
+    /// The index of the value before it.
+    pub(crate) before_at: usize,
     /// The value before it.
     pub(crate) before: String,
     /// The value.
     pub(crate) after: String,
+    /// The direction that it does not continue, if the values shrink.
+    pub(crate) direction: Shrinking,
 }
 
-/// The first value that is out of order; `None` if there is none, or if values of this type have no order.
-pub(crate) fn out_of_order(values: &Value) -> Option<OutOfOrder> {
-    match values {
-        Value::Byte(values) => first(values),
-        Value::UByte(values) => first(values),
-        Value::Short(values) => first(values),
-        Value::UShort(values) => first(values),
-        Value::Int(values) => first(values),
-        Value::UInt(values) => first(values),
-        Value::Int64(values) => first(values),
-        Value::UInt64(values) => first(values),
-        Value::Float(values) => first(values),
-        Value::Double(values) => first(values),
-        Value::Char(_) | Value::String(_) => None,
+/// The first two values, if they shrink. Its text follows that of a fault.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Shrinking(Option<(String, String)>);
+
+impl fmt::Display for Shrinking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some((one, other)) => write!(f, "; the values before shrink, from {one} to {other}"),
+            None => Ok(()),
+        }
     }
 }
 
-fn first<T: PartialOrd + ToString>(values: &[T]) -> Option<OutOfOrder> {
-    let grows = values.array_windows().next().is_none_or(|[one, other]| one < other);
-    let is_fault = |[one, other]: &[T; 2]| if grows { one >= other } else { one <= other };
-    let at = values.array_windows().position(is_fault)? + 1;
-    let shown = |index: usize| values.get(index).map(T::to_string).unwrap_or_default();
-    Some(OutOfOrder { at, before: shown(at - 1), after: shown(at) })
+impl Coordinate {
+    /// The values of a variable in a dataset of this format; `None` if values of its type have no order.
+    pub(crate) fn of(variable: &Variable, format: Format) -> Option<Self> {
+        let is_number = matches!(
+            variable.dtype.kind(),
+            Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta
+        );
+        if !is_number || variable.user_type.is_some() {
+            return None;
+        }
+        let attribute = variable.attribute(MISSING_VALUE).map(|attribute| attribute.value.clone());
+        let missing = variable.masked_value(format).into_iter().chain(attribute);
+        let missing = missing.flat_map(|value| numbers(&value)).collect();
+        Some(Self { dtype: variable.dtype.clone(), missing })
+    }
+
+    /// The numbers among elements in the byte order of the machine that are not missing, with their indices.
+    pub(crate) fn known(&self, elements: &[u8]) -> impl Iterator<Item = (usize, Number)> {
+        let blocks = elements.chunks(self.dtype.size().max(1) * TOGETHER);
+        let values = blocks.filter_map(move |block| Value::from_elements(&self.dtype, block));
+        values
+            .flat_map(|values| numbers(&values))
+            .enumerate()
+            .filter(move |(_, number)| !self.is_missing(*number))
+    }
+
+    /// NaN and NaT too, which has the least integer of 64 bits.
+    fn is_missing(&self, number: Number) -> bool {
+        number.is_same(Number::Float(f64::NAN))
+            || self.dtype.size() == 8 && number == Number::Int(i64::MIN.into())
+            || self.missing.iter().any(|missing| missing.is_same(number))
+    }
+
+    /// The first value that is out of order among elements in the byte order of the machine; `None` if there is none.
+    /// Missing values are left out.
+    pub(crate) fn out_of_order(&self, elements: &[u8]) -> Option<OutOfOrder> {
+        let mut known = self.known(elements);
+        let (mut before_at, mut before) = known.next()?;
+        let mut first = None;
+        for (at, number) in known {
+            let (one, other) = *first.get_or_insert((before, number));
+            let goes_on = if one < other { before < number } else { before > number };
+            if !goes_on {
+                let direction = (one > other).then(|| (self.shown(one), self.shown(other)));
+                let (before, after) = (self.shown(before), self.shown(number));
+                return Some(OutOfOrder { at, before_at, before, after, direction: Shrinking(direction) });
+            }
+            (before_at, before) = (at, number);
+        }
+        None
+    }
+
+    /// A number with the digits of its type.
+    fn shown(&self, number: Number) -> String {
+        match number {
+            Number::Float(value) if self.dtype.size() <= 4 => (value as f32).to_string(),
+            number => number.to_string(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn coordinate(dtype: &str) -> Coordinate {
+        Coordinate { dtype: Dtype::parse(dtype).unwrap(), missing: vec![Number::Int(-9)] }
+    }
 
     #[test]
     fn the_first_value_that_breaks_the_order_is_found() {
@@ -55,9 +130,35 @@ mod tests {
             (&[1, 1], Some(1)),
             (&[1, 2, 2], Some(2)),
             (&[3, 2, 4], Some(2)),
+            (&[-9, 1, -9, 2, 3], None),
+            (&[3, -9, 2, -9, 2], Some(4)),
         ] {
-            let found = out_of_order(&Value::Int(values.to_vec()));
+            let elements: Vec<u8> = values.iter().flat_map(|value: &i32| value.to_ne_bytes()).collect();
+            let found = coordinate("<i4").out_of_order(&elements);
             assert_eq!(found.map(|found| found.at), want, "{values:?}");
         }
+    }
+
+    #[test]
+    fn nan_and_nat_are_left_out() {
+        let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
+        assert_eq!(coordinate("<f4").out_of_order(&floats(&[f32::NAN, 1.0, 2.0, 3.0])), None);
+        let found = coordinate("<f4").out_of_order(&floats(&[2.5, 0.1, f32::NAN, 0.2])).unwrap();
+        assert_eq!((found.at, found.before_at, &*found.before, &*found.after), (3, 1, "0.1", "0.2"));
+        assert_eq!(found.direction.to_string(), "; the values before shrink, from 2.5 to 0.1");
+        let times = |values: &[i64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
+        assert_eq!(coordinate("<M8[ns]").out_of_order(&times(&[i64::MIN, 1, i64::MIN, 2])), None);
+        assert_eq!(
+            coordinate("<m8[s]").out_of_order(&times(&[1, i64::MIN, 1])).map(|found| found.at),
+            Some(2)
+        );
+    }
+
+    #[test]
+    fn numbers_of_two_bytes_have_an_order() {
+        let halves = |values: &[u16]| values.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<_>>();
+        // 1, 2, 1.5
+        let found = coordinate("<f2").out_of_order(&halves(&[0x3c00, 0x4000, 0x3e00])).unwrap();
+        assert_eq!((&*found.before, &*found.after), ("2", "1.5"));
     }
 }

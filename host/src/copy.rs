@@ -51,6 +51,7 @@ pub use crate::tiles::Indices;
 pub(crate) use self::kept_codecs::{same_codecs, same_elements};
 pub(crate) use self::netcdf::{filters as hdf5_filters, has_references};
 use self::strings::AnyVariableCopy;
+pub(crate) use self::types::fill_text;
 use crate::causes::with_causes;
 use crate::new_dataset::NewDataset;
 use crate::progress::{Phase, Progress};

@@ -2,7 +2,7 @@
 
 use ncz::model::json::Json;
 use ncz::registry::known;
-use ncz::registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec, generic};
+use ncz::registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec, codec_json, generic};
 use serde_json::{Map, Value};
 
 /// The compressors of Blosc by their number in its parameters.
@@ -22,9 +22,11 @@ pub(crate) fn stages_words(stages: &[StageSpec]) -> String {
     joined(stages.iter().map(stage)).unwrap_or_else(|| "none".to_owned())
 }
 
-/// Returns the codecs of a variable in words, from their JSON in its metadata; `-` if it has none.
-pub(crate) fn filters_words(filters: &[Json]) -> String {
-    joined(filters.iter().map(|codec| json(&codec.to_value()))).unwrap_or_else(|| "-".to_owned())
+/// Returns the codecs of a variable in words, from their JSON in its metadata; `-` if it has none. A size of elements is
+/// shown if it is not that of the variable, `element`, which is 0 if elements have no size.
+pub(crate) fn filters_words(filters: &[Json], element: usize) -> String {
+    let element = u64::try_from(element).ok().filter(|size| *size > 0);
+    joined(filters.iter().map(|codec| json(&codec.to_value(), element))).unwrap_or_else(|| "-".to_owned())
 }
 
 fn joined(words: impl Iterator<Item = String>) -> Option<String> {
@@ -34,20 +36,17 @@ fn joined(words: impl Iterator<Item = String>) -> Option<String> {
 
 fn stage(spec: &StageSpec) -> String {
     match spec {
-        StageSpec::Named { name, params } => numbered(name, params),
-        StageSpec::Filter { id, params } => filter(*id, params),
-        StageSpec::Json { name, config, .. } => {
-            let mut object = config.clone();
-            object.insert("id".to_owned(), name.as_str().into());
-            json(&object.into())
-        }
+        StageSpec::Named { name, params } => numbered(name, params, None),
+        StageSpec::Filter { id, params } => filter(*id, params, None),
+        StageSpec::Json { dialect, name, config } => json(&codec_json(*dialect, name, config.clone()), None),
     }
 }
 
-/// A codec in the JSON of metadata. Version 2 has the parameters next to the name, version 3 in an object.
-fn json(codec: &Value) -> String {
+/// A codec in the JSON of metadata. Version 2 has the parameters next to the name, version 3 in an object. `element` is
+/// the size of an element, if it is known.
+fn json(codec: &Value, element: Option<u64>) -> String {
     if let Some((id, params)) = generic::of_codec_json(codec) {
-        return filter(id, &params);
+        return filter(id, &params, element);
     }
     let Some(object) = codec.as_object() else { return codec.to_string() };
     let is_v2 = object.contains_key("id");
@@ -55,59 +54,94 @@ fn json(codec: &Value) -> String {
     let configuration = object.get("configuration").and_then(Value::as_object).filter(|_| !is_v2);
     let mut config = configuration.unwrap_or(object).clone();
     config.retain(|key, _| configuration.is_some() || !["id", "name"].contains(&key.as_str()));
-    configured(name, &config)
+    configured(name, &config, is_v2, element)
 }
 
 /// An HDF5 filter, with the name that it has without a number.
-fn filter(id: u32, params: &[u32]) -> String {
+fn filter(id: u32, params: &[u32], element: Option<u64>) -> String {
     let name = match (id, known::by_id(id)) {
         (1, _) => "zlib",
         (307, _) => "bz2",
-        (32_001, _) => return blosc_of_params("blosc", params),
+        (32_001, _) => return blosc_of_params("blosc", params, element),
         (32_015, _) => "zstd",
-        (32_026, _) => return blosc_of_params("blosc2", params),
+        (32_026, _) => return blosc_of_params("blosc2", params, element),
         (_, Some(filter)) => filter.name,
-        (_, None) => return numbered(&format!("HDF5 filter {id}"), params),
+        (_, None) => return numbered(&format!("HDF5 filter {id}"), params, element),
     };
-    numbered(name, params)
+    numbered(name, params, element)
 }
 
-fn numbered(name: &str, params: &[u32]) -> String {
-    // The element size of shuffle is that of the type.
-    let shown = if name == "shuffle" { &[] } else { params };
-    shown.iter().fold(name.to_owned(), |words, param| format!("{words} {param}"))
+fn numbered(name: &str, params: &[u32], element: Option<u64>) -> String {
+    if name == "shuffle" {
+        return shuffle(params.first().copied().map(u64::from), element);
+    }
+    params.iter().fold(name.to_owned(), |words, param| format!("{words} {param}"))
+}
+
+fn shuffle(size: Option<u64>, element: Option<u64>) -> String {
+    other_size(size, element).map_or_else(|| "shuffle".to_owned(), |size| format!("shuffle {size}"))
+}
+
+/// A size of elements that is not that of the variable; 0 stands for the latter.
+fn other_size(size: Option<u64>, element: Option<u64>) -> Option<u64> {
+    size.filter(|size| *size > 0 && element.is_some_and(|element| element != *size))
 }
 
 /// Blosc's parameters: versions, sizes, then level, shuffle and compressor.
-fn blosc_of_params(name: &str, params: &[u32]) -> String {
+fn blosc_of_params(name: &str, params: &[u32], element: Option<u64>) -> String {
     let at = |index: usize| params.get(index).copied();
-    let Some(level) = at(4) else { return numbered(name, params) };
+    let Some(level) = at(4) else { return numbered(name, params, element) };
     let compressor = at(6).map_or(Some(&BLOSC_COMPRESSORS[0]), |number| {
         BLOSC_COMPRESSORS.get(usize::try_from(number).unwrap_or(usize::MAX))
     });
-    let Some(compressor) = compressor else { return numbered(name, params) };
-    format!("{name} {compressor} {level}{}", blosc_shuffle(at(5).unwrap_or(1).into()))
+    let Some(compressor) = compressor else { return numbered(name, params, element) };
+    let is_stored = params.iter().take(3).any(|param| *param != 0);
+    let block = match name {
+        "blosc2" => at(1),
+        // Blosc replaces it by the size of a chunk.
+        _ => at(3).filter(|_| !is_stored),
+    };
+    let sizes = blosc_sizes(other_size(at(2).map(u64::from), element), block.map(u64::from));
+    let shuffle = match (name, at(5).unwrap_or(1)) {
+        ("blosc2", 3) => " delta".to_owned(),
+        (_, number) => blosc_shuffle(number.into()),
+    };
+    format!("{name} {compressor} {level}{shuffle}{sizes}")
 }
 
-fn blosc_shuffle(number: i64) -> &'static str {
+fn blosc_shuffle(number: i64) -> String {
     match number {
-        1 => " shuffle",
-        2 => " bitshuffle",
-        _ => "",
+        -1 => " autoshuffle".to_owned(),
+        0 => String::new(),
+        1 => " shuffle".to_owned(),
+        2 => " bitshuffle".to_owned(),
+        other => format!(" shuffle={other}"),
     }
+}
+
+/// The sizes of an element and of a block, if they are not the usual ones. A block of 0 bytes is one that Blosc chooses.
+fn blosc_sizes(element: Option<u64>, block: Option<u64>) -> String {
+    let word = |name: &str, size: Option<u64>| {
+        size.filter(|size| *size > 0).map_or_else(String::new, |size| format!(" {name}={size}"))
+    };
+    word("typesize", element) + &word("blocksize", block)
 }
 
 /// A codec with its parameters: one by its value, several by their names.
-fn configured(name: &str, config: &Map<String, Value>) -> String {
+fn configured(name: &str, config: &Map<String, Value>, is_v2: bool, element: Option<u64>) -> String {
     let name = name.strip_prefix(NUMCODECS_PREFIX).unwrap_or(name);
-    if name == "blosc" || name == "blosc2" {
-        return blosc(name, config);
+    match name {
+        "blosc" | "blosc2" => return blosc(name, config, is_v2, element),
+        // The default is 4 in numcodecs, and the size of the elements in version 3.
+        "shuffle" => {
+            let size = config.get("elementsize").and_then(Value::as_u64);
+            return shuffle(size.or(is_v2.then_some(4)), element);
+        }
+        _ => {}
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let is_shown = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
-    // The element size of shuffle is that of the type.
-    let shown = config.iter().filter(|(_, value)| is_shown(value) && name != "shuffle");
-    let words: Vec<(&String, &Value)> = shown.collect();
+    let words: Vec<(&String, &Value)> = config.iter().filter(|(_, value)| is_shown(value)).collect();
     match words.as_slice() {
         [(_, value)] if !value.is_boolean() => format!("{name} {}", text(value)),
         words => words.iter().fold(name.to_owned(), |words, (key, value)| match value {
@@ -117,7 +151,7 @@ fn configured(name: &str, config: &Map<String, Value>) -> String {
     }
 }
 
-fn blosc(name: &str, config: &Map<String, Value>) -> String {
+fn blosc(name: &str, config: &Map<String, Value>, is_v2: bool, element: Option<u64>) -> String {
     let mut words = name.to_owned();
     for key in ["cname", "clevel"] {
         match config.get(key) {
@@ -129,10 +163,17 @@ fn blosc(name: &str, config: &Map<String, Value>) -> String {
     match config.get("shuffle") {
         Some(Value::String(text)) if text == "noshuffle" => {}
         Some(Value::String(text)) => words.push_str(&format!(" {text}")),
-        Some(number) => words.push_str(number.as_i64().map_or("", blosc_shuffle)),
-        None => {}
+        Some(Value::Number(number)) => words.push_str(&match number.as_i64() {
+            Some(number) => blosc_shuffle(number),
+            None => format!(" shuffle={number}"),
+        }),
+        // The default of numcodecs, and that of zarr-python in version 3.
+        _ => words.push_str(&blosc_shuffle(if is_v2 { 1 } else { -1 })),
     }
-    words
+    let size = |key: &str| config.get(key).and_then(Value::as_u64);
+    // In version 2 the size is always that of the elements.
+    let element = other_size(size("typesize").filter(|_| !is_v2), element);
+    words + &blosc_sizes(element, size("blocksize"))
 }
 
 #[cfg(test)]
@@ -166,17 +207,59 @@ mod tests {
 
     #[test]
     fn codecs_in_metadata_have_the_words_of_chains() {
+        let words = |filters: &[Json]| filters_words(filters, 4);
         let filters = [
             json!({"id": "shuffle", "elementsize": 4}),
             json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}),
         ];
-        assert_eq!(filters_words(&filters), "shuffle | blosc lz4 5 shuffle");
+        assert_eq!(words(&filters), "shuffle | blosc lz4 5 shuffle");
         let zstd = json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}});
-        assert_eq!(filters_words(&[zstd, json!({"name": "crc32c"})]), "zstd 3 | crc32c");
+        assert_eq!(words(&[zstd, json!({"name": "crc32c"})]), "zstd 3 | crc32c");
         let scaled = json!({"id": "fixedscaleoffset", "scale": 10, "offset": 0, "dtype": "<f4"});
-        assert_eq!(filters_words(&[scaled]), "fixedscaleoffset scale=10 offset=0 dtype=<f4");
+        assert_eq!(words(&[scaled]), "fixedscaleoffset scale=10 offset=0 dtype=<f4");
         let by_number = [generic::codec_json(2, &[4]), generic::codec_json(32_015, &[3])];
-        assert_eq!(filters_words(&by_number.map(Json::from)), "shuffle | zstd 3");
-        assert_eq!(filters_words(&[]), "-");
+        assert_eq!(words(&by_number.map(Json::from)), "shuffle | zstd 3");
+        assert_eq!(words(&[]), "-");
+    }
+
+    #[test]
+    fn sizes_are_shown_that_are_not_those_of_the_variable() {
+        for (codec, words) in [
+            (json!({"id": "shuffle", "elementsize": 8}), "shuffle"),
+            (json!({"id": "shuffle", "elementsize": 0}), "shuffle"),
+            (json!({"id": "shuffle", "elementsize": 2}), "shuffle 2"),
+            (json!({"id": "shuffle"}), "shuffle 4"),
+            (json!({"name": "numcodecs.shuffle", "configuration": {}}), "shuffle"),
+            (json!({"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}}), "shuffle 4"),
+            (json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1}), "blosc lz4 5 autoshuffle"),
+            (json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0}), "blosc lz4 5"),
+            (json!({"id": "blosc", "cname": "lz4", "clevel": 5}), "blosc lz4 5 shuffle"),
+            (
+                json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 256, "typesize": 4}),
+                "blosc lz4 5 shuffle blocksize=256",
+            ),
+            (
+                json!({"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1, "shuffle": "shuffle", "typesize": 4}}),
+                "blosc zstd 1 shuffle typesize=4",
+            ),
+            (
+                json!({"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1, "typesize": 8, "blocksize": 0}}),
+                "blosc zstd 1 autoshuffle",
+            ),
+            (generic::codec_json(2, &[4]).into(), "shuffle 4"),
+            (generic::codec_json(32_001, &[2, 2, 4, 4096, 5, 1, 1]).into(), "blosc lz4 5 shuffle typesize=4"),
+            (
+                generic::codec_json(32_001, &[0, 0, 0, 4096, 5, 1, 1]).into(),
+                "blosc lz4 5 shuffle blocksize=4096",
+            ),
+            (
+                generic::codec_json(32_026, &[1, 512, 8, 4096, 5, 3, 1]).into(),
+                "blosc2 lz4 5 delta blocksize=512",
+            ),
+        ] {
+            assert_eq!(filters_words(std::slice::from_ref(&codec), 8), words, "{codec:?}");
+        }
+        let shuffle = json!({"id": "shuffle", "elementsize": 8});
+        assert_eq!(filters_words(&[shuffle], 0), "shuffle");
     }
 }

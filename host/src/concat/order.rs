@@ -1,9 +1,9 @@
 //! The order of the coordinate along which datasets are joined.
 
-use ncz_model::{Container, DimensionRef, Elements, Slab, Value, join_path};
+use ncz_model::{Container, DimensionRef, Elements, Slab, join_path};
 
 use super::{ConcatError, Concatenated, Part};
-use crate::coordinate_order::{MOST_BYTES, OutOfOrder, out_of_order};
+use crate::coordinate_order::{Coordinate, MOST_BYTES, OutOfOrder};
 
 /// Checks that the coordinate of the dimension grows, or shrinks, everywhere.
 pub(super) fn check(joined: &Concatenated, dimension: &DimensionRef) -> Result<(), ConcatError> {
@@ -11,7 +11,8 @@ pub(super) fn check(joined: &Concatenated, dimension: &DimensionRef) -> Result<(
     let Ok(variable) = joined.hierarchy.variable(&path) else { return Ok(()) };
     let shape = joined.hierarchy.shape_of(variable);
     let bytes = shape.iter().fold(variable.dtype.size() as u64, |all, len| all.saturating_mul(*len));
-    let (1, Some(nc_type), 1..=MOST_BYTES) = (shape.len(), variable.nc_type, bytes) else { return Ok(()) };
+    let coordinate = Coordinate::of(variable, joined.hierarchy.format);
+    let (1, Some(coordinate), 1..=MOST_BYTES) = (shape.len(), coordinate, bytes) else { return Ok(()) };
     if !joined.along.contains_key(&path) {
         return Ok(());
     }
@@ -21,18 +22,18 @@ pub(super) fn check(joined: &Concatenated, dimension: &DimensionRef) -> Result<(
         .array(&path)
         .and_then(|array| array.read_bytes(&Slab::whole(&shape), Elements::Native, &mut values));
     read.map_err(failed)?;
-    let values = Value::from_native_bytes(nc_type, variable.dtype.size(), &values);
-    let Some(OutOfOrder { at, before, after }) = values.as_ref().and_then(out_of_order) else {
+    let Some(OutOfOrder { at, before_at, before, after, direction }) = coordinate.out_of_order(&values)
+    else {
         return Ok(());
     };
     let part = |index: usize| {
         let is_in = |part: &&Part| (index as u64).checked_sub(part.start).is_some_and(|at| at < part.len);
         joined.parts.iter().find(is_in).map_or("", |part| part.name.as_str())
     };
-    let (one, other) = (part(at.saturating_sub(1)), part(at));
+    let (one, other) = (part(before_at), part(at));
     let reason = match one == other {
-        true => format!("in {one}, {after} follows {before}"),
-        false => format!("{other} begins with {after}, and {one} ends with {before}"),
+        true => format!("in {one}, {after} follows {before}{direction}"),
+        false => format!("{other} begins with {after}, and {one} ends with {before}{direction}"),
     };
     Err(ConcatError::Order { path, reason })
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use ncz_model::{NcType, Value};
 
 /// An element.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(crate) enum Number {
     Int(i128),
     Float(f64),
 }
@@ -22,7 +22,7 @@ impl fmt::Display for Number {
 
 impl Number {
     /// Whether the two are one number; NaN is the same as NaN.
-    pub(super) fn is_same(self, other: Self) -> bool {
+    pub(crate) fn is_same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Int(one), Self::Int(other)) => one == other,
             (one, other) => {
@@ -42,7 +42,7 @@ impl Number {
 }
 
 /// The numbers of a value; none for text.
-pub(super) fn numbers(value: &Value) -> Vec<Number> {
+pub(crate) fn numbers(value: &Value) -> Vec<Number> {
     fn whole<T: Copy + Into<i128>>(values: &[T]) -> Vec<Number> {
         values.iter().map(|value| Number::Int((*value).into())).collect()
     }

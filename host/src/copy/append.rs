@@ -1,12 +1,13 @@
 //! Appending the records of one dataset to another.
 
+mod coordinates;
 mod order;
 
 use std::time::{Duration, Instant};
 
 use ncz_model::Container;
 use ncz_model::{Appending, Interrupted, Reached};
-use ncz_model::{DataError, DimensionRef, Elements, Hierarchy, Slab, Variable};
+use ncz_model::{DataError, DimensionRef, Hierarchy, Variable};
 use ncz_zarr::metadata::ReadOptions;
 use ncz_zarr::{Dataset, Receipt};
 
@@ -21,9 +22,6 @@ use crate::progress::{Phase, Progress};
 
 /// How messages name the two datasets.
 const SIDES: (&str, &str) = ("the source", "the target");
-
-/// Coordinates of up to this many bytes are compared.
-const COMPARED: u64 = 64 << 20;
 
 /// What an append did.
 #[derive(Debug)]
@@ -65,8 +63,9 @@ struct Plan {
 /// the same. Times in other units (CF conventions, the same calendar), other packing (`scale_factor`, `add_offset`) and
 /// other missing values become those of the target, if every value stays exact; one that does not is an error.
 ///
-/// The coordinate of the dimension must go on as in the target, where it grows or shrinks, unless
-/// [`any_order`](CopyOptions::any_order) is set: records that are there are not appended a second time.
+/// A coordinate of the dimension that has numbers or times must go on as in the target, where it grows or shrinks, unless
+/// [`any_order`](CopyOptions::any_order) is set: records that are there are not appended a second time. Missing values in
+/// it are left out. Texts may have another length, or any, if those of the source fit.
 ///
 /// Of the options the selection, memory, [`verify`](CopyOptions::verify) and `any_order` count. A slab of the dimension is the
 /// part of the source that is appended. Pure Zarr has no unlimited dimensions: there any may grow. To verify if a
@@ -229,14 +228,19 @@ impl Plan {
             let axes: Vec<usize> = (0..variable.dimensions.len()).filter(is_along).collect();
             match (original, axes.as_slice()) {
                 (None, []) => {}
-                (Some(original), []) => same_coordinates(source, target, original, variable, &disagree)?,
+                (Some(original), []) => coordinates::same(source, target, original, variable, &disagree)?,
                 (None, _) => {
                     return Err(disagree(
                         "no records come for it, so that it would get fill values".to_owned(),
                     ));
                 }
                 (Some(original), &[axis]) => {
-                    let conversion = Conversion::between(SIDES, (original, ours), (variable, theirs));
+                    let is_text = agreement::is_text(original) && agreement::is_text(variable);
+                    let (one, other) = ((original, ours), (variable, theirs));
+                    let conversion = match is_text {
+                        true => agreement::same_texts(SIDES, one, other).map(|()| None),
+                        false => Conversion::between(SIDES, one, other),
+                    };
                     conversions
                         .extend(conversion.map_err(&disagree)?.map(|one| (variable.path.clone(), one)));
                     let lens = (axis, to.len, records);
@@ -468,34 +472,4 @@ fn same_dimensions(
         }
     }
     Ok(())
-}
-
-/// Whether a coordinate that stays as it is has the same values on both sides: else the records are at other
-/// coordinates.
-fn same_coordinates(
-    source: &dyn Container,
-    target: &Dataset,
-    original: &Variable,
-    variable: &Variable,
-    disagree: &dyn Fn(String) -> CopyError,
-) -> Result<(), CopyError> {
-    let is_coordinate = matches!(variable.dimensions.as_slice(), [only] if only.name == variable.name);
-    let is_cut = |shape: &[u64]| source.hierarchy().shape_of(original) != shape;
-    let shape = target.hierarchy().shape_of(variable);
-    let bytes = shape.iter().fold(variable.dtype.size() as u64, |all, len| all.saturating_mul(*len));
-    let comparable = variable.nc_type.is_some() && !variable.dtype.is_variable_length() && bytes <= COMPARED;
-    if !is_coordinate || !comparable || is_cut(&shape) {
-        return Ok(());
-    }
-    let sides = ((original, source.hierarchy()), (variable, target.hierarchy()));
-    agreement::same_meaning(SIDES, sides.0, sides.1).map_err(&disagree)?;
-    let values = |dataset: &dyn Container| {
-        let mut values = vec![0; bytes as usize];
-        dataset.array(&variable.path)?.read_bytes(&Slab::whole(&shape), Elements::Native, &mut values)?;
-        Ok::<_, DataError>(values)
-    };
-    match values(source)? == values(target)? {
-        true => Ok(()),
-        false => Err(disagree("its values differ, so the records are at other coordinates".to_owned())),
-    }
 }

@@ -14,6 +14,7 @@ use super::types::fill_text;
 use super::user_values::UserCopy;
 use super::variable::{VariableCopy, axes};
 use super::{CopyError, Resources, VariableSummary, Verified, advance};
+use crate::agreement::is_text;
 use crate::byte_array::keyed_array;
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
@@ -39,7 +40,8 @@ impl<'a> AnyVariableCopy<'a> {
         resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
-        let is_other_text = original.dtype.kind() == Kind::Unicode && planned.dtype.kind() != Kind::Unicode;
+        let layout = |variable: &Variable| (variable.dtype.kind(), variable.dtype.size());
+        let is_other_text = is_text(original) && is_text(planned) && layout(original) != layout(planned);
         if super::netcdf::has_references(planned) {
             Ok(Self::User(Box::new(UserCopy::new(source, target, original, window, resources)?)))
         } else if original.dtype.is_variable_length() || planned.dtype.is_variable_length() || is_other_text {

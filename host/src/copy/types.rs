@@ -189,7 +189,7 @@ pub(super) fn change(variable: &mut Variable, format: Format) -> Result<(), Data
 }
 
 /// The fill value of a variable of strings as text; empty if there is none.
-pub(super) fn fill_text(variable: &Variable) -> Vec<u8> {
+pub(crate) fn fill_text(variable: &Variable) -> Vec<u8> {
     let Some(fill) = &variable.fill else { return Vec::new() };
     if variable.dtype.is_variable_length() {
         return fill.bytes().to_vec();

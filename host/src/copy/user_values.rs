@@ -35,6 +35,15 @@ impl From<DataError> for PartError {
     }
 }
 
+impl From<PartError> for CopyError {
+    fn from(error: PartError) -> Self {
+        match error {
+            PartError::Source(error) => Self::of_source(error),
+            PartError::Copy(error) => error,
+        }
+    }
+}
+
 impl<'a> UserCopy<'a> {
     pub(super) fn new(
         source: &'a dyn Container,
@@ -73,13 +82,15 @@ impl<'a> UserCopy<'a> {
     pub(super) fn copy(&self, progress: &dyn Progress) -> Result<VariableSummary, CopyError> {
         let (mut decoded, mut written) = (0, Written::default());
         for position in 0..self.tiles.len() {
+            // A tile is a chunk of the target: each part of it writes the chunk again.
+            let mut chunk = Written::default();
             self.read(position, &mut |row, to| {
-                let more = self.target.write(to, &row)?;
+                chunk = self.target.write(to, &row)?;
                 decoded += to.elements().unwrap_or(0).saturating_mul(self.element());
-                written.bytes += more.bytes;
-                written.chunks += more.chunks;
                 Ok(())
             })?;
+            written.bytes += chunk.bytes;
+            written.chunks += chunk.chunks;
             advance(progress, self.tile_bytes())?;
         }
         Ok(VariableSummary {
@@ -142,49 +153,45 @@ impl<'a> UserCopy<'a> {
     fn read(&self, position: u64, take: Take<'_, CopyError>) -> Result<(), CopyError> {
         let (from, to) = self.slabs(position);
         let Some((salvage, fill)) = &self.salvage else {
-            return self.read_parts(&from, &to, take);
+            return self.read_parts(&from, &to, take).map(|_| ()).map_err(CopyError::from);
         };
         for SlabPart { chunk, at, slab } in from.parts(self.source.stored().chunk_shape()) {
             let start: Vec<u64> = to.start().iter().zip(&at).map(|(start, at)| start + at).collect();
             let part = Slab::new(start, slab.count());
-            let read = match salvage.has(&chunk) {
-                true => None,
-                false => match self.source.try_read(&slab) {
-                    Ok(read) => Some(read),
-                    Err(error) if is_of_chunk(&error) => {
-                        salvage.lose([chunk], error)?;
-                        None
-                    }
-                    Err(error) => return Err(error.into()),
-                },
+            let mut is_begun = false;
+            let mut take_part = |row: Row, to: &Slab| {
+                is_begun = true;
+                take(row, to)
             };
-            match read {
-                Some((row, true)) => take(row, &part)?,
-                // All of it is fill, as in a chunk that does not exist.
-                _ if slab.count() == to.count() => {}
-                _ => {
-                    let len = slab.elements().and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
-                    take(fill.repeated(len), &part)?;
+            let read = match salvage.has(&chunk) {
+                true => Ok(false),
+                false => self.read_parts(&slab, &part, &mut take_part),
+            };
+            let exists = match read {
+                Ok(exists) => exists,
+                Err(PartError::Source(error)) if is_of_chunk(&error) => {
+                    salvage.lose([chunk], error)?;
+                    false
                 }
+                Err(error) => return Err(error.into()),
+            };
+            // If nothing of the tile is written, all of it is fill, as in a chunk that does not exist.
+            if !exists && (is_begun || slab.count() != to.count()) {
+                let len = slab.elements().and_then(|len| usize::try_from(len).ok()).unwrap_or(0);
+                take(fill.repeated(len), &part)?;
             }
         }
         Ok(())
     }
 
-    /// Reads a slab of the source in as many parts as memory needs.
-    fn read_parts(&self, from: &Slab, to: &Slab, take: Take<'_, CopyError>) -> Result<(), CopyError> {
-        self.source
-            .read_parts(from, &mut |row, part: &Slab| {
-                let axes = part.start().iter().zip(from.start()).zip(from.stride());
-                let offsets = axes.map(|((at, first), stride)| (at - first) / stride.max(&1));
-                let start: Vec<u64> = to.start().iter().zip(offsets).map(|(start, at)| start + at).collect();
-                take(row, &Slab::new(start, part.count())).map_err(PartError::Copy)
-            })
-            .map(|_| ())
-            .map_err(|error| match error {
-                PartError::Source(error) => CopyError::of_source(error),
-                PartError::Copy(error) => error,
-            })
+    /// Reads a slab of the source in as many parts as memory needs. Returns whether any chunk of it exists.
+    fn read_parts(&self, from: &Slab, to: &Slab, take: Take<'_, CopyError>) -> Result<bool, PartError> {
+        self.source.read_parts(from, &mut |row, part: &Slab| {
+            let axes = part.start().iter().zip(from.start()).zip(from.stride());
+            let offsets = axes.map(|((at, first), stride)| (at - first) / stride.max(&1));
+            let start: Vec<u64> = to.start().iter().zip(offsets).map(|(start, at)| start + at).collect();
+            take(row, &Slab::new(start, part.count())).map_err(PartError::Copy)
+        })
     }
 
     fn element(&self) -> u64 {

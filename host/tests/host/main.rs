@@ -12,3 +12,4 @@ mod lossless;
 mod references;
 mod remote_metadata;
 mod to_netcdf;
+mod user_parts;

@@ -94,6 +94,14 @@ pub enum CdlErrorKind {
         /// Its kind.
         what: &'static str,
     },
+    /// A slash in the name of something that has no path.
+    #[error(
+        "a slash follows the name {name:?}: names in netCDF do not have slashes; write another character"
+    )]
+    Slash {
+        /// The name before the slash.
+        name: String,
+    },
     /// The text is not a number.
     #[error("{text:?} is not a number: {reason}")]
     Number {

@@ -141,7 +141,14 @@ impl<R: Read + Seek> Input<R> {
     pub(super) fn name(&mut self, expected: &'static str) -> Result<(Name, Mark), CdlError> {
         self.skip_blanks()?;
         let begin = self.mark();
-        Ok((self.bare_name(expected)?, begin))
+        let name = self.bare_name(expected)?;
+        match *self.rest(2)? {
+            // The name of an object in HDF5 files that netCDF did not make.
+            [b'/', next, ..] if !matches!(next, b'/' | b'*') => {
+                Err(self.error(begin, CdlErrorKind::Slash { name: name.text }))
+            }
+            _ => Ok((name, begin)),
+        }
     }
 
     fn bare_name(&mut self, expected: &'static str) -> Result<Name, CdlError> {

@@ -155,9 +155,10 @@ pub(crate) struct Copy {
     #[arg(long, requires = "joined")]
     pub(crate) any_order: bool,
     /// Append the records of SOURCE to TARGET, which must exist, along this unlimited dimension. After an interruption,
-    /// run the same command again: it appends the rest, and nothing twice. The coordinate of the dimension must go on in
-    /// its order, so that records which are there are refused; --any-order appends them. Other units of time, packing and missing values
-    /// become those of TARGET, if every value stays exact
+    /// run the same command again: it appends the rest, and nothing twice. A coordinate of numbers or times must go on in
+    /// its order, so that records which are there are refused; --any-order appends them. A coordinate of texts has no
+    /// order. Other units of time, packing and missing values become those of TARGET, if every value stays exact. Texts
+    /// must fit, where TARGET has texts of a fixed length
     #[arg(long, value_name = "DIM", group = "joined", conflicts_with_all = [
         "overwrite", "resume", "filters", "codecs", "compress", "deflate", "chunks", "fixed", "format", "consolidated",
         "values", "groups",

@@ -100,10 +100,7 @@ pub(crate) fn run(
     }
     let rules = options.nccopy.as_ref();
     let mut plan = Plan::make(&requests, &dataset, source, format.format, &selection, rules)?;
-    plan.notes.extend(format.changes(&selected));
-    if dataset.hierarchy().format.is_netcdf() && !becomes.has_user_types() {
-        plan.notes.extend(user_types::notes(&selected));
-    }
+    plan.notes.extend(changes(format, &selected));
     for note in &plan.notes {
         messages.note(note);
     }
@@ -170,6 +167,16 @@ fn codecs_for(options: &Copy, becomes: Format, source: Format) -> Vec<ReaderSetu
         true => vec![ReaderSetup::from(readers::usual(becomes))],
         false => options.readers.clone(),
     }
+}
+
+/// Returns what a target does not keep of what is selected.
+fn changes(target: Target, selected: &Hierarchy) -> Vec<String> {
+    let mut notes = target.changes(selected);
+    let becomes = target.format.unwrap_or(selected.format);
+    if selected.format.is_netcdf() && !becomes.has_user_types() {
+        notes.extend(user_types::notes(selected));
+    }
+    notes
 }
 
 /// Returns the error of a copy that failed.

@@ -210,7 +210,7 @@ impl<'a> DatasetInfo<'a> {
                 type_words(variable).into(),
                 dimensions_words(hierarchy, variable).into(),
                 chunks_words(variable).into(),
-                filters_words(&variable.filters).into(),
+                filters_words(&variable.filters, variable.dtype.size()).into(),
                 raw.map_or_else(|| "-".to_owned(), bytes).into(),
             ];
             if let Some(size) = self.sizes.as_ref().and_then(|sizes| sizes.get(index)) {

@@ -90,7 +90,7 @@ fn list(
             if options.long {
                 let raw = raw_bytes(hierarchy, variable);
                 row.push(chunks_words(variable).into());
-                row.push(filters_words(&variable.filters).into());
+                row.push(filters_words(&variable.filters, variable.dtype.size()).into());
                 row.push(raw.map_or_else(|| "-".to_owned(), bytes).into());
                 row.push(bytes(StoredSize::of(dataset, url, variable)?.bytes).into());
             }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are outside test functions")]
 
+/// Records that go on after those of a target: their coordinates and texts.
+mod append_values;
 /// Running the program, and datasets to run it on.
 mod bench;
 /// `ncz bench`: what it measures is what a copy stores.

@@ -65,6 +65,28 @@ fn several_sources_are_joined_in_the_order_of_their_coordinate() {
     assert!(run.stderr.contains("none does not exist") && !run.stderr.contains(".ncz-"), "{}", run.stderr);
 }
 
+#[test]
+fn references_have_the_notes_of_a_copy_in_their_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (text, file, target) = (path("d.cdl"), path("d.nc"), path("d.json"));
+    let cdl = "netcdf d { types: compound c {int a; float b;}; byte enum e {no = 0, yes = 1}; dimensions: t = UNLIMITED; \
+               variables: e v(t); e v:_FillValue = yes; int t(t); c :pair = {1, 2}; data: v = no, yes; t = 1, 2; }";
+    fs::write(&text, cdl).unwrap();
+    ncz(["gen", &text, "-o", &file]).ends(0);
+    let said = [
+        "/: its attribute \"pair\" of the user-defined type /c becomes JSON",
+        "/v: its attribute \"_FillValue\" of the user-defined type /e becomes integers",
+        "pure Zarr has no unlimited dimensions; fixed are: /t",
+    ];
+    ncz(["copy", &file, &path("d.zarr"), "--format", "zarr"]).ends(0).says(&said);
+    ncz(["copy", &file, &target]).ends(0).says(&said);
+    let printed = ncz(["copy", &file, &target, "--overwrite", "--json"]).ends(0).json();
+    let notes: Vec<&str> =
+        printed["notes"].as_array().unwrap().iter().filter_map(|note| note.as_str()).collect();
+    assert!(said.iter().all(|note| notes.contains(note)), "{notes:?}");
+}
+
 /// A file of CDF-1 with the variable `v` of 1000 integers.
 fn classic() -> Vec<u8> {
     let mut header = b"CDF\x01".to_vec();

@@ -227,6 +227,9 @@ fn types_that_hdf5_does_not_have_are_refused_at_their_line() {
         (format!("compound c {{int a({lengths});}};"), vec!["line 2", "more than 32 lengths"]),
         ("compound c {int \\ a;};".to_owned(), vec!["line 2", "field", "\" a\""]),
         ("byte enum e {a\\/b = 1};".to_owned(), vec!["line 2", "enumerator", "\"a/b\""]),
+        // As ncdump prints it.
+        ("byte enum e {a/b = 1};".to_owned(), vec!["line 2", "a slash follows the name \"a\""]),
+        ("compound c {int p/q;};".to_owned(), vec!["line 2", "a slash follows the name \"p\""]),
     ] {
         let made = files.generate("d.nc", &format!("netcdf d {{ types:\n {cdl} }}"));
         made.ends(3).says(&said);
@@ -311,4 +314,30 @@ with h5py.File(sys.argv[1]) as f:
     assert all(len(row) == 60000 and not row["a"].any() for row in f["rows"][:])
 "#;
     python.run_code(code, &[&copy], &[]).unwrap();
+}
+
+#[test]
+fn attributes_whose_shape_netcdf_does_not_have_are_named() {
+    let Ok(python) = python() else { return };
+    let files = Files::new();
+    let file = files.path("d.h5");
+    let code = r#"
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1], "w") as f:
+    f["v"] = np.arange(2)
+    f["v"].attrs["pairs"] = np.zeros((2, 1), [("a", "<i4"), ("b", "<f8")])
+    f["v"].attrs["truth"] = np.zeros((1, 2), bool)
+    f["v"].attrs["numbers"] = np.zeros((2, 3), "<i8")
+    f["v"].attrs["row"] = np.zeros(2, [("a", "<i4"), ("b", "<f8")])
+"#;
+    python.run_code(code, &[&file], &[]).unwrap();
+    for args in [vec!["info", &file], vec!["copy", &file, &files.path("copy.nc")]] {
+        let run = ncz(args);
+        let said = run.stdout + &run.stderr;
+        for (name, shape) in [("pairs", "[2, 1]"), ("truth", "[1, 2]"), ("numbers", "[2, 3]")] {
+            let want = format!("the attribute {name:?} is an array of shape {shape}, read as a row");
+            assert!(said.contains(&want), "{said}");
+        }
+        assert!(!said.contains("\"row\""), "{said}");
+    }
 }

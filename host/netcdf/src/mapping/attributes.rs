@@ -38,7 +38,9 @@ pub(super) fn shown(
         }
         let committed = raw.committed.map(|address| (file.id, address));
         let attribute = match types.of((file, group), &raw.datatype, committed) {
-            Ok(Some(user)) => user_value(file, heaps, raw, user)?.map(|attribute| (attribute, None)),
+            Ok(Some(user)) => {
+                user_value(file, heaps, raw, user)?.map(|attribute| (attribute, flattened(raw)))
+            }
             Ok(None) => {
                 value(file, heaps, raw)?.map(|(value, note)| (Attribute::new(name.clone(), value), note))
             }
@@ -98,6 +100,12 @@ pub(super) fn references(file: &File, attribute: &RawAttribute) -> Vec<Reference
     }
 }
 
+/// What is lost of the shape of an attribute: netCDF has rows.
+fn flattened(raw: &RawAttribute) -> Option<String> {
+    let shape = raw.dataspace.shape();
+    (shape.len() > 1).then(|| format!("an array of shape {shape:?}, read as a row"))
+}
+
 /// An attribute of a user-defined type, or why there is none.
 fn user_value(
     file: &File,
@@ -129,10 +137,7 @@ fn value(
     };
     let is_null = raw.dataspace == Dataspace::Null;
     let rank = raw.dataspace.shape().len();
-    let mut note = element.note.clone();
-    if rank > 1 {
-        note = Some(format!("an array of shape {:?}, read as a row", raw.dataspace.shape()));
-    }
+    let note = flattened(raw).or_else(|| element.note.clone());
     let value = match &raw.datatype {
         DatatypeMessage::VarLenString { .. } if !is_null => {
             let references = references(file, raw);

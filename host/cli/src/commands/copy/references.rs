@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use ncz::concat::Misaligned;
 use ncz::location::{DatasetUrl, Location, Mode, Storage};
+use ncz::model::Format;
 use ncz::references::{ReferenceError, ReferenceOptions, ReferenceSummary};
 use ncz::registry::Registry;
 use ncz::{Dataset, references};
 use serde::Serialize;
 
-use super::{concat, select};
+use super::{changes, concat, select};
 use crate::args::Copy;
 use crate::dataset::{open, writing_session};
 use crate::error::CliError;
@@ -21,6 +22,7 @@ use crate::exit_code::Exit;
 use crate::messages::Messages;
 use crate::output::{Style, bytes, count, write_json};
 use crate::progress::{Bar, Interrupt};
+use crate::target::Target;
 #[cfg(feature = "parquet")]
 use crate::target::{cannot_write, create_store};
 
@@ -98,6 +100,13 @@ pub(super) fn run(
             .unwrap_or_else(|| key.to_owned()),
     };
     reference_options.selection = select::selection(options, dataset.hierarchy(), source)?;
+    let selected = reference_options.selection.selected(dataset.hierarchy());
+    for warning in &selected.warnings {
+        messages.warn(&warning.to_string());
+    }
+    let format = Target { format: Some(Format::Zarr2), consolidated: false, noxarray: false };
+    let notes = changes(format, &selected);
+    notes.iter().for_each(|note| messages.note(note));
     // Ctrl-C ends the writing, so that nothing unfinished is left.
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
     let overwrite = options.overwrite;
@@ -117,8 +126,13 @@ pub(super) fn run(
         },
         WriteError::Command(error) => error,
     })?;
-    print(&Summary { source, sources: sources.len(), target, written: &summary }, options, out, style)
-        .map_err(|error| error.not_printed(&target.location))?;
+    print(
+        &Summary { source, sources: sources.len(), target, written: &summary, notes: &notes },
+        options,
+        out,
+        style,
+    )
+    .map_err(|error| error.not_printed(&target.location))?;
     for lost in &summary.unreadable {
         messages.warn(&format!("left out because it cannot be read: {}: {}", lost.path, lost.reason));
     }
@@ -289,10 +303,11 @@ struct Summary<'a> {
     sources: usize,
     target: &'a DatasetUrl,
     written: &'a ReferenceSummary,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
-struct SummaryJson {
+struct SummaryJson<'a> {
     schema: u32,
     source: String,
     target: String,
@@ -301,11 +316,12 @@ struct SummaryJson {
     inline: u64,
     recoded: u64,
     missing: u64,
+    notes: &'a [String],
     unreadable: Vec<String>,
 }
 
 fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Style) -> Result<(), CliError> {
-    let Summary { source, sources, target, written } = summary;
+    let Summary { source, sources, target, written, notes } = summary;
     if options.json {
         write_json(
             out,
@@ -318,6 +334,7 @@ fn print(summary: &Summary<'_>, options: &Copy, out: &mut dyn Write, style: Styl
                 inline: written.inline,
                 recoded: written.recoded,
                 missing: written.missing,
+                notes,
                 unreadable: written.unreadable.iter().map(|lost| lost.path.clone()).collect(),
             },
         )?;

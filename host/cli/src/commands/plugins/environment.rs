@@ -44,7 +44,7 @@ pub(super) fn run(
         write_json(out, &report)?;
     } else if folders.is_empty() {
         // netCDF4 and hdf5plugin set the variable to their own folders only if it is not set, even to nothing.
-        messages.warn(&format!("there is no folder with plugins, so {PATH_VARIABLE} is not set"));
+        messages.warn(&format!("there is no folder with plugins, so {PATH_VARIABLE} is left as it is"));
     } else {
         writeln!(out, "export {PATH_VARIABLE}={}", quoted(&value))?;
     }
