@@ -128,13 +128,13 @@ fn same_masks(
     }
 }
 
-/// The selected variables whose zeros xarray masks in the one and not in the other, since a fill value of 0 does not mark
-/// missing values there.
-pub(crate) fn unmasked_zeros(one: &Hierarchy, other: &Hierarchy, selection: &Selection) -> Vec<String> {
+/// The selected variables whose fill value xarray masks in the one and not in the other, since it does not mark missing
+/// values there.
+pub(crate) fn unmasked_fills(one: &Hierarchy, other: &Hierarchy, selection: &Selection) -> Vec<String> {
     let is_masked = |hierarchy: &Hierarchy, variable: &Variable| {
-        hierarchy.format == Format::Zarr2 && variable.has_unmasked_zero()
+        hierarchy.format == Format::Zarr2 && variable.has_unmasked_fill()
     };
-    let masks_zero = |variable: &Variable| {
+    let masks_it = |variable: &Variable| {
         let masked = variable.masked_value(other.format);
         is_masked(other, variable) || masked.is_some_and(|value| is_same_number(&value, &Value::from(0_i32)))
     };
@@ -142,7 +142,7 @@ pub(crate) fn unmasked_zeros(one: &Hierarchy, other: &Hierarchy, selection: &Sel
         let copied = other.variable(&variable.path);
         selection.has(&variable.path)
             && is_masked(one, variable)
-            && copied.is_ok_and(|copied| !masks_zero(copied))
+            && copied.is_ok_and(|copied| !masks_it(copied))
     };
     one.variables().filter(is_lost).map(|variable| variable.path.clone()).collect()
 }

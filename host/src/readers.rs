@@ -98,12 +98,12 @@ impl Readability {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         // One variable that they cannot represent, and these open no dataset.
-        let is_closing = |what: &What| match self.setup.reader() {
-            Reader::NetcdfC => matches!(what, What::Type(_)),
-            Reader::Xarray => !self.format.is_netcdf() && matches!(what, What::Type(_) | What::Codec(_)),
+        let is_closing = |obstacle: &Obstacle| match self.setup.reader() {
+            Reader::NetcdfC => matches!(obstacle.what, What::Type(_)),
+            Reader::Xarray => !self.format.is_netcdf() && !obstacle.why.is_misread(),
             _ => false,
         };
-        self.obstacles.iter().any(|obstacle| obstacle.variables.is_empty() || is_closing(&obstacle.what))
+        self.obstacles.iter().any(|obstacle| obstacle.variables.is_empty() || is_closing(obstacle))
     }
 }
 
@@ -205,6 +205,8 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
     let is_reordered = variable.order != Order::C && variable.shape.len() > 1;
     let is_text = variable.dtype.kind() == Kind::Bytes && variable.fill.is_some();
     let is_empty = variable.fill.as_ref().is_some_and(FillValue::is_zero);
+    let is_plain_text = is_text && !is_empty && format.is_nczarr();
+    let is_structure = variable.dtype.kind() == Kind::Other && variable.fill.is_some();
     let is_swapped = variable.dtype.order() == ByteOrder::Big;
     let several = variable.filters.len() > 1;
     let unsized_shuffle = |codec: &Json| {
@@ -218,7 +220,9 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
             (is_reordered, ("order F", "order F")),
             (several, ("several codecs", "several codecs")),
             (is_swapped, ("big-endian", "big-endian numbers")),
-            (is_text, ("fill of text", "a fill value of text")),
+            (is_text && !is_plain_text, ("fill of text", "a fill value of text")),
+            (is_plain_text, ("fill of text of NCZarr", "a fill value of text")),
+            (is_structure, ("fill of structures", "a fill value of structures")),
             (is_unsized, ("shuffle without size", "shuffle without the size of elements")),
             (is_blosc && variable.shape.is_empty(), ("blosc of a scalar", "blosc of a scalar")),
         ],
@@ -226,6 +230,7 @@ fn forms(hierarchy: &Hierarchy, variable: &Variable) -> Vec<(&'static str, &'sta
             (is_reordered, ("transpose", "another order of elements")),
             (variable.sharding.is_some(), ("shards", "shards")),
             (is_text && !is_empty, ("fill of text", "a fill value of text")),
+            (!variable.has_fill_of_xarray(), ("attribute _FillValue", "the attribute _FillValue")),
         ],
     };
     let unnamed = (!is_named, ("unnamed dimensions", "dimensions without names"));

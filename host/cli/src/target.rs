@@ -16,7 +16,7 @@ use ncz::zarr::metadata::ZarrVersion;
 use crate::args::FormatArg;
 use crate::error::CliError;
 
-pub(crate) use self::changes::unmasked_zeros_note;
+pub(crate) use self::changes::unmasked_fills_note;
 
 /// The extensions of netCDF files. Those after `nc` say the kind.
 const NETCDF_ENDINGS: [&str; 6] = ["nc", "nc4", "h5", "hdf5", "cdf", "nc3"];

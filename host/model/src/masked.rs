@@ -22,7 +22,7 @@ use crate::json::Json;
 
 use crate::attribute::Attribute;
 use crate::dtype::{Kind, NcType};
-use crate::fill::{FillValue, default_fill};
+use crate::fill::{FillValue, base64, default_fill};
 use crate::format::Format;
 use crate::hierarchy::{Group, Hierarchy, Variable};
 use crate::netcdf_view::NetcdfView;
@@ -69,12 +69,57 @@ impl Variable {
         names.and_then(Json::as_array).is_some_and(|names| names.len() == self.stored_shape().len())
     }
 
-    /// Whether xarray masks zeros in an array of Zarr version 2, while `ncz` assumes that the writer always writes 0
-    /// and does not mask it.
+    /// Whether xarray takes the fill value for the missing value in Zarr version 2, where no attribute says which it is.
+    ///
+    /// It does so for all types but times. A NaN is missing whether it is the fill value or not, and a dataset in which a
+    /// structure has a fill value is not opened.
+    ///
+    /// ```
+    /// use ncz_model::{Format, Hierarchy, NcType, VariableBuilder};
+    ///
+    /// let mut dataset = Hierarchy::new(Format::Zarr2);
+    /// // Its fill value is netCDF's default.
+    /// let count = dataset.add_variable("/", VariableBuilder::new("count", NcType::Int))?;
+    /// assert!(count.is_masked_by_fill());
+    /// # Ok::<(), ncz_model::MetadataError>(())
+    /// ```
     #[must_use]
-    pub fn has_unmasked_zero(&self) -> bool {
+    pub fn is_masked_by_fill(&self) -> bool {
+        let is_nan = || self.fill_number().and_then(|number| float(&number)).is_some_and(f64::is_nan);
+        self.fill.is_some()
+            && self.attribute(FILL_VALUE).is_none()
+            && !matches!(self.dtype.kind(), Kind::DateTime | Kind::TimeDelta | Kind::Other)
+            && !is_nan()
+    }
+
+    /// Whether xarray masks the fill value of this array of Zarr version 2, while `ncz` does not: it masks only numbers,
+    /// and takes 0 for the value that the writer always writes.
+    #[must_use]
+    pub fn has_unmasked_fill(&self) -> bool {
         let is_zero = self.fill.as_ref().is_some_and(FillValue::is_zero);
-        is_zero && self.is_number() && self.is_named() && self.attribute(FILL_VALUE).is_none()
+        self.is_masked_by_fill() && self.is_named() && (is_zero || !self.is_number())
+    }
+
+    /// Whether xarray reads the attribute `_FillValue` in Zarr version 3, or there is none: a dataset is closed to it if
+    /// any array has one that it does not read. It reads that of truth values, integers, floating-point numbers and complex
+    /// numbers, of the latter two in Base64.
+    #[must_use]
+    pub fn has_fill_of_xarray(&self) -> bool {
+        let Some(attribute) = self.attribute(FILL_VALUE) else { return true };
+        let is_float = |json: &Json| {
+            json.as_str().and_then(base64::decode).is_some_and(|bytes| bytes.len() == size_of::<f64>())
+        };
+        match (self.dtype.kind(), &attribute.json) {
+            (Kind::Bool, _) => true,
+            (Kind::Int | Kind::UInt, Some(json)) => json.is_number(),
+            (Kind::Float, Some(json)) => is_float(json),
+            (Kind::Complex, Some(Json::Array(parts))) => parts.len() == 2 && parts.iter().all(is_float),
+            // It is not written yet.
+            (Kind::Int | Kind::UInt | Kind::Float, None) => {
+                attribute.value.len() == 1 && float(&attribute.value).is_some()
+            }
+            _ => false,
+        }
     }
 
     fn is_number(&self) -> bool {

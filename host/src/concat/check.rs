@@ -8,7 +8,7 @@ use ncz_model::{
 };
 
 use super::{ConcatError, Part, is_same};
-use crate::agreement::{is_meaning, plain, same_meaning, unmasked_zeros};
+use crate::agreement::{is_meaning, plain, same_meaning, unmasked_fills};
 use crate::conversion::{Conversion, Conversions};
 use crate::copy::Selection;
 
@@ -88,11 +88,11 @@ pub(super) fn check(
                 differ.insert(format!("{}:{name}", group.path.trim_matches('/')));
             });
         }
-        let zeros = unmasked_zeros(theirs, ours, selection);
-        notes.extend(named(zeros.iter().map(|path| path.trim_matches('/'))).map(|names| {
+        let fills = unmasked_fills(theirs, ours, selection);
+        notes.extend(named(fills.iter().map(|path| path.trim_matches('/'))).map(|names| {
             format!(
-                "the fill_value 0 of {} does not mark missing values, although xarray masks it; an attribute _FillValue \
-                 would make it do so: {names}",
+                "the fill_value of {} does not mark missing values, although xarray masks it; for numbers an attribute \
+                 _FillValue would make it do so: {names}",
                 part.name
             )
         }));

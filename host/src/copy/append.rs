@@ -32,9 +32,9 @@ pub struct Appended {
     pub recovered: Option<Interrupted>,
     /// The paths of variables whose values were converted to the units, packing and missing values of the target.
     pub converted: Vec<String>,
-    /// The paths of variables whose zeros xarray masks in the source and not in the target: there the fill value 0 does
-    /// not mark missing values.
-    pub unmasked_zeros: Vec<String>,
+    /// The paths of variables whose fill value xarray masks in the source and not in the target, where it does not mark
+    /// missing values.
+    pub unmasked_fills: Vec<String>,
     /// The records were there: [`recovered`](Self::recovered) had appended them, and nothing was appended now.
     pub already_appended: bool,
     /// To be confirmed when it is recorded elsewhere that the append is done. Until then the same append is not made
@@ -112,8 +112,8 @@ pub fn append_with_receipt(
     let mut plan = Plan::make(source, &target, dimension, options, &lost)?;
     let conversions = std::mem::take(&mut plan.conversions);
     let converted: Vec<String> = conversions.keys().cloned().collect();
-    let unmasked_zeros =
-        agreement::unmasked_zeros(source.hierarchy(), target.hierarchy(), &options.selection);
+    let unmasked_fills =
+        agreement::unmasked_fills(source.hierarchy(), target.hierarchy(), &options.selection);
     let view;
     let source: &dyn Container = match conversions.is_empty() {
         true => source,
@@ -140,7 +140,7 @@ pub fn append_with_receipt(
                 (Vec::new(), ForeignObjects::default(), Duration::ZERO);
             let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
             let already_appended = true;
-            return Ok(Appended { summary, recovered, converted, unmasked_zeros, already_appended, receipt });
+            return Ok(Appended { summary, recovered, converted, unmasked_fills, already_appended, receipt });
         }
         if is_same {
             receipt.confirm(&**target.store())?;
@@ -175,7 +175,7 @@ pub fn append_with_receipt(
     let unreadable = lost.into_iter().map(UnreadableVariable::from).collect();
     let (foreign_objects, elapsed) = (ForeignObjects::default(), started.elapsed());
     let summary = CopySummary { variables, foreign_objects, unreadable, elapsed };
-    Ok(Appended { summary, recovered, converted, unmasked_zeros, already_appended: false, receipt })
+    Ok(Appended { summary, recovered, converted, unmasked_fills, already_appended: false, receipt })
 }
 
 impl Plan {

@@ -2,12 +2,13 @@
 
 use ncz_model::Container;
 use ncz_model::{
-    Attribute, DataError, Extent, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value, Variable,
-    is_same_number, masked::is_of_xarray,
+    Array, Attribute, DataError, Extent, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value,
+    Variable, is_same_number, masked::is_of_xarray,
 };
 use ncz_store::{Depth, Prefix, StoreError};
 
 use super::CopyError;
+use super::salvage::is_of_chunk;
 use crate::tiles::Tiles;
 
 const FILL_VALUE: &str = "_FillValue";
@@ -24,16 +25,15 @@ pub(super) fn keep(
     format: Format,
 ) -> Result<(), DataError> {
     let was = source.hierarchy().format;
+    spell_attribute(original, variable, format, was.is_like(format));
     if was.is_like(format) {
         return Ok(());
     }
     let is_number = matches!(variable.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float);
-    let is_text = matches!(variable.dtype.kind(), Kind::Bytes | Kind::Unicode | Kind::VlenText);
-    if is_text && is_v2(format) && original.attribute(FILL_VALUE).is_none() {
-        // xarray would mask empty strings. Missing chunks without a fill value read as empty strings.
-        variable.fill = variable.fill.take().filter(|fill| !fill.is_zero());
-        // zarr-python expects Base64 where netcdf-c writes the text itself.
-        if variable.fill.is_some() && format != Format::Zarr2 && every_chunk_exists(source, original)? {
+    if is_text(variable) && is_v2(format) && original.attribute(FILL_VALUE).is_none() {
+        // xarray would mask it. Missing chunks without a fill value read as empty strings.
+        let is_empty = variable.fill.as_ref().is_none_or(FillValue::is_zero);
+        if is_empty || every_chunk_exists(source, original)? {
             variable.fill = None;
         }
         return Ok(());
@@ -92,16 +92,47 @@ pub(super) fn keep(
         variable.fill = if was.is_v3() { wanted } else { variable.fill.take() };
         return Ok(());
     }
+    let concerns_readers = wanted.is_some() || is_v2(format) && variable.is_masked_by_fill();
     // A time without a fill value reads as NaT.
     let is_time = matches!(variable.dtype.kind(), Kind::DateTime | Kind::TimeDelta);
-    let is_masked_by_fill = is_number || is_time || variable.dtype.kind() == Kind::Bool;
-    let concerns_readers = is_masked_by_fill && (wanted.is_some() || format == Format::Zarr2);
     if is_nan && wanted.is_some() || concerns_readers && every_chunk_exists(source, original)? {
         variable.fill = wanted;
     } else if is_zero && !is_time {
         variable.fill = None;
     }
     Ok(())
+}
+
+fn is_text(variable: &Variable) -> bool {
+    matches!(variable.dtype.kind(), Kind::Bytes | Kind::Unicode | Kind::VlenText)
+}
+
+/// Spells the attribute `_FillValue` of a planned variable as the readers of its format do, or removes what closes the
+/// dataset to them. `is_kept` says that the format is that of the source.
+fn spell_attribute(original: &Variable, variable: &mut Variable, format: Format, is_kept: bool) {
+    let kind = variable.dtype.kind();
+    let is_char = format.has_netcdf_model() && variable.nc_type == Some(NcType::Char);
+    let is_padded = matches!(original.dtype.kind(), Kind::Bytes | Kind::Unicode) && !is_char;
+    let mut attributes = variable.attributes.iter_mut();
+    let Some(attribute) = attributes.find(|attribute| attribute.name == FILL_VALUE) else { return };
+    // Floating-point numbers are written in xarray's form.
+    if format == Format::Zarr3 && (kind == Kind::Float || !is_kept && matches!(kind, Kind::Int | Kind::UInt))
+    {
+        attribute.json = None;
+    }
+    // NUL, the fill value of char, is the empty string.
+    let text = match &mut attribute.value {
+        Value::Char(text) => Some(text),
+        Value::String(texts) => texts.first_mut(),
+        _ => None,
+    };
+    if let Some(text) = text.filter(|text| is_padded && !is_kept && text.ends_with(&[0])) {
+        text.truncate(text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
+        attribute.json = None;
+    }
+    if format == Format::Zarr3 && !is_kept && !variable.has_fill_of_xarray() {
+        variable.attributes.retain(|attribute| attribute.name != FILL_VALUE);
+    }
 }
 
 /// Whether readers of Zarr version 2 take the fill value for the missing value.
@@ -130,43 +161,63 @@ fn fill_of(value: &Value, variable: &Variable, format: Format) -> Option<FillVal
     FillValue::from_value(value, &variable.dtype, text).ok().or_else(of_json)
 }
 
-/// Whether no chunk is missing; of many chunks, of those in shards and of strings that is not looked at.
+/// Whether no chunk is missing; of many chunks, of those in shards and of strings in files that is not looked at.
 fn every_chunk_exists(source: &dyn Container, variable: &Variable) -> Result<bool, DataError> {
     const LOOKED_AT: u64 = 100_000;
-    if variable.dtype.is_variable_length() {
-        return Ok(false);
-    }
     // Elements that netCDF shows beyond the stored array read as fill, like those of missing chunks.
     if source.hierarchy().shape_of(variable) != variable.shape {
         return Ok(false);
     }
+    if source.hierarchy().format.is_netcdf() {
+        return if variable.dtype.is_variable_length() {
+            Ok(false)
+        } else {
+            every_chunk_is_located(&source.array(&variable.path)?, LOOKED_AT)
+        };
+    }
+    let (lens, chunk) = (variable.stored_shape(), variable.stored_chunk_shape());
+    let counts: Vec<u64> =
+        lens.iter().zip(&chunk).map(|(len, chunk)| len.div_ceil((*chunk).max(1))).collect();
     let store = source.store();
-    let array = source.array(&variable.path)?;
-    let counts = array.object_counts();
-    let total = counts.iter().try_fold(1u64, |total, count| total.checked_mul(*count));
-    let Some(total) = total.filter(|&total| total <= LOOKED_AT && !array.is_sharded()) else {
+    let Some(total) = product(&counts)
+        .filter(|&total| total <= LOOKED_AT && variable.sharding.is_none() && store.capabilities().list)
+    else {
         return Ok(false);
     };
-    if source.hierarchy().format.is_netcdf() {
-        let tiles = Tiles::all(&array, array.stored_shape(), array.object_shape())?;
-        let mut worker = array.worker();
-        for position in 0..tiles.len() {
-            if array.locate(&mut worker, &tiles.index(position))?.extent == Extent::Missing {
-                return Ok(false);
-            }
-        }
-        return Ok(total == tiles.len());
-    }
-    if !store.capabilities().list {
-        return Ok(false);
-    }
-    let prefix = Prefix::parse(array.key()).unwrap_or(Prefix::ROOT);
+    let chunks = source.chunks(variable)?;
+    let prefix = Prefix::parse(chunks.prefix()).unwrap_or(Prefix::ROOT);
     let listing = match store.list(prefix, Depth::All, 4 * LOOKED_AT as usize) {
         Err(StoreError::TooManyEntries { .. }) => return Ok(false),
         listing => listing.map_err(|source| DataError::Store { store: store.to_string(), source })?,
     };
-    let chunks = listing.entries.iter().filter(|entry| array.object_index(entry.key.as_str()).is_some());
-    Ok(chunks.count() as u64 == total)
+    let is_chunk = |key: &str| {
+        let index = chunks.object_index(key);
+        index.is_some_and(|index| index.iter().zip(&counts).all(|(number, count)| number < count))
+    };
+    let found = listing.entries.iter().filter(|entry| is_chunk(entry.key.as_str()));
+    Ok(found.count() as u64 == total)
+}
+
+/// Whether every chunk of a variable of a file has bytes in it, if there are not too many.
+fn every_chunk_is_located(array: &Array, most: u64) -> Result<bool, DataError> {
+    let Some(total) = product(&array.object_counts()).filter(|&total| total <= most) else {
+        return Ok(false);
+    };
+    let tiles = Tiles::all(array, array.stored_shape(), array.object_shape())?;
+    let mut worker = array.worker();
+    for position in 0..tiles.len() {
+        match array.locate(&mut worker, &tiles.index(position)) {
+            Ok(location) if location.extent != Extent::Missing => {}
+            // Whoever reads the chunk says so, or leaves it out.
+            Err(error) if !is_of_chunk(&error) => return Err(error),
+            _ => return Ok(false),
+        }
+    }
+    Ok(total == tiles.len())
+}
+
+fn product(counts: &[u64]) -> Option<u64> {
+    counts.iter().try_fold(1u64, |total, count| total.checked_mul(*count))
 }
 
 /// Compares what readers of the copy mask with what is masked in the source. `read` is the hierarchy of the copy as its
@@ -184,8 +235,8 @@ pub(super) fn verify(source: &Hierarchy, read: &Hierarchy) -> Result<(), CopyErr
         let is_kept = match (&before, &after) {
             (Some(before), Some(after)) => !is_explicit || is_same_number(before, after),
             (Some(_), None) => !is_explicit,
-            (None, Some(_)) => read.format != Format::Zarr2,
-            (None, None) => true,
+            // In version 2 the fill value stays where chunks are missing, as the plan of the copy says.
+            (None, _) => !is_v2(source.format) || after.is_none() || read.format != Format::Zarr2,
         };
         if !is_kept {
             let shown =

@@ -71,7 +71,7 @@ fn xarray_and_netcdf4_read_of_joined_and_appended_files_what_they_read_of_the_fi
 }
 
 #[test]
-fn of_zarr_with_other_byte_orders_and_unmasked_zeros_xarray_reads_what_the_notes_say() {
+fn of_zarr_with_other_byte_orders_and_unmasked_fills_xarray_reads_what_the_notes_say() {
     let Ok(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     run(&python, "parts", folder.path());
@@ -89,7 +89,7 @@ fn of_zarr_with_other_byte_orders_and_unmasked_zeros_xarray_reads_what_the_notes
     let source = ncz::open(folder.path().join("part1.zarr")).unwrap();
     let store = Arc::clone(target.store());
     let appended = append_with_receipt(&*source, target, "time", &options(Format::Zarr2), &()).unwrap();
-    assert_eq!(appended.unmasked_zeros, ["/zeros"]);
+    assert_eq!(appended.unmasked_fills, ["/zeros"]);
     appended.receipt.confirm(&*store).unwrap();
     let urls = ["nat0.zarr", "nat1.zarr"].map(|name| url(&folder.path().join(name)));
     let joined = concat::open(&urls, "time", &session(), &ConcatOptions::default()).unwrap();

@@ -19,10 +19,10 @@ impl Target {
             _ => {}
         }
         substituted(hierarchy, becomes, &mut notes);
-        let zeros = hierarchy.variables().filter(|variable| variable.has_unmasked_zero());
-        let zeros: Vec<String> = zeros.map(|variable| variable.path.clone()).collect();
+        let fills = hierarchy.variables().filter(|variable| variable.has_unmasked_fill());
+        let fills: Vec<String> = fills.map(|variable| variable.path.clone()).collect();
         if hierarchy.format == Format::Zarr2 && becomes != Format::Zarr2 {
-            notes.extend(unmasked_zeros_note(&zeros));
+            notes.extend(unmasked_fills_note(&fills));
         }
         let columns = |variable: &&Variable| variable.order == Order::F && variable.shape.len() > 1;
         let columns: Vec<String> =
@@ -44,12 +44,12 @@ impl Target {
     }
 }
 
-/// The note on variables whose zeros readers of the copy do not mask.
-pub(crate) fn unmasked_zeros_note(paths: &[String]) -> Option<String> {
+/// The note on variables whose fill values readers of the copy do not mask.
+pub(crate) fn unmasked_fills_note(paths: &[String]) -> Option<String> {
     (!paths.is_empty()).then(|| {
         format!(
-            "the fill_value 0 does not mark missing values here, although xarray masks it; an attribute _FillValue would \
-             make it do so: {}",
+            "the fill_value does not mark missing values here, although xarray masks it; for numbers an attribute \
+             _FillValue would make it do so: {}",
             abbreviated(paths)
         )
     })

@@ -226,6 +226,49 @@ fn variables_that_cannot_be_read_at_all_are_in_the_report() {
 }
 
 #[test]
+fn a_damaged_index_of_chunks_loses_its_variable_and_nothing_else_in_every_format() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("in.nc");
+    let code = r#"
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1], "w") as file:
+    for name in ("good", "bad", "after"):
+        # netCDF's default fill value, as netcdf-c has it in its files
+        fill = np.float32(9.96921e36)
+        file.create_dataset(name, data=np.arange(40, dtype="f4"), chunks=(4,), fillvalue=fill)
+        file.flush()
+data = bytearray(open(sys.argv[1], "rb").read())
+# the B-trees of chunks, in the order of the variables
+trees = [at for at in range(len(data)) if data[at:at + 5] == b"TREE\x01"]
+assert len(trees) == 3, trees
+data[trees[1]:trees[1] + 4] = b"XXXX"
+open(sys.argv[1], "wb").write(data)
+"#;
+    python.run_code(code, &[&source], &[]).unwrap();
+    for format in ["zarr", "zarr3", "nczarr", "netcdf4"] {
+        let target = folder.path().join(format!("out.{format}"));
+        copy(&source, &target, &["--format", format]).ends(3).says(&["B-tree of chunks"]);
+        assert!(!target.exists(), "{format}");
+        copy(&source, &target, &["--format", format, "--salvage"]).ends(1);
+        let lost = lost(&report_of(&target));
+        assert!(lost.len() == 10 && lost.iter().all(|(path, _)| path == "/bad"), "{format}: {lost:?}");
+        let code = r#"
+import sys, numpy as np, xarray
+is_file = sys.argv[1].endswith("4")
+engine = {"engine": "netcdf4"} if is_file else {"engine": "zarr", "consolidated": False}
+with xarray.open_dataset(sys.argv[1], **engine) as copy:
+    for name in ("good", "after"):
+        assert copy[name].values.tolist() == list(range(40)), copy[name]
+    # of files xarray masks only what an attribute says
+    lost = copy.bad.values == np.float32(9.96921e36) if is_file else np.isnan(copy.bad.values)
+    assert lost.all(), copy.bad
+"#;
+        python.run_code(code, &[&target], &[]).unwrap();
+    }
+}
+
+#[test]
 fn nothing_lost_is_said_by_the_exit_code_and_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.nczarr");

@@ -324,7 +324,7 @@ pub(super) fn compare_fill(
     let Some(attribute) = attributes.iter().find(|attribute| attribute.name == "_FillValue") else { return };
     let stored = nc_type.zip(fill).and_then(|(nc_type, fill)| fill.value(nc_type, dtype));
     let same = stored
-        .is_some_and(|stored| same(&stored, &attribute.value) || is_empty_text(&stored, &attribute.value));
+        .is_some_and(|stored| same(&stored, &attribute.value) || is_same_text(&stored, &attribute.value));
     if !same {
         notes.push(
             "its attribute _FillValue differs from its fill_value, which missing chunks read as".to_owned(),
@@ -332,14 +332,18 @@ pub(super) fn compare_fill(
     }
 }
 
-/// A char fill of NUL is written as the empty text.
-fn is_empty_text(stored: &Value, attribute: &Value) -> bool {
-    let blank = |value: &Value| match value {
-        Value::Char(bytes) => bytes.iter().all(|&byte| byte == 0),
-        Value::String(strings) => strings.iter().all(Vec::is_empty),
-        _ => false,
+/// Whether two values are the same text without the NULs that pad it.
+fn is_same_text(stored: &Value, attribute: &Value) -> bool {
+    let text = |value: &Value| -> Option<Vec<u8>> {
+        let text = match value {
+            Value::Char(text) => text.as_slice(),
+            Value::String(texts) => texts.first()?,
+            _ => return None,
+        };
+        let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        text.get(..end).map(<[u8]>::to_vec)
     };
-    blank(stored) && blank(attribute)
+    text(stored).is_some_and(|stored| text(attribute) == Some(stored))
 }
 
 fn strings(value: &Json) -> Option<Vec<String>> {

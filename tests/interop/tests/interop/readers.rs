@@ -181,7 +181,8 @@ fn write(folder: &Path, session: &Session) -> usize {
             add(&format!("{version}-codec-{number}-{word}"), format, dtype, codecs, &same);
         }
         add(&format!("{version}-zip.zip"), format, "<f4", "zlib,1", &same);
-        let text = |builder: VariableBuilder| builder.fill(NewFill::Value(Value::strings(["none"])));
+        // As plain text it is no Base64.
+        let text = |builder: VariableBuilder| builder.fill(NewFill::Value(Value::strings(["no"])));
         add(&format!("{version}-text-fill"), format, "|S5", "none", &text);
         if format != Format::NCZARR {
             add(&format!("{version}-order-F"), format, "<f4", "none", &|builder| builder.order(Order::F));

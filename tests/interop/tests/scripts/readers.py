@@ -7,9 +7,11 @@ Prints {program: {dataset: what went wrong, empty if nothing did}, "versions": {
 they should be start with "wrong". Without "+packages" the optional packages of zarr-python are as not installed.
 """
 
+import base64
 import json
 import os
 import pathlib
+import struct
 import sys
 import warnings
 
@@ -129,7 +131,9 @@ def by_xarray(path):
         store = zarr.storage.ZipStore(path, mode="r") if path.suffix == ".zip" else path
         path, options = store, {"engine": "zarr", "consolidated": False}
     name = str(getattr(path, "name", path))
-    with xarray.open_dataset(path, decode_times=False, mask_and_scale=False, **options) as dataset:
+    # values as they are stored; a fill value of structures concerns only those who mask
+    masks = name.endswith("structure-fill")
+    with xarray.open_dataset(path, decode_times=False, mask_and_scale=masks, **options) as dataset:
         return compare(dataset["v"].values, name)
 
 
@@ -150,6 +154,11 @@ def make():
     import h5py
     import zarr
 
+    texts = np.array([f"s{number}" for number in NUMBERS.ravel()]).reshape(NUMBERS.shape)
+
+    def group_of(name, version):
+        return zarr.create_group(FOLDER / name, zarr_format=version)
+
     for version in (2, 3):
         array = zarr.create_array(FOLDER / f"v{version}-root", data=NUMBERS.astype("f4"), chunks=(2, 4), zarr_format=version)
         del array
@@ -161,6 +170,25 @@ def make():
     values["r"] = NUMBERS
     structures[...] = values
     structures.attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+    # with a fill value, which zarr-python gives it by itself
+    filled = group_of("v2-structure-fill", 2).create_array("v", shape=(4, 6), chunks=(2, 4), dtype=values.dtype)
+    filled[...] = values
+    filled.attrs["_ARRAY_DIMENSIONS"] = ["y", "x"]
+    packed = base64.standard_b64encode(struct.pack("<d", 9)).decode()
+    for number, (dtype, fill) in enumerate([
+        ("f4", packed), ("f2", packed), ("c8", [packed, packed]), ("bool", True), ("bool", "x"), ("i4", 9), ("u1", 9.0),
+        ("f4", 9), ("f8", "NaN"), ("f4", [packed]), ("i4", "9"), ("i4", [9]), ("c8", [9, 0]), ("f4", "AAAA"),
+        ("U5", "no"), ("S5", "no"), ("S5", "bm8="), ("string", "no"), ("M8[s]", 9), ("m8[s]", 9),
+    ]):
+        is_text, is_bool = dtype in ("U5", "S5", "string"), dtype == "bool"
+        made = texts if is_text else NUMBERS % 2 == 1 if is_bool else NUMBERS.astype(dtype)
+        array = group_of(f"v3-attribute-{number}-{dtype}", 3).create_array(
+            "v", shape=(4, 6), chunks=(2, 4), dtype=dtype, dimension_names=["y", "x"])
+        array[...] = made if dtype == "string" else made.astype(dtype)
+        array.attrs["_FillValue"] = fill
+    plain = group_of("v3-text-fill-alone", 3).create_array(
+        "v", shape=(4, 6), chunks=(2, 4), dtype="S5", fill_value=b"no", dimension_names=["y", "x"])
+    plain[...] = texts.astype("S5")
     for name, dtype in [("float16", "f2"), ("bool", "?")]:
         with h5py.File(FOLDER / f"file-type-{name}.nc", "w") as file:
             file["v"] = (NUMBERS % 2 if dtype == "?" else NUMBERS).astype(dtype)

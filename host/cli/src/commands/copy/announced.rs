@@ -116,22 +116,29 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
             .filter(|variable| of_source(variable).is_some_and(|original| is_concerned(variable, original)));
         concerned.map(|variable| variable.path.clone()).collect()
     };
-    let is_v2 = !copy.format.is_v3() && !copy.format.is_netcdf();
+    let by_fill = |hierarchy: &Hierarchy, variable: &Variable| {
+        let format = hierarchy.format;
+        !format.is_v3() && !format.is_netcdf() && variable.is_masked_by_fill()
+    };
     let masked = paths(&|variable, original| {
-        let is_maskable = matches!(
-            variable.dtype.kind(),
-            Kind::Bool | Kind::Int | Kind::UInt | Kind::Float | Kind::DateTime | Kind::TimeDelta
-        );
-        let has_attribute = variable.attribute("_FillValue").is_some();
-        is_maskable
-            && variable.fill.is_some()
-            && !has_attribute
-            && original.masked_value(source.format).is_none()
+        let is_masked = by_fill(source, original) || original.masked_value(source.format).is_some();
+        // xarray turns numbers back to truth values, and missing ones to true, which the fill value then is.
+        let is_true = original.dtype.kind() == Kind::Bool && variable.dtype.kind() != Kind::Bool;
+        by_fill(copy, variable) && !is_masked && !is_true
     });
-    if is_v2 && source.format.is_v3() && !masked.is_empty() {
+    if !masked.is_empty() {
         notes.push(format!(
-            "{}: chunks are missing, and xarray takes the fill value for a missing value in version 2; --format zarr3 keeps it a value",
+            "{}: xarray takes the fill value, as which missing chunks read, for a missing value in version 2; --format zarr3 keeps it a value",
             abbreviated(&masked)
+        ));
+    }
+    let unmasked = paths(&|variable, original| {
+        original.attribute("_FillValue").is_some() && variable.attribute("_FillValue").is_none()
+    });
+    if copy.format.is_v3() && !unmasked.is_empty() {
+        notes.push(format!(
+            "{}: the attribute _FillValue is left out, since xarray opens no dataset of version 3 that has it on text, times or complex numbers; nothing marks missing values there; --format zarr keeps it",
+            abbreviated(&unmasked)
         ));
     }
     let complex = paths(&|variable, original| {

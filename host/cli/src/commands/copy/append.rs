@@ -20,7 +20,7 @@ use crate::exit_code::Exit;
 use crate::messages::Messages;
 use crate::output::{Style, abbreviated};
 use crate::progress::{Bar, Interrupt};
-use crate::target::unmasked_zeros_note;
+use crate::target::unmasked_fills_note;
 
 use super::summary::{self, Summary};
 
@@ -85,7 +85,7 @@ pub(super) fn run(
             source: Box::new(error),
         },
     })?;
-    let Appended { summary: appended, recovered, converted, unmasked_zeros, already_appended, receipt } =
+    let Appended { summary: appended, recovered, converted, unmasked_fills, already_appended, receipt } =
         appended;
     let notes = [
         recovered.map(|interrupted| settled(&interrupted, already_appended)),
@@ -95,7 +95,7 @@ pub(super) fn run(
                 abbreviated(&converted)
             )
         }),
-        unmasked_zeros_note(&unmasked_zeros).filter(|_| !already_appended),
+        unmasked_fills_note(&unmasked_fills).filter(|_| !already_appended),
         summary::lossy(&appended.variables),
         summary::encoded_again(&appended.variables),
     ];

@@ -92,8 +92,13 @@ pub(super) const TABLE: &[Row] = &[
     ("v2 several codecs",           ["y", "-", "y", "y", "y", "n", "y", "-"]),
     ("v2 big-endian",               ["y", "-", "y", "y", "n", "y", "y", "-"]),
     ("v2 fill of text",             ["y", "-", "y", "y", "y", "n", "y", "-"]),
+    // netcdf-c writes the text itself, which zarr-python takes for Base64.
+    ("v2 fill of text of NCZarr",   ["y", "-", "n", "n", "n", "n", "y", "-"]),
+    ("v2 fill of structures",       ["n", "-", "y", "n", "n", "n", "n", "-"]),
     ("v2 unnamed dimensions",       ["y", "-", "y", "n", "y", "y", "y", "-"]),
-    ("v3 fill of text",             ["-",       "-",          "y", "n", "n", "n", "y", "-"]),
+    ("v3 fill of text",             ["-",       "-",          "y", "y", "n", "n", "y", "-"]),
+    // As xarray reads none: see `Variable::has_fill_of_xarray` of `ncz-model`.
+    ("v3 attribute _FillValue",     ["-",       "-",          "y", "n", "y", "y", "y", "-"]),
     ("v3 unnamed dimensions",       ["-",       "-",          "y", "n", "y", "y", "y", "-"]),
     ("v2 shuffle without size",     ["y", "-", "w", "w", "n", "n", "n", "-"]),
     ("v2 blosc of a scalar",        ["n", "-", "y", "y", "y", "y", "y", "-"]),
