@@ -96,7 +96,7 @@ mod tests {
             (path("x#mode=nczarr,v2"), path("x"), "#mode=nczarr,v2"),
             (path("x#zarr"), path("x"), "#zarr"),
             (path("c#zarr"), path("c#zarr"), ""),
-            (format!("[mode=zarr]file://{}", path("x")), path("x"), "#zarr"),
+            (format!("[mode=zarr]file://{}#", path("x")), path("x"), "#zarr"),
             (format!("file://{}", path("x#mode=bytes")), path("x"), "#mode=bytes"),
         ] {
             let wanted = DatasetUrl::parse(&format!("/x{mode}")).unwrap().mode;
