@@ -78,7 +78,7 @@ fn copies_hold_the_same_values_masks_attributes_and_dimensions() {
 fn stored_chunks_pass_and_the_summary_says_which_do_not() {
     let Some(files) = Files::make() else { return };
     let (source, target) = (files.text("plain.h5"), files.text("plain.zarr"));
-    let args = ["copy", "--json", "--format", "zarr", "--exclude", "foreign", &source, &target];
+    let args = ["copy", "--json", "--format", "nczarr", "--exclude", "foreign", &source, &target];
     let summary = ncz(args).ends(0).json();
     let of = |path: &str| {
         let variables = summary["variables"].as_array().unwrap();
