@@ -141,7 +141,7 @@ impl Source {
     /// # Errors
     /// There is no such file, or the store fails.
     pub fn open(store: Arc<dyn Store>, key: KeyBuf) -> Result<Self, ReadError> {
-        let first = if store.capabilities().local { PAGE } else { 3 * PAGE };
+        let first = if store.capabilities().local { PAGE } else { 4 * PAGE };
         let mut bytes = vec![0; usize::try_from(first).unwrap_or(usize::MAX)];
         let answer = store.read_into(key.as_key(), 0, &mut bytes).map_err(|source| ReadError::Store {
             key: key.as_str().to_owned(),
@@ -389,9 +389,7 @@ impl Source {
             pages.kept.insert(number, (time, Arc::from(page)));
         }
         if pages.next == 0 {
-            // A long header goes on after the start, so that the next request reads twice as much.
             pages.next = (bytes.len() as u64).div_ceil(PAGE);
-            pages.ahead = pages.next;
         }
     }
 
