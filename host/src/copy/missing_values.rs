@@ -208,7 +208,7 @@ fn every_chunk_is_located(array: &Array, most: u64) -> Result<bool, DataError> {
     for position in 0..tiles.len() {
         match array.locate(&mut worker, &tiles.index(position)) {
             Ok(location) if location.extent != Extent::Missing => {}
-            // Whoever reads the chunk says so, or leaves it out.
+            // The read of the chunk reports it, or salvage leaves it out.
             Err(error) if !is_of_chunk(&error) => return Err(error),
             _ => return Ok(false),
         }
