@@ -25,6 +25,7 @@ def main():
     width = round(max(map(len, shown)) * COLUMN) + 2 * MARGIN
     height = LINE * len(shown) + 2 * MARGIN
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">')
+    print('<!-- host/docs/terminal.py -->')
     print('<rect width="100%" height="100%" rx="6" fill="#15202b"/>')
     print('<g font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13" fill="#d7dde3" xml:space="preserve">')
     for row, line in enumerate(shown, start=1):

@@ -34,6 +34,8 @@ mod generate;
 mod info;
 /// Plugins in worker processes.
 mod isolate;
+/// Links of the documents, and the tests that they name.
+mod links;
 /// Locations that are not a dataset, and the remedy in the message.
 mod locations;
 /// Symbolic links that lead in circles, and those that do not.
@@ -62,8 +64,8 @@ mod plugins_lock;
 mod process;
 /// Which programs read a dataset.
 mod readers;
-/// The commands of the README, run as they are there.
-mod readme;
+/// The commands of the pages that users paste from.
+mod pages;
 /// References as targets and as sources.
 mod references;
 /// Remedies in messages: they name what helps.
