@@ -27,7 +27,7 @@ fn files(endings: &[&str]) -> Vec<PathBuf> {
                 if !is_hidden && name != "target" && name != "node_modules" {
                     folders.push(path);
                 }
-            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            } else if endings.iter().any(|ending| name.ends_with(*ending)) {
                 found.push(path);
             }
         }
@@ -119,7 +119,7 @@ fn relative_links_and_their_anchors_lead_somewhere() {
                     continue;
                 }
                 count += 1;
-                let (path, wanted) = target.split_once('#').unwrap_or((&target, ""));
+                let (path, wanted) = target.split_once('#').unwrap_or((target.as_str(), ""));
                 let folder = document.parent().unwrap_or(Path::new(""));
                 let path = if path.is_empty() { document.clone() } else { folder.join(path) };
                 let leads = root.join(&path).exists()
