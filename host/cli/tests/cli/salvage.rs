@@ -1,12 +1,13 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use ncz_test_support::{Python, python};
+use ncz_test_support::{Python, program, python};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::bench::{Run, ncz, ocean};
+use crate::bench::{Run, ncz, ocean, run};
 
 const SCRIPT: &str = include_str!("salvage.py");
 const REMEDY: &str = "ncz copy --salvage";
@@ -199,6 +200,20 @@ fn other_programs_read_a_salvaged_copy_with_fill_for_lost_chunks_only() {
         // A wrong bit in a deflate stream is only seen by decoding it.
         let options: &[&str] = if source == "file.nc" { &["--codec", "none"] } else { &[] };
         copy(&damaged.source(source), &damaged.bad.path().join("no.zarr"), options).ends(3).says(&[REMEDY]);
+    }
+}
+
+/// The comparison of the book says so.
+#[test]
+fn nccopy_and_h5repack_stop_at_a_damaged_chunk() {
+    let (Ok(nccopy), Ok(h5repack)) = (program("nccopy"), program("h5repack")) else { return };
+    let Some(damaged) = Damaged::make() else { return };
+    let (good, bad) = (damaged.good.path().join("file.nc"), damaged.source("file.nc"));
+    let target = damaged.bad.path().join("other.nc");
+    for (program, options) in [(&nccopy, &[][..]), (&h5repack, &["-f", "GZIP=5"])] {
+        let code = |source: &Path| run(Command::new(program).args(options).arg(source).arg(&target)).code;
+        assert_eq!(code(&good), 0, "{program:?}");
+        assert_ne!(code(&bad), 0, "{program:?}");
     }
 }
 

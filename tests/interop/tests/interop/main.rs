@@ -40,6 +40,8 @@ mod copy;
 mod bad_input;
 // The plugin template, copied out of the tree.
 mod template;
+// The worked example of the book.
+mod guide;
 // Our shared libraries in programs that know nothing of us.
 mod third_party;
 // HDF5's BitRound, by HDF5 and by ncz.
