@@ -54,6 +54,8 @@ mod ncdump;
 mod netcdf_files;
 /// netCDF files as targets.
 mod netcdf_targets;
+/// The commands of the pages that users paste from.
+mod pages;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
 /// Plugin files that are damaged, or fail while they are opened.
@@ -64,8 +66,6 @@ mod plugins_lock;
 mod process;
 /// Which programs read a dataset.
 mod readers;
-/// The commands of the pages that users paste from.
-mod pages;
 /// References as targets and as sources.
 mod references;
 /// Remedies in messages: they name what helps.

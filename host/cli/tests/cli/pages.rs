@@ -124,8 +124,7 @@ fn pictures_show_what_the_program_prints() {
 fn blocks_in_rust_are_in_the_files_that_they_name() {
     for name in book("md") {
         for quote in Page::read(&name).quotes {
-            let source = quote.source.as_ref().map(|source| read(source));
-            let source = source.unwrap_or_default();
+            let source = quote.source.as_deref().map(read).unwrap_or_default();
             assert!(source.contains(&quote.text), "{name}, line {}: not in {:?}", quote.line, quote.source);
         }
     }

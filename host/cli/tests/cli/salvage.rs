@@ -210,7 +210,7 @@ fn nccopy_and_h5repack_stop_at_a_damaged_chunk() {
     let Some(damaged) = Damaged::make() else { return };
     let (good, bad) = (damaged.good.path().join("file.nc"), damaged.source("file.nc"));
     let target = damaged.bad.path().join("other.nc");
-    for (program, options) in [(&nccopy, &[][..]), (&h5repack, &["-f", "GZIP=5"])] {
+    for (program, options) in [(&nccopy, &[][..]), (&h5repack, &["-f", "GZIP=5"][..])] {
         let code = |source: &Path| run(Command::new(program).args(options).arg(source).arg(&target)).code;
         assert_eq!(code(&good), 0, "{program:?}");
         assert_ne!(code(&bad), 0, "{program:?}");

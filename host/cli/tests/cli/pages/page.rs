@@ -89,7 +89,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     let lines: Vec<&str> = text.lines().collect();
     let mut blocks = Vec::new();
     let mut open: Option<Block<'_>> = None;
-    for (at, line) in lines.iter().enumerate() {
+    for (at, &line) in lines.iter().enumerate() {
         match (open.take(), line.strip_prefix("```")) {
             (Some(block), Some("")) => blocks.push(block),
             (Some(mut block), _) => {
@@ -147,15 +147,13 @@ fn console(lines: &[&str]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut lines = lines.iter().copied();
     while let Some(line) = lines.next() {
-        match (line.strip_prefix("$ "), steps.last_mut()) {
-            (Some(command), _) => {
-                let command = whole(command, &mut lines);
-                steps.push(Step { code: code_in(&command).unwrap_or(0), ..Step::new(command) });
-            }
-            (None, Some(step)) => step.shown.get_or_insert_default().push(line.to_owned()),
-            (None, None) => {
-                assert!(line.is_empty(), "a block in console begins with a command: {line}");
-            }
+        if let Some(command) = line.strip_prefix("$ ") {
+            let command = whole(command, &mut lines);
+            steps.push(Step { code: code_in(&command).unwrap_or(0), ..Step::new(command) });
+        } else if let Some(step) = steps.last_mut() {
+            step.shown.get_or_insert_default().push(line.to_owned());
+        } else {
+            assert!(line.is_empty(), "a block in console begins with a command: {line}");
         }
     }
     steps
