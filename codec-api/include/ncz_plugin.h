@@ -61,8 +61,8 @@
 
 /* A key of the configuration: an integer in JSON, and the parameter word with the same index.
  *
- * `if_absent` holds if neither JSON nor words give the key. If it is not within `least` to `greatest`, it means that the
- * value depends on the chunk: then JSON does not have the key, and `set_local` must set the word. */
+ * `if_absent` holds if neither JSON nor words give the key. If it is not within `least` to `greatest`, then it is accepted
+ * as well, and means that the value depends on the chunk: `set_local` must set the word. */
 typedef struct ncz_key {
     const char *name; /* ASCII */
     /* Within -2147483648 to 2147483647, or 0 to 4294967295. Words of negative numbers are in two's complement. */

@@ -107,12 +107,10 @@ static inline void nczp_put_config(const ncz_codec *codec, const uint32_t *words
         before = ", ";
     }
     for (size_t i = 0; i < nczp_key_count(codec); i++) {
-        int64_t value = nczp_value_of(&codec->keys[i], words[i]);
-        if (nczp_is_open(&codec->keys[i], value)) continue;
         nczp_put_text(sink, before);
         nczp_put_string(sink, codec->keys[i].name);
         nczp_put_text(sink, ": ");
-        nczp_put_number(sink, value);
+        nczp_put_number(sink, nczp_value_of(&codec->keys[i], words[i]));
         before = ", ";
     }
     nczp_put_text(sink, *before == '{' ? "{}" : "}");
