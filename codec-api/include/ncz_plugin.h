@@ -17,8 +17,8 @@
  *     cc -shared -fPIC -O2 -fvisibility=hidden -I <ncz>/codec-api/include -o libmy_codec.so my_codec.c
  *
  * Everything else is here: JSON, parameter words, the HDF5 filter and the NCZarr codec with the allocator and the
- * functions of the library that calls, the native table. A codec with parameters other than integers, or that needs more
- * of its input than `ncz_chunk` has, uses the interface `ncz_codec.h` itself.
+ * functions of the library that calls, the native table. A codec with parameters other than integers, or that needs
+ * more of its input than `ncz_chunk` has, uses the interface `ncz_codec.h` itself.
  *
  * The last line is one of these, once in a library:
  *
@@ -27,12 +27,12 @@
  *     NCZ_PLUGIN_NCZARR(a);       // netcdf-c: the NCZarr codec of a filter that is in another library
  *     NCZ_PLUGIN_NATIVE(&a, &b);  // ncz only: codecs without an HDF5 id, any number of them
  *
- * Threads: the functions of a codec are called from any thread, by several at a time, and the codec is constant: they may
- * write only to what they are given. A scratch serves one call at a time, and can go from thread to thread. (libhdf5 lets
- * one thread in at a time; ncz and netcdf-c do not.) The functions of this header share nothing between threads.
+ * Threads: the functions of a codec are called from any thread, by several at a time, so they may write only to what
+ * they are given. A scratch serves one call at a time, and can go from thread to thread. (libhdf5 lets one thread in at a
+ * time; ncz does not, and netcdf-c leaves it to the program.) The functions of this header share nothing between threads.
  *
- * C99 with the extensions of gcc and clang, or C++20; Linux, macOS and BSD, with the functions of <dlfcn.h>. It does not
- * work on Windows, where ncz does not run.
+ * C99 with the extensions of gcc and clang, or C++20; Linux, macOS and BSD, for <dlfcn.h>. It does not work on Windows,
+ * where ncz does not run.
  */
 #ifndef NCZ_PLUGIN_H
 #define NCZ_PLUGIN_H
@@ -61,8 +61,8 @@
 
 /* A key of the configuration: an integer in JSON, and the parameter word with the same index.
  *
- * `if_absent` holds if neither JSON nor words give the key. If it is not within `least` to `greatest`, then it is accepted
- * as well, and means that the value depends on the chunk: `set_local` must set the word. */
+ * `if_absent` holds if neither JSON nor words give the key. If it is not within `least` to `greatest`, then it is
+ * accepted as well, and means that the value depends on the chunk: `set_local` must set the word. */
 typedef struct ncz_key {
     const char *name; /* ASCII */
     /* Within -2147483648 to 2147483647, or 0 to 4294967295. Words of negative numbers are in two's complement. */
@@ -115,17 +115,17 @@ typedef struct ncz_codec {
     bool has_fixed_len; /* what `encode` writes always has the length `max_encoded_len` */
     ncz_key keys[NCZ_KEYS_MAX];
 
-    /* Computes words from the chunk; what it leaves there is stored with the data and given to the other functions. May be
-     * null. */
+    /* Computes words from the chunk; what it leaves there is stored with the data and given to the other functions. May
+     * be null. */
     int32_t (*set_local)(const ncz_chunk *chunk, uint32_t *words, ncz_error *error);
     /* The largest number of bytes that `encode` can write for `len`, which is at most PTRDIFF_MAX. NCZ_NO_LENGTH and
      * what is greater than PTRDIFF_MAX refuse the chunk. */
     size_t (*max_encoded_len)(const uint32_t *words, size_t len);
     /* Encodes; the capacity is at least `max_encoded_len`. Data that do not shrink are not an error. */
     int32_t (*encode)(ncz_call *call);
-    /* Decodes the whole input, which is not trusted. A truncated stream, bytes after its end, and a result that does not
-     * fit (NCZ_ERROR_OUTPUT_FULL) are errors. If `decoded_len` is there and knows the length, then it was called before,
-     * and the capacity is that length. */
+    /* Decodes the whole input, which is not trusted. A truncated stream, bytes after its end, and a result that does
+     * not fit (NCZ_ERROR_OUTPUT_FULL) are errors. `decoded_len` was called before, if there is one; if it knows the
+     * length, the capacity is that length, and another result is an error. */
     int32_t (*decode)(ncz_call *call);
     /* Sets `output_len` to the decoded length that the stream itself states, or to NCZ_NO_LENGTH. May be null. */
     int32_t (*decoded_len)(ncz_call *call);

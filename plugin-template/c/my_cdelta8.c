@@ -3,9 +3,9 @@
  *
  *     cc -shared -fPIC -O2 -fvisibility=hidden -I <ncz>/codec-api/include -o libmy_cdelta8.so my_cdelta8.c
  *
- * It subtracts from each byte the one `distance` bytes before it: {"id": "my-cdelta8", "distance": 4}. Without a distance,
- * it is the size of an element, and that is stored with the data. A stream begins with the length of the data in 8 bytes,
- * low byte first, so that a cut or extended one is seen.
+ * It subtracts from each byte the one `distance` bytes before it: {"id": "my-cdelta8", "distance": 4}. If there is no
+ * distance, it is the size of an element, and that is stored with the data. A stream begins with the length of the data
+ * in 8 bytes, low byte first, so that a cut or extended one is seen.
  */
 #include "ncz_plugin.h"
 

@@ -1,7 +1,8 @@
 /* The library that calls: its functions and its allocator. Included by ncz_plugin.h only.
  *
- * A process can hold several libhdf5 and libnetcdf (h5py and netCDF4-python bring their own), and handles and memory of one
- * are not valid in another. A plugin links none of them. The address where a call returns to says which of them called. */
+ * A process can hold several libhdf5 and libnetcdf (h5py and netCDF4-python bring their own), and handles and memory of
+ * one are not valid in another. A plugin links none of them. The address where a call returns to says which of them
+ * called. */
 #ifndef NCZ_PLUGIN_CALLER_H
 #define NCZ_PLUGIN_CALLER_H
 

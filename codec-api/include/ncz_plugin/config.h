@@ -28,7 +28,8 @@ static inline int32_t nczp_fail_limits(ncz_error *error, const ncz_key *key, con
     int len = snprintf(text, sizeof text, "expected an integer from %lld to %lld", (long long)key->least,
                        (long long)key->greatest);
     if (may_be_open && nczp_is_open(key, key->if_absent))
-        snprintf(text + len, sizeof text - (size_t)len, ", or %lld if it depends on the chunk", (long long)key->if_absent);
+        snprintf(text + len, sizeof text - (size_t)len, ", or %lld if it depends on the chunk",
+                 (long long)key->if_absent);
     return nczp_fail_at(error, NCZ_ERROR_CONFIG, name, name_len, text);
 }
 
@@ -83,12 +84,13 @@ static inline void nczp_put_text(const ncz_sink *sink, const char *text) { nczp_
 
 /* Writes a string of JSON. */
 static inline void nczp_put_string(const ncz_sink *sink, const char *text) {
-    char escape[8];
     nczp_put(sink, "\"", 1);
     for (; text && *text; text++) {
         unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == '"' || c == '\\') nczp_put(sink, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
-        else nczp_put(sink, text, 1);
+        char escape[8];
+        bool is_plain = c >= 0x20 && c != '"' && c != '\\';
+        if (!is_plain) snprintf(escape, sizeof escape, "\\u%04x", c);
+        nczp_put(sink, is_plain ? text : escape, is_plain ? 1 : 6);
     }
     nczp_put(sink, "\"", 1);
 }
@@ -99,7 +101,8 @@ static inline void nczp_put_number(const ncz_sink *sink, int64_t value) {
 }
 
 /* Writes the configuration as NCZarr does: blanks after colons and commas; `id` may be null. */
-static inline void nczp_put_config(const ncz_codec *codec, const uint32_t *words, const char *id, const ncz_sink *sink) {
+static inline void nczp_put_config(const ncz_codec *codec, const uint32_t *words, const char *id,
+                                   const ncz_sink *sink) {
     const char *before = "{";
     if (id) {
         nczp_put_text(sink, "{\"id\": ");

@@ -23,13 +23,14 @@ static inline int32_t nczp_fail_at(ncz_error *error, int32_t number, const char 
     return number;
 }
 
-/* Describes an error and returns its number: `return ncz_fail(error, NCZ_ERROR_CORRUPT, "a block without an end")`. The text
- * is a lower-case fragment that does not repeat what the number means; it can be empty. */
+/* Describes an error and returns its number: `return ncz_fail(call->error, NCZ_ERROR_CORRUPT, "a block without an end")`.
+ * The text is a lower-case fragment that does not repeat what the number means; it can be empty. */
 static inline int32_t ncz_fail(ncz_error *error, int32_t number, const char *text) {
     return nczp_fail_at(error, number, "", 0, text);
 }
 
-/* The same for numbers that state others: NCZ_ERROR_TRAILING, NCZ_ERROR_SIZE, NCZ_ERROR_OUTPUT_FULL, NCZ_ERROR_PLUGIN. */
+/* The same for errors that state numbers: NCZ_ERROR_TRAILING, NCZ_ERROR_SIZE, NCZ_ERROR_OUTPUT_FULL and
+ * NCZ_ERROR_PLUGIN. */
 static inline int32_t ncz_fail_with(ncz_error *error, int32_t number, uint64_t first, uint64_t second) {
     ncz_fail(error, number, "");
     if (error) {

@@ -53,7 +53,8 @@ static inline size_t nczp_filter(const ncz_codec *codec, void *caller, unsigned 
         if (!status && len) break;
         memory.release(block);
         block = NULL;
-        if (status != NCZ_ERROR_OUTPUT_FULL || !decodes || stated != NCZ_NO_LENGTH || capacity >= NCZP_DECODED_MAX) break;
+        bool is_guess = decodes && stated == NCZ_NO_LENGTH && capacity < NCZP_DECODED_MAX;
+        if (status != NCZ_ERROR_OUTPUT_FULL || !is_guess) break;
         capacity = error.second == 1 && error.first > capacity ? (size_t)error.first : capacity * 2;
         if (capacity > NCZP_DECODED_MAX) capacity = NCZP_DECODED_MAX;
     }
@@ -72,8 +73,8 @@ static inline size_t nczp_filter(const ncz_codec *codec, void *caller, unsigned 
 /* The functions of libhdf5 that `set_local` needs, since HDF5 1.10, which is the first with 64 bits in a handle. */
 typedef struct nczp_libhdf5 {
     int (*version)(unsigned *major, unsigned *minor, unsigned *release);
-    int (*get_filter)(int64_t dcpl, int id, unsigned *flags, size_t *count, unsigned *words, size_t name_len, char *name,
-                      unsigned *config);
+    int (*get_filter)(int64_t dcpl, int id, unsigned *flags, size_t *count, unsigned *words, size_t name_len,
+                      char *name, unsigned *config);
     int (*modify_filter)(int64_t dcpl, int id, unsigned flags, size_t count, const unsigned *words);
     int (*get_chunk)(int64_t dcpl, int rank, uint64_t *shape);
     int (*get_class)(int64_t type);

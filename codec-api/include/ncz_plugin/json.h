@@ -1,6 +1,7 @@
 /* JSON (RFC 8259) from texts that are not trusted. Included by ncz_plugin.h only.
  *
- * A text is checked as a whole by `nczp_is_object`; the functions after it read objects that were. Nothing is allocated. */
+ * A text is checked as a whole by `nczp_is_object`; the functions after it read objects that were. No memory is
+ * allocated. */
 #ifndef NCZ_PLUGIN_JSON_H
 #define NCZ_PLUGIN_JSON_H
 
@@ -14,7 +15,7 @@ typedef struct nczp_span {
 static inline bool nczp_starts(nczp_span in, char wanted) { return in.at < in.end && *in.at == wanted; }
 
 static inline void nczp_blanks(nczp_span *in) {
-    while (nczp_starts(*in, ' ') || nczp_starts(*in, '\t') || nczp_starts(*in, '\n') || nczp_starts(*in, '\r')) in->at++;
+    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t' || *in->at == '\n' || *in->at == '\r')) in->at++;
 }
 
 static inline bool nczp_take(nczp_span *in, char wanted) {

@@ -128,7 +128,8 @@ static inline bool nczp_read_chunk(nczp_span request, uint64_t *shape, ncz_chunk
     chunk->is_big_endian = nczp_is(nczp_member(type, "order"), "big");
     chunk->element_size = (size_t)size;
     chunk->shape = shape;
-    return nczp_read_shape(nczp_member(array.at ? array : env, array.at ? "shape" : "chunk_shape"), shape, &chunk->rank);
+    nczp_span list = array.at ? nczp_member(array, "shape") : nczp_member(env, "chunk_shape");
+    return nczp_read_shape(list, shape, &chunk->rank);
 }
 
 /* Reads how many bytes enter: `*kind` is "exact", "at_most", or null if nothing is known. */

@@ -152,7 +152,8 @@ static inline int nczp_modify_parameters(const ncz_codec *codec, void *caller, i
     unsigned *new_visible, *new_working;
     if (!visible_count || !visible || !working_count || !working) return NCZP_NC_EINVAL;
     nczp_library library = nczp_open(caller);
-    int status = nczp_find_libnetcdf(library, &nc) ? nczp_netcdf_chunk(&nc, ncid, varid, shape, &chunk) : NCZP_NC_EFILTER;
+    int status = NCZP_NC_EFILTER;
+    if (nczp_find_libnetcdf(library, &nc)) status = nczp_netcdf_chunk(&nc, ncid, varid, shape, &chunk);
     nczp_close(library);
     if (!status) status = nczp_nc_status(nczp_of_words(codec, *visible, *visible_count, true, words, NULL));
     if (!status) status = nczp_nc_status(nczp_localize(codec, &chunk, words, NULL));
