@@ -28,8 +28,9 @@
  *     NCZ_PLUGIN_NATIVE(&a, &b);  // ncz only: codecs without an HDF5 id, any number of them
  *
  * Threads: the functions of a codec are called from any thread, by several at a time, so they may write only to what
- * they are given. A scratch serves one call at a time, and can go from thread to thread. (libhdf5 lets one thread in at a
- * time; ncz does not, and netcdf-c leaves it to the program.) The functions of this header share nothing between threads.
+ * they are given. A scratch serves one call at a time, and can go from thread to thread. (libhdf5 lets one thread in at
+ * a time; ncz does not, and netcdf-c leaves it to the program.) The functions of this header share nothing between
+ * threads.
  *
  * C99 with the extensions of gcc and clang, or C++20; Linux, macOS and BSD, for <dlfcn.h>. It does not work on Windows,
  * where ncz does not run.
@@ -127,7 +128,8 @@ typedef struct ncz_codec {
      * not fit (NCZ_ERROR_OUTPUT_FULL) are errors. `decoded_len` was called before, if there is one; if it knows the
      * length, the capacity is that length, and another result is an error. */
     int32_t (*decode)(ncz_call *call);
-    /* Sets `output_len` to the decoded length that the stream itself states, or to NCZ_NO_LENGTH. May be null. */
+    /* Sets `output_len` to the decoded length that the stream itself states, or to NCZ_NO_LENGTH. May be null; but HDF5
+     * does not compare lengths, so only a format that states them can tell a stream that was cut. */
     int32_t (*decoded_len)(ncz_call *call);
     /* What a thread reuses from call to call, such as a library's context; null if there is no memory. Both or neither
      * may be null. In HDF5 and netcdf-c each call has its own. */

@@ -23,7 +23,7 @@ static inline int32_t nczp_fail_at(ncz_error *error, int32_t number, const char 
     return number;
 }
 
-/* Describes an error and returns its number: `return ncz_fail(call->error, NCZ_ERROR_CORRUPT, "a block without an end")`.
+/* Describes an error and returns its number: `return ncz_fail(call->error, NCZ_ERROR_CORRUPT, "a block has no end");`.
  * The text is a lower-case fragment that does not repeat what the number means; it can be empty. */
 static inline int32_t ncz_fail(ncz_error *error, int32_t number, const char *text) {
     return nczp_fail_at(error, number, "", 0, text);
