@@ -104,8 +104,9 @@ fn the_example_in_c_needs_no_rust_and_writes_the_same_streams() {
     passes_everything(&library);
     let folder = alone(&library);
     ncz_runs_it(&C, folder.path(), "libmy_cdelta8.so");
-    reads_json_as_the_rust_one_does(folder.path());
+    reads_json(folder.path());
     h5py_and_netcdf_use_it(&C, &["h5py", "netcdf"], folder.path());
+    the_chunk_gives_the_distance(folder.path());
 }
 
 #[test]
@@ -207,8 +208,8 @@ fn ncz_runs_it(filter: &Filter, folder: &Path, library: &str) {
     }
 }
 
-/// What the C example makes of JSON, written out; the Rust one says the same in its own tests.
-fn reads_json_as_the_rust_one_does(folder: &Path) {
+/// What the C example makes of JSON, written out; the Rust one says the same in its own tests, but for the default.
+fn reads_json(folder: &Path) {
     let registry = plugins(&[folder]);
     let entry = registry.by_id(C.id).unwrap();
     let parse = |dialect, json: &Value| {
@@ -217,7 +218,9 @@ fn reads_json_as_the_rust_one_does(folder: &Path) {
         (config.map(|config| config.to_params().unwrap()), notes)
     };
     for (json, words) in [
-        (json!({}), 1),
+        (json!({}), 0),
+        (json!({"distance": 0}), 0),
+        (json!({"distance": null}), 0),
         (json!({"distance": 255}), 255),
         (json!({"distance": "4"}), 4), // as netcdf-c before 4.10 wrote it
         (json!({"a\"b": [1, {"distance": 9, "é": -1.5e-3}], "distance": 7, "\u{1F600}": "\n\\"}), 7),
@@ -227,13 +230,13 @@ fn reads_json_as_the_rust_one_does(folder: &Path) {
         let unknown = json.as_object().unwrap().keys().filter(|key| *key != "distance").count();
         assert_eq!(notes.iter().filter(|note| note.contains("unknown key")).count(), unknown, "{notes:?}");
     }
-    for bad in [json!(0), json!(256), json!(-1), json!(1.5), json!([4]), json!({}), json!("x"), json!(true)] {
+    for bad in [json!(256), json!(-1), json!(1.5), json!([4]), json!({}), json!("x"), json!(true)] {
         let error = parse(Dialect::Numcodecs, &json!({"distance": bad})).0.unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::Config { key: "distance".to_owned() }, "{bad}");
     }
     let error = parse(Dialect::ZarrV3, &json!({"distance": 2, "level": 9})).0.unwrap_err();
     assert_eq!(*error.kind(), ErrorKind::Config { key: "level".to_owned() });
-    for words in [&[0][..], &[256], &[1, 1]] {
+    for words in [&[256][..], &[u32::MAX], &[1, 1]] {
         assert!(matches!(entry.codec().parse_params(words).unwrap_err().kind(), ErrorKind::Config { .. }));
     }
 }
@@ -247,18 +250,52 @@ fn ncz_says_where_it_comes_from(folder: &Path, library: &str) {
 }
 
 fn h5py_and_netcdf_use_it(filter: &Filter, programs: &[&str], folder: &Path) {
-    let Ok(python) = python() else { return };
     let data: Vec<u8> = (0..500_i32).flat_map(i32::to_le_bytes).collect();
-    let out = tempfile::tempdir().unwrap();
     for program in programs {
-        let path = out.path().join(program).display().to_string();
-        let args = [program, path.as_str(), &filter.id.to_string(), "4"];
-        let printed = run_json(&python, "template.py", &args, Some(folder));
-        assert_eq!(printed["stored"], json!(stream(4, &data)[..24]), "{program}");
-        assert!(!mapped_from(&printed, folder).is_empty(), "{program}");
-        if *program == "netcdf" {
-            assert_eq!(printed["filters"], json!([{"id": filter.name, "distance": 4}]));
+        stores(filter, program, folder, "<i4", &["4"], &data, 4);
+    }
+}
+
+/// The C example takes the size of an element for a distance that is not given, or 0, and it is in the metadata.
+fn the_chunk_gives_the_distance(folder: &Path) {
+    let shorts: Vec<u8> = (0..500_i16).flat_map(i16::to_le_bytes).collect();
+    let doubles: Vec<u8> = (0..500_i32).flat_map(|n| f64::from(n).to_le_bytes()).collect();
+    for program in ["h5py", "netcdf"] {
+        for words in [&[][..], &["0"]] {
+            stores(&C, program, folder, "<i2", words, &shorts, 2);
+            stores(&C, program, folder, "<f8", words, &doubles, 8);
         }
+    }
+    let registry = plugins(&[folder]);
+    let chain = bind(&registry, &filters([(C.id, &[][..])]), "<f8", &[500], Container::NczarrV2);
+    let mut scratch = chain.scratch();
+    assert!(chain.encode(&mut scratch, &doubles).unwrap().to_vec() == stream(8, &doubles));
+}
+
+/// A program writes and reads 20 x 50 numbers with these words: the first chunk is the stream of `data` with the
+/// distance, which the metadata have.
+fn stores(
+    filter: &Filter,
+    program: &str,
+    folder: &Path,
+    dtype: &str,
+    words: &[&str],
+    data: &[u8],
+    distance: usize,
+) {
+    let Ok(python) = python() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let path = out.path().join(program).display().to_string();
+    let id = filter.id.to_string();
+    let args = [&[program, path.as_str(), dtype, id.as_str()][..], words].concat();
+    let printed = run_json(&python, "template.py", &args, Some(folder));
+    assert_eq!(printed["stored"], json!(stream(distance, data)[..24]), "{args:?}");
+    assert!(!mapped_from(&printed, folder).is_empty(), "{args:?}");
+    match program {
+        "netcdf" => {
+            assert_eq!(printed["filters"], json!([{"id": filter.name, "distance": distance}]), "{args:?}")
+        }
+        _ => assert_eq!(printed["cd_values"], json!([distance]), "{args:?}"),
     }
 }
 
@@ -267,7 +304,7 @@ fn trace(python: &Python, program: &str, path: &Path) -> String {
     let plugins = alone(&build_plugins().unwrap().join(library_name("blosc")));
     let env = [("HDF5_PLUGIN_PATH", plugins.path().as_os_str()), ("NCZ_LOG", OsStr::new("trace"))];
     let mut command = python.command(&env);
-    command.arg(script("template.py")).arg(program).arg(path).args("32001 0 0 0 0 5 1 1".split(' '));
+    command.arg(script("template.py")).arg(program).arg(path).args("<i4 32001 0 0 0 0 5 1 1".split(' '));
     let output = run(&mut command, RUNNING).unwrap().success(program).unwrap();
     String::from_utf8(output.stderr).unwrap()
 }
