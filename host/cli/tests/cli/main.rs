@@ -52,6 +52,8 @@ mod ncdump;
 mod netcdf_files;
 /// netCDF files as targets.
 mod netcdf_targets;
+/// `ncz new-codec`: a project from the template.
+mod new_codec;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
 /// Plugin files that are damaged, or fail while they are opened.
