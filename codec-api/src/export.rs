@@ -9,6 +9,7 @@
 pub mod hdf5_face;
 pub mod native_face;
 pub mod nczarr_face;
+#[cfg(feature = "abi_stable")]
 pub mod root_module;
 
 mod caller;
@@ -20,5 +21,6 @@ mod macros;
 mod names;
 mod netcdf_library;
 
+#[cfg(feature = "abi_stable")]
 #[doc(hidden)]
 pub use abi_stable::library::LibHeader;

@@ -12,7 +12,8 @@
 ///
 /// The first three need an HDF5 filter id, the first and the third a numcodecs id; without them they do not compile.
 /// With `nczarr:`, the codec's `encode` and `decode` are never called. The native face states the version of the
-/// package that calls the macro.
+/// package that calls the macro. Without the feature `abi_stable` the native face is the plain symbol alone, which the
+/// host uses as well; the plugin then needs half of the crates to build.
 ///
 /// ```ignore
 /// //! The zstd codec as a plugin for HDF5, netcdf-c and ncz.
@@ -37,10 +38,7 @@ macro_rules! export {
                 $crate::export::native_face::plugin::<Codecs>()
             }
 
-            #[allow(unsafe_code, non_upper_case_globals, reason = "an entry symbol")]
-            #[unsafe(no_mangle)]
-            static _1as_0lib_1header_0root_bmodule_bloader: $crate::export::LibHeader =
-                $crate::export::root_module::header::<Codecs>();
+            $crate::__export_root_module!(Codecs);
         };
     };
     (hdf5: $codec:ty) => {
@@ -79,9 +77,39 @@ macro_rules! export {
             }
         };
     };
-    ($codec:ty) => {
+    ($codec:ty $(,)?) => {
         $crate::export!(native: $codec);
         $crate::export!(hdf5: $codec);
         $crate::export!(nczarr: $codec);
     };
+    ($($other:tt)*) => {
+        ::core::compile_error!(
+            "expected one of
+  export!(Codec)             HDF5, netcdf-c and ncz
+  export!(hdf5: Codec)       HDF5 only
+  export!(nczarr: Codec)     netcdf-c only, for a filter that is in another library
+  export!(native: A, B, ..)  ncz only; codecs without an HDF5 id, any number of them"
+        );
+    };
+}
+
+/// The root module of abi_stable, for hosts in Rust.
+#[cfg(feature = "abi_stable")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __export_root_module {
+    ($codecs:ty) => {
+        #[allow(unsafe_code, non_upper_case_globals, reason = "an entry symbol")]
+        #[unsafe(no_mangle)]
+        static _1as_0lib_1header_0root_bmodule_bloader: $crate::export::LibHeader =
+            $crate::export::root_module::header::<$codecs>();
+    };
+}
+
+/// Without the feature `abi_stable` there is no root module.
+#[cfg(not(feature = "abi_stable"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __export_root_module {
+    ($codecs:ty) => {};
 }

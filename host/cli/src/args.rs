@@ -11,7 +11,10 @@ mod generate;
 mod info;
 mod isolate;
 mod ls;
+mod new_codec;
 mod plugins;
+#[cfg(test)]
+mod reference;
 mod shell;
 mod verify;
 
@@ -33,6 +36,7 @@ pub(crate) use self::generate::Gen;
 pub(crate) use self::info::Info;
 use self::isolate::IsolateOptions;
 pub(crate) use self::ls::Ls;
+pub(crate) use self::new_codec::NewCodec;
 pub(crate) use self::plugins::{
     Plugins, PluginsAction, PluginsAvail, PluginsEnv, PluginsList, PluginsLock, PluginsPath, PluginsShow,
     PluginsWhy,
@@ -86,6 +90,7 @@ pub(crate) enum Command {
     Plugins(Plugins),
     Bench(Bench),
     Conform(Conform),
+    NewCodec(NewCodec),
     Links(Links),
     Completions(Completions),
     Man(Man),

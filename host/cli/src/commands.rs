@@ -12,5 +12,6 @@ pub(crate) mod info;
 pub(crate) mod links;
 pub(crate) mod ls;
 pub(crate) mod man;
+pub(crate) mod new_codec;
 pub(crate) mod plugins;
 pub(crate) mod verify;

@@ -103,6 +103,7 @@ fn run(cli: &Cli) -> Result<Exit, CliError> {
         Command::Plugins(options) => commands::plugins::run(options, &registry, &mut out, style, messages)?,
         Command::Bench(options) => commands::bench::run(options, registry, &mut out, style, messages)?,
         Command::Conform(options) => commands::conform::run(options)?,
+        Command::NewCodec(options) => commands::new_codec::run(options, &mut out)?,
         Command::Links(options) => commands::links::run(options, &mut out)?,
         Command::Completions(options) => commands::completions::run(options, &mut out)?,
         Command::Man(options) => commands::man::run(options, &mut out)?,
@@ -163,6 +164,7 @@ impl Command {
             Self::Conform(_) => return None,
             Self::Completions(_) | Self::Man(_) => return None,
             Self::Bench(options) => &mut options.verbosity,
+            Self::NewCodec(options) => &mut options.verbosity,
             Self::Links(options) => &mut options.verbosity,
             // Its -v is that of ncdump.
             Self::Dump(_) => return None,

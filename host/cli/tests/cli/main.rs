@@ -56,6 +56,8 @@ mod netcdf_files;
 mod netcdf_targets;
 /// The commands of the pages that users paste from.
 mod pages;
+/// `ncz new-codec`: a project from the template.
+mod new_codec;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
 /// Plugin files that are damaged, or fail while they are opened.

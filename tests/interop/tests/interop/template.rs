@@ -61,6 +61,21 @@ fn the_commands_of_the_readme_lead_from_a_copy_to_a_plugin_that_every_program_us
 }
 
 #[test]
+fn a_new_codec_builds_and_passes_its_tests_and_the_runner() {
+    // the dependencies that are built for the template serve it too
+    let copy = Copy::empty();
+    let source = copy.folder.path().join("acme-fpz");
+    shell("ncz new-codec acme-fpz --id 32900 --codec-api \"$NCZ/codec-api\"", copy.folder.path(), RUNNING);
+    std::os::unix::fs::symlink(&copy.target, source.join("target")).unwrap();
+    for command in ["cargo test", "cargo build --release"] {
+        shell(command, &source, BUILDING);
+    }
+    let library = alone(&source.join("target/release/libh5acme_fpz.so"));
+    passes_everything(&library.path().join("libh5acme_fpz.so"));
+    h5py_and_netcdf_use_it(&Filter { id: 32900, name: "acme-fpz" }, &["h5py", "netcdf"], library.path());
+}
+
+#[test]
 fn libraries_with_one_face_each_form_a_codec() {
     let copy = Copy::new();
     copy.cargo(&["build", "-p", "my-delta8-hdf5-only", "-p", "my-delta8-codec-only"]);
@@ -322,9 +337,10 @@ fn block<'a>(text: &'a str, language: &str) -> &'a str {
 
 /// Runs a line as a new author types it; `$NCZ` is the tree, and its programs are on the path.
 fn shell(line: &str, folder: &Path, limit: Duration) {
-    let programs = build_binary("ncz-conform").unwrap().parent().unwrap().to_owned();
+    let programs =
+        ["ncz", "ncz-conform"].map(|name| build_binary(name).unwrap().parent().unwrap().to_owned());
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path))).unwrap();
+    let path = std::env::join_paths(programs.into_iter().chain(std::env::split_paths(&path))).unwrap();
     let mut command = Command::new("sh");
     // what the cargo that runs this test has set
     for (name, _) in std::env::vars_os() {
