@@ -13,7 +13,7 @@ const NAMES_TESTS: [&str; 3] =
     [".github/SECURITY.md", "host/docs/src/comparison.md", "host/docs/src/faults-elsewhere.md"];
 
 /// The files with one of these endings, relative to the repository.
-fn files(endings: &[&str]) -> Vec<PathBuf> {
+pub(crate) fn files(endings: &[&str]) -> Vec<PathBuf> {
     let root = workspace_root();
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];

@@ -1,4 +1,5 @@
-//! The commands of the pages that users paste from: they run as they are there, in order, and print what is shown.
+//! The commands of all documents: they run as they are there, in order, and print what is shown. Those of the Python
+//! package run in its own tests.
 //!
 //! Blocks in `sh`, `console` and `python` are run, unless the line before the fence is `<!-- not run: reason -->`:
 //!
@@ -25,35 +26,26 @@ use ncz_test_support::{python, workspace_root};
 
 use self::checkout::Checkout;
 use self::page::{Page, Step};
+use crate::links::files;
 
-/// The pages besides those of the book.
-const PAGES: [&str; 2] = ["README.md", "host/cli/README.md"];
+/// Documents of the Python package, which its tests run, and those that `ncz new-codec` fills in.
+const ELSEWHERE: [&str; 2] = ["host/python/", "host/cli/src/"];
 const BOOK: &str = "host/docs/src";
 const COOKBOOK: &str = "host/docs/src/cookbook.md";
 const OTHER_PROGRAMS: &str = "host/docs/src/other-programs.md";
 
-/// The files with this ending in the folder of the book, relative to the repository.
-fn book(ending: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::from(BOOK)];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(workspace_root().join(&folder)).unwrap().map(Result::unwrap) {
-            let path = folder.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == ending) {
-                found.push(path.to_str().unwrap().to_owned());
-            }
-        }
-    }
-    found.sort();
-    assert!(!found.is_empty());
-    found
+/// The files with this ending, relative to the repository.
+fn documents(ending: &str) -> impl Iterator<Item = String> {
+    files(&[ending]).into_iter().map(|path| path.to_str().unwrap().to_owned())
 }
 
 /// Runs a page in a folder of its own; the error says what differs.
 fn run_page(name: &str) -> Result<(), String> {
-    Checkout::new().follow(&Page::read(name).steps).map_err(|difference| format!("{name}: {difference}"))
+    let steps = Page::read(name).steps;
+    if steps.is_empty() {
+        return Ok(());
+    }
+    Checkout::new().follow(&steps).map_err(|difference| format!("{name}: {difference}"))
 }
 
 #[test]
@@ -61,9 +53,11 @@ fn every_page_prints_what_it_shows() {
     if python().is_err() {
         return;
     }
-    let pages = PAGES.map(str::to_owned).into_iter().chain(book("md"));
     // The cookbook takes long, and has a test of its own.
-    let pages: Vec<String> = pages.filter(|page| page != COOKBOOK).collect();
+    let is_elsewhere =
+        |page: &String| page == COOKBOOK || ELSEWHERE.iter().any(|folder| page.starts_with(folder));
+    let pages: Vec<String> = documents(".md").filter(|page| !is_elsewhere(page)).collect();
+    assert!(pages.len() > 40, "{pages:?}");
     let half = pages.len().div_ceil(2);
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let run = |pages: &[String]| pages.iter().filter_map(|page| run_page(page).err()).collect::<Vec<_>>();
@@ -107,10 +101,9 @@ fn without_the_folder_of_netcdf4_on_the_path_its_own_plugins_are_not_found() {
 
 #[test]
 fn pictures_show_what_the_program_prints() {
-    let pictures = book("svg");
-    let terminals: Vec<&String> = pictures.iter().filter(|name| is_terminal(name)).collect();
-    assert!(!terminals.is_empty(), "{pictures:?}");
-    for name in terminals {
+    let terminals: Vec<String> = documents(".svg").filter(|name| is_terminal(name)).collect();
+    assert!(!terminals.is_empty());
+    for name in &terminals {
         let begin =
             Step::new(r#"clone=$PWD && cd "$(mktemp -d)" && cp -r "$clone/tests/fixtures/ocean.nczarr" ."#);
         let steps: Vec<Step> = [begin].into_iter().chain(page::picture(&read(name))).collect();
@@ -122,7 +115,7 @@ fn pictures_show_what_the_program_prints() {
 
 #[test]
 fn blocks_in_rust_are_in_the_files_that_they_name() {
-    for name in book("md") {
+    for name in documents(".md").filter(|name| name.starts_with(BOOK)) {
         for quote in Page::read(&name).quotes {
             let source = quote.source.as_deref().map(read).unwrap_or_default();
             assert!(source.contains(&quote.text), "{name}, line {}: not in {:?}", quote.line, quote.source);

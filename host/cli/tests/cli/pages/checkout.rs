@@ -47,7 +47,8 @@ impl Checkout {
         if let Ok(python) = python() {
             checkout.program("python", &format!("exec '{}' \"$@\"", python.interpreter().display()));
         }
-        // What it would build is there.
+        // What they would build and install is there.
+        checkout.program("pip", "case $1 in install) ;; *) exit 9;; esac");
         checkout.program(
             "cargo",
             "case $1 in run) until [ \"$1\" = -- ]; do shift; done; shift; exec ncz \"$@\";; build|install) ;; *) exit 9;; esac",
