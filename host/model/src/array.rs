@@ -7,6 +7,7 @@ mod padding;
 mod region;
 mod runs;
 mod shard;
+mod slab_output;
 mod transfer;
 mod typed;
 mod worker;
