@@ -21,7 +21,7 @@
 use crate::json::Json;
 
 use crate::attribute::Attribute;
-use crate::dtype::{Kind, NcType};
+use crate::dtype::{Dtype, Kind, NcType};
 use crate::fill::{FillValue, base64, default_fill};
 use crate::format::Format;
 use crate::hierarchy::{Group, Hierarchy, Variable};
@@ -63,8 +63,25 @@ impl Variable {
         }
     }
 
-    /// Whether xarray can read it: its dimensions have names.
-    fn is_named(&self) -> bool {
+    /// The complex number that xarray masks in Zarr version 3, which the attribute `_FillValue` has as two numbers in
+    /// Base64; `None`: it masks none.
+    #[must_use]
+    pub fn complex_mask(&self) -> Option<FillValue> {
+        let Json::Array(parts) = self.attribute(FILL_VALUE)?.json.as_ref()? else { return None };
+        if self.dtype.kind() != Kind::Complex {
+            return None;
+        }
+        let part = Dtype::numeric(Kind::Float, self.dtype.size() / 2, self.dtype.order()).ok()?;
+        let bytes = parts.iter().map(|json| {
+            let number = f64::from_le_bytes(base64::decode(json.as_str()?)?.try_into().ok()?);
+            number_of_type(&Value::from(number), part.nc_type(false)?)?.to_stored_bytes(&part)
+        });
+        FillValue::from_bytes(&bytes.collect::<Option<Vec<_>>>()?.concat(), &self.dtype).ok()
+    }
+
+    /// Whether xarray can read it in Zarr version 2: its dimensions have names.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
         let names = self.documents.zattrs.as_deref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
         names.and_then(Json::as_array).is_some_and(|names| names.len() == self.stored_shape().len())
     }
@@ -165,8 +182,7 @@ pub fn mark(hierarchy: &mut Hierarchy) {
 }
 
 /// Whether xarray wrote a dataset of pure Zarr version 2, as far as the fill values tell.
-#[must_use]
-pub fn is_of_xarray(hierarchy: &Hierarchy) -> bool {
+fn is_of_xarray(hierarchy: &Hierarchy) -> bool {
     hierarchy.format == Format::Zarr2
         && hierarchy.variables().any(|variable| variable.is_named() && variable.has_chosen_fill())
         && !hierarchy.variables().any(Variable::stores_fill_attribute)
