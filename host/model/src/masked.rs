@@ -2,7 +2,7 @@
 //!
 //! | format | what its readers mask |
 //! | --- | --- |
-//! | NCZarr | the attribute `_FillValue`; without it netCDF's default fill value of the type (netCDF4) |
+//! | NCZarr, netCDF | the attribute `_FillValue`; without it netCDF's default fill value of the type (netCDF4) |
 //! | Zarr version 3 | the attribute `_FillValue` (xarray) |
 //! | Zarr version 2 | `fill_value`, which xarray writes in place of the attribute, and uses if both differ |
 //!
@@ -54,6 +54,8 @@ impl Variable {
         match format {
             Format::Zarr3 => None,
             Format::Zarr2 => self.fill_number().filter(|_| self.has_default_fill()),
+            // netCDF4 reads other numbers, and masks none.
+            Format::Netcdf(_) if self.is_read_as_unsigned() => None,
             // Also if nothing is filled, except for bytes. The metadata may hold it with fewer digits.
             Format::Nczarr(_) | Format::Nczarr3 | Format::Netcdf(_) => {
                 let is_masked = self.has_default_fill() || self.fill.is_none() && self.dtype.size() > 1;
@@ -137,6 +139,12 @@ impl Variable {
             }
             _ => false,
         }
+    }
+
+    /// Whether the attribute `_Unsigned` makes readers read signed integers as unsigned ones.
+    fn is_read_as_unsigned(&self) -> bool {
+        let unsigned = self.attribute("_Unsigned").and_then(|attribute| attribute.value.as_text());
+        self.dtype.kind() == Kind::Int && unsigned == Some("true")
     }
 
     fn is_number(&self) -> bool {
