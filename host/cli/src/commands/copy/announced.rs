@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
-use ncz::model::{Container, Hierarchy, Kind, Variable};
+use ncz::model::{ByteOrder, Container, Hierarchy, Kind, Variable};
 use ncz::progress::{Phase, Progress};
 use ncz::readers::{Obstacle, Readability, ReaderSetup, Refusal, reads, usual};
 
@@ -139,6 +139,15 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
         notes.push(format!(
             "{}: the attribute _FillValue is left out, since xarray opens no dataset of version 3 that has it on text, times or complex numbers; nothing marks missing values there; --format zarr keeps it",
             abbreviated(&unmasked)
+        ));
+    }
+    let swapped = paths(&|variable, original| {
+        original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
+    });
+    if copy.format.is_v3() && !swapped.is_empty() {
+        notes.push(format!(
+            "{}: stored as little-endian numbers, which are what their codecs take in version 3",
+            abbreviated(&swapped)
         ));
     }
     let complex = paths(&|variable, original| {
