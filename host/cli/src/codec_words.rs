@@ -45,7 +45,12 @@ fn stage(spec: &StageSpec, element: Option<u64>) -> String {
         StageSpec::Named { name, params } => numbered(name, params, element),
         StageSpec::Filter { id, params } => filter(*id, params, element),
         StageSpec::Json { dialect, name, config } => {
-            json(&codec_json(*dialect, name, config.clone()), element)
+            let mut config = config.clone();
+            // A shuffle that is requested without a size has that of the elements; in metadata it is 4.
+            if name == "shuffle" {
+                config.entry("elementsize").or_insert(0.into());
+            }
+            json(&codec_json(*dialect, name, config), element)
         }
     }
 }
@@ -213,6 +218,7 @@ mod tests {
         ] {
             assert_eq!(chain_words(chain, 4), words, "{chain}");
         }
+        assert_eq!(chain_words(r#"[{"id":"shuffle"},{"id":"lz4"}]"#, 8), "shuffle | lz4");
     }
 
     #[test]
