@@ -176,6 +176,7 @@ impl<'a> VariableCopy<'a> {
         Ok(VariableSummary {
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
+            element: self.target.dtype().size(),
             lossy: match self.mode {
                 TransferMode::Unchanged => Vec::new(),
                 TransferMode::Recode | TransferMode::Rechunk => {

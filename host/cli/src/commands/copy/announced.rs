@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
-use ncz::model::{Container, Format, Hierarchy, Kind, Variable};
+use ncz::model::{ByteOrder, Container, Format, Hierarchy, Kind, Variable};
 use ncz::progress::{Phase, Progress};
 use ncz::readers::{Obstacle, Readability, ReaderSetup, Refusal, reads, usual};
 
@@ -158,6 +158,15 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
     };
     if !unmasked.is_empty() {
         notes.push(format!("{}: the attribute _FillValue is left out, since {why}", abbreviated(&unmasked)));
+    }
+    let swapped = paths(&|variable, original| {
+        original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
+    });
+    if copy.format.is_v3() && !swapped.is_empty() {
+        notes.push(format!(
+            "{}: stored as little-endian numbers, which are what their codecs take in version 3",
+            abbreviated(&swapped)
+        ));
     }
     let complex = paths(&|variable, original| {
         variable.dtype.kind() == Kind::Complex && original.dtype.kind() == Kind::Complex
