@@ -37,7 +37,8 @@ fn the_worked_example_of_the_book_passes_the_runner_and_prints_in_h5py_what_the_
 
     let Ok(python) = python() else { return };
     let page = std::fs::read_to_string(workspace_root().join("host/docs/src/plugin-guide.md")).unwrap();
-    let script = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+    let mut scripts = page.split("```python\n").filter_map(|rest| rest.split("```").next());
+    let script = scripts.find(|script| script.contains("rain.h5")).unwrap();
     let mut command = python.command(&[("HDF5_PLUGIN_PATH", folder.path().as_os_str())]);
     let printed = run(command.current_dir(folder.path()).arg("-c").arg(script), LIMIT).unwrap();
     let printed = printed.success("the script of the page").unwrap().stdout_text();

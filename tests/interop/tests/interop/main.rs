@@ -42,6 +42,8 @@ mod bad_input;
 mod template;
 // The worked example of the book.
 mod guide;
+// The first hour of a newcomer, by scripts that have only commands of the documents.
+mod first_hour;
 // Our shared libraries in programs that know nothing of us.
 mod third_party;
 // HDF5's BitRound, by HDF5 and by ncz.

@@ -66,7 +66,7 @@ fn a_new_codec_builds_and_passes_its_tests_and_the_runner() {
     let copy = Copy::empty();
     let source = copy.folder.path().join("acme-fpz");
     shell("ncz new-codec acme-fpz --id 32900 --codec-api \"$NCZ/codec-api\"", copy.folder.path(), RUNNING);
-    std::os::unix::fs::symlink(&copy.target, source.join("target")).unwrap();
+    std::os::unix::fs::symlink(&copy.target.folder, source.join("target")).unwrap();
     for command in ["cargo test", "cargo build --release"] {
         shell(command, &source, BUILDING);
     }
@@ -378,24 +378,35 @@ fn shell(line: &str, folder: &Path, limit: Duration) {
     run(command.current_dir(folder).arg("-ec").arg(line), limit).unwrap().success(line).unwrap();
 }
 
+/// The target folder of cargo for projects outside the workspace: kept between runs, for the dependencies. It serves one
+/// test at a time.
+pub(crate) struct Target {
+    pub(crate) folder: PathBuf,
+    _lock: File,
+}
+
+impl Target {
+    /// Waits until no other test uses the folder.
+    pub(crate) fn lock() -> Self {
+        // inside the workspace's own, so that cargo clean removes it
+        let folder = target_dir().join("plugin-template");
+        std::fs::create_dir_all(&folder).unwrap();
+        let lock = File::create(folder.join("test.lock")).unwrap();
+        lock.lock().unwrap();
+        Self { folder, _lock: lock }
+    }
+}
+
 /// The template in a temporary folder.
 struct Copy {
     folder: tempfile::TempDir,
-    /// The target folder of cargo: kept between runs, for the dependencies.
-    target: PathBuf,
-    /// The target folder serves one copy at a time.
-    _lock: File,
+    target: Target,
 }
 
 impl Copy {
     /// The folder before the README's first command.
     fn empty() -> Self {
-        // inside the workspace's own, so that cargo clean removes it
-        let target = target_dir().join("plugin-template");
-        std::fs::create_dir_all(&target).unwrap();
-        let lock = File::create(target.join("test.lock")).unwrap();
-        lock.lock().unwrap();
-        Self { folder: tempfile::tempdir().unwrap(), target, _lock: lock }
+        Self { folder: tempfile::tempdir().unwrap(), target: Target::lock() }
     }
 
     /// The folder after the README's second command: nothing is built yet.
@@ -436,7 +447,7 @@ impl Copy {
         if own.exists() {
             std::fs::remove_dir_all(&own).unwrap();
         }
-        std::os::unix::fs::symlink(&self.target, own).unwrap();
+        std::os::unix::fs::symlink(&self.target.folder, own).unwrap();
     }
 
     /// Removes what earlier copies have left.
