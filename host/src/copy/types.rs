@@ -43,7 +43,7 @@ pub struct Substitute {
 /// | type | stored as | turned back by |
 /// | --- | --- | --- |
 /// | `bool` | `ubyte`, in files without it `byte`, with the attribute `dtype = "bool"` | xarray |
-/// | `bool` with missing values (`_FillValue`) | the same without the attribute, with which xarray would read missing values as true | |
+/// | `bool` with `_FillValue` | the same without `dtype`, with which xarray reads missing values as true | |
 /// | `float16` | `float`, the same numbers | |
 /// | `datetime64` | `int64` with CF's attribute `units` | xarray, netCDF4, CF readers |
 /// | `timedelta64` | `int64` with `units` and the attribute `dtype` | xarray |

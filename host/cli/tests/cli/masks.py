@@ -1,6 +1,6 @@
-"""Copies what xarray writes of each type, with and without missing values and missing chunks, from each format to the others.
-Prints what xarray masks in a copy and not in its source, or the other way, if no note of the copy names it, and how many
-variables of copies were read.
+"""Copies what xarray writes of each type, with and without missing values and missing chunks, from each format to the
+others. Prints what xarray masks in a copy and not in its source, or the other way, if no note of the copy names it, and
+how many variables of copies were read.
 
 masks.py NCZ FOLDER
 """
@@ -77,13 +77,15 @@ def write(path, name, is_masked):
 
 def plain(values):
     if values.dtype.kind in "mM":
-        return [None if np.isnat(value) else int(value.astype(values.dtype.str[:2] + "8[s]").astype("i8")) for value in values]
-    return [None if value != value else value.decode() if isinstance(value, bytes) else value for value in values.tolist()]
+        seconds = values.astype(values.dtype.str[:2] + "8[s]").astype("i8").tolist()
+        return [None if nat else value for value, nat in zip(seconds, np.isnat(values))]
+    decoded = [value.decode() if isinstance(value, bytes) else value for value in values.tolist()]
+    return [None if value != value else value for value in decoded]
 
 
 def by_xarray(path, name, engine):
-    source = {"zarr": path, "netcdf4": url(path)}[engine]
-    with xarray.open_dataset(source, engine=engine, **({"consolidated": False} if engine == "zarr" else options(name))) as dataset:
+    source, more = (path, {"consolidated": False}) if engine == "zarr" else (url(path), options(name))
+    with xarray.open_dataset(source, engine=engine, **more) as dataset:
         return {key: plain(dataset[key].values) for key in ("full", "gap")}
 
 
@@ -115,7 +117,8 @@ def views(path, name, form):
 
 
 def is_named(key, notes):
-    return any(f"/{key}" in note and ("xarray masks" in note or "missing value" in note) and "becomes" not in note for note in notes)
+    is_of_masks = lambda note: ("xarray masks" in note or "missing value" in note) and "becomes" not in note
+    return any(f"/{key}" in note and is_of_masks(note) for note in notes)
 
 
 count = 0
@@ -131,8 +134,8 @@ for name in TYPES:
             wanted = views(source, name, form)
             for target in [other for other in FORMATS if wanted and other != form]:
                 copy = folder / f"{source.name}.{target}"
-                command = [ncz, "copy", source, copy, "--format", FORMATS[target], "--verify", "--json", "--variables", "full,gap"]
-                done = subprocess.run(command, capture_output=True, text=True)
+                more = ["--format", FORMATS[target], "--verify", "--json", "--variables", "full,gap"]
+                done = subprocess.run([ncz, "copy", source, copy, *more], capture_output=True, text=True)
                 what = f"{source.name} to {target}"
                 if done.returncode:
                     if "NCZarr has no type for" not in done.stderr:
