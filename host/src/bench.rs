@@ -93,6 +93,8 @@ pub struct Step<'a> {
 pub struct BenchReport {
     /// The path of the variable.
     pub path: String,
+    /// Bytes of an element.
+    pub element: usize,
     /// What the chains were tried on.
     pub sample: Sampled,
     /// Threads that worked at the same time.
@@ -294,6 +296,7 @@ fn bench_with(
     let trials = subjects.into_iter().filter_map(|subject| subject.trial(&sampled, format)).collect();
     let mut report = BenchReport {
         path: variable.path.clone(),
+        element: variable.dtype.size(),
         sample: sampled,
         threads: pool.threads(),
         reader: readers::usual(format),

@@ -15,11 +15,14 @@ const TOGETHER: usize = 1 << 16;
 /// The attribute with a second value that stands for a missing one.
 const MISSING_VALUE: &str = "missing_value";
 
+/// NaT, which is not a time, in numpy and in the integers that xarray writes.
+const NAT: Number = Number::Int(i64::MIN as i128);
+
 /// A coordinate whose values have an order: numbers and times.
 #[derive(Debug)]
 pub(crate) struct Coordinate {
     dtype: Dtype,
-    /// The numbers that stand for missing values.
+    /// The numbers that stand for missing values; NaN does in any case.
     missing: Vec<Number>,
 }
 
@@ -63,7 +66,8 @@ impl Coordinate {
         }
         let attribute = variable.attribute(MISSING_VALUE).map(|attribute| attribute.value.clone());
         let missing = variable.masked_value(format).into_iter().chain(attribute);
-        let missing = missing.flat_map(|value| numbers(&value)).collect();
+        let missing =
+            missing.flat_map(|value| numbers(&value)).chain(is_time(variable).then_some(NAT)).collect();
         Some(Self { dtype: variable.dtype.clone(), missing })
     }
 
@@ -77,11 +81,8 @@ impl Coordinate {
             .filter(move |(_, number)| !self.is_missing(*number))
     }
 
-    /// NaN and NaT too, which has the least integer of 64 bits.
     fn is_missing(&self, number: Number) -> bool {
-        number.is_same(Number::Float(f64::NAN))
-            || self.dtype.size() == 8 && number == Number::Int(i64::MIN.into())
-            || self.missing.iter().any(|missing| missing.is_same(number))
+        number.is_same(Number::Float(f64::NAN)) || self.missing.iter().any(|missing| missing.is_same(number))
     }
 
     /// The first value that is out of order among elements in the byte order of the machine; `None` if there is none.
@@ -112,12 +113,30 @@ impl Coordinate {
     }
 }
 
+/// Whether the values are times or differences of times, also in the units of CF.
+fn is_time(variable: &Variable) -> bool {
+    let units = variable.attribute("units").and_then(|attribute| attribute.value.as_text());
+    matches!(variable.dtype.kind(), Kind::DateTime | Kind::TimeDelta)
+        || units.is_some_and(|units| units.contains(" since "))
+}
+
 #[cfg(test)]
 mod tests {
+    use ncz_model::{Attribute, Hierarchy, VariableBuilder};
+
     use super::*;
 
     fn coordinate(dtype: &str) -> Coordinate {
-        Coordinate { dtype: Dtype::parse(dtype).unwrap(), missing: vec![Number::Int(-9)] }
+        with_units(dtype, "m")
+    }
+
+    fn with_units(dtype: &str, units: &str) -> Coordinate {
+        let mut hierarchy = Hierarchy::new(Format::Zarr3);
+        let builder = VariableBuilder::of_dtype("x", Dtype::parse(dtype).unwrap(), None);
+        let variable = hierarchy.add_variable("/", builder).unwrap();
+        let attributes = [(MISSING_VALUE, Value::from(-9)), ("units", Value::text(units))];
+        variable.attributes.extend(attributes.map(|(name, value)| Attribute::new(name, value)));
+        Coordinate::of(variable, Format::Zarr3).unwrap()
     }
 
     #[test]
@@ -152,6 +171,15 @@ mod tests {
             coordinate("<m8[s]").out_of_order(&times(&[1, i64::MIN, 1])).map(|found| found.at),
             Some(2)
         );
+    }
+
+    #[test]
+    fn the_least_integer_is_a_number_if_the_values_are_not_times() {
+        let elements: Vec<u8> = [1, i64::MIN, 2].iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let found = |units| with_units("<i8", units).out_of_order(&elements).map(|found| found.at);
+        assert_eq!(found("m"), Some(2));
+        // As xarray reads it.
+        assert_eq!(found("hours since 2020-01-01"), None);
     }
 
     #[test]

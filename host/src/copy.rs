@@ -201,6 +201,8 @@ pub struct VariableSummary {
     pub path: String,
     /// The codecs in the copy, as filter text; empty for none.
     pub chain: String,
+    /// Bytes of an element in the copy; 0 for strings of any length.
+    pub element: usize,
     /// The codecs through which its values went that may change them, by their names.
     pub lossy: Vec<String>,
     /// Records that the target had and that those codecs encoded once more, because records that were appended share
@@ -529,23 +531,26 @@ fn prepare(
     let lost = selection.unreadable(source, plan::format(source, options), options.salvage)?;
     let has = |path: &str| selection.has(path) && lost.iter().all(|lost| lost.path != path);
     let foreign_objects = foreign_objects::find(source, &has)?;
-    let hierarchy = plan_with_codecs(source, options, &lost, progress)?;
+    let (hierarchy, replaced) = plan_with_codecs(source, options, &lost, progress)?;
     let refusals = readers::refusals(&hierarchy, source.session(), &options.readers);
     if !refusals.is_empty() {
         return Err(CopyError::Readers { refusals });
+    }
+    if !replaced.is_empty() {
+        progress.codecs_replaced(&replaced);
     }
     progress.planned(&hierarchy);
     Ok(Prepared { hierarchy, lost, foreign_objects })
 }
 
 /// Plans the metadata of a copy, with codecs that all of [`CopyOptions::codecs_for`] read in place of those that they
-/// lack.
+/// lack, which are returned too.
 fn plan_with_codecs(
     source: &dyn Container,
     options: &CopyOptions,
     lost: &[UnreadableSource],
     progress: &dyn Progress,
-) -> Result<Hierarchy, CopyError> {
+) -> Result<(Hierarchy, Vec<Refusal>), CopyError> {
     let hierarchy = plan::plan(source, options, lost, progress)?;
     let keeps = |path: &String| options.variables.get(path).is_none_or(|plan| plan.codecs == Codecs::Keep);
     let mut replaced = readers::refusals(&hierarchy, source.session(), &options.codecs_for);
@@ -555,7 +560,7 @@ fn plan_with_codecs(
     }
     replaced.retain(|refusal| !refusal.instead.is_empty());
     if replaced.is_empty() {
-        return Ok(hierarchy);
+        return Ok((hierarchy, replaced));
     }
     let mut options = options.clone();
     for (chain, paths) in replaced.iter().flat_map(|refusal| &refusal.instead) {
@@ -566,9 +571,7 @@ fn plan_with_codecs(
             options.variables.entry(path.clone()).or_default().codecs = Codecs::Spec(spec);
         }
     }
-    let hierarchy = plan::plan(source, &options, lost, progress)?;
-    progress.codecs_replaced(&replaced);
-    Ok(hierarchy)
+    Ok((plan::plan(source, &options, lost, progress)?, replaced))
 }
 
 /// The hierarchy of a copy, and the variables that it leaves out.

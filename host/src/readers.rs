@@ -179,9 +179,15 @@ fn of_codecs<'a>(
     format: Format,
     setup: &'a ReaderSetup,
 ) -> impl Iterator<Item = (What, Unread)> + 'a {
-    let codecs = spec.stages().iter().map(move |stage| info(stage, registry, format));
-    codecs.filter_map(move |codec| {
-        let why = setup.unread_codec(&codec, home(format))?;
+    spec.stages().iter().filter_map(move |stage| {
+        let codec = info(stage, registry, format);
+        let why = match (stage, home(format)) {
+            // A codec can have several names, which not every reader knows.
+            (StageSpec::Json { dialect, name, .. }, CodecHome::Zarr(of)) if *dialect == of => {
+                setup.unread_name(of, name)?
+            }
+            (_, home) => setup.unread_codec(&codec, home)?,
+        };
         Some((What::Codec(codec.name.to_string()), why))
     })
 }

@@ -58,13 +58,12 @@ static inline bool nczp_word(nczp_span *in, const char *wanted) {
 
 /* Four hexadecimal digits, or -1. */
 static inline long nczp_hex4(nczp_span *in) {
-    static const char digits[] = "0123456789abcdefABCDEF";
     long code = 0;
     for (int i = 0; i < 4; i++, in->at++) {
-        const char *place = in->at < in->end && *in->at ? strchr(digits, *in->at) : NULL;
-        if (!place) return -1;
-        long digit = (long)(place - digits);
-        code = code * 16 + (digit < 16 ? digit : digit - 6);
+        int c = in->at < in->end ? *in->at : 0, letter = c | 0x20; /* in lower case */
+        if (c >= '0' && c <= '9') code = code * 16 + (c - '0');
+        else if (letter >= 'a' && letter <= 'f') code = code * 16 + (letter - 'a' + 10);
+        else return -1;
     }
     return code;
 }
@@ -87,10 +86,10 @@ static inline size_t nczp_character(nczp_span in) {
 /* Skips an escape after its backslash. The character, 0xff if it is not one of ASCII, or -1. */
 static inline int nczp_escape(nczp_span *in) {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    const char *place = in->at < in->end && *in->at ? strchr(letters, *in->at) : NULL;
-    if (place) {
+    for (int i = 0; letters[i]; i++) {
+        if (!nczp_starts(*in, letters[i])) continue;
         in->at++;
-        return meant[place - letters];
+        return meant[i];
     }
     if (!nczp_word(in, "u")) return -1;
     long code = nczp_hex4(in);

@@ -8,25 +8,31 @@ use serde_json::{Map, Value};
 /// The compressors of Blosc by their number in its parameters.
 const BLOSC_COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
-/// Returns a chain in words: `shuffle | zlib 4`. The text is filter text or JSON.
-pub(crate) fn chain_words(chain: &str) -> String {
+/// Returns a chain in words: `shuffle | zlib 4`. The text is filter text or JSON. A size of elements is shown if it is not
+/// that of the variable, `element`, which is 0 if it is not known or elements have no size.
+pub(crate) fn chain_words(chain: &str, element: usize) -> String {
     match ChainSpec::parse(chain) {
-        Ok(spec) => stages_words(spec.stages()),
-        Err(_) if chain.is_empty() => stages_words(&[]),
+        Ok(spec) => stages_words(spec.stages(), element),
+        Err(_) if chain.is_empty() => stages_words(&[], element),
         Err(_) => chain.to_owned(),
     }
 }
 
-/// Returns stages in words; `none` if there are none.
-pub(crate) fn stages_words(stages: &[StageSpec]) -> String {
-    joined(stages.iter().map(stage)).unwrap_or_else(|| "none".to_owned())
+/// Returns stages in words, as [`chain_words`]; `none` if there are none.
+pub(crate) fn stages_words(stages: &[StageSpec], element: usize) -> String {
+    let element = size(element);
+    joined(stages.iter().map(|spec| stage(spec, element))).unwrap_or_else(|| "none".to_owned())
 }
 
-/// Returns the codecs of a variable in words, from their JSON in its metadata; `-` if it has none. A size of elements is
-/// shown if it is not that of the variable, `element`, which is 0 if elements have no size.
+/// Returns the codecs of a variable in words, from their JSON in its metadata, as [`chain_words`]; `-` if it has none.
 pub(crate) fn filters_words(filters: &[Json], element: usize) -> String {
-    let element = u64::try_from(element).ok().filter(|size| *size > 0);
+    let element = size(element);
     joined(filters.iter().map(|codec| json(&codec.to_value(), element))).unwrap_or_else(|| "-".to_owned())
+}
+
+/// The size of an element, if it is known.
+fn size(element: usize) -> Option<u64> {
+    u64::try_from(element).ok().filter(|size| *size > 0)
 }
 
 fn joined(words: impl Iterator<Item = String>) -> Option<String> {
@@ -34,11 +40,18 @@ fn joined(words: impl Iterator<Item = String>) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" | "))
 }
 
-fn stage(spec: &StageSpec) -> String {
+fn stage(spec: &StageSpec, element: Option<u64>) -> String {
     match spec {
-        StageSpec::Named { name, params } => numbered(name, params, None),
-        StageSpec::Filter { id, params } => filter(*id, params, None),
-        StageSpec::Json { dialect, name, config } => json(&codec_json(*dialect, name, config.clone()), None),
+        StageSpec::Named { name, params } => numbered(name, params, element),
+        StageSpec::Filter { id, params } => filter(*id, params, element),
+        StageSpec::Json { dialect, name, config } => {
+            let mut config = config.clone();
+            // A shuffle that is requested without a size has that of the elements; in metadata it is 4.
+            if name == "shuffle" {
+                config.entry("elementsize").or_insert(0.into());
+            }
+            json(&codec_json(*dialect, name, config), element)
+        }
     }
 }
 
@@ -200,9 +213,12 @@ mod tests {
             (r#"{"name":"zstd","configuration":{"level":3,"checksum":true}}"#, "zstd level=3 checksum"),
             (r#"{"name":"numcodecs.zlib","configuration":{"level":4}}"#, "zlib 4"),
             (r#"{"id":"ncz.hdf5_filter","filter":1,"cd_values":[4]}"#, "zlib 4"),
+            ("2,8|1,4", "shuffle 8 | zlib 4"),
+            (r#"{"id":"shuffle","elementsize":2}"#, "shuffle 2"),
         ] {
-            assert_eq!(chain_words(chain), words, "{chain}");
+            assert_eq!(chain_words(chain, 4), words, "{chain}");
         }
+        assert_eq!(chain_words(r#"[{"id":"shuffle"},{"id":"lz4"}]"#, 8), "shuffle | lz4");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ncz::readers::{Obstacle, Readability, Refusal, What};
 use serde::Serialize;
 
+use crate::codec_words::chain_words;
 use crate::escape::escaped;
 use crate::output::{Style, Table, abbreviated};
 
@@ -111,7 +112,7 @@ pub(crate) fn replaced_notes(replaced: &[Refusal]) -> Vec<String> {
         for (chain, paths) in instead {
             let paths: Vec<String> =
                 paths.iter().filter(|path| noted.insert((*path).clone())).cloned().collect();
-            let chain = if chain == "none" { "no codec" } else { chain };
+            let chain = if chain == "none" { "no codec".to_owned() } else { chain_words(chain, 0) };
             if !paths.is_empty() {
                 let why = obstacle.why;
                 notes.push(format!("{}: {what}: {why}; stored with {chain} instead", abbreviated(&paths)));
@@ -136,7 +137,7 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
         .collect();
     // A variable can lack several things, all of which another chain of codecs gives.
     let mut chains: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut remedies: Vec<&str> = Vec::new();
+    let (mut remedies, mut is_other_format): (Vec<&str>, bool) = (Vec::new(), false);
     for Refusal { obstacle, instead } in refusals {
         match &obstacle.what {
             What::Codec(_) | What::Form("several codecs") => {
@@ -145,7 +146,7 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
                     chains.entry(chain).or_default().extend(kept);
                 }
             }
-            What::Format(_) => remedies.push("another --format"),
+            What::Format(_) => is_other_format = true,
             What::Form("order F") => remedies.push("--format nczarr"),
             What::Type(_) | What::Form(_) => {}
         }
@@ -167,7 +168,10 @@ pub(crate) fn remedy(refusals: &[Refusal]) -> Option<String> {
     if !names.is_empty() {
         remedies.push(format!("--exclude '{}'", names.join(",")));
     }
-    (!remedies.is_empty()).then(|| format!("{verb} {}", remedies.join(" ")))
+    let format = is_other_format.then(|| "choose another --format".to_owned());
+    let options = (!remedies.is_empty()).then(|| format!("{verb} {}", remedies.join(" ")));
+    let parts: Vec<String> = format.into_iter().chain(options).collect();
+    (!parts.is_empty()).then(|| parts.join(", and "))
 }
 
 /// Whether only a copy without the variable helps.

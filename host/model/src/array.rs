@@ -7,6 +7,7 @@ mod padding;
 mod region;
 mod runs;
 mod shard;
+mod slab_output;
 mod transfer;
 mod typed;
 mod worker;
@@ -129,10 +130,7 @@ impl Array {
         }
         let shards = variable.sharding.as_ref().map(|sharding| Shards::new(sharding, &variable.chunk_shape));
         let shards = shards.transpose().map_err(unsupported)?;
-        let mut native_fill = fill.clone();
-        if variable.dtype.is_swapped() {
-            region::swap_bytes(&mut native_fill, variable.dtype.swap_unit());
-        }
+        let native_fill = native(&variable.dtype, &fill);
         Ok(Self {
             store,
             path: variable.path.clone(),
@@ -158,6 +156,17 @@ impl Array {
     #[must_use]
     pub fn with_chunks(mut self, chunks: Arc<dyn ChunkIndex>) -> Self {
         self.chunks = chunks;
+        self
+    }
+
+    /// Replaces the fill value: chunks that do not exist read as this element, which is in the stored byte order. One of
+    /// another size is not taken.
+    #[must_use]
+    pub fn with_fill(mut self, element: Vec<u8>) -> Self {
+        if element.len() == self.fill.len() {
+            self.native_fill = native(&self.dtype, &element);
+            self.fill = element;
+        }
         self
     }
 
@@ -417,6 +426,15 @@ impl Array {
     fn is_c_order(&self) -> bool {
         self.axes.is_sorted()
     }
+}
+
+/// An element in the byte order of the machine.
+fn native(dtype: &Dtype, element: &[u8]) -> Vec<u8> {
+    let mut native = element.to_vec();
+    if dtype.is_swapped() {
+        region::swap_bytes(&mut native, dtype.swap_unit());
+    }
+    native
 }
 
 /// Returns the description of a variable that codecs receive.

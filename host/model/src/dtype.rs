@@ -287,6 +287,14 @@ impl Dtype {
         self.order
     }
 
+    /// The same dtype with little-endian elements.
+    #[must_use]
+    pub fn to_little(&self) -> Self {
+        let order = if self.order == ByteOrder::Big { ByteOrder::Little } else { self.order };
+        let text = if order == self.order { self.text.clone() } else { self.text.replacen('>', "<", 1) };
+        Self { order, text, ..*self }
+    }
+
     /// The dtype as the document writes it.
     #[must_use]
     pub fn text(&self) -> &str {

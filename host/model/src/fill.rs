@@ -162,6 +162,13 @@ impl FillValue {
         &self.bytes
     }
 
+    /// Returns the same value of a dtype as an element with the other byte order.
+    #[must_use]
+    pub fn swapped(mut self, dtype: &Dtype) -> Self {
+        self.bytes.chunks_exact_mut(dtype.swap_unit().max(1)).for_each(<[u8]>::reverse);
+        self
+    }
+
     /// Returns the same bytes as an element of another type of the same size.
     #[must_use]
     pub fn relabelled(self, dtype: &Dtype) -> Self {

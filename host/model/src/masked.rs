@@ -2,7 +2,7 @@
 //!
 //! | format | what its readers mask |
 //! | --- | --- |
-//! | NCZarr | the attribute `_FillValue`; without it netCDF's default fill value of the type (netCDF4) |
+//! | NCZarr, netCDF | the attribute `_FillValue`; without it netCDF's default fill value of the type (netCDF4) |
 //! | Zarr version 3 | the attribute `_FillValue` (xarray) |
 //! | Zarr version 2 | `fill_value`, which xarray writes in place of the attribute, and uses if both differ |
 //!
@@ -21,7 +21,7 @@
 use crate::json::Json;
 
 use crate::attribute::Attribute;
-use crate::dtype::{Kind, NcType};
+use crate::dtype::{Dtype, Kind, NcType};
 use crate::fill::{FillValue, base64, default_fill};
 use crate::format::Format;
 use crate::hierarchy::{Group, Hierarchy, Variable};
@@ -54,6 +54,8 @@ impl Variable {
         match format {
             Format::Zarr3 => None,
             Format::Zarr2 => self.fill_number().filter(|_| self.has_default_fill()),
+            // netCDF4 reads other numbers, and masks none.
+            Format::Netcdf(_) if self.is_read_as_unsigned() => None,
             // Also if nothing is filled, except for bytes. The metadata may hold it with fewer digits.
             Format::Nczarr(_) | Format::Nczarr3 | Format::Netcdf(_) => {
                 let is_masked = self.has_default_fill() || self.fill.is_none() && self.dtype.size() > 1;
@@ -63,8 +65,25 @@ impl Variable {
         }
     }
 
-    /// Whether xarray can read it: its dimensions have names.
-    fn is_named(&self) -> bool {
+    /// The complex number that xarray masks in Zarr version 3, which the attribute `_FillValue` has as two numbers in
+    /// Base64; `None`: it masks none.
+    #[must_use]
+    pub fn complex_mask(&self) -> Option<FillValue> {
+        let Json::Array(parts) = self.attribute(FILL_VALUE)?.json.as_ref()? else { return None };
+        if self.dtype.kind() != Kind::Complex {
+            return None;
+        }
+        let part = Dtype::numeric(Kind::Float, self.dtype.size() / 2, self.dtype.order()).ok()?;
+        let bytes = parts.iter().map(|json| {
+            let number = f64::from_le_bytes(base64::decode(json.as_str()?)?.try_into().ok()?);
+            number_of_type(&Value::from(number), part.nc_type(false)?)?.to_stored_bytes(&part)
+        });
+        FillValue::from_bytes(&bytes.collect::<Option<Vec<_>>>()?.concat(), &self.dtype).ok()
+    }
+
+    /// Whether xarray can read it in Zarr version 2: its dimensions have names.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
         let names = self.documents.zattrs.as_deref().and_then(|zattrs| zattrs.get("_ARRAY_DIMENSIONS"));
         names.and_then(Json::as_array).is_some_and(|names| names.len() == self.stored_shape().len())
     }
@@ -122,6 +141,12 @@ impl Variable {
         }
     }
 
+    /// Whether the attribute `_Unsigned` makes readers read signed integers as unsigned ones.
+    fn is_read_as_unsigned(&self) -> bool {
+        let unsigned = self.attribute("_Unsigned").and_then(|attribute| attribute.value.as_text());
+        self.dtype.kind() == Kind::Int && unsigned == Some("true")
+    }
+
     fn is_number(&self) -> bool {
         matches!(self.dtype.kind(), Kind::Int | Kind::UInt | Kind::Float)
     }
@@ -165,8 +190,7 @@ pub fn mark(hierarchy: &mut Hierarchy) {
 }
 
 /// Whether xarray wrote a dataset of pure Zarr version 2, as far as the fill values tell.
-#[must_use]
-pub fn is_of_xarray(hierarchy: &Hierarchy) -> bool {
+fn is_of_xarray(hierarchy: &Hierarchy) -> bool {
     hierarchy.format == Format::Zarr2
         && hierarchy.variables().any(|variable| variable.is_named() && variable.has_chosen_fill())
         && !hierarchy.variables().any(Variable::stores_fill_attribute)

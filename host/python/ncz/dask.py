@@ -159,6 +159,8 @@ class Plan:
     def finish(self, *, verify: bool = False) -> CopySummary:
         """Make the parts the target, when all of them are complete.
 
+        If that is done already, the summary has no variables, and a note says so.
+
         Parameters
         ----------
         verify : bool

@@ -152,7 +152,7 @@ def test_other_schedulers_take_the_parts_as_json(fixtures, tmp_path):
     }
     plan.save(tmp_path / "plan.json")
     subprocess.run([program, "copy", "--part", "0-1", tmp_path / "plan.json"], check=True, stdout=subprocess.DEVNULL)
-    with pytest.raises(ncz.Error, match=r"1 of 3 parts are not complete: 2"):
+    with pytest.raises(ncz.Error, match=r"1 of 3 parts is not complete: 2"):
         plan.finish()
     assert plan.run(2, threads=2, verify=True)["chunks"] > 0
     assert plan.run(2, memory=100_000)["part"] == 2

@@ -293,6 +293,7 @@ mod tests {
         };
         let sample = Sampled { chunks: 1, bytes: 1 << 20, chunk_len: 1 << 20, existing: Some(1), cut: None };
         let report = BenchReport {
+            element: 4,
             path: path.to_owned(),
             sample,
             threads: 1,

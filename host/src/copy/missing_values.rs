@@ -3,7 +3,7 @@
 use ncz_model::Container;
 use ncz_model::{
     Array, Attribute, DataError, Extent, FillText, FillValue, Format, Hierarchy, Kind, NcType, Value,
-    Variable, is_same_number, masked::is_of_xarray,
+    Variable, is_same_number,
 };
 use ncz_store::{Depth, Prefix, StoreError};
 
@@ -38,6 +38,16 @@ pub(super) fn keep(
         }
         return Ok(());
     }
+    if let Some(mask) = variable.complex_mask().filter(|_| was.is_v3() && !format.is_v3()) {
+        // xarray reads it in version 3 only.
+        variable.attributes.retain(|attribute| attribute.name != FILL_VALUE);
+        if format == Format::Zarr2 && every_chunk_exists(source, original)? {
+            variable.fill = Some(mask);
+        } else if variable.fill.as_ref().is_some_and(|fill| fill.is_zero() && fill.bytes() != mask.bytes()) {
+            variable.fill = None;
+        }
+        return Ok(());
+    }
     if !is_number && !was.is_v3() {
         return Ok(());
     }
@@ -63,8 +73,9 @@ pub(super) fn keep(
         }
     }
     if !explicit && masked.is_some() && format.has_netcdf_model() {
-        // It is netCDF's default, which netCDF4 masks without the attribute, and xarray in what it wrote.
-        if is_of_xarray(source.hierarchy())
+        // It is netCDF's default, which netCDF4 masks without the attribute, and xarray only in version 2.
+        if was == Format::Zarr2
+            && original.is_named()
             && let Some(value) = masked
         {
             variable.set_attribute(Attribute::new(FILL_VALUE, value))?;
@@ -80,13 +91,7 @@ pub(super) fn keep(
     // Missing chunks without a fill value read as zeros.
     let is_zero = variable.fill.as_ref().is_none_or(FillValue::is_zero);
     // If a missing value is written as NaN, missing chunks may read as any other missing value.
-    let is_nan = variable
-        .fill
-        .as_ref()
-        .and_then(|fill| {
-            fill.value(NcType::Float, &variable.dtype).or_else(|| fill.value(NcType::Double, &variable.dtype))
-        })
-        .is_some_and(|number| is_same_number(&number, &Value::from(f32::NAN)));
+    let is_nan = has_nan_fill(variable);
     if bytes(&wanted) == bytes(&variable.fill) {
         // Version 3 spells some otherwise.
         variable.fill = if was.is_v3() { wanted } else { variable.fill.take() };
@@ -105,6 +110,27 @@ pub(super) fn keep(
 
 fn is_text(variable: &Variable) -> bool {
     matches!(variable.dtype.kind(), Kind::Bytes | Kind::Unicode | Kind::VlenText)
+}
+
+/// The element as which missing chunks of the source are copied and compared, in its type; `None`: its fill value. It is
+/// the missing value as which they read in the copy if they read as another missing value, NaN, in the source.
+pub(super) fn element_of_missing_chunks(
+    original: &Variable,
+    was: Format,
+    planned: &Variable,
+) -> Option<Vec<u8>> {
+    if !has_nan_fill(original) || planned.fill.is_none() || has_nan_fill(planned) {
+        return None;
+    }
+    let fill = fill_of(&original.masked_value(was)?, original, was)?;
+    Some(fill.bytes().to_vec())
+}
+
+fn has_nan_fill(variable: &Variable) -> bool {
+    let number = variable.fill.as_ref().and_then(|fill| {
+        fill.value(NcType::Float, &variable.dtype).or_else(|| fill.value(NcType::Double, &variable.dtype))
+    });
+    number.is_some_and(|number| is_same_number(&number, &Value::from(f32::NAN)))
 }
 
 /// Spells the attribute `_FillValue` of a planned variable as the readers of its format do, or removes what closes the

@@ -51,6 +51,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::codecs::{CodecIdentity, CodecSet, PluginIdentity};
 pub use self::error::{PartsError, ranges};
+pub use self::finish::Finished;
 pub use self::run::PartWorker;
 use self::staging::Staging;
 use super::{CopyOptions, ForeignObjects, Selection, UnreadableVariable, missing_values, prepare};

@@ -94,7 +94,18 @@ pub(super) fn plan(
         }
         fit(source.hierarchy(), options, original, variable);
         match &plan.codecs {
-            Codecs::Keep => variable.filters = kept_filters(source, original, variable, format)?,
+            Codecs::Keep => {
+                let mut kept = kept_filters(source, original, variable, format);
+                // Readers of version 3 take numbers that enter a filter for little-endian ones.
+                if kept.is_err()
+                    && let Some(little) = version::little_endian(variable, format)
+                    && let Ok(filters) = kept_filters(source, original, &little, format)
+                {
+                    *variable = little;
+                    kept = Ok(filters);
+                }
+                variable.filters = kept?;
+            }
             Codecs::Spec(spec) => {
                 let chain = source.session().define(variable, format, spec)?;
                 if format.is_netcdf() && !chain.is_empty() {

@@ -185,6 +185,7 @@ impl<'a> StringCopy<'a> {
             encoded_again: 0,
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
+            element: 0,
             unchanged: self.unchanged,
             recoded: if self.unchanged { 0 } else { moved.chunks },
             recoding: (!self.unchanged).then_some(Recoding::Strings),

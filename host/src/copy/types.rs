@@ -3,7 +3,7 @@
 use ncz_codec::Number;
 use ncz_model::{
     Array, Attribute, ByteOrder, Container, DataError, Dtype, FillText, FillValue, Format, Hierarchy, Kind,
-    NcType, NetcdfKind, Value, Variable, json,
+    NcType, NetcdfKind, Value, Variable, json, masked::FILL_VALUE,
 };
 use ncz_registry::spec::{ChainSpec, NUMCODECS_PREFIX, StageSpec};
 
@@ -43,6 +43,7 @@ pub struct Substitute {
 /// | type | stored as | turned back by |
 /// | --- | --- | --- |
 /// | `bool` | `ubyte`, in files without it `byte`, with the attribute `dtype = "bool"` | xarray |
+/// | `bool` with `_FillValue` | the same without `dtype`, with which xarray reads missing values as true | |
 /// | `float16` | `float`, the same numbers | |
 /// | `datetime64` | `int64` with CF's attribute `units` | xarray, netCDF4, CF readers |
 /// | `timedelta64` | `int64` with `units` and the attribute `dtype` | xarray |
@@ -68,7 +69,12 @@ pub fn substitute(variable: &Variable, format: Format) -> Result<Option<Substitu
     match (dtype.kind(), dtype.size()) {
         (Kind::Bool, _) => Ok(Some(Substitute {
             nc_type: if is_wide { NcType::UByte } else { NcType::Byte },
-            how: "with the attribute dtype = \"bool\", by which xarray reads truth values",
+            how: match bool_mask(variable) {
+                None => "with the attribute dtype = \"bool\", by which xarray reads truth values",
+                Some(_) => {
+                    "without the attribute dtype = \"bool\", with which xarray would read missing values as true"
+                }
+            },
         })),
         (Kind::Float, 2) => Ok(Some(Substitute { nc_type: NcType::Float, how: "which has the same values" })),
         (Kind::DateTime | Kind::TimeDelta, _) => {
@@ -148,6 +154,7 @@ pub(super) fn change(variable: &mut Variable, format: Format) -> Result<(), Data
         NcType::String => Dtype::vlen_text(),
         other => other.dtype(from.order(), 0),
     };
+    let mask = bool_mask(variable);
     let string = Value::String(vec![fill_text(variable)]);
     let fill = variable.fill.take().map(|fill| {
         // The bytes of a truth value or of a time are those of an integer.
@@ -165,7 +172,14 @@ pub(super) fn change(variable: &mut Variable, format: Format) -> Result<(), Data
         None => variable.set_attribute(Attribute::new(name, value)),
     };
     match from.kind() {
-        Kind::Bool => set(variable, "dtype", Value::text("bool"))?,
+        Kind::Bool => match mask {
+            Some(mask) => {
+                let byte =
+                    if nc_type == NcType::Byte { Value::from(i8::from(mask)) } else { u8::from(mask).into() };
+                variable.set_attribute(Attribute::new(FILL_VALUE, byte))?;
+            }
+            None => set(variable, "dtype", Value::text("bool"))?,
+        },
         Kind::DateTime | Kind::TimeDelta => {
             let (name, word) = unit(&from).unwrap_or_default();
             if from.kind() == Kind::DateTime {
@@ -179,13 +193,20 @@ pub(super) fn change(variable: &mut Variable, format: Format) -> Result<(), Data
             let is_nat = variable.fill.as_ref().is_some_and(|fill| {
                 fill.value(NcType::Int64, &to).is_some_and(|value| value == Value::from(NAT))
             });
-            set(variable, if is_nat { "_FillValue" } else { "missing_value" }, Value::from(NAT))?;
+            set(variable, if is_nat { FILL_VALUE } else { "missing_value" }, Value::from(NAT))?;
         }
         _ => {}
     }
     variable.dtype = to;
     variable.nc_type = Some(nc_type);
     Ok(())
+}
+
+/// The truth value that the attribute `_FillValue` marks as missing.
+fn bool_mask(variable: &Variable) -> Option<bool> {
+    let attribute = variable.attribute(FILL_VALUE)?;
+    let integer = || attribute.value.as_integer().map(|number| number != 0);
+    attribute.json.as_ref().and_then(json::Json::as_bool).or_else(integer)
 }
 
 /// The fill value of a variable of strings as text; empty if there is none.

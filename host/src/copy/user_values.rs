@@ -96,6 +96,7 @@ impl<'a> UserCopy<'a> {
         Ok(VariableSummary {
             path: self.source.stored().path().to_owned(),
             chain: self.target.stored().chain().to_string(),
+            element: 0,
             lossy: Vec::new(),
             encoded_again: 0,
             unchanged: false,

@@ -12,7 +12,7 @@ use super::kept_codecs::{same_codecs, same_elements};
 use super::rechunk::{self, Axis, RechunkPlan};
 use super::salvage::Salvage;
 use super::transfer::{ChunkTransfer, LossyReference, TransferMode, array_bytes};
-use super::{CopyError, Recoding, Resources, VariableSummary, Verified, scratch};
+use super::{CopyError, Recoding, Resources, VariableSummary, Verified, missing_values, scratch};
 use crate::parallelism::Parallelism;
 use crate::progress::Progress;
 use crate::tiles::{Tiles, Window};
@@ -60,7 +60,12 @@ impl<'a> VariableCopy<'a> {
         resources: Resources<'a>,
     ) -> Result<Self, CopyError> {
         let planned = target.hierarchy().variable(&original.path).map_err(DataError::from)?;
+        let was = source.hierarchy().format;
         let from = source.array(&original.path)?;
+        let from = match missing_values::element_of_missing_chunks(original, was, planned) {
+            Some(element) => from.with_fill(element),
+            None => from,
+        };
         let to = target.array(&original.path)?;
         let rank = original.shape.len();
         let same_chunks = original.chunk_shape == planned.chunk_shape
@@ -70,7 +75,7 @@ impl<'a> VariableCopy<'a> {
             && same_elements(&original.dtype, &planned.dtype);
         let same_objects = same_chunks && original.sharding == planned.sharding;
         // What a netCDF file has beyond the end of an array is not fill in any case.
-        let same_fill = source.hierarchy().format.is_netcdf() || fill_bytes(original) == fill_bytes(planned);
+        let same_fill = was.is_netcdf() || fill_bytes(original) == fill_bytes(planned);
         let format = target.hierarchy().format;
         let recoding = match () {
             () if !same_objects && !same_elements(&original.dtype, &planned.dtype) => {
@@ -135,7 +140,7 @@ impl<'a> VariableCopy<'a> {
             tiles,
             pieces,
             lossy,
-            salvage: resources.salvage.then(|| Salvage::new(original, source.hierarchy().format, planned)),
+            salvage: resources.salvage.then(|| Salvage::new(original, was, planned)),
         })
     }
 
@@ -171,6 +176,7 @@ impl<'a> VariableCopy<'a> {
         Ok(VariableSummary {
             path: self.source.path().to_owned(),
             chain: self.target.chain().to_string(),
+            element: self.target.dtype().size(),
             lossy: match self.mode {
                 TransferMode::Unchanged => Vec::new(),
                 TransferMode::Recode | TransferMode::Rechunk => {

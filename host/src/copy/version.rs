@@ -2,8 +2,10 @@
 
 use ncz_model::Container;
 use ncz_model::json::{self, Json};
-use ncz_model::{DataError, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable};
-use ncz_registry::spec::ChainSpec;
+use ncz_model::{
+    ByteOrder, DataError, Dtype, Format, KeyEncoding, Order, ScalarForm, Separator, Sharding, Variable,
+};
+use ncz_registry::spec::{ChainSpec, StageSpec};
 
 use crate::causes::with_causes;
 
@@ -21,6 +23,30 @@ pub(super) fn change(variable: &mut Variable, format: Format) {
             variable.order = Order::C;
         }
     }
+}
+
+/// A variable as version 3 has it with little-endian numbers; `None`: its numbers are not big-endian.
+pub(super) fn little_endian(variable: &Variable, format: Format) -> Option<Variable> {
+    if !format.is_v3() || variable.dtype.order() != ByteOrder::Big {
+        return None;
+    }
+    let mut variable = variable.clone();
+    variable.fill = variable.fill.map(|fill| fill.swapped(&variable.dtype));
+    variable.dtype = variable.dtype.to_little();
+    Some(variable)
+}
+
+/// A codec for little-endian numbers: the types in its configuration are those.
+fn of_little_endian(stage: &StageSpec) -> StageSpec {
+    let mut stage = stage.clone();
+    if let StageSpec::Json { config, .. } = &mut stage {
+        for value in config.values_mut() {
+            if let Some(dtype) = value.as_str().and_then(|text| Dtype::parse(text).ok()) {
+                *value = dtype.to_little().text().into();
+            }
+        }
+    }
+    stage
 }
 
 /// The codecs of a variable of `source` as the other version names them.
@@ -42,8 +68,11 @@ pub(super) fn filters(
         ),
     };
     let agreed = source.agreed_filters(original, from)?;
-    let spec =
+    let mut spec =
         ChainSpec::from_json(from.dialect(), &json::to_values(&agreed)).map_err(|error| failed(&error))?;
+    if planned.dtype != original.dtype && planned.dtype == original.dtype.to_little() {
+        spec = ChainSpec::new(spec.stages().iter().map(of_little_endian).collect());
+    }
     let chain = source.session().bind(planned, format, &spec)?;
     let stored = chain.stored_json(format.dialect()).map_err(|error| failed(&error))?;
     Ok(stored.into_iter().map(Json::from).collect())

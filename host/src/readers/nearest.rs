@@ -58,7 +58,17 @@ pub fn nearest(
         })
     };
     let is_compressor = |codec: &CodecInfo| COMPRESSORS.contains(&&*codec.name);
-    let kept: Vec<StageSpec> = own.stages().iter().filter(|stage| reads(&of_stage(stage))).cloned().collect();
+    // A codec can have several names, which not every reader knows.
+    let as_written = |stage: &StageSpec| {
+        let known = of_stage(stage).resolve(registry).ok()?.into_iter().next()?;
+        let json = stored_codec_json(&known.info, &*known.config, format.dialect()).ok()?;
+        StageSpec::from_json(format.dialect(), &json).ok()
+    };
+    let kept = own.stages().iter().filter_map(|stage| match reads(&of_stage(stage)) {
+        true => Some(stage.clone()),
+        false => as_written(stage).filter(|stage| !format.is_netcdf() && reads(&of_stage(stage))),
+    });
+    let kept: Vec<StageSpec> = kept.collect();
     let compresses =
         |stages: &[StageSpec]| stages.iter().any(|stage| is_compressor(&info(stage, registry, format)));
     let is_compressed = compresses(own.stages());

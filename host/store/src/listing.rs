@@ -55,5 +55,5 @@ pub(crate) fn list_sorted<'k>(
             return Err(StoreError::TooManyEntries { at: at(), limit: max_entries });
         }
     }
-    Ok(found.into_iter().map(|(key, kind)| Entry { key, kind }).collect())
+    Ok(found.into_iter().map(|(key, kind)| Entry { key, kind, len: None }).collect())
 }

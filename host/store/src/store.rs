@@ -392,6 +392,8 @@ pub struct Entry {
     pub key: KeyBuf,
     /// What is there.
     pub kind: EntryKind,
+    /// The length of an object in bytes; `None` if the listing does not say it.
+    pub len: Option<u64>,
 }
 
 /// What an [`Entry`] is.

@@ -1,8 +1,7 @@
 use ncz_codec::{
-    Bound, Codec, CodecConfig, CodecError, CodecInfo, Container, Dialect, Dtype, Env, Kind, Number, Repr,
-    Result, params,
+    Bound, Codec, CodecConfig, CodecError, CodecInfo, Container, Dtype, Env, Kind, Number, Repr, Result,
+    params,
 };
-use serde_json::Value;
 
 use crate::codec::BitRoundCoder;
 
@@ -12,7 +11,7 @@ const MOST: i64 = u32::MAX as i64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, CodecConfig)]
 pub struct BitRound {
     /// The number of mantissa bits to keep; for integers (Zarr v3) counted from the highest set bit.
-    #[codec(range(numcodecs = 0..=MOST, zarr_v3 = 1..=MOST), write = write_keepbits)]
+    #[codec(range = 0..=MOST)]
     #[codec(missing = "it is missing: the bits of the mantissa to keep")]
     pub keepbits: u32,
 }
@@ -20,7 +19,7 @@ pub struct BitRound {
 impl Codec for BitRound {
     const INFO: CodecInfo = CodecInfo::new("bitround", "rounds numbers to some bits, which compress better")
         .numcodecs(&["bitround"])
-        .zarr_v3(&["bitround"])
+        .zarr_v3(&["numcodecs.bitround", "bitround"])
         .working_params()
         .lossy();
 
@@ -73,13 +72,6 @@ impl Codec for BitRound {
             self.keepbits < bits
         }))
     }
-}
-
-fn write_keepbits(keepbits: &u32, dialect: Dialect) -> Result<Value> {
-    if dialect == Dialect::ZarrV3 && *keepbits == 0 {
-        return Err(CodecError::config("keepbits", "Zarr v3 keeps at least one bit"));
-    }
-    Ok((*keepbits).into())
 }
 
 /// The number type of the elements.

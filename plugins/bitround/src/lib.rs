@@ -1,7 +1,7 @@
 //! The bitround codec: rounds numbers to some bits of their mantissa, so that the codec after it compresses better.
 //!
 //! # Names
-//! numcodecs id `bitround`, Zarr v3 name `bitround` (`numcodecs.bitround` is read too). HDF5's filter 32032, BitRound,
+//! numcodecs id `bitround`, Zarr v3 name `numcodecs.bitround` (`bitround` is read too). HDF5's filter 32032, BitRound,
 //! rounds in the same way but preserves a fill value; it is another codec.
 //!
 //! # Parameters

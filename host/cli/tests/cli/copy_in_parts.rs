@@ -291,15 +291,30 @@ fn a_part_that_was_killed_runs_again() {
     child.kill().unwrap();
     child.wait().unwrap();
     place.part(0).ends(0);
-    place.finish().ends(3).says(&["1 of 2 parts are not complete: 1", "run ncz copy --part 1 plan.json"]);
+    place.finish().ends(3).says(&["1 of 2 parts is not complete: 1", "run ncz copy --part 1 plan.json"]);
     assert!(!place.path("target").exists() && !data.join("zarr.json").exists());
     place.part(1).ends(0);
     place.finish().ends(0);
     ncz([&["copy", source.to_str().unwrap(), place.path("whole").to_str().unwrap()], &options[..]].concat())
         .ends(0);
     assert_same_objects(&place.path("whole"), &place.path("target"));
-    place.finish().ends(3).says(&["target.ncz-parts is not there: the copy is finished"]);
-    place.part(0).ends(3).says(&["target.ncz-parts is not there"]);
+    let whole = objects(&place.path("target"));
+    let again = place.finish().ends(0);
+    assert!(again.stdout.contains("target: the copy is finished already"), "{}", again.stdout);
+    let verified = place.ncz(&["copy", "--finish", "plan.json", "--verify", "--json"]).ends(0).json();
+    assert_eq!(
+        (&verified["verified"], &verified["notes"][0]),
+        (&json!(true), &json!("the copy is finished already"))
+    );
+    for step in ["--part=0", "--discard"] {
+        let step = step.replace('=', " ");
+        let args: Vec<&str> = ["copy"].into_iter().chain(step.split(' ')).chain(["plan.json"]).collect();
+        place.ncz(&args).ends(3).says(&["the copy is finished already", "target is complete"]);
+    }
+    assert!(objects(&place.path("target")) == whole);
+    // Somebody changes the copy: nobody can say any more whose it is.
+    fs::write(place.path("target/zarr.json"), "{}").unwrap();
+    place.finish().ends(3).says(&["target.ncz-parts is not there", "was changed"]);
 }
 
 #[test]
@@ -476,7 +491,7 @@ fn damaged_and_foreign_plans_are_refused() {
     let record = place.path("target.ncz-parts/done/1.json");
     let noted = fs::read_to_string(&record).unwrap();
     fs::write(&record, noted.replace(place.json()["token"].as_str().unwrap(), "another")).unwrap();
-    place.finish().ends(3).says(&["1 of 2 parts are not complete: 1"]);
+    place.finish().ends(3).says(&["1 of 2 parts is not complete: 1"]);
     fs::write(&record, noted).unwrap();
     // Something appears at the target meanwhile.
     fs::create_dir(place.path("target")).unwrap();
@@ -552,7 +567,7 @@ fn parts_are_copied_to_s3_and_from_there() {
     let kept = "s3://bucket/air/target.ncz-parts/plan.json";
     let lost = all("air/target/").into_keys().find(|key| key.contains("/c/")).unwrap();
     server.remove("bucket", &format!("air/target/{lost}"));
-    let missing = in_s3(&["copy", "--finish", kept]).ends(3).says(&["1 of 3 parts are not complete"]);
+    let missing = in_s3(&["copy", "--finish", kept]).ends(3).says(&["1 of 3 parts is not complete"]);
     let (_, command) = missing.stderr.split_once("run ncz copy --part ").unwrap();
     let part = command.split_whitespace().next().unwrap().to_owned();
     in_s3(&["copy", "--part", &part, kept]).ends(0);
@@ -560,7 +575,8 @@ fn parts_are_copied_to_s3_and_from_there() {
     assert!(all("whole/").len() > 20);
     assert_eq!(all("whole/"), all("air/target/"));
     assert_eq!(all("air/target.ncz-parts"), BTreeMap::new(), "records are left");
-    in_s3(&["copy", "--part", "0", "plan.json"]).ends(3).says(&["target.ncz-parts is not there"]);
+    in_s3(&["copy", "--part", "0", "plan.json"]).ends(3).says(&["the copy is finished already"]);
+    in_s3(&["copy", "--finish", "plan.json"]).ends(0);
     fs::remove_file(place.path("plan.json")).unwrap();
     in_s3(&plan).ends(3).says(&["s3://bucket/air/target exists already"]);
     assert!(!place.path("plan.json").exists());

@@ -10,6 +10,7 @@ mod bench;
 mod bench_command;
 /// Filters that metadata name by their number.
 mod by_number;
+mod byte_order;
 /// `ncz cat`: the values of one variable.
 mod cat;
 /// `ncz codec`: a chain in all its spellings.

@@ -249,6 +249,18 @@ fn what_xarray_masks_in_a_copy_and_not_in_its_source_or_the_other_way_is_named()
     assert!(wrong.is_empty(), "copies, what notes name and what differs: {wrong:#?}");
 }
 
+/// How many variables of copies are read.
+const READINGS: &str = "940";
+
+#[test]
+fn what_xarray_masks_of_each_type_it_masks_in_a_copy_in_each_format_or_a_note_names_it() {
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let args = [env!("CARGO_BIN_EXE_ncz"), folder.path().to_str().unwrap()];
+    let printed = python.run_code(include_str!("masks.py"), &args, &[]).unwrap().stdout_text();
+    assert_eq!(printed.trim_end(), READINGS);
+}
+
 #[test]
 fn fill_values_of_text_close_no_copy_in_version_3_and_info_says_where_they_do() {
     let Some((python, folder)) = fills() else { return };

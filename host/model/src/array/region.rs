@@ -51,6 +51,18 @@ impl Region {
     }
 }
 
+/// Bytes that elements are copied to.
+pub(super) trait Bytes {
+    /// Copies these bytes to this position.
+    fn put(&mut self, at: usize, bytes: &[u8]);
+}
+
+impl Bytes for [u8] {
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
 /// Copies the elements of `segments`' lengths from one region to another. Both must be within their buffers; the
 /// bounds checks of the slices ensure it.
 pub(super) fn copy(
@@ -58,19 +70,17 @@ pub(super) fn copy(
     element: usize,
     from: &[u8],
     source: &Region,
-    to: &mut [u8],
+    to: &mut (impl Bytes + ?Sized),
     target: &Region,
 ) {
     let (outer, run) = inner_run(segments, element, source, target);
     let walk = Walk { segments: &segments[..outer], source: &source.strides, target: &target.strides };
     match run {
-        1 => walk.each(source.offset, target.offset, &mut |s, t| to[t] = from[s]),
+        1 => walk.each(source.offset, target.offset, &mut |s, t| copy_fixed::<1>(from, s, to, t)),
         2 => walk.each(source.offset, target.offset, &mut |s, t| copy_fixed::<2>(from, s, to, t)),
         4 => walk.each(source.offset, target.offset, &mut |s, t| copy_fixed::<4>(from, s, to, t)),
         8 => walk.each(source.offset, target.offset, &mut |s, t| copy_fixed::<8>(from, s, to, t)),
-        _ => walk.each(source.offset, target.offset, &mut |s, t| {
-            to[t..t + run].copy_from_slice(&from[s..s + run])
-        }),
+        _ => walk.each(source.offset, target.offset, &mut |s, t| to.put(t, &from[s..s + run])),
     }
 }
 
@@ -113,9 +123,14 @@ pub(super) fn fill(buffer: &mut [u8], element: &[u8]) {
 }
 
 /// Fills a region with copies of one element.
-pub(super) fn fill_region(segments: &[Segment], element: &[u8], to: &mut [u8], target: &Region) {
+pub(super) fn fill_region(
+    segments: &[Segment],
+    element: &[u8],
+    to: &mut (impl Bytes + ?Sized),
+    target: &Region,
+) {
     let walk = Walk { segments, source: &target.strides, target: &target.strides };
-    walk.each(target.offset, target.offset, &mut |_, t| to[t..t + element.len()].copy_from_slice(element));
+    walk.each(target.offset, target.offset, &mut |_, t| to.put(t, element));
 }
 
 /// Reverses the bytes of each unit of `unit` bytes.
@@ -156,8 +171,11 @@ impl Walk<'_> {
     }
 }
 
-fn copy_fixed<const N: usize>(from: &[u8], source: usize, to: &mut [u8], target: usize) {
-    to[target..target + N].copy_from_slice(&from[source..source + N]);
+/// Copies a number of bytes that the compiler knows: one instruction instead of a call.
+fn copy_fixed<const N: usize>(from: &[u8], source: usize, to: &mut (impl Bytes + ?Sized), target: usize) {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&from[source..source + N]);
+    to.put(target, &bytes);
 }
 
 fn swap_fixed<const N: usize>(buffer: &mut [u8]) {
@@ -179,7 +197,7 @@ mod tests {
         source.in_chunk(&segments, &[2, 3], 1, &[1, 0]);
         target.packed(&segments, 1);
         let mut out = [0; 6];
-        copy(&segments, 1, &chunk, &source, &mut out, &target);
+        copy(&segments, 1, &chunk, &source, &mut out[..], &target);
         assert_eq!(out, [0, 1, 2, 10, 11, 12]);
     }
 

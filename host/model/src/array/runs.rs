@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use super::slab_output::{SharedOutput, SlabOutput};
 use super::transfer::{each_chunk, scatter, scatter_from};
 use super::{Array, Elements, Worker, region, shard, worker};
 use crate::chunk_index::Extent;
@@ -51,18 +51,17 @@ pub(super) fn read(
 ) -> Result<bool, DataError> {
     let threads = array.pool.workers(&[&*array.store], u64::MAX, RUN_LEN) as u64;
     let any = AtomicBool::new(false);
-    let out = Mutex::new(out);
+    let out = SharedOutput::new(out, slab.count(), array.dtype.size());
     for first in (0..chunks).step_by(PLANNED as usize) {
         let plan = planned(array, cover, first..chunks.min(first + PLANNED), threads)?;
         let bytes = plan.tasks.iter().map(Task::bytes).max().unwrap_or(0);
         each_chunk(array, plan.tasks.len() as u64, bytes, |worker, number| {
             let Some(task) = plan.tasks.get(number as usize) else { return Ok(()) };
             let reader = Reader { array, slab, cover, elements, plan: &plan };
-            reader.run(worker, task, &mut |put| {
-                if put(&mut out.lock().unwrap_or_else(PoisonError::into_inner)) {
-                    any.store(true, Ordering::Relaxed);
-                }
-            })
+            if reader.run(worker, task, &mut SlabOutput::Shared(&out))? {
+                any.store(true, Ordering::Relaxed);
+            }
+            Ok(())
         })?;
     }
     Ok(any.into_inner())
@@ -83,8 +82,8 @@ pub(super) fn read_serial(
         let plan = planned(array, cover, first..chunks.min(first + PLANNED), 1)?;
         let reader = Reader { array, slab, cover, elements, plan: &plan };
         for task in &plan.tasks {
-            let read = reader.run(worker, task, &mut |put| any |= put(out));
-            read.map_err(|error| array.chunk_error(worker, error))?;
+            let read = reader.run(worker, task, &mut SlabOutput::Own(out));
+            any |= read.map_err(|error| array.chunk_error(worker, error))?;
         }
     }
     Ok(any)
@@ -229,21 +228,19 @@ struct Reader<'a> {
     plan: &'a Plan,
 }
 
-/// Puts a part into the output of the whole slab, and says whether its chunk exists.
-type Put<'a> = dyn FnMut(&mut [u8]) -> bool + 'a;
-
 impl Reader<'_> {
-    /// Reads and decodes a task; `with_out` calls its argument with the output of the whole slab.
+    /// Reads and decodes a task; returns whether any of its chunks exists.
     fn run(
         &self,
         worker: &mut Worker,
         task: &Task,
-        with_out: &mut dyn FnMut(&mut Put<'_>),
-    ) -> Result<(), ChunkError> {
+        out: &mut SlabOutput<'_, '_>,
+    ) -> Result<bool, ChunkError> {
         let Self { array, slab, cover, elements, plan } = *self;
         let pieces = match task {
             Task::Run(pieces) => pieces,
             Task::Single(numbers) => {
+                let mut any = false;
                 for &number in numbers {
                     cover.part(number, &mut worker.index, &mut worker.segments);
                     worker.find(array)?;
@@ -254,17 +251,15 @@ impl Reader<'_> {
                             worker.unpack(array)?;
                             self.swap_own(worker);
                         }
-                        with_out(&mut |out| {
-                            scatter(array, worker, slab, elements, found, out);
-                            found
-                        });
+                        scatter(array, worker, slab, elements, found, out);
                         Ok(())
                     })?;
+                    any |= found;
                 }
-                return Ok(());
+                return Ok(any);
             }
         };
-        let Some(first) = pieces.first() else { return Ok(()) };
+        let Some(first) = pieces.first() else { return Ok(false) };
         let start = first.range.start;
         if let Some(key) = plan.keys.get(first.key) {
             key.clone_into(&mut worker.location.key);
@@ -279,12 +274,12 @@ impl Reader<'_> {
                 pieces.iter().try_for_each(|piece| {
                     cover.part(piece.number, &mut worker.index, &mut worker.segments);
                     worker::has_all(&piece.whole, object_len)?;
-                    self.decode(worker, piece, start, &mut bytes, with_out)
+                    self.decode(worker, piece, start, &mut bytes, out)
                 })
             })
         });
         worker.stored = bytes;
-        read
+        read.map(|()| true)
     }
 
     /// Decodes a piece of a run, whose bytes begin at `start` of the object. The worker is set to it.
@@ -294,7 +289,7 @@ impl Reader<'_> {
         piece: &Piece,
         start: u64,
         bytes: &mut [u8],
-        with_out: &mut dyn FnMut(&mut Put<'_>),
+        out: &mut SlabOutput<'_, '_>,
     ) -> Result<(), ChunkError> {
         let Self { array, slab, elements, .. } = *self;
         let range = (piece.range.start - start) as usize..(piece.range.end - start) as usize;
@@ -304,20 +299,14 @@ impl Reader<'_> {
             if array.swaps(elements) {
                 region::swap_bytes(stored, array.dtype.swap_unit());
             }
-            with_out(&mut |out| {
-                scatter_from(array, worker, slab, elements, (stored, piece.skipped), out);
-                true
-            });
+            scatter_from(array, worker, slab, elements, Some((stored, piece.skipped)), out);
             return Ok(());
         }
         worker.reserve_chunk(array)?;
         let buffers = &mut worker.buffers;
         worker::decode(array, piece.filter_mask, &mut buffers.chain, stored, &mut buffers.chunk)?;
         self.swap_own(worker);
-        with_out(&mut |out| {
-            scatter(array, worker, slab, elements, true, out);
-            true
-        });
+        scatter(array, worker, slab, elements, true, out);
         Ok(())
     }
 

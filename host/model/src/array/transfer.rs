@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use super::region::{self, Region};
+use super::region::{self, Bytes, Region};
+use super::slab_output::{SharedOutput, SlabOutput};
 use super::worker::Encoded;
 use super::{Array, Elements, Worker, Written, runs};
 use crate::data_error::{ChunkError, DataError};
@@ -29,27 +29,19 @@ pub(super) fn read(
             any.store(true, Ordering::Relaxed)
         }
     };
-    let bytes = array.chain.chunk_len() as u64;
-    if cover.is_sequential() {
-        // Each chunk's part is the next run of `out`, so threads get separate runs.
-        let runs = Mutex::new((0, out));
-        each_chunk(array, chunks, bytes, |worker, _| {
-            if let Some(run) = next_run(array, &cover, &runs, worker) {
-                note(read_run(array, worker, elements, run)?);
-            }
-            Ok(())
-        })?;
-        return Ok(any.into_inner());
-    }
-    // Parts of different chunks interleave: chunks are decoded in parallel, and copied one at a time.
-    let out = Mutex::new(out);
-    each_chunk(array, chunks, bytes, |worker, number| {
+    let is_sequential = cover.is_sequential();
+    let out = SharedOutput::new(out, slab.count(), array.dtype.size());
+    each_chunk(array, chunks, array.chain.chunk_len() as u64, |worker, number| {
         cover.part(number, &mut worker.index, &mut worker.segments);
-        let found = read_part(array, worker, elements, |worker, found| {
-            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-            scatter(array, worker, slab, elements, found, &mut out);
-        })?;
-        note(found);
+        note(if is_sequential {
+            // Each chunk's part is one run.
+            let run = out.run(&worker.segments, &mut worker.target);
+            read_run(array, worker, elements, run)?
+        } else {
+            read_part(array, worker, elements, |worker, found| {
+                scatter(array, worker, slab, elements, found, &mut SlabOutput::Shared(&out));
+            })?
+        });
         Ok(())
     })?;
     Ok(any.into_inner())
@@ -75,7 +67,7 @@ pub(super) fn read_serial(
             read_run(array, worker, elements, out)
         } else {
             read_part(array, worker, elements, |worker, found| {
-                scatter(array, worker, slab, elements, found, out);
+                scatter(array, worker, slab, elements, found, &mut SlabOutput::Own(out));
             })
         };
         any |= result.map_err(|error| array.chunk_error(worker, error))?;
@@ -162,21 +154,6 @@ fn release(array: &Array, workers: Vec<Worker>) {
     workers.into_iter().take(array.pool.threads()).for_each(|worker| array.release(worker));
 }
 
-/// Takes the next chunk's run off the front of the remaining output.
-fn next_run<'out>(
-    array: &Array,
-    cover: &Cover<'_>,
-    runs: &Mutex<(u64, &'out mut [u8])>,
-    worker: &mut Worker,
-) -> Option<&'out mut [u8]> {
-    let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
-    let number = runs.0;
-    runs.0 += 1;
-    cover.part(number, &mut worker.index, &mut worker.segments);
-    let elements: u64 = worker.segments.iter().map(|segment| segment.len).product();
-    runs.1.split_off_mut(..elements as usize * array.dtype.size())
-}
-
 /// Reads the part of the worker's chunk that is a whole run of the output; in place if it is the whole chunk.
 ///
 /// Returns whether the chunk exists.
@@ -192,7 +169,9 @@ fn read_run(
                 return region::fill(run, array.fill(elements));
             }
             worker.target.packed(&worker.segments, array.dtype.size());
-            copy_part(array, worker, elements, found, run);
+            let chunk = std::mem::take(&mut worker.buffers.chunk);
+            copy_from(array, worker, elements, Some((&chunk, 0)), run);
+            worker.buffers.chunk = chunk;
         });
     }
     worker.find(array)?;
@@ -244,16 +223,10 @@ pub(super) fn scatter(
     slab: &Slab,
     elements: Elements,
     found: bool,
-    out: &mut [u8],
+    out: &mut SlabOutput<'_, '_>,
 ) {
-    worker.target.in_slab(&worker.segments, slab.count(), array.dtype.size());
-    copy_part(array, worker, elements, found, out);
-}
-
-/// Copies the worker's part to its target region; elements that are not stored become fill.
-fn copy_part(array: &Array, worker: &mut Worker, elements: Elements, found: bool, out: &mut [u8]) {
     let chunk = std::mem::take(&mut worker.buffers.chunk);
-    copy_from(array, worker, elements, found.then_some((&chunk, 0)), out);
+    scatter_from(array, worker, slab, elements, found.then_some((&chunk, 0)), out);
     worker.buffers.chunk = chunk;
 }
 
@@ -263,19 +236,28 @@ pub(super) fn scatter_from(
     worker: &mut Worker,
     slab: &Slab,
     elements: Elements,
-    from: (&[u8], usize),
-    out: &mut [u8],
+    from: Option<(&[u8], usize)>,
+    out: &mut SlabOutput<'_, '_>,
 ) {
-    worker.target.in_slab(&worker.segments, slab.count(), array.dtype.size());
-    copy_from(array, worker, elements, Some(from), out);
+    match out {
+        SlabOutput::Own(out) => {
+            worker.target.in_slab(&worker.segments, slab.count(), array.dtype.size());
+            copy_from(array, worker, elements, from, *out);
+        }
+        SlabOutput::Shared(out) => {
+            let mut part = out.part(&worker.segments, &mut worker.target);
+            copy_from(array, worker, elements, from, &mut part);
+        }
+    }
 }
 
+/// Copies the worker's part to its target region; elements that are not stored become fill.
 fn copy_from(
     array: &Array,
     worker: &mut Worker,
     elements: Elements,
     from: Option<(&[u8], usize)>,
-    out: &mut [u8],
+    out: &mut (impl Bytes + ?Sized),
 ) {
     let element = array.dtype.size();
     let mut all = from.is_some();
@@ -371,7 +353,14 @@ pub(super) fn change_chunk(
         // Kept elements are in the stored byte order: swap, change, swap back.
         region::swap_bytes(&mut worker.buffers.chunk, array.dtype.swap_unit());
     }
-    region::copy(&worker.segments, element, data, &worker.source, &mut worker.buffers.chunk, &worker.target);
+    region::copy(
+        &worker.segments,
+        element,
+        data,
+        &worker.source,
+        &mut worker.buffers.chunk[..],
+        &worker.target,
+    );
     if let Some(quantizer) = quantizer {
         let chunk = &mut worker.buffers.chunk;
         region::each_run(&worker.segments, element, &worker.source, &worker.target, &mut |s, t, run| {

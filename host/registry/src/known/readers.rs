@@ -196,27 +196,31 @@ impl ReaderSetup {
         self.why(cell).map(|why| Unread { reader: self.reader, why })
     }
 
-    /// Why it does not read a codec; `None`: it does.
+    /// Why it does not read a codec that the metadata of Zarr call `name`; `None`: it does.
+    #[must_use]
+    pub fn unread_name(&self, dialect: Dialect, name: &str) -> Option<Unread> {
+        if name == generic::NAME {
+            return Some(Unread { reader: self.reader, why: Why::ByNumber });
+        }
+        self.unread(&match dialect {
+            Dialect::Numcodecs => format!("v2 {name}"),
+            Dialect::ZarrV3 => format!("v3 {name}"),
+        })
+    }
+
+    /// Why it does not read a codec by the name that is written; `None`: it does.
     #[must_use]
     pub fn unread_codec(&self, codec: &CodecInfo, home: CodecHome) -> Option<Unread> {
-        let row = match (home, codec.filter_id) {
-            _ if home != CodecHome::Hdf5 && codec.numcodecs.first() == Some(generic::NAME) => {
-                return Some(Unread { reader: self.reader, why: Why::ByNumber });
-            }
-            (CodecHome::Hdf5, id) => format!("filter {}", id.unwrap_or_default()),
-            (CodecHome::Zarr(Dialect::Numcodecs), _) => {
-                format!("v2 {}", codec.numcodecs.first().unwrap_or_default())
-            }
-            (CodecHome::Zarr(Dialect::ZarrV3), _) => match codec.zarr_v3.first() {
-                Some(name) => format!("v3 {name}"),
-                // As written in metadata: numcodecs.zlib.
-                None => format!("v3 {NUMCODECS_PREFIX}{}", codec.numcodecs.first().unwrap_or_default()),
-            },
-        };
+        if let CodecHome::Zarr(dialect) = home {
+            let written = codec.names(dialect).first().map(str::to_owned);
+            // As written in metadata: numcodecs.zlib.
+            let lent = || format!("{NUMCODECS_PREFIX}{}", codec.numcodecs.first().unwrap_or_default());
+            return self.unread_name(dialect, &written.unwrap_or_else(lent));
+        }
+        let row = format!("filter {}", codec.filter_id.unwrap_or_default());
         // With a library for it, these read every filter that has a number.
         let by_plugin = [Reader::NetcdfC, Reader::Hdf5, Reader::Gdal, Reader::Matlab, Reader::Xarray];
-        if home == CodecHome::Hdf5
-            && by_plugin.contains(&self.reader)
+        if by_plugin.contains(&self.reader)
             && codec.filter_id.is_some()
             && !TABLE.iter().any(|(key, _)| *key == row)
         {
@@ -462,7 +466,9 @@ mod tests {
             ("hdf5+hdf5plugin", CodecHome::Hdf5, Some(32_008), "", "", "read"),
             ("netcdf-c", CodecHome::Hdf5, Some(40_000), "", "", "netcdf-c reads it only with a plugin"),
             ("zarr-python", V2, None, "bitround", "bitround", "read"),
+            ("zarr-python", V3, None, "bitround", "numcodecs.bitround", "read"),
             ("zarr-python", V3, None, "bitround", "bitround", "zarr-python does not read it"),
+            ("tensorstore", V3, None, "zstd", "numcodecs.zstd", "tensorstore does not read it"),
             (
                 "zarr-python",
                 V3,

@@ -96,19 +96,25 @@ pub enum PartsError {
         /// Where its parts are.
         staging: String,
     },
+    /// The copy is finished.
+    #[error("the copy is finished already; {location} is complete")]
+    Finished {
+        /// The target.
+        location: Location,
+    },
     /// The target is not reserved for this plan.
     #[error(
-        "{staging} is not there: the copy is finished, or was removed, or this machine does not see the file system of the \
-         target"
+        "{staging} is not there: the copy was discarded, or the target was changed or moved after it was finished, or this \
+         machine does not see the file system of the target"
     )]
-    NotBegun {
+    NotReserved {
         /// Where the parts should be.
         staging: String,
     },
     /// The folder of the parts is there, but not what says which plan it is of.
     #[error(
-        "{staging} is there, but not all of what says which plan it is of: a program was stopped when it began the copy or \
-         removed its parts; no copy can be made of it; remove it"
+        "{staging} is there, but not all of what says which plan it is of: a program is beginning a copy there or removing \
+         its parts, or was stopped when it did; if none is running, no copy can be made of it: remove it"
     )]
     Unclaimed {
         /// Where the parts are.
@@ -148,7 +154,7 @@ pub enum PartsError {
         parts: usize,
     },
     /// Parts are not complete.
-    #[error("{} of {of} parts are not complete: {}", parts.len(), ranges(parts))]
+    #[error("{} of {of} parts {} not complete: {}", parts.len(), if parts.len() == 1 { "is" } else { "are" }, ranges(parts))]
     Missing {
         /// Their numbers, in order.
         parts: Vec<usize>,

@@ -15,39 +15,70 @@ use super::{PartsError, PartsPlan};
 use crate::location::MARKS;
 use crate::progress::{Phase, Progress};
 
+/// A copy in parts that is finished.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What was copied.
+    pub summary: CopySummary,
+    /// Whether an earlier call has finished the copy; the summary then has no variables, since what was known of the parts
+    /// is removed.
+    pub before: bool,
+}
+
 impl PartsPlan {
-    /// Makes the dataset: checks that every part is complete and has its objects, writes the metadata, those of the root
-    /// last, and removes what was known of the parts. The source is read only with [`PartWorker::verify`]: everything is
-    /// compared with it before.
+    /// Makes the dataset: checks that every part is complete and has its objects in their lengths, writes the metadata,
+    /// those of the root last, and removes what was known of the parts. The source is read only with
+    /// [`PartWorker::verify`]: everything is compared with it before.
     ///
-    /// It can run again if it was interrupted.
+    /// It can run again if it was interrupted, and if the copy is finished already.
     ///
     /// # Errors
     /// [`PartsError::Missing`] names the parts that are not complete; nothing is changed then.
-    pub fn finish(&self, worker: &PartWorker, progress: &dyn Progress) -> Result<CopySummary, PartsError> {
+    pub fn finish(&self, worker: &PartWorker, progress: &dyn Progress) -> Result<Finished, PartsError> {
         self.check_version()?;
         let staging = self.staging()?;
-        let published = staging.published(self.token());
-        if let Some(target) = published.map_err(|error| self.unless_finished(&staging, error))? {
-            self.check_published(&*target)?;
-            // Only what was known of the parts is left of an earlier call.
-            let records = staging.records(self.token())?;
-            staging.settle_target()?;
-            let summary = self.summary(self.records(&*records).unwrap_or_default());
-            staging.remove(&*records, &self.record_names()?)?;
-            return Ok(summary);
+        if let Some(finished) = self.finished(&staging, worker, progress)? {
+            return Ok(finished);
         }
-        let completed = self.complete(&staging, worker, progress);
-        let (summary, stores) = completed.map_err(|error| self.unless_finished(&staging, error))?;
-        if let Err(error) = staging.publish(stores.data)
-            // Another call may have done it at the same time.
-            && !self.is_finished(&staging)
-        {
-            return Err(error);
-        }
+        let completed = self.complete(&staging, worker, progress).and_then(|(summary, stores)| {
+            staging.publish(stores.data)?;
+            Ok((summary, stores.records))
+        });
+        let (summary, records) = match completed.map_err(|error| self.unless_finished(&staging, error)) {
+            // Another call has done it at the same time.
+            Err(error @ PartsError::Finished { .. }) => {
+                return self.finished(&staging, worker, progress)?.ok_or(error);
+            }
+            completed => completed?,
+        };
         staging.settle_target()?;
-        staging.remove(&*stores.records, &self.record_names()?)?;
-        Ok(summary)
+        staging.remove(&*records, &self.record_names()?)?;
+        Ok(Finished { summary, before: false })
+    }
+
+    /// What is known of a copy that an earlier call has made the target. What that call has left of its parts is removed.
+    fn finished(
+        &self,
+        staging: &Staging,
+        worker: &PartWorker,
+        progress: &dyn Progress,
+    ) -> Result<Option<Finished>, PartsError> {
+        let Some(target) = staging.unreserved(self.token())? else { return Ok(None) };
+        let records = staging.records(self.token());
+        if let Err(other) = self.check_published(&*target) {
+            return Err(records.err().unwrap_or(other));
+        }
+        let records = records.ok();
+        let noted = records.as_ref().and_then(|records| self.records(&**records).ok());
+        let mut summary = self.summary(noted.unwrap_or_default());
+        if worker.verify {
+            self.verify(worker, &target, &mut summary.variables, progress)?;
+        }
+        if let Some(records) = &records {
+            staging.settle_target()?;
+            staging.remove(&**records, &self.record_names()?)?;
+        }
+        Ok(Some(Finished { summary, before: records.is_none() }))
     }
 
     /// Checks the parts, and writes the metadata.
@@ -63,7 +94,7 @@ impl PartsPlan {
         self.check_objects(&records, Arc::clone(data), worker)?;
         let mut summary = self.summary(records);
         if worker.verify {
-            self.verify(worker, &mut summary.variables, progress)?;
+            self.verify(worker, data, &mut summary.variables, progress)?;
         }
         let mut documents: Vec<(&String, &String)> = self.body.documents.iter().collect();
         // Those of the root make it a dataset; readers look for the first of the marks.
@@ -82,7 +113,9 @@ impl PartsPlan {
     /// # Errors
     /// The copy is finished, or the target is reserved for another plan.
     pub fn discard(&self) -> Result<(), PartsError> {
-        self.staging()?.discard(self.token(), &self.record_names()?)
+        let staging = self.staging()?;
+        let discarded = staging.discard(self.token(), &self.record_names()?);
+        discarded.map_err(|error| self.unless_finished(&staging, error))
     }
 
     /// Whether the copy is at the target, and nothing of it beside the target but records.
@@ -91,7 +124,7 @@ impl PartsPlan {
         target.is_some_and(|target| self.check_published(&*target).is_ok())
     }
 
-    /// Checks that each part has as many objects as were noted.
+    /// Checks that each part has the objects that were noted, in their lengths.
     fn check_objects(
         &self,
         records: &[Record],
@@ -102,7 +135,7 @@ impl PartsPlan {
         let mut objects = Objects::new(&copy, true);
         let mut missing = Vec::new();
         for ((number, part), record) in self.parts().iter().enumerate().zip(records) {
-            if objects.count(part)? != record.objects {
+            if objects.hash(part)? != record.objects {
                 missing.push(number);
             }
         }
@@ -174,10 +207,11 @@ impl PartsPlan {
     fn verify(
         &self,
         worker: &PartWorker,
+        data: &Arc<dyn Store>,
         variables: &mut [VariableSummary],
         progress: &dyn Progress,
     ) -> Result<(), PartsError> {
-        let ends = Ends::open(self, worker)?;
+        let ends = Ends::open(self, worker, data)?;
         super::missing_values::verify(ends.source.hierarchy(), ends.copy.hierarchy())?;
         let total = self.parts().iter().map(|part| part.bytes).fold(0, u64::saturating_add);
         progress.begin(Phase::Verify, total);

@@ -1,12 +1,14 @@
 //! The objects of the copy that a part makes.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::fmt::Write;
 use std::sync::Arc;
 
 use ncz_model::{Array, DataError, Slab, SlabPart};
-use ncz_store::{Depth, EntryKind, Key, Prefix, Store, StoreError, StoreExt};
+use ncz_store::{Depth, EntryKind, Key, Prefix, Store, StoreError};
 use ncz_zarr::Dataset as ZarrDataset;
 
+use super::source::Hash;
 use super::{Part, PartsError, Region};
 use crate::byte_array::byte_array;
 use crate::parallelism::Parallelism;
@@ -27,8 +29,8 @@ pub(super) struct Objects<'a> {
 struct Keys {
     variable: String,
     array: Array,
-    /// Those that are there, unless they are too many.
-    listed: Option<HashSet<String>>,
+    /// Those that are there, unless they are too many, with their lengths where the listing says them.
+    listed: Option<HashMap<String, Option<u64>>>,
 }
 
 impl<'a> Objects<'a> {
@@ -36,12 +38,20 @@ impl<'a> Objects<'a> {
         Self { copy, listing, last: None }
     }
 
-    /// How many objects of a part there are.
-    pub(super) fn count(&mut self, part: &Part) -> Result<u64, PartsError> {
-        part.regions.iter().map(|region| self.in_region(region)).sum()
+    /// The hash of the keys and lengths of those objects of a part that are there.
+    pub(super) fn hash(&mut self, part: &Part) -> Result<String, PartsError> {
+        let mut hash = Hash::new();
+        for region in &part.regions {
+            for (key, len) in self.in_region(region)? {
+                // Writing to a hash does not fail.
+                let _ = writeln!(hash, "{key:?} {len}");
+            }
+        }
+        Ok(hash.text())
     }
 
-    fn in_region(&mut self, region: &Region) -> Result<u64, PartsError> {
+    /// The keys and lengths of those objects of a region that are there, in the order of its chunks.
+    fn in_region(&mut self, region: &Region) -> Result<Vec<(String, u64)>, PartsError> {
         let copy = self.copy;
         let keys = match self.last.take() {
             Some(keys) if keys.variable == region.variable => keys,
@@ -50,10 +60,14 @@ impl<'a> Objects<'a> {
         let keys = self.last.insert(keys);
         let (array, slab) = (&keys.array, Slab::new(region.start.clone(), region.shape.clone()));
         let names = slab.parts(array.object_shape()).map(|SlabPart { chunk, .. }| array.object_key(&chunk));
-        match &keys.listed {
-            Some(listed) => Ok(names.filter(|name| listed.contains(name)).count() as u64),
-            None => existing(copy, &names.collect::<Vec<_>>()),
-        }
+        let names: Vec<(String, Option<u64>)> = match &keys.listed {
+            Some(listed) => {
+                let with_len = |name: String| listed.get(&name).copied().map(|len| (name, len));
+                names.filter_map(with_len).collect()
+            }
+            None => names.map(|name| (name, None)).collect(),
+        };
+        existing(copy, names)
     }
 }
 
@@ -67,15 +81,18 @@ impl Keys {
             Some(listing) => {
                 let entries = listing.map_err(PartsError::store(store))?.entries.into_iter();
                 let objects = entries.filter(|entry| entry.kind == EntryKind::Object);
-                Some(objects.map(|entry| entry.key.as_str().to_owned()).collect())
+                Some(objects.map(|entry| (entry.key.as_str().to_owned(), entry.len)).collect())
             }
         };
         Ok(Self { variable: path.to_owned(), array, listed })
     }
 }
 
-/// How many of these objects there are.
-fn existing(copy: &ZarrDataset, names: &[String]) -> Result<u64, PartsError> {
+/// Those of these objects that are there, with their lengths. The store is asked for those that are not known.
+fn existing(
+    copy: &ZarrDataset,
+    mut names: Vec<(String, Option<u64>)>,
+) -> Result<Vec<(String, u64)>, PartsError> {
     let store: &Arc<dyn Store> = copy.store();
     let parallelism = Parallelism {
         pool: &copy.session().pool,
@@ -84,11 +101,14 @@ fn existing(copy: &ZarrDataset, names: &[String]) -> Result<u64, PartsError> {
         one_by_one: false,
         limit: u64::MAX,
     };
-    let look = |found: &mut u64, number: u64| {
-        let Some(name) = names.get(number as usize) else { return Ok(()) };
-        let exists = Key::parse(name).map_err(StoreError::from).and_then(|key| store.exists(key));
-        *found += u64::from(exists.map_err(PartsError::store(store))?);
+    let unknown: Vec<usize> = (0..names.len()).filter(|at| names[*at].1.is_none()).collect();
+    let look = |found: &mut Vec<(usize, u64)>, number: u64| {
+        let Some(&at) = unknown.get(number as usize) else { return Ok(()) };
+        let len = Key::parse(&names[at].0).map_err(StoreError::from).and_then(|key| store.len(key));
+        found.extend(len.map_err(PartsError::store(store))?.map(|len| (at, len)));
         Ok::<_, PartsError>(())
     };
-    Ok(parallelism.for_each(names.len() as u64, || 0, look)?.into_iter().sum())
+    let found = parallelism.for_each(unknown.len() as u64, Vec::new, look)?;
+    found.into_iter().flatten().for_each(|(at, len)| names[at].1 = Some(len));
+    Ok(names.into_iter().filter_map(|(name, len)| Some((name, len?))).collect())
 }

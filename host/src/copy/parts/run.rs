@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ncz_model::{Container, DataError, LossyGuard, Pool, Session, ShuffleReading};
 use ncz_registry::Registry;
-use ncz_store::{Key, KeyBuf, WriteMode};
+use ncz_store::{Key, KeyBuf, Store, WriteMode};
 use ncz_zarr::Dataset as ZarrDataset;
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +42,8 @@ pub(super) struct Record {
     pub(super) token: String,
     pub(super) part: usize,
     pub(super) seconds: f64,
-    /// The objects of the copy that it has.
-    pub(super) objects: u64,
+    /// The hash of the keys and lengths of the objects that it made.
+    pub(super) objects: String,
     pub(super) variables: Vec<VariableSummary>,
 }
 
@@ -53,8 +53,6 @@ pub(super) struct Ends<'a> {
     plan: &'a PartsPlan,
     pub(super) source: Dataset,
     pub(super) copy: ZarrDataset,
-    staging: Staging,
-    stores: Stores,
     worker: &'a PartWorker,
 }
 
@@ -65,7 +63,8 @@ impl PartsPlan {
     /// # Errors
     /// What differs.
     pub fn check(&self, worker: &PartWorker) -> Result<(), PartsError> {
-        Ends::open(self, worker).map(drop)
+        let (_, stores) = self.open()?;
+        Ends::open(self, worker, &stores.data).map(drop)
     }
 
     /// Makes these parts, by their numbers, one after the other. A part that was made before is made again, with the
@@ -88,14 +87,25 @@ impl PartsPlan {
         let mut wanted =
             parts.iter().filter_map(|number| Some((*number, self.parts().get(*number)?))).peekable();
         if wanted.peek().is_some() {
-            let staging = self.staging()?;
+            let (staging, stores) = self.open()?;
             let unless_finished = |error| self.unless_finished(&staging, error);
-            let ends = Ends::open(self, worker).map_err(unless_finished)?;
+            let ends = Ends::open(self, worker, &stores.data).map_err(unless_finished)?;
             for (number, part) in wanted {
-                records.push(ends.run(number, part, progress).map_err(unless_finished)?);
+                records
+                    .push(ends.run((number, part), (&staging, &stores), progress).map_err(unless_finished)?);
             }
         }
         Ok(self.summary(records))
+    }
+
+    /// Where the parts are, and its stores.
+    fn open(&self) -> Result<(Staging, Stores), PartsError> {
+        self.check_version()?;
+        let staging = self.staging()?;
+        match staging.open(self.token()) {
+            Ok(stores) => Ok((staging, stores)),
+            Err(error) => Err(self.unless_finished(&staging, error)),
+        }
     }
 
     /// What these parts did.
@@ -116,10 +126,10 @@ impl PartsPlan {
             return error;
         }
         if self.is_finished(staging) {
-            return PartsError::NotBegun { staging: staging.to_string() };
+            return staging.finished();
         }
         match staging.records(self.token()) {
-            Err(gone @ (PartsError::NotBegun { .. } | PartsError::Unclaimed { .. })) => gone,
+            Err(gone @ (PartsError::NotReserved { .. } | PartsError::Unclaimed { .. })) => gone,
             _ => error,
         }
     }
@@ -152,9 +162,12 @@ impl PartsPlan {
 }
 
 impl<'a> Ends<'a> {
-    /// Opens both sides, and checks that they are those of the plan.
-    pub(super) fn open(plan: &'a PartsPlan, worker: &'a PartWorker) -> Result<Self, PartsError> {
-        plan.check_version()?;
+    /// Opens both sides, and checks that they are those of the plan. `data` has the objects of the copy.
+    pub(super) fn open(
+        plan: &'a PartsPlan,
+        worker: &'a PartWorker,
+        data: &Arc<dyn Store>,
+    ) -> Result<Self, PartsError> {
         let session = plan.session(worker);
         let url = plan.source()?;
         let source = url.open(session.clone())?;
@@ -162,20 +175,23 @@ impl<'a> Ends<'a> {
         if let Some(what) = source::difference(&plan.body.state, &now) {
             return Err(plan.changed(what)?);
         }
-        let staging = plan.staging()?;
-        let stores = staging.open(plan.token())?;
-        let copy = ZarrDataset::without_documents(Arc::clone(&stores.data), plan.hierarchy()?, session);
+        let copy = ZarrDataset::without_documents(Arc::clone(data), plan.hierarchy()?, session);
         let has = |path: &str| copy.hierarchy().variable(path).is_ok();
         let differences = codecs::used(&source, &copy, &has);
         let differences = codecs::differences(&plan.body.codecs, &differences?);
         if !differences.is_empty() {
             return Err(PartsError::Codecs { differences });
         }
-        Ok(Self { plan, source, copy, staging, stores, worker })
+        Ok(Self { plan, source, copy, worker })
     }
 
     /// Makes a part, compares it if requested, and notes that it is complete.
-    fn run(&self, number: usize, part: &Part, progress: &dyn Progress) -> Result<Record, PartsError> {
+    fn run(
+        &self,
+        (number, part): (usize, &Part),
+        (staging, stores): (&Staging, &Stores),
+        progress: &dyn Progress,
+    ) -> Result<Record, PartsError> {
         let start = Instant::now();
         self.check_source(part)?;
         let copies = self.copies(part)?;
@@ -185,8 +201,8 @@ impl<'a> Ends<'a> {
         }
         // What was read while the source changed is of neither version.
         self.check_source(part)?;
-        let objects = Objects::new(&self.copy, false).count(part)?;
-        self.staging.sync()?;
+        let objects = Objects::new(&self.copy, false).hash(part)?;
+        staging.sync()?;
         let record = Record {
             token: self.plan.token().to_owned(),
             part: number,
@@ -195,10 +211,10 @@ impl<'a> Ends<'a> {
             variables: merged(variables),
         };
         // A note of a copy that is finished would be left.
-        self.staging.records(self.plan.token())?;
+        staging.records(self.plan.token())?;
         let bytes = serde_json::to_vec(&record).map_err(PartsError::Json)?;
-        let written = self.stores.records.write(record_key(number)?.as_key(), &bytes, WriteMode::Replace);
-        written.map_err(PartsError::store(&self.staging))?;
+        let written = stores.records.write(record_key(number)?.as_key(), &bytes, WriteMode::Replace);
+        written.map_err(PartsError::store(staging))?;
         Ok(record)
     }
 

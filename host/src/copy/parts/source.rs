@@ -20,10 +20,10 @@ const BATCH: usize = 4096;
 
 /// The state of a source apart from its chunks.
 pub(super) fn state(url: &DatasetUrl, hierarchy: &Hierarchy) -> Result<SourceState, PartsError> {
-    let mut hash = Hash(Sha256::new());
+    let mut hash = Hash::new();
     // Writing to a hash does not fail.
     let _ = write!(hash, "{:?} {:?} {:?}", hierarchy.format, hierarchy.root, hierarchy.root_array);
-    Ok(SourceState { metadata: hex(&hash.0.finalize()), file: file(url)? })
+    Ok(SourceState { metadata: hash.text(), file: file(url)? })
 }
 
 /// The version of the file of a source, if it is in one file or its references are.
@@ -88,7 +88,7 @@ pub(super) fn has_same_objects(
 /// The hash of the versions of all objects that a part reads.
 fn objects(source: &dyn Container, selection: &Selection, part: &Part) -> Result<String, PartsError> {
     let store = &**source.store();
-    let mut hash = Hash(Sha256::new());
+    let mut hash = Hash::new();
     for region in &part.regions {
         let variable = source.hierarchy().variable(&region.variable).map_err(DataError::from)?;
         let keys = keyed_array(source, variable)?;
@@ -105,7 +105,7 @@ fn objects(source: &dyn Container, selection: &Selection, part: &Part) -> Result
             }
         }
     }
-    Ok(hex(&hash.0.finalize()))
+    Ok(hash.text())
 }
 
 fn stamps(store: &dyn Store, keys: &[String]) -> Result<Vec<Option<Stamp>>, StoreError> {
@@ -114,7 +114,18 @@ fn stamps(store: &dyn Store, keys: &[String]) -> Result<Vec<Option<Stamp>>, Stor
 }
 
 /// A hash that text is written to.
-struct Hash(Sha256);
+pub(super) struct Hash(Sha256);
+
+impl Hash {
+    pub(super) fn new() -> Self {
+        Self(Sha256::new())
+    }
+
+    /// The hash of what was written.
+    pub(super) fn text(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
 
 impl Write for Hash {
     fn write_str(&mut self, text: &str) -> fmt::Result {

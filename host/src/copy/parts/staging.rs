@@ -153,12 +153,12 @@ impl Staging {
         let data: Arc<dyn Store> = match self.paths() {
             Some((folder, _)) => {
                 let store =
-                    FileStore::open(folder.join(DATA), Access::ReadWrite).map_err(self.not_begun())?;
+                    FileStore::open(folder.join(DATA), Access::ReadWrite).map_err(self.not_reserved())?;
                 // A part is made durable as a whole.
                 let store = store.with_durability(Durability::Process);
                 Arc::new(store.with_permissions(self.permissions()?))
             }
-            None => self.target.open_shared(token).map_err(self.not_begun())?,
+            None => self.target.open_shared(token).map_err(self.not_reserved())?,
         };
         Ok(Stores { records, data })
     }
@@ -170,14 +170,8 @@ impl Staging {
         store.and_then(|store| store.sync()).map_err(PartsError::store(self))
     }
 
-    /// The target, if it is no longer reserved although there are records: an earlier call has made the copy the target,
-    /// or somebody else has written there.
-    pub(super) fn published(&self, token: &str) -> Result<Option<Arc<dyn Store>>, PartsError> {
-        self.records(token)?;
-        self.unreserved(token)
-    }
-
-    /// The target, if it is no longer reserved, whether there are records or not.
+    /// The target, if it is no longer reserved: an earlier call has made the copy the target, or somebody else has
+    /// written there.
     pub(super) fn unreserved(&self, token: &str) -> Result<Option<Arc<dyn Store>>, PartsError> {
         let is_reserved = match self.paths() {
             Some((folder, target)) => folder.join(DATA).exists() || !target.is_dir(),
@@ -245,7 +239,7 @@ impl Staging {
                 let records = self.records(token)?;
                 let target = self.target.open_any_store(Access::Read)?;
                 return match is_dataset(&*target).map_err(&failed)? {
-                    true => Err(PartsError::NotBegun { staging: self.to_string() }),
+                    true => Err(PartsError::NotReserved { staging: self.to_string() }),
                     false => Ok(records),
                 };
             }
@@ -287,7 +281,7 @@ impl Staging {
     fn open_records(&self) -> Result<Arc<dyn Store>, PartsError> {
         Ok(match self.beside.location.path() {
             Some(folder) => {
-                let store = FileStore::open(folder, Access::ReadWrite).map_err(self.not_begun())?;
+                let store = FileStore::open(folder, Access::ReadWrite).map_err(self.not_reserved())?;
                 Arc::new(store.with_permissions(self.permissions()?))
             }
             None => self.beside.open_any_store(Access::ReadWrite)?,
@@ -300,12 +294,17 @@ impl Staging {
         let claim = records.read_vec(key(CLAIM)?, LONGEST).map_err(PartsError::store(self))?;
         let claim = claim.ok_or_else(|| match self.paths() {
             Some((folder, _)) if folder.exists() => PartsError::Unclaimed { staging: self.to_string() },
-            _ => PartsError::NotBegun { staging: self.to_string() },
+            _ => PartsError::NotReserved { staging: self.to_string() },
         })?;
         match serde_json::from_slice::<Claim>(&claim) {
             Ok(claim) if claim.token == token => Ok(records),
             _ => Err(PartsError::OtherPlan { staging: self.to_string() }),
         }
+    }
+
+    /// The error of a copy that is finished.
+    pub(super) fn finished(&self) -> PartsError {
+        PartsError::Finished { location: self.target.location.clone() }
     }
 
     /// The error of a folder that exists already.
@@ -318,11 +317,11 @@ impl Staging {
     }
 
     /// The error of something that cannot be opened.
-    fn not_begun(&self) -> impl Fn(StoreError) -> PartsError {
+    fn not_reserved(&self) -> impl Fn(StoreError) -> PartsError {
         let staging = self.to_string();
         move |error| match error {
             StoreError::NotFound { .. } | StoreError::Gone { .. } => {
-                PartsError::NotBegun { staging: staging.clone() }
+                PartsError::NotReserved { staging: staging.clone() }
             }
             error => PartsError::store(&staging)(error),
         }

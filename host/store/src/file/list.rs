@@ -121,7 +121,7 @@ fn one(
 }
 
 fn push(listing: &mut Listing, key: KeyBuf, kind: EntryKind) {
-    listing.entries.push(Entry { key, kind });
+    listing.entries.push(Entry { key, kind, len: None });
 }
 
 fn skip(listing: &mut Listing, prefix: Prefix<'_>, name: &str) {

@@ -1,6 +1,6 @@
 //! Listing what is below a prefix.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use aws_sdk_s3::types::{EncodingType, Object};
@@ -39,9 +39,9 @@ pub(super) async fn list(
     let mut pages = Pages::new(shared, start.clone(), delimiter, max_entries.saturating_add(1), at());
     while let Some(page) = pages.next().await? {
         names += page.names.len() + page.prefixes.len();
-        for (name, _) in page.names {
+        for (name, len) in page.names {
             if let (Some(key), Some(below)) = (name.get(above..), name.get(start.len()..)) {
-                found.object(key, above_len(&start, above), below);
+                found.object((key, len), above_len(&start, above), below);
             }
         }
         for name in page.prefixes {
@@ -53,7 +53,8 @@ pub(super) async fn list(
             return Err(StoreError::TooManyEntries { at: at(), limit: max_entries });
         }
     }
-    Ok(Listing { entries: found.entries.into_iter().collect(), skipped: found.skipped })
+    let entries = found.entries.into_iter().map(|((key, kind), len)| Entry { key, kind, len });
+    Ok(Listing { entries: entries.collect(), skipped: found.skipped })
 }
 
 fn above_len(start: &str, above: usize) -> usize {
@@ -62,36 +63,40 @@ fn above_len(start: &str, above: usize) -> usize {
 
 #[derive(Default)]
 struct Found {
-    entries: BTreeSet<Entry>,
+    /// What is there, with the lengths of objects.
+    entries: BTreeMap<(KeyBuf, EntryKind), Option<u64>>,
     skipped: Vec<String>,
 }
 
 impl Found {
     /// Takes an object, and the directories that lead to it. `prefix` bytes of the key are those of the prefix.
-    fn object(&mut self, key: &str, prefix: usize, below: &str) {
+    fn object(&mut self, (key, len): (&str, u64), prefix: usize, below: &str) {
         let (key, is_marker) = match key.strip_suffix('/') {
             // an object that other programs make to show an empty folder
             Some(folder) => (folder, true),
             None => (key, false),
         };
-        if below.is_empty()
-            || !self.fits(key, if is_marker { EntryKind::Directory } else { EntryKind::Object })
-        {
+        let (kind, len) = match is_marker {
+            true => (EntryKind::Directory, None),
+            // 0 is also what is taken for a length that the server does not say
+            false => (EntryKind::Object, Some(len).filter(|len| *len > 0)),
+        };
+        if below.is_empty() || !self.fits(key, kind, len) {
             return;
         }
         for (at, _) in key.match_indices('/').filter(|(at, _)| *at > prefix) {
-            self.fits(key.get(..at).unwrap_or_default(), EntryKind::Directory);
+            self.fits(key.get(..at).unwrap_or_default(), EntryKind::Directory, None);
         }
     }
 
     fn directory(&mut self, key: &str) {
-        self.fits(key, EntryKind::Directory);
+        self.fits(key, EntryKind::Directory, None);
     }
 
-    fn fits(&mut self, text: &str, kind: EntryKind) -> bool {
+    fn fits(&mut self, text: &str, kind: EntryKind, len: Option<u64>) -> bool {
         match KeyBuf::parse(text) {
             Ok(key) => {
-                self.entries.insert(Entry { key, kind });
+                self.entries.insert((key, kind), len);
                 true
             }
             // our own temporary names are never shown

@@ -1,13 +1,15 @@
 //! `.zmetadata`: all documents of a dataset in one, as of the time of consolidation.
 
+use std::sync::Arc;
+
 use ncz_model::json::{Json, Map, Number};
 use ncz_model::{Consolidated, MetadataError};
 
-use super::loader::{LoadError, Loader, Seen};
+use super::loader::{LoadError, Loader, Object, Seen};
 use crate::metadata::document;
 
-/// Returns the documents in a `.zmetadata`.
-pub(super) fn documents(zmetadata: &Map) -> Result<Map, MetadataError> {
+/// Returns the documents in a `.zmetadata`; nothing is copied if nobody else has the object.
+pub(super) fn documents(zmetadata: Object) -> Result<Map, MetadataError> {
     let wrong = |reason: String| MetadataError::Metadata { key: document::ZMETADATA.to_owned(), reason };
     match zmetadata.get("zarr_consolidated_format") {
         Some(version) if version.as_u64() == Some(1) => {}
@@ -16,8 +18,8 @@ pub(super) fn documents(zmetadata: &Map) -> Result<Map, MetadataError> {
         }
         None => return Err(wrong("\"zarr_consolidated_format\" is missing".to_owned())),
     }
-    match zmetadata.get("metadata") {
-        Some(Json::Object(documents)) => Ok(documents.clone()),
+    match Arc::unwrap_or_clone(zmetadata).swap_remove("metadata") {
+        Some(Json::Object(documents)) => Ok(documents),
         _ => Err(wrong("\"metadata\" is not an object".to_owned())),
     }
 }

@@ -194,6 +194,11 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Forgets an object that was read, so that its last user owns it. It is requested again if it is needed again.
+    pub(super) fn forget(&mut self, key: &str) {
+        self.seen.swap_remove(key);
+    }
+
     /// Whether such a document exists, even if it is broken.
     pub(super) fn is_there(&mut self, key: &str) -> Result<bool, MetadataError> {
         match self.probe(key) {

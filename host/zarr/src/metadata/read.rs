@@ -149,7 +149,11 @@ impl Reader<'_> {
     /// Returns the documents in `.zmetadata`, if it exists; the outer error is that of the store.
     fn zmetadata(&mut self) -> Result<Option<Consolidation>, MetadataError> {
         match self.loader.probe(document::ZMETADATA) {
-            Ok(zmetadata) => Ok(zmetadata.map(|zmetadata| consolidated::documents(&zmetadata))),
+            Ok(Some(zmetadata)) => {
+                self.loader.forget(document::ZMETADATA);
+                Ok(Some(consolidated::documents(zmetadata)))
+            }
+            Ok(None) => Ok(None),
             Err(LoadError::Store(error)) => Err(error),
             Err(error) => Ok(Some(Err(error.of_dataset(document::ZMETADATA)))),
         }

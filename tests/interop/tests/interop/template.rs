@@ -109,10 +109,7 @@ fn the_example_in_c_needs_no_rust_and_writes_the_same_streams() {
     let readme = std::fs::read_to_string(source.join("README.md")).unwrap();
     let build = block(&readme, "sh").lines().next().unwrap();
     shell(build, folder.path(), RUNNING);
-    let mut strict = Command::new(compiler);
-    strict.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-fsyntax-only", "-I"]);
-    strict.arg(workspace_root().join("codec-api/include")).arg(folder.path().join("my_cdelta8.c"));
-    run(&mut strict, RUNNING).unwrap().success("cc").unwrap();
+    compiles_strictly(&compiler, &folder.path().join("my_cdelta8.c"), &folder.path().join("strict.so"));
 
     let library = folder.path().join("libmy_cdelta8.so");
     exports(&library, &[&HDF5_NAMES[..], &[CODEC_NAME, NATIVE_NAME]].concat());
@@ -122,6 +119,25 @@ fn the_example_in_c_needs_no_rust_and_writes_the_same_streams() {
     reads_json(folder.path());
     h5py_and_netcdf_use_it(&C, &["h5py", "netcdf"], folder.path());
     the_chunk_gives_the_distance(folder.path());
+}
+
+#[test]
+fn the_macros_for_c_export_the_faces_that_they_name() {
+    let Ok(compiler) = program("cc") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let example = std::fs::read_to_string(workspace_root().join("plugin-template/c/my_cdelta8.c")).unwrap();
+    for (form, names) in [
+        ("NCZ_PLUGIN_HDF5(my_cdelta8);", &HDF5_NAMES[..]),
+        ("NCZ_PLUGIN_NCZARR(my_cdelta8);", &[CODEC_NAME]),
+        ("NCZ_PLUGIN_NATIVE(&my_cdelta8, &my_cdelta8);", &[NATIVE_NAME]),
+    ] {
+        let source = example.replace("NCZ_PLUGIN(my_cdelta8);", form);
+        assert!(source.contains(form));
+        let (file, library) = (folder.path().join("form.c"), folder.path().join("libform.so"));
+        std::fs::write(&file, source).unwrap();
+        compiles_strictly(&compiler, &file, &library);
+        exports(&library, names);
+    }
 }
 
 #[test]
@@ -173,6 +189,15 @@ fn the_template_locks_the_versions_of_the_workspace() {
 fn passes_everything(library: &Path) {
     let mut command = Command::new(build_binary("ncz-conform").unwrap());
     run(command.args(["--level", "10"]).arg(library), BUILDING).unwrap().success("ncz-conform").unwrap();
+}
+
+/// A plugin in C becomes a library without a warning.
+fn compiles_strictly(compiler: &Path, source: &Path, library: &Path) {
+    let mut strict = Command::new(compiler);
+    strict.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-shared", "-fPIC"]);
+    strict.args(["-fvisibility=hidden", "-I"]).arg(workspace_root().join("codec-api/include"));
+    strict.arg("-o").arg(library).arg(source);
+    run(&mut strict, RUNNING).unwrap().success("cc").unwrap();
 }
 
 /// The library exports these names and no others.

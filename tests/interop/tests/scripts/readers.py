@@ -150,9 +150,54 @@ def by_tensorstore(path):
     return "a dimension of bytes for each string" if found.ndim == 3 else compare(found, path.name)
 
 
+# Codecs of numcodecs in version 3: a type that they take, and their configuration.
+NUMCODECS = {
+    "astype": ("f8", {"encode_dtype": "<f4", "decode_dtype": "<f8"}),
+    "bitround": ("f4", {"keepbits": 10}),
+    "blosc": ("f4", {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}),
+    "bz2": ("f4", {"level": 5}),
+    "delta": ("i4", {"dtype": "<i4"}),
+    "fixedscaleoffset": ("f8", {"offset": 0, "scale": 1, "dtype": "<f8", "astype": "<i4"}),
+    "gzip": ("f4", {"level": 5}),
+    "packbits": ("bool", {}),
+    "quantize": ("f8", {"digits": 2, "dtype": "<f8"}),
+    "shuffle": ("f4", {"elementsize": 4}),
+    "zfpy": ("f4", {"mode": 4, "tolerance": 0.001}),
+    "zlib": ("f4", {"level": 5}),
+    "zstd": ("f4", {"level": 3}),
+}
+
+
+def make_numcodecs():
+    """An array of version 3 for each codec of numcodecs that zarr-python has."""
+    import zarr
+    import zarr.codecs.numcodecs
+    from zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
+
+    made = 0
+    for kind in vars(zarr.codecs.numcodecs).values():
+        name = getattr(kind, "codec_name", None) or ""
+        if not name.startswith("numcodecs."):
+            continue
+        dtype, configuration = NUMCODECS.get(name.removeprefix("numcodecs."), ("f4", {}))
+        codec = kind(**configuration)
+        options = {"compressors": None}
+        if isinstance(codec, ArrayBytesCodec):
+            options["serializer"] = codec
+        else:
+            options["filters" if isinstance(codec, ArrayArrayCodec) else "compressors"] = [codec]
+        group = zarr.create_group(FOLDER / f"v3-{name}", zarr_format=3)
+        array = group.create_array("v", shape=(4, 6), chunks=(2, 4), dtype=dtype, dimension_names=["y", "x"], **options)
+        array[...] = NUMBERS % 2 == 1 if dtype == "bool" else NUMBERS.astype(dtype)
+        made += 1
+    assert made > 20, made
+
+
 def make():
     import h5py
     import zarr
+
+    make_numcodecs()
 
     texts = np.array([f"s{number}" for number in NUMBERS.ravel()]).reshape(NUMBERS.shape)
 

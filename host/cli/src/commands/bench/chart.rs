@@ -167,9 +167,9 @@ pub(super) fn write(
         }
         labelled.push(trial);
         let name = if trial.present {
-            format!("now: {}", chain_words(&trial.chain))
+            format!("now: {}", chain_words(&trial.chain, measured.element))
         } else {
-            chain_words(&trial.chain)
+            chain_words(&trial.chain, measured.element)
         };
         let class = if trial.present { "name present" } else { "name" };
         label(page, class, &name, (x.at(speed(trial)), y.at(ratio(trial))), &mut taken);
@@ -232,7 +232,7 @@ fn place(width: f64, (x, y): (f64, f64), taken: &[Area]) -> Area {
 fn hover(measured: &BenchReport, trial: &Trial) -> String {
     format!(
         "{}\n{:.2}x, {} of {}\nencode {}, decode {}",
-        named(trial, " "),
+        named(measured, trial, " "),
         trial.ratio(&measured.sample),
         bytes(trial.stored),
         bytes(measured.sample.bytes),

@@ -74,10 +74,15 @@ pub(super) fn names(group: &Group) -> Vec<&str> {
     group.members.iter().map(|member| member.report.path.trim_start_matches('/')).collect()
 }
 
+/// Bytes of an element.
+pub(super) fn element(group: &Group) -> usize {
+    group.members.first().map_or(0, |member| member.report.element)
+}
+
 /// The recommended chain in words.
 pub(super) fn advice(group: &Group) -> String {
     match &group.choice {
-        Some(chain) => chain_words(chain),
+        Some(chain) => chain_words(chain, element(group)),
         None if group.is_worth_codecs() => "keep".to_owned(),
         None => format!("keep: none makes it {WORTH} times smaller"),
     }
@@ -197,7 +202,7 @@ impl<'a> DatasetReport<'a> {
             table.row([
                 Cell::new(&group.dtype),
                 Cell::new(dimensions(group)),
-                Cell::new(chain_words(&group.present)),
+                Cell::new(chain_words(&group.present, element(group))),
                 Cell::painted(advice(group), paint),
                 ratio(now(group)),
                 ratio(then(group)),
@@ -249,8 +254,8 @@ impl<'a> DatasetReport<'a> {
                 r#type: &group.dtype,
                 dimensions: dimensions(group),
                 bytes: group.bytes(),
-                current: FiguresJson::of(&group.present, now),
-                recommended: group.choice.as_deref().map(|chain| FiguresJson::of(chain, then)),
+                current: FiguresJson::of(group, &group.present, now),
+                recommended: group.choice.as_deref().map(|chain| FiguresJson::of(group, chain, then)),
             }
         };
         DatasetJson {
@@ -310,10 +315,10 @@ struct FiguresJson<'a> {
 }
 
 impl<'a> FiguresJson<'a> {
-    fn of(chain: &'a str, figures: Option<Figures>) -> Self {
+    fn of(group: &Group, chain: &'a str, figures: Option<Figures>) -> Self {
         Self {
             chain,
-            name: chain_words(chain),
+            name: chain_words(chain, element(group)),
             ratio: figures.map(Figures::ratio),
             decode_bytes_per_second: figures.map(Figures::decode),
         }

@@ -24,7 +24,8 @@ pub(super) fn of_variable(report: &Report<'_>) -> String {
     let mut page = head(&title, &report.answer(), &report.sample());
     page.push_str("<h2>Apply one</h2>\n");
     for choice in report.choices() {
-        let _ = writeln!(page, "<p>{}: {}</p>", choice.what, markup(&named(choice.trial, " ")));
+        let _ =
+            writeln!(page, "<p>{}: {}</p>", choice.what, markup(&named(report.measured, choice.trial, " ")));
         if let Some(command) = choice.command {
             let _ = writeln!(page, "<pre>{}</pre>", markup(&command));
         }
@@ -127,7 +128,7 @@ fn groups(page: &mut String, report: &DatasetReport<'_>) {
         text(page, &group.dtype);
         text(page, dataset_report::dimensions(group));
         number(page, group.bytes() as f64, &bytes(group.bytes()));
-        text(page, &chain_words(&group.present));
+        text(page, &chain_words(&group.present, dataset_report::element(group)));
         for (index, figures) in [now, then].into_iter().enumerate() {
             if index == 1 {
                 text(page, &dataset_report::advice(group));
@@ -179,7 +180,7 @@ fn table(page: &mut String, measured: &BenchReport) {
         }
         let ratio = trial.ratio(&measured.sample);
         let current = if trial.present { " (current)" } else { "" };
-        text(page, &format!("{}{current}", chain_words(&trial.chain)));
+        text(page, &format!("{}{current}", chain_words(&trial.chain, measured.element)));
         number(page, ratio, &format!("{ratio:.2}x"));
         number(page, trial.stored as f64, &bytes(trial.stored));
         number(page, trial.encode, &megabytes(trial.encode));

@@ -50,22 +50,19 @@ impl<'a> Report<'a> {
             )
         };
         let by = by(self.rank);
+        let words = |trial: &Trial| chain_words(&trial.chain, measured.element);
         match now {
             _ if choice.present => {
-                format!(
-                    "Keep {} for {name}: it is the best {by} ({})",
-                    chain_words(&choice.chain),
-                    figures(choice)
-                )
+                format!("Keep {} for {name}: it is the best {by} ({})", words(choice), figures(choice))
             }
             Some(now) => format!(
                 "Store {name} with {}: {}; now, with {}, {}",
-                chain_words(&choice.chain),
+                words(choice),
                 figures(choice),
-                chain_words(&now.chain),
+                words(now),
                 figures(now)
             ),
-            None => format!("Store {name} with {}: {}", chain_words(&choice.chain), figures(choice)),
+            None => format!("Store {name} with {}: {}", words(choice), figures(choice)),
         }
     }
 
@@ -128,12 +125,12 @@ impl<'a> Report<'a> {
                 Cell::new(megabytes(trial.encode)),
                 Cell::new(megabytes(trial.decode)),
                 Cell::new(front_words(trial)),
-                Cell::painted(named(trial, "  "), paint),
+                Cell::painted(named(measured, trial, "  "), paint),
             ]);
         }
         text.push_str(&table.render(style, "  "));
         for choice in self.choices() {
-            text.push_str(&format!("{}: {}\n", style.good(choice.what), named(choice.trial, "  ")));
+            text.push_str(&format!("{}: {}\n", style.good(choice.what), named(measured, choice.trial, "  ")));
             if let Some(command) = choice.command {
                 text.push_str(&format!("  {command}\n"));
             }
@@ -164,7 +161,7 @@ impl<'a> Report<'a> {
         let sample = &measured.sample;
         let chain = |trial: &'a Trial| ChainJson {
             chain: &trial.chain,
-            name: chain_words(&trial.chain),
+            name: chain_words(&trial.chain, measured.element),
             present: trial.present,
             unread: trial.unread.map(|unread| unread.to_string()),
             stored: trial.stored,
@@ -281,11 +278,11 @@ pub(super) fn read_by(measured: &BenchReport, trial: &Trial) -> String {
 }
 
 /// Returns the short name of a chain, followed by remarks.
-pub(super) fn named(trial: &Trial, gap: &str) -> String {
+pub(super) fn named(measured: &BenchReport, trial: &Trial, gap: &str) -> String {
     let remarks: Vec<String> = (trial.present.then(|| "current".to_owned()).into_iter())
         .chain(trial.unread.map(|unread| unread.to_string()))
         .collect();
-    let name = chain_words(&trial.chain);
+    let name = chain_words(&trial.chain, measured.element);
     if remarks.is_empty() { name } else { format!("{name}{gap}({})", remarks.join("; ")) }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ncz::Dataset;
 use ncz::location::{DatasetUrl, Storage};
-use ncz::model::{Container, Hierarchy, Kind, Variable};
+use ncz::model::{ByteOrder, Container, Format, Hierarchy, Kind, Variable};
 use ncz::progress::{Phase, Progress};
 use ncz::readers::{Obstacle, Readability, ReaderSetup, Refusal, reads, usual};
 
@@ -120,8 +120,15 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
         let format = hierarchy.format;
         !format.is_v3() && !format.is_netcdf() && variable.is_masked_by_fill()
     };
+    let is_complex_mask = |variable: &Variable, original: &Variable| {
+        let (mask, fill) = (original.complex_mask(), &variable.fill);
+        copy.format == Format::Zarr2
+            && mask.zip(fill.as_ref()).is_some_and(|(mask, fill)| mask.json() == fill.json())
+    };
     let masked = paths(&|variable, original| {
-        let is_masked = by_fill(source, original) || original.masked_value(source.format).is_some();
+        let is_masked = by_fill(source, original)
+            || original.masked_value(source.format).is_some()
+            || is_complex_mask(variable, original);
         // xarray turns numbers back to truth values, and missing ones to true, which the fill value then is.
         let is_true = original.dtype.kind() == Kind::Bool && variable.dtype.kind() != Kind::Bool;
         by_fill(copy, variable) && !is_masked && !is_true
@@ -133,12 +140,32 @@ fn changed_values(source: &Hierarchy, copy: &Hierarchy) -> Vec<String> {
         ));
     }
     let unmasked = paths(&|variable, original| {
-        original.attribute("_FillValue").is_some() && variable.attribute("_FillValue").is_none()
+        original.attribute("_FillValue").is_some()
+            && variable.attribute("_FillValue").is_none()
+            && (copy.format.is_v3() || original.dtype.kind() == Kind::Complex)
+            && !is_complex_mask(variable, original)
     });
-    if copy.format.is_v3() && !unmasked.is_empty() {
+    let why = match copy.format {
+        format if format.is_netcdf() => {
+            "netCDF has no fill values of complex numbers; nothing marks missing values there; --format zarr3 keeps it"
+        }
+        Format::Zarr2 => {
+            "xarray would take it for what missing chunks read as; nothing marks missing values there; --format zarr3 keeps it"
+        }
+        _ => {
+            "xarray opens no dataset of version 3 that has it on text, times or complex numbers; nothing marks missing values there; --format zarr keeps it"
+        }
+    };
+    if !unmasked.is_empty() {
+        notes.push(format!("{}: the attribute _FillValue is left out, since {why}", abbreviated(&unmasked)));
+    }
+    let swapped = paths(&|variable, original| {
+        original.dtype.order() == ByteOrder::Big && variable.dtype.order() == ByteOrder::Little
+    });
+    if copy.format.is_v3() && !swapped.is_empty() {
         notes.push(format!(
-            "{}: the attribute _FillValue is left out, since xarray opens no dataset of version 3 that has it on text, times or complex numbers; nothing marks missing values there; --format zarr keeps it",
-            abbreviated(&unmasked)
+            "{}: stored as little-endian numbers, which are what their codecs take in version 3",
+            abbreviated(&swapped)
         ));
     }
     let complex = paths(&|variable, original| {

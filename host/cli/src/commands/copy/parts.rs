@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ncz::copy::parts::{Division, PartWorker, PartsError, PartsPlan, Planned, ranges};
+use ncz::copy::parts::{Division, Finished, PartWorker, PartsError, PartsPlan, Planned, ranges};
 use ncz::copy::{CopyError, CopyOptions, CopySummary, VariableSummary};
 use ncz::location::{DatasetUrl, Location, Mode};
 use ncz::model::Container;
@@ -29,6 +29,8 @@ const SCHEMA: u32 = 1;
 const MOST_PARTS: usize = 1_000_000;
 /// What a copy in parts leaves when it is interrupted.
 const RERUN: &str = "the target is as it was before; run the same command again";
+/// What `--finish` says of a copy that an earlier call has finished.
+const FINISHED: &str = "the copy is finished already";
 
 /// What `--plan` asks for.
 pub(super) struct PlanRequest {
@@ -193,11 +195,13 @@ pub(super) fn run(
     };
     let bar = Bar::new(messages.shows_progress(), Interrupt::watch()?);
     let done = match &step {
-        Step::Parts(parts) => plan.run(parts, &worker, &bar),
+        Step::Parts(parts) => {
+            plan.run(parts, &worker, &bar).map(|summary| Finished { summary, before: false })
+        }
         Step::Finish => plan.finish(&worker, &bar),
     };
     bar.clear();
-    let copied = done.map_err(|error| match error {
+    let Finished { summary: copied, before } = done.map_err(|error| match error {
         PartsError::Copy(error) if !matches!(error, CopyError::Stopped) => CliError::Copy {
             from: source.location.clone(),
             target: target.location.clone(),
@@ -207,8 +211,9 @@ pub(super) fn run(
         },
         error => failed(error),
     })?;
-    let notes: Vec<String> = super::summary::lossy(&copied.variables).into_iter().collect();
+    let mut notes: Vec<String> = super::summary::lossy(&copied.variables).into_iter().collect();
     notes.iter().for_each(|note| messages.note(note));
+    notes.extend(before.then(|| FINISHED.to_owned()));
     let verified = options.verify || plan.verifies();
     let format = plan.hierarchy().map_err(failed)?.format;
     let ends = (&source.location, &target.location);
@@ -227,6 +232,10 @@ pub(super) fn run(
                 writeln!(out, "{}: nothing to do; the plan has {all}, from 0 on", numbered(&parts))?;
             }
             Some(_) => writeln!(out, "{}: {}", numbered(&parts), line(&copied, verified))?,
+            None if before => {
+                let verified = if options.verify { "; verified" } else { "" };
+                writeln!(out, "{}: {FINISHED}{verified}", target.location)?;
+            }
             None => out.write_all(summary.to_text(style).as_bytes())?,
         }
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use ncz::codec::Dialect;
 use ncz::copy::{Codecs, Indices, Selection, VariablePlan};
 use ncz::location::DatasetUrl;
-use ncz::model::{ByteOrder, Container, DataError, Format, Hierarchy, Kind, Variable};
+use ncz::model::{Container, DataError, Format, Hierarchy, Kind, Variable};
 use ncz::registry::Registry;
 use ncz::registry::chain::{FilterChain, Stage, fault};
-use ncz::registry::spec::{ChainSpec, StageSpec};
+use ncz::registry::spec::ChainSpec;
 
 use crate::args::{Copy, NccopyRules};
 use crate::chunk_request::{self, ChunkRequest, Shape};
@@ -20,8 +20,6 @@ use crate::output::abbreviated;
 
 /// The HDF5 id of shuffle.
 const SHUFFLE: u32 = 2;
-/// The HDF5 id of zstd.
-const ZSTD: u32 = 32015;
 
 /// What the options request, before a dataset is opened.
 pub(super) struct Requests {
@@ -187,17 +185,6 @@ impl Plan {
             if codecs == Codecs::Keep && !stays(&chain, format) {
                 replaced.push(variable.path.clone());
             }
-            let codecs = match refused_in_v3(dataset, variable, format).filter(|_| codecs == Codecs::Keep) {
-                Some(codec) => {
-                    plan.notes.push(format!(
-                        "{}: codec {codec}: it takes no big-endian numbers in Zarr version 3; stored with zstd,3 instead",
-                        variable.path
-                    ));
-                    // All readers of version 3 have it.
-                    Codecs::Spec(ChainSpec::new(vec![StageSpec::Filter { id: ZSTD, params: vec![3] }]))
-                }
-                None => codecs,
-            };
             if codecs != Codecs::Keep || chunks.is_some() {
                 plan.variables.insert(variable.path.clone(), VariablePlan { codecs, chunks });
             }
@@ -286,20 +273,6 @@ fn replaced_note(replaced: &[String], format: Format) -> Option<String> {
 fn stays(chain: &FilterChain, format: Format) -> bool {
     let has_numbers = || chain.working().iter().all(|(id, _)| *id != 0);
     !format.is_netcdf() || chain.is_empty() || (!is_classic(format) && has_numbers())
-}
-
-/// The codec of a variable in version 2 or of a file that does not take its numbers in version 3, where filters do not
-/// know the byte order.
-fn refused_in_v3(dataset: &dyn Container, variable: &Variable, format: Format) -> Option<String> {
-    let was = dataset.hierarchy().format;
-    if !format.is_v3() || was.is_v3() || variable.dtype.order() != ByteOrder::Big {
-        return None;
-    }
-    let spec = variable.chain_spec(was).ok()?;
-    match dataset.session().define(&mut variable.clone(), format, &spec) {
-        Err(DataError::Chain { source, .. }) => Some(source.codec),
-        _ => None,
-    }
 }
 
 fn is_classic(format: Format) -> bool {

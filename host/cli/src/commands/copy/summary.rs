@@ -67,7 +67,7 @@ impl<'a> Summary<'a> {
         let mut table =
             Table::new(&["variable", "codecs", ">chunks", ">decoded", ">before", ">now", ">ratio"]);
         for variable in variables.iter().take(ROWS) {
-            let mut chain = words(&variable.chain, &self.registry);
+            let mut chain = words(&variable.chain, variable.element, &self.registry);
             if variable.unchanged && variable.recoded == 0 {
                 chain.push_str(" (unchanged)");
             }
@@ -300,8 +300,8 @@ pub(super) fn encoded_again(variables: &[VariableSummary]) -> Option<String> {
 }
 
 /// Returns a chain in words. A filter that only the registry knows has its name there.
-fn words(chain: &str, registry: &Registry) -> String {
-    let Ok(spec) = ChainSpec::parse(chain) else { return chain_words(chain) };
+fn words(chain: &str, element: usize, registry: &Registry) -> String {
+    let Ok(spec) = ChainSpec::parse(chain) else { return chain_words(chain, element) };
     let named = |stage: &StageSpec| match stage {
         StageSpec::Filter { id, params } if known::by_id(*id).is_none() => match registry.by_id(*id) {
             Ok(entry) => StageSpec::Named { name: entry.info().name.to_string(), params: params.clone() },
@@ -309,5 +309,5 @@ fn words(chain: &str, registry: &Registry) -> String {
         },
         stage => stage.clone(),
     };
-    stages_words(&spec.stages().iter().map(named).collect::<Vec<_>>())
+    stages_words(&spec.stages().iter().map(named).collect::<Vec<_>>(), element)
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::super::slab_output::{SharedOutput, SlabOutput};
 use super::super::transfer::{chunk_count, each_chunk, scatter};
 use super::super::{Array, Elements, Worker, region};
 use super::{Shards, Touched, of_chunk};
@@ -42,7 +43,7 @@ pub(in super::super) fn read(
     let longest = RUN_LEN.max(array.chain.chunk_len() as u64);
     let threads = array.pool.workers(&[&*array.store], u64::MAX, longest) as u64;
     let reader = Reader { array, shards, cover: &cover, elements, threads, total };
-    let out = Mutex::new(out);
+    let out = SharedOutput::new(out, slab.count(), array.dtype.size());
     let batch = (array.pool.threads() as u64).max((PLANNED / shards.chunks.max(1)) as u64);
     let mut first = 0;
     while first < total {
@@ -60,8 +61,7 @@ pub(in super::super) fn read(
                 if found {
                     any.store(true, Ordering::Relaxed);
                 }
-                let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-                scatter(array, worker, slab, elements, found, &mut out);
+                scatter(array, worker, slab, elements, found, &mut SlabOutput::Shared(&out));
             })
         })?;
         first = end;
@@ -86,7 +86,7 @@ pub(in super::super) fn read_serial(
         for task in reader.plan(worker, number)? {
             reader.run(worker, &task, &mut |worker, found| {
                 any |= found;
-                scatter(array, worker, slab, elements, found, out);
+                scatter(array, worker, slab, elements, found, &mut SlabOutput::Own(out));
             })?;
         }
         Ok(())
