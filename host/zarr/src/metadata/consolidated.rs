@@ -133,7 +133,7 @@ impl Compared {
 pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
     let consolidated = match loader.object(document::ZMETADATA) {
         Ok(None) => return Consolidated::Absent,
-        Ok(Some(object)) => documents(&object),
+        Ok(Some(object)) => documents(object),
         // Services that do not allow listing also deny objects that do not exist.
         Err(LoadError::Store(error)) if !matches!(error, MetadataError::Denied { .. }) => {
             loader.warn(document::ZMETADATA, cannot_be_used(&Compared::V2, &error));
