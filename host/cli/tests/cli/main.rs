@@ -55,10 +55,10 @@ mod ncdump;
 mod netcdf_files;
 /// netCDF files as targets.
 mod netcdf_targets;
-/// The commands of the pages that users paste from.
-mod pages;
 /// `ncz new-codec`: a project from the template.
 mod new_codec;
+/// The commands of the pages that users paste from.
+mod pages;
 /// `ncz plugins` with our own shared libraries and with files that are none.
 mod plugins;
 /// Plugin files that are damaged, or fail while they are opened.

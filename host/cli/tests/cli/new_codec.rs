@@ -29,7 +29,8 @@ fn nothing_of_the_template_s_names_stays_in_a_project() {
         [("acme-fpz", &["--codec-api", api][..], 13), ("acme-fp2", &["--c"][..], 12)]
     {
         let arguments = [&[name, "--id", "32900"], arguments].concat();
-        new_codec(folder.path(), &arguments).ends(0).says(&["32900", "ncz conform"]);
+        let run = new_codec(folder.path(), &arguments).ends(0);
+        assert!(run.stdout.contains("32900") && run.stdout.contains("ncz conform"), "{}", run.stdout);
         let texts = texts(&folder.path().join(name));
         assert!(texts.len() >= files, "{texts:?}");
         for (file, text) in &texts {

@@ -1,15 +1,13 @@
 //! `.zmetadata`: all documents of a dataset in one, as of the time of consolidation.
 
-use std::sync::Arc;
-
 use ncz_model::json::{Json, Map, Number};
 use ncz_model::{Consolidated, MetadataError};
 
-use super::loader::{LoadError, Loader, Object, Seen};
+use super::loader::{LoadError, Loader, Seen};
 use crate::metadata::document;
 
-/// Returns the documents in a `.zmetadata`; nothing is copied if nobody else has the object.
-pub(super) fn documents(zmetadata: Object) -> Result<Map, MetadataError> {
+/// Returns the documents in a `.zmetadata`.
+pub(super) fn documents(zmetadata: &Map) -> Result<&Map, MetadataError> {
     let wrong = |reason: String| MetadataError::Metadata { key: document::ZMETADATA.to_owned(), reason };
     match zmetadata.get("zarr_consolidated_format") {
         Some(version) if version.as_u64() == Some(1) => {}
@@ -18,7 +16,7 @@ pub(super) fn documents(zmetadata: Object) -> Result<Map, MetadataError> {
         }
         None => return Err(wrong("\"zarr_consolidated_format\" is missing".to_owned())),
     }
-    match Arc::unwrap_or_clone(zmetadata).swap_remove("metadata") {
+    match zmetadata.get("metadata") {
         Some(Json::Object(documents)) => Ok(documents),
         _ => Err(wrong("\"metadata\" is not an object".to_owned())),
     }
@@ -133,7 +131,7 @@ impl Compared {
 pub(super) fn compare(loader: &mut Loader<'_>) -> Consolidated {
     let consolidated = match loader.object(document::ZMETADATA) {
         Ok(None) => return Consolidated::Absent,
-        Ok(Some(object)) => documents(object),
+        Ok(Some(object)) => documents(&object).cloned(),
         // Services that do not allow listing also deny objects that do not exist.
         Err(LoadError::Store(error)) if !matches!(error, MetadataError::Denied { .. }) => {
             loader.warn(document::ZMETADATA, cannot_be_used(&Compared::V2, &error));

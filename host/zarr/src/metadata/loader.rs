@@ -73,6 +73,17 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Reads only from the documents in this `.zmetadata` from now on. They are not copied: nobody else has them.
+    pub(super) fn read_only_from_zmetadata(&mut self, zmetadata: Object) {
+        self.seen.clear();
+        let documents = Arc::unwrap_or_clone(zmetadata).swap_remove("metadata");
+        let documents = documents.and_then(|documents| match documents {
+            Json::Object(documents) => Some(documents),
+            _ => None,
+        });
+        self.read_only_from(documents.unwrap_or_default());
+    }
+
     /// Reads only from these documents from now on.
     pub(super) fn read_only_from(&mut self, documents: Map) {
         self.seen.clear();
@@ -192,11 +203,6 @@ impl<'a> Loader<'a> {
             }
             other => other,
         }
-    }
-
-    /// Forgets an object that was read, so that its last user owns it. It is requested again if it is needed again.
-    pub(super) fn forget(&mut self, key: &str) {
-        self.seen.swap_remove(key);
     }
 
     /// Whether such a document exists, even if it is broken.

@@ -91,8 +91,8 @@ struct Reader<'a> {
     consolidated: Consolidated,
 }
 
-/// The documents in consolidated metadata, or the error that prevents their use.
-type Consolidation = Result<Map, MetadataError>;
+/// A `.zmetadata` with documents, or the error that prevents their use.
+type Consolidation = Result<Arc<Map>, MetadataError>;
 
 /// The key of a document that could not be loaded, and the error.
 type LoadFailure = (String, super::loader::LoadError);
@@ -113,11 +113,13 @@ impl Reader<'_> {
             let prefer = options.consolidated == ConsolidatedPolicy::Prefer;
             match self.zmetadata()? {
                 None => {}
-                Some(Ok(documents)) => {
-                    unused =
-                        if prefer { consolidated::outdated(&mut self.loader, &documents)? } else { None };
+                Some(Ok(zmetadata)) => {
+                    if prefer {
+                        let documents = consolidated::documents(&zmetadata)?;
+                        unused = consolidated::outdated(&mut self.loader, documents)?;
+                    }
                     if unused.is_none() {
-                        self.read_only_from(documents);
+                        self.read_only_from(zmetadata);
                         return Ok(());
                     }
                 }
@@ -139,9 +141,9 @@ impl Reader<'_> {
             }
         }
         if options.consolidated != ConsolidatedPolicy::Ignore
-            && let Some(documents) = self.zmetadata()?
+            && let Some(zmetadata) = self.zmetadata()?
         {
-            self.read_only_from(documents?);
+            self.read_only_from(zmetadata?);
         }
         Ok(())
     }
@@ -149,18 +151,17 @@ impl Reader<'_> {
     /// Returns the documents in `.zmetadata`, if it exists; the outer error is that of the store.
     fn zmetadata(&mut self) -> Result<Option<Consolidation>, MetadataError> {
         match self.loader.probe(document::ZMETADATA) {
-            Ok(Some(zmetadata)) => {
-                self.loader.forget(document::ZMETADATA);
-                Ok(Some(consolidated::documents(zmetadata)))
+            Ok(zmetadata) => {
+                Ok(zmetadata
+                    .map(|zmetadata| consolidated::documents(&zmetadata).map(|_| ()).map(|()| zmetadata)))
             }
-            Ok(None) => Ok(None),
             Err(LoadError::Store(error)) => Err(error),
             Err(error) => Ok(Some(Err(error.of_dataset(document::ZMETADATA)))),
         }
     }
 
-    fn read_only_from(&mut self, documents: Map) {
-        self.loader.read_only_from(documents);
+    fn read_only_from(&mut self, zmetadata: Arc<Map>) {
+        self.loader.read_only_from_zmetadata(zmetadata);
         self.consolidated = Consolidated::Only;
     }
 
