@@ -127,6 +127,10 @@ pub(super) fn element_of_missing_chunks(
 }
 
 fn has_nan_fill(variable: &Variable) -> bool {
+    // The bits of some integers are those of NaN.
+    if variable.dtype.kind() != Kind::Float {
+        return false;
+    }
     let number = variable.fill.as_ref().and_then(|fill| {
         fill.value(NcType::Float, &variable.dtype).or_else(|| fill.value(NcType::Double, &variable.dtype))
     });

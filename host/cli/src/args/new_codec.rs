@@ -8,8 +8,8 @@ use super::common::{TEMPLATE, Verbosity};
 
 /// Make a project for a codec plugin: a small working codec to change into your own.
 ///
-/// The plugin works in HDF5, netcdf-c and ncz. The project builds, passes its tests and passes `ncz conform`. The
-/// folder NAME is created in the current folder.
+/// The plugin works in HDF5, netcdf-c and ncz. The project builds and passes `ncz conform`. The folder NAME is created
+/// in the current folder.
 #[derive(Debug, Args)]
 #[command(
     help_template = TEMPLATE,
@@ -19,10 +19,10 @@ use super::common::{TEMPLATE, Verbosity};
 pub(crate) struct NewCodec {
     /// Name of the codec: small letters, digits and hyphens
     pub(crate) name: String,
-    /// HDF5 filter id; 32768 to 65534 are for tests, The HDF Group registers the others
+    /// HDF5 filter id; 32768 to 65534 are for tests, The HDF Group registers smaller ones
     #[arg(long, value_name = "N")]
     pub(crate) id: u16,
-    /// Write the codec in C: one file and two headers, without Rust
+    /// Write the codec in C: one file and the headers of ncz, without Rust
     #[arg(long, conflicts_with = "codec_api")]
     pub(crate) c: bool,
     /// The folder codec-api of a clone of ncz [default: that of the clone around the current folder]

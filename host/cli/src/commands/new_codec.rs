@@ -16,6 +16,30 @@ use crate::error::CliError;
 use crate::exit_code::Exit;
 use crate::shell::quoted;
 
+/// The first id that does not belong to HDF5 itself (`H5Z_FILTER_RESERVED` of H5Zpublic.h).
+const FIRST_ID: u16 = 256;
+
+/// The first of the ids that need no registration.
+const FIRST_TEST_ID: u16 = 32768;
+
+/// Codecs of numcodecs and Zarr that are not built in.
+const OTHERS: [&str; 14] = [
+    "base64",
+    "blpc",
+    "bytes",
+    "categorize",
+    "endian",
+    "json2",
+    "msgpack2",
+    "n5-wrapper",
+    "pickle",
+    "sharding-indexed",
+    "transpose",
+    "vlen-array",
+    "vlen-bytes",
+    "vlen-utf8",
+];
+
 /// Runs the command.
 pub(crate) fn run(options: &NewCodec, out: &mut dyn Write) -> Result<Exit, CliError> {
     let names = Names::new(&options.name).map_err(CliError::Usage)?;
@@ -23,7 +47,11 @@ pub(crate) fn run(options: &NewCodec, out: &mut dyn Write) -> Result<Exit, CliEr
     let files = if options.c {
         template::c(&names, options.id)
     } else {
-        template::rust(&names, options.id, &codec_api(options.codec_api.as_deref())?)
+        let folder = codec_api(options.codec_api.as_deref())?;
+        let text = folder.to_str().ok_or_else(|| {
+            CliError::Usage(format!("{} is not UTF-8, as paths in Cargo.toml must be", folder.display()))
+        })?;
+        template::rust(&names, options.id, text)
     };
     let folder = options.output.clone().unwrap_or_else(|| PathBuf::from(&options.name));
     write_project(&folder, &files)?;
@@ -32,6 +60,12 @@ pub(crate) fn run(options: &NewCodec, out: &mut dyn Write) -> Result<Exit, CliEr
         let build = if options.c { names.build_c() } else { "cargo build --release".to_owned() };
         let library = if options.c { names.library() } else { format!("target/release/{}", names.library()) };
         writeln!(out, "{folder}: a project for the codec {}, HDF5 filter {}", options.name, options.id)?;
+        if options.id < FIRST_TEST_ID {
+            writeln!(
+                out,
+                "note: use an id below {FIRST_TEST_ID} only if The HDF Group has registered it for your codec"
+            )?;
+        }
         writeln!(out, "next: cd {folder} && {build} && ncz conform {library}")?;
     }
     Ok(Exit::Good)
@@ -40,8 +74,8 @@ pub(crate) fn run(options: &NewCodec, out: &mut dyn Write) -> Result<Exit, CliEr
 /// Refuses the names and ids of other codecs: programs would take one codec for the other.
 fn check_is_free(name: &str, id: u16) -> Result<(), CliError> {
     let usage = |text: String| Err(CliError::Usage(text));
-    if id == 0 || id == u16::MAX {
-        return usage(format!("--id {id}: filter ids are 1 to 65534"));
+    if id < FIRST_ID || id == u16::MAX {
+        return usage(format!("--id {id}: the ids of plugins are {FIRST_ID} to 65534"));
     }
     if let Some(filter) = known::by_id(id.into()) {
         return usage(format!(
@@ -49,11 +83,12 @@ fn check_is_free(name: &str, id: u16) -> Result<(), CliError> {
             filter.name
         ));
     }
+    let means = |known: &str| known.replace('_', "-").eq_ignore_ascii_case(name);
     let is_builtin = |builtin: &Builtin| {
         let info = builtin.codec().info();
-        info.name == name || info.numcodecs.contains(name) || info.zarr_v3.contains(name)
+        means(&info.name) || info.numcodecs.iter().chain(info.zarr_v3.iter()).any(means)
     };
-    if builtins().iter().any(is_builtin) || known::by_name(name).is_some() {
+    if builtins().iter().any(is_builtin) || known::by_name(name).is_some() || OTHERS.into_iter().any(means) {
         return usage(format!("there is a codec {name} already; choose another name, such as your-{name}"));
     }
     Ok(())

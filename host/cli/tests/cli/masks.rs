@@ -346,3 +346,31 @@ with netCDF4.Dataset(sys.argv[1]) as file:
         python.run_code(code, &[&back], &[]).unwrap();
     }
 }
+
+/// The bits of -1 as a float are those of NaN.
+#[test]
+fn integers_that_missing_chunks_read_as_stay_what_they_are() {
+    const WRITE: &str = r#"
+import os, sys, numpy as np, zarr
+os.chdir(sys.argv[1])
+group = zarr.create_group("in.zarr", zarr_format=3)
+for dtype, fill in [("i4", -1), ("u4", 2**32 - 1), ("i8", -1), ("i4", -127)]:
+    array = group.create_array(f"{dtype}{fill}", shape=(6,), chunks=(2,), dtype=dtype, fill_value=fill,
+                               dimension_names=["x"], attributes={"_FillValue": 9})
+    array[:2] = [1, 9]
+    array[4:] = [4, 5]
+"#;
+    const READ: &str = r#"
+import sys, netCDF4, zarr
+source, copy = zarr.open_group(sys.argv[1]), netCDF4.Dataset(sys.argv[2])
+copy.set_auto_mask(False)
+for name, array in source.arrays():
+    assert copy[name][:].tolist() == array[:].tolist(), (name, copy[name][:], array[:])
+"#;
+    let Ok(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    python.run_code(WRITE, &[folder.path()], &[]).unwrap();
+    let at = |name: &str| path(folder.path(), name);
+    ncz(["copy", "--verify", &at("in.zarr"), &at("out.nc")]).ends(0);
+    python.run_code(READ, &[at("in.zarr"), at("out.nc")], &[]).unwrap();
+}

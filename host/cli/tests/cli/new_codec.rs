@@ -35,7 +35,13 @@ fn nothing_of_the_template_s_names_stays_in_a_project() {
         assert!(texts.len() >= files, "{texts:?}");
         for (file, text) in &texts {
             let text = text.to_lowercase();
-            for old in ["delta8", "3280", "../codec-api", "keep the one"] {
+            // The headers are those of ncz, which have a number as an example.
+            let old = if file.contains("/include/") {
+                &["delta8"][..]
+            } else {
+                &["delta8", "3280", "keep the one"]
+            };
+            for old in old {
                 assert!(!text.contains(old), "{file} has {old}\n{text}");
             }
         }
@@ -52,8 +58,11 @@ fn what_cannot_become_a_codec_is_refused_and_nothing_is_written() {
     for (arguments, says) in [
         (&["Acme", "--id", "32900", "--c"][..], "small letters"),
         (&["zstd", "--id", "32900", "--c"], "there is a codec zstd already"),
+        (&["vlen-utf8", "--id", "32900", "--c"], "there is a codec vlen-utf8 already"),
+        (&["cast-value", "--id", "32900", "--c"], "there is a codec cast-value already"),
+        (&["codec", "--id", "32900", "--c"], "a word of Rust or of the project"),
         (&["acme", "--id", "32015", "--c"], "registered for the filter Zstandard"),
-        (&["acme", "--id", "0", "--c"], "1 to 65534"),
+        (&["acme", "--id", "255", "--c"], "256 to 65534"),
         (&["acme", "--id", "65536", "--c"], "65536"),
         (&["acme", "--c"], "--id"),
         (&["there", "--id", "32900", "--c"], "choose another folder with --output"),

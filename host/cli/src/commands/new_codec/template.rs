@@ -1,7 +1,5 @@
 //! The files of a project: those of `plugin-template/` under other names.
 
-use std::path::Path;
-
 use super::names::Names;
 
 macro_rules! template {
@@ -55,18 +53,19 @@ const COMPATIBLE: &str =
     "//!\n//! # Compatible implementations\n//! `c/my_cdelta8.c`, the same in C under other names.\n";
 
 /// A codec in Rust.
-pub(super) fn rust(names: &Names, id: u16, codec_api: &Path) -> Vec<(String, String)> {
-    let path = toml_string(&codec_api.display().to_string());
+pub(super) fn rust(names: &Names, id: u16, codec_api: &str) -> Vec<(String, String)> {
+    let path = toml_string(codec_api);
     let rename = |text: &str| {
         text.replace(MEMBERS, r#"members = ["cdylib"]"#)
             .replace(FACES, "")
-            .replace(CODEC_API, &format!("{{ path = {path} }}"))
             .replace(COMPATIBLE, "")
             .replace("my-delta8", &names.codec)
             .replace("my_h5delta8", &format!("h5{}", names.snake))
             .replace("my_delta8", &names.snake)
             .replace("Delta8", &names.camel)
             .replace("32801", &id.to_string())
+            // last: nothing is to be replaced in the path
+            .replace(CODEC_API, &format!("{{ path = {path} }}"))
     };
     let mut files: Vec<_> = RUST.iter().map(|(name, text)| ((*name).to_owned(), rename(text))).collect();
     files.push(("src/lib.rs".to_owned(), rename(template!("src/lib.rs"))));
@@ -79,6 +78,8 @@ pub(super) fn c(names: &Names, id: u16) -> Vec<(String, String)> {
     let source = template!("c/my_cdelta8.c")
         .replace("<ncz>/codec-api/include", "include")
         .replace("libmy_cdelta8.so", &names.library())
+        .replace(" my_cdelta8 =", " codec =")
+        .replace("(my_cdelta8)", "(codec)")
         .replace("my-cdelta8", &names.codec)
         .replace("my_cdelta8", &names.snake)
         .replace("32802", &id.to_string());
