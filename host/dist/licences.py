@@ -112,7 +112,7 @@ def main():
         for package in others:
             choice = "" if chosen(package) == expression(package) else f", used under {chosen(package)}"
             file.write(f"{package['name']} {package['version']}: {expression(package)}{choice}\n")
-        for text, names in sorted(users.items(), key=lambda item: item[1]):
+        for names, text in sorted((names, text) for text, names in users.items()):
             file.write(f"\n{'-' * 80}\n{', '.join(names)}\n\n{text}\n")
 
     own = next(package for package in packages if package["name"] == "ncz-cli")
