@@ -53,7 +53,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef RTLD_DEFAULT
+#if defined(__GLIBC__) && !defined(__USE_GNU)
 #error "include ncz_plugin.h before the headers of the system"
 #endif
 
